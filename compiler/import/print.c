@@ -314,6 +314,9 @@ static void put_call(struct cr_printer *p, struct cr_text *text, cr_t x)
     bool comma = false;
     if (x->kind == CR_TERM_SCOPE) {
         cr_put(text, "scope(\"%s\", %s", x->path, x->name);
+        cr_value_text(p, x->weight); /* they become weights of the script */
+        if (x->bias != CR_ONNX_NONE)
+            cr_value_text(p, x->bias);
         comma = true;
     } else
         cr_put(text, "%s(", x->name);

@@ -91,7 +91,7 @@ bool cr_t_folds(const struct cr_onnx_term *like, int n, const cr_t *operands)
     for (int i = 0; i < n; i++)
         if (!operands[i]->data || (operands[i]->kind != CR_TERM_DATA && !whole))
             return false;
-    return cr_t_elements(like) <= CR_FOLDED;
+    return cr_t_elements(like) <= (whole ? CR_FOLDED_WHOLE : CR_FOLDED);
 }
 
 cr_t cr_t_data(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
@@ -144,7 +144,7 @@ cr_t cr_t_iota(struct cr_translation *t, int rank, const int64_t *shape, int axi
         t->failed ? NULL : cr_t_new(t, CR_TERM_CALL, CR_ONNX_INT64, rank, shape);
     if (!x)
         return NULL;
-    if (cr_t_elements(x) > CR_FOLDED)
+    if (cr_t_elements(x) > CR_FOLDED_WHOLE)
         return cr_t_call(t, "iota", CR_ONNX_INT64, rank, shape,
                          (struct cr_onnx_argument[]){{NULL, cr_t_list(t, rank, shape)},
                                                      {NULL, cr_t_text(t, axis + 1)}},

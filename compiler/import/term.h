@@ -45,7 +45,8 @@ struct cr_onnx_term {
     const double *data; /* its elements if they are known, else null */
     int value;          /* CR_TERM_VALUE: its number */
     const char *name;   /* the function or operator, "nn.softmax" or "+" */
-    const char *path;   /* CR_TERM_SCOPE: of its parameters */
+    const char *path;   /* CR_TERM_SCOPE: of its parameters, which are these values */
+    int weight, bias;
     const struct cr_onnx_argument *arguments;
     int n_arguments;
 };
@@ -133,6 +134,11 @@ cr_t cr_t_like(struct cr_translation *t, const char *name, cr_t x, const char *m
 /* Any other call, of a type and shape. */
 cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type type, int rank,
                const int64_t *shape, const struct cr_onnx_argument *arguments, int n);
+
+/* scope(path, name, x, more): a layer that declares the parameters path.weight and, if there is a second
+ * value, path.bias; both are weights of the model that are called so. */
+cr_t cr_t_scope(struct cr_translation *t, const char *path, const char *name, cr_t x,
+                const char *more, int weight, int bias);
 
 /* A line of a script: what a node gives. */
 struct cr_onnx_statement {

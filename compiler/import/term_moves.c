@@ -500,3 +500,18 @@ cr_t cr_t_like(struct cr_translation *t, const char *name, cr_t x, const char *m
                          (struct cr_onnx_argument[]){{x, NULL}, {NULL, more}}, more ? 2 : 1)
              : NULL;
 }
+
+cr_t cr_t_scope(struct cr_translation *t, const char *path, const char *name, cr_t x,
+                const char *more, int weight, int bias)
+{
+    struct cr_onnx_term *y = cr_arena_new(t->arena, 1, sizeof *y);
+    cr_t call = cr_t_like(t, name, x, more);
+    if (!call)
+        return NULL;
+    *y = *call;
+    y->kind = CR_TERM_SCOPE;
+    y->path = path;
+    y->weight = weight;
+    y->bias = bias;
+    return y;
+}

@@ -4,7 +4,8 @@
 
 #include "term.h"
 
-enum { CR_FOLDED = 1 << 16 }; /* the most elements that are computed when a model is read */
+/* The most elements that are computed when a model is read: of floats, and of integers and booleans. */
+enum { CR_FOLDED = 1 << 16, CR_FOLDED_WHOLE = 1 << 22 };
 
 /* A term of a shape, which is refused (null) where the language has no such tensor. */
 struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind kind,

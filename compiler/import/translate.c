@@ -113,7 +113,7 @@ static cr_t tensor_term(struct work *w, int value)
     }
     struct cr_onnx_term *x = value_term(w, value);
     bool is_whole = cr_language_type(v->type) != CR_LANGUAGE_F32;
-    if (v->folded || t->elements <= 1 || (is_whole && t->elements <= CR_FOLDED))
+    if (v->folded || t->elements <= 1 || (is_whole && t->elements <= CR_FOLDED_WHOLE))
         x->kind = CR_TERM_DATA;
     if (x->kind == CR_TERM_DATA || t->elements <= KNOWN)
         x->data = elements(w, t);

@@ -1,0 +1,306 @@
+/* ops_index.c - operators of ONNX that look up and replace elements by indices; see ops.h. */
+#include <math.h>
+#include <string.h>
+
+#include "ops.h"
+
+/* Indices that may count from the end, as the language's do not. */
+static cr_t from_start(struct cr_translation *t, cr_t index, int64_t size)
+{
+    if (!index)
+        return NULL;
+    return cr_t_where(t, cr_t_with(t, "lt", index, 0), cr_t_with(t, "+", index, (double)size),
+                      index);
+}
+
+/* The rows of a table of weights that ids of an input look up: a run refuses ids below 0. */
+static bool is_embedding(struct cr_translation *t, cr_t table, cr_t index)
+{
+    return table->kind == CR_TERM_VALUE && t->graph->values[table->value].tensor &&
+           index->kind == CR_TERM_VALUE && t->graph->values[index->value].is_input;
+}
+
+void cr_op_gather(struct cr_translation *t)
+{
+    cr_t x = t->in[0], index = cr_input(t, 1);
+    int order[CR_ONNX_RANK], n = 0;
+    if (!x || !index)
+        return;
+    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
+    if (t->failed || x->rank == 0) {
+        cr_onnx_refuse(t, "expected a table");
+        return;
+    }
+    if (!is_embedding(t, x, index))
+        index = from_start(t, index, x->shape[axis]);
+    if (index && index->data && cr_t_elements(index) == 1 && index->rank == 0) { /* one of them */
+        int64_t shape[CR_ONNX_RANK];
+        for (int i = 0; i < x->rank; i++)
+            if (i != axis)
+                shape[n++] = x->shape[i];
+        cr_t part = cr_t_narrow(t, x, axis, (int64_t)index->data[0], 1);
+        cr_give(t, 0, cr_t_reshape(t, part, n, shape));
+        return;
+    }
+    cr_t y = cr_t_gather(t, cr_t_swap(t, x, 0, axis), index);
+    if (!y || axis == 0) {
+        cr_give(t, 0, y);
+        return;
+    }
+    /* [index.., x swapped: x_axis gone, x_1 .. x_0 at `axis` ..] to [x_0 .. index .. rest] */
+    for (int i = 0; i < axis; i++)
+        order[n++] = index->rank + (i == 0 ? axis : i) - 1;
+    for (int i = 0; i < index->rank; i++)
+        order[n++] = i;
+    for (int i = axis + 1; i < x->rank; i++)
+        order[n++] = index->rank + i - 1;
+    cr_give(t, 0, cr_t_permute(t, y, order));
+}
+
+void cr_op_gather_elements(struct cr_translation *t)
+{
+    cr_t x = t->in[0], index = cr_input(t, 1);
+    if (!x || !index)
+        return;
+    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
+    cr_give(t, 0, cr_t_gather_along(t, x, from_start(t, index, x->shape[axis]), axis));
+}
+
+/* The place in a table of the first `depth` axes behind `batch` ones, of a list of indices. */
+static cr_t flat_index(struct cr_translation *t, cr_t indices, cr_t x, int batch, int depth)
+{
+    int64_t shape[CR_ONNX_RANK];
+    int last = indices->rank - 1;
+    cr_t flat = NULL;
+    memcpy(shape, indices->shape, sizeof shape);
+    for (int i = 0; i < depth; i++) {
+        cr_t part = cr_t_reshape(t, cr_t_narrow(t, indices, last, i, 1), last, shape);
+        part = from_start(t, part, x->shape[batch + i]);
+        flat = flat
+                   ? cr_t_binary(t, "+", cr_t_with(t, "*", flat, (double)x->shape[batch + i]), part)
+                   : part;
+    }
+    return flat;
+}
+
+/* The table whose rows are found by one index: batch and indexed axes are one. */
+static cr_t as_rows(struct cr_translation *t, cr_t x, int axes)
+{
+    int64_t shape[CR_ONNX_RANK] = {1};
+    int n = 1;
+    for (int i = 0; i < x->rank; i++)
+        if (i < axes)
+            shape[0] *= x->shape[i];
+        else
+            shape[n++] = x->shape[i];
+    return cr_t_reshape(t, x, n, shape);
+}
+
+void cr_op_gather_nd(struct cr_translation *t)
+{
+    cr_t x = t->in[0], indices = cr_input(t, 1);
+    int batch = (int)cr_onnx_integer(t->node, "batch_dims", 0);
+    int64_t shape[CR_ONNX_RANK];
+    if (!x || !indices || indices->rank < 1 || batch < 0 || batch >= indices->rank)
+        return;
+    int depth = (int)indices->shape[indices->rank - 1];
+    if (depth < 1 || batch + depth > x->rank) {
+        cr_onnx_refuse(t, "%d indices of a tensor of %d axes", depth, x->rank);
+        return;
+    }
+    cr_t index = flat_index(t, indices, x, batch, depth);
+    if (batch && index) { /* the rows of batch b begin at b times their number */
+        int64_t rows = 1, batches = 1;
+        for (int i = 0; i < index->rank; i++)
+            shape[i] = i < batch ? x->shape[i] : 1;
+        for (int i = 0; i < batch; i++)
+            batches *= x->shape[i];
+        for (int i = batch; i < batch + depth; i++)
+            rows *= x->shape[i];
+        cr_t which = cr_t_reshape(t, cr_t_iota(t, 1, &batches, 0), index->rank, shape);
+        index = cr_t_binary(t, "+", index, cr_t_with(t, "*", which, (double)rows));
+    }
+    cr_give(t, 0, cr_t_gather(t, as_rows(t, x, batch + depth), index));
+}
+
+/* What an element becomes that several values are for. */
+static cr_t merge(struct cr_translation *t, const char *how, cr_t old, cr_t value)
+{
+    if (strcmp(how, "add") == 0)
+        return cr_t_binary(t, "+", old, value);
+    if (strcmp(how, "mul") == 0)
+        return cr_t_binary(t, "*", old, value);
+    if (strcmp(how, "max") == 0)
+        return cr_t_binary(t, "maximum", old, value);
+    return strcmp(how, "min") == 0 ? cr_t_binary(t, "minimum", old, value)
+                                   : cr_onnx_refuse(t, "reduction %s", how);
+}
+
+enum { MOST_UPDATES = 64 };
+
+/* Values along an axis put to their indices; with a reduction one after another. */
+static cr_t scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis,
+                    const char *how)
+{
+    if (!x || !values || !index)
+        return NULL;
+    if (strcmp(how, "none") == 0)
+        return cr_t_scatter(t, x, values, index, axis);
+    if (index->shape[axis] > MOST_UPDATES)
+        return cr_onnx_refuse(t, "%lld values with a reduction, expected at most %d",
+                              (long long)index->shape[axis], MOST_UPDATES);
+    for (int64_t i = 0; i < index->shape[axis] && x; i++) {
+        cr_t at = cr_t_narrow(t, index, axis, i, 1), value = cr_t_narrow(t, values, axis, i, 1);
+        cr_t merged = merge(t, how, cr_t_gather_along(t, x, at, axis), value);
+        x = cr_t_scatter(t, x, merged, at, axis);
+    }
+    return x;
+}
+
+/* The language scatters into tensors whose other axes are those of the index: a part of a larger one is
+ * cut out and put back. */
+static cr_t scatter_part(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis,
+                         const char *how, int from)
+{
+    for (int i = from; x && index && i < x->rank; i++) {
+        int64_t size = index->shape[i], left = x->shape[i] - size;
+        if (i == axis || left == 0)
+            continue;
+        cr_t first =
+            scatter_part(t, cr_t_narrow(t, x, i, 0, size), values, index, axis, how, i + 1);
+        return cr_t_concat(t, (cr_t[]){first, cr_t_narrow(t, x, i, size, left)}, 2, i);
+    }
+    return scatter(t, x, values, index, axis, how);
+}
+
+void cr_op_scatter_elements(struct cr_translation *t)
+{
+    cr_t x = t->in[0], index = cr_input(t, 1), values = cr_input(t, 2);
+    if (!x || !index || !values || x->rank == 0)
+        return;
+    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
+    cr_give(t, 0,
+            scatter_part(t, x, values, from_start(t, index, x->shape[axis]), axis,
+                         cr_string(t, "reduction", "none"), 0));
+}
+
+/* As rows: [n, rest] with one index for each of m rows, which all columns share. */
+void cr_op_scatter_nd(struct cr_translation *t)
+{
+    cr_t x = t->in[0], indices = cr_input(t, 1), values = cr_input(t, 2);
+    if (!x || !indices || !values || indices->rank < 1)
+        return;
+    int depth = (int)indices->shape[indices->rank - 1];
+    int64_t rows = 1, columns = 1, m = 1;
+    for (int i = 0; i < x->rank; i++)
+        *(i < depth ? &rows : &columns) *= x->shape[i];
+    for (int i = 0; i < indices->rank - 1; i++)
+        m *= indices->shape[i];
+    if (depth < 1 || depth > x->rank) {
+        cr_onnx_refuse(t, "%d indices of a tensor of %d axes", depth, x->rank);
+        return;
+    }
+    cr_t index = cr_t_reshape(t, flat_index(t, indices, x, 0, depth), 2, (int64_t[]){m, 1});
+    index = cr_t_expand(t, index, 2, (int64_t[]){m, columns});
+    cr_t y = scatter(t, cr_t_reshape(t, x, 2, (int64_t[]){rows, columns}),
+                     cr_t_reshape(t, values, 2, (int64_t[]){m, columns}), index, 0,
+                     cr_string(t, "reduction", "none"));
+    cr_give(t, 0, cr_t_reshape(t, y, x->rank, x->shape));
+}
+
+/* Rows of each batch are put at an index of its own; circular: modulo the number of rows. */
+void cr_op_tensor_scatter(struct cr_translation *t)
+{
+    cr_t x = t->in[0], update = cr_input(t, 1), start = cr_input(t, 2);
+    if (!x || !update || x->rank != update->rank)
+        return;
+    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", -2), x->rank);
+    bool circular = strcmp(cr_string(t, "mode", "linear"), "circular") == 0;
+    cr_t index = cr_t_iota(t, update->rank, update->shape, axis);
+    if (start)
+        index = cr_t_binary(t, "+", index, cr_along(t, start, x->rank, 0));
+    if (circular)
+        index = cr_t_with(t, "remainder", index, (double)x->shape[axis]);
+    cr_give(t, 0, cr_t_scatter(t, x, update, index, axis));
+}
+
+/* Parts of the sequence axis are reversed up to the length of each row. */
+void cr_op_reverse_sequence(struct cr_translation *t)
+{
+    cr_t x = t->in[0], lengths = cr_input(t, 1);
+    if (!x || !lengths || x->rank < 2)
+        return;
+    int batch = cr_axis(t, cr_onnx_integer(t->node, "batch_axis", 1), x->rank);
+    int time = cr_axis(t, cr_onnx_integer(t->node, "time_axis", 0), x->rank);
+    cr_t at = cr_t_iota(t, x->rank, x->shape, time), length = cr_along(t, lengths, x->rank, batch);
+    cr_t back = cr_t_with(t, "-", cr_t_binary(t, "-", length, at), 1);
+    cr_t index = cr_t_where(t, cr_t_binary(t, "lt", at, length), back, at);
+    cr_give(t, 0, cr_t_gather_along(t, x, index, time));
+}
+
+/* off, or on where the index along a new axis is that of the input. */
+void cr_op_one_hot(struct cr_translation *t)
+{
+    cr_t x = t->in[0], values = cr_input(t, 2);
+    int64_t depth[CR_ONNX_MANY], wide[CR_ONNX_RANK], all[CR_ONNX_RANK];
+    if (!x || !values || cr_numbers_of(t, cr_input(t, 1), depth) != 1)
+        return;
+    int rank = x->rank + 1;
+    if (rank > CR_ONNX_RANK) {
+        cr_onnx_refuse(t, "%d axes", rank);
+        return;
+    }
+    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", -1), rank);
+    for (int i = 0; i < rank; i++) {
+        wide[i] = i == axis ? 1 : x->shape[i - (i > axis)];
+        all[i] = i == axis ? *depth : wide[i];
+    }
+    cr_t index = cr_t_reshape(t, cr_t_cast(t, x, CR_ONNX_INT64), rank, wide);
+    index = from_start(t, index, *depth);
+    cr_t hit = cr_t_binary(t, "eq", cr_t_iota(t, rank, all, axis), index);
+    cr_give(t, 0,
+            cr_t_where(t, hit, cr_t_reshape(t, cr_t_narrow(t, values, 0, 1, 1), 0, NULL),
+                       cr_t_reshape(t, cr_t_narrow(t, values, 0, 0, 1), 0, NULL)));
+}
+
+/* The elements, or slices along an axis, whose condition is true, which has to be known. */
+void cr_op_compress(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int64_t kept[CR_ONNX_MANY], n = 0, all;
+    const double *condition = cr_t_known(t, cr_input(t, 1));
+    if (!condition || !x)
+        return;
+    bool flat = !cr_onnx_attribute(t->node, "axis");
+    int axis = flat ? 0 : cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
+    all = cr_t_elements(x);
+    if (flat)
+        x = cr_t_reshape(t, x, 1, &all);
+    for (int64_t i = 0; i < cr_t_elements(t->in[1]) && n < CR_ONNX_MANY; i++)
+        if (condition[i] != 0)
+            kept[n++] = i;
+    cr_give(t, 0, cr_t_take(t, x, axis, n, kept));
+}
+
+/* The places of elements that are not 0, which have to be known. */
+void cr_op_non_zero(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    const double *data = cr_t_known(t, x);
+    if (!data)
+        return;
+    int64_t n = 0, shape[2] = {x->rank, 0};
+    for (int64_t i = 0; i < cr_t_elements(x); i++)
+        n += data[i] != 0;
+    double *places = cr_arena_new(t->arena, (size_t)(n * x->rank), sizeof *places);
+    shape[1] = n;
+    for (int64_t i = 0, k = 0; i < cr_t_elements(x); i++) {
+        int64_t rest = i;
+        for (int a = x->rank - 1; data[i] != 0 && a >= 0; a--) {
+            places[a * n + k] = (double)(rest % x->shape[a]);
+            rest /= x->shape[a];
+        }
+        k += data[i] != 0;
+    }
+    cr_give(t, 0, cr_t_data(t, CR_ONNX_INT64, 2, shape, places));
+}

@@ -1,0 +1,372 @@
+/* ops_norm.c - softmax, norms and losses of ONNX; see ops.h. */
+#include <math.h>
+#include <string.h>
+
+#include "ops.h"
+
+/* ---- softmax ---- */
+
+/* Before version 13 the axes from `axis` on are one. */
+static cr_t over_axis(struct cr_translation *t, cr_t (*f)(struct cr_translation *, cr_t, int))
+{
+    cr_t x = t->in[0];
+    int64_t flat[2] = {1, 1};
+    bool old = t->node->version < 13;
+    if (!x)
+        return NULL;
+    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", old ? 1 : -1), x->rank);
+    if (!old || t->failed || axis == x->rank - 1)
+        return x->rank ? f(t, x, axis) : cr_onnx_refuse(t, "a tensor without axes");
+    for (int i = 0; i < x->rank; i++)
+        flat[i >= axis] *= x->shape[i];
+    return cr_t_reshape(t, f(t, cr_t_reshape(t, x, 2, flat), 1), x->rank, x->shape);
+}
+
+static cr_t softmax(struct cr_translation *t, cr_t x, int axis)
+{
+    return cr_softmax(t, x, axis, false);
+}
+
+void cr_op_softmax(struct cr_translation *t)
+{
+    cr_give(t, 0, over_axis(t, softmax));
+}
+
+/* x - max - log(sum(exp(x - max))) */
+static cr_t log_softmax(struct cr_translation *t, cr_t x, int axis)
+{
+    cr_t centred = cr_t_binary(t, "-", x, cr_t_reduce1(t, "max", x, axis));
+    cr_t total = cr_t_reduce1(t, "sum", cr_t_unary(t, "exp", centred), axis);
+    return cr_t_binary(t, "-", centred, cr_t_unary(t, "log", total));
+}
+
+void cr_op_log_softmax(struct cr_translation *t)
+{
+    cr_give(t, 0, over_axis(t, log_softmax));
+}
+
+/* 1 at the first of the largest, else 0. */
+static cr_t hardmax(struct cr_translation *t, cr_t x, int axis)
+{
+    cr_t hit =
+        cr_t_binary(t, "eq", cr_t_iota(t, x->rank, x->shape, axis), cr_t_argmax(t, x, axis, true));
+    return cr_t_cast(t, hit, x->type);
+}
+
+void cr_op_hardmax(struct cr_translation *t)
+{
+    cr_give(t, 0, over_axis(t, hardmax));
+}
+
+/* ---- norms ---- */
+
+/* The axes from one on. */
+static int axes_from(int axis, int rank, int *axes)
+{
+    int n = 0;
+    for (int i = axis; i < rank; i++)
+        axes[n++] = i;
+    return n;
+}
+
+/* The prefix of a weight's name "PREFIX.weight" if the other is "PREFIX.bias", or there is none. */
+static const char *module_of(struct cr_translation *t, cr_t weight, cr_t bias)
+{
+    static const char end[] = ".weight";
+    if (weight->kind != CR_TERM_VALUE || !t->graph->values[weight->value].tensor ||
+        weight->rank != 1)
+        return NULL;
+    const char *name = t->graph->values[weight->value].name;
+    size_t n = strlen(name);
+    if (n <= strlen(end) || strcmp(name + n - strlen(end), end) != 0)
+        return NULL;
+    for (const char *c = name; *c; c++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.", *c))
+            return NULL;
+    const char *prefix = cr_arena_text(t->arena, name, n - strlen(end));
+    const char *other = cr_arena_print(t->arena, "%s.bias", prefix);
+    if (bias && (bias->kind != CR_TERM_VALUE || !t->graph->values[bias->value].tensor ||
+                 strcmp(t->graph->values[bias->value].name, other) != 0))
+        return NULL;
+    return prefix;
+}
+
+/* A layer of the library whose parameters are PREFIX.weight and PREFIX.bias. */
+static cr_t as_layer(struct cr_translation *t, const char *function, cr_t x, cr_t weight, cr_t bias,
+                     double epsilon)
+{
+    const char *path = module_of(t, weight, bias);
+    if (!path || weight->shape[0] != x->shape[x->rank - 1])
+        return NULL;
+    bool no_bias = !bias && strcmp(function, "nn.layer_norm") == 0;
+    return cr_t_scope(t, path, function, x,
+                      cr_arena_print(t->arena, "{eps = %s%s}", cr_lua_number(t->arena, epsilon),
+                                     no_bias ? ", bias = false" : ""),
+                      weight->value, bias ? bias->value : CR_ONNX_NONE);
+}
+
+/* (x - mean) / sqrt(variance + epsilon), whose parts are given, too. */
+static cr_t standardise(struct cr_translation *t, cr_t x, int n, const int *axes, double epsilon,
+                        cr_t *mean, cr_t *inverse)
+{
+    *mean = cr_mean(t, x, n, axes, true);
+    cr_t centred = cr_t_binary(t, "-", x, *mean);
+    cr_t variance = cr_mean(t, cr_t_with(t, "pow", centred, 2), n, axes, true);
+    *inverse = cr_t_unary(t, "rsqrt", cr_t_with(t, "+", variance, epsilon));
+    return cr_t_binary(t, "*", centred, *inverse);
+}
+
+/* The norm of the axes from one on, times the scale and plus the bias. */
+static void layer_norm(struct cr_translation *t, cr_t x, cr_t scale, cr_t bias, int64_t from,
+                       int first)
+{
+    int axes[CR_ONNX_RANK];
+    double epsilon = cr_onnx_real(t->node, "epsilon", 1e-5);
+    cr_t mean, inverse;
+    if (!x || !scale || t->failed)
+        return;
+    int axis = cr_axis(t, from, x->rank), n = axes_from(axis, x->rank, axes);
+    bool plain = n == 1 && !cr_wants(t, first) && !cr_wants(t, first + 1);
+    cr_t layer = plain ? as_layer(t, "nn.layer_norm", x, scale, bias, epsilon) : NULL;
+    if (layer) {
+        cr_give(t, 0, layer);
+        return;
+    }
+    cr_t y = cr_t_binary(t, "*", standardise(t, x, n, axes, epsilon, &mean, &inverse), scale);
+    cr_give(t, 0, bias ? cr_t_binary(t, "+", y, bias) : y);
+    if (cr_wants(t, first))
+        cr_give(t, first, mean);
+    if (cr_wants(t, first + 1))
+        cr_give(t, first + 1, inverse);
+}
+
+void cr_op_layer_normalization(struct cr_translation *t)
+{
+    layer_norm(t, t->in[0], cr_input(t, 1), cr_input(t, 2), cr_onnx_integer(t->node, "axis", -1),
+               1);
+}
+
+static void rms_norm(struct cr_translation *t, cr_t x, cr_t scale, int64_t from)
+{
+    int axes[CR_ONNX_RANK];
+    double epsilon = cr_onnx_real(t->node, "epsilon", 1e-5);
+    if (!x || !scale || t->failed)
+        return;
+    int axis = cr_axis(t, from, x->rank), n = axes_from(axis, x->rank, axes);
+    cr_t layer = n == 1 ? as_layer(t, "nn.rms_norm", x, scale, NULL, epsilon) : NULL;
+    if (layer) {
+        cr_give(t, 0, layer);
+        return;
+    }
+    cr_t squares = cr_mean(t, cr_t_with(t, "pow", x, 2), n, axes, true);
+    cr_t inverse = cr_t_unary(t, "rsqrt", cr_t_with(t, "+", squares, epsilon));
+    cr_give(t, 0, cr_t_binary(t, "*", cr_t_binary(t, "*", x, inverse), scale));
+}
+
+void cr_op_rms_normalization(struct cr_translation *t)
+{
+    rms_norm(t, t->in[0], cr_input(t, 1), cr_onnx_integer(t->node, "axis", -1));
+}
+
+/* com.microsoft: the sum of x, skip and bias is normalised, and the last output. */
+static cr_t skip_sum(struct cr_translation *t, int bias)
+{
+    cr_t x = cr_t_binary(t, "+", t->in[0], cr_input(t, 1));
+    return cr_input(t, bias) ? cr_t_binary(t, "+", x, cr_input(t, bias)) : x;
+}
+
+/* The sum stands in several terms, and as an output: it gets a name as a part. */
+void cr_op_skip_layer_normalization(struct cr_translation *t)
+{
+    cr_t x = skip_sum(t, 4);
+    layer_norm(t, x, cr_input(t, 2), cr_input(t, 3), -1, 1);
+    if (cr_wants(t, 3))
+        cr_give(t, 3, x);
+}
+
+void cr_op_skip_rms_normalization(struct cr_translation *t)
+{
+    cr_t x = skip_sum(t, 3);
+    rms_norm(t, x, cr_input(t, 2), -1);
+    if (cr_wants(t, 3))
+        cr_give(t, 3, x);
+}
+
+/* Scale, bias, mean and variance of the channels, axis 1. */
+void cr_op_batch_normalization(struct cr_translation *t)
+{
+    cr_t x = t->in[0], part[4];
+    double epsilon = cr_onnx_real(t->node, "epsilon", 1e-5);
+    if (!x || x->rank < 2 || t->node->n_inputs < 5)
+        return;
+    for (int i = 0; i < 4; i++)
+        part[i] = cr_along(t, t->in[1 + i], x->rank, 1);
+    cr_t mean = part[2], variance = part[3];
+    if (cr_onnx_integer(t->node, "training_mode", 0)) {
+        int axes[CR_ONNX_RANK], n = 0;
+        double momentum = cr_onnx_real(t->node, "momentum", 0.9);
+        for (int i = 0; i < x->rank; i++)
+            if (i != 1)
+                axes[n++] = i;
+        mean = cr_mean(t, x, n, axes, true);
+        variance = cr_mean(t, cr_t_with(t, "pow", cr_t_binary(t, "-", x, mean), 2), n, axes, true);
+        for (int i = 0; i < 2; i++) { /* what the next step will have */
+            cr_t now = i ? variance : mean;
+            cr_t kept = cr_t_binary(t, "+", cr_t_with(t, "*", part[2 + i], momentum),
+                                    cr_t_with(t, "*", now, 1 - momentum));
+            if (cr_wants(t, 1 + i))
+                cr_give(t, 1 + i, cr_t_reshape(t, kept, 1, &x->shape[1]));
+        }
+    }
+    cr_t inverse = cr_t_unary(t, "rsqrt", cr_t_with(t, "+", variance, epsilon));
+    cr_t y =
+        cr_t_binary(t, "*", cr_t_binary(t, "*", cr_t_binary(t, "-", x, mean), inverse), part[0]);
+    cr_give(t, 0, cr_t_binary(t, "+", y, part[1]));
+}
+
+void cr_op_instance_normalization(struct cr_translation *t)
+{
+    cr_t x = t->in[0], mean, inverse;
+    int axes[CR_ONNX_RANK];
+    if (!x || x->rank < 3 || t->node->n_inputs < 3)
+        return;
+    cr_t y = standardise(t, x, axes_from(2, x->rank, axes), axes,
+                         cr_onnx_real(t->node, "epsilon", 1e-5), &mean, &inverse);
+    y = cr_t_binary(t, "*", y, cr_along(t, t->in[1], x->rank, 1));
+    cr_give(t, 0, cr_t_binary(t, "+", y, cr_along(t, t->in[2], x->rank, 1)));
+}
+
+/* Groups of channels; scale and bias are by group before version 21, then by channel. */
+void cr_op_group_normalization(struct cr_translation *t)
+{
+    cr_t x = t->in[0], mean, inverse, part[2];
+    int64_t groups = cr_onnx_integer(t->node, "num_groups", 1), shape[3];
+    if (!x || x->rank < 2 || t->node->n_inputs < 3 || groups < 1 || x->shape[1] % groups) {
+        cr_onnx_refuse(t, "expected groups of channels alike");
+        return;
+    }
+    shape[0] = x->shape[0];
+    shape[1] = groups;
+    shape[2] = cr_t_elements(x) / (shape[0] * groups);
+    cr_t y = standardise(t, cr_t_reshape(t, x, 3, shape), 1, (int[]){2},
+                         cr_onnx_real(t->node, "epsilon", 1e-5), &mean, &inverse);
+    bool by_group = t->in[1] && cr_t_elements(t->in[1]) == groups && groups != x->shape[1];
+    if (!by_group)
+        y = cr_t_reshape(t, y, x->rank, x->shape);
+    for (int i = 0; i < 2; i++)
+        part[i] = cr_along(t, t->in[1 + i], by_group ? 3 : x->rank, 1);
+    y = cr_t_binary(t, "+", cr_t_binary(t, "*", y, part[0]), part[1]);
+    cr_give(t, 0, cr_t_reshape(t, y, x->rank, x->shape));
+}
+
+void cr_op_lp_normalization(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int64_t p = cr_onnx_integer(t->node, "p", 2);
+    if (!x)
+        return;
+    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", -1), x->rank);
+    if (p != 1 && p != 2) {
+        cr_onnx_refuse(t, "p = %lld, expected 1 or 2", (long long)p);
+        return;
+    }
+    cr_t parts = p == 1 ? cr_t_unary(t, "abs", x) : cr_t_with(t, "pow", x, 2);
+    cr_t norm = cr_t_reduce1(t, "sum", parts, axis);
+    if (p == 2)
+        norm = cr_t_unary(t, "sqrt", norm);
+    cr_t nothing = x ? cr_t_number(t, x->type, 0) : NULL;
+    cr_give(t, 0,
+            cr_t_where(t, cr_t_with(t, "eq", norm, 0), nothing, cr_t_binary(t, "/", x, norm)));
+}
+
+void cr_op_mean_variance_normalization(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int axes[CR_ONNX_RANK] = {0, 2, 3}, n = 3;
+    if (!x)
+        return;
+    if (cr_onnx_attribute(t->node, "axes"))
+        n = cr_axes(t, 9, x->rank, axes);
+    cr_t mean = cr_mean(t, x, n, axes, true);
+    cr_t squares = cr_mean(t, cr_t_with(t, "pow", x, 2), n, axes, true);
+    cr_t variance = cr_t_binary(t, "-", squares, cr_t_with(t, "pow", mean, 2));
+    cr_t deviation = cr_t_with(t, "+", cr_t_unary(t, "sqrt", variance), 1e-9);
+    cr_give(t, 0, cr_t_binary(t, "/", cr_t_binary(t, "-", x, mean), deviation));
+}
+
+/* x / (bias + alpha / size * the squares of neighbouring channels) ^ beta */
+void cr_op_lrn(struct cr_translation *t)
+{
+    cr_t x = t->in[0], total = NULL;
+    int64_t size = cr_onnx_integer(t->node, "size", 1);
+    if (!x || x->rank < 2 || size < 1 || size > 64) {
+        cr_onnx_refuse(t, "%lld channels, expected 1 to 64", (long long)size);
+        return;
+    }
+    int64_t before = (size - 1) / 2;
+    cr_t squares = cr_t_pad(t, cr_t_with(t, "pow", x, 2), 1, before, size - 1 - before, 0);
+    for (int64_t i = 0; i < size; i++) {
+        cr_t part = cr_t_narrow(t, squares, 1, i, x->shape[1]);
+        total = total ? cr_t_binary(t, "+", total, part) : part;
+    }
+    cr_t base = cr_t_with(t, "*", total, cr_onnx_real(t->node, "alpha", 1e-4) / (double)size);
+    base = cr_t_with(t, "+", base, cr_onnx_real(t->node, "bias", 1));
+    cr_give(t, 0,
+            cr_t_binary(t, "/", x, cr_t_with(t, "pow", base, cr_onnx_real(t->node, "beta", 0.75))));
+}
+
+/* ---- losses ---- */
+
+/* Scores [N, C, ..] of classes against targets [N, ..]: minus the score of the target, weighted, and 0
+ * where the target is to be ignored. */
+static cr_t loss_of(struct cr_translation *t, cr_t scores, cr_t target, cr_t weight)
+{
+    const struct cr_onnx_attribute *ignore = cr_onnx_attribute(t->node, "ignore_index");
+    const char *reduction = cr_string(t, "reduction", "mean");
+    int64_t wide[CR_ONNX_RANK];
+    int axes[CR_ONNX_RANK];
+    if (!scores || !target || scores->rank < 2 || target->rank != scores->rank - 1)
+        return cr_onnx_refuse(t, "expected scores [N, C, ..] and targets [N, ..]");
+    memcpy(wide, scores->shape, sizeof wide);
+    wide[1] = 1;
+    cr_t at = cr_t_reshape(t, target, scores->rank, wide);
+    cr_t hit = cr_t_binary(t, "eq", cr_t_iota(t, scores->rank, scores->shape, 1), at);
+    cr_t zero = cr_t_number(t, scores->type, 0);
+    cr_t weights = weight ? cr_along(t, weight, scores->rank, 1) : NULL;
+    cr_t factor = NULL; /* of each target: its weight, or 0 */
+    if (weights)
+        factor = cr_t_reduce(t, "sum", cr_t_where(t, hit, weights, zero), 1, (int[]){1}, false);
+    if (ignore) {
+        cr_t counts = cr_t_with(t, "ne", target, (double)ignore->i);
+        if (!factor)
+            factor = cr_t_where(t, counts,
+                                cr_t_full(t, scores->type, target->rank, target->shape, 1), zero);
+        else
+            factor = cr_t_where(t, counts, factor, zero);
+    }
+    cr_t loss = cr_t_unary(
+        t, "neg", cr_t_reduce(t, "sum", cr_t_where(t, hit, scores, zero), 1, (int[]){1}, false));
+    if (factor)
+        loss = cr_t_binary(t, "*", loss, factor);
+    if (!loss || strcmp(reduction, "none") == 0)
+        return loss;
+    int n = axes_from(0, loss->rank, axes);
+    cr_t total = cr_t_reduce(t, "sum", loss, n, axes, false);
+    if (strcmp(reduction, "sum") == 0)
+        return total;
+    return factor ? cr_t_binary(t, "/", total, cr_t_reduce(t, "sum", factor, n, axes, false))
+                  : cr_t_with(t, "/", total, (double)cr_t_elements(loss));
+}
+
+void cr_op_negative_log_likelihood_loss(struct cr_translation *t)
+{
+    cr_give(t, 0, loss_of(t, t->in[0], cr_input(t, 1), cr_input(t, 2)));
+}
+
+void cr_op_softmax_cross_entropy_loss(struct cr_translation *t)
+{
+    cr_t logs = t->in[0] && t->in[0]->rank >= 2 ? log_softmax(t, t->in[0], 1) : NULL;
+    cr_give(t, 0, loss_of(t, logs, cr_input(t, 1), cr_input(t, 2)));
+    if (cr_wants(t, 1))
+        cr_give(t, 1, logs);
+}
