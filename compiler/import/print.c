@@ -313,7 +313,8 @@ static void put_call(struct cr_printer *p, struct cr_text *text, cr_t x)
 {
     bool comma = false;
     if (x->kind == CR_TERM_SCOPE) {
-        cr_put(text, "scope(\"%s\", %s", x->path, x->name);
+        size_t own = p->scope && strncmp(x->path, p->scope, strlen(p->scope)) == 0 ? strlen(p->scope) : 0;
+        cr_put(text, "scope(\"%s\", %s", x->path + own, x->name);
         cr_value_text(p, x->weight); /* they become weights of the script */
         if (x->bias != CR_ONNX_NONE)
             cr_value_text(p, x->bias);
@@ -325,7 +326,7 @@ static void put_call(struct cr_printer *p, struct cr_text *text, cr_t x)
         bool ends = own && strcmp(own, CR_TERM_TABLE_END) == 0;
         cr_put(text, "%s", comma && !ends ? ", " : "");
         put_argument(p, text, x, i, CR_BINDS_NOT);
-        comma = !(own && strcmp(own, CR_TERM_TABLE) == 0);
+        comma = !(own && (strcmp(own, CR_TERM_TABLE) == 0 || own[strlen(own) - 1] == ' '));
     }
     cr_put(text, ")");
 }

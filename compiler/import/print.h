@@ -43,6 +43,7 @@ struct cr_printer {
     struct cr_script_weight *weights;
     int n_weights, cap_weights;
     struct cr_parts parts;
+    const char *scope; /* "h.0." within a function whose scope this is, or null */
     int n_locals;
     bool in_table; /* names are fields of a table, as Lua has at most 200 locals */
 };

@@ -7,6 +7,7 @@
 
 #include "compiler/ir/mem.h"
 #include "ops.h"
+#include "structure.h"
 
 enum { MOST_LOCALS = 150 };
 
@@ -104,17 +105,6 @@ static void print_output(struct cr_printer *p, const struct cr_onnx_script *s, i
 
 /* ---- statements ---- */
 
-static void print_statement(struct cr_printer *p, const struct cr_onnx_statement *s)
-{
-    struct cr_text text = {0};
-    const char *name = cr_local_name(p, p->graph->values[s->value].name);
-    cr_print_parts(p, s->term, name, 0);
-    cr_print_term(p, &text, s->term, CR_BINDS_NOT);
-    cr_print_definition(p, 0, name, text.data);
-    p->value_names[s->value] = p->in_table ? cr_arena_print(p->arena, "v.%s", name) : name;
-    free(text.data);
-}
-
 static void print_all(struct cr_printer *p, const struct cr_onnx_script *s)
 {
     struct cr_taken outputs = {0};
@@ -124,8 +114,7 @@ static void print_all(struct cr_printer *p, const struct cr_onnx_script *s)
     for (int i = 0; i < p->graph->n_inputs; i++)
         if (!p->graph->values[p->graph->inputs[i]].tensor)
             print_input(p, p->graph->inputs[i]);
-    for (int i = 0; i < s->n_statements; i++)
-        print_statement(p, &s->statements[i]);
+    cr_structure_print(p, s);
     free(p->parts.items);
     p->parts = (struct cr_parts){0};
     cr_put(&p->text, "return {\n");

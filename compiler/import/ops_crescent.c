@@ -1,0 +1,176 @@
+/* ops_crescent.c - the nodes that recognisers make, in terms of graphs/lib. */
+#include <math.h>
+#include <string.h>
+
+#include "match.h"
+#include "ops.h"
+#include "term_parts.h"
+
+/* Shape of the node's output, which its recogniser set. */
+static const struct cr_onnx_value *output(const struct cr_translation *t)
+{
+    return &t->graph->values[t->node->outputs[0]];
+}
+
+static const char *integer_text(struct cr_translation *t, const char *attribute)
+{
+    return cr_t_text(t, cr_onnx_integer(t->node, attribute, 0));
+}
+
+/* A layer in the scope of its weight, input number `weight`, whose name is PATH.weight. */
+static void give_layer(struct cr_translation *t, int weight, const char *name, const char *text,
+                       const char *more)
+{
+    const char *path =
+        cr_match_path(t->arena, t->graph->values[t->node->inputs[weight]].name, ".weight");
+    const struct cr_onnx_value *y = output(t);
+    if (!path) {
+        cr_onnx_refuse(t, "a layer without a path");
+        return;
+    }
+    struct cr_onnx_argument arguments[3] = {{t->in[!weight], NULL}, {NULL, text}, {NULL, more}};
+    struct cr_onnx_term *x = (struct cr_onnx_term *)cr_t_call(t, name, CR_ONNX_FLOAT, y->rank, y->shape, arguments,
+                                                    1 + (text != NULL) + (more != NULL));
+    if (!x)
+        return;
+    x->kind = CR_TERM_SCOPE;
+    x->path = path;
+    x->weight = t->node->inputs[weight];
+    x->bias = t->node->n_inputs > 2 ? t->node->inputs[2] : CR_ONNX_NONE;
+    cr_give(t, 0, x);
+}
+
+void cr_op_crescent_linear(struct cr_translation *t)
+{
+    const struct cr_onnx_value *y = output(t);
+    bool is_linear = cr_onnx_integer(t->node, "transB", 0) != 0;
+    give_layer(t, 1, is_linear ? "nn.linear" : "nn.conv1d", cr_t_text(t, y->shape[y->rank - 1]),
+               t->node->n_inputs > 2 ? NULL : "false");
+}
+
+void cr_op_crescent_embedding(struct cr_translation *t)
+{
+    const struct cr_onnx_value *table = &t->graph->values[t->node->inputs[0]];
+    give_layer(t, 0, "nn.embedding", cr_t_text(t, table->shape[0]), cr_t_text(t, table->shape[1]));
+}
+
+static const char *eps_text(struct cr_translation *t, const char *more)
+{
+    return cr_arena_print(t->arena, "{eps = %s%s}",
+                          cr_lua_number(t->arena, cr_onnx_real(t->node, "epsilon", 0)), more);
+}
+
+void cr_op_crescent_layer_norm(struct cr_translation *t)
+{
+    give_layer(t, 1, "nn.layer_norm", eps_text(t, t->node->n_inputs > 2 ? "" : ", bias = false"), NULL);
+}
+
+void cr_op_crescent_scoped_rms_norm(struct cr_translation *t)
+{
+    give_layer(t, 1, "nn.rms_norm", eps_text(t, ""), NULL);
+}
+
+/* x rsqrt(mean(x^2) + eps) weight, where the weight has no name of a module. */
+void cr_op_crescent_rms_norm(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int last = x ? x->rank - 1 : 0;
+    cr_t mean = cr_mean(t, cr_t_binary(t, "*", x, x), 1, &last, true);
+    cr_t rms = cr_t_unary(t, "rsqrt", cr_t_with(t, "+", mean, cr_onnx_real(t->node, "epsilon", 0)));
+    cr_give(t, 0, cr_t_binary(t, "*", cr_t_binary(t, "*", x, rms), t->in[1]));
+}
+
+void cr_op_crescent_gelu(struct cr_translation *t)
+{
+    cr_give(t, 0, cr_t_like(t, "nn.gelu", t->in[0], NULL));
+}
+
+void cr_op_crescent_gelu_tanh(struct cr_translation *t)
+{
+    cr_give(t, 0, cr_t_like(t, "nn.gelu_tanh", t->in[0], NULL));
+}
+
+void cr_op_crescent_silu(struct cr_translation *t)
+{
+    cr_give(t, 0, cr_t_like(t, "nn.silu", t->in[0], NULL));
+}
+
+void cr_op_crescent_permute(struct cr_translation *t)
+{
+    int axes[CR_ONNX_RANK];
+    for (int i = 0; i < output(t)->rank; i++)
+        axes[i] = (int)cr_onnx_integer(t->node, cr_arena_print(t->arena, "axis%d", i), i);
+    cr_give(t, 0, cr_t_permute(t, t->in[0], axes));
+}
+
+void cr_op_crescent_view(struct cr_translation *t)
+{
+    cr_give(t, 0, cr_t_reshape(t, t->in[0], output(t)->rank, output(t)->shape));
+}
+
+/* A call that gives the output's shape, of the first input and further arguments as text. */
+static void give_call(struct cr_translation *t, const char *name, const struct cr_onnx_argument *arguments, int n)
+{
+    const struct cr_onnx_value *y = output(t);
+    cr_give(t, 0, cr_t_call(t, name, y->type, y->rank, y->shape, arguments, n));
+}
+
+void cr_op_crescent_split_heads(struct cr_translation *t)
+{
+    give_call(t, "attention.split_heads",
+              (struct cr_onnx_argument[]){{t->in[0], NULL}, {NULL, integer_text(t, "heads")}}, 2);
+}
+
+void cr_op_crescent_merge_heads(struct cr_translation *t)
+{
+    give_call(t, "attention.merge_heads", (struct cr_onnx_argument[]){{t->in[0], NULL}}, 1);
+}
+
+void cr_op_crescent_causal_mask(struct cr_translation *t)
+{
+    give_call(t, "masks.causal", (struct cr_onnx_argument[]){{NULL, integer_text(t, "size")}}, 1);
+}
+
+/* cos and sin of rotary angles: a table of the script, which only Rotary reads. */
+void cr_op_crescent_angles(struct cr_translation *t)
+{
+    const char *w = cr_arena_print(t->arena, "rotary.frequencies(%s, %s)",
+                                   cr_t_text(t, 2 * cr_onnx_integer(t->node, "half", 0)),
+                                   cr_lua_number(t->arena, cr_onnx_real(t->node, "theta", 0)));
+    give_call(t, "rotary.angles", (struct cr_onnx_argument[]){{NULL, integer_text(t, "size")}, {NULL, w}}, 2);
+}
+
+void cr_op_crescent_rotary(struct cr_translation *t)
+{
+    give_call(t, "rotary.halves", (struct cr_onnx_argument[]){{t->in[0], NULL}, {t->in[1], NULL}}, 2);
+}
+
+/* attention.attend(q, k, v, mask, nil, {how}), without what is left out at the end. */
+void cr_op_crescent_attend(struct cr_translation *t)
+{
+    enum { ADDS = 4, FORBIDS = 3 };
+    struct cr_onnx_argument a[16] = {{t->in[0], NULL}, {t->in[1], NULL}, {t->in[2], NULL}};
+    const struct cr_onnx_value *q = &t->graph->values[t->node->inputs[0]], *k = &t->graph->values[t->node->inputs[1]];
+    int64_t kind = cr_onnx_integer(t->node, "mask", 0);
+    double scale = cr_onnx_real(t->node, "scale", 1), usual = 1 / sqrt((double)q->shape[q->rank - 1]);
+    bool is_scaled = fabs(scale - usual) > 1e-6 * usual, is_safe = cr_onnx_integer(t->node, "safe", 0) != 0;
+    int n = 3;
+    cr_t mask = kind ? t->in[3] : NULL;
+    if (kind && kind != ADDS)
+        a[n++].term = kind == FORBIDS ? cr_t_unary(t, "logical_not", mask) : mask;
+    if (is_scaled || is_safe || kind == ADDS) {
+        for (; n < 5; n++)
+            a[n].text = "nil";
+        a[n++].text = CR_TERM_TABLE;
+        if (is_scaled)
+            a[n++].text = cr_arena_print(t->arena, "scale = %s", cr_lua_number(t->arena, scale));
+        if (is_safe)
+            a[n++].text = "softmax = nn.safe_softmax";
+        if (kind == ADDS) {
+            a[n++].text = "bias = ";
+            a[n++].term = mask;
+        }
+        a[n++].text = CR_TERM_TABLE_END;
+    }
+    give_call(t, k->shape[1] == q->shape[1] || q->rank < 4 ? "attention.attend" : "attention.grouped", a, n);
+}

@@ -1,0 +1,363 @@
+/* recognise_attention.c - softmax(Q K^T scale) V with its mask, and heads that are split and merged. */
+#include <math.h>
+#include <string.h>
+
+#include "match.h"
+#include "recognise.h"
+
+/* What is in a mask, as far as it is known. */
+enum mask { MASK_NONE, MASK_CAUSAL, MASK_ALLOWS, MASK_FORBIDS, MASK_ADDS };
+
+/* An attention on its way from its last product to its first. */
+struct attention {
+    int node, q, k, v, mask;
+    enum mask kind;
+    double scale;
+    bool safe; /* rows without a key are 0 */
+};
+
+/* ---- masks ---- */
+
+/* Whether an element of a mask forbids; a number that is neither 0 nor very small is no such mask. */
+static bool forbids(enum mask kind, double x, bool *is_plain)
+{
+    if (kind == MASK_ADDS)
+        *is_plain = *is_plain && (x == 0 || x <= -1e30);
+    return kind == MASK_ADDS ? x != 0 : kind == MASK_ALLOWS ? x == 0 : x != 0;
+}
+
+/*
+ * What a known mask says: nothing, or the triangle of the past.  A score to which -1e30 and less is added
+ * is taken for -infinity: the same unless scores are NaN or infinite themselves.
+ */
+static void look_at_mask(struct cr_onnx_graph *g, struct attention *a)
+{
+    const double *x = a->kind == MASK_NONE ? NULL : cr_match_numbers(g, a->mask);
+    if (!x)
+        return;
+    const struct cr_onnx_tensor *t = g->values[a->mask].tensor;
+    int64_t columns = t->rank > 0 ? t->shape[t->rank - 1] : 1, rows = t->rank > 1 ? t->shape[t->rank - 2] : 1;
+    bool is_plain = true, any = false, triangle = rows == columns && rows > 1;
+    for (int64_t i = 0; i < t->elements; i++) {
+        bool no = forbids(a->kind, x[i], &is_plain);
+        any |= no;
+        triangle &= no == (i % columns > i / columns % rows);
+    }
+    if (!is_plain)
+        return;
+    if (!any || triangle) {
+        a->kind = any ? MASK_CAUSAL : MASK_NONE;
+        a->safe = false;
+    }
+}
+
+/* The mask of causal attention over T tokens: one node for all that have it. */
+static int causal_mask(struct cr_onnx_graph *g, int like, int64_t size)
+{
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct cr_onnx_node *n = &g->nodes[i];
+        if (strcmp(n->op, "CausalMask") == 0 && strcmp(n->domain, CR_ONNX_CRESCENT) == 0 &&
+            cr_onnx_integer(n, "size", 0) == size)
+            return n->outputs[0];
+    }
+    int value = cr_match_make(g, like, "CausalMask", NULL, 0, "causal", 2, (int64_t[]){size, size});
+    g->values[value].type = CR_ONNX_BOOL;
+    g->nodes[g->n_nodes - 1].scope = g->nodes[g->n_nodes - 1].name = "";
+    cr_onnx_set_integer(g, &g->nodes[g->n_nodes - 1], "size", size);
+    return value;
+}
+
+/* ---- the parts ---- */
+
+/* Takes factors off a value, which nothing else reads. */
+static int unscaled(const struct cr_onnx_graph *g, int value, double *scale)
+{
+    for (;;) {
+        double x;
+        int mul = cr_match_only(g, value, "Mul"), div = cr_match_only(g, value, "Div");
+        if (mul != CR_ONNX_NONE && cr_onnx_scalar(g, g->nodes[mul].inputs[1], &x)) {
+            *scale *= x;
+            value = g->nodes[mul].inputs[0];
+        } else if (mul != CR_ONNX_NONE && cr_onnx_scalar(g, g->nodes[mul].inputs[0], &x)) {
+            *scale *= x;
+            value = g->nodes[mul].inputs[1];
+        } else if (div != CR_ONNX_NONE && cr_onnx_scalar(g, g->nodes[div].inputs[1], &x) && x != 0) {
+            *scale /= x;
+            value = g->nodes[div].inputs[0];
+        } else
+            return value;
+    }
+}
+
+/* The softmax behind a value that may be `where isnan(p) then 0 else p`. */
+static int find_softmax(const struct cr_onnx_graph *g, int value, bool *safe)
+{
+    int where = cr_match_only(g, value, "Where");
+    if (where != CR_ONNX_NONE && cr_onnx_users(g, g->nodes[where].inputs[2]) == 2) {
+        int isnan_node = cr_match_only(g, g->nodes[where].inputs[0], "IsNaN");
+        if (isnan_node == CR_ONNX_NONE || !cr_match_number(g, g->nodes[where].inputs[1], 0) ||
+            g->nodes[isnan_node].inputs[0] != g->nodes[where].inputs[2])
+            return CR_ONNX_NONE;
+        *safe = true;
+        return cr_match_op(g, g->nodes[where].inputs[2], "Softmax");
+    }
+    return cr_match_only(g, value, "Softmax");
+}
+
+/* Whether a mask [.., T, S] spreads over scores without adding axes. */
+static bool spreads(const struct cr_onnx_graph *g, int mask, int scores)
+{
+    const struct cr_onnx_value *m = &g->values[mask], *s = &g->values[scores];
+    for (int i = 1; i <= m->rank; i++)
+        if (i > s->rank || (m->shape[m->rank - i] != 1 && m->shape[m->rank - i] != s->shape[s->rank - i]))
+            return false;
+    return m->rank >= 0;
+}
+
+/* The scores under a mask: added to them, or chosen instead of them. */
+static int unmasked(const struct cr_onnx_graph *g, int value, struct attention *a)
+{
+    int add = cr_match_only(g, value, "Add"), where = cr_match_only(g, value, "Where");
+    for (int i = 0; add != CR_ONNX_NONE && i < 2; i++) {
+        int scores = g->nodes[add].inputs[i], mask = g->nodes[add].inputs[!i];
+        double one = 1;
+        if (cr_match_only(g, unscaled(g, scores, &one), "MatMul") == CR_ONNX_NONE || !spreads(g, mask, scores))
+            continue;
+        a->mask = mask;
+        a->kind = MASK_ADDS;
+        return scores;
+    }
+    for (int i = 1; where != CR_ONNX_NONE && i < 3; i++) {
+        double x;
+        int scores = g->nodes[where].inputs[3 - i], mask = g->nodes[where].inputs[0];
+        if (!cr_onnx_scalar(g, g->nodes[where].inputs[i], &x) || x > -1e30 || !spreads(g, mask, scores))
+            continue;
+        a->mask = mask;
+        a->kind = i == 1 ? MASK_FORBIDS : MASK_ALLOWS;
+        return scores;
+    }
+    return value;
+}
+
+/* A node of ai.onnx that permutes. */
+static int permuted(struct cr_onnx_graph *g, int like, int x, const int *perm)
+{
+    const struct cr_onnx_value *v = &g->values[x];
+    int64_t shape[CR_ONNX_RANK], numbers[CR_ONNX_RANK];
+    int rank = v->rank;
+    for (int i = 0; i < rank; i++) {
+        shape[i] = v->shape[perm[i]];
+        numbers[i] = perm[i];
+    }
+    int value = cr_match_make(g, like, "Permute", &x, 1, "k", rank, shape);
+    struct cr_onnx_node *n = &g->nodes[g->n_nodes - 1];
+    for (int i = 0; i < rank; i++) {
+        char name[] = "axis0";
+        name[4] = (char)('0' + i);
+        cr_onnx_set_integer(g, n, cr_arena_text(&g->arena, name, 5), numbers[i]);
+    }
+    return value;
+}
+
+/* Keys [.., S, d] of a value that is their transpose; CR_ONNX_NONE if it is no such. */
+static int untransposed(struct cr_onnx_graph *g, int value, int like)
+{
+    int transpose = cr_match_op(g, value, "Transpose");
+    if (cr_match_permutes(g, transpose, (int[]){0, 1, 3, 2}) || cr_match_permutes(g, transpose, (int[]){0, 2, 1}))
+        return g->nodes[transpose].inputs[0];
+    if (cr_match_permutes(g, transpose, (int[]){0, 2, 3, 1}))
+        return permuted(g, like, g->nodes[transpose].inputs[0], (int[]){0, 2, 1, 3});
+    int wide = cr_match_op(g, value, "Reshape");
+    if (wide == CR_ONNX_NONE)
+        return CR_ONNX_NONE;
+    transpose = cr_match_op(g, g->nodes[wide].inputs[0], "Transpose");
+    if (!cr_match_permutes(g, transpose, (int[]){0, 2, 1}))
+        return CR_ONNX_NONE;
+    int flat = cr_match_op(g, g->nodes[transpose].inputs[0], "Reshape");
+    const struct cr_onnx_value *kt = &g->values[value];
+    const struct cr_onnx_value *k = flat == CR_ONNX_NONE ? NULL : &g->values[g->nodes[flat].inputs[0]];
+    const struct cr_onnx_value *rows = &g->values[g->nodes[transpose].inputs[0]];
+    if (k && kt->rank == 4 && k->rank == 4 && k->shape[0] == kt->shape[0] && k->shape[1] == kt->shape[1] &&
+        k->shape[2] == kt->shape[3] && k->shape[3] == kt->shape[2] && rows->shape[1] == k->shape[2])
+        return g->nodes[flat].inputs[0];
+    if (kt->rank == 4 && rows->rank == 3 && rows->shape[1] == kt->shape[3] && rows->shape[2] == kt->shape[2] &&
+        rows->shape[0] == kt->shape[0] * kt->shape[1]) { /* keys with batch and heads in one axis */
+        int64_t shape[4] = {kt->shape[0], kt->shape[1], kt->shape[3], kt->shape[2]};
+        return cr_match_make(g, like, "View", &g->nodes[transpose].inputs[0], 1, "k", 4, shape);
+    }
+    return CR_ONNX_NONE;
+}
+
+/* Keys or values [B, G, S, d] that are repeated for the queries of their group, or the value itself. */
+static int unrepeated(const struct cr_onnx_graph *g, int value)
+{
+    int flat = cr_match_op(g, value, "Reshape");
+    int expand = flat == CR_ONNX_NONE ? flat : cr_match_op(g, g->nodes[flat].inputs[0], "Expand");
+    int wide = expand == CR_ONNX_NONE ? expand : cr_match_op(g, g->nodes[expand].inputs[0], "Unsqueeze");
+    if (wide == CR_ONNX_NONE)
+        return value;
+    const struct cr_onnx_value *x = &g->values[g->nodes[wide].inputs[0]], *y = &g->values[value];
+    const struct cr_onnx_value *w = &g->values[g->nodes[wide].outputs[0]];
+    const struct cr_onnx_value *e = &g->values[g->nodes[expand].outputs[0]];
+    bool is_repeat = x->rank == 4 && y->rank == 4 && w->rank == 5 && e->rank == 5 && w->shape[2] == 1 &&
+                     w->shape[1] == x->shape[1] && e->shape[1] == x->shape[1] && e->shape[3] == x->shape[2] &&
+                     y->shape[0] == x->shape[0] && y->shape[2] == x->shape[2] && y->shape[3] == x->shape[3] &&
+                     e->shape[0] == x->shape[0] && y->shape[1] == x->shape[1] * e->shape[2];
+    return is_repeat ? g->nodes[wide].inputs[0] : value;
+}
+
+/* ---- the whole ---- */
+
+static void put_attention(struct cr_onnx_graph *g, struct attention *a, int out)
+{
+    int k = unrepeated(g, a->k), v = unrepeated(g, a->v);
+    look_at_mask(g, a);
+    if (a->kind == MASK_CAUSAL && g->values[a->q].shape[g->values[a->q].rank - 2] !=
+                                      g->values[a->mask].tensor->shape[g->values[a->mask].tensor->rank - 1])
+        return;
+    if (a->kind == MASK_CAUSAL)
+        a->mask = causal_mask(g, a->node, g->values[a->q].shape[g->values[a->q].rank - 2]);
+    if (k != a->k && v != a->v && (a->kind == MASK_NONE || a->kind == MASK_CAUSAL)) {
+        a->k = k;
+        a->v = v;
+    }
+    int inputs[4] = {a->q, a->k, a->v, a->mask};
+    int made = cr_match_replace(g, out, a->node, "Attend", inputs, a->kind == MASK_NONE ? 3 : 4, "attended");
+    struct cr_onnx_node *n = &g->nodes[made];
+    cr_onnx_set_integer(g, n, "mask", a->kind);
+    cr_onnx_set_integer(g, n, "safe", a->safe);
+    cr_onnx_set_real(g, n, "scale", a->scale);
+}
+
+/*
+ * From the product of probabilities and values.  Exporters guard against rows in which all is forbidden
+ * (0, where softmax has NaN); where the mask is known and has none, plain softmax stands, which has NaN
+ * for scores that are NaN and not 0.
+ */
+static void find_attention(struct cr_onnx_graph *g, int node)
+{
+    struct attention a = {.node = node, .v = g->nodes[node].inputs[1], .mask = CR_ONNX_NONE, .scale = 1};
+    int softmax = find_softmax(g, g->nodes[node].inputs[0], &a.safe);
+    if (softmax == CR_ONNX_NONE)
+        return;
+    int probs = g->nodes[softmax].outputs[0], rank = g->values[probs].rank;
+    int64_t axis = cr_onnx_integer(&g->nodes[softmax], "axis", -1);
+    if ((axis != -1 && axis != rank - 1) || rank < 3 || g->values[a.v].rank != rank)
+        return;
+    int scores = unmasked(g, g->nodes[softmax].inputs[0], &a);
+    int product = cr_match_only(g, unscaled(g, scores, &a.scale), "MatMul");
+    if (product == CR_ONNX_NONE)
+        return;
+    double of_q = 1, of_k = 1;
+    int q = unscaled(g, g->nodes[product].inputs[0], &of_q), kt = unscaled(g, g->nodes[product].inputs[1], &of_k);
+    if (g->values[q].rank != rank || g->values[kt].rank != rank)
+        return;
+    a.q = q;
+    a.scale *= of_q * of_k;
+    a.k = untransposed(g, kt, node);
+    if (a.k == CR_ONNX_NONE)
+        return;
+    for (int i = 0; i < rank - 2; i++)
+        if (g->values[a.k].shape[i] != g->values[a.q].shape[i] || g->values[a.v].shape[i] != g->values[a.q].shape[i])
+            return;
+    put_attention(g, &a, g->nodes[node].outputs[0]);
+}
+
+/* ONNX's Attention of queries, keys and values with heads as an axis, nothing cached. */
+static void find_operator(struct cr_onnx_graph *g, int node)
+{
+    const struct cr_onnx_node *n = &g->nodes[node];
+    struct attention a = {.node = node, .q = n->inputs[0], .k = n->inputs[1], .v = n->inputs[2], .mask = CR_ONNX_NONE};
+    for (int i = 4; i < n->n_inputs; i++)
+        if (n->inputs[i] != CR_ONNX_NONE)
+            return;
+    for (int i = 1; i < n->n_outputs; i++)
+        if (n->outputs[i] != CR_ONNX_NONE && cr_onnx_users(g, n->outputs[i]))
+            return;
+    const struct cr_onnx_value *q = &g->values[a.q], *k = &g->values[a.k];
+    bool causal = cr_onnx_integer(n, "is_causal", 0) != 0;
+    a.mask = n->n_inputs > 3 ? n->inputs[3] : CR_ONNX_NONE;
+    if (q->rank != 4 || k->rank != 4 || g->values[a.v].rank != 4 || cr_onnx_real(n, "softcap", 0) != 0 ||
+        q->shape[1] != k->shape[1] || (causal && (a.mask != CR_ONNX_NONE || q->shape[2] != k->shape[2])))
+        return;
+    a.scale = cr_onnx_real(n, "scale", 0);
+    if (!cr_onnx_attribute(n, "scale"))
+        a.scale = 1 / sqrt((double)q->shape[3]);
+    if (causal) {
+        a.mask = causal_mask(g, node, q->shape[2]);
+        int inputs[4] = {a.q, a.k, a.v, a.mask};
+        int made = cr_match_replace(g, g->nodes[node].outputs[0], node, "Attend", inputs, 4, "attended");
+        cr_onnx_set_integer(g, &g->nodes[made], "mask", MASK_CAUSAL);
+        cr_onnx_set_real(g, &g->nodes[made], "scale", a.scale);
+        return;
+    }
+    if (a.mask != CR_ONNX_NONE) {
+        a.kind = g->values[a.mask].type == CR_ONNX_BOOL ? MASK_ALLOWS : MASK_ADDS;
+        a.safe = true;
+    }
+    put_attention(g, &a, g->nodes[node].outputs[0]);
+}
+
+int cr_recognise_attention(struct cr_onnx_graph *g, struct cr_error *error)
+{
+    (void)error;
+    for (int i = 0, n = g->n_nodes; i < n; i++) {
+        const struct cr_onnx_node *node = &g->nodes[i];
+        if (node->dead || *node->domain)
+            continue;
+        if (strcmp(node->op, "MatMul") == 0)
+            find_attention(g, i);
+        else if (strcmp(node->op, "Attention") == 0)
+            find_operator(g, i);
+    }
+    return 0;
+}
+
+/* ---- heads ---- */
+
+/* The node that exchanges axes 1 and 2 of four, of ONNX or made here. */
+static int swap_of_heads(const struct cr_onnx_graph *g, int node)
+{
+    const struct cr_onnx_node *n = &g->nodes[node];
+    if (strcmp(n->op, "Transpose") == 0 && !*n->domain)
+        return cr_match_permutes(g, node, (int[]){0, 2, 1, 3});
+    return strcmp(n->op, "Permute") == 0 && cr_onnx_integer(n, "axis1", 0) == 2 && cr_onnx_integer(n, "axis2", 0) == 1;
+}
+
+static void find_split(struct cr_onnx_graph *g, int node)
+{
+    int reshape = cr_match_op(g, g->nodes[node].inputs[0], "Reshape");
+    if (reshape == CR_ONNX_NONE)
+        return;
+    int x = g->nodes[reshape].inputs[0];
+    const struct cr_onnx_value *from = &g->values[x], *to = &g->values[g->nodes[reshape].outputs[0]];
+    if (from->rank != 3 || to->rank != 4 || from->shape[0] != to->shape[0] || from->shape[1] != to->shape[1])
+        return;
+    int64_t heads = to->shape[2];
+    int made = cr_match_replace(g, g->nodes[node].outputs[0], node, "SplitHeads", &x, 1, "heads");
+    cr_onnx_set_integer(g, &g->nodes[made], "heads", heads);
+}
+
+/* [B, H, T, d] to [B, T, H d], also where the reshape goes on to [B T, H d]. */
+static void find_merge(struct cr_onnx_graph *g, int node)
+{
+    int reshape = cr_match_user(g, g->nodes[node].outputs[0]), x = g->nodes[node].inputs[0];
+    if (reshape == CR_ONNX_NONE ||
+        (strcmp(g->nodes[reshape].op, "Reshape") != 0 && strcmp(g->nodes[reshape].op, "View") != 0))
+        return;
+    const struct cr_onnx_value *from = &g->values[x], *to = &g->values[g->nodes[reshape].outputs[0]];
+    if (from->rank == 4 && to->rank == 3 && to->shape[0] == from->shape[0] && to->shape[1] == from->shape[2])
+        cr_match_replace(g, g->nodes[reshape].outputs[0], node, "MergeHeads", &x, 1, "merged");
+}
+
+int cr_recognise_heads(struct cr_onnx_graph *g, struct cr_error *error)
+{
+    (void)error;
+    for (int i = 0, n = g->n_nodes; i < n; i++)
+        if (!g->nodes[i].dead && swap_of_heads(g, i))
+            find_split(g, i);
+    for (int i = 0, n = g->n_nodes; i < n; i++)
+        if (!g->nodes[i].dead && swap_of_heads(g, i))
+            find_merge(g, i);
+    return 0;
+}

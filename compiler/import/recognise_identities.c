@@ -1,0 +1,93 @@
+/* recognise_identities.c - nodes that give what they are given: removed, so that patterns need not look
+ * through them. */
+#include <string.h>
+
+#include "match.h"
+#include "recognise.h"
+
+/* Whether axes of more than one element stay in their order. */
+static bool keeps_order(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
+{
+    const struct cr_onnx_attribute *a = cr_onnx_attribute(n, "perm");
+    const struct cr_onnx_value *x = &g->values[n->inputs[0]];
+    for (int i = 0; a && a->ints && i < a->n; i++)
+        if (a->ints[i] != i)
+            return false;
+    return a && a->n == x->rank;
+}
+
+static bool is_identity(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
+{
+    if (*n->domain || n->n_inputs < 1 || n->inputs[0] == CR_ONNX_NONE || n->outputs[0] == CR_ONNX_NONE)
+        return false;
+    const struct cr_onnx_value *x = &g->values[n->inputs[0]], *y = &g->values[n->outputs[0]];
+    if (strcmp(n->op, "Identity") == 0)
+        return true;
+    if (strcmp(n->op, "Cast") == 0)
+        return x->type == y->type;
+    if (strcmp(n->op, "Transpose") == 0)
+        return keeps_order(g, n);
+    return (strcmp(n->op, "Reshape") == 0 || strcmp(n->op, "Expand") == 0) && cr_match_same_shape(x, y);
+}
+
+/* Outputs of the model keep their nodes, as an output is no input. */
+int cr_recognise_identities(struct cr_onnx_graph *g, struct cr_error *error)
+{
+    (void)error;
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct cr_onnx_node *n = &g->nodes[i];
+        if (!n->dead && is_identity(g, n) && !g->values[n->outputs[0]].is_output)
+            cr_onnx_replace(g, n->outputs[0], n->inputs[0]);
+    }
+    return 0;
+}
+
+/* Whether two nodes compute the same. */
+static bool is_same_node(const struct cr_onnx_node *a, const struct cr_onnx_node *b)
+{
+    if (strcmp(a->op, b->op) || strcmp(a->domain, b->domain) || a->n_inputs != b->n_inputs ||
+        a->n_outputs != b->n_outputs || a->n_attributes != b->n_attributes ||
+        memcmp(a->inputs, b->inputs, (size_t)a->n_inputs * sizeof *a->inputs) != 0)
+        return false;
+    for (int i = 0; i < a->n_attributes; i++) {
+        const struct cr_onnx_attribute *p = &a->attributes[i], *q = &b->attributes[i];
+        if (strcmp(p->name, q->name) || p->kind != q->kind || p->of || q->of || p->f != q->f || p->i != q->i ||
+            p->n != q->n || p->s || q->s || p->tensor || q->tensor || p->graph || q->graph || p->floats ||
+            p->strings || (p->n && (!p->ints || !q->ints || memcmp(p->ints, q->ints, (size_t)p->n * sizeof *p->ints))))
+            return false;
+    }
+    return true;
+}
+
+/* Whether a node reads no weight and nothing made of weights: masks and positions do not. */
+static bool reads_weights(const struct cr_onnx_graph *g, const struct cr_onnx_node *n, const bool *of_weights)
+{
+    for (int i = 0; i < n->n_inputs; i++)
+        if (n->inputs[i] != CR_ONNX_NONE && (of_weights[n->inputs[i]] || cr_match_weight(g, n->inputs[i])))
+            return true;
+    return false;
+}
+
+/* What every layer computes anew though it is the same, such as a mask, is computed once. */
+int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
+{
+    (void)error;
+    bool *of_weights = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *of_weights);
+    int *kept = cr_arena_new(&g->arena, (size_t)g->n_nodes, sizeof *kept), n_kept = 0;
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct cr_onnx_node *n = &g->nodes[i];
+        bool of = reads_weights(g, n, of_weights);
+        for (int j = 0; of && j < n->n_outputs; j++)
+            if (n->outputs[j] != CR_ONNX_NONE)
+                of_weights[n->outputs[j]] = true;
+        int same = CR_ONNX_NONE;
+        for (int k = 0; !of && k < n_kept && same == CR_ONNX_NONE; k++)
+            if (n->n_outputs == 1 && is_same_node(&g->nodes[kept[k]], n))
+                same = kept[k];
+        if (same != CR_ONNX_NONE && !g->values[n->outputs[0]].is_output)
+            cr_onnx_replace(g, n->outputs[0], g->nodes[same].outputs[0]);
+        else if (!of)
+            kept[n_kept++] = i;
+    }
+    return 0;
+}

@@ -1,0 +1,187 @@
+/* recognise_linear.c - torch.nn.Linear, Hugging Face's Conv1D and torch.nn.Embedding, whose parameters get
+ * the names of their modules again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "match.h"
+#include "recognise.h"
+
+/* A product that may be a layer: y = x W + b. */
+struct layer {
+    int node;             /* that gives y */
+    int out;              /* y, behind a reshape that belongs to it */
+    int x, weight, bias;  /* bias may be CR_ONNX_NONE */
+    bool is_transposed;   /* the weight is [out, in] */
+    int64_t n_in, n_out;
+};
+
+/* Exporters write a weight that they transposed under a name of their own. */
+static bool is_made_up(const char *name)
+{
+    return strchr(name, ':') || !strchr(name, '.');
+}
+
+/* The path of the module: from the name of the weight, of the bias, or of the node. */
+static const char *module_path(struct cr_onnx_graph *g, const struct layer *l)
+{
+    const char *path = cr_match_path(&g->arena, g->values[l->weight].name, ".weight");
+    if (!path && l->bias != CR_ONNX_NONE)
+        path = cr_match_path(&g->arena, g->values[l->bias].name, ".bias");
+    if (!path && l->bias != CR_ONNX_NONE)
+        path = cr_match_path(&g->arena, g->values[l->bias].name, "_bias");
+    return path ? path : cr_onnx_scope(&g->arena, &g->nodes[l->node]);
+}
+
+/* The weight [in, out] as [out, in], as the module had it. */
+static void transpose_weight(struct cr_onnx_graph *g, struct layer *l)
+{
+    struct cr_onnx_value *v = &g->values[l->weight];
+    const struct cr_onnx_tensor *old = v->tensor;
+    struct cr_onnx_tensor *t = cr_arena_new(&g->arena, 1, sizeof *t);
+    int64_t rows = old->shape[0], columns = old->shape[1];
+    size_t bytes = (size_t)cr_onnx_type_bytes(old->type);
+    int64_t *shape = cr_arena_new(&g->arena, 2, sizeof *shape);
+    unsigned char *data = cr_arena_new(&g->arena, (size_t)old->elements, bytes);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            memcpy(data + (size_t)(j * rows + i) * bytes, old->data + (size_t)(i * columns + j) * bytes, bytes);
+    *t = *old;
+    v->shape[0] = shape[0] = columns;
+    v->shape[1] = shape[1] = rows;
+    t->shape = shape;
+    t->data = data;
+    v->tensor = t;
+    l->is_transposed = true;
+}
+
+/* Whether weight and bias are of a layer's shapes, and nothing else reads them. */
+static bool is_layer(const struct cr_onnx_graph *g, struct layer *l)
+{
+    if (!cr_match_weight(g, l->weight) || g->values[l->weight].tensor->rank != 2 || l->x == CR_ONNX_NONE ||
+        g->values[l->x].rank < 2 || cr_match_weight(g, l->x) || cr_onnx_users(g, l->weight) != 1)
+        return false;
+    const int64_t *shape = g->values[l->weight].tensor->shape;
+    l->n_in = shape[l->is_transposed];
+    l->n_out = shape[!l->is_transposed];
+    return l->bias == CR_ONNX_NONE ||
+           (cr_match_weight(g, l->bias) && g->values[l->bias].tensor->rank == 1 &&
+            g->values[l->bias].tensor->elements == l->n_out && cr_onnx_users(g, l->bias) == 1);
+}
+
+static bool name_layer(struct cr_onnx_graph *g, const struct layer *l, const char *path)
+{
+    return *path && cr_match_rename(g, l->weight, cr_arena_print(&g->arena, "%s.weight", path)) &&
+           (l->bias == CR_ONNX_NONE ||
+            cr_match_rename(g, l->bias, cr_arena_print(&g->arena, "%s.bias", path)));
+}
+
+static void put_layer(struct cr_onnx_graph *g, struct layer *l)
+{
+    if (!is_layer(g, l))
+        return;
+    const char *path = module_path(g, l);
+    bool is_copy = !l->is_transposed && is_made_up(g->values[l->weight].name);
+    if (!name_layer(g, l, path))
+        return;
+    if (is_copy)
+        transpose_weight(g, l);
+    int inputs[3] = {l->x, l->weight, l->bias};
+    const char *name = strrchr(path, '.') ? strrchr(path, '.') + 1 : path;
+    int made = cr_match_replace(g, l->out, l->node, "Linear", inputs, l->bias == CR_ONNX_NONE ? 2 : 3, name);
+    cr_onnx_set_integer(g, &g->nodes[made], "transB", l->is_transposed);
+    g->nodes[l->node].dead = true;
+}
+
+/* The reshape of a value [rows, out] to [.., out], where only the reshape reads it. */
+static int unflattened(const struct cr_onnx_graph *g, int value)
+{
+    int user = cr_match_user(g, value);
+    if (user == CR_ONNX_NONE || *g->nodes[user].domain || strcmp(g->nodes[user].op, "Reshape") != 0)
+        return CR_ONNX_NONE;
+    const struct cr_onnx_value *y = &g->values[g->nodes[user].outputs[0]];
+    return y->rank > 2 && y->shape[y->rank - 1] == g->values[value].shape[1] ? g->nodes[user].outputs[0]
+                                                                            : CR_ONNX_NONE;
+}
+
+/* What is flattened to rows, with all axes of the result but the last, and its own last one. */
+static int whole_rows(struct cr_onnx_graph *g, int flat, int out, int64_t n_in)
+{
+    int x = g->nodes[flat].inputs[0], rank = g->values[out].rank;
+    struct cr_onnx_value like = g->values[out];
+    like.shape[rank - 1] = n_in;
+    if (cr_match_same_shape(&like, &g->values[x]))
+        return x;
+    return cr_match_make(g, flat, "View", &x, 1, "rows", rank, like.shape);
+}
+
+/* Gemm of x, or of x [.., in] that is flattened to rows and gets its axes back. */
+static void find_gemm(struct cr_onnx_graph *g, int node)
+{
+    const struct cr_onnx_node *n = &g->nodes[node];
+    if (cr_onnx_real(n, "alpha", 1) != 1 || cr_onnx_real(n, "beta", 1) != 1 || cr_onnx_integer(n, "transA", 0))
+        return;
+    struct layer l = {.node = node,
+                      .out = n->outputs[0],
+                      .x = n->inputs[0],
+                      .weight = n->inputs[1],
+                      .bias = n->n_inputs > 2 ? n->inputs[2] : CR_ONNX_NONE,
+                      .is_transposed = cr_onnx_integer(n, "transB", 0) != 0};
+    int flat = cr_match_op(g, l.x, "Reshape");
+    int out = flat != CR_ONNX_NONE ? unflattened(g, l.out) : CR_ONNX_NONE;
+    if (out != CR_ONNX_NONE && is_layer(g, &l)) {
+        l.x = whole_rows(g, flat, out, l.n_in);
+        l.out = out;
+    }
+    put_layer(g, &l);
+}
+
+/* MatMul, and what adds a bias to it. */
+static void find_matmul(struct cr_onnx_graph *g, int node)
+{
+    const struct cr_onnx_node *n = &g->nodes[node];
+    struct layer l = {
+        .node = node, .out = n->outputs[0], .x = n->inputs[0], .weight = n->inputs[1], .bias = CR_ONNX_NONE};
+    int add = cr_match_user(g, l.out);
+    if (add != CR_ONNX_NONE && !*g->nodes[add].domain && strcmp(g->nodes[add].op, "Add") == 0) {
+        int bias = cr_match_other(&g->nodes[add], l.out);
+        if (cr_match_weight(g, bias) && g->values[bias].tensor->rank == 1) {
+            l.bias = bias;
+            l.out = g->nodes[add].outputs[0];
+        }
+    }
+    put_layer(g, &l);
+}
+
+/* Rows of a table by ids, in the scope of the module that the table is the weight of. */
+static void find_embedding(struct cr_onnx_graph *g, int node)
+{
+    const struct cr_onnx_node *n = &g->nodes[node];
+    const char *path = cr_onnx_scope(&g->arena, n);
+    int weight = n->inputs[0];
+    if (!*path || cr_onnx_integer(n, "axis", 0) != 0 || !cr_match_weight(g, weight) ||
+        g->values[weight].tensor->rank != 2 || cr_onnx_users(g, weight) != 1 || g->values[n->inputs[1]].rank < 1)
+        return;
+    const char *own = cr_match_path(&g->arena, g->values[weight].name, ".weight");
+    if (!own || !cr_match_rename(g, weight, cr_arena_print(&g->arena, "%s.weight", path)))
+        return;
+    const char *name = strrchr(path, '.') ? strrchr(path, '.') + 1 : path;
+    cr_match_replace(g, n->outputs[0], node, "Embedding", n->inputs, 2, name);
+}
+
+int cr_recognise_linear(struct cr_onnx_graph *g, struct cr_error *error)
+{
+    (void)error;
+    for (int i = 0, n = g->n_nodes; i < n; i++)
+        if (!g->nodes[i].dead && !*g->nodes[i].domain && strcmp(g->nodes[i].op, "Gather") == 0)
+            find_embedding(g, i);
+    for (int i = 0, n = g->n_nodes; i < n; i++) {
+        const struct cr_onnx_node *node = &g->nodes[i];
+        if (node->dead || *node->domain)
+            continue;
+        if (strcmp(node->op, "Gemm") == 0)
+            find_gemm(g, i);
+        else if (strcmp(node->op, "MatMul") == 0)
+            find_matmul(g, i);
+    }
+    return 0;
+}

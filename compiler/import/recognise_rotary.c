@@ -1,0 +1,130 @@
+/* recognise_rotary.c - rotary positions, x cos + (-b, a) sin of x = (a, b), whose angles are known. */
+#include <math.h>
+#include <string.h>
+
+#include "match.h"
+#include "recognise.h"
+
+/* The angles t w_i of positions t from 0 on, with w_i = theta^(-2i / d). */
+struct angles {
+    int64_t size, half; /* positions; numbers of half a head */
+    double theta;
+};
+
+/* Whether a value is a part of the last axis of x, half of it, from `start` on. */
+static bool is_half(const struct cr_onnx_graph *g, int value, int x, int64_t start)
+{
+    int slice = cr_match_only(g, value, "Slice");
+    if (slice == CR_ONNX_NONE || g->nodes[slice].inputs[0] != x || g->nodes[slice].n_inputs < 4)
+        return false;
+    const struct cr_onnx_node *n = &g->nodes[slice];
+    const struct cr_onnx_value *from = &g->values[x], *to = &g->values[value];
+    double first, axis, step = 1;
+    int64_t d = from->shape[from->rank - 1];
+    if (!cr_onnx_scalar(g, n->inputs[1], &first) || !cr_onnx_scalar(g, n->inputs[3], &axis) ||
+        (n->n_inputs > 4 && n->inputs[4] != CR_ONNX_NONE && !cr_onnx_scalar(g, n->inputs[4], &step)))
+        return false;
+    return (axis == -1 || axis == from->rank - 1) && step == 1 && 2 * to->shape[to->rank - 1] == d &&
+           (first < 0 ? first + (double)d : first) == (double)start;
+}
+
+/* Whether a value is (-b, a) of x = (a, b). */
+static bool is_turned(const struct cr_onnx_graph *g, int value, int x)
+{
+    int concat = cr_match_only(g, value, "Concat"), rank = g->values[x].rank;
+    if (concat == CR_ONNX_NONE || g->nodes[concat].n_inputs != 2 || rank < 2)
+        return false;
+    int64_t axis = cr_onnx_integer(&g->nodes[concat], "axis", 0), d = g->values[x].shape[rank - 1];
+    int neg = cr_match_only(g, g->nodes[concat].inputs[0], "Neg");
+    return (axis == -1 || axis == rank - 1) && neg != CR_ONNX_NONE && d % 2 == 0 &&
+           is_half(g, g->nodes[neg].inputs[0], x, d / 2) && is_half(g, g->nodes[concat].inputs[1], x, 0);
+}
+
+/* Whether a known value [1, .., T, d] has the same rows as the last two axes of x. */
+static bool is_table(const struct cr_onnx_graph *g, int value, int x)
+{
+    const struct cr_onnx_value *t = &g->values[value], *v = &g->values[x];
+    if (!t->tensor || t->rank < 2 || v->rank < 2 || t->tensor->elements != v->shape[v->rank - 1] * v->shape[v->rank - 2])
+        return false;
+    return t->shape[t->rank - 1] == v->shape[v->rank - 1] && t->shape[t->rank - 2] == v->shape[v->rank - 2];
+}
+
+/* Theta from the second frequency, a whole number if it is nearly one. */
+static double find_theta(const double *cosine, const double *sine, int64_t d)
+{
+    if (d < 4)
+        return 10000;
+    double theta = pow(atan2(sine[d + 1], cosine[d + 1]), -(double)d / 2);
+    return fabs(theta - round(theta)) <= 1e-4 * theta ? round(theta) : theta;
+}
+
+/* Whether tables are cosine and sine of rotary angles; their angles are products of floats. */
+static bool find_angles(struct cr_onnx_graph *g, int cosines, int sines, int x, struct angles *a)
+{
+    const struct cr_onnx_value *v = &g->values[x];
+    int64_t d = v->shape[v->rank - 1];
+    a->size = v->shape[v->rank - 2];
+    a->half = d / 2;
+    if (a->size < 2 || !is_table(g, cosines, x) || !is_table(g, sines, x))
+        return false;
+    const double *c = cr_match_numbers(g, cosines), *s = cr_match_numbers(g, sines);
+    a->theta = c && s ? find_theta(c, s, d) : NAN;
+    if (!(a->theta > 1 && a->theta < 1e12))
+        return false;
+    for (int64_t i = 0; i < a->size * d; i++) {
+        float w = (float)pow(a->theta, -2 * (double)(i % d % a->half) / (double)d);
+        float angle = (float)(i / d) * w;
+        if (!(fabs(c[i] - cos(angle)) <= 1e-5 && fabs(s[i] - sin(angle)) <= 1e-5))
+            return false;
+    }
+    return true;
+}
+
+/* One node for all that turn by the same angles. */
+static int angles_of(struct cr_onnx_graph *g, int like, const struct angles *a)
+{
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct cr_onnx_node *n = &g->nodes[i];
+        if (strcmp(n->op, "Angles") == 0 && strcmp(n->domain, CR_ONNX_CRESCENT) == 0 &&
+            cr_onnx_integer(n, "size", 0) == a->size && cr_onnx_integer(n, "half", 0) == a->half &&
+            cr_onnx_real(n, "theta", 0) == a->theta)
+            return n->outputs[0];
+    }
+    int value = cr_match_make(g, like, "Angles", NULL, 0, "angles", 2, (int64_t[]){a->size, a->half});
+    struct cr_onnx_node *n = &g->nodes[g->n_nodes - 1];
+    n->name = n->scope = "";
+    cr_onnx_set_integer(g, n, "size", a->size);
+    cr_onnx_set_integer(g, n, "half", a->half);
+    cr_onnx_set_real(g, n, "theta", a->theta);
+    return value;
+}
+
+/* x cos + turned sin, in any order. */
+static void find_rotary(struct cr_onnx_graph *g, int node)
+{
+    for (int i = 0; i < 4; i++) {
+        struct angles a;
+        int straight = cr_match_only(g, g->nodes[node].inputs[i & 1], "Mul");
+        int turned = cr_match_only(g, g->nodes[node].inputs[!(i & 1)], "Mul");
+        if (straight == CR_ONNX_NONE || turned == CR_ONNX_NONE)
+            return;
+        int x = g->nodes[straight].inputs[i >> 1], cosines = g->nodes[straight].inputs[!(i >> 1)];
+        for (int j = 0; j < 2; j++) {
+            int sines = g->nodes[turned].inputs[!j];
+            if (!is_turned(g, g->nodes[turned].inputs[j], x) || !find_angles(g, cosines, sines, x, &a))
+                continue;
+            int inputs[2] = {x, angles_of(g, node, &a)};
+            cr_match_replace(g, g->nodes[node].outputs[0], node, "Rotary", inputs, 2, "turned");
+            return;
+        }
+    }
+}
+
+int cr_recognise_rotary(struct cr_onnx_graph *g, struct cr_error *error)
+{
+    (void)error;
+    for (int i = 0, n = g->n_nodes; i < n; i++)
+        if (!g->nodes[i].dead && !*g->nodes[i].domain && strcmp(g->nodes[i].op, "Add") == 0)
+            find_rotary(g, i);
+    return 0;
+}

@@ -1,0 +1,305 @@
+/* structure.c - the statements of a script as a person would write them; see structure.h. */
+#include "structure.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks.h"
+
+enum { SHORT = 60, INDENT = 4 };
+
+/* What is being printed. */
+struct writing {
+    struct cr_printer *printer;
+    struct cr_onnx_blocks blocks;
+    cr_t *inlined;          /* by value: what stands where it is read */
+    const char **preferred; /* by value: a name better than ONNX's, or null */
+};
+
+/* ---- what stands where it is used ---- */
+
+/* About how long a term's text is. */
+static int length_of(cr_t x)
+{
+    if (x->kind == CR_TERM_VALUE)
+        return 6;
+    if (x->kind == CR_TERM_DATA)
+        return cr_t_elements(x) == 1 ? 4 : 30;
+    int n = (int)strlen(x->name) + 2 + (x->kind == CR_TERM_SCOPE ? (int)strlen(x->path) + 11 : 0);
+    for (int i = 0; i < x->n_arguments; i++)
+        n += 2 + (x->arguments[i].term ? length_of(x->arguments[i].term) : (int)strlen(x->arguments[i].text));
+    return n;
+}
+
+static bool has_scope(cr_t x)
+{
+    bool has = x->kind == CR_TERM_SCOPE;
+    for (int i = 0; !has && i < x->n_arguments; i++)
+        has = x->arguments[i].term && has_scope(x->arguments[i].term);
+    return has;
+}
+
+static bool is_attention(cr_t x)
+{
+    return x->kind == CR_TERM_CALL && (strcmp(x->name, "attention.attend") == 0 || strcmp(x->name, "attention.grouped") == 0);
+}
+
+/* A term whose values that stand where they are used are replaced. */
+static cr_t substituted(struct writing *w, cr_t x)
+{
+    if (x->kind == CR_TERM_VALUE)
+        return w->inlined[x->value] ? w->inlined[x->value] : x;
+    struct cr_onnx_argument *arguments = NULL;
+    for (int i = 0; i < x->n_arguments; i++) {
+        cr_t old = x->arguments[i].term, now = old ? substituted(w, old) : NULL;
+        if (now == old)
+            continue;
+        if (!arguments) {
+            arguments = cr_arena_new(w->printer->arena, (size_t)x->n_arguments, sizeof *arguments);
+            memcpy(arguments, x->arguments, (size_t)x->n_arguments * sizeof *arguments);
+        }
+        arguments[i].term = now;
+    }
+    if (!arguments)
+        return x;
+    struct cr_onnx_term *copy = cr_arena_new(w->printer->arena, 1, sizeof *copy);
+    *copy = *x;
+    copy->arguments = arguments;
+    return copy;
+}
+
+static bool reads(cr_t x, int value)
+{
+    if (x->kind == CR_TERM_VALUE)
+        return x->value == value;
+    for (int i = 0; i < x->n_arguments; i++)
+        if (x->arguments[i].term && reads(x->arguments[i].term, value))
+            return true;
+    return false;
+}
+
+/* The line of a group of lines that reads a value, or null. */
+static cr_t reader(const struct cr_onnx_line *lines, int n, int value)
+{
+    for (int i = 0; i < n; i++)
+        if (reads(lines[i].statement.term, value))
+            return lines[i].statement.term;
+    return NULL;
+}
+
+/*
+ * Whether a term stands where its only reader, in the same group of lines, has it: if it is short, not what
+ * attention reads, and no layer within a layer.
+ */
+static bool stands_inside(struct writing *w, cr_t x, int value, const struct cr_onnx_line *rest, int n)
+{
+    if (w->blocks.uses[value] != 1 || length_of(x) > SHORT)
+        return false;
+    cr_t user = reader(rest, n, value);
+    return user && !is_attention(user) && !(has_scope(x) && user->kind == CR_TERM_SCOPE) &&
+           length_of(x) + length_of(user) <= 90;
+}
+
+/* Names for what attention reads and gives. */
+static void prefer_names(struct writing *w, cr_t x)
+{
+    static const char *const names[] = {"q", "k", "v"};
+    for (int i = 0; is_attention(x) && i < 3; i++) {
+        cr_t part = x->arguments[i].term;
+        if (part && part->kind == CR_TERM_VALUE && w->blocks.uses[part->value] == 1)
+            w->preferred[part->value] = names[i];
+    }
+}
+
+/* ---- lines ---- */
+
+static void print_line(struct writing *w, int value, cr_t x, int indent)
+{
+    struct cr_printer *p = w->printer;
+    struct cr_text text = {0};
+    const char *own = w->preferred[value] ? w->preferred[value] : p->graph->values[value].name;
+    const char *name = cr_local_name(p, own);
+    cr_print_parts(p, x, name, indent);
+    cr_print_term(p, &text, x, CR_BINDS_NOT);
+    cr_print_definition(p, indent, name, text.data);
+    p->value_names[value] = p->in_table ? cr_arena_print(p->arena, "v.%s", name) : name;
+    free(text.data);
+}
+
+/* Lines of the script or of a function, but for what stands inside of others.  `result`, if it is a value
+ * that the last line gives and no other reads, is left for the caller: returns its term, else null. */
+static cr_t print_lines(struct writing *w, const struct cr_onnx_line *lines, int n, int indent, int result)
+{
+    for (int i = 0; i < n; i++)
+        prefer_names(w, lines[i].statement.term);
+    for (int i = 0; i < n; i++) {
+        int value = lines[i].statement.value;
+        cr_t x = substituted(w, lines[i].statement.term);
+        if (value == result && i == n - 1)
+            return x;
+        if (stands_inside(w, x, value, lines + i + 1, n - i - 1))
+            w->inlined[value] = x;
+        else
+            print_line(w, value, x, indent);
+    }
+    return NULL;
+}
+
+/* ---- loops ---- */
+
+/* "h" of "transformer.h.", "block" of "". */
+static const char *function_name(struct cr_printer *p, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    if (!n)
+        return cr_local_name(p, "block");
+    const char *from = prefix + n - 1;
+    while (from > prefix && from[-1] != '.')
+        from--;
+    const char *last = cr_arena_text(p->arena, from, (size_t)(prefix + n - 1 - from));
+    return cr_local_name(p, strcmp(last, "layers") == 0 ? "layer" : strcmp(last, "blocks") == 0 ? "block" : last);
+}
+
+/* Every weight of a term becomes one of the script; in the first block it is read without the block's path. */
+static void take_weights(struct writing *w, cr_t x, const char *path)
+{
+    struct cr_printer *p = w->printer;
+    if (x->kind == CR_TERM_SCOPE) {
+        cr_value_text(p, x->weight);
+        if (x->bias != CR_ONNX_NONE)
+            cr_value_text(p, x->bias);
+    }
+    if (x->kind == CR_TERM_VALUE && p->graph->values[x->value].tensor && !p->value_names[x->value]) {
+        const char *text = cr_value_text(p, x->value);
+        const char *at = strstr(text, "\"");
+        size_t n = path ? strlen(path) : 0;
+        if (path && at && strncmp(at + 1, path, n) == 0)
+            p->value_names[x->value] = cr_arena_print(
+                p->arena, "%s%s", cr_arena_text(p->arena, text, (size_t)(at + 1 - text)), at + 1 + n);
+    }
+    for (int i = 0; i < x->n_arguments; i++)
+        if (x->arguments[i].term)
+            take_weights(w, x->arguments[i].term, path);
+}
+
+/* Names that a function's body must not hide: its own, and those of values that it reads from outside. */
+static void keep_outer_names(struct writing *w, const struct cr_onnx_run *r, cr_t x)
+{
+    struct cr_printer *p = w->printer;
+    if (x->kind == CR_TERM_VALUE) {
+        for (int i = 0; i < r->n_carried; i++)
+            if (r->in[i] == x->value)
+                return;
+        const char *name = p->value_names[x->value];
+        if (name && !strpbrk(name, "(."))
+            cr_take_name(p->arena, &p->locals, name);
+    }
+    for (int i = 0; i < x->n_arguments; i++)
+        if (x->arguments[i].term)
+            keep_outer_names(w, r, x->arguments[i].term);
+}
+
+static const char *parameter_list(struct cr_printer *p, const struct cr_onnx_run *r, const int *values)
+{
+    const char *list = "";
+    for (int i = 0; i < r->n_carried; i++)
+        list = cr_arena_print(p->arena, "%s%s%s", list, i ? ", " : "", p->value_names[values[i]]);
+    return list;
+}
+
+/* return x: a term that is left, or the names of what is handed on. */
+static void print_return(struct writing *w, const struct cr_onnx_run *r, cr_t rest)
+{
+    struct cr_printer *p = w->printer;
+    struct cr_text text = {0};
+    if (rest) {
+        const char *name = cr_local_name(p, "y");
+        cr_print_parts(p, rest, name, INDENT);
+        cr_print_term(p, &text, rest, CR_BINDS_NOT);
+        bool is_call = rest->kind == CR_TERM_CALL || rest->kind == CR_TERM_SCOPE;
+        cr_put_line(&p->text, INDENT, is_call ? "return (%s)" : "return %s", text.data);
+    } else
+        cr_put_line(&p->text, INDENT, "return %s", parameter_list(p, r, r->out));
+    free(text.data);
+}
+
+/* The first block as a function of what blocks hand on. */
+static void print_function(struct writing *w, const struct cr_onnx_run *r, const char *name)
+{
+    struct cr_printer *p = w->printer;
+    struct cr_onnx_line *lines = &w->blocks.lines[r->first];
+    const char *outer[CR_ONNX_CARRIED], *scope = p->scope;
+    struct cr_taken locals = p->locals;
+    int n_locals = p->n_locals;
+    bool in_table = p->in_table;
+    p->locals = (struct cr_taken){0};
+    p->in_table = false;
+    p->scope = cr_arena_print(p->arena, "%s%d.", r->prefix, r->index);
+    cr_local_name(p, name);
+    for (int i = 0; i < r->size; i++) {
+        take_weights(w, lines[i].statement.term, p->scope);
+        keep_outer_names(w, r, lines[i].statement.term);
+    }
+    for (int i = 0; i < r->n_carried; i++) {
+        outer[i] = p->value_names[r->in[i]];
+        p->value_names[r->in[i]] = cr_local_name(p, r->n_carried == 1 ? "x" : p->graph->values[r->in[i]].name);
+    }
+    cr_put(&p->text, "\n");
+    cr_put_line(&p->text, 0, "local function %s(%s)", name, parameter_list(p, r, r->in));
+    cr_t rest = print_lines(w, lines, r->size, INDENT,
+                            r->n_carried == 1 && w->blocks.uses[r->out[0]] > 0 ? r->out[0] : CR_ONNX_NONE);
+    print_return(w, r, rest);
+    cr_put_line(&p->text, 0, "end");
+    for (int i = 0; i < r->n_carried; i++)
+        p->value_names[r->in[i]] = outer[i];
+    cr_taken_free(&p->locals);
+    p->locals = locals;
+    p->n_locals = n_locals;
+    p->in_table = in_table;
+    p->scope = scope;
+}
+
+static void print_run(struct writing *w, const struct cr_onnx_run *r)
+{
+    struct cr_printer *p = w->printer;
+    const char *name = function_name(p, r->prefix), *list = "";
+    print_function(w, r, name);
+    for (int i = r->first; i < r->first + r->n * r->size; i++)
+        take_weights(w, w->blocks.lines[i].statement.term, NULL);
+    cr_put(&p->text, "\n");
+    for (int i = 0; i < r->n_carried; i++) {
+        const char *local = cr_local_name(p, r->n_carried == 1 ? "x" : p->graph->values[r->in[i]].name);
+        const char *full = p->in_table ? cr_arena_print(p->arena, "v.%s", local) : local;
+        cr_print_definition(p, 0, local, cr_value_text(p, r->in[i]));
+        list = cr_arena_print(p->arena, "%s%s%s", list, i ? ", " : "", full);
+        p->value_names[r->last[i]] = full;
+    }
+    const char *path = *r->prefix ? cr_arena_print(p->arena, "\"%s\" .. i", r->prefix) : "tostring(i)";
+    cr_put_line(&p->text, 0, "for i = %d, %d do", r->index, r->index + r->n - 1);
+    cr_put_line(&p->text, INDENT, "%s = scope(%s, %s, %s)", list, path, name, list);
+    cr_put_line(&p->text, 0, "end");
+    cr_put(&p->text, "\n");
+}
+
+void cr_structure_print(struct cr_printer *p, const struct cr_onnx_script *script)
+{
+    struct writing w = {.printer = p};
+    cr_onnx_find_blocks(&w.blocks, script);
+    w.inlined = cr_arena_new(p->arena, (size_t)p->graph->n_values, sizeof *w.inlined);
+    w.preferred = cr_arena_new(p->arena, (size_t)p->graph->n_values, sizeof *w.preferred);
+    for (int i = 0; i < w.blocks.n_lines;) {
+        struct cr_onnx_line *line = &w.blocks.lines[i];
+        int n = 0;
+        if (line->run != CR_ONNX_NONE) {
+            const struct cr_onnx_run *r = &w.blocks.runs[line->run];
+            print_run(&w, r);
+            i += r->n * r->size;
+            continue;
+        }
+        while (i + n < w.blocks.n_lines && line[n].run == CR_ONNX_NONE)
+            n++;
+        print_lines(&w, line, n, 0, CR_ONNX_NONE);
+        i += n;
+    }
+}
