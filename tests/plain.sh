@@ -10,7 +10,7 @@
 # only SET FILE.c FOLDER: FILE.c and FILE.h in the folder, with one of plain, avx2, avx512 and neon.
 only() {
     awk -v kept="$1" '
-        /^static int cr_has_/ && $0 !~ "cr_has_" kept "\\(" { dropped = 1 }
+        /^static int cr_has_(plain|avx2|avx512|neon)\(/ && $0 !~ "cr_has_" kept "\\(" { dropped = 1 }
         /^ *\{&cr_runtime_/ && $0 !~ "cr_runtime_" kept "," { next }
         /^#if/ { depth++ }
         /^#if CR_(X86|NEON)$/ || /^\/\* clang-format on \*\/$/ { other = 0 }
