@@ -979,6 +979,16 @@ typedef struct {
 int crescent_op_count(void);
 int crescent_op_at(int index, crescent_op *op);
 
+/* An operator of ONNX files that has a translation.  The strings are constants. */
+typedef struct {
+    const char *domain, *name; /* "" for ai.onnx */
+    int since;                 /* the first version of the domain that it is taken from */
+    const char *meaning;       /* what it becomes in the graph language */
+} crescent_onnx_op;
+
+int crescent_onnx_op_count(void);
+int crescent_onnx_op_at(int index, crescent_onnx_op *op);
+
 /* ---- files and memory ----------------------------------------------------------------- */
 
 /* A crescent_file appears under its name whole or not at all. */

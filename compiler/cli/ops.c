@@ -84,10 +84,27 @@ static void print_row(const crescent_op *op)
     putchar('\n');
 }
 
+/* The operators of ONNX files, by their domains. */
+static void print_onnx(bool markdown)
+{
+    crescent_onnx_op op;
+    if (markdown)
+        puts("| operator | from version | becomes |\n|---|---|---|");
+    for (int i = 0; crescent_onnx_op_at(i, &op) == CRESCENT_OK; i++) {
+        char name[96];
+        snprintf(name, sizeof name, "%s%s%s", op.domain, *op.domain ? "." : "", op.name);
+        printf(markdown ? "| `%s` | %d | `%s` |\n" : "  %-48s %4d  %s\n", name, op.since, op.meaning);
+    }
+}
+
 int cr_verb_ops(const struct cr_options *o, struct cr_error *error)
 {
     crescent_op op;
     (void)error;
+    if (o->onnx) {
+        print_onnx(o->markdown);
+        return 0;
+    }
     for (int group = 0; group < GROUPS; group++) {
         printf("%s%s\n", group ? "\n" : "", o->markdown ? tables[group] : headings[group]);
         for (int i = 0; crescent_op_at(i, &op) == CRESCENT_OK; i++)

@@ -31,7 +31,7 @@ struct option_row {
 #define FIELD(name) offsetof(struct cr_options, name)
 
 static const struct option_row rows[] = {
-    {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_VARY, FIELD(set), 0, 0,
+    {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(set), 0, 0,
      "override an option the script declares (repeatable)"},
     {"config", 0, TEXT, "FILE", CR_VERB_MODELS | CR_VERB_VARY, FIELD(config), 0, 0,
      "values for the script's options: a config.json, or a Lua file that returns a table; --set\n"
@@ -43,7 +43,7 @@ static const struct option_row rows[] = {
      "read parameters by name, of safetensors or GGUF files (repeatable; the last file wins)"},
     {"strict", 0, FLAG, "", CR_VERB_COMPILING | CR_VERB_TEXTS, FIELD(strict), 0, 0,
      "tensors of --weights that the model does not have are an error"},
-    {"input", 0, PAIR, "NAME=F.npy", CR_VERB_COMPILING | CR_VERB_VARY, FIELD(input), 0, 0,
+    {"input", 0, PAIR, "NAME=F.npy", CR_VERB_COMPILING | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(input), 0, 0,
      "read an input (repeatable); of train: one more axis in front counts batches, taken in turn"},
     {"output", 0, PAIR, "NAME=F.npy", CR_VERB_RUN, FIELD(output), 0, 0,
      "write an output or a tapped value (repeatable)"},
@@ -105,8 +105,9 @@ static const struct option_row rows[] = {
      "how products by such weights are summed: rules as for --format (default f32; int8: rows\n"
      "                            rounded to 8 bits, exact sums in blocks, for q8 and q4; bf16: rows rounded to\n"
      "                            bf16, as AMX multiplies them, for bf16)"},
-    {"out", 'o', TEXT, "FILE", CR_VERB_EMIT | CR_VERB_TUNE | CR_VERB_EXPLAIN, FIELD(out), 0, 0,
-     "the file to write; of emit it ends in .c, of explain it is the page"},
+    {"out", 'o', TEXT, "FILE", CR_VERB_EMIT | CR_VERB_TUNE | CR_VERB_EXPLAIN | CR_VERB_IMPORT,
+     FIELD(out), 0, 0,
+     "the file to write; of emit it ends in .c, of import in .lua, of explain it is the page"},
     {"bench", 0, FLAG, "", CR_VERB_EXPLAIN, FIELD(bench), 0, 0,
      "measure each kernel, and the machine's limits"},
     {"check", 0, FLAG, "", CR_VERB_EXPLAIN, FIELD(check), 0, 0,
@@ -184,6 +185,8 @@ static const struct option_row rows[] = {
     {"kernels", 0, FLAG, "", CR_VERB_RUN, FIELD(kernels), 0, 0,
      "list the kernels that were compiled"},
     {"markdown", 0, FLAG, "", CR_VERB_BENCH | CR_VERB_OPS, FIELD(markdown), 0, 0, "print Markdown"},
+    {"onnx", 0, FLAG, "", CR_VERB_OPS, FIELD(onnx), 0, 0,
+     "list the operators of ONNX files, and what they become"},
     {"json", 0, FLAG, "",
      CR_VERB_COMPARE | CR_VERB_PARAMS | CR_VERB_BENCH | CR_VERB_EVALUATE | CR_VERB_INSPECT |
          CR_VERB_EXPLAIN,
@@ -450,7 +453,8 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
         o->seed = 0;
     if (o->help)
         return 0;
-    if (!(verb->bit & (CR_VERB_MODELS | CR_VERB_TOKENIZE | CR_VERB_INSPECT)))
+    if (!(verb->bit & (CR_VERB_MODELS | CR_VERB_TOKENIZE | CR_VERB_INSPECT |
+                       CR_VERB_IMPORT)))
         return optind == argc ? 0
                               : cr_fail(error, "%s: '%.200s': expected options only", verb->name,
                                         argv[optind]);

@@ -32,7 +32,7 @@ struct cr_options {
     const char *format, *arithmetic;
     const char *tokenizer, *text, *decode, *file; /* file: the second word */
     const char *resume, *checkpoint, *save, *loss_curve;
-    bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns, log_scale;
+    bool strict, train, json, kernels, markdown, onnx, help, per_kernel, compile_only, turns, log_scale;
     bool plain, special;
     bool all; /* of inspect */
     int64_t threads, seed, max_ulp, steps, every, log, max_arena, validate_every;
@@ -66,6 +66,7 @@ enum {
     CR_VERB_EVALUATE = 1 << 13,
     CR_VERB_EXPLAIN = 1 << 14,
     CR_VERB_INSPECT = 1 << 15,
+    CR_VERB_IMPORT = 1 << 16,
     CR_VERB_TEXTS = CR_VERB_GENERATE | CR_VERB_EVALUATE, /* whose models go on with texts */
     CR_VERB_RUNNING = CR_VERB_RUN | CR_VERB_COMPARE | CR_VERB_BENCH,
     CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN | CR_VERB_EXPLAIN,
@@ -73,7 +74,7 @@ enum {
                      CR_VERB_BENCH | CR_VERB_TRAIN | CR_VERB_TUNE |
                      CR_VERB_EXPLAIN | CR_VERB_TEXTS, /* all that work on a model */
     CR_VERB_ALL = CR_VERB_MODELS | CR_VERB_OPS | CR_VERB_TARGETS | CR_VERB_TOKENIZE |
-                  CR_VERB_INSPECT,
+                  CR_VERB_INSPECT | CR_VERB_IMPORT,
 };
 
 /* A verb returns 0, 1 if a comparison failed, 2 with the error set, or 130 if a signal ended it

@@ -104,9 +104,16 @@ static const struct cr_verb verbs[] = {
      "given.  The ids are those that Hugging Face's tokenizers give, on one line; <s> and the like,\n"
      "which some tokenizers put around a text, are among them, and --decode leaves them out again\n"
      "there, so that it prints the text byte for byte, without a line end behind it.\n"},
+    {"import", CR_VERB_IMPORT, cr_verb_import, "FILE.onnx -o NAME.lua [options]",
+     "write an ONNX file as a script and its weights",
+     "The script is one that a person can read; its weights are NAME.safetensors beside it.  --set\n"
+     "gives the sizes that are symbols in the file, and the numbers of inputs that shapes depend on\n"
+     "(shape=2,3); --input takes both from files.  Every verb takes an ONNX file as it is, too\n"
+     "(docs/onnx.md).\n"},
     {"ops", CR_VERB_OPS, cr_verb_ops, "[options]",
      "list the primitive operations of the graph language",
-     "The tables are runtime/elementwise.h, runtime/reductions.h and compiler/ir/ops.def.\n"},
+     "The tables are runtime/elementwise.h, runtime/reductions.h and compiler/ir/ops.def; with --onnx\n"
+     "compiler/import/ops.def.\n"},
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 
@@ -134,7 +141,7 @@ void cr_help(FILE *out)
     fputs("usage: crescent VERB MODEL [options]\n\n"
           "Compiles a model to fused C and runs it.  MODEL is a Lua script that describes it, or a\n"
           "folder in Hugging Face's layout: config.json, model.safetensors or its shards; or a\n"
-          "GGUF file.\n\nverbs:\n",
+          "GGUF file, or an ONNX file.\n\nverbs:\n",
           out);
     for (int i = 0; i < N_VERBS; i++)
         fprintf(out, "  %-9s%s\n", verbs[i].name, verbs[i].summary);

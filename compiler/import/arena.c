@@ -2,6 +2,7 @@
 #include "arena.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,19 +19,14 @@ struct cr_arena_block {
 };
 
 /* Large items get a block of their own, behind the first one, which stays in use. */
-static void *new_block(struct cr_arena *arena, size_t size)
+static struct cr_arena_block *new_block(struct cr_arena *arena, size_t size, bool own)
 {
     struct cr_arena_block *block = cr_calloc(1, sizeof *block + size);
+    struct cr_arena_block **at = own && arena->blocks ? &arena->blocks->next : &arena->blocks;
     block->size = size;
-    if (arena->blocks && size > BLOCK / 4 && size != BLOCK) {
-        block->next = arena->blocks->next;
-        arena->blocks->next = block;
-    } else {
-        block->next = arena->blocks;
-        arena->blocks = block;
-        arena->left = size;
-    }
-    return block->bytes;
+    block->next = *at;
+    *at = block;
+    return block;
 }
 
 void *cr_arena_new(struct cr_arena *arena, size_t count, size_t size)
@@ -38,13 +34,10 @@ void *cr_arena_new(struct cr_arena *arena, size_t count, size_t size)
     if (size && count > (SIZE_MAX - BLOCK) / size)
         return cr_calloc(count, size); /* refused there */
     size_t n = (count * size + ALIGNED - 1) / ALIGNED * ALIGNED;
-    if (n > BLOCK / 4) {
-        if (!arena->blocks)
-            new_block(arena, BLOCK);
-        return new_block(arena, n);
-    }
+    if (n > BLOCK / 4 && arena->blocks)
+        return new_block(arena, n, true)->bytes;
     if (n > arena->left)
-        new_block(arena, BLOCK);
+        arena->left = new_block(arena, n > BLOCK ? n : BLOCK, false)->size;
     void *at = arena->blocks->bytes + arena->blocks->size - arena->left;
     arena->left -= n;
     return at;

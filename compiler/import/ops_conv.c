@@ -1,4 +1,4 @@
-/* ops_conv.c - convolutions and pools of ONNX, by slices: one for each place of the kernel; see ops.h. */
+/* ops_conv.c - convolutions and pools of ONNX, of windows that are gathered; see ops.h. */
 #include <math.h>
 #include <string.h>
 
@@ -79,8 +79,8 @@ static bool read_window(struct cr_translation *t, cr_t x, const int64_t *kernel,
 {
     int64_t pads[2 * SPACE];
     *w = (struct window){.n = x->rank - 2};
-    if (x->rank < 3 || x->rank + 1 > CR_ONNX_RANK) {
-        cr_onnx_refuse(t, "a tensor of %d axes, expected 3 to %d", x->rank, CR_ONNX_RANK - 1);
+    if (x->rank < 3 || 2 + 2 * w->n > CR_ONNX_RANK) {
+        cr_onnx_refuse(t, "a tensor of %d axes, expected 3 to 5", x->rank);
         return false;
     }
     for (int i = 0; kernel && i < w->n; i++)
@@ -107,31 +107,53 @@ static cr_t pad_all(struct cr_translation *t, cr_t x, const struct window *w, bo
     return x;
 }
 
-/* The elements that a place of the kernel meets, [N, C, out..]. */
-static cr_t at_place(struct cr_translation *t, cr_t x, const struct window *w, int place)
+/* The index along an axis of place k of window o, [out, kernel]: o * stride + k * dilation. */
+static cr_t window_index(struct cr_translation *t, const struct window *w, int i)
 {
-    for (int i = w->n - 1; i >= 0; i--) {
-        int64_t first = place % w->kernel[i] * w->dilation[i];
-        int64_t *indices = cr_arena_new(t->arena, (size_t)w->out[i], sizeof *indices);
-        for (int64_t k = 0; k < w->out[i]; k++)
-            indices[k] = first + k * w->stride[i];
-        x = cr_t_take(t, x, 2 + i, w->out[i], indices);
-        place /= (int)w->kernel[i];
+    const int64_t shape[] = {w->out[i], w->kernel[i]};
+    cr_t o = cr_t_iota(t, 2, shape, 0), k = cr_t_iota(t, 2, shape, 1);
+    return cr_t_binary(t, "+", cr_t_with(t, "*", o, (double)w->stride[i]),
+                       cr_t_with(t, "*", k, (double)w->dilation[i]));
+}
+
+/* Whether windows lie side by side along an axis, so that cutting it is enough. */
+static bool is_tiled(const struct window *w, int i)
+{
+    return w->stride[i] == w->kernel[i] && w->dilation[i] == 1;
+}
+
+/* Each axis of space as two, the window's number and the place in it: [N, C, out, k, out, k, ..].  Axes
+ * before are done already. */
+static cr_t windows(struct cr_translation *t, cr_t x, const struct window *w)
+{
+    for (int i = 0; i < w->n && x; i++) {
+        int axis = 2 + 2 * i;
+        int64_t shape[CR_ONNX_RANK + 1];
+        if (x->rank + 1 > CR_ONNX_RANK)
+            return cr_onnx_refuse(t, "windows over %d axes, expected at most 3", w->n);
+        if (is_tiled(w, i)) {
+            x = cr_t_narrow(t, x, axis, 0, w->out[i] * w->kernel[i]);
+            memcpy(shape, x->shape, sizeof x->shape);
+            memmove(shape + axis + 2, shape + axis + 1,
+                    sizeof(int64_t) * (size_t)(x->rank - axis - 1));
+            shape[axis] = w->out[i];
+            shape[axis + 1] = w->kernel[i];
+            x = cr_t_reshape(t, x, x->rank + 1, shape);
+        } else
+            x = cr_t_gather_axis(t, x, window_index(t, w, i), axis);
     }
     return x;
 }
 
 /* ---- pools ---- */
 
-/* The slices of all places, summed or compared. */
+/* All places of each window, summed or compared (`how` is sum or max). */
 static cr_t pool(struct cr_translation *t, cr_t x, const struct window *w, const char *how)
 {
-    cr_t y = NULL;
-    for (int i = 0; i < w->places && (y || !i); i++) {
-        cr_t part = at_place(t, x, w, i);
-        y = y ? cr_t_binary(t, how, y, part) : part;
-    }
-    return y;
+    int axes[SPACE];
+    for (int i = 0; i < w->n; i++)
+        axes[i] = 3 + 2 * i;
+    return cr_t_reduce(t, how, windows(t, x, w), w->n, axes, false);
 }
 
 void cr_op_max_pool(struct cr_translation *t)
@@ -145,7 +167,7 @@ void cr_op_max_pool(struct cr_translation *t)
         return;
     }
     bool whole = cr_language_type(x->type) == CR_LANGUAGE_I32;
-    cr_give(t, 0, pool(t, pad_all(t, x, &w, true, whole ? -128 : -INFINITY), &w, "maximum"));
+    cr_give(t, 0, pool(t, pad_all(t, x, &w, true, whole ? -128 : -INFINITY), &w, "max"));
 }
 
 /* How many elements each window has: known, as the sum over ones. */
@@ -159,7 +181,7 @@ static cr_t counts(struct cr_translation *t, cr_t x, const struct window *w, boo
         ones = cr_t_pad(t, ones, 2 + i, w->before[i], w->after[i], padding ? 1 : 0);
         ones = cr_t_pad(t, ones, 2 + i, 0, w->overhang[i], 0);
     }
-    return pool(t, ones, w, "+");
+    return pool(t, ones, w, "sum");
 }
 
 void cr_op_average_pool(struct cr_translation *t)
@@ -168,7 +190,7 @@ void cr_op_average_pool(struct cr_translation *t)
     cr_t x = t->in[0];
     if (!x || !read_window(t, x, NULL, &w))
         return;
-    cr_t total = pool(t, pad_all(t, x, &w, true, 0), &w, "+");
+    cr_t total = pool(t, pad_all(t, x, &w, true, 0), &w, "sum");
     bool padding = cr_onnx_integer(t->node, "count_include_pad", 0) != 0;
     cr_give(t, 0, cr_t_binary(t, "/", total, counts(t, x, &w, padding)));
 }
@@ -182,7 +204,7 @@ void cr_op_lp_pool(struct cr_translation *t)
     if (!x || !read_window(t, x, NULL, &w))
         return;
     cr_t powers = cr_t_with(t, "pow", cr_t_unary(t, "abs", x), p);
-    cr_t total = pool(t, pad_all(t, powers, &w, true, 0), &w, "+");
+    cr_t total = pool(t, pad_all(t, powers, &w, true, 0), &w, "sum");
     cr_give(t, 0, p == 2 ? cr_t_unary(t, "sqrt", total) : cr_t_with(t, "pow", total, 1 / p));
 }
 
@@ -216,43 +238,18 @@ static int64_t product(const int64_t *sizes, int n)
     return p;
 }
 
-/* Patches that lie side by side without padding, as those of a vision transformer: [N, C, K, L] by moving. */
-static cr_t tiles(struct cr_translation *t, cr_t x, const struct window *w)
-{
-    int64_t cut[CR_ONNX_RANK];
-    int axes[CR_ONNX_RANK];
-    for (int i = 0; i < w->n; i++)
-        if (w->stride[i] != w->kernel[i] || w->dilation[i] != 1 || w->before[i] || w->after[i] ||
-            2 + 2 * w->n > CR_ONNX_RANK)
-            return NULL;
-    cut[0] = x->shape[0];
-    cut[1] = x->shape[1];
-    for (int i = 0; i < w->n; i++) {
-        x = cr_t_narrow(t, x, 2 + i, 0, w->out[i] * w->kernel[i]);
-        cut[2 + 2 * i] = w->out[i];
-        cut[3 + 2 * i] = w->kernel[i];
-        axes[2 + i] = 3 + 2 * i;
-        axes[2 + w->n + i] = 2 + 2 * i;
-    }
-    axes[0] = 0;
-    axes[1] = 1;
-    cr_t y = cr_t_permute(t, cr_t_reshape(t, x, 2 + 2 * w->n, cut), axes);
-    return cr_t_reshape(
-        t, y, 4, (int64_t[]){cut[0], cut[1], product(w->kernel, w->n), product(w->out, w->n)});
-}
-
 /* The elements under each place of the kernel, [N, C, K, L] with L places of the window. */
 static cr_t columns(struct cr_translation *t, cr_t x, const struct window *w)
 {
-    const int64_t shape[] = {x->shape[0], x->shape[1], 1, product(w->out, w->n)};
-    cr_t side_by_side = tiles(t, x, w);
-    if (side_by_side || t->failed)
-        return side_by_side;
-    cr_t *parts = cr_arena_new(t->arena, (size_t)w->places, sizeof *parts);
-    x = pad_all(t, x, w, false, 0);
-    for (int i = 0; i < w->places && x; i++)
-        parts[i] = cr_t_reshape(t, at_place(t, x, w, i), 4, shape);
-    return w->places == 1 ? parts[0] : cr_t_concat(t, parts, w->places, 2);
+    const int64_t shape[] = {x->shape[0], x->shape[1], product(w->kernel, w->n),
+                             product(w->out, w->n)};
+    int axes[CR_ONNX_RANK] = {0, 1};
+    for (int i = 0; i < w->n; i++) {
+        axes[2 + i] = 3 + 2 * i;
+        axes[2 + w->n + i] = 2 + 2 * i;
+    }
+    cr_t y = windows(t, pad_all(t, x, w, false, 0), w);
+    return y ? cr_t_reshape(t, cr_t_permute(t, y, axes), 4, shape) : NULL;
 }
 
 /* The weights [M, C / groups, k..] times the columns of each group, plus the bias: [N, M, out..]. */

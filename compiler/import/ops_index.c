@@ -23,7 +23,7 @@ static bool is_embedding(struct cr_translation *t, cr_t table, cr_t index)
 void cr_op_gather(struct cr_translation *t)
 {
     cr_t x = t->in[0], index = cr_input(t, 1);
-    int order[CR_ONNX_RANK], n = 0;
+    int n = 0;
     if (!x || !index)
         return;
     int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
@@ -42,19 +42,7 @@ void cr_op_gather(struct cr_translation *t)
         cr_give(t, 0, cr_t_reshape(t, part, n, shape));
         return;
     }
-    cr_t y = cr_t_gather(t, cr_t_swap(t, x, 0, axis), index);
-    if (!y || axis == 0) {
-        cr_give(t, 0, y);
-        return;
-    }
-    /* [index.., x swapped: x_axis gone, x_1 .. x_0 at `axis` ..] to [x_0 .. index .. rest] */
-    for (int i = 0; i < axis; i++)
-        order[n++] = index->rank + (i == 0 ? axis : i) - 1;
-    for (int i = 0; i < index->rank; i++)
-        order[n++] = i;
-    for (int i = axis + 1; i < x->rank; i++)
-        order[n++] = index->rank + i - 1;
-    cr_give(t, 0, cr_t_permute(t, y, order));
+    cr_give(t, 0, cr_t_gather_axis(t, x, index, axis));
 }
 
 void cr_op_gather_elements(struct cr_translation *t)

@@ -134,21 +134,24 @@ static bool is_uniform(cr_t x)
     return cr_t_elements(x) > 0;
 }
 
-/* The axis along which whole numbers are start, start + step, ..., or -1. */
-static int counted_axis(cr_t x, double *step)
+/* The steps along the axes by which whole numbers are start + sum of step times index; false if they are
+ * not, or if writing them down is shorter. */
+static bool find_steps(cr_t x, double *steps)
 {
     int64_t n = cr_t_elements(x), inner = 1;
-    for (int axis = x->rank - 1; axis >= 0; inner *= x->shape[axis--]) {
-        if (x->shape[axis] < 3)
-            continue;
-        *step = x->data[inner] - x->data[0];
-        bool counted = true;
-        for (int64_t i = 0; counted && i < n; i++)
-            counted = x->data[i] == x->data[0] + *step * (double)(i / inner % x->shape[axis]);
-        if (counted)
-            return axis;
+    for (int axis = x->rank - 1; axis >= 0; inner *= x->shape[axis--])
+        steps[axis] = x->shape[axis] > 1 ? x->data[inner] - x->data[0] : 0;
+    for (int64_t i = 0; i < n; i++) {
+        double expected = x->data[0];
+        int64_t rest = i;
+        for (int axis = x->rank - 1; axis >= 0; axis--) {
+            expected += steps[axis] * (double)(rest % x->shape[axis]);
+            rest /= x->shape[axis];
+        }
+        if (x->data[i] != expected)
+            return false;
     }
-    return -1;
+    return n > 2;
 }
 
 /* A weight that holds elements the script would be too long with. */
@@ -199,32 +202,67 @@ static void put_table(struct cr_printer *p, struct cr_text *text, cr_t x)
            type_names[cr_language_type(x->type)]);
 }
 
-/* start + step * iota, in brackets where something binds tighter. */
-static void put_counted(struct cr_printer *p, struct cr_text *text, cr_t x, int axis, double step,
+/* The sum of steps times iota, and the start, in brackets where something binds tighter. */
+static void put_counted(struct cr_printer *p, struct cr_text *text, cr_t x, const double *steps,
                         enum cr_binding around)
 {
-    enum cr_binding own = x->data[0] != 0 ? CR_BINDS_SUM
-                          : step != 1     ? CR_BINDS_PRODUCT
-                                          : CR_BINDS_ALL;
-    cr_put(text, "%siota(%s, %d)", around > own ? "(" : "", list(p, x->rank, x->shape), axis + 1);
-    if (step != 1)
-        cr_put(text, " * %s", number_text(p, x->type, step));
+    int parts = x->data[0] != 0;
+    for (int i = 0; i < x->rank; i++)
+        parts += steps[i] != 0 ? 1 + (steps[i] != 1 && around == CR_BINDS_PRODUCT) : 0;
+    bool brackets = around > CR_BINDS_SUM || (around == CR_BINDS_SUM && parts > 1);
+    const char *between = "";
+    cr_put(text, "%s", brackets ? "(" : "");
+    for (int i = 0; i < x->rank; i++) {
+        if (steps[i] == 0)
+            continue;
+        cr_put(text, "%siota(%s, %d)", between, list(p, x->rank, x->shape), i + 1);
+        if (steps[i] != 1)
+            cr_put(text, " * %s", number_text(p, x->type, steps[i]));
+        between = " + ";
+    }
     if (x->data[0] != 0)
-        cr_put(text, " + %s", number_text(p, x->type, x->data[0]));
-    cr_put(text, "%s", around > own ? ")" : "");
+        cr_put(text, "%s%s", between, number_text(p, x->type, x->data[0]));
+    cr_put(text, "%s", brackets ? ")" : "");
+}
+
+/* Booleans that are true where one index is at most another one, plus a number: a triangle of the last
+ * two axes.  How far it is shifted; false if they are none. */
+static bool find_triangle(cr_t x, int64_t *shift)
+{
+    if (x->rank < 2 || cr_t_elements(x) <= 4)
+        return false;
+    int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1], n = 0;
+    while (n < columns && x->data[n] != 0)
+        n++;
+    *shift = n - 1;
+    for (int64_t i = 0; i < cr_t_elements(x); i++)
+        if ((x->data[i] != 0) != (i % columns <= i / columns % rows + *shift))
+            return false;
+    return true;
+}
+
+static void put_triangle(struct cr_printer *p, struct cr_text *text, cr_t x, int64_t shift)
+{
+    const char *shape = list(p, x->rank, x->shape);
+    cr_put(text, "le(iota(%s, %d), iota(%s, %d)", shape, x->rank, shape, x->rank - 1);
+    if (shift)
+        cr_put(text, " + %lld", (long long)shift);
+    cr_put(text, ")");
 }
 
 /* Known elements, said as shortly as can be. */
 static void put_data(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_binding around)
 {
-    double step;
+    double steps[CR_ONNX_RANK];
+    int64_t shift;
     enum cr_language_type type = cr_language_type(x->type);
-    int axis = type == CR_LANGUAGE_I32 && !is_uniform(x) ? counted_axis(x, &step) : -1;
     if (is_uniform(x))
         cr_put(text, "const(%s, %s, \"%s\")", number_text(p, x->type, x->data[0]),
                list(p, x->rank, x->shape), type_names[type]);
-    else if (axis >= 0)
-        put_counted(p, text, x, axis, step, around);
+    else if (type == CR_LANGUAGE_I32 && find_steps(x, steps))
+        put_counted(p, text, x, steps, around);
+    else if (type == CR_LANGUAGE_BOOL && find_triangle(x, &shift))
+        put_triangle(p, text, x, shift);
     else if (cr_t_elements(x) <= LITERAL)
         put_table(p, text, x);
     else

@@ -113,6 +113,8 @@ cr_t cr_t_pad(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_
 
 /* Rows along the first axis. */
 cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index);
+/* Along an axis, in whose place the axes of the index come. */
+cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis);
 /* The index has the shape of the result. */
 cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis);
 cr_t cr_t_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis);

@@ -198,7 +198,7 @@ cr_t cr_t_take(struct cr_translation *t, cr_t x, int axis, int64_t n, const int6
                                   (long long)x->shape[axis]);
     }
     cr_t index = cr_t_data(t, CR_ONNX_INT64, 1, &n, numbers);
-    return cr_t_swap(t, cr_t_gather(t, cr_t_swap(t, x, 0, axis), index), 0, axis);
+    return cr_t_gather_axis(t, x, index, axis);
 }
 
 /* Known parts side by side. */
@@ -314,6 +314,30 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
                          CR_ONNX_BOOL);
     return cr_t_call(t, "gather", table->type, rank, shape,
                      (struct cr_onnx_argument[]){{table, NULL}, {index, NULL}}, 2);
+}
+
+/* The axis goes to the front and those of the index come from there; the axes before it are then put
+ * before them. */
+cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis)
+{
+    int order[2 * CR_ONNX_RANK], front[CR_ONNX_RANK], n = 0;
+    if (t->failed || !x || !index)
+        return NULL;
+    if (axis == 0)
+        return cr_t_gather(t, x, index);
+    front[n++] = axis;
+    for (int i = 0; i < x->rank; i++)
+        if (i != axis)
+            front[n++] = i;
+    cr_t y = cr_t_gather(t, cr_t_permute(t, x, front), index);
+    n = 0;
+    for (int i = 0; i < axis; i++)
+        order[n++] = index->rank + i;
+    for (int i = 0; i < index->rank; i++)
+        order[n++] = i;
+    for (int i = axis + 1; i < x->rank; i++)
+        order[n++] = index->rank + i - 1;
+    return y ? cr_t_permute(t, y, order) : NULL;
 }
 
 cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)

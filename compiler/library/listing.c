@@ -1,6 +1,7 @@
 /* listing.c - the tables of passes and of ops; see crescent.h. */
 #include "compiler/ir/gradient.h"
 #include "compiler/passes/passes.h"
+#include "compiler/import/ops.h"
 #include "handles.h"
 
 /* ---- passes ---- */
@@ -67,5 +68,21 @@ int crescent_op_at(int index, crescent_op *op)
                         .equation = info->equation,
                         .gradient = is_row ? cr_gradient_text((enum cr_op)index) : "",
                         .doc = info->doc};
+    return CRESCENT_OK;
+}
+
+int crescent_onnx_op_count(void)
+{
+    return cr_onnx_n_ops;
+}
+
+int crescent_onnx_op_at(int index, crescent_onnx_op *op)
+{
+    if (!op)
+        return cr_refuse_null(NULL, __func__);
+    if (index < 0 || index >= cr_onnx_n_ops)
+        return cr_refuse(NULL, __func__, "no such operator, expected one of the table");
+    const struct cr_onnx_op *row = &cr_onnx_ops[index];
+    *op = (crescent_onnx_op){row->domain, row->name, row->since, row->meaning};
     return CRESCENT_OK;
 }
