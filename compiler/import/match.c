@@ -79,17 +79,6 @@ bool cr_match_permutes(const struct cr_onnx_graph *g, int node, const int *perm)
     return true;
 }
 
-const double *cr_match_numbers(struct cr_onnx_graph *g, int value)
-{
-    const struct cr_onnx_tensor *t = value == CR_ONNX_NONE ? NULL : g->values[value].tensor;
-    if (!t || !t->data)
-        return NULL;
-    double *numbers = cr_arena_new(&g->arena, (size_t)t->elements + 1, sizeof *numbers);
-    for (int64_t i = 0; i < t->elements; i++)
-        numbers[i] = cr_onnx_element(t, i);
-    return numbers;
-}
-
 /* ---- making nodes ---- */
 
 static int new_node(struct cr_onnx_graph *g, int like, const char *op, const int *inputs, int n_inputs)

@@ -33,9 +33,6 @@ bool cr_match_same_shape(const struct cr_onnx_value *a, const struct cr_onnx_val
 /* Whether a node permutes as said; perm has as many axes as its input. */
 bool cr_match_permutes(const struct cr_onnx_graph *graph, int node, const int *perm);
 
-/* Numbers a known value has; null if it is not known.  In the graph's arena. */
-const double *cr_match_numbers(struct cr_onnx_graph *graph, int value);
-
 /*
  * A node of the domain "crescent" in place of what gives `old`, with the name and scope of `like`; its
  * output has the type and shape of `old`, and a name for the script's reader.  Returns its number.

@@ -77,7 +77,7 @@ static const char *const reserved[] = {
     "permute",      "pow",       "remainder", "require",     "reshape",     "rotary",
     "round",        "rsqrt",     "scatter",   "scatter_add", "scope",       "sigmoid",
     "sin",          "slice",     "sqrt",      "sum",         "tanh",        "tap",
-    "transformer",  "transpose", "where",     "v",           "options",     "ipairs",
+    "transformer",  "transpose", "where",     CR_PRINT_TABLE, "options",     "ipairs",
     "pairs",        "unpack",    "table",     "string"};
 
 const char *cr_local_name(struct cr_printer *p, const char *name)
@@ -476,7 +476,7 @@ static void name_parts(struct cr_printer *p, cr_t x, const char *name, int inden
     const char *own = cr_local_name(p, cr_arena_print(p->arena, "%s_part", name));
     cr_print_definition(p, indent, own, text.data);
     p->parts.items[part_slot(&p->parts, x)].name =
-        p->in_table ? cr_arena_print(p->arena, "v.%s", own) : own;
+        p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", own) : own;
     free(text.data);
 }
 
@@ -490,6 +490,6 @@ void cr_print_parts(struct cr_printer *p, cr_t x, const char *name, int indent)
 
 void cr_print_definition(struct cr_printer *p, int indent, const char *name, const char *value)
 {
-    cr_put_line(&p->text, indent, "%s%s = %s", p->in_table ? "v." : "local ", name, value);
+    cr_put_line(&p->text, indent, "%s%s = %s", p->in_table ? CR_PRINT_TABLE "." : "local ", name, value);
     p->n_locals++;
 }

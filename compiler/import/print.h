@@ -5,6 +5,9 @@
 #include "compiler/ir/text.h"
 #include "term.h"
 
+/* The table whose fields names are where Lua has not enough locals. */
+#define CR_PRINT_TABLE "values"
+
 /* Names that are taken, of Lua's identifiers or of parameters and inputs. */
 struct cr_taken {
     const char **items; /* a hash table */

@@ -1,8 +1,10 @@
 /* recognise_attention.c - softmax(Q K^T scale) V with its mask, and heads that are split and merged. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "match.h"
+#include "numbers_of.h"
 #include "recognise.h"
 
 /* What is in a mask, as far as it is known. */
@@ -32,20 +34,21 @@ static bool forbids(enum mask kind, double x, bool *is_plain)
  */
 static void look_at_mask(struct cr_onnx_graph *g, struct attention *a)
 {
-    const double *x = a->kind == MASK_NONE ? NULL : cr_match_numbers(g, a->mask);
+    double *x = a->kind == MASK_NONE ? NULL : cr_onnx_numbers_of(g, a->mask, CR_ONNX_NONE);
     if (!x)
         return;
-    const struct cr_onnx_tensor *t = g->values[a->mask].tensor;
-    int64_t columns = t->rank > 0 ? t->shape[t->rank - 1] : 1, rows = t->rank > 1 ? t->shape[t->rank - 2] : 1;
+    const struct cr_onnx_value *m = &g->values[a->mask];
+    int64_t n = 1, columns = m->rank > 0 ? m->shape[m->rank - 1] : 1, rows = m->rank > 1 ? m->shape[m->rank - 2] : 1;
+    for (int i = 0; i < m->rank; i++)
+        n *= m->shape[i];
     bool is_plain = true, any = false, triangle = rows == columns && rows > 1;
-    for (int64_t i = 0; i < t->elements; i++) {
+    for (int64_t i = 0; i < n; i++) {
         bool no = forbids(a->kind, x[i], &is_plain);
         any |= no;
         triangle &= no == (i % columns > i / columns % rows);
     }
-    if (!is_plain)
-        return;
-    if (!any || triangle) {
+    free(x);
+    if (is_plain && (!any || triangle)) {
         a->kind = any ? MASK_CAUSAL : MASK_NONE;
         a->safe = false;
     }
@@ -191,9 +194,17 @@ static int untransposed(struct cr_onnx_graph *g, int value, int like)
 /* Keys or values [B, G, S, d] that are repeated for the queries of their group, or the value itself. */
 static int unrepeated(const struct cr_onnx_graph *g, int value)
 {
-    int flat = cr_match_op(g, value, "Reshape");
-    int expand = flat == CR_ONNX_NONE ? flat : cr_match_op(g, g->nodes[flat].inputs[0], "Expand");
-    int wide = expand == CR_ONNX_NONE ? expand : cr_match_op(g, g->nodes[expand].inputs[0], "Unsqueeze");
+    int flat = value, wide;
+    for (int i = 0; i < 3 && flat != CR_ONNX_NONE; i++) { /* reshapes from [B, G, H / G, S, d] */
+        int producer = g->values[flat].producer;
+        bool is_view = producer != CR_ONNX_NONE && (strcmp(g->nodes[producer].op, "Reshape") == 0 ||
+                                                    strcmp(g->nodes[producer].op, "View") == 0);
+        if (!is_view)
+            break;
+        flat = g->nodes[producer].inputs[0];
+    }
+    int expand = cr_match_op(g, flat, "Expand");
+    wide = expand == CR_ONNX_NONE ? expand : cr_match_op(g, g->nodes[expand].inputs[0], "Unsqueeze");
     if (wide == CR_ONNX_NONE)
         return value;
     const struct cr_onnx_value *x = &g->values[g->nodes[wide].inputs[0]], *y = &g->values[value];
@@ -212,11 +223,11 @@ static void put_attention(struct cr_onnx_graph *g, struct attention *a, int out)
 {
     int k = unrepeated(g, a->k), v = unrepeated(g, a->v);
     look_at_mask(g, a);
-    if (a->kind == MASK_CAUSAL && g->values[a->q].shape[g->values[a->q].rank - 2] !=
-                                      g->values[a->mask].tensor->shape[g->values[a->mask].tensor->rank - 1])
+    int64_t tokens = g->values[a->q].shape[g->values[a->q].rank - 2];
+    if (a->kind == MASK_CAUSAL && g->values[a->mask].shape[g->values[a->mask].rank - 1] != tokens)
         return;
     if (a->kind == MASK_CAUSAL)
-        a->mask = causal_mask(g, a->node, g->values[a->q].shape[g->values[a->q].rank - 2]);
+        a->mask = causal_mask(g, a->node, tokens);
     if (k != a->k && v != a->v && (a->kind == MASK_NONE || a->kind == MASK_CAUSAL)) {
         a->k = k;
         a->v = v;

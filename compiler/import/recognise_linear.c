@@ -168,6 +168,51 @@ static void find_embedding(struct cr_onnx_graph *g, int node)
     cr_match_replace(g, n->outputs[0], node, "Embedding", n->inputs, 2, name);
 }
 
+/* ---- weights that exporters merged ---- */
+
+/* "layers.1.fc.weight" of "layers.0.fc.weight" in the scope "layers.1"; null if no index differs. */
+static const char *own_name(struct cr_arena *arena, const char *name, const char *scope)
+{
+    size_t n = 0, start = 0;
+    for (; name[n] && name[n] == scope[n]; n++)
+        start = name[n] == '.' ? n + 1 : start;
+    size_t old = strspn(name + start, "0123456789"), now = strspn(scope + start, "0123456789");
+    if (!old || !now || name[start + old] != '.' || (scope[start + now] && scope[start + now] != '.') ||
+        (old == now && strncmp(name + start, scope + start, old) == 0))
+        return NULL;
+    return cr_arena_print(arena, "%.*s%.*s%s", (int)start, name, (int)now, scope + start, name + start + old);
+}
+
+/* Gives a node a weight of its own in place of one of equal elements that a block before has. */
+static void unshare(struct cr_onnx_graph *g, int node, int input)
+{
+    int weight = g->nodes[node].inputs[input];
+    if (!cr_match_weight(g, weight) || g->values[weight].tensor->rank > 2 || cr_onnx_users(g, weight) < 2)
+        return;
+    const char *scope = cr_onnx_scope(&g->arena, &g->nodes[node]);
+    const char *name = own_name(&g->arena, g->values[weight].name, scope);
+    if (!name && !is_made_up(g->values[weight].name))
+        return;
+    int copy = cr_onnx_new_value(g, name ? name : g->values[weight].name);
+    struct cr_onnx_value old = g->values[weight];
+    const char *own = g->values[copy].name;
+    g->values[copy] = old;
+    g->values[copy].name = own;
+    g->nodes[node].inputs[input] = copy;
+}
+
+/* Blocks of equal weights, as fresh copies of a layer have, share them in an exported file. */
+int cr_recognise_copies(struct cr_onnx_graph *g, struct cr_error *error)
+{
+    static const char *const ops[] = {"MatMul", "Gemm", "Add", "Mul", "LayerNormalization", "RMSNormalization"};
+    (void)error;
+    for (int i = 0; i < g->n_nodes; i++)
+        for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
+            for (int j = 0; strcmp(g->nodes[i].op, ops[k]) == 0 && j < g->nodes[i].n_inputs; j++)
+                unshare(g, i, j);
+    return 0;
+}
+
 int cr_recognise_linear(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

@@ -1,8 +1,10 @@
 /* recognise_rotary.c - rotary positions, x cos + (-b, a) sin of x = (a, b), whose angles are known. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "match.h"
+#include "numbers_of.h"
 #include "recognise.h"
 
 /* The angles t w_i of positions t from 0 on, with w_i = theta^(-2i / d). */
@@ -40,13 +42,15 @@ static bool is_turned(const struct cr_onnx_graph *g, int value, int x)
            is_half(g, g->nodes[neg].inputs[0], x, d / 2) && is_half(g, g->nodes[concat].inputs[1], x, 0);
 }
 
-/* Whether a known value [1, .., T, d] has the same rows as the last two axes of x. */
+/* Whether a value [1, .., T, d] has the same rows as the last two axes of x. */
 static bool is_table(const struct cr_onnx_graph *g, int value, int x)
 {
     const struct cr_onnx_value *t = &g->values[value], *v = &g->values[x];
-    if (!t->tensor || t->rank < 2 || v->rank < 2 || t->tensor->elements != v->shape[v->rank - 1] * v->shape[v->rank - 2])
-        return false;
-    return t->shape[t->rank - 1] == v->shape[v->rank - 1] && t->shape[t->rank - 2] == v->shape[v->rank - 2];
+    for (int i = 0; i + 2 < t->rank; i++)
+        if (t->shape[i] != 1)
+            return false;
+    return t->rank >= 2 && v->rank >= 2 && t->shape[t->rank - 1] == v->shape[v->rank - 1] &&
+           t->shape[t->rank - 2] == v->shape[v->rank - 2];
 }
 
 /* Theta from the second frequency, a whole number if it is nearly one. */
@@ -58,17 +62,10 @@ static double find_theta(const double *cosine, const double *sine, int64_t d)
     return fabs(theta - round(theta)) <= 1e-4 * theta ? round(theta) : theta;
 }
 
-/* Whether tables are cosine and sine of rotary angles; their angles are products of floats. */
-static bool find_angles(struct cr_onnx_graph *g, int cosines, int sines, int x, struct angles *a)
+/* Whether c and s are cosine and sine of angles that are products of floats. */
+static bool are_turns(const double *c, const double *s, const struct angles *a)
 {
-    const struct cr_onnx_value *v = &g->values[x];
-    int64_t d = v->shape[v->rank - 1];
-    a->size = v->shape[v->rank - 2];
-    a->half = d / 2;
-    if (a->size < 2 || !is_table(g, cosines, x) || !is_table(g, sines, x))
-        return false;
-    const double *c = cr_match_numbers(g, cosines), *s = cr_match_numbers(g, sines);
-    a->theta = c && s ? find_theta(c, s, d) : NAN;
+    int64_t d = 2 * a->half;
     if (!(a->theta > 1 && a->theta < 1e12))
         return false;
     for (int64_t i = 0; i < a->size * d; i++) {
@@ -78,6 +75,22 @@ static bool find_angles(struct cr_onnx_graph *g, int cosines, int sines, int x, 
             return false;
     }
     return true;
+}
+
+/* Whether tables that turn x are those of rotary positions. */
+static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, int x, struct angles *a)
+{
+    const struct cr_onnx_value *v = &g->values[x];
+    a->size = v->shape[v->rank - 2];
+    a->half = v->shape[v->rank - 1] / 2;
+    if (a->size < 2 || !is_table(g, cosines, x) || !is_table(g, sines, x))
+        return false;
+    double *c = cr_onnx_numbers_of(g, cosines, CR_ONNX_NONE), *s = cr_onnx_numbers_of(g, sines, CR_ONNX_NONE);
+    a->theta = c && s ? find_theta(c, s, 2 * a->half) : NAN;
+    bool are = c && s && are_turns(c, s, a);
+    free(c);
+    free(s);
+    return are;
 }
 
 /* One node for all that turn by the same angles. */

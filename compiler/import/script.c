@@ -60,7 +60,7 @@ static void print_input(struct cr_printer *p, int value)
     const struct cr_onnx_value *v = &p->graph->values[value];
     const char *local = cr_local_name(p, v->name), *end = "";
     p->public_names[value] = cr_public_name(p, v->name);
-    cr_put(&p->text, "%s%s = ", p->in_table ? "v." : "local ", local);
+    cr_put(&p->text, "%s%s = ", p->in_table ? CR_PRINT_TABLE "." : "local ", local);
     if (cr_language_type(v->type) == CR_LANGUAGE_BOOL) {
         cr_put(&p->text, "ne(");
         end = ", 0)";
@@ -70,7 +70,7 @@ static void print_input(struct cr_printer *p, int value)
         cr_put(&p->text, "%s%lld", i ? ", " : "", (long long)v->shape[i]);
     cr_put(&p->text, cr_language_type(v->type) == CR_LANGUAGE_F32 ? "})" : "}, \"i32\")");
     cr_put(&p->text, "%s\n", end);
-    p->value_names[value] = p->in_table ? cr_arena_print(p->arena, "v.%s", local) : local;
+    p->value_names[value] = p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", local) : local;
 }
 
 static bool is_identifier(const char *name)
@@ -110,7 +110,7 @@ static void print_all(struct cr_printer *p, const struct cr_onnx_script *s)
     struct cr_taken outputs = {0};
     print_title(p);
     print_requires(p, s);
-    cr_put(&p->text, p->in_table ? "\nlocal v = {}\n" : "\n");
+    cr_put(&p->text, p->in_table ? "\nlocal " CR_PRINT_TABLE " = {}\n" : "\n");
     for (int i = 0; i < p->graph->n_inputs; i++)
         if (!p->graph->values[p->graph->inputs[i]].tensor)
             print_input(p, p->graph->inputs[i]);

@@ -19,16 +19,23 @@ struct writing {
 
 /* ---- what stands where it is used ---- */
 
+/* A layer's path within the function that is being printed. */
+static const char *own_path(const struct writing *w, cr_t x)
+{
+    size_t n = w->printer->scope ? strlen(w->printer->scope) : 0;
+    return n && strncmp(x->path, w->printer->scope, n) == 0 ? x->path + n : x->path;
+}
+
 /* About how long a term's text is. */
-static int length_of(cr_t x)
+static int length_of(const struct writing *w, cr_t x)
 {
     if (x->kind == CR_TERM_VALUE)
         return 6;
     if (x->kind == CR_TERM_DATA)
         return cr_t_elements(x) == 1 ? 4 : 30;
-    int n = (int)strlen(x->name) + 2 + (x->kind == CR_TERM_SCOPE ? (int)strlen(x->path) + 11 : 0);
+    int n = (int)strlen(x->name) + 2 + (x->kind == CR_TERM_SCOPE ? (int)strlen(own_path(w, x)) + 11 : 0);
     for (int i = 0; i < x->n_arguments; i++)
-        n += 2 + (x->arguments[i].term ? length_of(x->arguments[i].term) : (int)strlen(x->arguments[i].text));
+        n += 2 + (x->arguments[i].term ? length_of(w, x->arguments[i].term) : (int)strlen(x->arguments[i].text));
     return n;
 }
 
@@ -69,21 +76,20 @@ static cr_t substituted(struct writing *w, cr_t x)
     return copy;
 }
 
-static bool reads(cr_t x, int value)
+static int uses_of(cr_t x, int value)
 {
-    if (x->kind == CR_TERM_VALUE)
-        return x->value == value;
+    int n = x->kind == CR_TERM_VALUE && x->value == value;
     for (int i = 0; i < x->n_arguments; i++)
-        if (x->arguments[i].term && reads(x->arguments[i].term, value))
-            return true;
-    return false;
+        if (x->arguments[i].term)
+            n += uses_of(x->arguments[i].term, value);
+    return n;
 }
 
 /* The line of a group of lines that reads a value, or null. */
 static cr_t reader(const struct cr_onnx_line *lines, int n, int value)
 {
     for (int i = 0; i < n; i++)
-        if (reads(lines[i].statement.term, value))
+        if (uses_of(lines[i].statement.term, value))
             return lines[i].statement.term;
     return NULL;
 }
@@ -94,11 +100,11 @@ static cr_t reader(const struct cr_onnx_line *lines, int n, int value)
  */
 static bool stands_inside(struct writing *w, cr_t x, int value, const struct cr_onnx_line *rest, int n)
 {
-    if (w->blocks.uses[value] != 1 || length_of(x) > SHORT)
+    if (w->blocks.uses[value] != 1 || length_of(w, x) > SHORT)
         return false;
     cr_t user = reader(rest, n, value);
     return user && !is_attention(user) && !(has_scope(x) && user->kind == CR_TERM_SCOPE) &&
-           length_of(x) + length_of(user) <= 90;
+           length_of(w, x) + length_of(w, user) <= 90;
 }
 
 /* Names for what attention reads and gives. */
@@ -123,7 +129,7 @@ static void print_line(struct writing *w, int value, cr_t x, int indent)
     cr_print_parts(p, x, name, indent);
     cr_print_term(p, &text, x, CR_BINDS_NOT);
     cr_print_definition(p, indent, name, text.data);
-    p->value_names[value] = p->in_table ? cr_arena_print(p->arena, "v.%s", name) : name;
+    p->value_names[value] = p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", name) : name;
     free(text.data);
 }
 
@@ -224,6 +230,22 @@ static void print_return(struct writing *w, const struct cr_onnx_run *r, cr_t re
     free(text.data);
 }
 
+/* Weights that all blocks share are read before the function. */
+static void print_shared(struct writing *w, const struct cr_onnx_run *r, cr_t x)
+{
+    struct cr_printer *p = w->printer;
+    const struct cr_onnx_line *second = &w->blocks.lines[r->first + r->size];
+    if (x->kind == CR_TERM_VALUE && p->graph->values[x->value].tensor && !p->value_names[x->value] &&
+        reader(second, r->size, x->value)) {
+        const char *text = cr_value_text(p, x->value), *name = cr_local_name(p, p->graph->values[x->value].name);
+        cr_print_definition(p, 0, name, text);
+        p->value_names[x->value] = p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", name) : name;
+    }
+    for (int i = 0; i < x->n_arguments; i++)
+        if (x->arguments[i].term)
+            print_shared(w, r, x->arguments[i].term);
+}
+
 /* The first block as a function of what blocks hand on. */
 static void print_function(struct writing *w, const struct cr_onnx_run *r, const char *name)
 {
@@ -260,18 +282,32 @@ static void print_function(struct writing *w, const struct cr_onnx_run *r, const
     p->scope = scope;
 }
 
+/* The variable of a loop: that of the value before it if nothing behind the loop reads it, or a new one. */
+static const char *loop_variable(struct writing *w, const struct cr_onnx_run *r, int value)
+{
+    struct cr_printer *p = w->printer;
+    int before = w->blocks.uses[value];
+    for (int i = 0; i < r->size; i++)
+        before -= uses_of(w->blocks.lines[r->first + i].statement.term, value);
+    if (!before && p->value_names[value] && p->graph->values[value].producer != CR_ONNX_NONE)
+        return p->value_names[value];
+    const char *local = cr_local_name(p, r->n_carried == 1 ? "hidden" : p->graph->values[value].name);
+    cr_print_definition(p, 0, local, cr_value_text(p, value));
+    return p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", local) : local;
+}
+
 static void print_run(struct writing *w, const struct cr_onnx_run *r)
 {
     struct cr_printer *p = w->printer;
     const char *name = function_name(p, r->prefix), *list = "";
+    for (int i = r->first; i < r->first + r->size; i++)
+        print_shared(w, r, w->blocks.lines[i].statement.term);
     print_function(w, r, name);
     for (int i = r->first; i < r->first + r->n * r->size; i++)
         take_weights(w, w->blocks.lines[i].statement.term, NULL);
     cr_put(&p->text, "\n");
     for (int i = 0; i < r->n_carried; i++) {
-        const char *local = cr_local_name(p, r->n_carried == 1 ? "x" : p->graph->values[r->in[i]].name);
-        const char *full = p->in_table ? cr_arena_print(p->arena, "v.%s", local) : local;
-        cr_print_definition(p, 0, local, cr_value_text(p, r->in[i]));
+        const char *full = loop_variable(w, r, r->in[i]);
         list = cr_arena_print(p->arena, "%s%s%s", list, i ? ", " : "", full);
         p->value_names[r->last[i]] = full;
     }
@@ -288,6 +324,9 @@ void cr_structure_print(struct cr_printer *p, const struct cr_onnx_script *scrip
     cr_onnx_find_blocks(&w.blocks, script);
     w.inlined = cr_arena_new(p->arena, (size_t)p->graph->n_values, sizeof *w.inlined);
     w.preferred = cr_arena_new(p->arena, (size_t)p->graph->n_values, sizeof *w.preferred);
+    for (int i = 0; i < w.blocks.n_runs; i++)
+        if (w.blocks.runs[i].n_carried == 1)
+            w.preferred[w.blocks.runs[i].in[0]] = "hidden";
     for (int i = 0; i < w.blocks.n_lines;) {
         struct cr_onnx_line *line = &w.blocks.lines[i];
         int n = 0;

@@ -1,0 +1,213 @@
+/* numbers_of.c - what a value's elements are; see numbers_of.h. */
+#include "numbers_of.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "match.h"
+
+enum { MOST = 1 << 23, DEPTH = 24 };
+
+/* A search for elements. */
+struct search {
+    const struct cr_onnx_graph *graph;
+    int base, depth;
+};
+
+static double *numbers(struct search *s, int value);
+
+static int64_t elements(const struct cr_onnx_value *v)
+{
+    int64_t n = 1;
+    for (int i = 0; i < v->rank; i++)
+        n *= v->shape[i];
+    return v->rank < 0 || n > MOST ? -1 : n;
+}
+
+/* ---- elementwise ---- */
+
+/* x of `x op number`, or a function of x alone; the result overwrites it. */
+static double *elementwise(struct search *s, const struct cr_onnx_node *n, int64_t count)
+{
+    double number = 0;
+    const char *op = n->op;
+    int x = 0;
+    if (n->n_inputs == 2 && cr_onnx_scalar(s->graph, n->inputs[0], &number))
+        x = 1;
+    else if (n->n_inputs == 2 && !cr_onnx_scalar(s->graph, n->inputs[1], &number))
+        return NULL;
+    if (elements(&s->graph->values[n->inputs[x]]) != count || (x == 1 && strcmp(op, "Mul") && strcmp(op, "Equal")))
+        return NULL;
+    double *y = numbers(s, n->inputs[x]);
+    bool is_float = s->graph->values[n->outputs[0]].type == CR_ONNX_FLOAT;
+    for (int64_t i = 0; y && i < count; i++) {
+        double v = !strcmp(op, "Mul")     ? y[i] * number
+                   : !strcmp(op, "Equal") ? y[i] == number
+                   : !strcmp(op, "Not")   ? y[i] == 0
+                   : !strcmp(op, "Cos")   ? cos((float)y[i])
+                   : !strcmp(op, "Sin")   ? sin((float)y[i])
+                                          : y[i];
+        y[i] = is_float ? (double)(float)v : v;
+    }
+    return y;
+}
+
+/* A cast to bool or to a type that holds the numbers. */
+static double *cast(struct search *s, const struct cr_onnx_node *n, int64_t count)
+{
+    double *y = numbers(s, n->inputs[0]);
+    enum cr_onnx_type type = s->graph->values[n->outputs[0]].type;
+    for (int64_t i = 0; y && i < count; i++)
+        y[i] = type == CR_ONNX_BOOL ? y[i] != 0 : type == CR_ONNX_FLOAT || type == CR_ONNX_DOUBLE ? y[i] : trunc(y[i]);
+    return y;
+}
+
+/* ---- movement ---- */
+
+/* Reads elements at a start, with a stride an axis of the result; the old ones are freed. */
+static double *strided(double *x, const struct cr_onnx_value *to, int64_t start, const int64_t *strides)
+{
+    int64_t n = elements(to);
+    double *y = x ? cr_calloc((size_t)(n > 0 ? n : 1), sizeof *y) : NULL;
+    for (int64_t i = 0; x && i < n; i++) {
+        int64_t at = start, rest = i;
+        for (int axis = to->rank - 1; axis >= 0; rest /= to->shape[axis--])
+            at += rest % to->shape[axis] * strides[axis];
+        y[i] = x[at];
+    }
+    free(x);
+    return y;
+}
+
+static void row_major(const struct cr_onnx_value *v, int64_t *strides)
+{
+    int64_t n = 1;
+    for (int i = v->rank - 1; i >= 0; n *= v->shape[i--])
+        strides[i] = n;
+}
+
+static double *transposed(struct search *s, const struct cr_onnx_node *n)
+{
+    const struct cr_onnx_attribute *a = cr_onnx_attribute(n, "perm");
+    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]], *to = &s->graph->values[n->outputs[0]];
+    int64_t old[CR_ONNX_RANK], strides[CR_ONNX_RANK];
+    row_major(from, old);
+    for (int i = 0; i < from->rank; i++) {
+        int64_t axis = a && a->ints && a->n == from->rank ? a->ints[i] : from->rank - 1 - i;
+        if (axis < 0 || axis >= from->rank)
+            return NULL;
+        strides[i] = old[axis];
+    }
+    return strided(numbers(s, n->inputs[0]), to, 0, strides);
+}
+
+/* One index of an axis, which goes away. */
+static double *picked(struct search *s, const struct cr_onnx_node *n)
+{
+    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]], *to = &s->graph->values[n->outputs[0]];
+    double index;
+    int64_t axis = cr_onnx_integer(n, "axis", 0), old[CR_ONNX_RANK], strides[CR_ONNX_RANK];
+    axis += axis < 0 ? from->rank : 0;
+    if (!cr_onnx_scalar(s->graph, n->inputs[1], &index) || to->rank != from->rank - 1 || axis < 0 || axis >= from->rank)
+        return NULL;
+    index += index < 0 ? (double)from->shape[axis] : 0;
+    if (index < 0 || index >= (double)from->shape[axis])
+        return NULL;
+    row_major(from, old);
+    for (int i = 0; i < to->rank; i++)
+        strides[i] = old[i + (i >= axis)];
+    return strided(numbers(s, n->inputs[0]), to, (int64_t)index * old[axis], strides);
+}
+
+/* A slice along one axis, forwards. */
+static double *sliced(struct search *s, const struct cr_onnx_node *n)
+{
+    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]], *to = &s->graph->values[n->outputs[0]];
+    double start, axis, step = 1;
+    int64_t strides[CR_ONNX_RANK];
+    if (n->n_inputs < 4 || !cr_onnx_scalar(s->graph, n->inputs[1], &start) ||
+        !cr_onnx_scalar(s->graph, n->inputs[3], &axis) ||
+        (n->n_inputs > 4 && n->inputs[4] != CR_ONNX_NONE && !cr_onnx_scalar(s->graph, n->inputs[4], &step)))
+        return NULL;
+    axis += axis < 0 ? from->rank : 0;
+    if (step != 1 || axis < 0 || axis >= from->rank || to->rank != from->rank)
+        return NULL;
+    start += start < 0 ? (double)from->shape[(int)axis] : 0;
+    if (start < 0 || start + (double)to->shape[(int)axis] > (double)from->shape[(int)axis])
+        return NULL;
+    row_major(from, strides);
+    return strided(numbers(s, n->inputs[0]), to, (int64_t)start * strides[(int)axis], strides);
+}
+
+/* Part number `output` of parts along an axis. */
+static double *split(struct search *s, const struct cr_onnx_node *n, int value)
+{
+    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]], *to = &s->graph->values[value];
+    int64_t axis = cr_onnx_integer(n, "axis", 0), start = 0, strides[CR_ONNX_RANK];
+    axis += axis < 0 ? from->rank : 0;
+    if (axis < 0 || axis >= from->rank || to->rank != from->rank)
+        return NULL;
+    for (int i = 0; i < n->n_outputs && n->outputs[i] != value; i++) {
+        if (n->outputs[i] == CR_ONNX_NONE)
+            return NULL;
+        start += s->graph->values[n->outputs[i]].shape[axis];
+    }
+    row_major(from, strides);
+    return strided(numbers(s, n->inputs[0]), to, start * strides[axis], strides);
+}
+
+/* ---- the whole ---- */
+
+static bool is_one_of(const char *op, const char *const *ops, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(op, ops[i]) == 0)
+            return true;
+    return false;
+}
+
+static double *of_node(struct search *s, const struct cr_onnx_node *n, int value, int64_t count)
+{
+    static const char *const views[] = {"Reshape", "Unsqueeze", "Squeeze", "Flatten", "Identity", "View"};
+    static const char *const functions[] = {"Mul", "Equal", "Not", "Cos", "Sin"};
+    if (*n->domain && strcmp(n->domain, CR_ONNX_CRESCENT) != 0)
+        return NULL;
+    if (is_one_of(n->op, views, 6))
+        return numbers(s, n->inputs[0]);
+    if (s->base == CR_ONNX_NONE && is_one_of(n->op, functions, 5))
+        return elementwise(s, n, count);
+    if (s->base == CR_ONNX_NONE && strcmp(n->op, "Cast") == 0)
+        return cast(s, n, count);
+    return strcmp(n->op, "Transpose") == 0 ? transposed(s, n)
+           : strcmp(n->op, "Gather") == 0  ? picked(s, n)
+           : strcmp(n->op, "Slice") == 0   ? sliced(s, n)
+           : strcmp(n->op, "Split") == 0   ? split(s, n, value)
+                                           : NULL;
+}
+
+static double *numbers(struct search *s, int value)
+{
+    const struct cr_onnx_value *v = &s->graph->values[value];
+    int64_t n = v->tensor ? v->tensor->elements : elements(v);
+    if (n < 0 || n > MOST)
+        return NULL;
+    if (value == s->base || (s->base == CR_ONNX_NONE && v->tensor && v->tensor->data)) {
+        double *x = cr_calloc((size_t)n + 1, sizeof *x);
+        for (int64_t i = 0; i < n; i++)
+            x[i] = value == s->base ? (double)i : cr_onnx_element(v->tensor, i);
+        return x;
+    }
+    if (v->producer == CR_ONNX_NONE || v->tensor || s->depth == DEPTH)
+        return NULL;
+    s->depth++;
+    double *x = of_node(s, &s->graph->nodes[v->producer], value, n);
+    s->depth--;
+    return x;
+}
+
+double *cr_onnx_numbers_of(const struct cr_onnx_graph *g, int value, int base)
+{
+    return value == CR_ONNX_NONE ? NULL : numbers(&(struct search){g, base, 0}, value);
+}
