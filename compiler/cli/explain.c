@@ -42,8 +42,8 @@ static int measure(crescent_explanation *e, const struct cr_options *o, struct c
     if (!status && o->check)
         status = cr_passed(o, crescent_explanation_check(e, inputs, t.outputs.data), error);
     if (!status && (o->bench || o->trace))
-        status = cr_passed(
-            o, crescent_explanation_measure(e, inputs, t.outputs.data, o->seconds), error);
+        status = cr_passed(o, crescent_explanation_measure(e, inputs, t.outputs.data, o->seconds),
+                           error);
     cr_arrays_free(&t.inputs);
     cr_arrays_free(&t.outputs);
     if (!status)
@@ -82,8 +82,8 @@ static int explain_other(const struct cr_options *options, crescent_explanation 
 /* ---- files ---- */
 
 /* A text as a file that appears whole or not at all; null: nothing is wanted. */
-static int write_file(const struct cr_options *o, const char *path, const char *text,
-                      size_t length, struct cr_error *error)
+static int write_file(const struct cr_options *o, const char *path, const char *text, size_t length,
+                      struct cr_error *error)
 {
     crescent_file *file;
     if (cr_passed(o, crescent_file_open(o->context, path, &file), error))
@@ -135,12 +135,14 @@ int cr_verb_explain(const struct cr_options *o, struct cr_error *error)
                                           {"the model", o->model, false, 0}};
     crescent_explanation *e = NULL, *other = NULL;
     if (!o->out && !o->json && !o->trace)
-        return cr_fail(error, "%.400s: no -o, expected -o REPORT.html, --json or --trace", o->model), 2;
+        return cr_fail(error, "%.400s: no -o, expected -o REPORT.html, --json or --trace",
+                       o->model),
+               2;
     if (cr_grads_check_no_file(o, "explain", error) ||
         cr_check_files(o, files, sizeof files / sizeof *files, error))
         return 2;
-    int status = explain(o, &e, error) || explain_other(o, &other, error) ||
-                 write_all(o, e, other, error);
+    int status =
+        explain(o, &e, error) || explain_other(o, &other, error) || write_all(o, e, other, error);
     crescent_explanation_close(other);
     crescent_explanation_close(e);
     return status ? 2 : 0;

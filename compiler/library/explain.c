@@ -40,9 +40,9 @@ static bool same_graph(const struct cr_graph *a, const struct cr_graph *b)
         return false;
     for (cr_id id = 0; id < a->n_nodes; id++) {
         const struct cr_node *x = &a->nodes[id], *y = &b->nodes[id];
-        if (x->op != y->op || x->shape != y->shape || x->index != y->index ||
-            x->name != y->name || x->axis != y->axis || x->dtype != y->dtype ||
-            x->first_in != y->first_in || memcmp(&x->value, &y->value, sizeof x->value) != 0)
+        if (x->op != y->op || x->shape != y->shape || x->index != y->index || x->name != y->name ||
+            x->axis != y->axis || x->dtype != y->dtype || x->first_in != y->first_in ||
+            memcmp(&x->value, &y->value, sizeof x->value) != 0)
             return false;
     }
     return true;
@@ -114,9 +114,13 @@ static int compile(crescent_explanation *e, const crescent_config *c, struct cr_
         cr_want_formats(e->source, c->format, path, error) ||
         cr_want_arithmetics(e->source, c->arithmetic, path, error))
         return -1;
-    const struct cr_pass_options options = {.skip = c->skip, .n_skip = c->n_skip,
-                                            .max_arena = c->max_arena, .path = path,
-                                            .target = &target, .after = after_pass, .context = e};
+    const struct cr_pass_options options = {.skip = c->skip,
+                                            .n_skip = c->n_skip,
+                                            .max_arena = c->max_arena,
+                                            .path = path,
+                                            .target = &target,
+                                            .after = after_pass,
+                                            .context = e};
     e->module = cr_module_new(cr_graph_copy(e->source));
     e->module->target = &target;
     e->stage_began = cr_clock();
@@ -124,8 +128,11 @@ static int compile(crescent_explanation *e, const crescent_config *c, struct cr_
     if (cr_run_passes(e->module, &options, error))
         return -1;
     e->program = cr_emit_program(e->module);
-    struct cr_stage emitted = {.name = "emit", .doc = "the model as C", .kernels = -1,
-                               .functions = -1, .loops = -1,
+    struct cr_stage emitted = {.name = "emit",
+                               .doc = "the model as C",
+                               .kernels = -1,
+                               .functions = -1,
+                               .loops = -1,
                                .ns = cr_clock() - e->stage_began};
     *CR_PUSH(e->stages, e->n_stages, e->cap_stages) = emitted;
     e->module->target = NULL; /* it was on the stack */
@@ -303,6 +310,5 @@ int crescent_explanation_text(const crescent_explanation *explanation,
 {
     CR_REQUIRE(explanation, text && length);
     CR_ENTER(explanation->context);
-    return cr_done(&guard,
-                   make_text(explanation, against, format, text, length, guard.error));
+    return cr_done(&guard, make_text(explanation, against, format, text, length, guard.error));
 }

@@ -4,10 +4,21 @@
 
 #include "compiler/emit/emit.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/text.h"
 #include "compiler/passes/kernel_kinds.h"
 #include "explanation.h"
 
 /* ---- the model ---- */
+
+/* The names of passes that were left out, "join, fma"; null: none. */
+static void write_skipped(struct cr_document *d, const crescent_explanation *e)
+{
+    struct cr_text text = {0};
+    for (int i = 0; i < e->config.n_skip; i++)
+        cr_put(&text, "%s%s", i ? ", " : "", e->config.skip[i]);
+    cr_doc_text(d, "skip", text.data);
+    free(text.data);
+}
 
 static void write_model(struct cr_document *d, const crescent_explanation *e)
 {
@@ -24,6 +35,8 @@ static void write_model(struct cr_document *d, const crescent_explanation *e)
     cr_doc_text(d, "format", e->config.format);
     cr_doc_text(d, "arithmetic", e->config.arithmetic);
     cr_doc_integer(d, "threads", e->config.threads);
+    cr_doc_integer(d, "max_arena", e->config.max_arena);
+    write_skipped(d, e);
     cr_doc_flag(d, "gradients", e->n_gradients > 0);
     cr_doc_end(d, '}');
 }
@@ -107,7 +120,8 @@ static void write_ids(struct cr_document *d, const char *key, const cr_id *ids, 
 }
 
 /* A call of a kernel: an instance, as a layer has one. */
-static void write_call(struct cr_document *d, const crescent_explanation *e, struct walk *w, int call)
+static void write_call(struct cr_document *d, const crescent_explanation *e, struct walk *w,
+                       int call)
 {
     const struct cr_kernel *k = &e->module->kernels[call];
     cr_doc_begin(d, NULL, '{');

@@ -131,8 +131,7 @@ static int measure(crescent_explanation *e, crescent_machine *machine, struct cr
                    const void *const *inputs, void *const *outputs, double seconds)
 {
     int n = e->program->n_kernels, status = 0;
-    struct samples s = {
-        cr_calloc((size_t)(FIRST_KERNEL + n) * MOST_ROUNDS, sizeof *s.data), 0};
+    struct samples s = {cr_calloc((size_t)(FIRST_KERNEL + n) * MOST_ROUNDS, sizeof *s.data), 0};
     double *kernel_ns = cr_calloc((size_t)n, sizeof *kernel_ns);
     int64_t end = cr_clock() + (int64_t)(seconds * 1e9);
     crescent_machine_flops(machine);
@@ -304,11 +303,12 @@ static void check_call(void *context, const struct cr_watched_call *call)
     const void *stored = stored_at(c, call);
     double *got = cr_calloc((size_t)n, sizeof *got);
     for (int64_t i = 0; i < n; i++)
-        got[i] = node->dtype == CR_I32 ? ((const int32_t *)stored)[i] : (double)((const float *)stored)[i];
+        got[i] = node->dtype == CR_I32 ? ((const int32_t *)stored)[i]
+                                       : (double)((const float *)stored)[i];
     crescent_difference d;
     crescent_compare(got, c->exact[row], n, &any, &d);
-    c->e->errors[call->number] = (struct cr_call_error){
-        true, d.max_abs, d.max_ulp, rms_of(c->exact[row], n), d.nans};
+    c->e->errors[call->number] =
+        (struct cr_call_error){true, d.max_abs, d.max_ulp, rms_of(c->exact[row], n), d.nans};
     free(got);
 }
 
@@ -327,8 +327,8 @@ static int check(crescent_explanation *e, const void *const *inputs, void *const
     find_stored(&c);
     int status = interpret(&c, inputs, error);
     if (!status)
-        status = cr_run_watched(e->model, inputs, outputs, &(struct cr_watch){check_call, &c},
-                                error);
+        status =
+            cr_run_watched(e->model, inputs, outputs, &(struct cr_watch){check_call, &c}, error);
     close_checking(&c);
     return status;
 }

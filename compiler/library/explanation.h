@@ -11,8 +11,8 @@
 /* What one pass left: its graph, and what is counted of the module. */
 struct cr_stage {
     const char *name, *doc;
-    struct cr_graph *graph; /* null: that of the stage before */
-    int64_t ns;             /* with what verifies it */
+    struct cr_graph *graph;        /* null: that of the stage before */
+    int64_t ns;                    /* with what verifies it */
     int kernels, functions, loops; /* -1: there are none yet */
     int64_t weights_bytes, arena_bytes, arena_bytes_least;
     int steps, statements;
@@ -29,7 +29,7 @@ struct cr_measurement {
 
 /* The error of what a call stores. */
 struct cr_call_error {
-    bool known; /* false: a later call writes the rest of that tensor */
+    bool known;                   /* false: a later call writes the rest of that tensor */
     double max_abs, max_ulp, rms; /* rms: of what is expected */
     int64_t nans;
 };
@@ -39,14 +39,14 @@ struct crescent_explanation {
     struct cr_origin *origin;
     struct cr_graph *source; /* as the script built it; what the model is compiled of */
     crescent_config config;
-    int n_gradients; /* outputs that are gradients */
+    int n_gradients;          /* outputs that are gradients */
     struct cr_module *module; /* through all passes; the program is apart */
     struct cr_program *program;
     int *first_kernel; /* by function: the first kernel of the module that has its code */
     struct cr_stage *stages;
     int n_stages, cap_stages;
     int64_t stage_began;
-    crescent_model *model; /* null until it is asked for */
+    crescent_model *model;           /* null until it is asked for */
     struct cr_measurement *measured; /* or null */
     struct cr_call_error *errors;    /* by call, or null */
 };

@@ -211,7 +211,7 @@ class Compilation {
         const node = this.nodeOfC[row], kernel = this.kernelOfC[row];
         if (kernel < 0 && node < 0) return null;
         const s = node >= 0 ? this.selectNode(node) : this.selectKernel(kernel);
-        if (kernel >= 0) s.mainKernel = kernel;
+        if (kernel >= 0) { s.mainKernel = kernel; s.kernels.add(kernel); }
         s.mainC = new Set([row]);
         return s;
     }
@@ -473,7 +473,7 @@ class Side {
         this.graphRows = new GraphRows(this.data);
         this.element = make("div", {class: "side"});
         if (letter)
-            this.element.append(make("div", {class: "name"}, make("span", {class: "letter"}, letter), make("h2", {}, nameOf(doc))));
+            this.element.append(make("div", {class: "name"}, make("span", {class: "letter"}, letter), make("h2", {}, nameOf(doc, app.other(doc)))));
         this.element.append(this.figures(), this.slowest(), this.passTrack(), this.tabs(), this.panes(), this.arenaCard());
         this.setPass(this.pass);
     }
@@ -502,8 +502,8 @@ class Side {
         }
         const chips = Object.entries(model.options).map(([key, value]) => make("span", {class: "chip"}, key + " ", make("b", {}, value)));
         chips.push(make("span", {class: "chip"}, "target ", make("b", {}, model.target)));
-        for (const key of ["format", "arithmetic"])
-            if (model[key]) chips.push(make("span", {class: "chip"}, key + " ", make("b", {}, model[key])));
+        for (const key of ["format", "arithmetic", "skip", "max_arena"])
+            if (model[key]) chips.push(make("span", {class: "chip"}, key + " ", make("b", {}, String(model[key]))));
         if (bench) chips.push(make("span", {class: "chip"}, "isa ", make("b", {}, bench.isa)), make("span", {class: "chip"}, "threads ", make("b", {}, String(bench.threads))));
         if (model.gradients) chips.push(make("span", {class: "chip"}, make("b", {}, "with gradients")));
         return make("section", {class: "card", style: "overflow:hidden"}, make("div", {class: "figures"}, list), make("div", {class: "chips"}, chips));
@@ -575,11 +575,12 @@ class Side {
         const signed = (n, sign, kind) => n ? make("span", {class: kind}, sign + n + " ") : null;
         this.stops = this.doc.passes.map((pass, i) => make("button", {class: "stop" + (pass.added || this.gain(i) ? " changes" : ""), type: "button", role: "radio", tabindex: "-1", title: pass.doc,
             onclick: () => this.setPass(i)}, pass.name,
-            make("small", {}, ...(pass.added ? [signed(pass.removed.length, "−", "minus"), signed(pass.added.length, "+", "plus"), signed(pass.rewired.length, "~", "tilde")] : [this.gain(i)]))));
+            make("small", {}, ...(pass.added ? [signed(pass.removed.length, "−", "minus"), signed(pass.added.length, "+", "plus"), signed(pass.rewired.length, "~", "tilde")] : [this.gain(i)])),
+            pass.added && this.gain(i) ? make("small", {}, this.gain(i)) : null));
         this.change = make("div", {class: "change", "aria-live": "polite"});
         this.track = make("div", {class: "track", role: "radiogroup", "aria-label": "passes", tabindex: "0"}, this.stops);
         this.track.addEventListener("keydown", event => this.app.passKey(event, this));
-        return make("section", {class: "card"},
+        return make("section", {class: "card pass-card"},
             make("div", {class: "head"}, make("h2", {}, "Passes"), make("span", {class: "hint"}, "← and → go from pass to pass; the graph below is the one after it.")),
             make("div", {class: "passes"}, this.track, this.change));
     }
@@ -892,16 +893,16 @@ class Side {
         if (lines.length) add("line of Lua", lines.map(line => d.lineName(line)).join(" ← "));
         if (bench) {
             const b = bench.kernels[kernel];
-            add("time, all calls", timeOf(b.median_ns) + ", fastest " + timeOf(b.least_ns));
-            add("operations take at least", timeOf(b.flops_ns));
-            add("bytes take at least", timeOf(b.memory_ns));
+            add("time", timeOf(b.median_ns) + ", fastest " + timeOf(b.least_ns));
+            add("flops: at least", timeOf(b.flops_ns));
+            add("bytes: at least", timeOf(b.memory_ns));
         }
         add("calls", `${k.calls}` + (s.call !== undefined && d.calls[s.call].layer >= 0 ? `, layer ${d.calls[s.call].layer} shown` : ""));
-        add("of a call", countOf(k.flops, "FLOP"));
-        add("reads, of it weights", bytesOf(k.bytes_read) + ", " + bytesOf(k.bytes_weights));
+        add("work", countOf(k.flops, "FLOP"));
+        add("reads", bytesOf(k.bytes_read) + (k.bytes_weights ? ", weights " + bytesOf(k.bytes_weights) : ""));
         add("writes", bytesOf(k.bytes_written));
-        add("into L1, of it into L2", bytesOf(k.bytes_to_l1) + ", " + bytesOf(k.bytes_to_l2));
-        add("scratch of a thread", bytesOf(k.scratch_bytes));
+        add("traffic", bytesOf(k.bytes_to_l1) + " to L1, " + bytesOf(k.bytes_to_l2) + " to L2");
+        add("scratch", bytesOf(k.scratch_bytes));
         const error = d.error[kernel];
         if (error) add("error, at most", `${digits(error.max_ulp ?? Infinity)} ulp, ${error.max_abs === null ? "-" : error.max_abs.toExponential(2)}`);
         this.detail.replaceChildren(make("h3", {}, make("span", {class: "badge", style: colour(k.kind)}, k.name)), make("dl", {}, rows), make("pre", {}, k.about));
@@ -1057,8 +1058,17 @@ class Side {
 
 /* ---- two compilations compared ---- */
 
-function nameOf(doc) {
-    return doc.model.name + "  " + Object.entries(doc.model.options).map(([key, value]) => key + "=" + value).join(" ");
+/* What a model is compiled with, by name. */
+function settingsOf(doc) {
+    const {options, target, format, arithmetic, skip, max_arena, gradients} = doc.model;
+    return {model: doc.model.name, ...options, target, format: format || "f32", arithmetic: arithmetic || "f32", skip: skip || "-", max_arena: max_arena || "-", gradients: gradients ? "yes" : "no"};
+}
+
+/* The settings in which a document is not like another one. */
+function nameOf(doc, other) {
+    const mine = settingsOf(doc), theirs = settingsOf(other);
+    const apart = Object.keys({...mine, ...theirs}).filter(key => mine[key] !== theirs[key]);
+    return doc.model.name + (apart.length ? ": " + apart.filter(key => key !== "model").map(key => `${key} ${mine[key] ?? "-"}`).join(", ") : "");
 }
 
 /* Facts of both, then their kernels, those of one title in one row. */
@@ -1072,11 +1082,9 @@ function comparison(a, b) {
     const facts = [fact("a run", timeOf, d => d.bench && d.bench.run_ns), fact("work", x => countOf(x, "FLOP"), d => d.totals.flops),
         fact("kernels", String, d => d.totals.kernels), fact("calls", String, d => d.totals.calls), fact("nodes", String, d => d.graphs[d.graphs.length - 1].nodes),
         fact("arena", bytesOf, d => d.totals.arena_bytes), fact("weights", bytesOf, d => d.totals.weights_bytes), fact("lines of C", String, d => d.c.lines.length)];
-    const options = [...new Set([...Object.keys(a.doc.model.options), ...Object.keys(b.doc.model.options)])].filter(key => a.doc.model.options[key] !== b.doc.model.options[key]);
-    for (const key of options)
-        facts.push(make("tr", {}, make("td", {class: "mono"}, key), make("td", {class: "num"}, a.doc.model.options[key] ?? "-"), make("td", {class: "num"}, b.doc.model.options[key] ?? "-"), make("td", {})));
-    if (a.doc.model.target !== b.doc.model.target)
-        facts.push(make("tr", {}, make("td", {}, "target"), make("td", {class: "num"}, a.doc.model.target), make("td", {class: "num"}, b.doc.model.target), make("td", {})));
+    const mine = settingsOf(a.doc), theirs = settingsOf(b.doc);
+    for (const key of Object.keys({...mine, ...theirs}).filter(name => mine[name] !== theirs[name]))
+        facts.unshift(make("tr", {}, make("td", {class: "mono"}, key), make("td", {class: "num"}, String(mine[key] ?? "-")), make("td", {class: "num"}, String(theirs[key] ?? "-")), make("td", {})));
     const measured = a.doc.bench && b.doc.bench, show = measured ? timeOf : x => countOf(x, "FLOP");
     const used = new Set(), rows = a.data.ranked.map(k => {
         const at = b.partner(a, k), seen = at < 0 || used.has(at), x = a.data.weight[k], y = seen ? undefined : b.data.weight[at];
@@ -1086,10 +1094,11 @@ function comparison(a, b) {
     });
     b.data.ranked.filter(k => !used.has(k)).forEach(k => rows.push(make("tr", {class: "row", tabindex: "0", onclick: () => b.select(b.data.selectKernel(k), true)}, make("td", {}, make("span", {class: "badge", style: colour(b.data.kernels[k].kind)}, b.data.kernels[k].name)), make("td", {class: "num"}, "-"), make("td", {class: "num"}, show(b.data.weight[k])), make("td", {}))));
     const head = first => make("thead", {}, make("tr", {}, make("th", {}, first), make("th", {class: "num"}, "A"), make("th", {class: "num"}, "B"), make("th", {class: "num"}, "B / A")));
-    const most = 10, hidden = rows.slice(most);
+    const most = 12, hidden = rows.slice(most);
     hidden.forEach(row => { row.hidden = true; });
+    if (hidden.length) rows.push(make("tr", {}, make("td", {colspan: 4}, make("button", {type: "button", onclick: event => { hidden.forEach(row => { row.hidden = false; }); event.target.closest("tr").remove(); }}, `${hidden.length} more`))));
     return make("section", {class: "card long"},
-        make("div", {class: "head"}, make("h2", {}, "Side by side"), make("span", {class: "hint"}, "A: " + nameOf(a.doc) + " · B: " + nameOf(b.doc))),
+        make("div", {class: "head"}, make("h2", {}, "Side by side"), make("span", {class: "hint"}, "A click on a kernel shows it on both sides.")),
         make("div", {style: "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,380px),1fr));gap:0 24px;align-items:start"},
             make("div", {class: "scroll"}, make("table", {}, head("fact"), make("tbody", {}, facts.filter(f => f)))),
             make("div", {class: "scroll"}, make("table", {}, head(measured ? "kernel, time" : "kernel, work"), make("tbody", {}, rows)))));
@@ -1111,7 +1120,7 @@ class App {
         this.tipBox = make("div", {class: "tip", role: "tooltip"});
         this.sides = [new Side(this, doc.compilation, doc.against ? "A" : "")];
         if (doc.against) this.sides.push(new Side(this, doc.against, "B"));
-        const main = make("main", {}, doc.against ? comparison(...this.sides) : null, this.sides.map(side => side.element), make("section", {id: "print"}));
+        const main = make("main", {}, doc.against ? comparison(...this.sides) : null, make("div", {class: "sides" + (doc.against ? " two" : "")}, this.sides.map(side => side.element)), make("section", {id: "print"}));
         this.root.append(this.header(), main, make("footer", {}, `crescent ${doc.crescent} · one file, no network · ? shows the keys`), this.tipBox, this.help());
         document.addEventListener("keydown", event => this.key(event));
         addEventListener("beforeprint", () => this.preparePrint());
@@ -1120,6 +1129,9 @@ class App {
         else if (location.hash === "#dark" || location.hash === "#light") this.setTheme(location.hash.slice(1));
         else if (location.hash === "#print") this.preparePrint();
     }
+
+    /* The document beside one. */
+    other(doc) { return doc === this.doc.against ? this.doc.compilation : this.doc.against; }
 
     setTheme(theme) {
         this.theme = theme;
@@ -1245,21 +1257,23 @@ class App {
     }
 }
 
-/* ---- #selftest: clicks through the page, and says in the document what it found ---- */
+/* ---- #selftest: clicks through the page, and says in the document what it found ----
+ *
+ * No frame is waited for: what a frame would do is done at once, so that it can be timed before the page
+ * counts as loaded. */
 
-async function selfTest(app) {
+function selfTest(app) {
     const results = {checks: {}, frames: {}};
-    /* Where nothing is shown there may be no frames. */
-    const frame = () => new Promise(done => { requestAnimationFrame(() => done()); setTimeout(done, 30); });
     const update = () => { for (const side of app.sides) { for (const list of side.lists) list.update(); side.drawArena(); } };
-    const settle = async () => { await frame(); update(); };
+    const settle = () => { update(); void document.body.offsetHeight; };
     const check = (name, holds) => { results.checks[name] = !!holds; };
-    const seen = (list, name) => [...list.element.querySelectorAll(".r." + name)].filter(row => { const a = row.getBoundingClientRect(), b = list.element.getBoundingClientRect(); return a.bottom > b.top && a.top < b.bottom; });
-    /* What script and layout take in a frame, in the middle and at worst. */
-    const timed = async (name, n, act) => {
+    /* Where panes are tabs, the one of that list comes to the front. */
+    const front = list => { const side = app.sides.find(s => s.lists.includes(list)); if (!list.element.clientHeight) { side.showTab(side.lists.indexOf(list)); settle(); if (side.selected) side.reveal(side.selected); settle(); } };
+    const seen = (list, name) => (front(list), [...list.element.querySelectorAll(".r." + name)].filter(row => { const a = row.getBoundingClientRect(), b = list.element.getBoundingClientRect(); return a.bottom > b.top && a.top < b.bottom; }));
+    /* What script, style and layout take in a frame, in the middle and at worst. */
+    const timed = (name, n, act) => {
         const took = [];
         for (let i = 0; i < n; i++) {
-            await frame();
             const start = performance.now();
             act(i);
             update();
@@ -1271,11 +1285,11 @@ async function selfTest(app) {
     };
     try {
         const side = app.sides[0], d = side.data;
-        await settle();
+        settle();
         check("no overflow", document.documentElement.scrollWidth <= innerWidth);
         check("slowest kernel is first", side.rowsOfTable[0].dataset.kernel === String(d.ranked[0]));
         side.rowsOfTable[0].click();
-        await settle();
+        settle();
         check("a click on a kernel shows its line", seen(side.luaList, "main").length > 0);
         check("and its node", seen(side.graphList, "main").length > 0);
         check("and itself", seen(side.kernelList, "main").length === 1);
@@ -1284,24 +1298,26 @@ async function selfTest(app) {
         const line = d.mainLines(d.ranked[0])[0];
         check("that line is the kernel's", seen(side.luaList, "main").some(row => side.luaRows[row.index].line === line));
         seen(side.luaList, "main")[0].click();
-        await settle();
+        settle();
         check("a click on a line shows nodes", seen(side.graphList, "sel").length + seen(side.graphList, "main").length > 0);
         check("and the kernel", side.selected.kernels.has(d.ranked[0]));
-        const call = [...side.cList.element.querySelectorAll(".r.sel")][0];
+        front(side.cList);
+        const call = seen(side.cList, "sel")[0];
         check("and lines of C", call);
         if (call) call.click();
-        await settle();
+        settle();
         check("a click on C shows a kernel", side.selected.mainKernel !== undefined);
         document.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape", bubbles: true}));
-        await settle();
-        check("Esc lets go", !side.selected && !side.element.querySelector(".r.main"));
-        for (let i = 0; i < side.doc.passes.length; i++) { side.setPass(i); await settle(); check("rows after " + side.doc.passes[i].name, side.graphList.pool.some(row => row.textContent)); }
+        settle();
+        check("Esc lets go", !side.selected && side.lists.every(list => !list.element.clientHeight || !list.element.querySelector(".r.main")));
+        front(side.graphList);
+        for (let i = 0; i < side.doc.passes.length; i++) { side.setPass(i); settle(); check("rows after " + side.doc.passes[i].name, side.graphList.pool.some(row => row.textContent)); }
         const simplify = side.doc.passes.findIndex(p => p.added && p.added.length + p.removed.length);
         if (simplify >= 0) {
             side.setPass(simplify);
             side.onlyChanges = true;
             side.setPass(simplify);
-            await settle();
+            settle();
             check("changes are marked", side.graphList.element.querySelector(".added, .removed, .rewired"));
             side.onlyChanges = false;
         }
@@ -1311,7 +1327,7 @@ async function selfTest(app) {
         app.search();
         check("search finds a kernel", app.found.some(f => f.what === "kernel"));
         app.take(0);
-        await settle();
+        settle();
         check("and takes it", side.selected);
         const before = document.documentElement.dataset.theme;
         document.dispatchEvent(new KeyboardEvent("keydown", {key: "t", bubbles: true}));
@@ -1323,16 +1339,16 @@ async function selfTest(app) {
         for (const group of side.graphRows.groups) if (group.runs.length > 1) results.folded = Math.max(results.folded || 0, group.runs.length);
         side.graphRows.open = new Set(side.graphRows.groups.map((g, i) => i));
         side.drawGraph();
-        await settle();
+        settle();
         results.rows = side.graphRows.rows.length;
         const most = side.graphList.element.scrollHeight;
-        await timed("scroll", 60, i => { side.graphList.element.scrollTop = most * i / 60; side.cList.element.scrollTop += 400; });
-        await timed("hover", 60, i => side.hover(d.selectNode(Math.floor(d.graph.nodes * i / 60))));
-        await timed("select", 30, i => side.select(d.selectKernel(i % d.kernels.length), true));
+        timed("scroll", 60, i => { side.graphList.element.scrollTop = most * i / 60; side.cList.element.scrollTop += 400; });
+        timed("hover", 60, i => side.hover(d.selectNode(Math.floor(d.graph.nodes * i / 60))));
+        timed("select", 30, i => side.select(d.selectKernel(i % d.kernels.length), true));
         side.hover(null);
         side.graphRows.open.clear();
         side.drawGraph();
-        await timed("pass", 24, i => side.setPass(i % side.doc.passes.length));
+        timed("pass", 24, i => side.setPass(i % side.doc.passes.length));
         side.setPass(side.doc.passes.length - 1);
         check("the arena is drawn", !side.doc.arena.length || side.canvas.getContext("2d").getImageData(side.canvas.width >> 1, 0, 1, side.canvas.height).data.some((x, i, all) => x !== all[i % 4]));
         check("rows drawn are few", document.querySelectorAll(".r").length < 600 * app.sides.length);
@@ -1344,7 +1360,7 @@ async function selfTest(app) {
         check("paper has the passes", document.querySelectorAll("#print tbody tr").length >= side.doc.passes.length);
         for (const s of app.sides) s.foldTable();
         side.rowsOfTable[0].click();
-        await settle();
+        settle();
         check("no overflow at the end", document.documentElement.scrollWidth <= innerWidth);
         check("panes are not empty", [...document.querySelectorAll(".pane")].every(p => getComputedStyle(p).display === "none" || p.querySelector(".r")));
     } catch (error) {
