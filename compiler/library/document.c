@@ -28,7 +28,7 @@ static void put_string(FILE *out, const char *text, size_t length)
 }
 
 /* What goes before a value. */
-static void put_key(struct cr_document *d, const char *key)
+static void put_key(struct cr_doc *d, const char *key)
 {
     if (d->behind)
         fputs(key ? ",\n" : ",", d->out);
@@ -39,20 +39,20 @@ static void put_key(struct cr_document *d, const char *key)
     fputc(':', d->out);
 }
 
-void cr_doc_begin(struct cr_document *d, const char *key, char bracket)
+void cr_doc_begin(struct cr_doc *d, const char *key, char bracket)
 {
     put_key(d, key);
     fputc(bracket, d->out);
     d->behind = false;
 }
 
-void cr_doc_end(struct cr_document *d, char bracket)
+void cr_doc_end(struct cr_doc *d, char bracket)
 {
     fputc(bracket, d->out);
     d->behind = true;
 }
 
-void cr_doc_text(struct cr_document *d, const char *key, const char *text)
+void cr_doc_text(struct cr_doc *d, const char *key, const char *text)
 {
     put_key(d, key);
     if (text)
@@ -61,19 +61,19 @@ void cr_doc_text(struct cr_document *d, const char *key, const char *text)
         fputs("null", d->out);
 }
 
-void cr_doc_bytes(struct cr_document *d, const char *key, const char *text, size_t length)
+void cr_doc_bytes(struct cr_doc *d, const char *key, const char *text, size_t length)
 {
     put_key(d, key);
     put_string(d->out, text, length);
 }
 
-void cr_doc_integer(struct cr_document *d, const char *key, int64_t number)
+void cr_doc_integer(struct cr_doc *d, const char *key, int64_t number)
 {
     put_key(d, key);
     fprintf(d->out, "%" PRId64, number);
 }
 
-void cr_doc_number(struct cr_document *d, const char *key, double number)
+void cr_doc_number(struct cr_doc *d, const char *key, double number)
 {
     put_key(d, key);
     if (isfinite(number))
@@ -82,7 +82,7 @@ void cr_doc_number(struct cr_document *d, const char *key, double number)
         fputs("null", d->out);
 }
 
-void cr_doc_flag(struct cr_document *d, const char *key, bool flag)
+void cr_doc_flag(struct cr_doc *d, const char *key, bool flag)
 {
     put_key(d, key);
     fputs(flag ? "true" : "false", d->out);

@@ -142,6 +142,7 @@ static int compile(crescent_explanation *e, const crescent_config *c, struct cr_
 
 /* ---- the handle ---- */
 
+/* Also one that could not be made in full. */
 static void close_explanation(crescent_explanation *e)
 {
     if (e->model)
@@ -225,19 +226,13 @@ int crescent_explanation_model(crescent_explanation *e, crescent_model **model)
     return cr_done(&guard, status);
 }
 
-int cr_kernel_layer(const struct cr_module *m, int kernel)
-{
-    const struct cr_loop *loop = cr_loop_of(m, kernel);
-    return loop ? cr_layer_of(loop, (kernel - loop->first) / loop->period) : -1;
-}
-
 /* ---- texts ---- */
 
 /* The document, with the other one beside it under "against". */
 static void write_document(FILE *out, const crescent_explanation *e,
                            const crescent_explanation *against)
 {
-    struct cr_document d = {.out = out};
+    struct cr_doc d = {.out = out};
     cr_doc_begin(&d, NULL, '{');
     cr_doc_text(&d, "crescent", crescent_version());
     cr_doc_integer(&d, "document", 1);
@@ -248,6 +243,7 @@ static void write_document(FILE *out, const crescent_explanation *e,
     fputc('\n', out);
 }
 
+/* The document is made as a text first, then put into the page. */
 static int write_html(FILE *out, const crescent_explanation *e, const crescent_explanation *against,
                       struct cr_error *error)
 {

@@ -11,7 +11,7 @@
 /* ---- the model ---- */
 
 /* The names of passes that were left out, "join, fma"; null: none. */
-static void write_skipped(struct cr_document *d, const crescent_explanation *e)
+static void write_skipped(struct cr_doc *d, const crescent_explanation *e)
 {
     struct cr_text text = {0};
     for (int i = 0; i < e->config.n_skip; i++)
@@ -20,7 +20,8 @@ static void write_skipped(struct cr_document *d, const crescent_explanation *e)
     free(text.data);
 }
 
-static void write_model(struct cr_document *d, const crescent_explanation *e)
+/* Where it comes from, and what it was compiled with. */
+static void write_model(struct cr_doc *d, const crescent_explanation *e)
 {
     const struct cr_origin *o = e->origin;
     cr_doc_begin(d, "model", '{');
@@ -41,7 +42,8 @@ static void write_model(struct cr_document *d, const crescent_explanation *e)
     cr_doc_end(d, '}');
 }
 
-static void write_totals(struct cr_document *d, const crescent_explanation *e)
+/* The report of the whole program. */
+static void write_totals(struct cr_doc *d, const crescent_explanation *e)
 {
     const crescent_report r = cr_report_of(e->program);
     int64_t parameters = 0;
@@ -111,7 +113,7 @@ static void find_nodes(struct walk *w, const struct cr_kernel *k, int kernel)
     qsort(w->nodes, (size_t)w->n, sizeof *w->nodes, by_number);
 }
 
-static void write_ids(struct cr_document *d, const char *key, const cr_id *ids, int n)
+static void write_ids(struct cr_doc *d, const char *key, const cr_id *ids, int n)
 {
     cr_doc_begin(d, key, '[');
     for (int i = 0; i < n; i++)
@@ -119,14 +121,21 @@ static void write_ids(struct cr_document *d, const char *key, const cr_id *ids, 
     cr_doc_end(d, ']');
 }
 
+/* The layer of a kernel that a loop stands for, or -1. */
+static int layer_of(const struct cr_module *m, int kernel)
+{
+    const struct cr_loop *loop = cr_loop_of(m, kernel);
+    return loop ? cr_layer_of(loop, (kernel - loop->first) / loop->period) : -1;
+}
+
 /* A call of a kernel: an instance, as a layer has one. */
-static void write_call(struct cr_document *d, const crescent_explanation *e, struct walk *w,
+static void write_call(struct cr_doc *d, const crescent_explanation *e, struct walk *w,
                        int call)
 {
     const struct cr_kernel *k = &e->module->kernels[call];
     cr_doc_begin(d, NULL, '{');
     cr_doc_integer(d, "kernel", e->program->sequence[call]);
-    cr_doc_integer(d, "layer", cr_kernel_layer(e->module, call));
+    cr_doc_integer(d, "layer", layer_of(e->module, call));
     cr_doc_integer(d, "root", k->root);
     cr_doc_integer(d, "main", cr_main_node(k));
     cr_doc_integer(d, "buffer", k->buffer);
@@ -142,7 +151,8 @@ static void write_call(struct cr_document *d, const crescent_explanation *e, str
     cr_doc_end(d, '}');
 }
 
-static void write_calls(struct cr_document *d, const crescent_explanation *e)
+/* In the order of a run. */
+static void write_calls(struct cr_doc *d, const crescent_explanation *e)
 {
     size_t n = (size_t)e->module->graph->n_nodes;
     struct walk walk = {.g = e->module->graph,
@@ -156,7 +166,8 @@ static void write_calls(struct cr_document *d, const crescent_explanation *e)
     free(walk.nodes);
 }
 
-static void write_loops(struct cr_document *d, const struct cr_module *m)
+/* Calls first .. first + period - 1 are repeated `count` times, a layer each. */
+static void write_loops(struct cr_doc *d, const struct cr_module *m)
 {
     cr_doc_begin(d, "loops", '[');
     for (int i = 0; i < m->n_loops; i++) {
@@ -190,7 +201,7 @@ static int line_at(struct line_counter *c, size_t offset)
 }
 
 /* [first line, last line, number]; a span ends behind its last line. */
-static void write_span(struct cr_document *d, struct line_counter *c, const struct cr_span *span,
+static void write_span(struct cr_doc *d, struct line_counter *c, const struct cr_span *span,
                        int64_t number)
 {
     cr_doc_begin(d, NULL, '[');
@@ -200,7 +211,7 @@ static void write_span(struct cr_document *d, struct line_counter *c, const stru
     cr_doc_end(d, ']');
 }
 
-static void write_text(struct cr_document *d, const struct cr_program *p)
+static void write_text(struct cr_doc *d, const struct cr_program *p)
 {
     cr_doc_begin(d, "lines", '[');
     for (size_t at = 0; at < p->text_length;) {
@@ -212,7 +223,7 @@ static void write_text(struct cr_document *d, const struct cr_program *p)
 }
 
 /* Which lines are which kernel's, which call it, and which are for one node of its first call. */
-static void write_c(struct cr_document *d, const struct cr_program *p)
+static void write_c(struct cr_doc *d, const struct cr_program *p)
 {
     struct cr_spans spans;
     struct line_counter c = {p->text, 0, 1};
@@ -242,7 +253,8 @@ static void write_c(struct cr_document *d, const struct cr_program *p)
     cr_spans_free(&spans);
 }
 
-static void write_kernel(struct cr_document *d, const crescent_explanation *e, int i)
+/* Numbers are of one call. */
+static void write_kernel(struct cr_doc *d, const crescent_explanation *e, int i)
 {
     const struct cr_kernel_info *info = &e->program->kernels[i];
     const struct cr_function *f = &e->program->functions[i];
@@ -266,7 +278,7 @@ static void write_kernel(struct cr_document *d, const crescent_explanation *e, i
     cr_doc_end(d, '}');
 }
 
-static void write_kernels(struct cr_document *d, const crescent_explanation *e)
+static void write_kernels(struct cr_doc *d, const crescent_explanation *e)
 {
     cr_doc_begin(d, "kernels", '[');
     for (int i = 0; i < e->program->n_kernels; i++)
@@ -289,7 +301,7 @@ static int *find_last_reads(const struct cr_module *m)
 }
 
 /* [node, offset, bytes, first call, last call] of each value that lies there. */
-static void write_arena(struct cr_document *d, const struct cr_module *m)
+static void write_arena(struct cr_doc *d, const struct cr_module *m)
 {
     int *last_read = find_last_reads(m);
     bool *seen = cr_calloc((size_t)m->graph->n_nodes, sizeof *seen);
@@ -319,7 +331,7 @@ static void write_arena(struct cr_document *d, const struct cr_module *m)
 /* The least time of all calls of a kernel: its operations at the peak, or its bytes.  Between two uses of
  * a layer's weights a run goes through all of them, but activations were just written: the former come
  * from where the whole run's bytes fit, the latter from where the arena does. */
-static void write_time(struct cr_document *d, const crescent_explanation *e, int i)
+static void write_time(struct cr_doc *d, const crescent_explanation *e, int i)
 {
     const struct cr_measurement *m = e->measured;
     const struct cr_kernel_info *k = &e->program->kernels[i];
@@ -335,7 +347,8 @@ static void write_time(struct cr_document *d, const crescent_explanation *e, int
     cr_doc_end(d, '}');
 }
 
-static void write_measurement(struct cr_document *d, const crescent_explanation *e)
+/* Nothing, where nothing was measured. */
+static void write_measurement(struct cr_doc *d, const crescent_explanation *e)
 {
     const struct cr_measurement *m = e->measured;
     if (!m)
@@ -363,7 +376,7 @@ static void write_measurement(struct cr_document *d, const crescent_explanation 
 }
 
 /* By call; null where a later call completes the tensor. */
-static void write_errors(struct cr_document *d, const crescent_explanation *e)
+static void write_errors(struct cr_doc *d, const crescent_explanation *e)
 {
     if (!e->errors)
         return;
@@ -387,7 +400,7 @@ static void write_errors(struct cr_document *d, const crescent_explanation *e)
 
 /* ---- all of it ---- */
 
-void cr_explain_document(struct cr_document *d, const char *key, const crescent_explanation *e)
+void cr_explain_document(struct cr_doc *d, const char *key, const crescent_explanation *e)
 {
     cr_doc_begin(d, key, '{');
     write_model(d, e);
@@ -406,13 +419,13 @@ void cr_explain_document(struct cr_document *d, const char *key, const crescent_
 /* Complete events, in microseconds: the calls of one run, one after another. */
 void cr_explain_trace(FILE *out, const crescent_explanation *e)
 {
-    struct cr_document d = {.out = out};
+    struct cr_doc d = {.out = out};
     cr_doc_begin(&d, NULL, '{');
     cr_doc_text(&d, "displayTimeUnit", "ns");
     cr_doc_begin(&d, "traceEvents", '[');
     for (int i = 0; i < e->program->n_sequence; i++) {
         const struct cr_kernel_info *k = &e->program->kernels[e->program->sequence[i]];
-        int layer = cr_kernel_layer(e->module, i);
+        int layer = layer_of(e->module, i);
         const struct cr_measurement *m = e->measured;
         cr_doc_begin(&d, NULL, '{');
         cr_doc_text(&d, "name", k->name);

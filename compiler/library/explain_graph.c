@@ -45,7 +45,7 @@ static int number_of_line(struct tables *t, const char *file, int line)
 }
 
 /* [number of the file, line] for each. */
-static void write_lines(struct cr_document *d, struct tables *t)
+static void write_lines(struct cr_doc *d, struct tables *t)
 {
     cr_doc_begin(d, "lines", '[');
     for (int i = 0; i < t->names[LINES].n; i++) {
@@ -60,7 +60,8 @@ static void write_lines(struct cr_document *d, struct tables *t)
     cr_doc_end(d, ']');
 }
 
-static void write_tables(struct cr_document *d, struct tables *t)
+/* Ops are numbered as the compiler numbers them; the rest as it was first met. */
+static void write_tables(struct cr_doc *d, struct tables *t)
 {
     cr_doc_begin(d, "tables", '{');
     cr_doc_begin(d, "ops", '[');
@@ -116,7 +117,7 @@ static char *source_of(const crescent_explanation *e, const char *path)
 }
 
 /* Each file that some node comes from, line by line; null where it cannot be read. */
-static void write_sources(struct cr_document *d, const crescent_explanation *e,
+static void write_sources(struct cr_doc *d, const crescent_explanation *e,
                           const struct tables *t)
 {
     cr_doc_begin(d, "sources", '[');
@@ -235,7 +236,7 @@ static const struct {
                {"attribute", attribute_column},
                {"backward", backward_column}};
 
-static void write_operands(struct cr_document *d, const struct cr_graph *g)
+static void write_operands(struct cr_doc *d, const struct cr_graph *g)
 {
     cr_doc_begin(d, "operands", '[');
     for (cr_id id = 0; id < g->n_nodes; id++) {
@@ -247,7 +248,8 @@ static void write_operands(struct cr_document *d, const struct cr_graph *g)
     cr_doc_end(d, ']');
 }
 
-static void write_outputs(struct cr_document *d, const struct cr_graph *g)
+/* A gradient has the name of the tensor that it is of. */
+static void write_outputs(struct cr_doc *d, const struct cr_graph *g)
 {
     cr_doc_begin(d, "outputs", '[');
     for (int i = 0; i < g->n_outputs; i++) {
@@ -264,7 +266,8 @@ static void write_outputs(struct cr_document *d, const struct cr_graph *g)
     cr_doc_end(d, ']');
 }
 
-static void write_graph(struct cr_document *d, struct tables *t, const struct cr_graph *g)
+/* Columns, then operands and outputs. */
+static void write_graph(struct cr_doc *d, struct tables *t, const struct cr_graph *g)
 {
     cr_doc_begin(d, NULL, '{');
     cr_doc_integer(d, "nodes", g->n_nodes);
@@ -311,6 +314,7 @@ static bool is_match(const void *context, int item)
            memcmp(&a->value, &b->value, sizeof a->value) == 0;
 }
 
+/* Each node of `after` takes the first of its kind that is left. */
 static void match(struct matching *m)
 {
     m->taken = cr_calloc((size_t)m->before->n_nodes, sizeof *m->taken);
@@ -341,7 +345,7 @@ static bool is_rewired(const struct matching *m, cr_id id)
 }
 
 /* Numbers of nodes: those that are gone by the graph before, others by the graph after. */
-static void write_changes(struct cr_document *d, const struct cr_graph *before,
+static void write_changes(struct cr_doc *d, const struct cr_graph *before,
                           const struct cr_graph *after)
 {
     struct matching m = {.before = before, .after = after};
@@ -366,7 +370,8 @@ static void write_changes(struct cr_document *d, const struct cr_graph *before,
     free(m.before_of);
 }
 
-static void write_counts(struct cr_document *d, const struct cr_stage *s)
+/* What a module does not have yet is left out. */
+static void write_counts(struct cr_doc *d, const struct cr_stage *s)
 {
     if (s->kernels >= 0)
         cr_doc_integer(d, "kernels", s->kernels);
@@ -385,7 +390,8 @@ static void write_counts(struct cr_document *d, const struct cr_stage *s)
     }
 }
 
-static void write_passes(struct cr_document *d, const crescent_explanation *e)
+/* A pass that left the graph as it was names that of the pass before. */
+static void write_passes(struct cr_doc *d, const crescent_explanation *e)
 {
     const struct cr_graph *before = NULL;
     int graph = -1;
@@ -408,7 +414,7 @@ static void write_passes(struct cr_document *d, const crescent_explanation *e)
 }
 
 /* Tables come behind the columns that fill them. */
-void cr_explain_graphs(struct cr_document *d, const crescent_explanation *e)
+void cr_explain_graphs(struct cr_doc *d, const crescent_explanation *e)
 {
     struct tables tables = {0};
     number_of(&tables, FILES, e->origin->path);

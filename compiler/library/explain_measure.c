@@ -162,6 +162,7 @@ static int check_model(const crescent_explanation *e, struct cr_error *error)
                    e->origin->path);
 }
 
+/* The machine is measured by the model's own threads, so both are open. */
 int crescent_explanation_measure(crescent_explanation *e, const void *const *inputs,
                                  void *const *outputs, double seconds)
 {

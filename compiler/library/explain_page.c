@@ -5,13 +5,13 @@
 
 #define EMBED(name)                                                                                \
     __asm__(".pushsection .rodata\n"                                                               \
-            ".global cr_page_" #name "\n"                                                          \
-            ".hidden cr_page_" #name "\n"                                                          \
-            "cr_page_" #name ":\n"                                                                 \
+            ".global cr_text_page_" #name "\n"                                                          \
+            ".hidden cr_text_page_" #name "\n"                                                          \
+            "cr_text_page_" #name ":\n"                                                                 \
             ".incbin \"compiler/library/page/page." #name "\"\n"                                   \
             ".byte 0\n"                                                                            \
             ".popsection\n");                                                                      \
-    extern const char cr_page_##name[];
+    extern const char cr_text_page_##name[];
 EMBED(html)
 EMBED(css)
 EMBED(js)
@@ -27,16 +27,16 @@ static void put_title(FILE *out, const char *title)
 /* The skeleton, whose "@NAME@" stand for the parts. */
 void cr_explain_page(FILE *out, const char *title, const char *document, size_t length)
 {
-    for (const char *at = cr_page_html, *mark; *at; at = mark + strcspn(mark + 1, "@") + 2) {
+    for (const char *at = cr_text_page_html, *mark; *at; at = mark + strcspn(mark + 1, "@") + 2) {
         if (!(mark = strchr(at, '@'))) {
             fputs(at, out);
             return;
         }
         fwrite(at, 1, (size_t)(mark - at), out);
         if (strncmp(mark, "@STYLE@", 7) == 0)
-            fputs(cr_page_css, out);
+            fputs(cr_text_page_css, out);
         else if (strncmp(mark, "@SCRIPT@", 8) == 0)
-            fputs(cr_page_js, out);
+            fputs(cr_text_page_js, out);
         else if (strncmp(mark, "@TITLE@", 7) == 0)
             put_title(out, title);
         else

@@ -51,14 +51,11 @@ struct crescent_explanation {
     struct cr_call_error *errors;    /* by call, or null */
 };
 
-/* The loop iteration's layer of a kernel of the module, or -1. */
-int cr_kernel_layer(const struct cr_module *module, int kernel);
-
 /* Writes the document of one explanation. */
-void cr_explain_document(struct cr_document *d, const char *key, const crescent_explanation *e);
+void cr_explain_document(struct cr_doc *d, const char *key, const crescent_explanation *e);
 
 /* Parts of it: what was read, and the graphs; the sources of all lines. */
-void cr_explain_graphs(struct cr_document *d, const crescent_explanation *e);
+void cr_explain_graphs(struct cr_doc *d, const crescent_explanation *e);
 
 /* The page around a document. */
 void cr_explain_page(FILE *out, const char *title, const char *document, size_t length);
