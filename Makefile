@@ -280,8 +280,12 @@ library_of = $(BUILD)/$(1)/crescent $(BUILD)/$(1)/libcrescent.a $(BUILD)/$(1)/li
 threads_suite = 'MAKE=$(MAKE) BUILD=$(BUILD) LUA=$(1) SANITIZE=$(SANITIZE) sh tests/threads.sh $(2)'
 
 # The module under every Lua that there is; `test` does it with LUAS.
-lua-versions: $(foreach lua,$(ALL_LUAS),$(BUILD)/$(lua)/crescent $(BUILD)/$(lua)/crescent.so)
-	@sh tests/run.sh $(foreach lua,$(ALL_LUAS),$(call module_suite,$(lua)))
+# The front end's own suites, too.
+lua_suites := test_frontend test_sandbox
+lua-versions: $(foreach lua,$(ALL_LUAS),$(BUILD)/$(lua)/crescent $(BUILD)/$(lua)/crescent.so \
+    $(lua_suites:%=$(BUILD)/$(lua)/tests/%))
+	@sh tests/run.sh $(foreach lua,$(ALL_LUAS),$(call programs_of,$(lua),$(lua_suites)) \
+	    $(call module_suite,$(lua)))
 
 layers: all
 	@sh -c $(layers)
