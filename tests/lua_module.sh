@@ -48,6 +48,19 @@ done <"$T/specs"
 [ $status -eq 0 ] && grep -q '^ok ' "$T/specs"
 report $? "the specs ended with status $status"
 
+# From too little memory to enough; a shell without limits of it, or LuaJIT on some machines, shows nothing.
+short=0 bad=
+for kilobytes in 26000 30000 34000 38000 42000 46000 50000 54000 60000 90000; do
+    (ulimit -v $kilobytes && "$lua" tests/lua/little_memory.lua) >"$T/little" 2>&1
+    status=$?
+    [ $status -le 1 ] || bad="$bad $kilobytes:$status"
+    ! grep -q 'out of memory\|not enough memory' "$T/little" || short=$((short + 1))
+    ! grep -q '^crescent: .*memory' "$T/little" || grep -q '^still good' "$T/little" || bad="$bad $kilobytes"
+done
+echo "$bad" >"$log"
+[ -z "$bad" ] && [ $short -gt 0 ]
+report $? "little memory: $short times too little"
+
 flags=$(pkg-config --cflags --libs "$lua")
 # shellcheck disable=SC2086
 ${CC:-cc} -std=c11 -Wall -Wextra -Werror tests/lua/two_states.c -o "$T/two_states" -Wl,-E $flags -lpthread \

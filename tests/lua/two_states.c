@@ -12,7 +12,7 @@ static const char script[] =
     "local crescent = require 'crescent'\n"
     "model = crescent.model('return {y = sum(input(\"x\", {5}), 1)}', {threads = 2})\n"
     "for i = 1, 50 do\n"
-    "    local again = crescent.model('return {y = sum(input(\"x\", {5}), 1)}')\n"
+    "    local again = crescent.model(function() return {y = sum(input('x', {5}), 1)} end)\n"
     "    total = again:run{x = {1, 2, 3, 4, 5}}.y:totable()[1]\n"
     "end\n"
     "assert(model:run{x = {1, 2, 3, 4, 5}}.y:totable()[1] == total)\n"
