@@ -7,8 +7,8 @@
 # model; with the set that runs where they are, what is about the bits; and with AVX2 what would else run
 # on other machines only.
 
-# only SET FILE.c FOLDER: FILE.c and FILE.h in the folder, with one of plain, avx2, avx512 and neon.
-only() {
+# one_set SET FILE: its text with one of plain, avx2, avx512 and neon.
+one_set() {
     awk -v kept="$1" '
         /^static int cr_has_(plain|avx2|avx512|neon)\(/ && $0 !~ "cr_has_" kept "\\(" { dropped = 1 }
         /^ *\{&cr_runtime_/ && $0 !~ "cr_runtime_" kept "," { next }
@@ -22,7 +22,12 @@ only() {
         }
         $0 == "/*" { begun = 1; next }
         !other && !dropped { print }
-        /^}$/ { dropped = 0 }' "$2" >"$3/$(basename "$2")" &&
+        /^}$/ { dropped = 0 }' "$2"
+}
+
+# only SET FILE.c FOLDER: FILE.c and FILE.h in the folder, with one set.
+only() {
+    one_set "$1" "$2" >"$3/$(basename "$2")" &&
         grep -q "{&cr_runtime_$1, cr_has_$1}" "$3/$(basename "$2")" &&
         [ "$(grep -c '{&cr_runtime_' "$3/$(basename "$2")")" -eq 1 ] &&
         [ "$(grep -c '^ \* vector_[a-z0-9]*\.h - the ' "$3/$(basename "$2")")" -eq 1 ] &&
