@@ -517,10 +517,13 @@ int cr_grads_check_no_file(const struct cr_options *o, const char *verb, struct 
                    o->grads, verb);
 }
 
+/* What the library says of a field `context` is said of the option. */
 int cr_passed(const struct cr_options *o, int status, struct cr_error *error)
 {
+    const char *text = status ? crescent_error(o->context) : "";
+    bool asked = o->context_size && strncmp(text, "context ", 8) == 0;
     if (status)
-        snprintf(error->text, sizeof error->text, "%s", crescent_error(o->context));
+        snprintf(error->text, sizeof error->text, "%s%s", asked ? "--" : "", text);
     return status;
 }
 

@@ -72,7 +72,10 @@ static int config_positions(const char *config, int64_t *positions, struct cr_er
         int n = 0;
         if (cr_config_integers(config, names[i], &value, 1, &n, error))
             return -1;
-        *positions = n == 1 && value > 0 ? value : 0;
+        if (n == 1 && value < 1)
+            return cr_fail(error, "%.400s: %s: found %" PRId64 ", expected at least 1", config,
+                           names[i], value);
+        *positions = n == 1 ? value : 0;
     }
     return 0;
 }
@@ -107,6 +110,21 @@ static int set_option(crescent_context *context, crescent_graph **graph, const c
     return 0;
 }
 
+/* The caller asked for more positions than the script can have, which says why. */
+static int fail_positions(int64_t positions, struct cr_error *error)
+{
+    struct cr_error why = *error;
+    return cr_fail(error, "context %" PRId64 ": %.900s", positions, why.text);
+}
+
+/* Sets the option that is the number of positions, of which the caller may have asked for so many. */
+static int set_positions(crescent_context *context, crescent_graph **graph, const char *name,
+                         int64_t positions, bool asked, struct cr_error *error)
+{
+    int status = set_option(context, graph, name, positions, error);
+    return status && asked ? fail_positions(positions, error) : status;
+}
+
 /* ---- scripts of either kind ---- */
 
 /* One that goes on by itself: how many positions it has room for is its own affair, but for an option. */
@@ -116,7 +134,7 @@ static int take_as_it_is(crescent_context *context, const crescent_generation *g
     int64_t positions = option_number(made->graph->origin, "context");
     int64_t chunk = option_number(made->graph->origin, "chunk");
     if ((generation->context && generation->context != positions &&
-         set_option(context, &made->graph, "context", generation->context, error)) ||
+         set_positions(context, &made->graph, "context", generation->context, true, error)) ||
         (generation->chunk && chunk && generation->chunk != chunk &&
          set_option(context, &made->graph, "chunk", generation->chunk, error)) ||
         find_tokens(made->graph, &made->chunk, error))
@@ -141,7 +159,7 @@ static int make_incremental(crescent_context *context, const crescent_generation
     if (!wanted && !is_set(first, "T") && generation->least > made->context)
         wanted = generation->least;
     if (wanted && wanted != made->context &&
-        (set_option(context, &made->graph, "T", wanted, error) ||
+        (set_positions(context, &made->graph, "T", wanted, generation->context > 0, error) ||
          find_tokens(made->graph, &made->context, error)))
         return -1;
     made->chunk = generation->chunk        ? generation->chunk
@@ -153,11 +171,26 @@ static int make_incremental(crescent_context *context, const crescent_generation
     return crescent_graph_incremental(made->graph, &how);
 }
 
-/* Runs the script of a folder with as many positions as config.json says: then it need not run again. */
+/* Whether a script runs that does not with the positions that it was asked for.  Leaves the error. */
+static bool runs_without(crescent_context *context, const char *path, const crescent_script *how,
+                         struct cr_error *error)
+{
+    const struct cr_error kept = *error;
+    crescent_graph *graph = NULL;
+    bool runs = crescent_graph_open(context, path, how, &graph) == 0;
+    crescent_graph_close(graph);
+    *error = kept;
+    return runs;
+}
+
+/* Runs the script of a folder with as many positions as are wanted, or config.json says: then it need not
+ * run again. */
 static int open_folder(crescent_context *context, const char *path, crescent_script *how,
                        int64_t wanted, crescent_graph **graph, struct cr_error *error)
 {
     char text[32], *config = cr_path_in(path, "config.json");
+    const crescent_script plain = *how;
+    bool asked = wanted > 0;
     int status = wanted ? 0 : config_positions(config, &wanted, error);
     free(config);
     if (status)
@@ -168,7 +201,10 @@ static int open_folder(crescent_context *context, const char *path, crescent_scr
         how->defaults = &T;
         how->n_defaults = 1;
     }
-    return crescent_graph_open(context, path, how, graph);
+    status = crescent_graph_open(context, path, how, graph);
+    return status && asked && runs_without(context, path, &plain, error)
+               ? fail_positions(wanted, error)
+               : status;
 }
 
 /* Runs a script of any kind. */
