@@ -330,6 +330,9 @@ static const struct {
      "{\"weight_map\": {\"wte.weight\": \"model-00002-of-00002.safetensors\"}}",
      ": no tensor 'wte.weight' in 'model-00002-of-00002.safetensors', expected one as "
      "model.safetensors.index.json says"},
+    {"model.safetensors.index.json",
+     "{\"weight_map\": {\"wte.weight\": \"model-00001-of-00002.safetensors\"}}",
+     ": its index lists no tensor 'transformer.wpe.weight', expected 'wpe.weight' of /"},
     {"model.safetensors", "", NULL}, /* the folder as it is made is good */
 };
 

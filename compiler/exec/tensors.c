@@ -46,15 +46,18 @@ static bool same_letters(const char *a, const char *b)
     return true;
 }
 
-/* A tensor whose name ends as this one does, under another prefix, or is the same
- * but for a dot; or null. */
-static const char *namesake(const struct cr_weight_files *files, const char *name)
+/* A tensor whose name ends as this one does, under another prefix, or is the same but for a dot, and its
+ * file; or null. */
+static const char *namesake(const struct cr_weight_files *files, const char *name,
+                            const struct cr_weight_file **file, bool *listed)
 {
     size_t length = strlen(name);
     for (int i = 0; i < files->n; i++) {
         for (int j = 0; j < files->items[i].file.n_tensors; j++) {
             const char *other = files->items[i].file.tensors[j].name;
             size_t n = strlen(other);
+            *file = &files->items[i];
+            *listed = cr_weight_file_lists(*file, j);
             if (same_letters(name, other) ||
                 (n > length && other[n - length - 1] == '.' &&
                  strcmp(other + n - length, name) == 0) ||
@@ -70,8 +73,13 @@ static int missing(const struct cr_weight_files *files, const struct cr_port *po
                    struct cr_error *error)
 {
     char shape[224];
-    const char *other = namesake(files, port->name);
+    bool listed = true;
+    const struct cr_weight_file *file = NULL;
+    const char *other = namesake(files, port->name, &file, &listed);
     struct cr_shown shown = other ? cr_show(other, strlen(other)) : (struct cr_shown){""};
+    if (other && !listed)
+        return cr_fail(error, "%.300s: its index lists no tensor '%.200s', expected %s of %.300s",
+                       file->asked, port->name, shown.text, file->path);
     cr_shape_text(shape, sizeof shape, port->rank, port->shape);
     return cr_fail(error, "%.400s: no tensor '%.200s', expected one of shape %s%s%s%s",
                    files->items[files->n - 1].asked, port->name, shape, other ? " (it has " : "",

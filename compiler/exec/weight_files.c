@@ -107,17 +107,30 @@ static void add_shard(struct index *x, const char *name)
     x->shards[at] = cr_strdup(name);
 }
 
-/* Each tensor is in the shard that the index says. */
-static int check_member(const struct cr_weight_files *files, struct index *x,
-                        struct cr_error *error)
+/* Each tensor is in the shard that the index says: from then on the shard lists it. */
+static int take_member(const struct cr_weight_files *files, struct index *x,
+                       struct cr_error *error)
 {
     bool found;
-    int at = find_shard(x, x->file, &found);
-    if (cr_safetensors_find(&files->items[x->first + at].file, x->tensor))
+    struct cr_weight_file *shard = &files->items[x->first + find_shard(x, x->file, &found)];
+    const struct cr_st_tensor *tensor = cr_safetensors_find(&shard->file, x->tensor);
+    if (tensor) {
+        shard->listed[tensor - shard->file.tensors] = true;
         return 0;
+    }
     return cr_fail(error, "%.300s: no tensor %s in %s, expected one as %s says", x->folder,
                    cr_show(x->tensor, strlen(x->tensor)).text,
                    cr_show(x->file, strlen(x->file)).text, INDEX);
+}
+
+static int open_shard(struct cr_weight_files *files, const struct index *x, int i,
+                      struct cr_error *error)
+{
+    if (open_file(files, cr_path_in(x->folder, x->shards[i]), x->asked, error))
+        return -1;
+    struct cr_weight_file *shard = &files->items[files->n - 1];
+    shard->listed = cr_calloc((size_t)shard->file.n_tensors + 1, sizeof *shard->listed);
+    return 0;
 }
 
 /* Shards are known and open before what they hold is looked at. */
@@ -130,12 +143,12 @@ static int read_index(struct cr_weight_files *files, struct index *x, struct cr_
     for (int i = 0; (more = next_member(x, i, error)) > 0; i++)
         add_shard(x, x->file);
     for (int i = 0; !more && i < x->n_shards; i++)
-        more = open_file(files, cr_path_in(x->folder, x->shards[i]), x->asked, error);
+        more = open_shard(files, x, i, error);
     if (!more && !x->n_shards)
         return fail_json(x, "expected tensors in weight_map", error);
     x->json = members;
     for (int i = 0; !more && (more = next_member(x, i, error)) > 0; i++)
-        more = check_member(files, x, error);
+        more = take_member(files, x, error);
     return more;
 }
 
@@ -265,10 +278,16 @@ void cr_weight_files_close(struct cr_weight_files *files)
         if (files->items[i].gguf)
             cr_gguf_weights_close(files->items[i].gguf);
         free(files->items[i].gguf);
+        free(files->items[i].listed);
         free(files->items[i].path);
     }
     free(files->items);
     *files = (struct cr_weight_files){0};
+}
+
+bool cr_weight_file_lists(const struct cr_weight_file *file, int i)
+{
+    return !file->listed || file->listed[i];
 }
 
 const struct cr_st_tensor *cr_weight_files_find(const struct cr_weight_files *files,
@@ -276,8 +295,9 @@ const struct cr_st_tensor *cr_weight_files_find(const struct cr_weight_files *fi
                                                 const struct cr_weight_file **file)
 {
     for (int i = files->n - 1; i >= 0; i--) {
-        const struct cr_st_tensor *tensor = cr_safetensors_find(&files->items[i].file, name);
-        if (tensor) {
+        const struct cr_weight_file *f = &files->items[i];
+        const struct cr_st_tensor *tensor = cr_safetensors_find(&f->file, name);
+        if (tensor && cr_weight_file_lists(f, (int)(tensor - f->file.tensors))) {
             *file = &files->items[i];
             return tensor;
         }

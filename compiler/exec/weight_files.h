@@ -25,6 +25,7 @@ struct cr_weight_file {
     char *path;
     const char *asked;
     bool borrowed; /* its bytes are the caller's */
+    bool *listed; /* of a shard, each tensor: whether the index says that it is here; else null */
 };
 
 /* A file's bytes in memory; `name` stands for its path. */
@@ -49,7 +50,11 @@ int cr_weight_files_take(struct cr_weight_files *files, const struct cr_weight_b
                          struct cr_error *error);
 void cr_weight_files_close(struct cr_weight_files *files);
 
-/* The tensor of a name, and the file that has it: of several the last.  Null if none has. */
+/* Whether a file is to be asked for its tensor number i: a shard is if its index lists the tensor. */
+bool cr_weight_file_lists(const struct cr_weight_file *file, int i);
+
+/* The tensor of a name, and the file that has it: of several the last, of shards that of the index.  Null
+ * if none has. */
 const struct cr_st_tensor *cr_weight_files_find(const struct cr_weight_files *files,
                                                 const char *name,
                                                 const struct cr_weight_file **file);
