@@ -15,7 +15,7 @@ local o = options({
     padding = false, -- whether there is an input attention_mask [B, T], 0 for padding
     pooler = true,   -- whether there is the vector for all
     name_prefix = "", -- before every parameter's name
-}, huggingface.keys {"tie_word_embeddings"})
+}, huggingface.keys {"tie_word_embeddings"}, huggingface.sizes)
 
 local norm = {eps = o.layer_norm_eps}
 local mask

@@ -17,7 +17,7 @@ local o = options({
     add_cross_attention = {"false"},
     layout = {"conv1d", "linear"}, -- of weights: [in, out], as Hugging Face stores them, or [out, in]
     name_prefix = "transformer.", -- before every parameter's name but that of a head of its own
-}, huggingface.keys())
+}, huggingface.keys(), huggingface.sizes)
 
 prefix(o.name_prefix)
 local ids = input("ids", {o.B, o.T}, "i32")

@@ -8,7 +8,7 @@ local llama, huggingface = require "llama", require "huggingface"
 local o = options(llama.options {
     model_type = {"llama"},
     attention_bias = false, mlp_bias = false,
-}, huggingface.keys())
+}, huggingface.keys(), huggingface.sizes)
 
 local ids = input("ids", {o.B, o.T}, "i32")
 local logits = llama.model(ids, o, {

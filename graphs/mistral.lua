@@ -6,7 +6,7 @@ local o = options(llama.options {
     model_type = {"mistral"},
     sliding_window = 4096, -- 0: none
     layer_types = "",      -- "sliding_attention,full_attention" and so on; "": as below
-}, huggingface.keys())
+}, huggingface.keys(), huggingface.sizes)
 
 local ids = input("ids", {o.B, o.T}, "i32")
 local windows = huggingface.windows(o, function(layer) return true end)

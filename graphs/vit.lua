@@ -16,7 +16,7 @@ local o = options({
     pooler_output_size = 0, -- 0: hidden_size
     pooler_act = huggingface.activations("tanh"),
     name_prefix = "", -- before every parameter's name
-}, huggingface.keys())
+}, huggingface.keys(), huggingface.sizes)
 
 local norm = {eps = o.layer_norm_eps}
 local B, C, channels, patch = o.B, o.hidden_size, o.num_channels, o.patch_size

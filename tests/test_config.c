@@ -26,7 +26,8 @@ static const char model[] =
     "local o = options({\n"
     "    whole = 3, eps = 1e-5, number = {number = 1}, yes = true, text = 'x',\n"
     "    kind = {'default', 'llama3'}},\n"
-    "    {['rope.kind'] = 'kind', ['old.kind'] = 'kind', who = false, many = false})\n"
+    "    {['rope.kind'] = 'kind', ['old.kind'] = 'kind', who = false, many = false},\n"
+    "    {whole = 2, none = 1})\n"
     "return {y = input('x', {1})}\n";
 
 static int run(const char *config_name, const char *config, const struct cr_setting *settings,
@@ -90,6 +91,7 @@ static const struct {
     const char *file, *config, *expected;
 } bad[] = {
     {"a.json", "{\"whole\": 2.5}", "a.json: option whole: found '2.5', expected a whole number"},
+    {"a.json", "{\"whole\": 1}", "a.json: option whole: found '1', expected at least 2"},
     {"a.json", "{\"whole\": true}", "a.json: option whole: found 'true', expected a whole number"},
     {"a.json", "{\"whole\": {\"a\": 1}}", "a.json: whole.a 1: m.lua has no such option"},
     {"a.json", "{\"yes\": 1}", "a.json: option yes: found '1', expected true or false"},

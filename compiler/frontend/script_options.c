@@ -229,6 +229,22 @@ static void push_number_option(lua_State *L, const char *name, double initial, b
         lua_pushnumber(L, value);
 }
 
+/* Refuses a size that is too small, where one was given: null, and a default that is set, say that there
+ * is none.  The bounds are the table at index `least`, the value is on top of the stack. */
+static void check_least(lua_State *L, int least, const char *name, double initial,
+                        struct given given)
+{
+    char expected[60], number[40];
+    lua_pushstring(L, name);
+    lua_rawget(L, least);
+    double bound = lua_tonumber(L, -1), value = lua_tonumber(L, -2);
+    snprintf(expected, sizeof expected, "at least %s", cr_option_text(number, sizeof number, bound));
+    if (lua_type(L, -1) == LUA_TNUMBER && given.text && !given.null && value < bound &&
+        (given.file || value != initial))
+        misfit(L, name, given, expected);
+    lua_pop(L, 1);
+}
+
 static void push_boolean_option(lua_State *L, const char *name, bool initial, struct given given)
 {
     if (given.text && !given.null && strcmp(given.text, "true") != 0 &&
@@ -335,39 +351,51 @@ static int undeclared(lua_State *L)
              lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2));
 }
 
-/* options({name = default, ...} [, meanings]): a table of their values.  `meanings` is for names in
- * the file of --config: {name = "option"}, or {name = false} for what means nothing to the script. */
+/* Refuses what is neither nil nor a table as an argument of options. */
+static void check_table(lua_State *L, int argument, const char *expected)
+{
+    if (!lua_isnil(L, argument) && !lua_istable(L, argument))
+        cr_raise(L, "options: found %s, a table %s is expected", cr_type_name(L, argument),
+                 expected);
+}
+
+/* options({name = default, ...} [, meanings [, least]]): a table of their values.  `meanings` is for names
+ * in the file of --config: {name = "option"}, or {name = false} for what means nothing to the script;
+ * `least` says what a number is at least, {name = number}, also of names that are no options. */
 int cr_lua_options(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
-    cr_arg_count(L, "options", 1, 2);
-    lua_settop(L, 2);
+    cr_arg_count(L, "options", 1, 3);
+    lua_settop(L, 3);
     if (lua_type(L, 1) != LUA_TTABLE)
         cr_raise(L, "options: found %s, {name = default, ...} is expected", cr_type_name(L, 1));
-    if (!lua_isnil(L, 2) && !lua_istable(L, 2))
-        cr_raise(L, "options: found %s, a table {name = \"option\"} is expected",
-                 cr_type_name(L, 2));
+    check_table(L, 2, "{name = \"option\"}");
+    check_table(L, 3, "{name = number}");
     if (run->options_declared)
         cr_raise(L, "options: called twice, one table declares all");
     run->options_declared = true;
     declare(L, run);
     check_known(L, run);
     cr_unseal(L, 2);
+    cr_unseal(L, 3);
     resolve_config(L, run, lua_istable(L, 2) ? 2 : 0);
     lua_newtable(L);
     for (int i = 0; i < run->n_options; i++) {
         struct cr_script_option *option = &run->options[i];
         lua_pushstring(L, option->name);
         lua_rawget(L, 1);
+        double initial = lua_tonumber(L, -1);
         push_value(L, option->name, given_for(run, i));
+        if (lua_istable(L, 3) && lua_type(L, -1) == LUA_TNUMBER)
+            check_least(L, 3, option->name, initial, given_for(run, i));
         option->value = value_text(L);
-        lua_setfield(L, 3, option->name);
-        lua_settop(L, 3);
+        lua_setfield(L, 4, option->name);
+        lua_settop(L, 4);
     }
     check_config(L, run);
     lua_newtable(L);
     lua_pushcfunction(L, undeclared);
     lua_setfield(L, -2, "__index");
-    lua_setmetatable(L, 3);
+    lua_setmetatable(L, 4);
     return 1;
 }

@@ -52,6 +52,16 @@ function huggingface.keys(more)
     return keys
 end
 
+-- The third argument of `options` for such a script: a size that is there is a size.  What a model does
+-- without, as head_dim or n_inner, a file leaves out or has as null.
+huggingface.sizes = {sliding_window = 0}
+for _, name in ipairs {"head_dim", "hidden_size", "image_size", "intermediate_size", "n_embd", "n_head",
+    "n_inner", "n_layer", "n_positions", "num_attention_heads", "num_channels", "num_hidden_layers",
+    "num_key_value_heads", "max_position_embeddings", "patch_size", "type_vocab_size",
+    "vocab_size"} do
+    huggingface.sizes[name] = 1
+end
+
 -- Two tables of options as one; the second one counts.
 function huggingface.merge(defaults, own)
     local all = {}
