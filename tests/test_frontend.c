@@ -568,6 +568,8 @@ static const struct fail_case {
     {"softmax(3)", "t.lua:1: 'softmax' is not defined, did you mean nn.softmax, of require \"nn\"?"},
     {"local nn = require 'nn'\nnn.layer_norm(input('x', {1}))",
      "t.lua:2: found no argument `config`, a table is expected (in graphs/lib/nn.lua:"},
+    {"local x = inptu('x', {2})", "t.lua:1: 'inptu' is not defined, did you mean input?"},
+    {"local x = parm('x', {2})", "t.lua:1: 'parm' is not defined, did you mean param?"},
     {"\n\nlocal y = foo + 1", "t.lua:3: 'foo' is not defined"},
     {"local x = {}\nx.y.z = 1", "t.lua:2: attempt to index"},
     {"assert(false, 'no')", "t.lua:1: no"},

@@ -1,25 +1,55 @@
 /* The globals of scripts and of library modules; see globals.h. */
 #include "globals.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "args.h"
 #include "blame.h"
 #include "builtin_modules.h"
+#include "compiler/ir/near.h"
 #include "language.h"
 #include "safelib.h"
 #include "script_state.h"
 #include "seal.h"
 #include "source.h"
 
+enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* of the language; of a word that may be mistyped */
+
+static int by_letters(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The name of the language nearest to another, as ", did you mean NAME?", or "".  The language is the
+ * table at index 1. */
+static const char *near_name(lua_State *L, char *text, size_t size, const char *name)
+{
+    const char *names[MAX_NAMES];
+    int n = 0;
+    lua_pushnil(L);
+    while (lua_next(L, 1)) {
+        lua_pop(L, 1);
+        if (n < MAX_NAMES && lua_type(L, -1) == LUA_TSTRING)
+            names[n++] = lua_tostring(L, -1);
+    }
+    if (strlen(name) < LEAST_LETTERS)
+        n = 0;
+    qsort(names, (size_t)n, sizeof *names, by_letters);
+    return cr_did_you_mean(text, size, name, names, n);
+}
+
 /* A name that a module of graphs/lib has is most likely meant to be that module's. */
 static int undefined_global(lua_State *L)
 {
+    char near[300];
     lua_settop(L, 2);
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2);
     const char *module = cr_builtin_module_with(name);
     if (module)
         cr_raise(L, "'%.100s' is not defined, did you mean %s.%.100s, of require \"%s\"?", name,
                  module, name, module);
-    cr_raise(L, "'%.100s' is not defined", name);
+    cr_raise(L, "'%.100s' is not defined%s", name, near_name(L, near, sizeof near, name));
 }
 
 int cr_new_global(lua_State *L)
