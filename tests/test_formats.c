@@ -279,6 +279,7 @@ START_TEST(comments_say_the_arithmetic)
         crescent_emit_text(graph, &config, CRESCENT_EMIT_RUN, "a.h", &texts[0], &texts[1]),
         CRESCENT_OK);
     ck_assert_ptr_nonnull(strstr(texts[0], "weights in q8, products in int8"));
+    ck_assert_ptr_null(strstr(texts[0], "columns in q8"));
     ck_assert_ptr_nonnull(strstr(texts[0], "weights in f16, products in f32"));
     crescent_free(texts[0]);
     crescent_free(texts[1]);

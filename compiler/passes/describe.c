@@ -67,8 +67,6 @@ static void put_reads(struct cr_text *t, const struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
     char format[40];
-    if (b->weight != CR_NONE)
-        cr_put(t, *format_of(b, b->weight, format) ? "\ncolumns%s" : "", format);
     cr_put(t, k->n_refs ? "\nreads " : "");
     for (int i = 0; i < k->n_refs && !cr_writes_ref(k, i); i++) { /* those that it writes are last */
         char shape[200], item[340];
