@@ -15,7 +15,7 @@
 #include "runtime/runtime.h"
 #include "runtime/select.h"
 
-enum { K = 75, N = 70, COLUMNS = 96, FIRST = 7, BLOCKS = 3, BLOCK = 32 };
+enum { K = 75, N = 70, COLUMNS = 96, FIRST = 7, BLOCKS = 3, BLOCK = 32, MOST_ROWS = 26 };
 
 static const char *const isas[] = {"plain", "avx2", "avx512", "neon"};
 
@@ -406,14 +406,16 @@ static void check_product(const struct format *f, const struct cr_runtime *rt,
                           const unsigned char *panels, const float *wide, int rows, int cols,
                           int depth)
 {
-    static float a[16 * K], start[16 * COLUMNS], c[16 * COLUMNS], d[16 * COLUMNS];
-    for (int i = 0; i < 16 * K; i++)
+    static float a[MOST_ROWS * K], start[MOST_ROWS * COLUMNS];
+    static float c[MOST_ROWS * COLUMNS], d[MOST_ROWS * COLUMNS];
+    for (int i = 0; i < MOST_ROWS * K; i++)
         a[i] = number(-i);
-    for (int i = 0; i < 16 * COLUMNS; i++)
+    for (int i = 0; i < MOST_ROWS * COLUMNS; i++)
         start[i] = number(i * 3);
     for (int way = 0; way < 6; way++) {
         const float *from = way % 3 ? start : NULL;
-        long lds = way % 3 == 2 ? COLUMNS : 0, rs = way / 3 ? 1 : K, cs = way / 3 ? 16 : 1;
+        long lds = way % 3 == 2 ? COLUMNS : 0, rs = way / 3 ? 1 : K;
+        long cs = way / 3 ? MOST_ROWS : 1;
         memset(c, 0x55, sizeof c);
         memset(d, 0x55, sizeof d);
         f->gemm(rows, cols, depth, a, rs, cs, panels, BLOCKS * f->bytes, c, COLUMNS, from, lds, 0,
@@ -425,7 +427,8 @@ static void check_product(const struct format *f, const struct cr_runtime *rt,
 
 START_TEST(multiplies_as_gemm_does)
 {
-    static const int rows[] = {1, 2, 3, 4, 7, 16}, depths[] = {K, 64, 31, 3};
+    static const int rows[] = {1, 2, 3, 4, 5, 6, 7, 8, MOST_ROWS};
+    static const int depths[] = {K, 64, 31, 3};
     static unsigned char panels[BLOCKS * 3 * 1088];
     static float wide[K * COLUMNS], b[K * COLUMNS];
     const struct cr_runtime *rt;
