@@ -103,6 +103,20 @@ static double *transposed(struct search *s, const struct cr_onnx_node *n)
     return strided(numbers(s, n->inputs[0]), to, 0, strides);
 }
 
+/* As a recogniser's node says it, in attributes axis0, axis1, ... */
+static double *permuted(struct search *s, const struct cr_onnx_node *n)
+{
+    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]], *to = &s->graph->values[n->outputs[0]];
+    int64_t old[CR_ONNX_RANK], strides[CR_ONNX_RANK];
+    row_major(from, old);
+    for (int i = 0; i < from->rank; i++) {
+        char name[] = "axis0";
+        name[4] = (char)('0' + i);
+        strides[i] = old[cr_onnx_integer(n, name, i)];
+    }
+    return strided(numbers(s, n->inputs[0]), to, 0, strides);
+}
+
 /* One index of an axis, which goes away. */
 static double *picked(struct search *s, const struct cr_onnx_node *n)
 {
@@ -181,6 +195,7 @@ static double *of_node(struct search *s, const struct cr_onnx_node *n, int value
     if (s->base == CR_ONNX_NONE && strcmp(n->op, "Cast") == 0)
         return cast(s, n, count);
     return strcmp(n->op, "Transpose") == 0 ? transposed(s, n)
+           : strcmp(n->op, "Permute") == 0 ? permuted(s, n)
            : strcmp(n->op, "Gather") == 0  ? picked(s, n)
            : strcmp(n->op, "Slice") == 0   ? sliced(s, n)
            : strcmp(n->op, "Split") == 0   ? split(s, n, value)

@@ -111,6 +111,13 @@ void cr_op_crescent_view(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, t->in[0], output(t)->rank, output(t)->shape));
 }
 
+/* A part of the last axis. */
+void cr_op_crescent_part(struct cr_translation *t)
+{
+    int last = output(t)->rank - 1;
+    cr_give(t, 0, cr_t_narrow(t, t->in[0], last, cr_onnx_integer(t->node, "start", 0), output(t)->shape[last]));
+}
+
 /* A call that gives the output's shape, of the first input and further arguments as text. */
 static void give_call(struct cr_translation *t, const char *name, const struct cr_onnx_argument *arguments, int n)
 {

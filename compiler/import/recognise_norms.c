@@ -68,6 +68,61 @@ static void find_rms_norm(struct cr_onnx_graph *g, int node)
     }
 }
 
+/* ---- layer norm from its formula, as before opset 17 ---- */
+
+/* x if a value is x - mean(x). */
+static int centred_of(struct cr_onnx_graph *g, int value)
+{
+    int sub = cr_match_op(g, value, "Sub");
+    int mean = sub == CR_ONNX_NONE ? sub : cr_match_only(g, g->nodes[sub].inputs[1], "ReduceMean");
+    return mean != CR_ONNX_NONE && is_last_mean(g, mean) && g->nodes[mean].inputs[0] == g->nodes[sub].inputs[0]
+               ? g->nodes[sub].inputs[0]
+               : CR_ONNX_NONE;
+}
+
+/* Whether a value is sqrt(mean(centred^2) + eps). */
+static bool is_deviation(struct cr_onnx_graph *g, int value, int centred, double *eps)
+{
+    int root = cr_match_only(g, value, "Sqrt");
+    int add = root == CR_ONNX_NONE ? root : cr_match_only(g, g->nodes[root].inputs[0], "Add");
+    int mean = add == CR_ONNX_NONE ? add : cr_match_only(g, g->nodes[add].inputs[0], "ReduceMean");
+    int square = mean == CR_ONNX_NONE ? mean : cr_match_only(g, g->nodes[mean].inputs[0], "Pow");
+    return square != CR_ONNX_NONE && is_last_mean(g, mean) && g->nodes[square].inputs[0] == centred &&
+           cr_match_number(g, g->nodes[square].inputs[1], 2) && cr_onnx_scalar(g, g->nodes[add].inputs[1], eps);
+}
+
+/* The weight that a value is multiplied by, or added to, in the only node that reads it. */
+static int weight_behind(const struct cr_onnx_graph *g, int value, const char *op, int *out)
+{
+    int user = cr_match_user(g, value);
+    if (user == CR_ONNX_NONE || *g->nodes[user].domain || strcmp(g->nodes[user].op, op) != 0)
+        return CR_ONNX_NONE;
+    int weight = cr_match_other(&g->nodes[user], value);
+    *out = g->nodes[user].outputs[0];
+    return cr_match_weight(g, weight) && g->values[weight].tensor->rank == 1 ? weight : CR_ONNX_NONE;
+}
+
+/* (x - mean(x)) / deviation weight + bias becomes ONNX's LayerNormalization. */
+static void find_layer_norm(struct cr_onnx_graph *g, int node)
+{
+    int centred = g->nodes[node].inputs[0], x = centred_of(g, centred), scaled, out;
+    double eps;
+    if (x == CR_ONNX_NONE || cr_onnx_users(g, centred) != 2 ||
+        !is_deviation(g, g->nodes[node].inputs[1], centred, &eps))
+        return;
+    int weight = weight_behind(g, g->nodes[node].outputs[0], "Mul", &scaled);
+    int bias = weight == CR_ONNX_NONE ? weight : weight_behind(g, scaled, "Add", &out);
+    if (bias == CR_ONNX_NONE)
+        return;
+    int made = cr_match_replace(g, out, node, "LayerNormalization", (int[]){x, weight, bias}, 3, "norm");
+    g->nodes[made].domain = "";
+    g->nodes[made].version = 17;
+    cr_onnx_set_real(g, &g->nodes[made], "epsilon", eps);
+    g->nodes[g->values[scaled].producer].dead = true;
+}
+
+/* ---- parameters of modules ---- */
+
 /* A norm over the last axis only, with one weight an element. */
 static bool is_last_axis(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
@@ -120,6 +175,9 @@ int cr_recognise_norms(struct cr_onnx_graph *g, struct cr_error *error)
     for (int i = 0; i < g->n_nodes; i++)
         if (!g->nodes[i].dead && !*g->nodes[i].domain && strcmp(g->nodes[i].op, "Mul") == 0)
             find_rms_norm(g, i);
+    for (int i = 0; i < g->n_nodes; i++)
+        if (!g->nodes[i].dead && !*g->nodes[i].domain && strcmp(g->nodes[i].op, "Div") == 0)
+            find_layer_norm(g, i);
     for (int i = 0, n = g->n_nodes; i < n; i++) {
         const struct cr_onnx_node *node = &g->nodes[i];
         if (node->dead)
