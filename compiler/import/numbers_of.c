@@ -26,45 +26,7 @@ static int64_t elements(const struct cr_onnx_value *v)
     return v->rank < 0 || n > MOST ? -1 : n;
 }
 
-/* ---- elementwise ---- */
-
-/* x of `x op number`, or a function of x alone; the result overwrites it. */
-static double *elementwise(struct search *s, const struct cr_onnx_node *n, int64_t count)
-{
-    double number = 0;
-    const char *op = n->op;
-    int x = 0;
-    if (n->n_inputs == 2 && cr_onnx_scalar(s->graph, n->inputs[0], &number))
-        x = 1;
-    else if (n->n_inputs == 2 && !cr_onnx_scalar(s->graph, n->inputs[1], &number))
-        return NULL;
-    if (elements(&s->graph->values[n->inputs[x]]) != count || (x == 1 && strcmp(op, "Mul") && strcmp(op, "Equal")))
-        return NULL;
-    double *y = numbers(s, n->inputs[x]);
-    bool is_float = s->graph->values[n->outputs[0]].type == CR_ONNX_FLOAT;
-    for (int64_t i = 0; y && i < count; i++) {
-        double v = !strcmp(op, "Mul")     ? y[i] * number
-                   : !strcmp(op, "Equal") ? y[i] == number
-                   : !strcmp(op, "Not")   ? y[i] == 0
-                   : !strcmp(op, "Cos")   ? cos((float)y[i])
-                   : !strcmp(op, "Sin")   ? sin((float)y[i])
-                                          : y[i];
-        y[i] = is_float ? (double)(float)v : v;
-    }
-    return y;
-}
-
-/* A cast to bool or to a type that holds the numbers. */
-static double *cast(struct search *s, const struct cr_onnx_node *n, int64_t count)
-{
-    double *y = numbers(s, n->inputs[0]);
-    enum cr_onnx_type type = s->graph->values[n->outputs[0]].type;
-    for (int64_t i = 0; y && i < count; i++)
-        y[i] = type == CR_ONNX_BOOL ? y[i] != 0 : type == CR_ONNX_FLOAT || type == CR_ONNX_DOUBLE ? y[i] : trunc(y[i]);
-    return y;
-}
-
-/* ---- movement ---- */
+/* ---- strides ---- */
 
 /* Reads elements at a start, with a stride an axis of the result; the old ones are freed. */
 static double *strided(double *x, const struct cr_onnx_value *to, int64_t start, const int64_t *strides)
@@ -87,6 +49,85 @@ static void row_major(const struct cr_onnx_value *v, int64_t *strides)
     for (int i = v->rank - 1; i >= 0; n *= v->shape[i--])
         strides[i] = n;
 }
+
+/* ---- elementwise ---- */
+
+static const char *const functions[] = {"Mul", "Add", "Sub",     "Div",         "Equal",          "Less",  "Greater",
+                                        "And", "Or",  "LessOrEqual", "GreaterOrEqual", "Where", "Not",     "Cos",
+                                        "Sin", "Expand"};
+
+/* A function number of functions[] of up to three numbers. */
+static double apply(int function, const double *x)
+{
+    switch (function) {
+    case 0: return x[0] * x[1];
+    case 1: return x[0] + x[1];
+    case 2: return x[0] - x[1];
+    case 3: return x[0] / x[1];
+    case 4: return x[0] == x[1];
+    case 5: return x[0] < x[1];
+    case 6: return x[0] > x[1];
+    case 7: return x[0] != 0 && x[1] != 0;
+    case 8: return x[0] != 0 || x[1] != 0;
+    case 9: return x[0] <= x[1];
+    case 10: return x[0] >= x[1];
+    case 11: return x[0] != 0 ? x[1] : x[2];
+    case 12: return x[0] == 0;
+    case 13: return cos((float)x[0]);
+    case 14: return sin((float)x[0]);
+    default: return x[0];
+    }
+}
+
+/* Strides of an operand that spreads over a value; false if it does not. */
+static bool spread(const struct cr_onnx_value *x, const struct cr_onnx_value *to, int64_t *strides)
+{
+    int64_t own[CR_ONNX_RANK];
+    row_major(x, own);
+    for (int i = 1; i <= to->rank; i++) {
+        int64_t size = i <= x->rank ? x->shape[x->rank - i] : 1;
+        if (size != 1 && size != to->shape[to->rank - i])
+            return false;
+        strides[to->rank - i] = size == 1 ? 0 : own[x->rank - i];
+    }
+    return x->rank <= to->rank;
+}
+
+/* A function of operands that are spread over the result. */
+static double *elementwise(struct search *s, const struct cr_onnx_node *n, int function, int64_t count)
+{
+    const struct cr_onnx_value *to = &s->graph->values[n->outputs[0]];
+    int operands = function == 15 ? 1 : n->n_inputs;
+    bool is_whole = function != 3 || to->type == CR_ONNX_FLOAT; /* quotients of integers are left out */
+    double *x[3] = {NULL, NULL, NULL}, *y = cr_calloc((size_t)count + 1, sizeof *y);
+    for (int k = 0; is_whole && k < operands && operands <= 3; k++) {
+        int64_t strides[CR_ONNX_RANK];
+        x[k] = spread(&s->graph->values[n->inputs[k]], to, strides) ? numbers(s, n->inputs[k]) : NULL;
+        is_whole = x[k] && (x[k] = strided(x[k], to, 0, strides));
+    }
+    for (int64_t i = 0; is_whole && operands <= 3 && i < count; i++) {
+        double of[3] = {x[0][i], x[1] ? x[1][i] : 0, x[2] ? x[2][i] : 0}, v = apply(function, of);
+        y[i] = to->type == CR_ONNX_FLOAT ? (double)(float)v : v;
+    }
+    for (int k = 0; k < 3; k++)
+        free(x[k]);
+    if (is_whole && operands <= 3)
+        return y;
+    free(y);
+    return NULL;
+}
+
+/* A cast to bool or to a type that holds the numbers. */
+static double *cast(struct search *s, const struct cr_onnx_node *n, int64_t count)
+{
+    double *y = numbers(s, n->inputs[0]);
+    enum cr_onnx_type type = s->graph->values[n->outputs[0]].type;
+    for (int64_t i = 0; y && i < count; i++)
+        y[i] = type == CR_ONNX_BOOL ? y[i] != 0 : type == CR_ONNX_FLOAT || type == CR_ONNX_DOUBLE ? y[i] : trunc(y[i]);
+    return y;
+}
+
+/* ---- movement ---- */
 
 static double *transposed(struct search *s, const struct cr_onnx_node *n)
 {
@@ -155,6 +196,33 @@ static double *sliced(struct search *s, const struct cr_onnx_node *n)
     return strided(numbers(s, n->inputs[0]), to, (int64_t)start * strides[(int)axis], strides);
 }
 
+/* One after another along an axis. */
+static double *joined(struct search *s, const struct cr_onnx_node *n, int64_t count)
+{
+    const struct cr_onnx_value *to = &s->graph->values[n->outputs[0]];
+    int64_t axis = cr_onnx_integer(n, "axis", 0), inner = 1, start = 0;
+    axis += axis < 0 ? to->rank : 0;
+    if (axis < 0 || axis >= to->rank)
+        return NULL;
+    for (int i = (int)axis + 1; i < to->rank; i++)
+        inner *= to->shape[i];
+    double *y = cr_calloc((size_t)count + 1, sizeof *y);
+    for (int k = 0; k < n->n_inputs; k++) {
+        const struct cr_onnx_value *from = &s->graph->values[n->inputs[k]];
+        double *x = from->rank == to->rank ? numbers(s, n->inputs[k]) : NULL;
+        if (!x) {
+            free(y);
+            return NULL;
+        }
+        int64_t own = inner * from->shape[axis], whole = inner * to->shape[axis];
+        for (int64_t row = 0; row * whole < count; row++)
+            memcpy(y + row * whole + start, x + row * own, (size_t)own * sizeof *y);
+        start += own;
+        free(x);
+    }
+    return y;
+}
+
 /* Part number `output` of parts along an axis. */
 static double *split(struct search *s, const struct cr_onnx_node *n, int value)
 {
@@ -185,13 +253,15 @@ static bool is_one_of(const char *op, const char *const *ops, int n)
 static double *of_node(struct search *s, const struct cr_onnx_node *n, int value, int64_t count)
 {
     static const char *const views[] = {"Reshape", "Unsqueeze", "Squeeze", "Flatten", "Identity", "View"};
-    static const char *const functions[] = {"Mul", "Equal", "Not", "Cos", "Sin"};
     if (*n->domain && strcmp(n->domain, CR_ONNX_CRESCENT) != 0)
         return NULL;
     if (is_one_of(n->op, views, 6))
         return numbers(s, n->inputs[0]);
-    if (s->base == CR_ONNX_NONE && is_one_of(n->op, functions, 5))
-        return elementwise(s, n, count);
+    for (size_t i = 0; s->base == CR_ONNX_NONE && i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(n->op, functions[i]) == 0)
+            return elementwise(s, n, (int)i, count);
+    if (s->base == CR_ONNX_NONE && strcmp(n->op, "Concat") == 0)
+        return joined(s, n, count);
     if (s->base == CR_ONNX_NONE && strcmp(n->op, "Cast") == 0)
         return cast(s, n, count);
     return strcmp(n->op, "Transpose") == 0 ? transposed(s, n)
