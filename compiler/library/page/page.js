@@ -69,7 +69,7 @@ class Compilation {
         this.tables = doc.tables;
         this.last = doc.graphs.length - 1;
         this.graph = doc.graphs[this.last];
-        this.kernels = doc.kernels;
+        this.kernels = doc.kernels.map(k => ({...k, kind: k.kind.replaceAll(" ", "_")}));
         this.calls = doc.calls;
         this.indexCalls();
         this.indexLines();
@@ -349,7 +349,7 @@ class GraphRows {
         const leaf = ops.map(op => op === "const" || op === "iota" || op === "literal");
         for (let id = 0; id < graph.nodes; id++) {
             const layer = layers[graph.scope[id]];
-            const key = layer ? `${layer.prefix}\t${layer.index}\t${graph.backward[id]}` : null;
+            const key = layer ? `${layer.prefix}\t${layer.index}\t${graph.backward[id]}` : graph.backward[id];
             let run = runs[runs.length - 1];
             if (!run || run.key !== key)
                 runs.push(run = {key, layer, backward: graph.backward[id], nodes: [], sign: []});
@@ -383,13 +383,16 @@ class GraphRows {
         return groups;
     }
 
+    /* Where a node that is gone is shown: behind those of its scope, forward and backward apart. */
+    placeOf(graph, id) { return 2 * graph.scope[id] + graph.backward[id]; }
+
     /* All rows of a graph after a pass; `changes` are sets of nodes, by what became of them. */
     build(graph, changes, onlyChanges) {
         const rows = [], removed = new Map();
         for (const id of changes.removed) {
-            const scope = changes.before.scope[id];
-            if (!removed.has(scope)) removed.set(scope, []);
-            removed.get(scope).push(id);
+            const place = this.placeOf(changes.before, id);
+            if (!removed.has(place)) removed.set(place, []);
+            removed.get(place).push(id);
         }
         this.graph = graph;
         this.groupOf = new Int32Array(graph.nodes);
@@ -398,8 +401,8 @@ class GraphRows {
             for (const run of group.runs) for (const id of run.nodes) this.groupOf[id] = g;
             this.addGroup(rows, group, g, changes, removed, onlyChanges);
         });
-        for (const [scope, ids] of removed) {
-            rows.push({type: "scope", scope});
+        for (const [place, ids] of removed) {
+            rows.push({type: "scope", scope: place >> 1});
             for (const id of ids) rows.push({type: "node", id, gone: true});
         }
         this.rows = rows;
@@ -417,15 +420,16 @@ class GraphRows {
         for (const run of chosen) count += this.addRun(rows, run, changes, removed, onlyChanges);
         for (const run of group.runs)
             if (!chosen.includes(run))
-                for (const id of run.nodes) removed.delete(this.graph.scope[id]);
+                for (const id of run.nodes) removed.delete(this.placeOf(this.graph, id));
         if (onlyChanges && !count) rows.length = start;
     }
 
     addRun(rows, run, changes, removed, onlyChanges) {
         let scope = -1, count = 0;
         const flush = () => {
-            for (const id of removed.get(scope) || []) { rows.push({type: "node", id, gone: true}); count++; }
-            removed.delete(scope);
+            const place = 2 * scope + run.backward;
+            for (const id of removed.get(place) || []) { rows.push({type: "node", id, gone: true}); count++; }
+            removed.delete(place);
         };
         for (const id of run.nodes) {
             const changed = changes.added.has(id) || changes.rewired.has(id);
@@ -894,8 +898,8 @@ class Side {
         if (bench) {
             const b = bench.kernels[kernel];
             add("time", timeOf(b.median_ns) + ", fastest " + timeOf(b.least_ns));
-            add("flops: at least", timeOf(b.flops_ns));
-            add("bytes: at least", timeOf(b.memory_ns));
+            add("limit by flops", timeOf(b.flops_ns));
+            add("limit by bytes", timeOf(b.memory_ns));
         }
         add("calls", `${k.calls}` + (s.call !== undefined && d.calls[s.call].layer >= 0 ? `, layer ${d.calls[s.call].layer} shown` : ""));
         add("work", countOf(k.flops, "FLOP"));
@@ -1126,8 +1130,19 @@ class App {
         addEventListener("beforeprint", () => this.preparePrint());
         addEventListener("afterprint", () => { for (const side of this.sides) side.foldTable(); });
         if (location.hash === "#selftest") selfTest(this);
-        else if (location.hash === "#dark" || location.hash === "#light") this.setTheme(location.hash.slice(1));
-        else if (location.hash === "#print") this.preparePrint();
+        else this.follow(decodeURIComponent(location.hash.slice(1)));
+    }
+
+    /* What stands behind the # of the address: light or dark, print, a kernel's name, a pass, with commas. */
+    follow(hash) {
+        for (const word of hash.split(",").filter(w => w)) {
+            const side = this.sides[0], kernel = side.data.kernels.findIndex(k => k.name === word);
+            const pass = side.doc.passes.findIndex(p => p.name === word);
+            if (word === "light" || word === "dark") this.setTheme(word);
+            else if (word === "print") this.preparePrint();
+            else if (kernel >= 0) requestAnimationFrame(() => side.select(side.data.selectKernel(kernel), true));
+            else if (pass >= 0) side.setPass(pass);
+        }
     }
 
     /* The document beside one. */
