@@ -63,12 +63,11 @@ static int do_round(struct worker *w, crescent_context *context, int round)
     size_t n;
     if (crescent_graph_open_text(context, "threads.lua", script, strlen(script), NULL, &graph))
         return fail(w, context);
-    int failed =
-        run(w, context, graph, round) ||
-        ((crescent_emit_text(graph, NULL, CRESCENT_EMIT_RUN, "m.h", &source, &header) ||
-          crescent_tokenizer_open(context, w->folder, &tokenizer) ||
-          crescent_encode(tokenizer, "The fox", 7, CRESCENT_PLAIN, &ids, &n)) &&
-         fail(w, context));
+    int failed = run(w, context, graph, round) ||
+                 ((crescent_emit_text(graph, NULL, CRESCENT_EMIT_RUN, "m.h", &source, &header) ||
+                   crescent_tokenizer_open(context, w->folder, &tokenizer) ||
+                   crescent_encode(tokenizer, "The fox", 7, CRESCENT_PLAIN, &ids, &n)) &&
+                  fail(w, context));
     crescent_free(ids);
     crescent_free(source);
     crescent_free(header);

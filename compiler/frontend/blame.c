@@ -78,8 +78,8 @@ void cr_find_lines(lua_State *L, const struct cr_run *run, struct cr_line *user,
             break;
         if (!chunk && !is_hosts(run, &frame))
             continue;
-        struct cr_line line = chunk ? (struct cr_line){chunk->path, frame.currentline}
-                                    : line_of_host(run, &frame);
+        struct cr_line line =
+            chunk ? (struct cr_line){chunk->path, frame.currentline} : line_of_host(run, &frame);
         if (!inner->path)
             *inner = line;
         if (!chunk || !chunk->library) {
@@ -126,8 +126,8 @@ static const char *say_missing(const char *message, char *text, size_t size)
     if (strncmp(message, begin, sizeof begin - 1) != 0 || !name || !strstr(message, "nil value"))
         return message;
     name += sizeof name_begin - 1;
-    snprintf(text, size, "found no argument `%.*s`, a table is expected",
-             (int)strcspn(name, "'"), name);
+    snprintf(text, size, "found no argument `%.*s`, a table is expected", (int)strcspn(name, "'"),
+             name);
     return text;
 }
 
@@ -179,8 +179,10 @@ static const char *hint_at_name(lua_State *L, const char *message, char *text, s
         snprintf(text, size, "%.400s, did you mean %s.%s, of require \"%s\"?", message, module,
                  global, module);
     else if (is_of_language(L, global))
-        snprintf(text, size, "%.400s, expected it of the argument of the function that builds the graph, "
-                 "which has the language for functions outside", message);
+        snprintf(text, size,
+                 "%.400s, expected it of the argument of the function that builds the graph, "
+                 "which has the language for functions outside",
+                 message);
     else
         return message;
     return text;

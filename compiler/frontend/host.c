@@ -138,8 +138,9 @@ static void find_function(lua_State *L, struct cr_run *run, int function)
     if (*run->folder)
         run->folder[slash - about.source] = '\0';
     if (about.lastlinedefined > 0)
-        run->function.end = (struct cr_line){
-            cr_intern(run->graph, file ? about.source + 1 : about.short_src), about.lastlinedefined};
+        run->function.end =
+            (struct cr_line){cr_intern(run->graph, file ? about.source + 1 : about.short_src),
+                             about.lastlinedefined};
 }
 
 void cr_host_begin(lua_State *L, struct cr_run *run, int function)

@@ -48,15 +48,15 @@ struct cr_config_value {
 
 /* One run of a script. */
 struct cr_run {
-    lua_State *L;     /* of a hosted run the one that called last: a coroutine's, maybe */
-    bool hosted;      /* the script is a function, and the state not ours; see host.h */
+    lua_State *L; /* of a hosted run the one that called last: a coroutine's, maybe */
+    bool hosted;  /* the script is a function, and the state not ours; see host.h */
     struct cr_host_function function;
     struct cr_graph *graph;
     const char *path; /* of the script */
     const char *text; /* the script's own, if it is in memory */
     size_t length;
-    bool builtin;     /* modules are found among those built in only */
-    char *folder;     /* it lies in, with a slash behind, or "" */
+    bool builtin; /* modules are found among those built in only */
+    char *folder; /* it lies in, with a slash behind, or "" */
     struct cr_error *error;
     bool reported; /* the error has its text */
 
