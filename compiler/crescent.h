@@ -503,6 +503,76 @@ int crescent_compare(const double *got, const double *want, int64_t n,
 /* 1 if two arrays of floats have the same bits, where all NaN count as one value; else 0. */
 int crescent_same_bits(const float *a, const float *b, int64_t n);
 
+/* ---- autopsy -------------------------------------------------------------------------- */
+
+/*
+ * Which node is the first to go wrong.  A run of the compiled program, whose bits are those of any other
+ * run of it: each value is copied when the kernel that stores it is done.  The same graph is computed in
+ * double precision, once from the inputs and once from what the kernels stored.  So the error that a
+ * kernel adds stands apart from what it inherits, and is held against a bound for its roundings: for a sum
+ * n units of the last place of the sum of the magnitudes.
+ *
+ *     if (crescent_autopsy_open(graph, NULL, &autopsy) ||
+ *         crescent_draw_weights(crescent_autopsy_model(autopsy), 0) ||
+ *         crescent_autopsy_run(autopsy, inputs, outputs))
+ *         puts(crescent_error(context));
+ *     else if ((i = crescent_autopsy_culprit(autopsy)) != CRESCENT_NONE)
+ *         crescent_autopsy_at(autopsy, i, &node);
+ */
+typedef struct crescent_autopsy crescent_autopsy;
+
+typedef enum {
+    CRESCENT_SOUND,
+    CRESCENT_WRONG,   /* further off than roundings explain */
+    CRESCENT_NAN,     /* makes NaN of operands that have none, or comes in with NaN */
+    CRESCENT_INFINITE /* makes infinities of finite operands, or comes in with them */
+} crescent_verdict;
+
+/* A node: of what kernels store, and besides of what makes NaN and infinities inside of them.  Strings are
+ * the autopsy's. */
+typedef struct {
+    const char *name;  /* by which it can be asked for, or that of a parameter or input; else its scope, or
+                        * its op */
+    const char *op, *scope;
+    const char *where; /* the line of the script, "FILE:LINE"; or "" */
+    const char *kernel; /* the C function that stores it; null: none does */
+    int backward;      /* 1: of the backward pass */
+    crescent_type type;
+    int rank;
+    int64_t shape[CRESCENT_MAX_RANK];
+    crescent_verdict verdict;
+    int culprit; /* 1: wrong, or an output is not finite because of it */
+    double error, inherited, own; /* the largest of all elements: error against double precision; of this,
+                                   * what comes with the operands, and what the kernel adds */
+    double bound;    /* of what it may add, at the worst element */
+    int64_t worst;   /* the element that is nearest to its bound, or beyond it by the most; of NaN and
+                      * infinities the first; or CRESCENT_NONE */
+    int64_t failing; /* elements beyond their bounds */
+    double got, want; /* the worst element, and what its formulas make of what the kernel read */
+    int n_operands;   /* of NaN and infinities that an elementwise op makes: of what */
+    double operands[4];
+} crescent_tapped;
+
+/* Compiles a graph of one entry without lengths, for CRESCENT_TCC or CRESCENT_CC. */
+int crescent_autopsy_open(const crescent_graph *graph, const crescent_config *config,
+                          crescent_autopsy **autopsy);
+void crescent_autopsy_close(crescent_autopsy *autopsy);
+
+/* The model, which belongs to the autopsy and is closed with it: for weights, inputs and reports.  Its
+ * weights are kept. */
+crescent_model *crescent_autopsy_model(crescent_autopsy *autopsy);
+
+/* One run, as crescent_run, and what there is to say of it. */
+int crescent_autopsy_run(crescent_autopsy *autopsy, const void *const *inputs,
+                         void *const *outputs);
+
+/* The nodes of the last run, in the order of the graph: operands before results. */
+int crescent_autopsy_count(const crescent_autopsy *autopsy);
+int crescent_autopsy_at(const crescent_autopsy *autopsy, int index, crescent_tapped *node);
+
+/* The first of them that is a culprit, or CRESCENT_NONE. */
+int crescent_autopsy_culprit(const crescent_autopsy *autopsy);
+
 /* ---- generating ----------------------------------------------------------------------- */
 
 /*

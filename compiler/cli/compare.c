@@ -8,6 +8,7 @@
 #include "compiler/ir/mem.h"
 #include "model.h"
 #include "report.h"
+#include "taps.h"
 #include "verbs.h"
 
 enum { MAX_BACKENDS = 8 };
@@ -404,6 +405,8 @@ static void free_results(struct comparison *c)
 
 int cr_verb_compare(const struct cr_options *options, struct cr_error *error)
 {
+    if (options->taps)
+        return cr_compare_taps(options, error);
     struct comparison c = {.options = options};
     int status = run(&c, error);
     free_results(&c);

@@ -58,6 +58,11 @@ static const struct option_row rows[] = {
      "                            writes no file (emit, dump, bench, tune and explain never do)"},
     {"expect-grads", 0, TEXT, "F.safetensors", CR_VERB_COMPARE, FIELD(expect_grads), 0, 0,
      "what the gradients should be"},
+    {"expect-taps", 0, TEXT, "F.safetensors", CR_VERB_COMPARE, FIELD(expect_taps), 0, 0,
+     "what outputs and tapped values should be, by their names: the first that differs is named"},
+    {"taps", 0, FLAG, "", CR_VERB_COMPARE, FIELD(taps), 0, 0,
+     "hold every value that kernels store against double precision, and name the first node that\n"
+     "                            is further off than its operands' errors and roundings explain"},
     {"backends", 0, TEXT, "LIST", CR_VERB_COMPARE, FIELD(backends), 0, 0,
      "backends to run, with commas between (default ref,tcc,cc; with --expect tcc)"},
     {"backend", 0, BACKEND, "NAME",

@@ -27,13 +27,13 @@ struct cr_options {
     const char *model;
     struct cr_pairs set, resumed, input, output, expect, cotangent, validation_input;
     struct cr_list weights, skip, vs;
-    const char *grads, *expect_grads, *after, *out, *isa, *target, *backend, *backends, *entry;
+    const char *grads, *expect_grads, *expect_taps, *after, *out, *isa, *target, *backend, *backends, *entry;
     const char *config;
     const char *format, *arithmetic;
     const char *tokenizer, *text, *decode, *file; /* file: the second word */
     const char *resume, *checkpoint, *save, *loss_curve;
     bool strict, train, json, kernels, markdown, onnx, help, per_kernel, compile_only, turns, log_scale;
-    bool plain, special;
+    bool plain, special, taps;
     bool all; /* of inspect */
     int64_t threads, seed, max_ulp, steps, every, log, max_arena, validate_every;
     double atol, rtol, seconds;

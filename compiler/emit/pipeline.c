@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "compiler/passes/stored.h"
+
 int64_t cr_clock(void)
 {
     struct timespec now;
@@ -20,6 +22,8 @@ struct cr_program *cr_make_program(struct cr_graph *graph, const struct cr_pass_
     module->target = options ? options->target : NULL;
     int status = cr_run_passes(module, options, error);
     int64_t passed = cr_clock();
+    if (!status && options && options->stored)
+        cr_find_stored(module, options->stored);
     if (!status)
         program = cr_emit_program(module);
     if (stages)

@@ -487,7 +487,7 @@ static int make_program(struct cr_engine *e, struct cr_graph *graph,
 {
     struct cr_pass_options passes = {
         .skip = o->skip, .n_skip = o->n_skip, .max_arena = o->max_arena, .path = o->path,
-        .target = o->target};
+        .target = o->target, .stored = o->keep_stored ? &e->stored : NULL};
     struct cr_stages stages;
     e->program = cr_make_program(graph, &passes, &stages, error);
     e->passes_ns = stages.passes_ns;
@@ -625,6 +625,7 @@ void cr_engine_close(struct cr_engine *e)
     cr_code_free(&e->code);
     cr_program_free(e->program);
     cr_program_free(e->layout);
+    cr_stored_free(&e->stored);
     cr_pool_free(e->pool);
     free(e->weights);
     free(e->arena);

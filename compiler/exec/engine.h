@@ -11,6 +11,7 @@
 #define CR_ENGINE_H
 
 #include "compiler/emit/pipeline.h"
+#include "compiler/passes/stored.h"
 #include "exec.h"
 #include "fill.h"
 #include "offsets.h"
@@ -35,6 +36,7 @@ struct cr_engine_options {
     int n_skip;
     int64_t max_arena; /* bytes, or 0 for any number */
     const struct cr_target *target; /* that loops are cut for; null: the generic one */
+    bool keep_stored;               /* compilers: the engine's `stored` is wanted */
 };
 
 /* What can be asked for by itself: ports whose strings are the engine's, and the engine's numbers
@@ -79,6 +81,7 @@ struct cr_engine {
 
     /* the compilers */
     struct cr_program *program;
+    struct cr_stored_list stored; /* what its kernels store, if that was wanted */
     struct cr_code code;
     const struct cr_runtime *rt;
     struct cr_pool *pool;

@@ -14,36 +14,14 @@
 #include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
 #include "exec.h"
+#include "ref.h"
 #include "rounded_rows.h"
 #include "runtime/philox.h"
 #include "tensor_memory.h"
 
-struct buffer {
-    int uses;
-    int64_t bytes;
-    double data[];
-};
-
-struct value {
-    struct buffer *buffer; /* null: not computed yet, or dropped */
-    double *data;          /* element 0, somewhere in the buffer */
-    int64_t stride[CR_MAX_RANK];
-};
-
-struct interpreter {
-    const struct cr_graph *graph;
-    const float *const *params;
-    const void *const *inputs;
-    struct value *values; /* one a node */
-    int *last_use;        /* the last node that reads it; n_nodes for outputs; -1: dead */
-    int *place;           /* of inputs among the inputs, of parameters among the parameters */
-    int64_t live_bytes;
-    struct cr_error *error;
-};
-
 /* ---- buffers and views ---- */
 
-static void drop(struct interpreter *in, struct value *value)
+void cr_view_drop(struct cr_interpreter *in, struct cr_view *value)
 {
     if (value->buffer && --value->buffer->uses == 0) {
         in->live_bytes -= value->buffer->bytes;
@@ -53,12 +31,12 @@ static void drop(struct interpreter *in, struct value *value)
 }
 
 /* Gives the value a buffer of its own for `count` elements. */
-static int own(struct interpreter *in, struct value *value, int64_t count)
+int cr_view_own(struct cr_interpreter *in, struct cr_view *value, int64_t count)
 {
-    int64_t bytes = (int64_t)sizeof(struct buffer) + count * (int64_t)sizeof(double);
+    int64_t bytes = (int64_t)sizeof(struct cr_view_buffer) + count * (int64_t)sizeof(double);
     if (cr_memory_check(in->live_bytes + bytes, "the interpreter", in->error))
         return -1;
-    struct buffer *buffer = malloc((size_t)bytes);
+    struct cr_view_buffer *buffer = malloc((size_t)bytes);
     if (!buffer)
         return cr_fail(in->error, "the interpreter needs %lld bytes more, which could not be had",
                        (long long)bytes);
@@ -70,7 +48,7 @@ static int own(struct interpreter *in, struct value *value, int64_t count)
     return 0;
 }
 
-static void share(struct value *value, const struct value *other)
+static void share(struct cr_view *value, const struct cr_view *other)
 {
     *value = *other;
     value->buffer->uses++;
@@ -87,13 +65,13 @@ static void row_major(int64_t *stride, int rank, const int64_t *shape)
 }
 
 /* A buffer for the whole of the node, row-major. */
-static int own_all(struct interpreter *in, struct value *value, const struct cr_node *node)
+int cr_view_own_all(struct cr_interpreter *in, struct cr_view *value, const struct cr_node *node)
 {
     row_major(value->stride, node->rank, node->shape);
-    return own(in, value, cr_elements(node->rank, node->shape));
+    return cr_view_own(in, value, cr_elements(node->rank, node->shape));
 }
 
-static bool is_row_major(const struct value *value, int rank, const int64_t *shape)
+static bool is_row_major(const struct cr_view *value, int rank, const int64_t *shape)
 {
     int64_t stride[CR_MAX_RANK];
     row_major(stride, rank, shape);
@@ -105,30 +83,12 @@ static bool is_row_major(const struct value *value, int rank, const int64_t *sha
 
 /* ---- walking over strided operands ---- */
 
-enum { MAX_OPERANDS = 4 };
-
-/* What is done to one row: element i of operand j is at at[j][i * step[j]]. */
-struct walk;
-typedef void row_function(const struct walk *walk, int64_t n, double *const *at,
-                          const int64_t *step);
-
-/* A shape and the strides of up to MAX_OPERANDS tensors over it, the result first. */
-struct walk {
-    enum cr_op op; /* passed on to `row`, and the function that evaluates it */
-    cr_evaluator *eval;
-    int rank;
-    const int64_t *shape;
-    int n;
-    double *data[MAX_OPERANDS];
-    const int64_t *stride[MAX_OPERANDS];
-};
-
 /* Applies `row` along the last axis, for every index of the axes before it. */
-static void walk_rows(const struct walk *walk, row_function *row)
+void cr_walk_rows(const struct cr_row_walk *walk, cr_row_function *row)
 {
     int last = walk->rank - 1;
-    int64_t index[CR_MAX_RANK] = {0}, step[MAX_OPERANDS] = {0};
-    double *at[MAX_OPERANDS];
+    int64_t index[CR_MAX_RANK] = {0}, step[CR_WALK_OPERANDS] = {0};
+    double *at[CR_WALK_OPERANDS];
     memcpy(at, walk->data, sizeof at);
     for (int j = 0; j < walk->n && last >= 0; j++)
         step[j] = walk->stride[j][last];
@@ -148,7 +108,7 @@ static void walk_rows(const struct walk *walk, row_function *row)
     }
 }
 
-static void row_copy(const struct walk *walk, int64_t n, double *const *at, const int64_t *step)
+static void row_copy(const struct cr_row_walk *walk, int64_t n, double *const *at, const int64_t *step)
 {
     (void)walk;
     for (int64_t i = 0; i < n; i++)
@@ -156,19 +116,19 @@ static void row_copy(const struct walk *walk, int64_t n, double *const *at, cons
 }
 
 static void copy(int rank, const int64_t *shape, double *to, const int64_t *to_stride,
-                 const struct value *from)
+                 const struct cr_view *from)
 {
-    struct walk walk = {.rank = rank,
+    struct cr_row_walk walk = {.rank = rank,
                         .shape = shape,
                         .n = 2,
                         .data = {to, from->data},
                         .stride = {to_stride, from->stride}};
-    walk_rows(&walk, row_copy);
+    cr_walk_rows(&walk, row_copy);
 }
 
 /* ---- elementwise ops, by their rows of the table ---- */
 
-static void row_eval(const struct walk *walk, int64_t n, double *const *at, const int64_t *step)
+static void row_eval(const struct cr_row_walk *walk, int64_t n, double *const *at, const int64_t *step)
 {
     for (int64_t i = 0; i < n; i++)
         at[0][i * step[0]] =
@@ -176,25 +136,25 @@ static void row_eval(const struct walk *walk, int64_t n, double *const *at, cons
 }
 
 /* Operands that the op does not have are zeros, with strides of 0. */
-static int do_elementwise(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_elementwise(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     double zero = 0;
     static const int64_t still[CR_MAX_RANK];
     const cr_id *ids = cr_inputs(in->graph, node);
-    if (own_all(in, out, node))
+    if (cr_view_own_all(in, out, node))
         return -1;
-    struct walk walk = {node->op,
-                        cr_evaluator_of(node->op, node->dtype),
-                        node->rank,
-                        node->shape,
-                        1 + node->n_in,
-                        {out->data, &zero, &zero, &zero},
-                        {out->stride, still, still, still}};
+    struct cr_row_walk walk = {.op = node->op,
+                           .eval = cr_evaluator_of(node->op, node->dtype),
+                           .rank = node->rank,
+                           .shape = node->shape,
+                           .n = 1 + node->n_in,
+                           .data = {out->data, &zero, &zero, &zero},
+                           .stride = {out->stride, still, still, still}};
     for (int i = 0; i < node->n_in; i++) {
         walk.data[i + 1] = in->values[ids[i]].data;
         walk.stride[i + 1] = in->values[ids[i]].stride;
     }
-    walk_rows(&walk, row_eval);
+    cr_walk_rows(&walk, row_eval);
     return 0;
 }
 
@@ -206,39 +166,39 @@ static void widen(double *to, const void *from, bool integers, int64_t n)
         to[i] = integers ? ((const int32_t *)from)[i] : (double)((const float *)from)[i];
 }
 
-static int do_border(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_border(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     int place = in->place[node - in->graph->nodes];
     const void *data = node->op == CR_OP_param ? in->params[place] : in->inputs[place];
-    if (own_all(in, out, node))
+    if (cr_view_own_all(in, out, node))
         return -1;
     widen(out->data, data, node->dtype == CR_I32, cr_elements(node->rank, node->shape));
     return 0;
 }
 
-static int do_literal(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_literal(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const struct cr_literal *literal = cr_literal_of(in->graph, node);
-    if (own_all(in, out, node))
+    if (cr_view_own_all(in, out, node))
         return -1;
     widen(out->data, literal->words, literal->dtype == CR_I32, literal->n);
     return 0;
 }
 
-static int do_const(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_const(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     memset(out->stride, 0, sizeof out->stride);
-    if (own(in, out, 1))
+    if (cr_view_own(in, out, 1))
         return -1;
     out->data[0] = node->value;
     return 0;
 }
 
-static int do_iota(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_iota(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     memset(out->stride, 0, sizeof out->stride);
     out->stride[node->axis] = 1;
-    if (own(in, out, node->shape[node->axis]))
+    if (cr_view_own(in, out, node->shape[node->axis]))
         return -1;
     for (int64_t i = 0; i < node->shape[node->axis]; i++)
         out->data[i] = (double)i;
@@ -248,7 +208,7 @@ static int do_iota(struct interpreter *in, const struct cr_node *node, struct va
 /* ---- reductions: folded over the axis in order; of one element, that element ---- */
 
 /* One more element into each accumulator. */
-static void row_fold(const struct walk *walk, int64_t n, double *const *at, const int64_t *step)
+static void row_fold(const struct cr_row_walk *walk, int64_t n, double *const *at, const int64_t *step)
 {
     for (int64_t i = 0; i < n; i++)
         at[0][i * step[0]] = walk->eval(walk->op, at[0][i * step[0]], at[1][i * step[1]], 0);
@@ -256,7 +216,7 @@ static void row_fold(const struct walk *walk, int64_t n, double *const *at, cons
 
 /* Each element of the result begins as the value of the empty reduction.  A stride of 0 along the
  * axis makes all elements of a row fold into it. */
-static int do_reduce(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_reduce(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     cr_id id = cr_inputs(in->graph, node)[0];
     const struct cr_node *operand = &in->graph->nodes[id];
@@ -264,7 +224,7 @@ static int do_reduce(struct interpreter *in, const struct cr_node *node, struct 
         share(out, &in->values[id]);
         return 0;
     }
-    if (own_all(in, out, node))
+    if (cr_view_own_all(in, out, node))
         return -1;
     int64_t n = cr_elements(node->rank, node->shape), stride[CR_MAX_RANK];
     double identity = cr_identity(node->op, node->dtype);
@@ -272,14 +232,14 @@ static int do_reduce(struct interpreter *in, const struct cr_node *node, struct 
         out->data[i] = identity;
     memcpy(stride, out->stride, sizeof stride);
     stride[node->axis] = 0;
-    struct walk walk = {node->op,
-                        cr_evaluator_of(node->op, node->dtype),
-                        operand->rank,
-                        operand->shape,
-                        2,
-                        {out->data, in->values[id].data},
-                        {stride, in->values[id].stride}};
-    walk_rows(&walk, row_fold);
+    struct cr_row_walk walk = {.op = node->op,
+                           .eval = cr_evaluator_of(node->op, node->dtype),
+                           .rank = operand->rank,
+                           .shape = operand->shape,
+                           .n = 2,
+                           .data = {out->data, in->values[id].data},
+                           .stride = {stride, in->values[id].stride}};
+    cr_walk_rows(&walk, row_fold);
     return 0;
 }
 
@@ -316,7 +276,7 @@ static void multiply(const struct product *p)
 }
 
 /* Where matrix number `batch` of a value begins. */
-static double *matrix_at(const struct value *value, const struct cr_node *node, int64_t batch)
+static double *matrix_at(const struct cr_view *value, const struct cr_node *node, int64_t batch)
 {
     double *at = value->data;
     for (int i = node->rank - 3; i >= 0; i--) {
@@ -329,11 +289,11 @@ static double *matrix_at(const struct value *value, const struct cr_node *node, 
 /* Batch by batch.  Rows of b have to lie in one piece, else they are copied; once for all batches
  * that share a matrix.  Rows of a are rounded where an arithmetic does so; the sums are of doubles in
  * every arithmetic. */
-static int do_matmul(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_matmul(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
     const struct cr_node *na = &in->graph->nodes[ids[0]], *nb = &in->graph->nodes[ids[1]];
-    const struct value *a = &in->values[ids[0]], *b = &in->values[ids[1]];
+    const struct cr_view *a = &in->values[ids[0]], *b = &in->values[ids[1]];
     int last = node->rank - 1;
     int64_t n = node->shape[last], k = na->shape[last], stride[2] = {n, 1};
     struct product p = {.m = node->shape[last - 1],
@@ -343,14 +303,14 @@ static int do_matmul(struct interpreter *in, const struct cr_node *node, struct 
                         .a_row = a->stride[last - 1],
                         .a_column = a->stride[last]};
     enum cr_arithmetic arithmetic = cr_arithmetic_of_operand(in->graph, ids[1]);
-    struct value packed = {0}, rounded = {0};
-    if (own_all(in, out, node) || (b->stride[last] != 1 && own(in, &packed, n * k)) ||
-        (arithmetic != CR_ARITHMETIC_f32 && own(in, &rounded, p.m * k)))
+    struct cr_view packed = {0}, rounded = {0};
+    if (cr_view_own_all(in, out, node) || (b->stride[last] != 1 && cr_view_own(in, &packed, n * k)) ||
+        (arithmetic != CR_ARITHMETIC_f32 && cr_view_own(in, &rounded, p.m * k)))
         return -1;
     const double *packed_from = NULL;
     int64_t batches = cr_elements(node->rank - 2, node->shape);
     for (int64_t batch = 0; batch < batches; batch++) {
-        struct value from = {.data = matrix_at(b, nb, batch),
+        struct cr_view from = {.data = matrix_at(b, nb, batch),
                              .stride = {b->stride[last - 1], b->stride[last]}};
         p.b = from.data;
         if (packed.buffer) {
@@ -371,23 +331,23 @@ static int do_matmul(struct interpreter *in, const struct cr_node *node, struct 
         p.c = out->data + batch * p.m * n;
         multiply(&p);
     }
-    drop(in, &packed);
-    drop(in, &rounded);
+    cr_view_drop(in, &packed);
+    cr_view_drop(in, &rounded);
     return 0;
 }
 
 /* ---- movement ---- */
 
 /* The same buffer where the operand is row-major, a copy of it where not. */
-static int do_reshape(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_reshape(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     cr_id id = cr_inputs(in->graph, node)[0];
     const struct cr_node *operand = &in->graph->nodes[id];
-    const struct value *from = &in->values[id];
+    const struct cr_view *from = &in->values[id];
     if (is_row_major(from, operand->rank, operand->shape)) {
         share(out, from);
     } else {
-        if (own_all(in, out, operand))
+        if (cr_view_own_all(in, out, operand))
             return -1;
         copy(operand->rank, operand->shape, out->data, out->stride, from);
     }
@@ -396,11 +356,11 @@ static int do_reshape(struct interpreter *in, const struct cr_node *node, struct
 }
 
 /* Another view of the operand: only strides and the first element change. */
-static int do_move(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_move(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     cr_id id = cr_inputs(in->graph, node)[0];
     const struct cr_node *operand = &in->graph->nodes[id];
-    const struct value *from = &in->values[id];
+    const struct cr_view *from = &in->values[id];
     if (node->op == CR_OP_reshape)
         return do_reshape(in, node, out);
     share(out, from);
@@ -426,10 +386,10 @@ static int do_move(struct interpreter *in, const struct cr_node *node, struct va
 }
 
 /* Copies the operands side by side along the axis. */
-static int do_concat(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_concat(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
-    if (own_all(in, out, node))
+    if (cr_view_own_all(in, out, node))
         return -1;
     double *to = out->data;
     for (int i = 0; i < node->n_in; i++) {
@@ -442,14 +402,14 @@ static int do_concat(struct interpreter *in, const struct cr_node *node, struct 
 
 /* Copies rows of the table; an index outside the table yields a row of NaN, or of the least
  * i32. */
-static int do_gather(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_gather(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
     const struct cr_node *table = &in->graph->nodes[ids[0]], *index = &in->graph->nodes[ids[1]];
     int64_t rows = cr_elements(index->rank, index->shape), stride[CR_MAX_RANK];
     int64_t width = cr_elements(table->rank - 1, table->shape + 1);
-    struct value flat = {0}, row = in->values[ids[0]];
-    if (own_all(in, out, node) || own(in, &flat, rows))
+    struct cr_view flat = {0}, row = in->values[ids[0]];
+    if (cr_view_own_all(in, out, node) || cr_view_own(in, &flat, rows))
         return -1;
     row_major(stride, index->rank, index->shape);
     copy(index->rank, index->shape, flat.data, stride, &in->values[ids[1]]);
@@ -465,19 +425,19 @@ static int do_gather(struct interpreter *in, const struct cr_node *node, struct 
                 to[j] = node->dtype == CR_I32 ? INT32_MIN : NAN;
         }
     }
-    drop(in, &flat);
+    cr_view_drop(in, &flat);
     return 0;
 }
 
 /* Each row of the operand added to the row of the table that its index names, in order. */
-static int do_scatter(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_scatter(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
     const struct cr_node *rows = &in->graph->nodes[ids[0]], *index = &in->graph->nodes[ids[1]];
     int64_t n = cr_elements(index->rank, index->shape), stride[CR_MAX_RANK];
     int64_t width = cr_elements(node->rank - 1, node->shape + 1);
-    struct value flat = {0}, places = {0};
-    if (own_all(in, out, node) || own_all(in, &flat, rows) || own(in, &places, n))
+    struct cr_view flat = {0}, places = {0};
+    if (cr_view_own_all(in, out, node) || cr_view_own_all(in, &flat, rows) || cr_view_own(in, &places, n))
         return -1;
     copy(rows->rank, rows->shape, flat.data, flat.stride, &in->values[ids[0]]);
     row_major(stride, index->rank, index->shape);
@@ -488,20 +448,20 @@ static int do_scatter(struct interpreter *in, const struct cr_node *node, struct
         for (int64_t j = 0; row >= 0 && row < (double)node->shape[0] && j < width; j++)
             out->data[(int64_t)row * width + j] += flat.data[i * width + j];
     }
-    drop(in, &flat);
-    drop(in, &places);
+    cr_view_drop(in, &flat);
+    cr_view_drop(in, &places);
     return 0;
 }
 
 /* The operand, and over it those rows that have a place in it. */
-static int do_write(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_write(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
     const struct cr_node *rows = &in->graph->nodes[ids[1]];
-    struct value from = in->values[ids[1]];
+    struct cr_view from = in->values[ids[1]];
     int axis = node->axis;
     int64_t shape[CR_MAX_RANK], n = node->shape[axis];
-    if (own_all(in, out, node))
+    if (cr_view_own_all(in, out, node))
         return -1;
     copy(node->rank, node->shape, out->data, out->stride, &in->values[ids[0]]);
     int64_t at = (int64_t)in->values[ids[2]].data[0];
@@ -517,12 +477,12 @@ static int do_write(struct interpreter *in, const struct cr_node *node, struct v
 }
 
 /* Each element but the first of its way becomes the sum with the one before it. */
-static int do_scan(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_scan(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     cr_evaluator *add = cr_evaluator_of(CR_OP_add, node->dtype);
     int64_t step = cr_elements(node->rank - node->axis - 1, node->shape + node->axis + 1);
     int64_t n = node->shape[node->axis], ways = cr_elements(node->rank, node->shape) / n;
-    if (own_all(in, out, node))
+    if (cr_view_own_all(in, out, node))
         return -1;
     copy(node->rank, node->shape, out->data, out->stride, &in->values[cr_inputs(in->graph, node)[0]]);
     for (int64_t way = 0; way < ways; way++) {
@@ -535,10 +495,10 @@ static int do_scan(struct interpreter *in, const struct cr_node *node, struct va
     return 0;
 }
 
-static int do_random(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_random(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     double seed = in->values[cr_inputs(in->graph, node)[0]].data[0];
-    if (own_all(in, out, node))
+    if (cr_view_own_all(in, out, node))
         return -1;
     for (int64_t i = 0; i < cr_elements(node->rank, node->shape); i++)
         out->data[i] =
@@ -549,7 +509,7 @@ static int do_random(struct interpreter *in, const struct cr_node *node, struct 
 /* ---- the interpreter ---- */
 
 /* What the graph holds itself is made here; all else was handed in. */
-static int do_leaf(struct interpreter *in, const struct cr_node *node, struct value *out)
+static int do_leaf(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     switch (node->op) {
     case CR_OP_const:
@@ -563,7 +523,7 @@ static int do_leaf(struct interpreter *in, const struct cr_node *node, struct va
     }
 }
 
-static int (*const by_kind[])(struct interpreter *, const struct cr_node *, struct value *) = {
+static int (*const by_kind[])(struct cr_interpreter *, const struct cr_node *, struct cr_view *) = {
     [CR_KIND_LEAF] = do_leaf,     [CR_KIND_ELEMENTWISE] = do_elementwise,
     [CR_KIND_REDUCE] = do_reduce, [CR_KIND_CONTRACT] = do_matmul,
     [CR_KIND_MOVE] = do_move,     [CR_KIND_CONCAT] = do_concat,
@@ -573,7 +533,7 @@ static int (*const by_kind[])(struct interpreter *, const struct cr_node *, stru
 };
 
 /* Finds where each value is read last; what no wanted output needs is never computed. */
-static void find_last_uses(struct interpreter *in, double *const *outputs)
+static void find_last_uses(struct cr_interpreter *in, double *const *outputs)
 {
     const struct cr_graph *g = in->graph;
     for (int id = 0; id < g->n_nodes; id++)
@@ -587,7 +547,7 @@ static void find_last_uses(struct interpreter *in, double *const *outputs)
                 in->last_use[cr_in(g, id, i)] = id;
 }
 
-static void number_leaves(struct interpreter *in)
+static void number_leaves(struct cr_interpreter *in)
 {
     int n[CR_OP_COUNT] = {0};
     for (cr_id id = 0; id < in->graph->n_nodes; id++)
@@ -596,7 +556,7 @@ static void number_leaves(struct interpreter *in)
 }
 
 /* Puts the line of the script that made the node before the error. */
-static int blame(struct interpreter *in, const struct cr_node *node, const struct cr_error *why)
+static int blame(struct cr_interpreter *in, const struct cr_node *node, const struct cr_error *why)
 {
     bool known = node->where.file && node->where.line > 0;
     char place[400] = "";
@@ -605,25 +565,31 @@ static int blame(struct interpreter *in, const struct cr_node *node, const struc
     return cr_fail(in->error, "%s%s: %s", place, cr_ops[node->op].name, why->text);
 }
 
+int cr_interpreter_compute(struct cr_interpreter *in, cr_id id, struct cr_view *out)
+{
+    const struct cr_node *node = &in->graph->nodes[id];
+    return by_kind[cr_ops[node->op].kind](in, node, out);
+}
+
 /* Computes one node and drops what nobody reads after it. */
-static int step(struct interpreter *in, cr_id id)
+static int step(struct cr_interpreter *in, cr_id id)
 {
     const struct cr_node *node = &in->graph->nodes[id];
     struct cr_error why;
     struct cr_error *error = in->error;
     in->error = &why;
-    int status = by_kind[cr_ops[node->op].kind](in, node, &in->values[id]);
+    int status = cr_interpreter_compute(in, id, &in->values[id]);
     in->error = error;
     if (status)
         return blame(in, node, &why);
     for (int i = 0; i < node->n_in; i++)
         if (in->last_use[cr_in(in->graph, id, i)] == id)
-            drop(in, &in->values[cr_in(in->graph, id, i)]);
+            cr_view_drop(in, &in->values[cr_in(in->graph, id, i)]);
     return 0;
 }
 
 /* Refuses a node too large for the machine before any other is computed. */
-static int check_sizes(struct interpreter *in)
+static int check_sizes(struct cr_interpreter *in)
 {
     const struct cr_graph *g = in->graph;
     struct cr_error why;
@@ -639,11 +605,10 @@ static int check_sizes(struct interpreter *in)
 }
 
 /* Computes every node that an output depends on, in order, and copies the outputs row-major. */
-static int interpret(struct interpreter *in, double *const *outputs)
+static int interpret(struct cr_interpreter *in, double *const *outputs)
 {
     const struct cr_graph *g = in->graph;
     find_last_uses(in, outputs);
-    number_leaves(in);
     if (check_sizes(in))
         return -1;
     for (cr_id id = 0; id < g->n_nodes; id++)
@@ -660,18 +625,30 @@ static int interpret(struct interpreter *in, double *const *outputs)
     return 0;
 }
 
+void cr_interpreter_open(struct cr_interpreter *in)
+{
+    size_t n = (size_t)in->graph->n_nodes + 1;
+    in->values = cr_calloc(n, sizeof *in->values);
+    in->last_use = cr_calloc(n, sizeof *in->last_use);
+    in->place = cr_calloc(n, sizeof *in->place);
+    number_leaves(in);
+}
+
+void cr_interpreter_close(struct cr_interpreter *in)
+{
+    for (int id = 0; id < in->graph->n_nodes; id++)
+        cr_view_drop(in, &in->values[id]);
+    free(in->values);
+    free(in->last_use);
+    free(in->place);
+}
+
 int cr_interpret(const struct cr_graph *graph, const float *const *params,
                  const void *const *inputs, double *const *outputs, struct cr_error *error)
 {
-    struct interpreter in = {.graph = graph, .params = params, .inputs = inputs, .error = error};
-    in.values = cr_calloc((size_t)graph->n_nodes + 1, sizeof *in.values);
-    in.last_use = cr_calloc((size_t)graph->n_nodes + 1, sizeof *in.last_use);
-    in.place = cr_calloc((size_t)graph->n_nodes + 1, sizeof *in.place);
+    struct cr_interpreter in = {.graph = graph, .params = params, .inputs = inputs, .error = error};
+    cr_interpreter_open(&in);
     int status = interpret(&in, outputs);
-    for (int id = 0; id < graph->n_nodes; id++)
-        drop(&in, &in.values[id]);
-    free(in.values);
-    free(in.last_use);
-    free(in.place);
+    cr_interpreter_close(&in);
     return status;
 }

@@ -61,9 +61,9 @@ void cr_config_free(crescent_config *config)
 }
 
 /* The configuration is checked. */
-int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                   const crescent_config *c, const struct cr_target *target, crescent_model **model,
-                   struct cr_error *error)
+static int compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                       const crescent_config *c, const struct cr_target *target, bool keep_stored,
+                       crescent_model **model, struct cr_error *error)
 {
     if (cr_want_formats(graph, c->format, origin->path, error) ||
         cr_want_arithmetics(graph, c->arithmetic, origin->path, error)) {
@@ -77,7 +77,8 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
                                               .skip = c->skip,
                                               .n_skip = c->n_skip,
                                               .max_arena = c->max_arena,
-                                              .target = target};
+                                              .target = target,
+                                              .keep_stored = keep_stored};
     crescent_model *m = cr_calloc(1, sizeof *m);
     m->references = 1;
     if (cr_engine_open(&m->engine, graph, &options, error)) {
@@ -92,8 +93,17 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
     return 0;
 }
 
-int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                     const crescent_config *config, crescent_model **model, struct cr_error *error)
+int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                   const crescent_config *c, const struct cr_target *target, crescent_model **model,
+                   struct cr_error *error)
+{
+    return compile_for(context, origin, graph, c, target, false, model, error);
+}
+
+/* Under the caller's configuration, which names the target. */
+static int compile_graph(crescent_context *context, struct cr_origin *origin,
+                         struct cr_graph *graph, const crescent_config *config, bool keep_stored,
+                         crescent_model **model, struct cr_error *error)
 {
     crescent_config c;
     struct cr_target target;
@@ -102,7 +112,19 @@ int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct
         cr_graph_free(graph);
         return -1;
     }
-    return cr_compile_for(context, origin, graph, &c, &target, model, error);
+    return compile_for(context, origin, graph, &c, &target, keep_stored, model, error);
+}
+
+int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                     const crescent_config *config, crescent_model **model, struct cr_error *error)
+{
+    return compile_graph(context, origin, graph, config, false, model, error);
+}
+
+int cr_compile_stored(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                      const crescent_config *config, crescent_model **model, struct cr_error *error)
+{
+    return compile_graph(context, origin, graph, config, true, model, error);
 }
 
 /* Copying is a part of the way from the graph to code, so its time counts. */

@@ -176,6 +176,10 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
 int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                      const crescent_config *config, crescent_model **model, struct cr_error *error);
 
+/* The same, and the engine knows what its kernels store. */
+int cr_compile_stored(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                      const crescent_config *config, crescent_model **model, struct cr_error *error);
+
 /* The report of a program, without what its backend knows. */
 crescent_report cr_report_of(const struct cr_program *program);
 

@@ -13,6 +13,8 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/module.h"
 
+struct cr_stored_list;
+
 struct cr_pass {
     const char *name;
     void (*run)(struct cr_module *module);
@@ -36,6 +38,7 @@ struct cr_pass_options {
     const struct cr_target *target; /* that loops are cut for; null: the generic one */
     void (*after)(void *context, const struct cr_pass *pass, const struct cr_module *module);
     void *context; /* of `after`, which is told of each pass that ran; both may be null */
+    struct cr_stored_list *stored;  /* null, or what gets the list of what kernels store */
 };
 
 /*

@@ -1,0 +1,223 @@
+/* taps.c - crescent compare --taps: the first node that goes wrong; see taps.h. */
+#include "taps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/escape.h"
+#include "model.h"
+#include "report.h"
+
+struct taps {
+    const struct cr_options *options;
+    crescent_graph *graph;
+    crescent_autopsy *autopsy;
+    struct cr_arrays inputs, outputs;
+    crescent_surplus surplus;
+};
+
+/* ---- what is said of a node ---- */
+
+static const char *const verdicts[] = {"ok", "WRONG", "NAN", "INFINITE"};
+
+static const char *verdict_of(const crescent_tapped *node)
+{
+    return node->verdict > CRESCENT_WRONG && !node->culprit ? "noted" : verdicts[node->verdict];
+}
+
+static crescent_port port_of(const crescent_tapped *node)
+{
+    crescent_port port = {.name = node->name, .type = node->type, .rank = node->rank};
+    memcpy(port.shape, node->shape, sizeof port.shape);
+    return port;
+}
+
+/* A file by its last name. */
+static const char *line_of(const crescent_tapped *node)
+{
+    const char *slash = strrchr(node->where, '/');
+    return !*node->where ? "-" : slash ? slash + 1 : node->where;
+}
+
+/* ---- the table ---- */
+
+static void print_head(void)
+{
+    printf("%-24s %-8s %-18s %-20s %9s %9s %9s %9s  %s\n", "node", "op", "shape", "line", "error",
+           "inherited", "own", "bound", "verdict");
+}
+
+/* A value inside of a kernel has no bits that could be held against anything. */
+static void print_row(const crescent_tapped *node)
+{
+    const crescent_port port = port_of(node);
+    char name[64];
+    snprintf(name, sizeof name, "%.60s%s", node->name, node->backward ? "'" : "");
+    cr_print(stdout, "%-24s %-8s %-18s %-20s ", name, node->op, cr_port_shape(&port).text,
+             line_of(node));
+    if (node->kernel)
+        printf("%9.2e %9.2e %9.2e %9.2e  %s\n", node->error, node->inherited, node->own,
+               node->bound, verdict_of(node));
+    else
+        printf("%9s %9s %9s %9s  %s\n", "-", "-", "-", "-", verdict_of(node));
+}
+
+/* "log(-0.25) is nan" */
+static void print_operands(const crescent_tapped *node)
+{
+    printf("%s(", node->op);
+    for (int i = 0; i < node->n_operands; i++)
+        printf("%s%.9g", i ? ", " : "", node->operands[i]);
+    printf(") is %.9g", node->got);
+}
+
+/* What the first one did, in two lines that can be read alone. */
+static void print_culprit(const crescent_tapped *node)
+{
+    const crescent_port port = port_of(node);
+    struct cr_phrase at = cr_coordinates(&port, node->worst < 0 ? 0 : node->worst);
+    bool leaf = strcmp(node->op, "param") == 0 || strcmp(node->op, "input") == 0 ||
+                strcmp(node->op, "state") == 0;
+    cr_print(stdout, "%s: %s is the first to go wrong (%s%s%s)\n", *node->where ? node->where : "?",
+             node->name, node->backward ? "backward pass, " : "", node->op,
+             node->kernel || leaf ? "" : ", inside of a kernel");
+    if (node->verdict == CRESCENT_WRONG) {
+        printf(
+            "  at %s %.9g, expected %.9g within %.3g; %s elements are further off; stored by %s\n",
+            at.text, node->got, node->want, node->bound, cr_thousands(node->failing).text,
+            node->kernel);
+        return;
+    }
+    printf("  at %s ", at.text);
+    if (node->n_operands)
+        print_operands(node);
+    else
+        printf(leaf ? "it comes in as %.9g" : "it becomes %.9g", node->got);
+    printf("; in double precision %.9g\n", node->want);
+}
+
+/* All nodes, then the culprit. */
+static void print_table(const struct taps *t)
+{
+    crescent_tapped node;
+    int stored = 0, culprit = crescent_autopsy_culprit(t->autopsy);
+    print_head();
+    for (int i = 0; crescent_autopsy_at(t->autopsy, i, &node) == CRESCENT_OK &&
+                    i < crescent_autopsy_count(t->autopsy);
+         i++) {
+        print_row(&node);
+        stored += node.kernel != NULL;
+    }
+    if (culprit == CRESCENT_NONE) {
+        printf("no culprit: %d values that kernels store are what their operands and roundings "
+               "explain\n",
+               stored);
+        return;
+    }
+    crescent_autopsy_at(t->autopsy, culprit, &node);
+    print_culprit(&node);
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_operands(const crescent_tapped *node)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < node->n_operands; i++)
+        json_array_append_new(list, cr_json_number(node->operands[i]));
+    return list;
+}
+
+/* Members without a value are null; of a node that no kernel stores the errors are left out. */
+static json_t *json_row(const crescent_tapped *node)
+{
+    const crescent_port port = port_of(node);
+    struct cr_phrase at = cr_coordinates(&port, node->worst < 0 ? 0 : node->worst);
+    json_t *row =
+        json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:s, s:b}", "node", node->name, "op", node->op,
+                  "scope", node->scope, "where", node->where, "backward", node->backward, "shape",
+                  cr_json_shape(&port), "verdict", verdict_of(node), "culprit", node->culprit);
+    json_object_set_new(row, "kernel", node->kernel ? json_string(node->kernel) : json_null());
+    if (node->kernel)
+        json_object_update_new(
+            row, json_pack("{s:o, s:o, s:o, s:o, s:I}", "error", cr_json_number(node->error),
+                           "inherited", cr_json_number(node->inherited), "own",
+                           cr_json_number(node->own), "bound", cr_json_number(node->bound),
+                           "failing", (json_int_t)node->failing));
+    json_object_update_new(
+        row, json_pack("{s:o, s:o, s:o, s:o}", "worst_at", json_loads(at.text, 0, NULL), "got",
+                       cr_json_number(node->got), "expected", cr_json_number(node->want),
+                       "operands", json_operands(node)));
+    return row;
+}
+
+/* The culprit is there twice: among the nodes, and apart. */
+static void print_json(const struct taps *t)
+{
+    json_t *rows = json_array(), *first = json_null();
+    crescent_tapped node;
+    int culprit = crescent_autopsy_culprit(t->autopsy);
+    for (int i = 0; i < crescent_autopsy_count(t->autopsy); i++)
+        if (!crescent_autopsy_at(t->autopsy, i, &node))
+            json_array_append_new(rows, json_row(&node));
+    if (culprit != CRESCENT_NONE && !crescent_autopsy_at(t->autopsy, culprit, &node))
+        first = json_row(&node);
+    cr_print_json(json_pack("{s:s, s:o, s:o, s:b}", "model", crescent_graph_name(t->graph), "nodes",
+                            rows, "culprit", first, "ok", culprit == CRESCENT_NONE));
+}
+
+/* ---- the run ---- */
+
+/* What else compare can do has no place beside it. */
+static int check(const struct cr_options *o, struct cr_error *error)
+{
+    const char *other = o->backends        ? "--backends"
+                        : o->expect.n      ? "--expect"
+                        : o->expect_grads  ? "--expect-grads"
+                        : o->expect_taps   ? "--expect-taps"
+                        : o->atol >= 0     ? "--atol"
+                        : o->rtol >= 0     ? "--rtol"
+                        : o->max_ulp >= 0  ? "--max-ulp"
+                        : cr_grads_file(o) ? "--grads FILE"
+                                           : NULL;
+    if (other)
+        return cr_fail(error,
+                       "%s beside --taps, which holds against double precision and within "
+                       "bounds of its own: expected one of them%s",
+                       other, cr_grads_file(o) ? " (or --grads none)" : "");
+    return 0;
+}
+
+/* The surplus of the weights is noted when all went well. */
+static int run(struct taps *t, struct cr_error *error)
+{
+    const struct cr_options *o = t->options;
+    const crescent_config config = cr_config_of(o, cr_backend_of(o));
+    if (check(o, error) || cr_graph_load(o, &t->graph, error) ||
+        cr_passed(o, crescent_autopsy_open(t->graph, &config, &t->autopsy), error))
+        return -1;
+    crescent_model *model = crescent_autopsy_model(t->autopsy);
+    if (cr_arrays_inputs(&t->inputs, model, o, error) ||
+        cr_arrays_new(&t->outputs, model, CRESCENT_OUTPUT, o, error) ||
+        cr_fill_params(model, o, &t->surplus, error))
+        return -1;
+    return cr_passed(
+        o, crescent_autopsy_run(t->autopsy, (const void *const *)t->inputs.data, t->outputs.data),
+        error);
+}
+
+int cr_compare_taps(const struct cr_options *options, struct cr_error *error)
+{
+    struct taps t = {.options = options};
+    int status = run(&t, error) ? 2 : 0;
+    if (!status) {
+        (options->json ? print_json : print_table)(&t);
+        cr_note_surplus(&t.surplus);
+        status = crescent_autopsy_culprit(t.autopsy) != CRESCENT_NONE;
+    }
+    cr_arrays_free(&t.inputs);
+    cr_arrays_free(&t.outputs);
+    crescent_autopsy_close(t.autopsy);
+    crescent_graph_close(t.graph);
+    return status;
+}

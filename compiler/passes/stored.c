@@ -1,0 +1,36 @@
+/* stored.c - what kernels leave in memory; see stored.h. */
+#include "compiler/passes/stored.h"
+
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+
+static void add(struct cr_stored_list *list, const struct cr_module *m, cr_id node, int call)
+{
+    *CR_PUSH(list->items, list->n, list->cap) = (struct cr_stored){node, call, m->storage[node]};
+}
+
+/* A buffer that several kernels fill is complete after the last of them. */
+void cr_find_stored(const struct cr_module *m, struct cr_stored_list *list)
+{
+    int *last = cr_calloc((size_t)m->graph->n_nodes, sizeof *last);
+    *list = (struct cr_stored_list){.graph = cr_graph_copy(m->graph)};
+    for (int i = 0; i < m->n_kernels; i++)
+        last[m->kernels[i].buffer] = i;
+    for (int i = 0; i < m->n_kernels; i++) {
+        const struct cr_kernel *k = &m->kernels[i];
+        if (last[k->buffer] == i)
+            add(list, m, k->buffer, i);
+        for (int r = 0; r < k->n_refs; r++)
+            if (cr_writes_ref(k, r))
+                add(list, m, k->refs[r], i);
+    }
+    free(last);
+}
+
+void cr_stored_free(struct cr_stored_list *list)
+{
+    cr_graph_free(list->graph);
+    free(list->items);
+    *list = (struct cr_stored_list){0};
+}
