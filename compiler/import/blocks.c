@@ -19,7 +19,8 @@ static bool is_outer_weight(const struct cr_onnx_graph *g, cr_t x)
 /* Whether a term reads a weight, or a value that is made of weights. */
 static bool reads_weights(const struct cr_onnx_graph *g, cr_t x, const bool *made)
 {
-    if (x->kind == CR_TERM_SCOPE || is_outer_weight(g, x) || (x->kind == CR_TERM_VALUE && made[x->value]))
+    if (x->kind == CR_TERM_SCOPE || is_outer_weight(g, x) ||
+        (x->kind == CR_TERM_VALUE && made[x->value]))
         return true;
     for (int i = 0; i < x->n_arguments; i++)
         if (x->arguments[i].term && reads_weights(g, x->arguments[i].term, made))
@@ -56,10 +57,12 @@ static void make_lines(struct cr_onnx_blocks *b, const struct cr_onnx_script *s)
         for (int i = 0; i < s->n_statements; i++)
             if (late[i] == (round == 1)) {
                 const struct cr_onnx_statement *x = &s->statements[i];
-                const char *scope = !late[i]                             ? ""
-                                    : x->term->kind == CR_TERM_SCOPE ? x->term->path
-                                                                     : cr_onnx_scope(&g->arena, &g->nodes[x->node]);
-                b->lines[b->n_lines++] = (struct cr_onnx_line){*x, scope, CR_ONNX_NONE, CR_ONNX_NONE};
+                const char *scope = !late[i] ? ""
+                                    : x->term->kind == CR_TERM_SCOPE
+                                        ? x->term->path
+                                        : cr_onnx_scope(&g->arena, &g->nodes[x->node]);
+                b->lines[b->n_lines++] =
+                    (struct cr_onnx_line){*x, scope, CR_ONNX_NONE, CR_ONNX_NONE};
             }
 }
 
@@ -98,8 +101,9 @@ struct pair {
     int index[2];
     const int *owner; /* of values: the line that gives it, or CR_ONNX_NONE */
     int first[2], size;
-    int *same;        /* of values of the first block: that of the other */
-    int n_carried, in[CR_ONNX_CARRIED], got[CR_ONNX_CARRIED]; /* what the first reads, what the other reads there */
+    int *same; /* of values of the first block: that of the other */
+    int n_carried, in[CR_ONNX_CARRIED],
+        got[CR_ONNX_CARRIED]; /* what the first reads, what the other reads there */
 };
 
 /* A name without the block's own part. */
@@ -143,15 +147,18 @@ static bool is_same_value(struct pair *p, int a, int b)
 {
     const struct cr_onnx_value *va = &p->graph->values[a], *vb = &p->graph->values[b];
     if (va->tensor || vb->tensor)
-        return a == b || (va->tensor && vb->tensor && cr_match_same_shape(va, vb) && is_same_name(p, va->name, vb->name));
+        return a == b || (va->tensor && vb->tensor && cr_match_same_shape(va, vb) &&
+                          is_same_name(p, va->name, vb->name));
     if (is_inside(p, a, 0))
         return p->same[a] == b;
     return !is_inside(p, b, 1) && is_same_outside(p, a, b);
 }
 
+/* Whether two terms are the same but for the block they are in. */
 static bool is_same_term(struct pair *p, cr_t a, cr_t b)
 {
-    if (a->kind != b->kind || a->type != b->type || a->rank != b->rank || a->n_arguments != b->n_arguments ||
+    if (a->kind != b->kind || a->type != b->type || a->rank != b->rank ||
+        a->n_arguments != b->n_arguments ||
         memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0)
         return false;
     if (a->kind == CR_TERM_VALUE)
@@ -160,7 +167,8 @@ static bool is_same_term(struct pair *p, cr_t a, cr_t b)
         return memcmp(a->data, b->data, (size_t)cr_t_elements(a) * sizeof *a->data) == 0;
     if (strcmp(a->name, b->name) != 0)
         return false;
-    if (a->kind == CR_TERM_SCOPE && (!is_same_name(p, a->path, b->path) || (a->bias < 0) != (b->bias < 0)))
+    if (a->kind == CR_TERM_SCOPE &&
+        (!is_same_name(p, a->path, b->path) || (a->bias < 0) != (b->bias < 0)))
         return false;
     for (int i = 0; i < a->n_arguments; i++) {
         const struct cr_onnx_argument *x = &a->arguments[i], *y = &b->arguments[i];
@@ -171,18 +179,21 @@ static bool is_same_term(struct pair *p, cr_t a, cr_t b)
     return true;
 }
 
+/* Whether two blocks are the same, and what the second reads in place of what the first does. */
 static bool is_same_block(struct pair *p, const struct cr_onnx_line *lines)
 {
     p->n_carried = 0;
     for (int i = 0; i < p->size; i++) {
-        const struct cr_onnx_statement *a = &lines[p->first[0] + i].statement, *b = &lines[p->first[1] + i].statement;
+        const struct cr_onnx_statement *a = &lines[p->first[0] + i].statement,
+                                       *b = &lines[p->first[1] + i].statement;
         if (!is_same_term(p, a->term, b->term))
             return false;
         p->same[a->value] = b->value;
     }
     /* what was taken for the same outside may be carried as well: then it is neither */
     for (int i = 0; i < p->size; i++)
-        if (!is_same_term(p, lines[p->first[0] + i].statement.term, lines[p->first[1] + i].statement.term))
+        if (!is_same_term(p, lines[p->first[0] + i].statement.term,
+                          lines[p->first[1] + i].statement.term))
             return false;
     return true;
 }
@@ -198,8 +209,8 @@ static int block_size(const struct cr_onnx_blocks *b, int from)
     return n;
 }
 
-/* Notes the first pair's carried values as those of the run, or checks that a later pair has the same:
- * each is what the block before gives. */
+/* Notes the first pair's carried values as those of the run, or checks that a later pair has the
+ * same: each is what the block before gives. */
 static bool carry(struct cr_onnx_run *r, const struct pair *p, const int *before)
 {
     if (r->n == 1) {
@@ -221,7 +232,8 @@ static bool carry(struct cr_onnx_run *r, const struct pair *p, const int *before
 }
 
 /* Whether nothing outside reads what blocks give, but for what the last one hands on. */
-static bool is_closed(const struct cr_onnx_blocks *b, const struct cr_onnx_run *r, int n_values, struct cr_arena *arena)
+static bool is_closed(const struct cr_onnx_blocks *b, const struct cr_onnx_run *r, int n_values,
+                      struct cr_arena *arena)
 {
     int *inside = cr_arena_new(arena, (size_t)n_values, sizeof *inside);
     for (int i = r->first; i < r->first + r->n * r->size; i++)
@@ -238,18 +250,29 @@ static bool is_closed(const struct cr_onnx_blocks *b, const struct cr_onnx_run *
 }
 
 /* The longest run that begins with a line. */
-static struct cr_onnx_run run_from(const struct cr_onnx_blocks *b, const struct cr_onnx_graph *g, const char *prefix,
-                                   int from, const int *owner, struct cr_arena *arena)
+static struct cr_onnx_run run_from(const struct cr_onnx_blocks *b, const struct cr_onnx_graph *g,
+                                   const char *prefix, int from, const int *owner,
+                                   struct cr_arena *arena)
 {
-    struct cr_onnx_run r = {.prefix = prefix, .first = from, .size = block_size(b, from), .n = 1, .index = b->lines[from].index};
+    struct cr_onnx_run r = {.prefix = prefix,
+                            .first = from,
+                            .size = block_size(b, from),
+                            .n = 1,
+                            .index = b->lines[from].index};
     int *same[2] = {cr_arena_new(arena, (size_t)g->n_values, sizeof(int)),
                     cr_arena_new(arena, (size_t)g->n_values, sizeof(int))};
     while (r.size <= MOST_LINES) {
         int next = from + r.n * r.size;
-        struct pair p = {.graph = g, .prefix = prefix, .index = {r.index, r.index + r.n}, .owner = owner,
-                         .first = {from, next}, .size = r.size, .same = same[r.n % 2]};
-        if (next >= b->n_lines || b->lines[next].index != r.index + r.n || block_size(b, next) != r.size ||
-            !is_same_block(&p, b->lines) || !carry(&r, &p, same[(r.n + 1) % 2]))
+        struct pair p = {.graph = g,
+                         .prefix = prefix,
+                         .index = {r.index, r.index + r.n},
+                         .owner = owner,
+                         .first = {from, next},
+                         .size = r.size,
+                         .same = same[r.n % 2]};
+        if (next >= b->n_lines || b->lines[next].index != r.index + r.n ||
+            block_size(b, next) != r.size || !is_same_block(&p, b->lines) ||
+            !carry(&r, &p, same[(r.n + 1) % 2]))
             break;
         r.n++;
     }
@@ -258,17 +281,21 @@ static struct cr_onnx_run run_from(const struct cr_onnx_blocks *b, const struct 
     return r;
 }
 
-/* Gives lines the index that their path has behind a prefix; lines without a path that of the line before. */
+/* Gives lines the index that their path has behind a prefix; lines without a path that of the line
+ * before. */
 static void set_indices(struct cr_onnx_blocks *b, const char *prefix)
 {
     int before = CR_ONNX_NONE;
     for (int i = 0; i < b->n_lines; i++) {
         struct cr_onnx_line *line = &b->lines[i];
-        line->index = line->run != CR_ONNX_NONE ? CR_ONNX_NONE : *line->scope ? index_behind(line->scope, prefix) : before;
+        line->index = line->run != CR_ONNX_NONE ? CR_ONNX_NONE
+                      : *line->scope            ? index_behind(line->scope, prefix)
+                                                : before;
         before = line->index;
     }
 }
 
+/* Runs of blocks whose paths have an index behind a prefix. */
 static void find_runs(struct cr_onnx_blocks *b, struct cr_onnx_graph *g, const char *prefix)
 {
     int *owner = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *owner);
@@ -279,7 +306,8 @@ static void find_runs(struct cr_onnx_blocks *b, struct cr_onnx_graph *g, const c
     set_indices(b, prefix);
     for (int i = 0; i < b->n_lines;) {
         struct cr_onnx_run r = {.n = 1, .size = 1};
-        bool begins = b->lines[i].index >= 0 && (i == 0 || b->lines[i - 1].index != b->lines[i].index);
+        bool begins =
+            b->lines[i].index >= 0 && (i == 0 || b->lines[i - 1].index != b->lines[i].index);
         if (begins)
             r = run_from(b, g, prefix, i, owner, &g->arena);
         if (r.n < 2 || !is_closed(b, &r, g->n_values, &g->arena)) {
@@ -303,7 +331,9 @@ void cr_onnx_find_blocks(struct cr_onnx_blocks *b, const struct cr_onnx_script *
         const char **done = cr_arena_new(&g->arena, (size_t)b->n_lines, sizeof *done);
         int n_done = 0;
         for (int i = 0; i < b->n_lines; i++) {
-            const char *prefix = b->lines[i].run == CR_ONNX_NONE ? prefix_of(&g->arena, b->lines[i].scope, number) : NULL;
+            const char *prefix = b->lines[i].run == CR_ONNX_NONE
+                                     ? prefix_of(&g->arena, b->lines[i].scope, number)
+                                     : NULL;
             bool is_new = prefix != NULL;
             for (int k = 0; is_new && k < n_done; k++)
                 is_new = strcmp(done[k], prefix) != 0;

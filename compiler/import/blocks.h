@@ -1,8 +1,8 @@
 /*
  * blocks.h - runs of blocks of statements that are equal but for their index: "h.0", "h.1", ...
  *
- * Block i of a run reads weights of its own (h.{i}.x), values that are the same for all, and values that
- * the block before it gives in the same way.
+ * Block i of a run reads weights of its own (h.{i}.x), values that are the same for all, and
+ * values that the block before it gives in the same way.
  */
 #ifndef CR_ONNX_BLOCKS_H
 #define CR_ONNX_BLOCKS_H
@@ -20,9 +20,9 @@ struct cr_onnx_line {
 };
 
 struct cr_onnx_run {
-    const char *prefix;       /* "transformer.h.": before the index */
-    int first, size, n;       /* the first line; lines of a block; blocks */
-    int index;                /* the first block's index */
+    const char *prefix; /* "transformer.h.": before the index */
+    int first, size, n; /* the first line; lines of a block; blocks */
+    int index;          /* the first block's index */
     int n_carried;
     int in[CR_ONNX_CARRIED];   /* what the first block reads from outside */
     int out[CR_ONNX_CARRIED];  /* what the first block gives in its place for the next one */

@@ -13,7 +13,8 @@ int cr_match_op(const struct cr_onnx_graph *g, int value, const char *op)
     if (producer == CR_ONNX_NONE || g->values[value].folded || g->nodes[producer].dead)
         return CR_ONNX_NONE;
     const struct cr_onnx_node *n = &g->nodes[producer];
-    return !*n->domain && strcmp(n->op, op) == 0 && n->outputs[0] == value ? producer : CR_ONNX_NONE;
+    return !*n->domain && strcmp(n->op, op) == 0 && n->outputs[0] == value ? producer
+                                                                           : CR_ONNX_NONE;
 }
 
 int cr_match_only(const struct cr_onnx_graph *g, int value, const char *op)
@@ -81,7 +82,8 @@ bool cr_match_permutes(const struct cr_onnx_graph *g, int node, const int *perm)
 
 /* ---- making nodes ---- */
 
-static int new_node(struct cr_onnx_graph *g, int like, const char *op, const int *inputs, int n_inputs)
+static int new_node(struct cr_onnx_graph *g, int like, const char *op, const int *inputs,
+                    int n_inputs)
 {
     struct cr_onnx_node *n = cr_onnx_new_node(g, CR_ONNX_CRESCENT, op, n_inputs, 1);
     n->name = g->nodes[like].name;
@@ -90,8 +92,8 @@ static int new_node(struct cr_onnx_graph *g, int like, const char *op, const int
     return g->n_nodes - 1;
 }
 
-static int new_output(struct cr_onnx_graph *g, int node, const char *name, enum cr_onnx_type type, int rank,
-                      const int64_t *shape)
+static int new_output(struct cr_onnx_graph *g, int node, const char *name, enum cr_onnx_type type,
+                      int rank, const int64_t *shape)
 {
     int value = cr_onnx_new_value(g, name);
     struct cr_onnx_value *v = &g->values[value];
@@ -113,8 +115,8 @@ int cr_match_replace(struct cr_onnx_graph *g, int old, int like, const char *op,
     return node;
 }
 
-int cr_match_make(struct cr_onnx_graph *g, int like, const char *op, const int *inputs, int n_inputs,
-                  const char *name, int rank, const int64_t *shape)
+int cr_match_make(struct cr_onnx_graph *g, int like, const char *op, const int *inputs,
+                  int n_inputs, const char *name, int rank, const int64_t *shape)
 {
     return new_output(g, new_node(g, like, op, inputs, n_inputs), name, CR_ONNX_FLOAT, rank, shape);
 }
@@ -130,7 +132,8 @@ static const char *scope_of_list(struct cr_arena *arena, const char *list)
             memmove(quotes, quotes + 1, 3 * sizeof *quotes);
             quotes[3] = c;
         }
-    return quotes[0] ? cr_arena_text(arena, quotes[0] + 1, (size_t)(quotes[1] - quotes[0] - 1)) : "";
+    return quotes[0] ? cr_arena_text(arena, quotes[0] + 1, (size_t)(quotes[1] - quotes[0] - 1))
+                     : "";
 }
 
 /* Of "/h/h.0/attn/MatMul" what stands before the last "/", its own in dots. */
@@ -148,7 +151,8 @@ static const char *scope_of_name(struct cr_arena *arena, const char *name)
 
 const char *cr_onnx_scope(struct cr_arena *arena, const struct cr_onnx_node *node)
 {
-    const char *scope = *node->scope ? scope_of_list(arena, node->scope) : scope_of_name(arena, node->name);
+    const char *scope =
+        *node->scope ? scope_of_list(arena, node->scope) : scope_of_name(arena, node->name);
     for (const char *c = scope; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("_.-", *c))
             return "";

@@ -29,7 +29,8 @@ static int64_t elements(const struct cr_onnx_value *v)
 /* ---- strides ---- */
 
 /* Reads elements at a start, with a stride an axis of the result; the old ones are freed. */
-static double *strided(double *x, const struct cr_onnx_value *to, int64_t start, const int64_t *strides)
+static double *strided(double *x, const struct cr_onnx_value *to, int64_t start,
+                       const int64_t *strides)
 {
     int64_t n = elements(to);
     double *y = x ? cr_calloc((size_t)(n > 0 ? n : 1), sizeof *y) : NULL;
@@ -52,30 +53,47 @@ static void row_major(const struct cr_onnx_value *v, int64_t *strides)
 
 /* ---- elementwise ---- */
 
-static const char *const functions[] = {"Mul", "Add", "Sub",     "Div",         "Equal",          "Less",  "Greater",
-                                        "And", "Or",  "LessOrEqual", "GreaterOrEqual", "Where", "Not",     "Cos",
-                                        "Sin", "Expand"};
+static const char *const functions[] = {
+    "Mul",     "Add", "Sub", "Div",         "Equal",          "Less",
+    "Greater", "And", "Or",  "LessOrEqual", "GreaterOrEqual", "Where",
+    "Not",     "Cos", "Sin", "Expand"};
 
 /* A function number of functions[] of up to three numbers. */
 static double apply(int function, const double *x)
 {
     switch (function) {
-    case 0: return x[0] * x[1];
-    case 1: return x[0] + x[1];
-    case 2: return x[0] - x[1];
-    case 3: return x[0] / x[1];
-    case 4: return x[0] == x[1];
-    case 5: return x[0] < x[1];
-    case 6: return x[0] > x[1];
-    case 7: return x[0] != 0 && x[1] != 0;
-    case 8: return x[0] != 0 || x[1] != 0;
-    case 9: return x[0] <= x[1];
-    case 10: return x[0] >= x[1];
-    case 11: return x[0] != 0 ? x[1] : x[2];
-    case 12: return x[0] == 0;
-    case 13: return cos((float)x[0]);
-    case 14: return sin((float)x[0]);
-    default: return x[0];
+    case 0:
+        return x[0] * x[1];
+    case 1:
+        return x[0] + x[1];
+    case 2:
+        return x[0] - x[1];
+    case 3:
+        return x[0] / x[1];
+    case 4:
+        return x[0] == x[1];
+    case 5:
+        return x[0] < x[1];
+    case 6:
+        return x[0] > x[1];
+    case 7:
+        return x[0] != 0 && x[1] != 0;
+    case 8:
+        return x[0] != 0 || x[1] != 0;
+    case 9:
+        return x[0] <= x[1];
+    case 10:
+        return x[0] >= x[1];
+    case 11:
+        return x[0] != 0 ? x[1] : x[2];
+    case 12:
+        return x[0] == 0;
+    case 13:
+        return cos((float)x[0]);
+    case 14:
+        return sin((float)x[0]);
+    default:
+        return x[0];
     }
 }
 
@@ -94,15 +112,18 @@ static bool spread(const struct cr_onnx_value *x, const struct cr_onnx_value *to
 }
 
 /* A function of operands that are spread over the result. */
-static double *elementwise(struct search *s, const struct cr_onnx_node *n, int function, int64_t count)
+static double *elementwise(struct search *s, const struct cr_onnx_node *n, int function,
+                           int64_t count)
 {
     const struct cr_onnx_value *to = &s->graph->values[n->outputs[0]];
     int operands = function == 15 ? 1 : n->n_inputs;
-    bool is_whole = function != 3 || to->type == CR_ONNX_FLOAT; /* quotients of integers are left out */
+    bool is_whole =
+        function != 3 || to->type == CR_ONNX_FLOAT; /* quotients of integers are left out */
     double *x[3] = {NULL, NULL, NULL}, *y = cr_calloc((size_t)count + 1, sizeof *y);
     for (int k = 0; is_whole && k < operands && operands <= 3; k++) {
         int64_t strides[CR_ONNX_RANK];
-        x[k] = spread(&s->graph->values[n->inputs[k]], to, strides) ? numbers(s, n->inputs[k]) : NULL;
+        x[k] =
+            spread(&s->graph->values[n->inputs[k]], to, strides) ? numbers(s, n->inputs[k]) : NULL;
         is_whole = x[k] && (x[k] = strided(x[k], to, 0, strides));
     }
     for (int64_t i = 0; is_whole && operands <= 3 && i < count; i++) {
@@ -123,16 +144,20 @@ static double *cast(struct search *s, const struct cr_onnx_node *n, int64_t coun
     double *y = numbers(s, n->inputs[0]);
     enum cr_onnx_type type = s->graph->values[n->outputs[0]].type;
     for (int64_t i = 0; y && i < count; i++)
-        y[i] = type == CR_ONNX_BOOL ? y[i] != 0 : type == CR_ONNX_FLOAT || type == CR_ONNX_DOUBLE ? y[i] : trunc(y[i]);
+        y[i] = type == CR_ONNX_BOOL                              ? y[i] != 0
+               : type == CR_ONNX_FLOAT || type == CR_ONNX_DOUBLE ? y[i]
+                                                                 : trunc(y[i]);
     return y;
 }
 
 /* ---- movement ---- */
 
+/* Axes in the order of `perm`, or in reverse. */
 static double *transposed(struct search *s, const struct cr_onnx_node *n)
 {
     const struct cr_onnx_attribute *a = cr_onnx_attribute(n, "perm");
-    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]], *to = &s->graph->values[n->outputs[0]];
+    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]],
+                               *to = &s->graph->values[n->outputs[0]];
     int64_t old[CR_ONNX_RANK], strides[CR_ONNX_RANK];
     row_major(from, old);
     for (int i = 0; i < from->rank; i++) {
@@ -147,7 +172,8 @@ static double *transposed(struct search *s, const struct cr_onnx_node *n)
 /* As a recogniser's node says it, in attributes axis0, axis1, ... */
 static double *permuted(struct search *s, const struct cr_onnx_node *n)
 {
-    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]], *to = &s->graph->values[n->outputs[0]];
+    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]],
+                               *to = &s->graph->values[n->outputs[0]];
     int64_t old[CR_ONNX_RANK], strides[CR_ONNX_RANK];
     row_major(from, old);
     for (int i = 0; i < from->rank; i++) {
@@ -161,11 +187,13 @@ static double *permuted(struct search *s, const struct cr_onnx_node *n)
 /* One index of an axis, which goes away. */
 static double *picked(struct search *s, const struct cr_onnx_node *n)
 {
-    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]], *to = &s->graph->values[n->outputs[0]];
+    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]],
+                               *to = &s->graph->values[n->outputs[0]];
     double index;
     int64_t axis = cr_onnx_integer(n, "axis", 0), old[CR_ONNX_RANK], strides[CR_ONNX_RANK];
     axis += axis < 0 ? from->rank : 0;
-    if (!cr_onnx_scalar(s->graph, n->inputs[1], &index) || to->rank != from->rank - 1 || axis < 0 || axis >= from->rank)
+    if (!cr_onnx_scalar(s->graph, n->inputs[1], &index) || to->rank != from->rank - 1 || axis < 0 ||
+        axis >= from->rank)
         return NULL;
     index += index < 0 ? (double)from->shape[axis] : 0;
     if (index < 0 || index >= (double)from->shape[axis])
@@ -179,12 +207,14 @@ static double *picked(struct search *s, const struct cr_onnx_node *n)
 /* A slice along one axis, forwards. */
 static double *sliced(struct search *s, const struct cr_onnx_node *n)
 {
-    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]], *to = &s->graph->values[n->outputs[0]];
+    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]],
+                               *to = &s->graph->values[n->outputs[0]];
     double start, axis, step = 1;
     int64_t strides[CR_ONNX_RANK];
     if (n->n_inputs < 4 || !cr_onnx_scalar(s->graph, n->inputs[1], &start) ||
         !cr_onnx_scalar(s->graph, n->inputs[3], &axis) ||
-        (n->n_inputs > 4 && n->inputs[4] != CR_ONNX_NONE && !cr_onnx_scalar(s->graph, n->inputs[4], &step)))
+        (n->n_inputs > 4 && n->inputs[4] != CR_ONNX_NONE &&
+         !cr_onnx_scalar(s->graph, n->inputs[4], &step)))
         return NULL;
     axis += axis < 0 ? from->rank : 0;
     if (step != 1 || axis < 0 || axis >= from->rank || to->rank != from->rank)
@@ -226,7 +256,8 @@ static double *joined(struct search *s, const struct cr_onnx_node *n, int64_t co
 /* Part number `output` of parts along an axis. */
 static double *split(struct search *s, const struct cr_onnx_node *n, int value)
 {
-    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]], *to = &s->graph->values[value];
+    const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]],
+                               *to = &s->graph->values[value];
     int64_t axis = cr_onnx_integer(n, "axis", 0), start = 0, strides[CR_ONNX_RANK];
     axis += axis < 0 ? from->rank : 0;
     if (axis < 0 || axis >= from->rank || to->rank != from->rank)
@@ -250,9 +281,11 @@ static bool is_one_of(const char *op, const char *const *ops, int n)
     return false;
 }
 
+/* What a node gives; of a base only movement counts. */
 static double *of_node(struct search *s, const struct cr_onnx_node *n, int value, int64_t count)
 {
-    static const char *const views[] = {"Reshape", "Unsqueeze", "Squeeze", "Flatten", "Identity", "View"};
+    static const char *const views[] = {"Reshape", "Unsqueeze", "Squeeze",
+                                        "Flatten", "Identity",  "View"};
     if (*n->domain && strcmp(n->domain, CR_ONNX_CRESCENT) != 0)
         return NULL;
     if (is_one_of(n->op, views, 6))
@@ -272,6 +305,7 @@ static double *of_node(struct search *s, const struct cr_onnx_node *n, int value
                                            : NULL;
 }
 
+/* Elements of the model or of the base, or what their node gives. */
 static double *numbers(struct search *s, int value)
 {
     const struct cr_onnx_value *v = &s->graph->values[value];

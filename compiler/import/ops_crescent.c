@@ -29,8 +29,8 @@ static void give_layer(struct cr_translation *t, int weight, const char *name, c
         return;
     }
     struct cr_onnx_argument arguments[3] = {{t->in[!weight], NULL}, {NULL, text}, {NULL, more}};
-    struct cr_onnx_term *x = (struct cr_onnx_term *)cr_t_call(t, name, CR_ONNX_FLOAT, y->rank, y->shape, arguments,
-                                                    1 + (text != NULL) + (more != NULL));
+    struct cr_onnx_term *x = (struct cr_onnx_term *)cr_t_call(
+        t, name, CR_ONNX_FLOAT, y->rank, y->shape, arguments, 1 + (text != NULL) + (more != NULL));
     if (!x)
         return;
     x->kind = CR_TERM_SCOPE;
@@ -57,7 +57,8 @@ void cr_op_crescent_embedding(struct cr_translation *t)
 /* {eps = 1e-5}: a small number without a zero in its exponent. */
 static const char *eps_text(struct cr_translation *t, const char *more)
 {
-    const char *eps = cr_lua_number(t->arena, cr_onnx_real(t->node, "epsilon", 0)), *zero = strstr(eps, "e-0");
+    const char *eps = cr_lua_number(t->arena, cr_onnx_real(t->node, "epsilon", 0)),
+               *zero = strstr(eps, "e-0");
     if (zero)
         eps = cr_arena_print(t->arena, "%.*se-%s", (int)(zero - eps), eps, zero + 3);
     return cr_arena_print(t->arena, "{eps = %s%s}", eps, more);
@@ -65,7 +66,8 @@ static const char *eps_text(struct cr_translation *t, const char *more)
 
 void cr_op_crescent_layer_norm(struct cr_translation *t)
 {
-    give_layer(t, 1, "nn.layer_norm", eps_text(t, t->node->n_inputs > 2 ? "" : ", bias = false"), NULL);
+    give_layer(t, 1, "nn.layer_norm", eps_text(t, t->node->n_inputs > 2 ? "" : ", bias = false"),
+               NULL);
 }
 
 void cr_op_crescent_scoped_rms_norm(struct cr_translation *t)
@@ -115,11 +117,14 @@ void cr_op_crescent_view(struct cr_translation *t)
 void cr_op_crescent_part(struct cr_translation *t)
 {
     int last = output(t)->rank - 1;
-    cr_give(t, 0, cr_t_narrow(t, t->in[0], last, cr_onnx_integer(t->node, "start", 0), output(t)->shape[last]));
+    cr_give(t, 0,
+            cr_t_narrow(t, t->in[0], last, cr_onnx_integer(t->node, "start", 0),
+                        output(t)->shape[last]));
 }
 
 /* A call that gives the output's shape, of the first input and further arguments as text. */
-static void give_call(struct cr_translation *t, const char *name, const struct cr_onnx_argument *arguments, int n)
+static void give_call(struct cr_translation *t, const char *name,
+                      const struct cr_onnx_argument *arguments, int n)
 {
     const struct cr_onnx_value *y = output(t);
     cr_give(t, 0, cr_t_call(t, name, y->type, y->rank, y->shape, arguments, n));
@@ -147,12 +152,14 @@ void cr_op_crescent_angles(struct cr_translation *t)
     const char *w = cr_arena_print(t->arena, "rotary.frequencies(%s, %s)",
                                    cr_t_text(t, 2 * cr_onnx_integer(t->node, "half", 0)),
                                    cr_lua_number(t->arena, cr_onnx_real(t->node, "theta", 0)));
-    give_call(t, "rotary.angles", (struct cr_onnx_argument[]){{NULL, integer_text(t, "size")}, {NULL, w}}, 2);
+    give_call(t, "rotary.angles",
+              (struct cr_onnx_argument[]){{NULL, integer_text(t, "size")}, {NULL, w}}, 2);
 }
 
 void cr_op_crescent_rotary(struct cr_translation *t)
 {
-    give_call(t, "rotary.halves", (struct cr_onnx_argument[]){{t->in[0], NULL}, {t->in[1], NULL}}, 2);
+    give_call(t, "rotary.halves", (struct cr_onnx_argument[]){{t->in[0], NULL}, {t->in[1], NULL}},
+              2);
 }
 
 /* attention.attend(q, k, v, mask, nil, {how}), without what is left out at the end. */
@@ -160,10 +167,13 @@ void cr_op_crescent_attend(struct cr_translation *t)
 {
     enum { ADDS = 4, FORBIDS = 3 };
     struct cr_onnx_argument a[16] = {{t->in[0], NULL}, {t->in[1], NULL}, {t->in[2], NULL}};
-    const struct cr_onnx_value *q = &t->graph->values[t->node->inputs[0]], *k = &t->graph->values[t->node->inputs[1]];
+    const struct cr_onnx_value *q = &t->graph->values[t->node->inputs[0]],
+                               *k = &t->graph->values[t->node->inputs[1]];
     int64_t kind = cr_onnx_integer(t->node, "mask", 0);
-    double scale = cr_onnx_real(t->node, "scale", 1), usual = 1 / sqrt((double)q->shape[q->rank - 1]);
-    bool is_scaled = fabs(scale - usual) > 1e-6 * usual, is_safe = cr_onnx_integer(t->node, "safe", 0) != 0;
+    double scale = cr_onnx_real(t->node, "scale", 1),
+           usual = 1 / sqrt((double)q->shape[q->rank - 1]);
+    bool is_scaled = fabs(scale - usual) > 1e-6 * usual,
+         is_safe = cr_onnx_integer(t->node, "safe", 0) != 0;
     int n = 3;
     cr_t mask = kind ? t->in[3] : NULL;
     if (kind && kind != ADDS)
@@ -182,5 +192,7 @@ void cr_op_crescent_attend(struct cr_translation *t)
         }
         a[n++].text = CR_TERM_TABLE_END;
     }
-    give_call(t, k->shape[1] == q->shape[1] || q->rank < 4 ? "attention.attend" : "attention.grouped", a, n);
+    give_call(t,
+              k->shape[1] == q->shape[1] || q->rank < 4 ? "attention.attend" : "attention.grouped",
+              a, n);
 }

@@ -40,16 +40,19 @@ static bool is_cube(const struct cr_onnx_graph *g, int value, int x)
     int pow = cr_match_only(g, value, "Pow"), mul = cr_match_only(g, value, "Mul");
     if (pow != CR_ONNX_NONE)
         return g->nodes[pow].inputs[0] == x && cr_match_number(g, g->nodes[pow].inputs[1], 3);
-    int square = mul == CR_ONNX_NONE ? mul : cr_match_op(g, cr_match_other(&g->nodes[mul], x), "Mul");
-    return square != CR_ONNX_NONE && g->nodes[square].inputs[0] == x && g->nodes[square].inputs[1] == x;
+    int square =
+        mul == CR_ONNX_NONE ? mul : cr_match_op(g, cr_match_other(&g->nodes[mul], x), "Mul");
+    return square != CR_ONNX_NONE && g->nodes[square].inputs[0] == x &&
+           g->nodes[square].inputs[1] == x;
 }
 
 /* x if a value is tanh(sqrt(2/pi) (x + 0.044715 x^3)). */
 static int of_tanh(const struct cr_onnx_graph *g, int value)
 {
     int tanh_node = cr_match_only(g, value, "Tanh");
-    int inner = tanh_node == CR_ONNX_NONE ? tanh_node
-                                          : scaled(g, g->nodes[tanh_node].inputs[0], sqrt(2 / acos(-1)));
+    int inner = tanh_node == CR_ONNX_NONE
+                    ? tanh_node
+                    : scaled(g, g->nodes[tanh_node].inputs[0], sqrt(2 / acos(-1)));
     int add = cr_match_only(g, inner, "Add");
     for (int i = 0; add != CR_ONNX_NONE && i < 2; i++) {
         int cube = scaled(g, g->nodes[add].inputs[i], 0.044715), x = g->nodes[add].inputs[!i];
@@ -59,8 +62,8 @@ static int of_tanh(const struct cr_onnx_graph *g, int value)
     return CR_ONNX_NONE;
 }
 
-/* Whether a product of three factors, of which one is `factor` (1 + f(x)), is 0.5 x (1 + f(x)): in any
- * order of multiplication.  Gives x, or CR_ONNX_NONE, and sets whether f is tanh. */
+/* Whether a product of three factors, of which one is `factor` (1 + f(x)), is 0.5 x (1 + f(x)): in
+ * any order of multiplication.  Gives x, or CR_ONNX_NONE, and sets whether f is tanh. */
 static int of_gelu(const struct cr_onnx_graph *g, int product, bool *is_tanh)
 {
     for (int i = 0; i < 2; i++) {
@@ -71,7 +74,8 @@ static int of_gelu(const struct cr_onnx_graph *g, int product, bool *is_tanh)
         if (one == CR_ONNX_NONE && half != CR_ONNX_NONE)
             one = one_more(g, half), x = b;
         /* 0.5 (x (1 + f)) */
-        for (int j = 0; one == CR_ONNX_NONE && mul != CR_ONNX_NONE && j < 2 && cr_match_number(g, b, 0.5); j++)
+        for (int j = 0;
+             one == CR_ONNX_NONE && mul != CR_ONNX_NONE && j < 2 && cr_match_number(g, b, 0.5); j++)
             one = one_more(g, g->nodes[mul].inputs[j]), x = g->nodes[mul].inputs[!j];
         if (one == CR_ONNX_NONE || x == CR_ONNX_NONE)
             continue;
@@ -93,7 +97,8 @@ static int of_silu(const struct cr_onnx_graph *g, int product)
     return CR_ONNX_NONE;
 }
 
-/* All three have NaN for NaN, and for infinities what their formulas give but for 0.5 (x (1 + f(x))). */
+/* All three have NaN for NaN, and for infinities what their formulas give but for 0.5 (x (1 +
+ * f(x))). */
 int cr_recognise_activations(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;
@@ -103,7 +108,8 @@ int cr_recognise_activations(struct cr_onnx_graph *g, struct cr_error *error)
             continue;
         int x = of_gelu(g, i, &is_tanh);
         if (x != CR_ONNX_NONE)
-            cr_match_replace(g, g->nodes[i].outputs[0], i, is_tanh ? "GeluTanh" : "Gelu", &x, 1, "gelu");
+            cr_match_replace(g, g->nodes[i].outputs[0], i, is_tanh ? "GeluTanh" : "Gelu", &x, 1,
+                             "gelu");
         else if ((x = of_silu(g, i)) != CR_ONNX_NONE)
             cr_match_replace(g, g->nodes[i].outputs[0], i, "Silu", &x, 1, "silu");
     }

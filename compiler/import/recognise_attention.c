@@ -1,4 +1,5 @@
-/* recognise_attention.c - softmax(Q K^T scale) V with its mask, and heads that are split and merged. */
+/* recognise_attention.c - softmax(Q K^T scale) V with its mask, and heads that are split and
+ * merged. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,8 @@ static bool forbids(enum mask kind, double x, bool *is_plain)
 }
 
 /*
- * What a known mask says: nothing, or the triangle of the past.  A score to which -1e30 and less is added
- * is taken for -infinity: the same unless scores are NaN or infinite themselves.
+ * What a known mask says: nothing, or the triangle of the past.  A score to which -1e30 and less
+ * is added is taken for -infinity: the same unless scores are NaN or infinite themselves.
  */
 static void look_at_mask(struct cr_onnx_graph *g, struct attention *a)
 {
@@ -38,7 +39,8 @@ static void look_at_mask(struct cr_onnx_graph *g, struct attention *a)
     if (!x)
         return;
     const struct cr_onnx_value *m = &g->values[a->mask];
-    int64_t n = 1, columns = m->rank > 0 ? m->shape[m->rank - 1] : 1, rows = m->rank > 1 ? m->shape[m->rank - 2] : 1;
+    int64_t n = 1, columns = m->rank > 0 ? m->shape[m->rank - 1] : 1,
+            rows = m->rank > 1 ? m->shape[m->rank - 2] : 1;
     for (int i = 0; i < m->rank; i++)
         n *= m->shape[i];
     bool is_plain = true, any = false, triangle = rows == columns && rows > 1;
@@ -84,7 +86,8 @@ static int unscaled(const struct cr_onnx_graph *g, int value, double *scale)
         } else if (mul != CR_ONNX_NONE && cr_onnx_scalar(g, g->nodes[mul].inputs[0], &x)) {
             *scale *= x;
             value = g->nodes[mul].inputs[1];
-        } else if (div != CR_ONNX_NONE && cr_onnx_scalar(g, g->nodes[div].inputs[1], &x) && x != 0) {
+        } else if (div != CR_ONNX_NONE && cr_onnx_scalar(g, g->nodes[div].inputs[1], &x) &&
+                   x != 0) {
             *scale /= x;
             value = g->nodes[div].inputs[0];
         } else
@@ -112,7 +115,8 @@ static bool spreads(const struct cr_onnx_graph *g, int mask, int scores)
 {
     const struct cr_onnx_value *m = &g->values[mask], *s = &g->values[scores];
     for (int i = 1; i <= m->rank; i++)
-        if (i > s->rank || (m->shape[m->rank - i] != 1 && m->shape[m->rank - i] != s->shape[s->rank - i]))
+        if (i > s->rank ||
+            (m->shape[m->rank - i] != 1 && m->shape[m->rank - i] != s->shape[s->rank - i]))
             return false;
     return m->rank >= 0;
 }
@@ -124,7 +128,8 @@ static int unmasked(const struct cr_onnx_graph *g, int value, struct attention *
     for (int i = 0; add != CR_ONNX_NONE && i < 2; i++) {
         int scores = g->nodes[add].inputs[i], mask = g->nodes[add].inputs[!i];
         double one = 1;
-        if (cr_match_only(g, unscaled(g, scores, &one), "MatMul") == CR_ONNX_NONE || !spreads(g, mask, scores))
+        if (cr_match_only(g, unscaled(g, scores, &one), "MatMul") == CR_ONNX_NONE ||
+            !spreads(g, mask, scores))
             continue;
         a->mask = mask;
         a->kind = MASK_ADDS;
@@ -133,7 +138,8 @@ static int unmasked(const struct cr_onnx_graph *g, int value, struct attention *
     for (int i = 1; where != CR_ONNX_NONE && i < 3; i++) {
         double x;
         int scores = g->nodes[where].inputs[3 - i], mask = g->nodes[where].inputs[0];
-        if (!cr_onnx_scalar(g, g->nodes[where].inputs[i], &x) || x > -1e30 || !spreads(g, mask, scores))
+        if (!cr_onnx_scalar(g, g->nodes[where].inputs[i], &x) || x > -1e30 ||
+            !spreads(g, mask, scores))
             continue;
         a->mask = mask;
         a->kind = i == 1 ? MASK_FORBIDS : MASK_ALLOWS;
@@ -166,7 +172,8 @@ static int permuted(struct cr_onnx_graph *g, int like, int x, const int *perm)
 static int untransposed(struct cr_onnx_graph *g, int value, int like)
 {
     int transpose = cr_match_op(g, value, "Transpose");
-    if (cr_match_permutes(g, transpose, (int[]){0, 1, 3, 2}) || cr_match_permutes(g, transpose, (int[]){0, 2, 1}))
+    if (cr_match_permutes(g, transpose, (int[]){0, 1, 3, 2}) ||
+        cr_match_permutes(g, transpose, (int[]){0, 2, 1}))
         return g->nodes[transpose].inputs[0];
     if (cr_match_permutes(g, transpose, (int[]){0, 2, 3, 1}))
         return permuted(g, like, g->nodes[transpose].inputs[0], (int[]){0, 2, 1, 3});
@@ -178,12 +185,15 @@ static int untransposed(struct cr_onnx_graph *g, int value, int like)
         return CR_ONNX_NONE;
     int flat = cr_match_op(g, g->nodes[transpose].inputs[0], "Reshape");
     const struct cr_onnx_value *kt = &g->values[value];
-    const struct cr_onnx_value *k = flat == CR_ONNX_NONE ? NULL : &g->values[g->nodes[flat].inputs[0]];
+    const struct cr_onnx_value *k =
+        flat == CR_ONNX_NONE ? NULL : &g->values[g->nodes[flat].inputs[0]];
     const struct cr_onnx_value *rows = &g->values[g->nodes[transpose].inputs[0]];
-    if (k && kt->rank == 4 && k->rank == 4 && k->shape[0] == kt->shape[0] && k->shape[1] == kt->shape[1] &&
-        k->shape[2] == kt->shape[3] && k->shape[3] == kt->shape[2] && rows->shape[1] == k->shape[2])
+    if (k && kt->rank == 4 && k->rank == 4 && k->shape[0] == kt->shape[0] &&
+        k->shape[1] == kt->shape[1] && k->shape[2] == kt->shape[3] && k->shape[3] == kt->shape[2] &&
+        rows->shape[1] == k->shape[2])
         return g->nodes[flat].inputs[0];
-    if (kt->rank == 4 && rows->rank == 3 && rows->shape[1] == kt->shape[3] && rows->shape[2] == kt->shape[2] &&
+    if (kt->rank == 4 && rows->rank == 3 && rows->shape[1] == kt->shape[3] &&
+        rows->shape[2] == kt->shape[2] &&
         rows->shape[0] == kt->shape[0] * kt->shape[1]) { /* keys with batch and heads in one axis */
         int64_t shape[4] = {kt->shape[0], kt->shape[1], kt->shape[3], kt->shape[2]};
         return cr_match_make(g, like, "View", &g->nodes[transpose].inputs[0], 1, "k", 4, shape);
@@ -191,7 +201,8 @@ static int untransposed(struct cr_onnx_graph *g, int value, int like)
     return CR_ONNX_NONE;
 }
 
-/* Keys or values [B, G, S, d] that are repeated for the queries of their group, or the value itself. */
+/* Keys or values [B, G, S, d] that are repeated for the queries of their group, or the value
+ * itself. */
 static int unrepeated(const struct cr_onnx_graph *g, int value)
 {
     int flat = value, wide;
@@ -204,21 +215,24 @@ static int unrepeated(const struct cr_onnx_graph *g, int value)
         flat = g->nodes[producer].inputs[0];
     }
     int expand = cr_match_op(g, flat, "Expand");
-    wide = expand == CR_ONNX_NONE ? expand : cr_match_op(g, g->nodes[expand].inputs[0], "Unsqueeze");
+    wide =
+        expand == CR_ONNX_NONE ? expand : cr_match_op(g, g->nodes[expand].inputs[0], "Unsqueeze");
     if (wide == CR_ONNX_NONE)
         return value;
     const struct cr_onnx_value *x = &g->values[g->nodes[wide].inputs[0]], *y = &g->values[value];
     const struct cr_onnx_value *w = &g->values[g->nodes[wide].outputs[0]];
     const struct cr_onnx_value *e = &g->values[g->nodes[expand].outputs[0]];
-    bool is_repeat = x->rank == 4 && y->rank == 4 && w->rank == 5 && e->rank == 5 && w->shape[2] == 1 &&
-                     w->shape[1] == x->shape[1] && e->shape[1] == x->shape[1] && e->shape[3] == x->shape[2] &&
-                     y->shape[0] == x->shape[0] && y->shape[2] == x->shape[2] && y->shape[3] == x->shape[3] &&
+    bool is_repeat = x->rank == 4 && y->rank == 4 && w->rank == 5 && e->rank == 5 &&
+                     w->shape[2] == 1 && w->shape[1] == x->shape[1] && e->shape[1] == x->shape[1] &&
+                     e->shape[3] == x->shape[2] && y->shape[0] == x->shape[0] &&
+                     y->shape[2] == x->shape[2] && y->shape[3] == x->shape[3] &&
                      e->shape[0] == x->shape[0] && y->shape[1] == x->shape[1] * e->shape[2];
     return is_repeat ? g->nodes[wide].inputs[0] : value;
 }
 
 /* ---- the whole ---- */
 
+/* The node Attend in place of what was found, with keys and values not repeated where it may be. */
 static void put_attention(struct cr_onnx_graph *g, struct attention *a, int out)
 {
     int k = unrepeated(g, a->k), v = unrepeated(g, a->v);
@@ -233,7 +247,8 @@ static void put_attention(struct cr_onnx_graph *g, struct attention *a, int out)
         a->v = v;
     }
     int inputs[4] = {a->q, a->k, a->v, a->mask};
-    int made = cr_match_replace(g, out, a->node, "Attend", inputs, a->kind == MASK_NONE ? 3 : 4, "attended");
+    int made = cr_match_replace(g, out, a->node, "Attend", inputs, a->kind == MASK_NONE ? 3 : 4,
+                                "attended");
     struct cr_onnx_node *n = &g->nodes[made];
     cr_onnx_set_integer(g, n, "mask", a->kind);
     cr_onnx_set_integer(g, n, "safe", a->safe);
@@ -241,13 +256,14 @@ static void put_attention(struct cr_onnx_graph *g, struct attention *a, int out)
 }
 
 /*
- * From the product of probabilities and values.  Exporters guard against rows in which all is forbidden
- * (0, where softmax has NaN); where the mask is known and has none, plain softmax stands, which has NaN
- * for scores that are NaN and not 0.
+ * From the product of probabilities and values.  Exporters guard against rows in which all is
+ * forbidden (0, where softmax has NaN); where the mask is known and has none, plain softmax
+ * stands, which has NaN for scores that are NaN and not 0.
  */
 static void find_attention(struct cr_onnx_graph *g, int node)
 {
-    struct attention a = {.node = node, .v = g->nodes[node].inputs[1], .mask = CR_ONNX_NONE, .scale = 1};
+    struct attention a = {
+        .node = node, .v = g->nodes[node].inputs[1], .mask = CR_ONNX_NONE, .scale = 1};
     int softmax = find_softmax(g, g->nodes[node].inputs[0], &a.safe);
     if (softmax == CR_ONNX_NONE)
         return;
@@ -260,7 +276,8 @@ static void find_attention(struct cr_onnx_graph *g, int node)
     if (product == CR_ONNX_NONE)
         return;
     double of_q = 1, of_k = 1;
-    int q = unscaled(g, g->nodes[product].inputs[0], &of_q), kt = unscaled(g, g->nodes[product].inputs[1], &of_k);
+    int q = unscaled(g, g->nodes[product].inputs[0], &of_q),
+        kt = unscaled(g, g->nodes[product].inputs[1], &of_k);
     if (g->values[q].rank != rank || g->values[kt].rank != rank)
         return;
     a.q = q;
@@ -269,7 +286,8 @@ static void find_attention(struct cr_onnx_graph *g, int node)
     if (a.k == CR_ONNX_NONE)
         return;
     for (int i = 0; i < rank - 2; i++)
-        if (g->values[a.k].shape[i] != g->values[a.q].shape[i] || g->values[a.v].shape[i] != g->values[a.q].shape[i])
+        if (g->values[a.k].shape[i] != g->values[a.q].shape[i] ||
+            g->values[a.v].shape[i] != g->values[a.q].shape[i])
             return;
     put_attention(g, &a, g->nodes[node].outputs[0]);
 }
@@ -278,7 +296,11 @@ static void find_attention(struct cr_onnx_graph *g, int node)
 static void find_operator(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
-    struct attention a = {.node = node, .q = n->inputs[0], .k = n->inputs[1], .v = n->inputs[2], .mask = CR_ONNX_NONE};
+    struct attention a = {.node = node,
+                          .q = n->inputs[0],
+                          .k = n->inputs[1],
+                          .v = n->inputs[2],
+                          .mask = CR_ONNX_NONE};
     for (int i = 4; i < n->n_inputs; i++)
         if (n->inputs[i] != CR_ONNX_NONE)
             return;
@@ -288,8 +310,9 @@ static void find_operator(struct cr_onnx_graph *g, int node)
     const struct cr_onnx_value *q = &g->values[a.q], *k = &g->values[a.k];
     bool causal = cr_onnx_integer(n, "is_causal", 0) != 0;
     a.mask = n->n_inputs > 3 ? n->inputs[3] : CR_ONNX_NONE;
-    if (q->rank != 4 || k->rank != 4 || g->values[a.v].rank != 4 || cr_onnx_real(n, "softcap", 0) != 0 ||
-        q->shape[1] != k->shape[1] || (causal && (a.mask != CR_ONNX_NONE || q->shape[2] != k->shape[2])))
+    if (q->rank != 4 || k->rank != 4 || g->values[a.v].rank != 4 ||
+        cr_onnx_real(n, "softcap", 0) != 0 || q->shape[1] != k->shape[1] ||
+        (causal && (a.mask != CR_ONNX_NONE || q->shape[2] != k->shape[2])))
         return;
     a.scale = cr_onnx_real(n, "scale", 0);
     if (!cr_onnx_attribute(n, "scale"))
@@ -297,7 +320,8 @@ static void find_operator(struct cr_onnx_graph *g, int node)
     if (causal) {
         a.mask = causal_mask(g, node, q->shape[2]);
         int inputs[4] = {a.q, a.k, a.v, a.mask};
-        int made = cr_match_replace(g, g->nodes[node].outputs[0], node, "Attend", inputs, 4, "attended");
+        int made =
+            cr_match_replace(g, g->nodes[node].outputs[0], node, "Attend", inputs, 4, "attended");
         cr_onnx_set_integer(g, &g->nodes[made], "mask", MASK_CAUSAL);
         cr_onnx_set_real(g, &g->nodes[made], "scale", a.scale);
         return;
@@ -309,6 +333,7 @@ static void find_operator(struct cr_onnx_graph *g, int node)
     put_attention(g, &a, g->nodes[node].outputs[0]);
 }
 
+/* Attention by its formula, and the operator of opset 23. */
 int cr_recognise_attention(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;
@@ -332,17 +357,21 @@ static int swap_of_heads(const struct cr_onnx_graph *g, int node)
     const struct cr_onnx_node *n = &g->nodes[node];
     if (strcmp(n->op, "Transpose") == 0 && !*n->domain)
         return cr_match_permutes(g, node, (int[]){0, 2, 1, 3});
-    return strcmp(n->op, "Permute") == 0 && cr_onnx_integer(n, "axis1", 0) == 2 && cr_onnx_integer(n, "axis2", 0) == 1;
+    return strcmp(n->op, "Permute") == 0 && cr_onnx_integer(n, "axis1", 0) == 2 &&
+           cr_onnx_integer(n, "axis2", 0) == 1;
 }
 
+/* [B, T, H d] reshaped to [B, T, H, d], with heads in front. */
 static void find_split(struct cr_onnx_graph *g, int node)
 {
     int reshape = cr_match_op(g, g->nodes[node].inputs[0], "Reshape");
     if (reshape == CR_ONNX_NONE)
         return;
     int x = g->nodes[reshape].inputs[0];
-    const struct cr_onnx_value *from = &g->values[x], *to = &g->values[g->nodes[reshape].outputs[0]];
-    if (from->rank != 3 || to->rank != 4 || from->shape[0] != to->shape[0] || from->shape[1] != to->shape[1])
+    const struct cr_onnx_value *from = &g->values[x],
+                               *to = &g->values[g->nodes[reshape].outputs[0]];
+    if (from->rank != 3 || to->rank != 4 || from->shape[0] != to->shape[0] ||
+        from->shape[1] != to->shape[1])
         return;
     int64_t heads = to->shape[2];
     int made = cr_match_replace(g, g->nodes[node].outputs[0], node, "SplitHeads", &x, 1, "heads");
@@ -356,8 +385,10 @@ static void find_merge(struct cr_onnx_graph *g, int node)
     if (reshape == CR_ONNX_NONE ||
         (strcmp(g->nodes[reshape].op, "Reshape") != 0 && strcmp(g->nodes[reshape].op, "View") != 0))
         return;
-    const struct cr_onnx_value *from = &g->values[x], *to = &g->values[g->nodes[reshape].outputs[0]];
-    if (from->rank == 4 && to->rank == 3 && to->shape[0] == from->shape[0] && to->shape[1] == from->shape[2])
+    const struct cr_onnx_value *from = &g->values[x],
+                               *to = &g->values[g->nodes[reshape].outputs[0]];
+    if (from->rank == 4 && to->rank == 3 && to->shape[0] == from->shape[0] &&
+        to->shape[1] == from->shape[2])
         cr_match_replace(g, g->nodes[reshape].outputs[0], node, "MergeHeads", &x, 1, "merged");
 }
 

@@ -1,5 +1,5 @@
-/* recognise_identities.c - nodes that give what they are given: removed, so that patterns need not look
- * through them. */
+/* recognise_identities.c - nodes that give what they are given: removed, so that patterns need not
+ * look through them. */
 #include <string.h>
 
 #include "match.h"
@@ -16,9 +16,11 @@ static bool keeps_order(const struct cr_onnx_graph *g, const struct cr_onnx_node
     return a && a->n == x->rank;
 }
 
+/* Whether a node gives its input: types and shapes are known by now. */
 static bool is_identity(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
-    if (*n->domain || n->n_inputs < 1 || n->inputs[0] == CR_ONNX_NONE || n->outputs[0] == CR_ONNX_NONE)
+    if (*n->domain || n->n_inputs < 1 || n->inputs[0] == CR_ONNX_NONE ||
+        n->outputs[0] == CR_ONNX_NONE)
         return false;
     const struct cr_onnx_value *x = &g->values[n->inputs[0]], *y = &g->values[n->outputs[0]];
     if (strcmp(n->op, "Identity") == 0)
@@ -27,7 +29,8 @@ static bool is_identity(const struct cr_onnx_graph *g, const struct cr_onnx_node
         return x->type == y->type;
     if (strcmp(n->op, "Transpose") == 0)
         return keeps_order(g, n);
-    return (strcmp(n->op, "Reshape") == 0 || strcmp(n->op, "Expand") == 0) && cr_match_same_shape(x, y);
+    return (strcmp(n->op, "Reshape") == 0 || strcmp(n->op, "Expand") == 0) &&
+           cr_match_same_shape(x, y);
 }
 
 /* Outputs of the model keep their nodes, as an output is no input. */
@@ -51,19 +54,23 @@ static bool is_same_node(const struct cr_onnx_node *a, const struct cr_onnx_node
         return false;
     for (int i = 0; i < a->n_attributes; i++) {
         const struct cr_onnx_attribute *p = &a->attributes[i], *q = &b->attributes[i];
-        if (strcmp(p->name, q->name) || p->kind != q->kind || p->of || q->of || p->f != q->f || p->i != q->i ||
-            p->n != q->n || p->s || q->s || p->tensor || q->tensor || p->graph || q->graph || p->floats ||
-            p->strings || (p->n && (!p->ints || !q->ints || memcmp(p->ints, q->ints, (size_t)p->n * sizeof *p->ints))))
+        if (strcmp(p->name, q->name) || p->kind != q->kind || p->of || q->of || p->f != q->f ||
+            p->i != q->i || p->n != q->n || p->s || q->s || p->tensor || q->tensor || p->graph ||
+            q->graph || p->floats || p->strings ||
+            (p->n &&
+             (!p->ints || !q->ints || memcmp(p->ints, q->ints, (size_t)p->n * sizeof *p->ints))))
             return false;
     }
     return true;
 }
 
 /* Whether a node reads no weight and nothing made of weights: masks and positions do not. */
-static bool reads_weights(const struct cr_onnx_graph *g, const struct cr_onnx_node *n, const bool *of_weights)
+static bool reads_weights(const struct cr_onnx_graph *g, const struct cr_onnx_node *n,
+                          const bool *of_weights)
 {
     for (int i = 0; i < n->n_inputs; i++)
-        if (n->inputs[i] != CR_ONNX_NONE && (of_weights[n->inputs[i]] || cr_match_weight(g, n->inputs[i])))
+        if (n->inputs[i] != CR_ONNX_NONE &&
+            (of_weights[n->inputs[i]] || cr_match_weight(g, n->inputs[i])))
             return true;
     return false;
 }

@@ -1,5 +1,5 @@
-/* recognise_linear.c - torch.nn.Linear, Hugging Face's Conv1D and torch.nn.Embedding, whose parameters get
- * the names of their modules again. */
+/* recognise_linear.c - torch.nn.Linear, Hugging Face's Conv1D and torch.nn.Embedding, whose
+ * parameters get the names of their modules again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 
 /* A product that may be a layer: y = x W + b. */
 struct layer {
-    int node;             /* that gives y */
-    int out;              /* y, behind a reshape that belongs to it */
-    int x, weight, bias;  /* bias may be CR_ONNX_NONE */
-    bool is_transposed;   /* the weight is [out, in] */
+    int node;            /* that gives y */
+    int out;             /* y, behind a reshape that belongs to it */
+    int x, weight, bias; /* bias may be CR_ONNX_NONE */
+    bool is_transposed;  /* the weight is [out, in] */
     int64_t n_in, n_out;
 };
 
@@ -44,7 +44,8 @@ static void transpose_weight(struct cr_onnx_graph *g, struct layer *l)
     unsigned char *data = cr_arena_new(&g->arena, (size_t)old->elements, bytes);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++)
-            memcpy(data + (size_t)(j * rows + i) * bytes, old->data + (size_t)(i * columns + j) * bytes, bytes);
+            memcpy(data + (size_t)(j * rows + i) * bytes,
+                   old->data + (size_t)(i * columns + j) * bytes, bytes);
     *t = *old;
     v->shape[0] = shape[0] = columns;
     v->shape[1] = shape[1] = rows;
@@ -57,8 +58,9 @@ static void transpose_weight(struct cr_onnx_graph *g, struct layer *l)
 /* Whether weight and bias are of a layer's shapes, and nothing else reads them. */
 static bool is_layer(const struct cr_onnx_graph *g, struct layer *l)
 {
-    if (!cr_match_weight(g, l->weight) || g->values[l->weight].tensor->rank != 2 || l->x == CR_ONNX_NONE ||
-        g->values[l->x].rank < 2 || cr_match_weight(g, l->x) || cr_onnx_users(g, l->weight) != 1)
+    if (!cr_match_weight(g, l->weight) || g->values[l->weight].tensor->rank != 2 ||
+        l->x == CR_ONNX_NONE || g->values[l->x].rank < 2 || cr_match_weight(g, l->x) ||
+        cr_onnx_users(g, l->weight) != 1)
         return false;
     const int64_t *shape = g->values[l->weight].tensor->shape;
     l->n_in = shape[l->is_transposed];
@@ -75,6 +77,7 @@ static bool name_layer(struct cr_onnx_graph *g, const struct layer *l, const cha
             cr_match_rename(g, l->bias, cr_arena_print(&g->arena, "%s.bias", path)));
 }
 
+/* The node Linear, if weight and bias are those of a module; then they are called as there. */
 static void put_layer(struct cr_onnx_graph *g, struct layer *l)
 {
     if (!is_layer(g, l))
@@ -87,7 +90,8 @@ static void put_layer(struct cr_onnx_graph *g, struct layer *l)
         transpose_weight(g, l);
     int inputs[3] = {l->x, l->weight, l->bias};
     const char *name = strrchr(path, '.') ? strrchr(path, '.') + 1 : path;
-    int made = cr_match_replace(g, l->out, l->node, "Linear", inputs, l->bias == CR_ONNX_NONE ? 2 : 3, name);
+    int made = cr_match_replace(g, l->out, l->node, "Linear", inputs,
+                                l->bias == CR_ONNX_NONE ? 2 : 3, name);
     cr_onnx_set_integer(g, &g->nodes[made], "transB", l->is_transposed);
     g->nodes[l->node].dead = true;
 }
@@ -99,8 +103,9 @@ static int unflattened(const struct cr_onnx_graph *g, int value)
     if (user == CR_ONNX_NONE || *g->nodes[user].domain || strcmp(g->nodes[user].op, "Reshape") != 0)
         return CR_ONNX_NONE;
     const struct cr_onnx_value *y = &g->values[g->nodes[user].outputs[0]];
-    return y->rank > 2 && y->shape[y->rank - 1] == g->values[value].shape[1] ? g->nodes[user].outputs[0]
-                                                                            : CR_ONNX_NONE;
+    return y->rank > 2 && y->shape[y->rank - 1] == g->values[value].shape[1]
+               ? g->nodes[user].outputs[0]
+               : CR_ONNX_NONE;
 }
 
 /* What is flattened to rows, with all axes of the result but the last, and its own last one. */
@@ -118,7 +123,8 @@ static int whole_rows(struct cr_onnx_graph *g, int flat, int out, int64_t n_in)
 static void find_gemm(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
-    if (cr_onnx_real(n, "alpha", 1) != 1 || cr_onnx_real(n, "beta", 1) != 1 || cr_onnx_integer(n, "transA", 0))
+    if (cr_onnx_real(n, "alpha", 1) != 1 || cr_onnx_real(n, "beta", 1) != 1 ||
+        cr_onnx_integer(n, "transA", 0))
         return;
     struct layer l = {.node = node,
                       .out = n->outputs[0],
@@ -139,8 +145,11 @@ static void find_gemm(struct cr_onnx_graph *g, int node)
 static void find_matmul(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
-    struct layer l = {
-        .node = node, .out = n->outputs[0], .x = n->inputs[0], .weight = n->inputs[1], .bias = CR_ONNX_NONE};
+    struct layer l = {.node = node,
+                      .out = n->outputs[0],
+                      .x = n->inputs[0],
+                      .weight = n->inputs[1],
+                      .bias = CR_ONNX_NONE};
     int add = cr_match_user(g, l.out);
     if (add != CR_ONNX_NONE && !*g->nodes[add].domain && strcmp(g->nodes[add].op, "Add") == 0) {
         int bias = cr_match_other(&g->nodes[add], l.out);
@@ -159,7 +168,8 @@ static void find_embedding(struct cr_onnx_graph *g, int node)
     const char *path = cr_onnx_scope(&g->arena, n);
     int weight = n->inputs[0];
     if (!*path || cr_onnx_integer(n, "axis", 0) != 0 || !cr_match_weight(g, weight) ||
-        g->values[weight].tensor->rank != 2 || cr_onnx_users(g, weight) != 1 || g->values[n->inputs[1]].rank < 1)
+        g->values[weight].tensor->rank != 2 || cr_onnx_users(g, weight) != 1 ||
+        g->values[n->inputs[1]].rank < 1)
         return;
     const char *own = cr_match_path(&g->arena, g->values[weight].name, ".weight");
     if (!own || !cr_match_rename(g, weight, cr_arena_print(&g->arena, "%s.weight", path)))
@@ -177,17 +187,20 @@ static const char *own_name(struct cr_arena *arena, const char *name, const char
     for (; name[n] && name[n] == scope[n]; n++)
         start = name[n] == '.' ? n + 1 : start;
     size_t old = strspn(name + start, "0123456789"), now = strspn(scope + start, "0123456789");
-    if (!old || !now || name[start + old] != '.' || (scope[start + now] && scope[start + now] != '.') ||
+    if (!old || !now || name[start + old] != '.' ||
+        (scope[start + now] && scope[start + now] != '.') ||
         (old == now && strncmp(name + start, scope + start, old) == 0))
         return NULL;
-    return cr_arena_print(arena, "%.*s%.*s%s", (int)start, name, (int)now, scope + start, name + start + old);
+    return cr_arena_print(arena, "%.*s%.*s%s", (int)start, name, (int)now, scope + start,
+                          name + start + old);
 }
 
 /* Gives a node a weight of its own in place of one of equal elements that a block before has. */
 static void unshare(struct cr_onnx_graph *g, int node, int input)
 {
     int weight = g->nodes[node].inputs[input];
-    if (!cr_match_weight(g, weight) || g->values[weight].tensor->rank > 2 || cr_onnx_users(g, weight) < 2)
+    if (!cr_match_weight(g, weight) || g->values[weight].tensor->rank > 2 ||
+        cr_onnx_users(g, weight) < 2)
         return;
     const char *scope = cr_onnx_scope(&g->arena, &g->nodes[node]);
     const char *name = own_name(&g->arena, g->values[weight].name, scope);
@@ -204,7 +217,8 @@ static void unshare(struct cr_onnx_graph *g, int node, int input)
 /* Blocks of equal weights, as fresh copies of a layer have, share them in an exported file. */
 int cr_recognise_copies(struct cr_onnx_graph *g, struct cr_error *error)
 {
-    static const char *const ops[] = {"MatMul", "Gemm", "Add", "Mul", "LayerNormalization", "RMSNormalization"};
+    static const char *const ops[] = {"MatMul",          "Gemm", "Add", "Mul", "LayerNormalization",
+                                      "RMSNormalization"};
     (void)error;
     for (int i = 0; i < g->n_nodes; i++)
         for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
@@ -213,6 +227,7 @@ int cr_recognise_copies(struct cr_onnx_graph *g, struct cr_error *error)
     return 0;
 }
 
+/* Embeddings first: a tied head has a copy of the table, and gets its own name. */
 int cr_recognise_linear(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

@@ -1,4 +1,5 @@
-/* recognise_norms.c - RMS norm from its formula, and layer and RMS norms with parameters of a module. */
+/* recognise_norms.c - RMS norm from its formula, and layer and RMS norms with parameters of a
+ * module. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,8 @@ static bool is_rms(struct cr_onnx_graph *g, int value, int x, double *eps)
     int add = cr_match_only(g, under_rsqrt(g, value), "Add");
     for (int i = 0; add != CR_ONNX_NONE && i < 2; i++) {
         int mean = cr_match_only(g, g->nodes[add].inputs[i], "ReduceMean");
-        if (mean == CR_ONNX_NONE || !is_last_mean(g, mean) || !cr_onnx_scalar(g, g->nodes[add].inputs[!i], eps))
+        if (mean == CR_ONNX_NONE || !is_last_mean(g, mean) ||
+            !cr_onnx_scalar(g, g->nodes[add].inputs[!i], eps))
             continue;
         int pow = cr_match_only(g, g->nodes[mean].inputs[0], "Pow");
         int mul = cr_match_only(g, g->nodes[mean].inputs[0], "Mul");
@@ -51,8 +53,10 @@ static bool is_rms(struct cr_onnx_graph *g, int value, int x, double *eps)
 static void find_rms_norm(struct cr_onnx_graph *g, int node)
 {
     for (int i = 0; i < 2; i++) {
-        int weight = g->nodes[node].inputs[i], inner = cr_match_only(g, g->nodes[node].inputs[!i], "Mul");
-        if (inner == CR_ONNX_NONE || !cr_match_weight(g, weight) || g->values[weight].tensor->rank != 1)
+        int weight = g->nodes[node].inputs[i],
+            inner = cr_match_only(g, g->nodes[node].inputs[!i], "Mul");
+        if (inner == CR_ONNX_NONE || !cr_match_weight(g, weight) ||
+            g->values[weight].tensor->rank != 1)
             continue;
         for (int j = 0; j < 2; j++) {
             double eps;
@@ -60,8 +64,8 @@ static void find_rms_norm(struct cr_onnx_graph *g, int node)
             if (!is_rms(g, g->nodes[inner].inputs[!j], x, &eps) ||
                 g->values[x].shape[g->values[x].rank - 1] != g->values[weight].tensor->elements)
                 continue;
-            int made = cr_match_replace(g, g->nodes[node].outputs[0], node, "RMSNorm", (int[]){x, weight}, 2,
-                                        "norm");
+            int made = cr_match_replace(g, g->nodes[node].outputs[0], node, "RMSNorm",
+                                        (int[]){x, weight}, 2, "norm");
             cr_onnx_set_real(g, &g->nodes[made], "epsilon", eps);
             return;
         }
@@ -75,7 +79,8 @@ static int centred_of(struct cr_onnx_graph *g, int value)
 {
     int sub = cr_match_op(g, value, "Sub");
     int mean = sub == CR_ONNX_NONE ? sub : cr_match_only(g, g->nodes[sub].inputs[1], "ReduceMean");
-    return mean != CR_ONNX_NONE && is_last_mean(g, mean) && g->nodes[mean].inputs[0] == g->nodes[sub].inputs[0]
+    return mean != CR_ONNX_NONE && is_last_mean(g, mean) &&
+                   g->nodes[mean].inputs[0] == g->nodes[sub].inputs[0]
                ? g->nodes[sub].inputs[0]
                : CR_ONNX_NONE;
 }
@@ -87,8 +92,10 @@ static bool is_deviation(struct cr_onnx_graph *g, int value, int centred, double
     int add = root == CR_ONNX_NONE ? root : cr_match_only(g, g->nodes[root].inputs[0], "Add");
     int mean = add == CR_ONNX_NONE ? add : cr_match_only(g, g->nodes[add].inputs[0], "ReduceMean");
     int square = mean == CR_ONNX_NONE ? mean : cr_match_only(g, g->nodes[mean].inputs[0], "Pow");
-    return square != CR_ONNX_NONE && is_last_mean(g, mean) && g->nodes[square].inputs[0] == centred &&
-           cr_match_number(g, g->nodes[square].inputs[1], 2) && cr_onnx_scalar(g, g->nodes[add].inputs[1], eps);
+    return square != CR_ONNX_NONE && is_last_mean(g, mean) &&
+           g->nodes[square].inputs[0] == centred &&
+           cr_match_number(g, g->nodes[square].inputs[1], 2) &&
+           cr_onnx_scalar(g, g->nodes[add].inputs[1], eps);
 }
 
 /* The weight that a value is multiplied by, or added to, in the only node that reads it. */
@@ -99,7 +106,8 @@ static int weight_behind(const struct cr_onnx_graph *g, int value, const char *o
         return CR_ONNX_NONE;
     int weight = cr_match_other(&g->nodes[user], value);
     *out = g->nodes[user].outputs[0];
-    return cr_match_weight(g, weight) && g->values[weight].tensor->rank == 1 ? weight : CR_ONNX_NONE;
+    return cr_match_weight(g, weight) && g->values[weight].tensor->rank == 1 ? weight
+                                                                             : CR_ONNX_NONE;
 }
 
 /* (x - mean(x)) / deviation weight + bias becomes ONNX's LayerNormalization. */
@@ -114,7 +122,8 @@ static void find_layer_norm(struct cr_onnx_graph *g, int node)
     int bias = weight == CR_ONNX_NONE ? weight : weight_behind(g, scaled, "Add", &out);
     if (bias == CR_ONNX_NONE)
         return;
-    int made = cr_match_replace(g, out, node, "LayerNormalization", (int[]){x, weight, bias}, 3, "norm");
+    int made =
+        cr_match_replace(g, out, node, "LayerNormalization", (int[]){x, weight, bias}, 3, "norm");
     g->nodes[made].domain = "";
     g->nodes[made].version = 17;
     cr_onnx_set_real(g, &g->nodes[made], "epsilon", eps);
@@ -150,10 +159,12 @@ static bool name_norm(struct cr_onnx_graph *g, int node)
     const char *path = cr_match_path(&g->arena, g->values[weight].name, ".weight");
     if (!path)
         path = cr_onnx_scope(&g->arena, n);
-    if (!*path || cr_onnx_users(g, weight) != 1 || (bias != CR_ONNX_NONE && (cr_onnx_users(g, bias) != 1 || !cr_match_weight(g, bias))))
+    if (!*path || cr_onnx_users(g, weight) != 1 ||
+        (bias != CR_ONNX_NONE && (cr_onnx_users(g, bias) != 1 || !cr_match_weight(g, bias))))
         return false;
     return cr_match_rename(g, weight, cr_arena_print(&g->arena, "%s.weight", path)) &&
-           (bias == CR_ONNX_NONE || cr_match_rename(g, bias, cr_arena_print(&g->arena, "%s.bias", path)));
+           (bias == CR_ONNX_NONE ||
+            cr_match_rename(g, bias, cr_arena_print(&g->arena, "%s.bias", path)));
 }
 
 /* A norm of a module, with its parameters. */
@@ -169,6 +180,7 @@ static void raise_norm(struct cr_onnx_graph *g, int node, const char *op)
     cr_onnx_set_real(g, &g->nodes[made], "epsilon", eps);
 }
 
+/* Formulas first, then what bears parameters of a module. */
 int cr_recognise_norms(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;
@@ -184,7 +196,8 @@ int cr_recognise_norms(struct cr_onnx_graph *g, struct cr_error *error)
             continue;
         if (!*node->domain && strcmp(node->op, "LayerNormalization") == 0)
             raise_norm(g, i, "ScopedLayerNorm");
-        else if ((!*node->domain && strcmp(node->op, "RMSNormalization") == 0) || strcmp(node->op, "RMSNorm") == 0)
+        else if ((!*node->domain && strcmp(node->op, "RMSNormalization") == 0) ||
+                 strcmp(node->op, "RMSNorm") == 0)
             raise_norm(g, i, "ScopedRMSNorm");
     }
     return 0;

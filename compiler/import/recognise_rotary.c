@@ -1,4 +1,5 @@
-/* recognise_rotary.c - rotary positions, x cos + (-b, a) sin of x = (a, b), whose angles are known. */
+/* recognise_rotary.c - rotary positions, x cos + (-b, a) sin of x = (a, b), whose angles are
+ * known. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +25,11 @@ static bool is_half(const struct cr_onnx_graph *g, int value, int x, int64_t sta
     double first, axis, step = 1;
     int64_t d = from->shape[from->rank - 1];
     if (!cr_onnx_scalar(g, n->inputs[1], &first) || !cr_onnx_scalar(g, n->inputs[3], &axis) ||
-        (n->n_inputs > 4 && n->inputs[4] != CR_ONNX_NONE && !cr_onnx_scalar(g, n->inputs[4], &step)))
+        (n->n_inputs > 4 && n->inputs[4] != CR_ONNX_NONE &&
+         !cr_onnx_scalar(g, n->inputs[4], &step)))
         return false;
-    return (axis == -1 || axis == from->rank - 1) && step == 1 && 2 * to->shape[to->rank - 1] == d &&
+    return (axis == -1 || axis == from->rank - 1) && step == 1 &&
+           2 * to->shape[to->rank - 1] == d &&
            (first < 0 ? first + (double)d : first) == (double)start;
 }
 
@@ -39,7 +42,8 @@ static bool is_turned(const struct cr_onnx_graph *g, int value, int x)
     int64_t axis = cr_onnx_integer(&g->nodes[concat], "axis", 0), d = g->values[x].shape[rank - 1];
     int neg = cr_match_only(g, g->nodes[concat].inputs[0], "Neg");
     return (axis == -1 || axis == rank - 1) && neg != CR_ONNX_NONE && d % 2 == 0 &&
-           is_half(g, g->nodes[neg].inputs[0], x, d / 2) && is_half(g, g->nodes[concat].inputs[1], x, 0);
+           is_half(g, g->nodes[neg].inputs[0], x, d / 2) &&
+           is_half(g, g->nodes[concat].inputs[1], x, 0);
 }
 
 /* Whether a value [1, .., T, d] has the same rows as the last two axes of x. */
@@ -78,14 +82,16 @@ static bool are_turns(const double *c, const double *s, const struct angles *a)
 }
 
 /* Whether tables that turn x are those of rotary positions. */
-static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, int x, struct angles *a)
+static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, int x,
+                        struct angles *a)
 {
     const struct cr_onnx_value *v = &g->values[x];
     a->size = v->shape[v->rank - 2];
     a->half = v->shape[v->rank - 1] / 2;
     if (a->size < 2 || !is_table(g, cosines, x) || !is_table(g, sines, x))
         return false;
-    double *c = cr_onnx_numbers_of(g, cosines, CR_ONNX_NONE), *s = cr_onnx_numbers_of(g, sines, CR_ONNX_NONE);
+    double *c = cr_onnx_numbers_of(g, cosines, CR_ONNX_NONE),
+           *s = cr_onnx_numbers_of(g, sines, CR_ONNX_NONE);
     a->theta = c && s ? find_theta(c, s, 2 * a->half) : NAN;
     bool are = c && s && are_turns(c, s, a);
     free(c);
@@ -103,7 +109,8 @@ static int angles_of(struct cr_onnx_graph *g, int like, const struct angles *a)
             cr_onnx_real(n, "theta", 0) == a->theta)
             return n->outputs[0];
     }
-    int value = cr_match_make(g, like, "Angles", NULL, 0, "angles", 2, (int64_t[]){a->size, a->half});
+    int value =
+        cr_match_make(g, like, "Angles", NULL, 0, "angles", 2, (int64_t[]){a->size, a->half});
     struct cr_onnx_node *n = &g->nodes[g->n_nodes - 1];
     n->name = n->scope = "";
     cr_onnx_set_integer(g, n, "size", a->size);
@@ -124,7 +131,8 @@ static void find_rotary(struct cr_onnx_graph *g, int node)
         int x = g->nodes[straight].inputs[i >> 1], cosines = g->nodes[straight].inputs[!(i >> 1)];
         for (int j = 0; j < 2; j++) {
             int sines = g->nodes[turned].inputs[!j];
-            if (!is_turned(g, g->nodes[turned].inputs[j], x) || !find_angles(g, cosines, sines, x, &a))
+            if (!is_turned(g, g->nodes[turned].inputs[j], x) ||
+                !find_angles(g, cosines, sines, x, &a))
                 continue;
             int inputs[2] = {x, angles_of(g, node, &a)};
             cr_match_replace(g, g->nodes[node].outputs[0], node, "Rotary", inputs, 2, "turned");

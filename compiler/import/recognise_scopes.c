@@ -1,4 +1,5 @@
-/* recognise_scopes.c - paths of modules where nodes are named without the containers that they are in. */
+/* recognise_scopes.c - paths of modules where nodes are named without the containers that they are
+ * in. */
 #include <string.h>
 
 #include "match.h"
@@ -26,14 +27,16 @@ static void learn(struct cr_onnx_graph *g, struct containers *c, const struct cr
                                ? cr_match_path(&g->arena, g->values[n->inputs[i]].name, ".weight")
                                : NULL;
         size_t longer = path ? strlen(path) : 0, shorter = strlen(scope);
-        if (longer <= shorter + 1 || strcmp(path + longer - shorter, scope) != 0 || path[longer - shorter - 1] != '.')
+        if (longer <= shorter + 1 || strcmp(path + longer - shorter, scope) != 0 ||
+            path[longer - shorter - 1] != '.')
             continue;
         c->first[c->n] = first_of(&g->arena, scope);
         c->prefix[c->n++] = cr_arena_text(&g->arena, path, longer - shorter);
     }
 }
 
-/* "/transformer/h.0/attn/Add" of "/h.0/attn/Add": torch.nn.ModuleDict and ModuleList are not in names. */
+/* "/transformer/h.0/attn/Add" of "/h.0/attn/Add": torch.nn.ModuleDict and ModuleList are not in
+ * names. */
 int cr_recognise_scopes(struct cr_onnx_graph *g, struct cr_error *error)
 {
     struct containers c = {.n = 0};
@@ -43,7 +46,8 @@ int cr_recognise_scopes(struct cr_onnx_graph *g, struct cr_error *error)
             learn(g, &c, &g->nodes[i]);
     for (int i = 0; i < g->n_nodes; i++) {
         struct cr_onnx_node *n = &g->nodes[i];
-        const char *scope = *n->scope ? "" : cr_onnx_scope(&g->arena, n), *first = first_of(&g->arena, scope);
+        const char *scope = *n->scope ? "" : cr_onnx_scope(&g->arena, n),
+                   *first = first_of(&g->arena, scope);
         for (int k = 0; *first && k < c.n; k++)
             if (strcmp(c.first[k], first) == 0) {
                 n->name = cr_arena_print(&g->arena, "/%s%s", c.prefix[k], n->name + 1);

@@ -1,6 +1,6 @@
 /*
- * recognise_views.c - heads that are split and merged in another way than ours: reshapes and permutes of a
- * projection are compared by what they do to indices.
+ * recognise_views.c - heads that are split and merged in another way than ours: reshapes and
+ * permutes of a projection are compared by what they do to indices.
  *
  * torch.nn.MultiheadAttention works on [T, B, C] and puts batch and heads into one axis.
  */
@@ -19,7 +19,7 @@ struct view {
 
 static bool is_view(const struct cr_onnx_node *n)
 {
-    static const char *const ops[] = {"Reshape", "View",    "Transpose", "Permute", "Unsqueeze",
+    static const char *const ops[] = {"Reshape", "View",   "Transpose", "Permute", "Unsqueeze",
                                       "Squeeze", "Gather", "Slice",     "Split"};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(n->op, ops[i]) == 0)
@@ -60,7 +60,8 @@ static bool are_heads(const struct cr_onnx_graph *g, const struct view *v, const
 {
     const int64_t *s = g->values[v->value].shape, *b = g->values[v->base].shape;
     int64_t i = 0, at[4];
-    if (b[!v->is_time_first] != s[2] || b[v->is_time_first] != s[0] || (v->part + 1) * s[1] * s[3] > b[2])
+    if (b[!v->is_time_first] != s[2] || b[v->is_time_first] != s[0] ||
+        (v->part + 1) * s[1] * s[3] > b[2])
         return false;
     for (at[0] = 0; at[0] < s[0]; at[0]++)
         for (at[1] = 0; at[1] < s[1]; at[1]++)
@@ -78,7 +79,8 @@ static bool find_view(const struct cr_onnx_graph *g, int value, struct view *v)
     if (v->base == CR_ONNX_NONE || g->values[value].rank != 4 || g->values[v->base].rank != 3)
         return false;
     double *x = cr_onnx_numbers_of(g, value, v->base);
-    int64_t width = g->values[value].shape[1] * g->values[value].shape[3], C = g->values[v->base].shape[2];
+    int64_t width = g->values[value].shape[1] * g->values[value].shape[3],
+            C = g->values[v->base].shape[2];
     bool found = false;
     for (int time_first = 0; x && !found && time_first < 2; time_first++) {
         v->is_time_first = time_first;
@@ -100,8 +102,10 @@ static int batch_first(struct cr_onnx_graph *g, int base)
         int inputs[3];
         memcpy(inputs, g->nodes[node].inputs, (size_t)g->nodes[node].n_inputs * sizeof *inputs);
         inputs[0] = g->nodes[swap].inputs[0];
-        int value = cr_match_make(g, node, "Linear", inputs, g->nodes[node].n_inputs, old.name, 3, shape);
-        cr_onnx_set_integer(g, &g->nodes[g->n_nodes - 1], "transB", cr_onnx_integer(&g->nodes[node], "transB", 0));
+        int value =
+            cr_match_make(g, node, "Linear", inputs, g->nodes[node].n_inputs, old.name, 3, shape);
+        cr_onnx_set_integer(g, &g->nodes[g->n_nodes - 1], "transB",
+                            cr_onnx_integer(&g->nodes[node], "transB", 0));
         return value;
     }
     int made = cr_match_make(g, node, "Permute", &base, 1, "rows", 3, shape);
@@ -178,7 +182,8 @@ static void find_merge(struct cr_onnx_graph *g, int node)
     int64_t shape[3] = {v.shape[0], v.shape[2], time_first[2]};
     int merged = cr_match_make(g, node, "MergeHeads", &y, 1, "merged", 3, shape);
     g->nodes[linear].inputs[0] = merged;
-    memcpy(g->values[out].shape, (int64_t[]){v.shape[0], v.shape[2], g->values[out].shape[2]}, sizeof shape);
+    memcpy(g->values[out].shape, (int64_t[]){v.shape[0], v.shape[2], g->values[out].shape[2]},
+           sizeof shape);
     if (back != CR_ONNX_NONE && strcmp(g->nodes[back].op, "Transpose") == 0 &&
         cr_match_permutes(g, back, (int[]){1, 0, 2})) {
         cr_onnx_replace(g, g->nodes[back].outputs[0], out);

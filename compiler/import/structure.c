@@ -33,9 +33,11 @@ static int length_of(const struct writing *w, cr_t x)
         return 6;
     if (x->kind == CR_TERM_DATA)
         return cr_t_elements(x) == 1 ? 4 : 30;
-    int n = (int)strlen(x->name) + 2 + (x->kind == CR_TERM_SCOPE ? (int)strlen(own_path(w, x)) + 11 : 0);
+    int n = (int)strlen(x->name) + 2 +
+            (x->kind == CR_TERM_SCOPE ? (int)strlen(own_path(w, x)) + 11 : 0);
     for (int i = 0; i < x->n_arguments; i++)
-        n += 2 + (x->arguments[i].term ? length_of(w, x->arguments[i].term) : (int)strlen(x->arguments[i].text));
+        n += 2 + (x->arguments[i].term ? length_of(w, x->arguments[i].term)
+                                       : (int)strlen(x->arguments[i].text));
     return n;
 }
 
@@ -49,7 +51,8 @@ static bool has_scope(cr_t x)
 
 static bool is_attention(cr_t x)
 {
-    return x->kind == CR_TERM_CALL && (strcmp(x->name, "attention.attend") == 0 || strcmp(x->name, "attention.grouped") == 0);
+    return x->kind == CR_TERM_CALL &&
+           (strcmp(x->name, "attention.attend") == 0 || strcmp(x->name, "attention.grouped") == 0);
 }
 
 /* A term whose values that stand where they are used are replaced. */
@@ -95,10 +98,11 @@ static cr_t reader(const struct cr_onnx_line *lines, int n, int value)
 }
 
 /*
- * Whether a term stands where its only reader, in the same group of lines, has it: if it is short, not what
- * attention reads, and no layer within a layer.
+ * Whether a term stands where its only reader, in the same group of lines, has it: if it is short,
+ * not what attention reads, and no layer within a layer.
  */
-static bool stands_inside(struct writing *w, cr_t x, int value, const struct cr_onnx_line *rest, int n)
+static bool stands_inside(struct writing *w, cr_t x, int value, const struct cr_onnx_line *rest,
+                          int n)
 {
     if (w->blocks.uses[value] != 1 || length_of(w, x) > SHORT)
         return false;
@@ -120,6 +124,7 @@ static void prefer_names(struct writing *w, cr_t x)
 
 /* ---- lines ---- */
 
+/* A definition, and what of it has to be named before. */
 static void print_line(struct writing *w, int value, cr_t x, int indent)
 {
     struct cr_printer *p = w->printer;
@@ -129,13 +134,16 @@ static void print_line(struct writing *w, int value, cr_t x, int indent)
     cr_print_parts(p, x, name, indent);
     cr_print_term(p, &text, x, CR_BINDS_NOT);
     cr_print_definition(p, indent, name, text.data);
-    p->value_names[value] = p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", name) : name;
+    p->value_names[value] =
+        p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", name) : name;
     free(text.data);
 }
 
-/* Lines of the script or of a function, but for what stands inside of others.  `result`, if it is a value
- * that the last line gives and no other reads, is left for the caller: returns its term, else null. */
-static cr_t print_lines(struct writing *w, const struct cr_onnx_line *lines, int n, int indent, int result)
+/* Lines of the script or of a function, but for what stands inside of others.  `result`, if it is
+ * a value that the last line gives and no other reads, is left for the caller: returns its term,
+ * else null. */
+static cr_t print_lines(struct writing *w, const struct cr_onnx_line *lines, int n, int indent,
+                        int result)
 {
     for (int i = 0; i < n; i++)
         prefer_names(w, lines[i].statement.term);
@@ -164,10 +172,13 @@ static const char *function_name(struct cr_printer *p, const char *prefix)
     while (from > prefix && from[-1] != '.')
         from--;
     const char *last = cr_arena_text(p->arena, from, (size_t)(prefix + n - 1 - from));
-    return cr_local_name(p, strcmp(last, "layers") == 0 ? "layer" : strcmp(last, "blocks") == 0 ? "block" : last);
+    return cr_local_name(p, strcmp(last, "layers") == 0   ? "layer"
+                            : strcmp(last, "blocks") == 0 ? "block"
+                                                          : last);
 }
 
-/* Every weight of a term becomes one of the script; in the first block it is read without the block's path. */
+/* Every weight of a term becomes one of the script; in the first block it is read without the
+ * block's path. */
 static void take_weights(struct writing *w, cr_t x, const char *path)
 {
     struct cr_printer *p = w->printer;
@@ -176,20 +187,23 @@ static void take_weights(struct writing *w, cr_t x, const char *path)
         if (x->bias != CR_ONNX_NONE)
             cr_value_text(p, x->bias);
     }
-    if (x->kind == CR_TERM_VALUE && p->graph->values[x->value].tensor && !p->value_names[x->value]) {
+    if (x->kind == CR_TERM_VALUE && p->graph->values[x->value].tensor &&
+        !p->value_names[x->value]) {
         const char *text = cr_value_text(p, x->value);
         const char *at = strstr(text, "\"");
         size_t n = path ? strlen(path) : 0;
         if (path && at && strncmp(at + 1, path, n) == 0)
-            p->value_names[x->value] = cr_arena_print(
-                p->arena, "%s%s", cr_arena_text(p->arena, text, (size_t)(at + 1 - text)), at + 1 + n);
+            p->value_names[x->value] =
+                cr_arena_print(p->arena, "%s%s",
+                               cr_arena_text(p->arena, text, (size_t)(at + 1 - text)), at + 1 + n);
     }
     for (int i = 0; i < x->n_arguments; i++)
         if (x->arguments[i].term)
             take_weights(w, x->arguments[i].term, path);
 }
 
-/* Names that a function's body must not hide: its own, and those of values that it reads from outside. */
+/* Names that a function's body must not hide: its own, and those of values that it reads from
+ * outside. */
 static void keep_outer_names(struct writing *w, const struct cr_onnx_run *r, cr_t x)
 {
     struct cr_printer *p = w->printer;
@@ -206,7 +220,8 @@ static void keep_outer_names(struct writing *w, const struct cr_onnx_run *r, cr_
             keep_outer_names(w, r, x->arguments[i].term);
 }
 
-static const char *parameter_list(struct cr_printer *p, const struct cr_onnx_run *r, const int *values)
+static const char *parameter_list(struct cr_printer *p, const struct cr_onnx_run *r,
+                                  const int *values)
 {
     const char *list = "";
     for (int i = 0; i < r->n_carried; i++)
@@ -235,11 +250,13 @@ static void print_shared(struct writing *w, const struct cr_onnx_run *r, cr_t x)
 {
     struct cr_printer *p = w->printer;
     const struct cr_onnx_line *second = &w->blocks.lines[r->first + r->size];
-    if (x->kind == CR_TERM_VALUE && p->graph->values[x->value].tensor && !p->value_names[x->value] &&
-        reader(second, r->size, x->value)) {
-        const char *text = cr_value_text(p, x->value), *name = cr_local_name(p, p->graph->values[x->value].name);
+    if (x->kind == CR_TERM_VALUE && p->graph->values[x->value].tensor &&
+        !p->value_names[x->value] && reader(second, r->size, x->value)) {
+        const char *text = cr_value_text(p, x->value),
+                   *name = cr_local_name(p, p->graph->values[x->value].name);
         cr_print_definition(p, 0, name, text);
-        p->value_names[x->value] = p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", name) : name;
+        p->value_names[x->value] =
+            p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", name) : name;
     }
     for (int i = 0; i < x->n_arguments; i++)
         if (x->arguments[i].term)
@@ -265,12 +282,14 @@ static void print_function(struct writing *w, const struct cr_onnx_run *r, const
     }
     for (int i = 0; i < r->n_carried; i++) {
         outer[i] = p->value_names[r->in[i]];
-        p->value_names[r->in[i]] = cr_local_name(p, r->n_carried == 1 ? "x" : p->graph->values[r->in[i]].name);
+        p->value_names[r->in[i]] =
+            cr_local_name(p, r->n_carried == 1 ? "x" : p->graph->values[r->in[i]].name);
     }
     cr_put(&p->text, "\n");
     cr_put_line(&p->text, 0, "local function %s(%s)", name, parameter_list(p, r, r->in));
-    cr_t rest = print_lines(w, lines, r->size, INDENT,
-                            r->n_carried == 1 && w->blocks.uses[r->out[0]] > 0 ? r->out[0] : CR_ONNX_NONE);
+    cr_t rest =
+        print_lines(w, lines, r->size, INDENT,
+                    r->n_carried == 1 && w->blocks.uses[r->out[0]] > 0 ? r->out[0] : CR_ONNX_NONE);
     print_return(w, r, rest);
     cr_put_line(&p->text, 0, "end");
     for (int i = 0; i < r->n_carried; i++)
@@ -282,7 +301,8 @@ static void print_function(struct writing *w, const struct cr_onnx_run *r, const
     p->scope = scope;
 }
 
-/* The variable of a loop: that of the value before it if nothing behind the loop reads it, or a new one. */
+/* The variable of a loop: that of the value before it if nothing behind the loop reads it, or a
+ * new one. */
 static const char *loop_variable(struct writing *w, const struct cr_onnx_run *r, int value)
 {
     struct cr_printer *p = w->printer;
@@ -291,11 +311,13 @@ static const char *loop_variable(struct writing *w, const struct cr_onnx_run *r,
         before -= uses_of(w->blocks.lines[r->first + i].statement.term, value);
     if (!before && p->value_names[value] && p->graph->values[value].producer != CR_ONNX_NONE)
         return p->value_names[value];
-    const char *local = cr_local_name(p, r->n_carried == 1 ? "hidden" : p->graph->values[value].name);
+    const char *local =
+        cr_local_name(p, r->n_carried == 1 ? "hidden" : p->graph->values[value].name);
     cr_print_definition(p, 0, local, cr_value_text(p, value));
     return p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", local) : local;
 }
 
+/* The function of a run, and the loop that calls it. */
 static void print_run(struct writing *w, const struct cr_onnx_run *r)
 {
     struct cr_printer *p = w->printer;
@@ -311,7 +333,8 @@ static void print_run(struct writing *w, const struct cr_onnx_run *r)
         list = cr_arena_print(p->arena, "%s%s%s", list, i ? ", " : "", full);
         p->value_names[r->last[i]] = full;
     }
-    const char *path = *r->prefix ? cr_arena_print(p->arena, "\"%s\" .. i", r->prefix) : "tostring(i)";
+    const char *path =
+        *r->prefix ? cr_arena_print(p->arena, "\"%s\" .. i", r->prefix) : "tostring(i)";
     cr_put_line(&p->text, 0, "for i = %d, %d do", r->index, r->index + r->n - 1);
     cr_put_line(&p->text, INDENT, "%s = scope(%s, %s, %s)", list, path, name, list);
     cr_put_line(&p->text, 0, "end");

@@ -1,0 +1,43 @@
+#!/bin/sh
+# exports.sh - models as PyTorch exports them: what they compute, and the scripts that they become.
+#
+# tests/exports/NAME.onnx is a model, NAME.x.npy and NAME.y.npy are its input and its output, and
+# NAME.lua is what `crescent import` makes of it, which BLESS=1 rewrites.  $CRESCENT is the program.
+# The last line is "N passed, M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+bless="${BLESS:-}"
+exports=tests/exports
+. "$(dirname "$0")/report.sh"
+
+kernels() {
+    "$crescent" dump "$@" --after fuse | sed -n 's/^--   kernel [0-9]*: *\([a-z]*\).*/\1/p'
+}
+
+for model in "$exports"/*.onnx; do
+    name=$(basename "$model" .onnx)
+    "$crescent" compare "$model" --input x="$exports/$name.x.npy" \
+        --expect y="$exports/$name.y.npy" --atol 1e-5 --rtol 1e-4 --backends ref,tcc >"$log" 2>&1
+    report $? "$model computes what PyTorch does"
+
+    "$crescent" import "$model" -o "$T/$name.lua" >"$log" 2>&1
+    report $? "$model is imported"
+    if [ -n "$bless" ]; then
+        cmp -s "$T/$name.lua" "$exports/$name.lua" || cp "$T/$name.lua" "$exports/$name.lua"
+    fi
+    diff -u "$exports/$name.lua" "$T/$name.lua" >"$log"
+    report $? "$model becomes $exports/$name.lua"
+    "$crescent" compare "$T/$name.lua" --weights "$T/$name.safetensors" \
+        --input x="$exports/$name.x.npy" --expect y="$exports/$name.y.npy" --atol 1e-5 \
+        --rtol 1e-4 --strict --backends tcc >"$log" 2>&1
+    report $? "the script of $model computes the same"
+done
+
+# A block is as many kernels, of the same kinds in the same order, as the one of graphs/.
+kernels "$exports/gpt2_block.onnx" >"$T/theirs"
+kernels graphs/gpt2_block.lua --set B=2 --set T=6 --set n_embd=16 --set n_head=2 >"$T/ours"
+[ -s "$T/ours" ] && diff -u "$T/ours" "$T/theirs" >"$log"
+report $? "an exported block of GPT-2 fuses like graphs/gpt2_block.lua"
+
+conclude
