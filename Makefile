@@ -224,7 +224,7 @@ programs_of = $(foreach s,$(2),'CRESCENT=$(BUILD)/$(1)/crescent $(BUILD)/$(1)/te
 suites_of = $(call programs_of,$(1),$(with_lua)) $(call script,$(1),fixtures.sh) \
     $(call script,$(1),nano_sort.sh) $(call script,$(1),models.sh) \
     $(call script,$(1),malformed.sh) $(call script,$(1),depth.sh) $(call script,$(1),memory.sh) \
-    $(call script,$(1),golden.sh) \
+    $(call script,$(1),golden.sh) $(call script,$(1),exports.sh) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library' \
     'MAKE=$(MAKE) BUILD=$(BUILD) LUA=$(1) sh tests/install.sh' \
     $(call module_suite,$(1)) $(call threads_suite,$(1)) \

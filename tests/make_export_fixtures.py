@@ -48,6 +48,32 @@ class Block(nn.Module):
         return y[0] if isinstance(y, tuple) else y
 
 
+class NearMisses(nn.Module):
+    """Formulas that are nearly those of layers, and must not be taken for them."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(16))
+
+    def attend(self, x, diagonal):
+        mask = torch.triu(torch.full((6, 6), float("-inf"), dtype=x.dtype), diagonal)
+        return torch.softmax(x @ x.transpose(1, 2) * 0.3 + mask, -1) @ x
+
+    def forward(self, x):
+        gelu = 0.5 * x * (1 + torch.erf(x / 1.5))  # not the root of 2
+        tanh = 0.5 * x * (1 + torch.tanh((2 / torch.pi)**0.5 * (x + 0.05 * x**3)))  # not 0.044715
+        silu = x * torch.sigmoid(1.7 * x)
+        other = x * torch.sigmoid(gelu)
+        rms = self.weight * (x * torch.rsqrt(x.pow(2).mean(1, keepdim=True) + 1e-5))  # another axis
+        norm = x - x.mean(-1, keepdim=True)
+        norm = norm / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5)  # not of what is centred
+        future = self.attend(x, 2)  # one token of the future
+        columns = torch.softmax(x @ x.transpose(1, 2) * 0.3, 1) @ x  # another axis
+        half = torch.cat((x[..., 8:], x[..., :8]), -1)  # without a sign
+        turned = x * torch.cos(x) + half * torch.sin(x)
+        return torch.cat((gelu, tanh, silu, other, rms, norm, future, columns, turned), -1)
+
+
 def gpt2(layers=2):
     return tf.GPT2Config(n_embd=16, n_head=2, n_layer=layers, vocab_size=24, n_positions=16,
                          attn_implementation="sdpa")
@@ -66,6 +92,7 @@ CASES = {  # model, shape of the input, the newer exporter?, opset
     "gpt2_block": (lambda: Block(tf.GPT2Model(gpt2(1))), (2, 6, 16), True, 18),
     "llama_old": (lambda: Logits(tf.LlamaForCausalLM(llama())), IDS, False, 17),
     "llama_new": (lambda: Logits(tf.LlamaForCausalLM(llama())), IDS, True, 23),
+    "near_misses": (NearMisses, (2, 6, 16), False, 17),
     "encoder_old": (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(
         16, 2, 32, batch_first=True, norm_first=True), 2, enable_nested_tensor=False),
         (2, 6, 16), False, 14),

@@ -75,6 +75,13 @@ static bool reads_weights(const struct cr_onnx_graph *g, const struct cr_onnx_no
     return false;
 }
 
+/* Whether a node may give something else each time, or reads nothing. */
+static bool is_random(const struct cr_onnx_node *n)
+{
+    return !n->n_inputs || strncmp(n->op, "Random", 6) == 0 || strcmp(n->op, "Bernoulli") == 0 ||
+           strcmp(n->op, "Multinomial") == 0 || strcmp(n->op, "Dropout") == 0;
+}
+
 /* What every layer computes anew though it is the same, such as a mask, is computed once. */
 int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
 {
@@ -83,7 +90,7 @@ int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
     int *kept = cr_arena_new(&g->arena, (size_t)g->n_nodes, sizeof *kept), n_kept = 0;
     for (int i = 0; i < g->n_nodes; i++) {
         struct cr_onnx_node *n = &g->nodes[i];
-        bool of = reads_weights(g, n, of_weights);
+        bool of = is_random(n) || reads_weights(g, n, of_weights);
         for (int j = 0; of && j < n->n_outputs; j++)
             if (n->outputs[j] != CR_ONNX_NONE)
                 of_weights[n->outputs[j]] = true;
