@@ -292,6 +292,21 @@ static void find_attention(struct cr_onnx_graph *g, int node)
     put_attention(g, &a, g->nodes[node].outputs[0]);
 }
 
+/* Whether a node has no attribute that is not looked at, such as a window. */
+static bool is_plain_operator(const struct cr_onnx_node *n)
+{
+    static const char *const known[] = {"is_causal",   "scale",       "softcap", "qk_matmul_output_mode",
+                                        "q_num_heads", "kv_num_heads"};
+    for (int i = 0; i < n->n_attributes; i++) {
+        bool is_known = false;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            is_known |= strcmp(n->attributes[i].name, known[k]) == 0;
+        if (!is_known)
+            return false;
+    }
+    return true;
+}
+
 /* ONNX's Attention of queries, keys and values with heads as an axis, nothing cached. */
 static void find_operator(struct cr_onnx_graph *g, int node)
 {
@@ -304,6 +319,8 @@ static void find_operator(struct cr_onnx_graph *g, int node)
     for (int i = 4; i < n->n_inputs; i++)
         if (n->inputs[i] != CR_ONNX_NONE)
             return;
+    if (!is_plain_operator(n))
+        return;
     for (int i = 1; i < n->n_outputs; i++)
         if (n->outputs[i] != CR_ONNX_NONE && cr_onnx_users(g, n->outputs[i]))
             return;

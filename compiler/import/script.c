@@ -13,15 +13,24 @@ enum { MOST_LOCALS = 150 };
 
 /* ---- what the script needs ---- */
 
-static bool mentions(cr_t x, const char *library)
+/* Whether text of Lua has a field of a library in it. */
+static bool names_field(const char *text, const char *library)
 {
     size_t n = strlen(library);
-    if (x->name && strncmp(x->name, library, n) == 0 && x->name[n] == '.')
-        return true;
-    for (int i = 0; i < x->n_arguments; i++)
-        if (x->arguments[i].term && mentions(x->arguments[i].term, library))
+    for (const char *at = text; (at = strstr(at, library)); at++)
+        if (at[n] == '.' && (at == text || !isalnum((unsigned char)at[-1])))
             return true;
     return false;
+}
+
+static bool mentions(cr_t x, const char *library)
+{
+    bool is_named = x->name && names_field(x->name, library);
+    for (int i = 0; !is_named && i < x->n_arguments; i++) {
+        const struct cr_onnx_argument *a = &x->arguments[i];
+        is_named = a->term ? mentions(a->term, library) : names_field(a->text, library);
+    }
+    return is_named;
 }
 
 static void print_requires(struct cr_printer *p, const struct cr_onnx_script *s)
