@@ -29,18 +29,26 @@ function escapeHtml(text) {
 }
 
 function digits(x, n = 3) {
-    return x === 0 ? "0" : x >= 10 ** n ? Math.round(x).toLocaleString("en-US") : String(Number(x.toPrecision(n)));
+    return x === 0   ? "0" :
+        x >= 10 ** n ? Math.round(x).toLocaleString("en-US") :
+                       String(Number(x.toPrecision(n)));
 }
 
 function inUnits(x, base, units) {
     let i = 0;
-    while (Math.abs(x) >= base * .9995 && i + 1 < units.length) { x /= base; i++; }
+    while (Math.abs(x) >= base * .9995 && i + 1 < units.length) {
+        x /= base;
+        i++;
+    }
     return [digits(x), units[i]];
 }
 
 const timeOf = ns => inUnits(ns, 1000, ["ns", "µs", "ms", "s"]).join(" ");
 const bytesOf = b => inUnits(b, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]).join(" ");
-const countOf = (n, unit = "") => { const [x, u] = inUnits(n, 1000, ["", "k", "M", "G", "T", "P"]); return x + " " + u + unit; };
+const countOf = (n, unit = "") => {
+    const [x, u] = inUnits(n, 1000, ["", "k", "M", "G", "T", "P"]);
+    return x + " " + u + unit;
+};
 const percent = x => (100 * x).toFixed(x < .0995 ? 1 : 0) + "%";
 const colour = kind => `--c:var(--k-${KINDS.includes(kind) ? kind : "write"})`;
 const grade = share => share >= .7 ? "good" : share >= .4 ? "fair" : "poor";
@@ -48,13 +56,19 @@ const sum = list => list.reduce((a, b) => a + b, 0);
 
 /* ---- words of a language, in colour ---- */
 
-const LUA = /(--.*$)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\b(and|break|do|else|elseif|end|false|for|function|goto|if|in|local|nil|not|or|repeat|return|then|true|until|while)\b|\b(\d[\w.]*)\b|([A-Za-z_]\w*)(?=\s*[({"])/g;
-const C = /(\/\*.*?(?:\*\/|$)|^ \*.*$)|("(?:[^"\\]|\\.)*")|\b(const|static|struct|for|if|else|return|void|long|int|float|while)\b|\b(\d[\w.]*)\b|((?:rt->)?[A-Za-z_]\w*)(?=\()/g;
+const LUA =
+    /(--.*$)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\b(and|break|do|else|elseif|end|false|for|function|goto|if|in|local|nil|not|or|repeat|return|then|true|until|while)\b|\b(\d[\w.]*)\b|([A-Za-z_]\w*)(?=\s*[({"])/g;
+const C =
+    /(\/\*.*?(?:\*\/|$)|^ \*.*$)|("(?:[^"\\]|\\.)*")|\b(const|static|struct|for|if|else|return|void|long|int|float|while)\b|\b(\d[\w.]*)\b|((?:rt->)?[A-Za-z_]\w*)(?=\()/g;
 
 function coloured(text, pattern) {
     let out = "", at = 0;
     for (const m of text.matchAll(pattern)) {
-        const kind = m[1] !== undefined ? "c" : m[2] !== undefined ? "s" : m[3] !== undefined ? "k" : m[4] !== undefined ? "n" : "f";
+        const kind = m[1] !== undefined ? "c" :
+            m[2] !== undefined          ? "s" :
+            m[3] !== undefined          ? "k" :
+            m[4] !== undefined          ? "n" :
+                                          "f";
         out += escapeHtml(text.slice(at, m.index)) + `<span class="${kind}">${escapeHtml(m[0])}</span>`;
         at = m.index + m[0].length;
     }
@@ -106,8 +120,13 @@ class Compilation {
         this.kernelOfC = new Int32Array(n).fill(-1);
         this.nodeOfC = new Int32Array(n).fill(-1);
         this.spanOfKernel = this.kernels.map(() => null);
-        const fill = (array, [first, last, value]) => { for (let i = first; i <= last; i++) array[i] = value; };
-        for (const span of this.doc.c.kernels) { fill(this.kernelOfC, span); this.spanOfKernel[span[2]] = span; }
+        const fill = (array, [first, last, value]) => {
+            for (let i = first; i <= last; i++) array[i] = value;
+        };
+        for (const span of this.doc.c.kernels) {
+            fill(this.kernelOfC, span);
+            this.spanOfKernel[span[2]] = span;
+        }
         for (const span of this.doc.c.steps) fill(this.kernelOfC, span);
         for (const span of this.doc.c.nodes) fill(this.nodeOfC, span);
     }
@@ -123,14 +142,16 @@ class Compilation {
     rankKernels() {
         const bench = this.doc.bench;
         this.time = this.kernels.map((k, i) => bench ? bench.kernels[i].median_ns : 0);
-        this.limit = this.kernels.map((k, i) => bench ? Math.max(bench.kernels[i].flops_ns, bench.kernels[i].memory_ns) : 0);
+        this.limit = this.kernels.map(
+            (k, i) => bench ? Math.max(bench.kernels[i].flops_ns, bench.kernels[i].memory_ns) : 0);
         const work = k => k.calls * k.flops || k.calls * (k.bytes_read + k.bytes_written) * 1e-6;
         this.weight = bench ? this.time : this.kernels.map(work);
         this.total = sum(this.weight) || 1;
         this.ranked = this.kernels.map((k, i) => i).sort((a, b) => this.weight[b] - this.weight[a]);
         this.heat = new Float64Array(this.tables.lines.length);
         this.kernels.forEach((k, i) => {
-            for (const line of this.linesOf(this.calls[k.first_call].main)) this.heat[line] += this.weight[i] / this.total;
+            for (const line of this.linesOf(this.calls[k.first_call].main))
+                this.heat[line] += this.weight[i] / this.total;
         });
         this.error = this.kernels.map((k, i) => this.errorOf(this.callsOfKernel[i]));
     }
@@ -143,9 +164,7 @@ class Compilation {
     }
 
     /* The most telling line of a kernel: the library's where there is one, and the script's. */
-    mainLines(kernel) {
-        return this.linesOf(this.calls[this.kernels[kernel].first_call].main);
-    }
+    mainLines(kernel) { return this.linesOf(this.calls[this.kernels[kernel].first_call].main); }
 
     lineText(line) {
         const [file, number] = this.tables.lines[line];
@@ -159,19 +178,29 @@ class Compilation {
         return (short ? path.split("/").pop() : path) + ":" + number;
     }
 
-    isBackward(kernel) {
-        return !!this.graph.backward[this.calls[this.kernels[kernel].first_call].root];
-    }
+    isBackward(kernel) { return !!this.graph.backward[this.calls[this.kernels[kernel].first_call].root]; }
 
     /* What else is meant when a kernel, a call, a node, a line of Lua or of C is. */
     selectKernel(kernel, call = this.kernels[kernel].first_call) {
         const nodes = new Set(this.calls[call].nodes), lines = new Set();
-        for (const id of nodes) for (const line of this.linesOf(id)) lines.add(line);
+        for (const id of nodes)
+            for (const line of this.linesOf(id)) lines.add(line);
         const c = new Set();
-        for (let i = 1; i < this.kernelOfC.length; i++) if (this.kernelOfC[i] === kernel) c.add(i);
+        for (let i = 1; i < this.kernelOfC.length; i++)
+            if (this.kernelOfC[i] === kernel) c.add(i);
         const main = this.calls[call].main;
-        return {kind: "kernel", kernels: new Set([kernel]), nodes, lines, c, call, mainKernel: kernel, mainNode: main,
-                mainLines: new Set(this.linesOf(main)), mainC: new Set([this.spanOfKernel[kernel][0]])};
+        return {
+            kind: "kernel",
+            kernels: new Set([kernel]),
+            nodes,
+            lines,
+            c,
+            call,
+            mainKernel: kernel,
+            mainNode: main,
+            mainLines: new Set(this.linesOf(main)),
+            mainC: new Set([this.spanOfKernel[kernel][0]])
+        };
     }
 
     selectNodes(ids) {
@@ -183,10 +212,20 @@ class Compilation {
                 inC.add(this.inFirstCall(id, call));
             }
         }
-        for (let i = 1; i < this.nodeOfC.length; i++) if (this.nodeOfC[i] >= 0 && inC.has(this.nodeOfC[i])) c.add(i);
+        for (let i = 1; i < this.nodeOfC.length; i++)
+            if (this.nodeOfC[i] >= 0 && inC.has(this.nodeOfC[i])) c.add(i);
         if (!c.size)
-            for (const kernel of kernels) for (let i = this.spanOfKernel[kernel][0]; i <= this.spanOfKernel[kernel][1]; i++) c.add(i);
-        return {kind: "nodes", kernels, nodes: new Set(ids), lines, c, mainLines: new Set(), mainC: new Set()};
+            for (const kernel of kernels)
+                for (let i = this.spanOfKernel[kernel][0]; i <= this.spanOfKernel[kernel][1]; i++) c.add(i);
+        return {
+            kind: "nodes",
+            kernels,
+            nodes: new Set(ids),
+            lines,
+            c,
+            mainLines: new Set(),
+            mainC: new Set()
+        };
     }
 
     selectNode(id) {
@@ -211,7 +250,10 @@ class Compilation {
         const node = this.nodeOfC[row], kernel = this.kernelOfC[row];
         if (kernel < 0 && node < 0) return null;
         const s = node >= 0 ? this.selectNode(node) : this.selectKernel(kernel);
-        if (kernel >= 0) { s.mainKernel = kernel; s.kernels.add(kernel); }
+        if (kernel >= 0) {
+            s.mainKernel = kernel;
+            s.kernels.add(kernel);
+        }
         s.mainC = new Set([row]);
         return s;
     }
@@ -228,9 +270,13 @@ class List {
         this.version = 0;
         this.cursor = -1;
         this.inner = make("div", {class: "inner"});
-        this.element = make("div", {class: "list", tabindex: "0", role: "listbox", "aria-label": label}, this.inner);
+        this.element =
+            make("div", {class: "list", tabindex: "0", role: "listbox", "aria-label": label}, this.inner);
         this.element.addEventListener("scroll", () => this.later(), {passive: true});
-        const rowOf = event => { const row = event.target.closest(".r"); return row ? row.index : -1; };
+        const rowOf = event => {
+            const row = event.target.closest(".r");
+            return row ? row.index : -1;
+        };
         let under = -1;
         this.element.addEventListener("pointermove", event => {
             const i = rowOf(event);
@@ -238,10 +284,16 @@ class List {
             under = i;
             onRow("hover", i, event);
         }, {passive: true});
-        this.element.addEventListener("pointerleave", event => { under = -1; onRow("hover", -1, event); });
+        this.element.addEventListener("pointerleave", event => {
+            under = -1;
+            onRow("hover", -1, event);
+        });
         this.element.addEventListener("click", event => {
             const i = rowOf(event);
-            if (i >= 0) { this.cursor = i; onRow("click", i, event); }
+            if (i >= 0) {
+                this.cursor = i;
+                onRow("click", i, event);
+            }
         });
         this.element.addEventListener("keydown", event => this.key(event, onRow));
     }
@@ -249,9 +301,18 @@ class List {
     /* Arrows move a cursor, whose row is hovered; Enter is a click. */
     key(event, onRow) {
         const page = Math.max(1, Math.floor(this.element.clientHeight / this.height) - 1);
-        const step = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity}[event.key];
+        const step = {
+            ArrowDown: 1,
+            ArrowUp: -1,
+            PageDown: page,
+            PageUp: -page,
+            Home: -Infinity,
+            End: Infinity
+        }[event.key];
         if (step !== undefined && this.count) {
-            const from = this.cursor < 0 ? Math.floor(this.element.scrollTop / this.height) - Math.sign(step) : this.cursor;
+            const from = this.cursor < 0 ?
+                Math.floor(this.element.scrollTop / this.height) - Math.sign(step) :
+                this.cursor;
             this.cursor = Math.min(this.count - 1, Math.max(0, from + step));
             this.show(this.cursor, false);
             onRow("hover", this.cursor, event);
@@ -271,12 +332,18 @@ class List {
         this.refresh();
     }
 
-    refresh() { this.version++; this.later(); }
+    refresh() {
+        this.version++;
+        this.later();
+    }
 
     later() {
         if (this.pending) return;
         this.pending = true;
-        requestAnimationFrame(() => { this.pending = false; this.update(); });
+        requestAnimationFrame(() => {
+            this.pending = false;
+            this.update();
+        });
     }
 
     /* Row i is drawn by element i modulo the number of elements, so that scrolling moves few. */
@@ -284,10 +351,16 @@ class List {
         const seen = this.element.clientHeight;
         if (!seen) return;
         const n = Math.min(this.count, Math.ceil(seen / this.height) + 4);
-        const first = Math.max(0, Math.min(this.count - n, Math.floor(this.element.scrollTop / this.height) - 2));
+        const first =
+            Math.max(0, Math.min(this.count - n, Math.floor(this.element.scrollTop / this.height) - 2));
         if (this.pool.length !== n) {
             while (this.pool.length > n) this.pool.pop().remove();
-            while (this.pool.length < n) { const row = make("div"); row.index = -1; this.pool.push(row); this.inner.append(row); }
+            while (this.pool.length < n) {
+                const row = make("div");
+                row.index = -1;
+                this.pool.push(row);
+                this.inner.append(row);
+            }
             for (const row of this.pool) row.index = -1;
         }
         for (let i = first; i < first + n; i++) {
@@ -297,7 +370,7 @@ class List {
                 row.innerHTML = "";
                 row.index = i;
                 row.content = this.content;
-                row.style.transform = `translateY(${i * this.height}px)`;
+                row.style.top = i * this.height + "px";
                 row.drawn = null;
             }
             row.version = this.version;
@@ -324,7 +397,10 @@ class List {
 
 /* Sets the classes of a row only where they are others, and its content only once. */
 function dress(row, classes, html) {
-    if (row.drawn !== html) { row.innerHTML = html; row.drawn = html; }
+    if (row.drawn !== html) {
+        row.innerHTML = html;
+        row.drawn = html;
+    }
     if (row.className !== classes) row.className = classes;
 }
 
@@ -354,7 +430,8 @@ class GraphRows {
             if (!run || run.key !== key)
                 runs.push(run = {key, layer, backward: graph.backward[id], nodes: [], sign: []});
             run.nodes.push(id);
-            if (layer && !leaf[graph.op[id]]) run.sign.push(graph.op[id] + ":" + graph.shape[id] + ":" + layer.rest);
+            if (layer && !leaf[graph.op[id]])
+                run.sign.push(graph.op[id] + ":" + graph.shape[id] + ":" + layer.rest);
         }
         return runs;
     }
@@ -366,7 +443,8 @@ class GraphRows {
         const [less, more] = a.length < b.length ? [a, b] : [b, a];
         if (more.length - less.length > Math.max(4, more.length / 5)) return false;
         let i = 0;
-        for (const item of more) if (i < less.length && item === less[i]) i++;
+        for (const item of more)
+            if (i < less.length && item === less[i]) i++;
         return i === less.length;
     }
 
@@ -375,7 +453,8 @@ class GraphRows {
         const groups = [];
         for (const run of this.runsOf(graph)) {
             const last = groups[groups.length - 1];
-            if (last && run.layer && last.runs[0].layer && this.areAlike(last.runs[last.runs.length - 1].sign, run.sign) &&
+            if (last && run.layer && last.runs[0].layer &&
+                this.areAlike(last.runs[last.runs.length - 1].sign, run.sign) &&
                 last.runs[0].layer.prefix === run.layer.prefix && last.runs[0].backward === run.backward)
                 last.runs.push(run);
             else groups.push({runs: [run]});
@@ -398,7 +477,8 @@ class GraphRows {
         this.groupOf = new Int32Array(graph.nodes);
         this.groups = this.groupsOf(graph);
         this.groups.forEach((group, g) => {
-            for (const run of group.runs) for (const id of run.nodes) this.groupOf[id] = g;
+            for (const run of group.runs)
+                for (const id of run.nodes) this.groupOf[id] = g;
             this.addGroup(rows, group, g, changes, removed, onlyChanges);
         });
         for (const [place, ids] of removed) {
@@ -407,13 +487,17 @@ class GraphRows {
         }
         this.rows = rows;
         this.rowOf = new Map();
-        rows.forEach((row, i) => { if (row.type === "node" && !row.gone) this.rowOf.set(row.id, i); });
+        rows.forEach((row, i) => {
+            if (row.type === "node" && !row.gone) this.rowOf.set(row.id, i);
+        });
         return rows;
     }
 
     addGroup(rows, group, g, changes, removed, onlyChanges) {
         const many = group.runs.length > 1, open = this.open.has(g);
-        const chosen = many && !open ? [group.runs[Math.min(this.chosen.get(g) || 0, group.runs.length - 1)]] : group.runs;
+        const chosen = many && !open ?
+            [group.runs[Math.min(this.chosen.get(g) || 0, group.runs.length - 1)]] :
+            group.runs;
         const start = rows.length;
         if (many) rows.push({type: "fold", group: g, runs: group.runs, open, at: this.chosen.get(g) || 0});
         let count = 0;
@@ -428,7 +512,10 @@ class GraphRows {
         let scope = -1, count = 0;
         const flush = () => {
             const place = 2 * scope + run.backward;
-            for (const id of removed.get(place) || []) { rows.push({type: "node", id, gone: true}); count++; }
+            for (const id of removed.get(place) || []) {
+                rows.push({type: "node", id, gone: true});
+                count++;
+            }
             removed.delete(place);
         };
         for (const id of run.nodes) {
@@ -460,7 +547,12 @@ class GraphRows {
     }
 }
 
-const NO_CHANGES = {added: new Set(), removed: new Set(), rewired: new Set(), before: null};
+const NO_CHANGES = {
+    added: new Set(),
+    removed: new Set(),
+    rewired: new Set(),
+    before: null
+};
 
 /* ---- one compilation on the page ---- */
 
@@ -477,8 +569,11 @@ class Side {
         this.graphRows = new GraphRows(this.data);
         this.element = make("div", {class: "side"});
         if (letter)
-            this.element.append(make("div", {class: "name"}, make("span", {class: "letter"}, letter), make("h2", {}, nameOf(doc, app.other(doc)))));
-        this.element.append(this.figures(), this.slowest(), this.passTrack(), this.tabs(), this.panes(), this.arenaCard());
+            this.element.append(make(
+                "div", {class: "name"}, make("span", {class: "letter"}, letter),
+                make("h2", {}, nameOf(doc, app.other(doc)))));
+        this.element.append(
+            this.figures(), this.slowest(), this.passTrack(), this.tabs(), this.panes(), this.arenaCard());
         this.setPass(this.pass);
     }
 
@@ -488,76 +583,146 @@ class Side {
         const {totals, bench, model} = this.doc;
         const figure = (value, name, title) =>
             make("div", {title}, make("div", {class: "value"}, ...value), make("div", {class: "name"}, name));
-        const split = text => { const at = text.lastIndexOf(" "); return [text.slice(0, at), make("small", {}, " " + text.slice(at + 1))]; };
+        const split = text => {
+            const at = text.lastIndexOf(" ");
+            return [text.slice(0, at), make("small", {}, " " + text.slice(at + 1))];
+        };
         const list = [];
         if (bench) {
             const limit = sum(this.data.limit);
             list.push(figure(split(timeOf(bench.run_ns)), "a run, median of " + bench.rounds));
-            list.push(figure([make("span", {class: grade(limit / sum(this.data.time))}, percent(limit / sum(this.data.time)))], "of the kernels' roofline"));
-            list.push(figure(split(countOf(totals.flops / bench.run_ns * 1e9, "FLOP/s")), percent(totals.flops / bench.run_ns / bench.peak_gflops) + " of the peak"));
+            list.push(figure(
+                [make(
+                    "span", {class: grade(limit / sum(this.data.time))},
+                    percent(limit / sum(this.data.time)))],
+                "of the kernels' roofline"));
+            list.push(figure(
+                split(countOf(totals.flops / bench.run_ns * 1e9, "FLOP/s")),
+                percent(totals.flops / bench.run_ns / bench.peak_gflops) + " of the peak"));
         } else list.push(figure(split(countOf(totals.flops, "FLOP")), "a run"));
-        list.push(figure([String(totals.kernels), make("small", {}, ` from ${totals.ops.toLocaleString("en-US")} ops`)], `kernels, ${totals.calls} calls a run`));
-        list.push(figure(split(bytesOf(totals.arena_bytes)), totals.arena_bytes ? `arena, ${bytesOf(totals.arena_bytes_least)} at least` : "arena"));
-        if (totals.activation_bytes > 0) list.push(figure(split(bytesOf(totals.activation_bytes)), "kept for the backward pass"));
-        list.push(figure(split(bytesOf(totals.weights_bytes)), `weights, ${countOf(totals.parameters)}parameters`));
+        list.push(figure(
+            [String(totals.kernels), make("small", {}, ` from ${totals.ops.toLocaleString("en-US")} ops`)],
+            `kernels, ${totals.calls} calls a run`));
+        list.push(figure(
+            split(bytesOf(totals.arena_bytes)),
+            totals.arena_bytes ? `arena, ${bytesOf(totals.arena_bytes_least)} at least` : "arena"));
+        if (totals.activation_bytes > 0)
+            list.push(figure(split(bytesOf(totals.activation_bytes)), "kept for the backward pass"));
+        list.push(
+            figure(split(bytesOf(totals.weights_bytes)), `weights, ${countOf(totals.parameters)}parameters`));
         if (this.doc.check) {
             const worst = this.data.errorOf(this.data.calls.map((c, i) => i));
-            list.push(figure(worst ? [digits(worst.max_ulp ?? Infinity), make("small", {}, " ulp")] : ["-"], "largest error of a kernel"));
+            list.push(figure(
+                worst ? [digits(worst.max_ulp ?? Infinity), make("small", {}, " ulp")] : ["-"],
+                "largest error of a kernel"));
         }
-        const chips = Object.entries(model.options).map(([key, value]) => make("span", {class: "chip"}, key + " ", make("b", {}, value)));
+        const chips =
+            Object.entries(model.options)
+                .map(([key, value]) => make("span", {class: "chip"}, key + " ", make("b", {}, value)));
         chips.push(make("span", {class: "chip"}, "target ", make("b", {}, model.target)));
         for (const key of ["format", "arithmetic", "skip", "max_arena"])
-            if (model[key]) chips.push(make("span", {class: "chip"}, key + " ", make("b", {}, String(model[key]))));
-        if (bench) chips.push(make("span", {class: "chip"}, "isa ", make("b", {}, bench.isa)), make("span", {class: "chip"}, "threads ", make("b", {}, String(bench.threads))));
+            if (model[key])
+                chips.push(make("span", {class: "chip"}, key + " ", make("b", {}, String(model[key]))));
+        if (bench)
+            chips.push(
+                make("span", {class: "chip"}, "isa ", make("b", {}, bench.isa)),
+                make("span", {class: "chip"}, "threads ", make("b", {}, String(bench.threads))));
         if (model.gradients) chips.push(make("span", {class: "chip"}, make("b", {}, "with gradients")));
-        return make("section", {class: "card", style: "overflow:hidden"}, make("div", {class: "figures"}, list), make("div", {class: "chips"}, chips));
+        return make(
+            "section", {class: "card", style: "overflow:hidden"}, make("div", {class: "figures"}, list),
+            make("div", {class: "chips"}, chips));
     }
 
     /* -- the slowest kernels -- */
 
     slowest() {
         const bench = this.doc.bench, first = 6;
-        const heads = [["kernel"], ["line of Lua"], ["calls", "num hide-narrow"], ...(bench
-            ? [["time", "num"], ["time, solid: the roofline", "hide-narrow"], ["of it", "num"], ["bound", "hide-narrow"], ["GFLOP/s", "num hide-narrow"]]
-            : [["work", "num"], ["share", "hide-narrow"]]), ["traffic", "num hide-narrow"], ...(this.doc.check ? [["error, ulp", "num"]] : [])];
+        const heads = [
+            ["kernel"], ["line of Lua"], ["calls", "num hide-narrow"],
+            ...(bench ?
+                    [
+                        ["time", "num"], ["time, solid: the roofline", "hide-narrow"], ["of it", "num"],
+                        ["bound", "hide-narrow"], ["GFLOP/s", "num hide-narrow"]
+                    ] :
+                    [["work", "num"], ["share", "hide-narrow"]]),
+            ["traffic", "num hide-narrow"], ...(this.doc.check ? [["error, ulp", "num"]] : [])
+        ];
         this.tableBody = make("tbody", {});
         this.rowsOfTable = this.data.ranked.map(kernel => this.slowestRow(kernel));
         this.tableBody.append(...this.rowsOfTable);
         const more = this.rowsOfTable.length - first;
-        const button = more > 0 ? make("button", {id: "more", type: "button"}, `${more} more`) : null;
-        const fold = folded => { this.rowsOfTable.forEach((row, i) => { row.hidden = folded && i >= first; }); if (button) button.textContent = folded ? `${more} more` : "fewer"; };
+        const button = more > 0 ? make("button", {class: "more", type: "button"}, `${more} more`) : null;
+        const fold = folded => {
+            this.rowsOfTable.forEach((row, i) => {
+                row.hidden = folded && i >= first;
+            });
+            if (button) button.textContent = folded ? `${more} more` : "fewer";
+        };
         let folded = true;
         if (button) button.addEventListener("click", () => fold(folded = !folded));
         this.unfoldTable = () => fold(folded = false);
         this.foldTable = () => fold(folded = true);
         fold(true);
-        return make("section", {class: "card long"},
-            make("div", {class: "head"}, make("h2", {}, bench ? "Slowest kernels" : "Kernels by work"),
-                make("span", {class: "hint"}, bench ? "A click shows one in all panes." : "Times come with --bench. A click shows one in all panes."),
+        return make(
+            "section", {class: "card long"},
+            make(
+                "div", {class: "head"}, make("h2", {}, bench ? "Slowest kernels" : "Kernels by work"),
+                make(
+                    "span", {class: "hint"},
+                    bench ? "A click shows one in all panes." :
+                            "Times come with --bench. A click shows one in all panes."),
                 make("span", {style: "flex:1"}), button),
-            make("div", {class: "scroll"}, make("table", {"data-slowest": ""}, make("thead", {}, make("tr", {}, heads.map(([text, kind]) => make("th", {class: kind || ""}, text)))), this.tableBody)));
+            make(
+                "div", {class: "scroll"},
+                make(
+                    "table", {"data-slowest": ""},
+                    make(
+                        "thead", {},
+                        make("tr", {}, heads.map(([text, kind]) => make("th", {class: kind || ""}, text)))),
+                    this.tableBody)));
     }
 
     slowestRow(kernel) {
         const d = this.data, k = d.kernels[kernel], bench = this.doc.bench, lines = d.mainLines(kernel);
         const most = d.weight[d.ranked[0]] || 1, time = d.time[kernel], limit = d.limit[kernel];
         const cells = [
-            make("td", {}, make("span", {class: "badge", style: colour(k.kind)}, k.name), d.isBackward(kernel) ? make("span", {class: "muted", title: "a part of the backward pass"}, " ∂") : null),
-            make("td", {}, make("code", {class: "lua"}, lines.length ? d.lineText(lines[0]) : ""),
-                make("span", {class: "at"}, lines.map(line => d.lineName(line, true)).join(" ← ") + (k.scope ? "  " + k.scope : ""))),
-            make("td", {class: "num hide-narrow"}, "× " + k.calls)];
-        const bar = make("div", {class: "bar", style: colour(k.kind)}, make("i", {style: `width:${100 * d.weight[kernel] / most}%`}));
+            make(
+                "td", {}, make("span", {class: "badge", style: colour(k.kind)}, k.name),
+                d.isBackward(kernel) ?
+                    make("span", {class: "muted", title: "a part of the backward pass"}, " ∂") :
+                    null),
+            make(
+                "td", {}, make("code", {class: "lua"}, lines.length ? d.lineText(lines[0]) : ""),
+                make(
+                    "span", {class: "at"},
+                    lines.map(line => d.lineName(line, true)).join(" ← ") + (k.scope ? "  " + k.scope : ""))),
+            make("td", {class: "num hide-narrow"}, "× " + k.calls)
+        ];
+        const bar = make(
+            "div", {class: "bar", style: colour(k.kind)},
+            make("i", {style: `width:${100 * d.weight[kernel] / most}%`}));
         if (bench) {
             bar.append(make("b", {style: `width:${100 * Math.min(limit, time) / most}%`}));
             const share = limit / time;
-            cells.push(make("td", {class: "num"}, timeOf(time), make("div", {class: "at"}, percent(time / d.total))),
+            cells.push(
+                make("td", {class: "num"}, timeOf(time), make("div", {class: "at"}, percent(time / d.total))),
                 make("td", {class: "hide-narrow", style: "width:22%"}, bar),
                 make("td", {class: "num " + grade(share)}, percent(share)),
-                make("td", {class: "hide-narrow muted"}, bench.kernels[kernel].flops_ns > bench.kernels[kernel].memory_ns ? "flops" : "memory"),
+                make(
+                    "td", {class: "hide-narrow muted"},
+                    bench.kernels[kernel].flops_ns > bench.kernels[kernel].memory_ns ? "flops" : "memory"),
                 make("td", {class: "num hide-narrow"}, digits(k.flops * k.calls / time)));
-        } else cells.push(make("td", {class: "num"}, countOf(k.flops * k.calls, "FLOP")), make("td", {class: "hide-narrow", style: "width:22%"}, bar));
-        cells.push(make("td", {class: "num hide-narrow", title: "into L1, of it into L2: by a model of the caches"}, bytesOf(k.bytes_to_l1 * k.calls), make("div", {class: "at"}, "L2 " + bytesOf(k.bytes_to_l2 * k.calls))));
-        if (this.doc.check) cells.push(make("td", {class: "num"}, d.error[kernel] ? digits(d.error[kernel].max_ulp ?? Infinity) : ""));
+        } else
+            cells.push(
+                make("td", {class: "num"}, countOf(k.flops * k.calls, "FLOP")),
+                make("td", {class: "hide-narrow", style: "width:22%"}, bar));
+        cells.push(make(
+            "td", {class: "num hide-narrow", title: "into L1, of it into L2: by a model of the caches"},
+            bytesOf(k.bytes_to_l1 * k.calls),
+            make("div", {class: "at"}, "L2 " + bytesOf(k.bytes_to_l2 * k.calls))));
+        if (this.doc.check)
+            cells.push(make(
+                "td", {class: "num"}, d.error[kernel] ? digits(d.error[kernel].max_ulp ?? Infinity) : ""));
         const row = make("tr", {class: "row", tabindex: "0", "data-kernel": kernel}, cells);
         row.addEventListener("click", () => this.select(d.selectKernel(kernel), true));
         row.addEventListener("pointerenter", () => this.hover(d.selectKernel(kernel)));
@@ -565,7 +730,8 @@ class Side {
         row.addEventListener("keydown", event => {
             if (event.key === "Enter" || event.key === " ") this.select(d.selectKernel(kernel), true);
             else if (event.key === "ArrowDown" && row.nextElementSibling) row.nextElementSibling.focus();
-            else if (event.key === "ArrowUp" && row.previousElementSibling) row.previousElementSibling.focus();
+            else if (event.key === "ArrowUp" && row.previousElementSibling)
+                row.previousElementSibling.focus();
             else return;
             event.preventDefault();
             event.stopPropagation();
@@ -577,15 +743,38 @@ class Side {
 
     passTrack() {
         const signed = (n, sign, kind) => n ? make("span", {class: kind}, sign + n + " ") : null;
-        this.stops = this.doc.passes.map((pass, i) => make("button", {class: "stop" + (pass.added || this.gain(i) ? " changes" : ""), type: "button", role: "radio", tabindex: "-1", title: pass.doc,
-            onclick: () => this.setPass(i)}, pass.name,
-            make("small", {}, ...(pass.added ? [signed(pass.removed.length, "−", "minus"), signed(pass.added.length, "+", "plus"), signed(pass.rewired.length, "~", "tilde")] : [this.gain(i)])),
-            pass.added && this.gain(i) ? make("small", {}, this.gain(i)) : null));
+        this.stops = this.doc.passes.map(
+            (pass, i) => make(
+                "button", {
+                    class: "stop" + (pass.added || this.gain(i) ? " changes" : ""),
+                    type: "button",
+                    role: "radio",
+                    tabindex: "-1",
+                    title: pass.doc,
+                    onclick: () => this.setPass(i)
+                },
+                pass.name,
+                make(
+                    "small", {},
+                    ...(pass.added ?
+                            [
+                                signed(pass.removed.length, "−", "minus"),
+                                signed(pass.added.length, "+", "plus"),
+                                signed(pass.rewired.length, "~", "tilde")
+                            ] :
+                            [this.gain(i)])),
+                pass.added && this.gain(i) ? make("small", {}, this.gain(i)) : null));
         this.change = make("div", {class: "change", "aria-live": "polite"});
-        this.track = make("div", {class: "track", role: "radiogroup", "aria-label": "passes", tabindex: "0"}, this.stops);
+        this.track = make(
+            "div", {class: "track", role: "radiogroup", "aria-label": "passes", tabindex: "0"}, this.stops);
         this.track.addEventListener("keydown", event => this.app.passKey(event, this));
-        return make("section", {class: "card pass-card"},
-            make("div", {class: "head"}, make("h2", {}, "Passes"), make("span", {class: "hint"}, "← and → go from pass to pass; the graph below is the one after it.")),
+        return make(
+            "section", {class: "card pass-card"},
+            make(
+                "div", {class: "head"}, make("h2", {}, "Passes"),
+                make(
+                    "span", {class: "hint"},
+                    "← and → go from pass to pass; the graph below is the one after it.")),
             make("div", {class: "passes"}, this.track, this.change));
     }
 
@@ -601,15 +790,38 @@ class Side {
     }
 
     describePass(i) {
-        const p = this.doc.passes[i], graphs = this.doc.graphs, before = this.doc.passes[i - 1], parts = [make("b", {class: "mono"}, p.name), make("span", {}, p.doc)];
+        const p = this.doc.passes[i], graphs = this.doc.graphs, before = this.doc.passes[i - 1],
+              parts = [make("b", {class: "mono"}, p.name), make("span", {}, p.doc)];
         const nodes = graphs[p.graph].nodes, was = before ? graphs[before.graph].nodes : nodes;
-        parts.push(make("span", {class: "muted num"}, was === nodes ? `${nodes} nodes` : `${was} → ${nodes} nodes`));
-        if (p.added) parts.push(make("span", {}, make("span", {class: "minus"}, `${p.removed.length} removed `), make("span", {class: "plus"}, `${p.added.length} added `), make("span", {class: "tilde"}, `${p.rewired.length} rewired`)));
-        if (p.kernels !== undefined) parts.push(make("span", {class: "muted"}, `${p.kernels} kernels` + (p.functions !== undefined ? `, ${p.functions} functions, ${p.loops} loop${p.loops === 1 ? "" : "s"}` : "")));
-        if (p.arena_bytes !== undefined) parts.push(make("span", {class: "muted"}, `arena ${bytesOf(p.arena_bytes)}, weights ${bytesOf(p.weights_bytes)}`));
-        if (i) parts.push(make("span", {class: "muted num", title: "with what verifies the pass"}, timeOf(p.ns)));
+        parts.push(
+            make("span", {class: "muted num"}, was === nodes ? `${nodes} nodes` : `${was} → ${nodes} nodes`));
+        if (p.added)
+            parts.push(make(
+                "span", {}, make("span", {class: "minus"}, `${p.removed.length} removed `),
+                make("span", {class: "plus"}, `${p.added.length} added `),
+                make("span", {class: "tilde"}, `${p.rewired.length} rewired`)));
+        if (p.kernels !== undefined)
+            parts.push(make(
+                "span", {class: "muted"},
+                `${p.kernels} kernels` +
+                    (p.functions !== undefined ?
+                         `, ${p.functions} functions, ${p.loops} loop${p.loops === 1 ? "" : "s"}` :
+                         "")));
+        if (p.arena_bytes !== undefined)
+            parts.push(make(
+                "span", {class: "muted"},
+                `arena ${bytesOf(p.arena_bytes)}, weights ${bytesOf(p.weights_bytes)}`));
+        if (i)
+            parts.push(
+                make("span", {class: "muted num", title: "with what verifies the pass"}, timeOf(p.ns)));
         if (p.added) {
-            const box = make("input", {type: "checkbox", onchange: () => { this.onlyChanges = box.checked; this.drawGraph(); }});
+            const box = make("input", {
+                type: "checkbox",
+                onchange: () => {
+                    this.onlyChanges = box.checked;
+                    this.drawGraph();
+                }
+            });
             box.checked = this.onlyChanges;
             parts.push(make("label", {}, box, " only what it changed"));
         }
@@ -628,7 +840,13 @@ class Side {
         const g = this.doc.graphs[p.graph];
         this.shown = g;
         this.isLast = p.graph === this.data.last;
-        this.changes = p.added ? {added: new Set(p.added), removed: p.removed, rewired: new Set(p.rewired), before: this.doc.graphs[before.graph]} : {...NO_CHANGES, removed: []};
+        this.changes = p.added ? {
+            added: new Set(p.added),
+            removed: p.removed,
+            rewired: new Set(p.rewired),
+            before: this.doc.graphs[before.graph]
+        } :
+                                 {...NO_CHANGES, removed: []};
         this.graphRows.build(g, this.changes, this.onlyChanges && !!p.added);
         this.graphList.replace(this.graphRows.rows.length);
         this.graphHint.textContent = `after ${p.name}, ${g.nodes.toLocaleString("en-US")} nodes`;
@@ -639,7 +857,11 @@ class Side {
 
     tabs() {
         const names = ["Lua", "Graph", "Kernels", "C"];
-        this.tabButtons = names.map((name, i) => make("button", {type: "button", role: "tab", "aria-selected": i === 0, onclick: () => this.showTab(i)}, name));
+        this.tabButtons = names.map(
+            (name, i) => make(
+                "button",
+                {type: "button", role: "tab", "aria-selected": i === 0, onclick: () => this.showTab(i)},
+                name));
         return make("div", {class: "tabs", role: "tablist"}, this.tabButtons);
     }
 
@@ -650,35 +872,57 @@ class Side {
     }
 
     panes() {
-        const pane = (name, hint, list, ...more) => make("section", {class: "card pane", "aria-label": name}, make("div", {class: "head"}, make("h2", {}, name), hint, ...more.filter(m => m && m.tagName === "BUTTON")), list.element, ...more.filter(m => m && m.tagName !== "BUTTON"));
+        const pane = (name, hint, list, ...more) => make(
+            "section", {class: "card pane", "aria-label": name},
+            make(
+                "div", {class: "head"}, make("h2", {}, name), hint,
+                ...more.filter(m => m && m.tagName === "BUTTON")),
+            list.element, ...more.filter(m => m && m.tagName !== "BUTTON"));
         const hint = text => make("span", {class: "hint"}, text);
         this.buildLua();
         this.buildKernels();
-        this.luaList = new List("lines of Lua", 20, (i, row) => this.drawLua(i, row), (what, i) => this.onLua(what, i));
-        this.graphList = new List("nodes of the graph", 20, (i, row) => this.drawNode(i, row), (what, i, event) => this.onNode(what, i, event));
-        this.kernelList = new List("kernels", 58, (i, row) => this.drawKernel(i, row), (what, i) => this.onKernel(what, i));
-        this.cList = new List("lines of C", 20, (i, row) => this.drawC(i, row), (what, i) => this.onC(what, i));
+        this.luaList =
+            new List("lines of Lua", 20, (i, row) => this.drawLua(i, row), (what, i) => this.onLua(what, i));
+        this.graphList = new List(
+            "nodes of the graph", 20, (i, row) => this.drawNode(i, row),
+            (what, i, event) => this.onNode(what, i, event));
+        this.kernelList =
+            new List("kernels", 58, (i, row) => this.drawKernel(i, row), (what, i) => this.onKernel(what, i));
+        this.cList =
+            new List("lines of C", 20, (i, row) => this.drawC(i, row), (what, i) => this.onC(what, i));
         this.lists = [this.luaList, this.graphList, this.kernelList, this.cList];
         const widest = lines => Math.max(...lines.map(line => line.length), 0) + 16;
         this.luaList.replace(this.luaRows.length, widest(this.luaRows.map(row => row.text || "")));
         this.kernelList.replace(this.kernelRows.length);
         this.cList.replace(this.doc.c.lines.length, widest(this.doc.c.lines));
-        this.detail = make("div", {class: "detail", "aria-live": "polite"}, make("p", {class: "muted"}, "A kernel, a node or a line that is clicked is described here."));
+        this.detail = make(
+            "div", {class: "detail", "aria-live": "polite"},
+            make("p", {class: "muted"}, "A kernel, a node or a line that is clicked is described here."));
         this.graphHint = hint("");
         const foldAll = make("button", {type: "button", title: "f", onclick: () => this.foldAll()}, "layers");
         const lines = sum(this.doc.sources.map(s => s ? s.length : 0));
-        this.paneElements = [pane("Lua", hint(`${lines} lines in ${this.doc.sources.length} file${this.doc.sources.length === 1 ? "" : "s"}`), this.luaList),
+        this.paneElements = [
+            pane(
+                "Lua",
+                hint(`${lines} lines in ${this.doc.sources.length} file${
+                    this.doc.sources.length === 1 ? "" : "s"}`),
+                this.luaList),
             pane("Graph", this.graphHint, this.graphList, foldAll),
-            pane("Kernels", hint(`${this.data.kernels.length} in ${this.data.calls.length} calls`), this.kernelList, this.detail),
-            pane("C", hint(`${this.doc.c.lines.length.toLocaleString("en-US")} lines`), this.cList)];
+            pane(
+                "Kernels", hint(`${this.data.kernels.length} in ${this.data.calls.length} calls`),
+                this.kernelList, this.detail),
+            pane("C", hint(`${this.doc.c.lines.length.toLocaleString("en-US")} lines`), this.cList)
+        ];
         this.paneElements[0].classList.add("shown");
         return make("div", {class: "panes"}, this.paneElements);
     }
 
     foldAll() {
-        const rows = this.graphRows, all = rows.groups.map((g, i) => i).filter(i => rows.groups[i].runs.length > 1);
+        const rows = this.graphRows,
+              all = rows.groups.map((g, i) => i).filter(i => rows.groups[i].runs.length > 1);
         if (all.every(i => rows.open.has(i))) rows.open.clear();
-        else for (const i of all) rows.open.add(i);
+        else
+            for (const i of all) rows.open.add(i);
         this.drawGraph();
     }
 
@@ -711,9 +955,16 @@ class Side {
         if (r.file) return dress(row, "r file", escapeHtml(r.file));
         if (r.html === undefined) {
             const heat = r.line === undefined ? 0 : this.data.heat[r.line];
-            r.html = `<span class="no">${r.number || ""}</span><span class="heat"${heat > .0005 ? ` title="${percent(heat)} of the ${this.doc.bench ? "time" : "work"}"><i style="width:${Math.max(6, 100 * heat)}%"></i>` : ">"}</span>` + coloured(r.text, LUA);
+            r.html = `<span class="no">${r.number || ""}</span><span class="heat"${
+                         heat > .0005 ? ` title="${percent(heat)} of the ${
+                                            this.doc.bench ?
+                                                "time" :
+                                                "work"}"><i style="width:${Math.max(6, 100 * heat)}%"></i>` :
+                                        ">"}</span>` +
+                coloured(r.text, LUA);
         }
-        const marks = r.line === undefined ? "" : this.mark(s => s.lines.has(r.line), s => s.mainLines.has(r.line));
+        const marks =
+            r.line === undefined ? "" : this.mark(s => s.lines.has(r.line), s => s.mainLines.has(r.line));
         dress(row, "r" + marks, r.html);
     }
 
@@ -737,26 +988,47 @@ class Side {
         const r = this.graphRows.rows[i], t = this.data.tables;
         if (r.type === "scope") return dress(row, "r scope", escapeHtml(t.scopes[r.scope] || "(no scope)"));
         if (r.type === "fold") return this.drawFold(r, row);
-        const g = r.gone ? this.changes.before : this.shown, id = r.id, stored = this.isLast && !r.gone && this.data.storedBy.get(id);
+        const g = r.gone ? this.changes.before : this.shown, id = r.id,
+              stored = this.isLast && !r.gone && this.data.storedBy.get(id);
         if (!r.html) {
-            const name = g.name[id] >= 0 ? t.texts[g.name[id]] : "", attribute = g.attribute[id] >= 0 ? t.texts[g.attribute[id]] : "";
-            r.html = `<span class="id">v${id}</span><span class="op">${t.ops[g.op[id]]}${g.backward[id] ? " ∂" : ""}</span>` +
+            const name = g.name[id] >= 0 ? t.texts[g.name[id]] : "",
+                  attribute = g.attribute[id] >= 0 ? t.texts[g.attribute[id]] : "";
+            r.html = `<span class="id">v${id}</span><span class="op">${t.ops[g.op[id]]}${
+                         g.backward[id] ? " ∂" : ""}</span>` +
                 (name ? `<span class="nm">${escapeHtml(name)}</span>` : "") +
-                `<span class="in">${g.operands[id].map(o => "v" + o).join(" ")}${attribute ? "  " + escapeHtml(attribute) : ""}</span><span class="sh">${escapeHtml(t.shapes[g.shape[id]])}</span>`;
+                `<span class="in">${g.operands[id].map(o => "v" + o).join(" ")}${
+                         attribute ? "  " + escapeHtml(attribute) :
+                                     ""}</span><span class="sh">${escapeHtml(t.shapes[g.shape[id]])}</span>`;
         }
-        const marks = r.gone ? "" : this.isLast ? this.mark(s => s.nodes.has(id), s => s.mainNode === id)
-            : this.mark(s => this.originsOf(s).has(this.originOf(g, id)), () => false);
-        const change = r.gone ? " removed" : this.changes.added.has(id) ? " added" : this.changes.rewired.has(id) ? " rewired" : "";
-        dress(row, "r g" + change + (stored !== undefined && stored !== false ? " stored" : "") + marks, r.html);
+        const marks = r.gone ? "" :
+            this.isLast      ? this.mark(s => s.nodes.has(id), s => s.mainNode === id) :
+                               this.mark(s => this.originsOf(s).has(this.originOf(g, id)), () => false);
+        const change = r.gone            ? " removed" :
+            this.changes.added.has(id)   ? " added" :
+            this.changes.rewired.has(id) ? " rewired" :
+                                           "";
+        dress(
+            row, "r g" + change + (stored !== undefined && stored !== false ? " stored" : "") + marks,
+            r.html);
         const call = this.isLast && !r.gone && this.data.callsOf[id][0];
-        row.style.borderLeftColor = call !== undefined && call !== false && !marks.includes("main") ? `var(--k-${this.data.kernels[this.data.calls[call].kernel].kind})` : "";
+        row.style.borderLeftColor = call !== undefined && call !== false && !marks.includes("main") ?
+            `var(--k-${this.data.kernels[this.data.calls[call].kernel].kind})` :
+            "";
     }
 
     drawFold(r, row) {
         const {layer} = r.runs[0], indices = r.runs.map(run => run.layer.index), n = r.runs.length;
         const base = layer.prefix ? layer.prefix + "." : "";
-        const step = r.open ? "" : `<button data-step="-1" title="the layer before" tabindex="-1">‹</button>layer ${indices[Math.min(r.at, n - 1)]}<button data-step="1" title="the next layer" tabindex="-1">›</button>`;
-        dress(row, "r fold", `<button tabindex="-1">${r.open ? "▾" : "▸"}</button>${escapeHtml(base)}${indices[0]} … ${escapeHtml(base)}${indices[n - 1]} <span class="x">× ${n}</span>${r.runs[0].backward ? "∂" : ""}<span style="flex:1"></span>${step}`);
+        const step = r.open ?
+            "" :
+            `<button data-step="-1" title="the layer before" tabindex="-1">‹</button>layer ${
+                indices[Math.min(
+                    r.at, n - 1)]}<button data-step="1" title="the next layer" tabindex="-1">›</button>`;
+        dress(
+            row, "r fold",
+            `<button tabindex="-1">${r.open ? "▾" : "▸"}</button>${escapeHtml(base)}${indices[0]} … ${
+                escapeHtml(base)}${indices[n - 1]} <span class="x">× ${n}</span>${
+                r.runs[0].backward ? "∂" : ""}<span style="flex:1"></span>${step}`);
         row.style.borderLeftColor = "";
     }
 
@@ -765,7 +1037,8 @@ class Side {
         if (!r || r.gone || r.type === "scope") return what === "hover" ? this.hover(null) : undefined;
         if (r.type === "fold") {
             if (what === "hover") return this.hover(null);
-            const button = event.target.closest && event.target.closest("button"), step = button && Number(button.dataset.step);
+            const button = event.target.closest && event.target.closest("button"),
+                  step = button && Number(button.dataset.step);
             if (step) this.graphRows.chosen.set(r.group, (r.at + step + r.runs.length) % r.runs.length);
             else if (r.open) this.graphRows.open.delete(r.group);
             else this.graphRows.open.add(r.group);
@@ -776,7 +1049,8 @@ class Side {
         else {
             const origin = this.originOf(this.shown, r.id), ids = [];
             for (const line of this.data.linesOf(r.id, this.shown).slice(0, 1))
-                for (const id of this.data.nodesOfLine[line]) if (this.originOf(this.data.graph, id) === origin) ids.push(id);
+                for (const id of this.data.nodesOfLine[line])
+                    if (this.originOf(this.data.graph, id) === origin) ids.push(id);
             s = this.data.selectNodes(ids);
             for (const line of this.data.linesOf(r.id, this.shown)) s.lines.add(line);
             s.origins = new Set([origin]);
@@ -789,32 +1063,49 @@ class Side {
     buildKernels() {
         const d = this.data, loops = new Map(this.doc.loops.map(loop => [loop.first, loop]));
         this.kernelRows = [];
-        const inLoop = kernel => this.doc.loops.find(l => d.kernels[kernel].first_call >= l.first && d.kernels[kernel].first_call < l.first + l.period);
-        d.kernels.map((k, i) => i).sort((a, b) => d.kernels[a].first_call - d.kernels[b].first_call).forEach(kernel => {
-            const loop = inLoop(kernel);
-            if (loop && loops.has(loop.first)) {
-                this.kernelRows.push({loop});
-                loops.delete(loop.first);
-            } else if (!loop && this.kernelRows.length && this.wasLoop) this.kernelRows.push({loop: null});
-            this.wasLoop = !!loop;
-            this.kernelRows.push({kernel});
-        });
+        const inLoop = kernel => this.doc.loops.find(
+            l =>
+                d.kernels[kernel].first_call >= l.first && d.kernels[kernel].first_call < l.first + l.period);
+        d.kernels.map((k, i) => i)
+            .sort((a, b) => d.kernels[a].first_call - d.kernels[b].first_call)
+            .forEach(kernel => {
+                const loop = inLoop(kernel);
+                if (loop && loops.has(loop.first)) {
+                    this.kernelRows.push({loop});
+                    loops.delete(loop.first);
+                } else if (!loop && this.kernelRows.length && this.wasLoop)
+                    this.kernelRows.push({loop: null});
+                this.wasLoop = !!loop;
+                this.kernelRows.push({kernel});
+            });
         this.rowOfKernel = new Map();
-        this.kernelRows.forEach((row, i) => { if (row.kernel !== undefined) this.rowOfKernel.set(row.kernel, i); });
+        this.kernelRows.forEach((row, i) => {
+            if (row.kernel !== undefined) this.rowOfKernel.set(row.kernel, i);
+        });
     }
 
     drawKernel(i, row) {
         const r = this.kernelRows[i], d = this.data;
         if (r.loop) {
             const last = r.loop.start + (r.loop.count - 1) * r.loop.direction;
-            return dress(row, "r kr loop", `a loop: layers ${r.loop.start} … ${last} <b>× ${r.loop.count}</b>`);
+            return dress(
+                row, "r kr loop", `a loop: layers ${r.loop.start} … ${last} <b>× ${r.loop.count}</b>`);
         }
         if (r.kernel === undefined) return dress(row, "r kr loop", "behind the loop");
-        const k = d.kernels[r.kernel], time = d.time[r.kernel], limit = d.limit[r.kernel], most = d.weight[d.ranked[0]] || 1, bench = this.doc.bench;
+        const k = d.kernels[r.kernel], time = d.time[r.kernel], limit = d.limit[r.kernel],
+              most = d.weight[d.ranked[0]] || 1, bench = this.doc.bench;
         if (!r.html)
-            r.html = `<div class="top"><span class="badge" style="${colour(k.kind)}"></span><b>${escapeHtml(k.name)}</b>${d.isBackward(r.kernel) ? "∂" : ""}<span class="num">${bench ? timeOf(time) : countOf(k.flops * k.calls, "FLOP")}</span></div>` +
-                `<div class="bar" style="${colour(k.kind)}"><i style="width:${100 * d.weight[r.kernel] / most}%"></i>${bench ? `<b style="width:${100 * Math.min(limit, time) / most}%"></b>` : ""}</div>` +
-                `<div class="sub"><span>${k.kind.replace("_", " ")}${k.calls > 1 ? " × " + k.calls : ""}</span><span class="num">${bench ? `<span class="${grade(limit / time)}">${percent(limit / time)} of the roofline</span>` : bytesOf(k.bytes_read + k.bytes_written)}</span></div>`;
+            r.html = `<div class="top"><span class="badge" style="${colour(k.kind)}"></span><b>${
+                         escapeHtml(k.name)}</b>${d.isBackward(r.kernel) ? "∂" : ""}<span class="num">${
+                         bench ? timeOf(time) : countOf(k.flops * k.calls, "FLOP")}</span></div>` +
+                `<div class="bar" style="${colour(k.kind)}"><i style="width:${
+                         100 * d.weight[r.kernel] / most}%"></i>${
+                         bench ? `<b style="width:${100 * Math.min(limit, time) / most}%"></b>` : ""}</div>` +
+                `<div class="sub"><span>${k.kind.replace("_", " ")}${
+                         k.calls > 1 ? " × " + k.calls : ""}</span><span class="num">${
+                         bench ? `<span class="${grade(limit / time)}">${
+                                     percent(limit / time)} of the roofline</span>` :
+                                 bytesOf(k.bytes_read + k.bytes_written)}</span></div>`;
         dress(row, "r kr" + this.mark(s => s.kernels.has(r.kernel), s => s.mainKernel === r.kernel), r.html);
     }
 
@@ -826,7 +1117,8 @@ class Side {
 
     drawC(i, row) {
         const line = i + 1;
-        const html = (this.cHtml || (this.cHtml = []))[i] || (this.cHtml[i] = `<span class="no">${line}</span>` + coloured(this.doc.c.lines[i], C));
+        const html = (this.cHtml || (this.cHtml = []))[i] ||
+            (this.cHtml[i] = `<span class="no">${line}</span>` + coloured(this.doc.c.lines[i], C));
         dress(row, "r" + this.mark(s => s.c.has(line), s => s.mainC.has(line)), html);
     }
 
@@ -861,27 +1153,45 @@ class Side {
 
     /* Scrolls each pane but the one that was clicked to what is selected; or one pane. */
     reveal(s, only, from) {
-        const first = set => { let least = Infinity; for (const x of set) if (x < least) least = x; return least; };
+        const first = set => {
+            let least = Infinity;
+            for (const x of set)
+                if (x < least) least = x;
+            return least;
+        };
         if ((!only || only === "graph") && from !== "graph") {
             const node = s.mainNode !== undefined ? s.mainNode : first(s.nodes);
             if (this.isLast && node !== Infinity) {
                 if (this.graphRows.choose(node)) {
-                    this.graphRows.build(this.shown, this.changes, this.onlyChanges && this.changes.added.size > 0);
+                    this.graphRows.build(
+                        this.shown, this.changes, this.onlyChanges && this.changes.added.size > 0);
                     this.graphList.replace(this.graphRows.rows.length);
                 }
                 this.graphList.show(this.graphRows.rowOf.get(node) ?? -1);
             } else if (!this.isLast)
-                this.graphList.show(this.graphRows.rows.findIndex(r => r.type === "node" && !r.gone && this.originsOf(s).has(this.originOf(this.shown, r.id))));
+                this.graphList.show(this.graphRows.rows.findIndex(
+                    r => r.type === "node" && !r.gone &&
+                        this.originsOf(s).has(this.originOf(this.shown, r.id))));
         }
         if (only) return;
         if (from !== "lua") {
-            const lines = s.mainLines.size ? s.mainLines : s.mainNode !== undefined ? this.data.linesOf(s.mainNode) : s.lines;
-            for (const line of lines) if (this.rowOfLine.has(line)) { this.luaList.show(this.rowOfLine.get(line)); break; }
+            const lines = s.mainLines.size ? s.mainLines :
+                s.mainNode !== undefined   ? this.data.linesOf(s.mainNode) :
+                                             s.lines;
+            for (const line of lines)
+                if (this.rowOfLine.has(line)) {
+                    this.luaList.show(this.rowOfLine.get(line));
+                    break;
+                }
         }
         const kernel = s.mainKernel !== undefined ? s.mainKernel : [...s.kernels][0];
         if (from !== "kernels" && kernel !== undefined) this.kernelList.show(this.rowOfKernel.get(kernel));
         if (from !== "c" && s.c.size) {
-            const inKernel = kernel === undefined ? [] : [...s.c].filter(line => this.data.kernelOfC[line] === kernel && line >= this.data.spanOfKernel[kernel][0] && line <= this.data.spanOfKernel[kernel][1]);
+            const inKernel = kernel === undefined ? [] :
+                                                    [...s.c].filter(
+                                                        line => this.data.kernelOfC[line] === kernel &&
+                                                            line >= this.data.spanOfKernel[kernel][0] &&
+                                                            line <= this.data.spanOfKernel[kernel][1]);
             this.cList.show((inKernel.length ? first(inKernel) : first(s.c)) - 1);
         }
     }
@@ -889,10 +1199,13 @@ class Side {
     describe(s) {
         const d = this.data, kernel = s ? s.mainKernel : undefined;
         if (kernel === undefined) {
-            const node = s && s.mainNode !== undefined ? `v${s.mainNode} is computed by no kernel of its own.` : "A kernel, a node or a line that is clicked is described here.";
+            const node = s && s.mainNode !== undefined ?
+                `v${s.mainNode} is computed by no kernel of its own.` :
+                "A kernel, a node or a line that is clicked is described here.";
             return this.detail.replaceChildren(make("p", {class: "muted"}, node));
         }
-        const k = d.kernels[kernel], rows = [], bench = this.doc.bench, add = (name, value) => rows.push(make("dt", {}, name), make("dd", {}, value));
+        const k = d.kernels[kernel], rows = [], bench = this.doc.bench,
+              add = (name, value) => rows.push(make("dt", {}, name), make("dd", {}, value));
         const lines = d.mainLines(kernel);
         if (lines.length) add("line of Lua", lines.map(line => d.lineName(line)).join(" ← "));
         if (bench) {
@@ -901,15 +1214,25 @@ class Side {
             add("limit by flops", timeOf(b.flops_ns));
             add("limit by bytes", timeOf(b.memory_ns));
         }
-        add("calls", `${k.calls}` + (s.call !== undefined && d.calls[s.call].layer >= 0 ? `, layer ${d.calls[s.call].layer} shown` : ""));
+        add("calls",
+            `${k.calls}` +
+                (s.call !== undefined && d.calls[s.call].layer >= 0 ?
+                     `, layer ${d.calls[s.call].layer} shown` :
+                     ""));
         add("work", countOf(k.flops, "FLOP"));
-        add("reads", bytesOf(k.bytes_read) + (k.bytes_weights ? ", weights " + bytesOf(k.bytes_weights) : ""));
+        add("reads",
+            bytesOf(k.bytes_read) + (k.bytes_weights ? ", weights " + bytesOf(k.bytes_weights) : ""));
         add("writes", bytesOf(k.bytes_written));
         add("traffic", bytesOf(k.bytes_to_l1) + " to L1, " + bytesOf(k.bytes_to_l2) + " to L2");
         add("scratch", bytesOf(k.scratch_bytes));
         const error = d.error[kernel];
-        if (error) add("error, at most", `${digits(error.max_ulp ?? Infinity)} ulp, ${error.max_abs === null ? "-" : error.max_abs.toExponential(2)}`);
-        this.detail.replaceChildren(make("h3", {}, make("span", {class: "badge", style: colour(k.kind)}, k.name)), make("dl", {}, rows), make("pre", {}, k.about));
+        if (error)
+            add("error, at most",
+                `${digits(error.max_ulp ?? Infinity)} ulp, ${
+                    error.max_abs === null ? "-" : error.max_abs.toExponential(2)}`);
+        this.detail.replaceChildren(
+            make("h3", {}, make("span", {class: "badge", style: colour(k.kind)}, k.name)),
+            make("dl", {}, rows), make("pre", {}, k.about));
         this.detail.scrollTop = 0;
     }
 
@@ -923,7 +1246,8 @@ class Side {
         const names = new Set([...s.lines].map(line => other.data.lineName(line)));
         const lines = this.data.tables.lines.map((x, i) => i).filter(i => names.has(this.data.lineName(i)));
         const ids = new Set();
-        for (const line of lines) for (const id of this.data.nodesOfLine[line]) ids.add(id);
+        for (const line of lines)
+            for (const id of this.data.nodesOfLine[line]) ids.add(id);
         this.select(this.data.selectNodes([...ids]), false);
     }
 
@@ -931,43 +1255,72 @@ class Side {
         const k = other.data.kernels[kernel];
         const number = list => list.filter(x => x.title === k.title && x.kind === k.kind);
         const nth = number(other.data.kernels).indexOf(k), mine = number(this.data.kernels);
-        const found = mine[Math.min(nth, mine.length - 1)] || this.data.kernels.find(x => x.title === k.title);
+        const found =
+            mine[Math.min(nth, mine.length - 1)] || this.data.kernels.find(x => x.title === k.title);
         return found ? this.data.kernels.indexOf(found) : -1;
     }
 
     /* -- the arena -- */
 
     arenaCard() {
-        this.canvas = make("canvas", {tabindex: "0", role: "img", "aria-label": "the arena: what lies where from call to call"});
+        this.canvas = make(
+            "canvas",
+            {tabindex: "0", role: "img", "aria-label": "the arena: what lies where from call to call"});
         const kinds = [...new Set(this.data.kernels.map(k => k.kind))];
         this.canvas.addEventListener("pointermove", event => this.onArena("hover", event));
-        this.canvas.addEventListener("pointerleave", () => { this.app.tip(null); this.hover(null); });
+        this.canvas.addEventListener("pointerleave", () => {
+            this.app.tip(null);
+            this.hover(null);
+        });
         this.canvas.addEventListener("click", event => this.onArena("click", event));
         new ResizeObserver(() => this.drawArenaLater()).observe(this.canvas);
-        return make("section", {class: "card arena-card"},
-            make("div", {class: "head"}, make("h2", {}, "Arena over time"), make("span", {class: "hint"}, `${this.doc.arena.length} values; from left to right the ${this.data.calls.length} calls of a run, upwards the bytes` + (this.doc.bench ? "; below, what each call took" : ""))),
-            make("div", {class: "arena"}, this.canvas, make("div", {class: "legend"}, kinds.map(kind => make("span", {class: "badge", style: colour(kind)}, kind.replace("_", " "))))));
+        return make(
+            "section", {class: "card arena-card"},
+            make(
+                "div", {class: "head"}, make("h2", {}, "Arena over time"),
+                make(
+                    "span", {class: "hint"},
+                    `${this.doc.arena.length} values; from left to right the ${
+                        this.data.calls.length} calls of a run, upwards the bytes` +
+                        (this.doc.bench ? "; below, what each call took" : ""))),
+            make(
+                "div", {class: "arena"}, this.canvas,
+                make(
+                    "div", {class: "legend"},
+                    kinds.map(
+                        kind =>
+                            make("span", {class: "badge", style: colour(kind)}, kind.replace("_", " "))))));
     }
 
     drawArenaLater() {
         if (this.arenaPending || !this.canvas) return;
         this.arenaPending = true;
-        requestAnimationFrame(() => { this.arenaPending = false; this.drawArena(); });
+        requestAnimationFrame(() => {
+            this.arenaPending = false;
+            this.drawArena();
+        });
     }
 
     /* Only rectangles: the picture is drawn anew when something else is selected. */
     drawArena() {
-        const canvas = this.canvas, width = canvas.clientWidth, height = canvas.clientHeight, ratio = window.devicePixelRatio || 1;
+        const canvas = this.canvas, width = canvas.clientWidth, height = canvas.clientHeight,
+              ratio = window.devicePixelRatio || 1;
         if (!width || !height) return;
-        const key = [width, height, ratio, this.app.theme, this.selected && [...this.selected.nodes].length + ":" + this.selected.mainNode, this.hovered && this.hovered.mainNode + ":" + this.hovered.nodes.size].join();
+        const key = [
+            width, height, ratio, this.app.theme,
+            this.selected && [...this.selected.nodes].length + ":" + this.selected.mainNode,
+            this.hovered && this.hovered.mainNode + ":" + this.hovered.nodes.size
+        ].join();
         if (key === this.arenaKey) return;
         this.arenaKey = key;
         if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
             canvas.width = Math.round(width * ratio);
             canvas.height = Math.round(height * ratio);
         }
-        const c = canvas.getContext("2d"), style = getComputedStyle(document.documentElement), get = name => style.getPropertyValue(name).trim();
-        const left = 64, times = this.doc.bench ? 56 : 0, bottom = 18, top = 6, plot = height - top - bottom - times;
+        const c = canvas.getContext("2d"), style = getComputedStyle(document.documentElement),
+              get = name => style.getPropertyValue(name).trim();
+        const left = 64, times = this.doc.bench ? 56 : 0, bottom = 18, top = 6,
+              plot = height - top - bottom - times;
         const calls = this.data.calls.length || 1, total = this.doc.totals.arena_bytes || 1;
         const x = i => left + (width - left - 4) * i / calls, y = b => top + plot * (1 - b / total);
         const colours = new Map(KINDS.map(kind => [kind, get("--k-" + kind)]));
@@ -983,19 +1336,28 @@ class Side {
         c.lineWidth = 1;
         c.textAlign = "right";
         for (let i = 0; i <= 4; i++) {
-            c.fillText(bytesOf(total * i / 4), left - 6, Math.min(top + plot, Math.max(top + 9, y(total * i / 4) + 4)));
-            c.beginPath(); c.moveTo(left, Math.round(y(total * i / 4)) + .5); c.lineTo(width - 4, Math.round(y(total * i / 4)) + .5); c.stroke();
+            c.fillText(
+                bytesOf(total * i / 4), left - 6,
+                Math.min(top + plot, Math.max(top + 9, y(total * i / 4) + 4)));
+            c.beginPath();
+            c.moveTo(left, Math.round(y(total * i / 4)) + .5);
+            c.lineTo(width - 4, Math.round(y(total * i / 4)) + .5);
+            c.stroke();
         }
         const lit = this.hovered || this.selected;
         for (const [node, offset, bytes, first, last] of this.doc.arena) {
             const kind = this.data.kernels[this.data.calls[first].kernel].kind;
             c.globalAlpha = !lit ? .62 : lit.nodes.has(node) ? 1 : .22;
             c.fillStyle = colours.get(kind) || colours.get("write");
-            c.fillRect(x(first) + .5, y(offset + bytes) + .5, Math.max(1.5, x(last + 1) - x(first) - 1), Math.max(1, plot * bytes / total - 1));
+            c.fillRect(
+                x(first) + .5, y(offset + bytes) + .5, Math.max(1.5, x(last + 1) - x(first) - 1),
+                Math.max(1, plot * bytes / total - 1));
             c.globalAlpha = 1;
             if (lit && lit.nodes.has(node)) {
                 c.strokeStyle = get("--text");
-                c.strokeRect(x(first) + 1, y(offset + bytes) + 1, Math.max(2, x(last + 1) - x(first) - 2), Math.max(2, plot * bytes / total - 2));
+                c.strokeRect(
+                    x(first) + 1, y(offset + bytes) + 1, Math.max(2, x(last + 1) - x(first) - 2),
+                    Math.max(2, plot * bytes / total - 2));
             }
         }
         if (times) this.drawTimes(c, x, top + plot + 6, times - 6, colours, lit);
@@ -1003,7 +1365,9 @@ class Side {
         c.textAlign = "center";
         for (const loop of this.doc.loops) {
             const middle = (x(loop.first) + x(loop.first + loop.period * loop.count)) / 2;
-            c.fillText(`layers ${loop.start} … ${loop.start + (loop.count - 1) * loop.direction}`, middle, height - 5);
+            c.fillText(
+                `layers ${loop.start} … ${loop.start + (loop.count - 1) * loop.direction}`, middle,
+                height - 5);
         }
         if (!this.doc.loops.length) c.fillText(`${calls} calls`, left + (width - left) / 2, height - 5);
     }
@@ -1025,37 +1389,63 @@ class Side {
         if (!s) return;
         const call = Math.floor((event.clientX - box.left - s.left) / (s.width - s.left - 4) * s.calls);
         const byte = (1 - (event.clientY - box.top - s.top) / s.plot) * s.total;
-        const value = this.doc.arena.find(([node, offset, bytes, first, last]) => call >= first && call <= last && byte >= offset && byte < offset + bytes);
+        const value = this.doc.arena.find(
+            ([node, offset, bytes, first, last]) =>
+                call >= first && call <= last && byte >= offset && byte < offset + bytes);
         const kernel = call >= 0 && call < this.data.calls.length ? this.data.calls[call].kernel : -1;
         if (what === "click") {
-            if (value) return this.select(this.data.selectKernel(this.data.calls[value[3]].kernel, value[3]), true);
+            if (value)
+                return this.select(this.data.selectKernel(this.data.calls[value[3]].kernel, value[3]), true);
             return kernel >= 0 ? this.select(this.data.selectKernel(kernel, call), true) : undefined;
         }
         if (value) {
             const [node, offset, bytes, first, last] = value, g = this.data.graph;
-            this.app.tip(event, `v${node}  ${this.data.tables.scopes[g.scope[node]] || ""}\n${this.data.tables.shapes[g.shape[node]]}, ${bytesOf(bytes)} at ${bytesOf(offset)}\nlives from call ${first} to ${last}, written by ${this.data.kernels[this.data.calls[first].kernel].name}`);
-            this.hover(this.arenaHover && this.arenaHover.mainNode === node ? this.arenaHover : this.arenaHover = this.data.selectNode(node));
+            this.app.tip(
+                event,
+                `v${node}  ${this.data.tables.scopes[g.scope[node]] || ""}\n${
+                    this.data.tables.shapes[g.shape[node]]}, ${bytesOf(bytes)} at ${
+                    bytesOf(offset)}\nlives from call ${first} to ${last}, written by ${
+                    this.data.kernels[this.data.calls[first].kernel].name}`);
+            this.hover(
+                this.arenaHover&& this.arenaHover.mainNode === node ?
+                    this.arenaHover :
+                    this.arenaHover = this.data.selectNode(node));
         } else {
             this.hover(null);
-            this.app.tip(kernel >= 0 ? event : null, kernel >= 0 ? `call ${call}: ${this.data.kernels[kernel].name}` + (this.doc.bench ? ", " + timeOf(this.doc.bench.calls[call]) : "") : "");
+            this.app.tip(
+                kernel >= 0 ? event : null,
+                kernel >= 0 ? `call ${call}: ${this.data.kernels[kernel].name}` +
+                        (this.doc.bench ? ", " + timeOf(this.doc.bench.calls[call]) : "") :
+                              "");
         }
     }
 
     /* -- searching -- */
 
     find(words) {
-        const d = this.data, found = [], has = text => words.every(word => text.toLowerCase().includes(word)), most = 8;
-        const add = (what, text, select) => { if (found.filter(f => f.what === what).length < most) found.push({what, text: text.trim(), select, side: this}); };
-        d.ranked.forEach(k => { if (has(d.kernels[k].name + " " + d.kernels[k].kind + " " + d.kernels[k].scope)) add("kernel", d.kernels[k].name + "  " + d.kernels[k].where, () => d.selectKernel(k)); });
+        const d = this.data, found = [], has = text => words.every(word => text.toLowerCase().includes(word)),
+              most = 8;
+        const add = (what, text, select) => {
+            if (found.filter(f => f.what === what).length < most)
+                found.push({what, text: text.trim(), select, side: this});
+        };
+        d.ranked.forEach(k => {
+            if (has(d.kernels[k].name + " " + d.kernels[k].kind + " " + d.kernels[k].scope))
+                add("kernel", d.kernels[k].name + "  " + d.kernels[k].where, () => d.selectKernel(k));
+        });
         for (const row of this.luaRows)
-            if (row.line !== undefined && has(row.text) && d.nodesOfLine[row.line].length) add("Lua", row.text, () => d.selectLine(row.line));
+            if (row.line !== undefined && has(row.text) && d.nodesOfLine[row.line].length)
+                add("Lua", row.text, () => d.selectLine(row.line));
         const g = d.graph, t = d.tables;
         for (let id = 0; id < g.nodes; id++) {
             const name = g.name[id] >= 0 ? t.texts[g.name[id]] : "";
-            const text = `v${id} ${t.ops[g.op[id]]} ${name} ${t.scopes[g.scope[id]]} ${t.shapes[g.shape[id]]}`;
+            const text =
+                `v${id} ${t.ops[g.op[id]]} ${name} ${t.scopes[g.scope[id]]} ${t.shapes[g.shape[id]]}`;
             if (has(text)) add("node", text, () => d.selectNode(id));
         }
-        this.doc.c.lines.forEach((line, i) => { if (has(line) && (d.kernelOfC[i + 1] >= 0)) add("C", line, () => d.selectC(i + 1)); });
+        this.doc.c.lines.forEach((line, i) => {
+            if (has(line) && (d.kernelOfC[i + 1] >= 0)) add("C", line, () => d.selectC(i + 1));
+        });
         return found;
     }
 }
@@ -1065,14 +1455,26 @@ class Side {
 /* What a model is compiled with, by name. */
 function settingsOf(doc) {
     const {options, target, format, arithmetic, skip, max_arena, gradients} = doc.model;
-    return {model: doc.model.name, ...options, target, format: format || "f32", arithmetic: arithmetic || "f32", skip: skip || "-", max_arena: max_arena || "-", gradients: gradients ? "yes" : "no"};
+    return {
+        model: doc.model.name,
+        ...options,
+        target,
+        format: format || "f32",
+        arithmetic: arithmetic || "f32",
+        skip: skip || "-",
+        max_arena: max_arena || "-",
+        gradients: gradients ? "yes" : "no"
+    };
 }
 
 /* The settings in which a document is not like another one. */
 function nameOf(doc, other) {
     const mine = settingsOf(doc), theirs = settingsOf(other);
     const apart = Object.keys({...mine, ...theirs}).filter(key => mine[key] !== theirs[key]);
-    return doc.model.name + (apart.length ? ": " + apart.filter(key => key !== "model").map(key => `${key} ${mine[key] ?? "-"}`).join(", ") : "");
+    return doc.model.name +
+        (apart.length ?
+             ": " + apart.filter(key => key !== "model").map(key => `${key} ${mine[key] ?? "-"}`).join(", ") :
+             "");
 }
 
 /* Facts of both, then their kernels, those of one title in one row. */
@@ -1081,38 +1483,104 @@ function comparison(a, b) {
     const fact = (name, show, of) => {
         const x = of(a.doc), y = of(b.doc);
         if (x === undefined || y === undefined) return null;
-        return make("tr", {}, make("td", {}, name), make("td", {class: "num"}, show(x)), make("td", {class: "num"}, show(y)), make("td", {class: "num " + better(x, y)}, x ? (y / x).toFixed(3) : ""));
+        return make(
+            "tr", {}, make("td", {}, name), make("td", {class: "num"}, show(x)),
+            make("td", {class: "num"}, show(y)),
+            make("td", {class: "num " + better(x, y)}, x ? (y / x).toFixed(3) : ""));
     };
-    const facts = [fact("a run", timeOf, d => d.bench && d.bench.run_ns), fact("work", x => countOf(x, "FLOP"), d => d.totals.flops),
-        fact("kernels", String, d => d.totals.kernels), fact("calls", String, d => d.totals.calls), fact("nodes", String, d => d.graphs[d.graphs.length - 1].nodes),
-        fact("arena", bytesOf, d => d.totals.arena_bytes), fact("weights", bytesOf, d => d.totals.weights_bytes), fact("lines of C", String, d => d.c.lines.length)];
+    const facts = [
+        fact("a run", timeOf, d => d.bench && d.bench.run_ns),
+        fact("work", x => countOf(x, "FLOP"), d => d.totals.flops),
+        fact("kernels", String, d => d.totals.kernels), fact("calls", String, d => d.totals.calls),
+        fact("nodes", String, d => d.graphs[d.graphs.length - 1].nodes),
+        fact("arena", bytesOf, d => d.totals.arena_bytes),
+        fact("weights", bytesOf, d => d.totals.weights_bytes),
+        fact("lines of C", String, d => d.c.lines.length)
+    ];
     const mine = settingsOf(a.doc), theirs = settingsOf(b.doc);
     for (const key of Object.keys({...mine, ...theirs}).filter(name => mine[name] !== theirs[name]))
-        facts.unshift(make("tr", {}, make("td", {class: "mono"}, key), make("td", {class: "num"}, String(mine[key] ?? "-")), make("td", {class: "num"}, String(theirs[key] ?? "-")), make("td", {})));
+        facts.unshift(make(
+            "tr", {}, make("td", {class: "mono"}, key), make("td", {class: "num"}, String(mine[key] ?? "-")),
+            make("td", {class: "num"}, String(theirs[key] ?? "-")), make("td", {})));
     const measured = a.doc.bench && b.doc.bench, show = measured ? timeOf : x => countOf(x, "FLOP");
     const used = new Set(), rows = a.data.ranked.map(k => {
-        const at = b.partner(a, k), seen = at < 0 || used.has(at), x = a.data.weight[k], y = seen ? undefined : b.data.weight[at];
+        const at = b.partner(a, k), seen = at < 0 || used.has(at), x = a.data.weight[k],
+              y = seen ? undefined : b.data.weight[at];
         if (!seen) used.add(at);
-        return make("tr", {class: "row", tabindex: "0", onclick: () => a.select(a.data.selectKernel(k), true)}, make("td", {}, make("span", {class: "badge", style: colour(a.data.kernels[k].kind)}, a.data.kernels[k].name)),
-            make("td", {class: "num"}, show(x)), make("td", {class: "num"}, y === undefined ? "-" : show(y)), make("td", {class: "num " + (y === undefined ? "" : better(x, y))}, y === undefined || !x ? "" : (y / x).toFixed(3)));
+        return make(
+            "tr", {class: "row", tabindex: "0", onclick: () => a.select(a.data.selectKernel(k), true)},
+            make(
+                "td", {},
+                make(
+                    "span", {class: "badge", style: colour(a.data.kernels[k].kind)}, a.data.kernels[k].name)),
+            make("td", {class: "num"}, show(x)), make("td", {class: "num"}, y === undefined ? "-" : show(y)),
+            make(
+                "td", {class: "num " + (y === undefined ? "" : better(x, y))},
+                y === undefined || !x ? "" : (y / x).toFixed(3)));
     });
-    b.data.ranked.filter(k => !used.has(k)).forEach(k => rows.push(make("tr", {class: "row", tabindex: "0", onclick: () => b.select(b.data.selectKernel(k), true)}, make("td", {}, make("span", {class: "badge", style: colour(b.data.kernels[k].kind)}, b.data.kernels[k].name)), make("td", {class: "num"}, "-"), make("td", {class: "num"}, show(b.data.weight[k])), make("td", {}))));
-    const head = first => make("thead", {}, make("tr", {}, make("th", {}, first), make("th", {class: "num"}, "A"), make("th", {class: "num"}, "B"), make("th", {class: "num"}, "B / A")));
+    b.data.ranked.filter(k => !used.has(k))
+        .forEach(
+            k => rows.push(make(
+                "tr", {class: "row", tabindex: "0", onclick: () => b.select(b.data.selectKernel(k), true)},
+                make(
+                    "td", {},
+                    make(
+                        "span", {class: "badge", style: colour(b.data.kernels[k].kind)},
+                        b.data.kernels[k].name)),
+                make("td", {class: "num"}, "-"), make("td", {class: "num"}, show(b.data.weight[k])),
+                make("td", {}))));
+    const head = first => make(
+        "thead", {},
+        make(
+            "tr", {}, make("th", {}, first), make("th", {class: "num"}, "A"), make("th", {class: "num"}, "B"),
+            make("th", {class: "num"}, "B / A")));
     const most = 12, hidden = rows.slice(most);
-    hidden.forEach(row => { row.hidden = true; });
-    if (hidden.length) rows.push(make("tr", {}, make("td", {colspan: 4}, make("button", {type: "button", onclick: event => { hidden.forEach(row => { row.hidden = false; }); event.target.closest("tr").remove(); }}, `${hidden.length} more`))));
-    return make("section", {class: "card long"},
-        make("div", {class: "head"}, make("h2", {}, "Side by side"), make("span", {class: "hint"}, "A click on a kernel shows it on both sides.")),
-        make("div", {style: "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,380px),1fr));gap:0 24px;align-items:start"},
-            make("div", {class: "scroll"}, make("table", {}, head("fact"), make("tbody", {}, facts.filter(f => f)))),
-            make("div", {class: "scroll"}, make("table", {}, head(measured ? "kernel, time" : "kernel, work"), make("tbody", {}, rows)))));
+    hidden.forEach(row => {
+        row.hidden = true;
+    });
+    if (hidden.length)
+        rows.push(make(
+            "tr", {},
+            make(
+                "td", {colspan: 4},
+                make(
+                    "button", {
+                        type: "button",
+                        onclick: event => {
+                            hidden.forEach(row => {
+                                row.hidden = false;
+                            });
+                            event.target.closest("tr").remove();
+                        }
+                    },
+                    `${hidden.length} more`))));
+    return make(
+        "section", {class: "card long"},
+        make(
+            "div", {class: "head"}, make("h2", {}, "Side by side"),
+            make("span", {class: "hint"}, "A click on a kernel shows it on both sides.")),
+        make(
+            "div", {
+                style:
+                    "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,380px),1fr));gap:0 24px;align-items:start"
+            },
+            make(
+                "div", {class: "scroll"},
+                make("table", {}, head("fact"), make("tbody", {}, facts.filter(f => f)))),
+            make(
+                "div", {class: "scroll"},
+                make(
+                    "table", {}, head(measured ? "kernel, time" : "kernel, work"),
+                    make("tbody", {}, rows)))));
 }
 
 /* ---- the page ---- */
 
 const ICONS = {
-    mark: '<svg viewBox="0 0 24 24" aria-hidden="true"><path fill="currentColor" d="M14.5 2.2a10 10 0 1 0 7.3 14.2A8.2 8.2 0 0 1 14.5 2.2z"/></svg>',
-    theme: '<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="8" fill="none" stroke="currentColor" stroke-width="2"/><path d="M12 4a8 8 0 0 1 0 16z" fill="currentColor"/></svg>',
+    mark:
+        '<svg viewBox="0 0 24 24" aria-hidden="true"><path fill="currentColor" d="M14.5 2.2a10 10 0 1 0 7.3 14.2A8.2 8.2 0 0 1 14.5 2.2z"/></svg>',
+    theme:
+        '<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="8" fill="none" stroke="currentColor" stroke-width="2"/><path d="M12 4a8 8 0 0 1 0 16z" fill="currentColor"/></svg>',
 };
 
 class App {
@@ -1120,15 +1588,24 @@ class App {
         this.doc = doc;
         this.root = document.getElementById("app");
         this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-        matchMedia("(prefers-color-scheme: dark)").addEventListener("change", event => this.setTheme(event.matches ? "dark" : "light"));
+        matchMedia("(prefers-color-scheme: dark)")
+            .addEventListener("change", event => this.setTheme(event.matches ? "dark" : "light"));
         this.tipBox = make("div", {class: "tip", role: "tooltip"});
         this.sides = [new Side(this, doc.compilation, doc.against ? "A" : "")];
         if (doc.against) this.sides.push(new Side(this, doc.against, "B"));
-        const main = make("main", {}, doc.against ? comparison(...this.sides) : null, make("div", {class: "sides" + (doc.against ? " two" : "")}, this.sides.map(side => side.element)), make("section", {id: "print"}));
-        this.root.append(this.header(), main, make("footer", {}, `crescent ${doc.crescent} · one file, no network · ? shows the keys`), this.tipBox, this.help());
+        const main = make(
+            "main", {}, doc.against ? comparison(...this.sides) : null,
+            make("div", {class: "sides" + (doc.against ? " two" : "")}, this.sides.map(side => side.element)),
+            make("section", {id: "print"}));
+        this.root.append(
+            this.header(), main,
+            make("footer", {}, `crescent ${doc.crescent} · one file, no network · ? shows the keys`),
+            this.tipBox, this.help());
         document.addEventListener("keydown", event => this.key(event));
         addEventListener("beforeprint", () => this.preparePrint());
-        addEventListener("afterprint", () => { for (const side of this.sides) side.foldTable(); });
+        addEventListener("afterprint", () => {
+            for (const side of this.sides) side.foldTable();
+        });
         if (location.hash === "#selftest") selfTest(this);
         else this.follow(decodeURIComponent(location.hash.slice(1)));
     }
@@ -1140,7 +1617,8 @@ class App {
             const pass = side.doc.passes.findIndex(p => p.name === word);
             if (word === "light" || word === "dark") this.setTheme(word);
             else if (word === "print") this.preparePrint();
-            else if (kernel >= 0) requestAnimationFrame(() => side.select(side.data.selectKernel(kernel), true));
+            else if (kernel >= 0)
+                requestAnimationFrame(() => side.select(side.data.selectKernel(kernel), true));
             else if (pass >= 0) side.setPass(pass);
         }
     }
@@ -1155,35 +1633,78 @@ class App {
     }
 
     header() {
-        const model = this.doc.compilation.model, mark = make("span", {class: "mark"}), toggle = make("button", {class: "icon", type: "button", title: "light or dark (t)", "aria-label": "light or dark", onclick: () => this.setTheme(this.theme === "dark" ? "light" : "dark")});
+        const model = this.doc.compilation.model, mark = make("span", {class: "mark"}),
+              toggle = make("button", {
+                  class: "icon",
+                  type: "button",
+                  title: "light or dark (t)",
+                  "aria-label": "light or dark",
+                  onclick: () => this.setTheme(this.theme === "dark" ? "light" : "dark")
+              });
         mark.innerHTML = ICONS.mark;
         toggle.innerHTML = ICONS.theme;
-        this.input = make("input", {type: "search", placeholder: "Search lines, nodes, kernels, C", "aria-label": "search", oninput: () => this.search(), onfocus: () => this.search(), onkeydown: event => this.searchKey(event)});
+        this.input = make("input", {
+            type: "search",
+            placeholder: "Search lines, nodes, kernels, C",
+            "aria-label": "search",
+            oninput: () => this.search(),
+            onfocus: () => this.search(),
+            onkeydown: event => this.searchKey(event)
+        });
         this.results = make("div", {class: "results", hidden: "", role: "listbox"});
-        return make("header", {}, mark, make("h1", {}, model.name), make("span", {class: "where"}, model.path), make("span", {class: "space"}),
+        return make(
+            "header", {}, mark, make("h1", {}, model.name), make("span", {class: "where"}, model.path),
+            make("span", {class: "space"}),
             make("div", {class: "search"}, this.input, make("kbd", {}, "/"), this.results), toggle,
-            make("button", {class: "icon", type: "button", title: "keys (?)", "aria-label": "keys", onclick: () => this.dialog.showModal()}, "?"));
+            make(
+                "button", {
+                    class: "icon",
+                    type: "button",
+                    title: "keys (?)",
+                    "aria-label": "keys",
+                    onclick: () => this.dialog.showModal()
+                },
+                "?"));
     }
 
     help() {
-        const keys = [["/", "search"], ["← →", "the pass before, the next pass"], ["↑ ↓ Enter", "rows of the pane or table that has the focus"], ["1 2 3 4", "Lua, graph, kernels, C"],
-            ["n  p", "the next slowest kernel, the one before"], ["f", "fold or unfold the layers"], ["c", "of a pass only what it changed"], ["t", "light or dark"], ["Esc", "let go of what is selected"], ["?", "this"]];
-        return this.dialog = make("dialog", {"aria-label": "keys"}, make("h2", {}, "Keys"), make("dl", {}, keys.flatMap(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)])),
-            make("p", {class: "muted"}, "Hovering lights up what belongs together in all panes; a click keeps it. Bold: a value that is stored. ∂: a part of the backward pass. In bars the solid part is the least time that the machine allows."),
-            make("form", {method: "dialog", style: "text-align:right"}, make("button", {}, "Close")));
+        const keys = [
+            ["/", "search"], ["← →", "the pass before, the next pass"],
+            ["↑ ↓ Enter", "rows of the pane or table that has the focus"],
+            ["1 2 3 4", "Lua, graph, kernels, C"], ["n  p", "the next slowest kernel, the one before"],
+            ["f", "fold or unfold the layers"], ["c", "of a pass only what it changed"],
+            ["t", "light or dark"], ["Esc", "let go of what is selected"], ["?", "this"]
+        ];
+        return this.dialog = make(
+                   "dialog", {"aria-label": "keys"}, make("h2", {}, "Keys"),
+                   make(
+                       "dl", {},
+                       keys.flatMap(
+                           ([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)])),
+                   make(
+                       "p", {class: "muted"},
+                       "Hovering lights up what belongs together in all panes; a click keeps it. Bold: a value that is stored. ∂: a part of the backward pass. In bars the solid part is the least time that the machine allows."),
+                   make("form", {method: "dialog", style: "text-align:right"}, make("button", {}, "Close")));
     }
 
     tip(event, text) {
         const box = this.tipBox;
-        if (!event) { box.style.visibility = "hidden"; return; }
+        if (!event) {
+            box.style.visibility = "hidden";
+            return;
+        }
         box.textContent = text;
         box.style.visibility = "visible";
-        const left = Math.max(4, Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 8)), top = event.clientY + 16 + box.offsetHeight > innerHeight ? event.clientY - box.offsetHeight - 10 : event.clientY + 16;
+        const left = Math.max(4, Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 8)),
+              top = event.clientY + 16 + box.offsetHeight > innerHeight ?
+            event.clientY - box.offsetHeight - 10 :
+            event.clientY + 16;
         box.style.transform = `translate(${left}px, ${top}px)`;
     }
 
     onSelect(side, selection) {
-        for (const other of this.sides) if (other !== side) other.mirror(side, selection);
+        for (const other of this.sides)
+            if (other !== side) other.mirror(side, selection);
     }
 
     /* -- searching -- */
@@ -1193,18 +1714,37 @@ class App {
         this.found = words.length ? this.sides.flatMap(side => side.find(words)) : [];
         this.at = 0;
         this.results.hidden = !words.length;
-        this.results.replaceChildren(...(this.found.length ? this.found.map((f, i) => make("div", {role: "option", "aria-selected": i === 0, onpointerdown: event => { event.preventDefault(); this.take(i); }},
-            make("span", {class: "what"}, f.what + (f.side.letter ? " " + f.side.letter : "")), make("span", {class: "text"}, f.text))) : words.length ? [make("div", {class: "muted"}, "nothing has these words")] : []));
+        this.results.replaceChildren(...(
+            this.found.length ?
+                this.found.map(
+                    (f, i) => make(
+                        "div", {
+                            role: "option",
+                            "aria-selected": i === 0,
+                            onpointerdown: event => {
+                                event.preventDefault();
+                                this.take(i);
+                            }
+                        },
+                        make("span", {class: "what"}, f.what + (f.side.letter ? " " + f.side.letter : "")),
+                        make("span", {class: "text"}, f.text))) :
+                words.length ? [make("div", {class: "muted"}, "nothing has these words")] :
+                               []));
     }
 
     searchKey(event) {
         event.stopPropagation();
-        if (event.key === "Escape") { this.input.value = ""; this.search(); this.input.blur(); }
-        else if (event.key === "Enter") this.take(this.at);
+        if (event.key === "Escape") {
+            this.input.value = "";
+            this.search();
+            this.input.blur();
+        } else if (event.key === "Enter") this.take(this.at);
         else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-            this.at = Math.max(0, Math.min(this.found.length - 1, this.at + (event.key === "ArrowDown" ? 1 : -1)));
+            this.at =
+                Math.max(0, Math.min(this.found.length - 1, this.at + (event.key === "ArrowDown" ? 1 : -1)));
             [...this.results.children].forEach((row, i) => row.setAttribute("aria-selected", i === this.at));
-            if (this.results.children[this.at]) this.results.children[this.at].scrollIntoView({block: "nearest"});
+            if (this.results.children[this.at])
+                this.results.children[this.at].scrollIntoView({block: "nearest"});
             event.preventDefault();
         }
     }
@@ -1230,22 +1770,33 @@ class App {
     }
 
     key(event) {
-        if (event.ctrlKey || event.metaKey || event.altKey || this.dialog.open || event.target === this.input) return;
+        if (event.ctrlKey || event.metaKey || event.altKey || this.dialog.open || event.target === this.input)
+            return;
         const side = this.sides.find(s => s.element.contains(document.activeElement)) || this.sides[0];
         if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && this.passKey(event, side)) return;
         const pane = "1234".indexOf(event.key);
         if (event.key === "/") this.input.focus();
         else if (event.key === "?") this.dialog.showModal();
-        else if (event.key === "Escape") { for (const s of this.sides) { s.hover(null); s.select(null, false); } this.tip(null); }
-        else if (event.key === "t") this.setTheme(this.theme === "dark" ? "light" : "dark");
+        else if (event.key === "Escape") {
+            for (const s of this.sides) {
+                s.hover(null);
+                s.select(null, false);
+            }
+            this.tip(null);
+        } else if (event.key === "t") this.setTheme(this.theme === "dark" ? "light" : "dark");
         else if (event.key === "f") side.foldAll();
-        else if (event.key === "c") { side.onlyChanges = !side.onlyChanges; side.setPass(side.pass); }
-        else if (event.key === "n" || event.key === "p") {
-            const ranked = side.data.ranked, at = side.selected ? ranked.indexOf(side.selected.mainKernel) : -1;
+        else if (event.key === "c") {
+            side.onlyChanges = !side.onlyChanges;
+            side.setPass(side.pass);
+        } else if (event.key === "n" || event.key === "p") {
+            const ranked = side.data.ranked,
+                  at = side.selected ? ranked.indexOf(side.selected.mainKernel) : -1;
             const next = Math.max(0, Math.min(ranked.length - 1, at + (event.key === "n" ? 1 : -1)));
             side.select(side.data.selectKernel(ranked[next]), true);
-        } else if (pane >= 0 && event.key.length === 1) { side.showTab(pane); side.lists[pane].element.focus(); }
-        else return;
+        } else if (pane >= 0 && event.key.length === 1) {
+            side.showTab(pane);
+            side.lists[pane].element.focus();
+        } else return;
         event.preventDefault();
     }
 
@@ -1255,17 +1806,47 @@ class App {
         const box = document.getElementById("print"), parts = [];
         for (const side of this.sides) {
             side.unfoldTable();
-            const {doc, data} = side, title = text => make("h2", {}, (side.letter ? side.letter + ": " : "") + text);
-            const passes = doc.passes.map((p, i) => make("tr", {}, make("td", {class: "mono"}, p.name), make("td", {}, p.doc), make("td", {class: "num"}, String(doc.graphs[p.graph].nodes)),
-                make("td", {class: "num"}, p.added ? `−${p.removed.length} +${p.added.length} ~${p.rewired.length}` : ""), make("td", {class: "num"}, side.gain(i))));
-            parts.push(make("section", {class: "card long"}, make("div", {class: "head"}, title("Passes")), make("table", {}, make("thead", {}, make("tr", {}, ["pass", "what it does", "nodes", "changed", "made"].map(t => make("th", {}, t)))), make("tbody", {}, passes))));
-            const about = data.ranked.map(k => data.kernels[k].name + ": " + data.kernels[k].about).join("\n\n");
-            parts.push(make("section", {class: "card long"}, make("div", {class: "head"}, title("Kernels")), make("pre", {}, about)));
+            const {doc, data} = side,
+                        title = text => make("h2", {}, (side.letter ? side.letter + ": " : "") + text);
+            const passes = doc.passes.map(
+                (p, i) => make(
+                    "tr", {}, make("td", {class: "mono"}, p.name), make("td", {}, p.doc),
+                    make("td", {class: "num"}, String(doc.graphs[p.graph].nodes)),
+                    make(
+                        "td", {class: "num"},
+                        p.added ? `−${p.removed.length} +${p.added.length} ~${p.rewired.length}` : ""),
+                    make("td", {class: "num"}, side.gain(i))));
+            parts.push(make(
+                "section", {class: "card long"}, make("div", {class: "head"}, title("Passes")),
+                make(
+                    "table", {},
+                    make(
+                        "thead", {},
+                        make(
+                            "tr", {},
+                            ["pass", "what it does", "nodes", "changed", "made"].map(
+                                t => make("th", {}, t)))),
+                    make("tbody", {}, passes))));
+            const about =
+                data.ranked.map(k => data.kernels[k].name + ": " + data.kernels[k].about).join("\n\n");
+            parts.push(make(
+                "section", {class: "card long"}, make("div", {class: "head"}, title("Kernels")),
+                make("pre", {}, about)));
             const script = doc.sources[0];
             if (script) {
-                const share = new Map(data.tables.lines.map(([file, line], i) => [file + ":" + line, data.heat[i]]));
-                const lines = script.map((text, i) => { const h = share.get("0:" + (i + 1)) || 0; return String(i + 1).padStart(4) + (h > .0005 ? percent(h).padStart(6) : "      ") + "  " + text; });
-                parts.push(make("section", {class: "card long"}, make("div", {class: "head"}, title(`${data.tables.files[0]}, with the share of each line`)), make("pre", {}, lines.join("\n"))));
+                const share =
+                    new Map(data.tables.lines.map(([file, line], i) => [file + ":" + line, data.heat[i]]));
+                const lines = script.map((text, i) => {
+                    const h = share.get("0:" + (i + 1)) || 0;
+                    return String(i + 1).padStart(4) + (h > .0005 ? percent(h).padStart(6) : "      ") +
+                        "  " + text;
+                });
+                parts.push(make(
+                    "section", {class: "card long"},
+                    make(
+                        "div", {class: "head"},
+                        title(`${data.tables.files[0]}, with the share of each line`)),
+                    make("pre", {}, lines.join("\n"))));
             }
         }
         box.replaceChildren(...parts);
@@ -1279,12 +1860,34 @@ class App {
 
 function selfTest(app) {
     const results = {checks: {}, frames: {}};
-    const update = () => { for (const side of app.sides) { for (const list of side.lists) list.update(); side.drawArena(); } };
-    const settle = () => { update(); void document.body.offsetHeight; };
-    const check = (name, holds) => { results.checks[name] = !!holds; };
+    const update = () => {
+        for (const side of app.sides) {
+            for (const list of side.lists) list.update();
+            side.drawArena();
+        }
+    };
+    const settle = () => {
+        update();
+        void document.body.offsetHeight;
+    };
+    const check = (name, holds) => {
+        results.checks[name] = !!holds;
+    };
     /* Where panes are tabs, the one of that list comes to the front. */
-    const front = list => { const side = app.sides.find(s => s.lists.includes(list)); if (!list.element.clientHeight) { side.showTab(side.lists.indexOf(list)); settle(); if (side.selected) side.reveal(side.selected); settle(); } };
-    const seen = (list, name) => (front(list), [...list.element.querySelectorAll(".r." + name)].filter(row => { const a = row.getBoundingClientRect(), b = list.element.getBoundingClientRect(); return a.bottom > b.top && a.top < b.bottom; }));
+    const front = list => {
+        const side = app.sides.find(s => s.lists.includes(list));
+        if (!list.element.clientHeight) {
+            side.showTab(side.lists.indexOf(list));
+            settle();
+            if (side.selected) side.reveal(side.selected);
+            settle();
+        }
+    };
+    const seen = (list, name) =>
+        (front(list), [...list.element.querySelectorAll(".r." + name)].filter(row => {
+            const a = row.getBoundingClientRect(), b = list.element.getBoundingClientRect();
+            return a.bottom > b.top && a.top < b.bottom;
+        }));
     /* What script, style and layout take in a frame, in the middle and at worst. */
     const timed = (name, n, act) => {
         const took = [];
@@ -1311,10 +1914,14 @@ function selfTest(app) {
         check("and its C", seen(side.cList, "main").length > 0);
         check("and what it is", side.detail.textContent.includes(d.kernels[d.ranked[0]].name));
         const line = d.mainLines(d.ranked[0])[0];
-        check("that line is the kernel's", seen(side.luaList, "main").some(row => side.luaRows[row.index].line === line));
+        check(
+            "that line is the kernel's",
+            seen(side.luaList, "main").some(row => side.luaRows[row.index].line === line));
         seen(side.luaList, "main")[0].click();
         settle();
-        check("a click on a line shows nodes", seen(side.graphList, "sel").length + seen(side.graphList, "main").length > 0);
+        check(
+            "a click on a line shows nodes",
+            seen(side.graphList, "sel").length + seen(side.graphList, "main").length > 0);
         check("and the kernel", side.selected.kernels.has(d.ranked[0]));
         front(side.cList);
         const call = seen(side.cList, "sel")[0];
@@ -1324,9 +1931,17 @@ function selfTest(app) {
         check("a click on C shows a kernel", side.selected.mainKernel !== undefined);
         document.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape", bubbles: true}));
         settle();
-        check("Esc lets go", !side.selected && side.lists.every(list => !list.element.clientHeight || !list.element.querySelector(".r.main")));
+        check(
+            "Esc lets go",
+            !side.selected &&
+                side.lists.every(
+                    list => !list.element.clientHeight || !list.element.querySelector(".r.main")));
         front(side.graphList);
-        for (let i = 0; i < side.doc.passes.length; i++) { side.setPass(i); settle(); check("rows after " + side.doc.passes[i].name, side.graphList.pool.some(row => row.textContent)); }
+        for (let i = 0; i < side.doc.passes.length; i++) {
+            side.setPass(i);
+            settle();
+            check("rows after " + side.doc.passes[i].name, side.graphList.pool.some(row => row.textContent));
+        }
         const simplify = side.doc.passes.findIndex(p => p.added && p.added.length + p.removed.length);
         if (simplify >= 0) {
             side.setPass(simplify);
@@ -1351,13 +1966,17 @@ function selfTest(app) {
         document.dispatchEvent(new KeyboardEvent("keydown", {key: "?", bubbles: true}));
         check("? shows the keys", app.dialog.open);
         app.dialog.close();
-        for (const group of side.graphRows.groups) if (group.runs.length > 1) results.folded = Math.max(results.folded || 0, group.runs.length);
+        for (const group of side.graphRows.groups)
+            if (group.runs.length > 1) results.folded = Math.max(results.folded || 0, group.runs.length);
         side.graphRows.open = new Set(side.graphRows.groups.map((g, i) => i));
         side.drawGraph();
         settle();
         results.rows = side.graphRows.rows.length;
         const most = side.graphList.element.scrollHeight;
-        timed("scroll", 60, i => { side.graphList.element.scrollTop = most * i / 60; side.cList.element.scrollTop += 400; });
+        timed("scroll", 60, i => {
+            side.graphList.element.scrollTop = most * i / 60;
+            side.cList.element.scrollTop += 400;
+        });
         timed("hover", 60, i => side.hover(d.selectNode(Math.floor(d.graph.nodes * i / 60))));
         timed("select", 30, i => side.select(d.selectKernel(i % d.kernels.length), true));
         side.hover(null);
@@ -1365,22 +1984,29 @@ function selfTest(app) {
         side.drawGraph();
         timed("pass", 24, i => side.setPass(i % side.doc.passes.length));
         side.setPass(side.doc.passes.length - 1);
-        check("the arena is drawn", !side.doc.arena.length || side.canvas.getContext("2d").getImageData(side.canvas.width >> 1, 0, 1, side.canvas.height).data.some((x, i, all) => x !== all[i % 4]));
+        check(
+            "the arena is drawn",
+            !side.doc.arena.length ||
+                side.canvas.getContext("2d")
+                    .getImageData(side.canvas.width >> 1, 0, 1, side.canvas.height)
+                    .data.some((x, i, all) => x !== all[i % 4]));
         check("rows drawn are few", document.querySelectorAll(".r").length < 600 * app.sides.length);
         if (app.sides[1]) {
             side.select(d.selectKernel(d.ranked[0]), true);
             check("the other side follows", app.sides[1].selected);
         }
         app.preparePrint();
-        check("paper has the passes", document.querySelectorAll("#print tbody tr").length >= side.doc.passes.length);
+        check(
+            "paper has the passes",
+            document.querySelectorAll("#print tbody tr").length >= side.doc.passes.length);
         for (const s of app.sides) s.foldTable();
         side.rowsOfTable[0].click();
         settle();
         check("no overflow at the end", document.documentElement.scrollWidth <= innerWidth);
-        check("panes are not empty", [...document.querySelectorAll(".pane")].every(p => getComputedStyle(p).display === "none" || p.querySelector(".r")));
-    } catch (error) {
-        results.error = String(error && error.stack || error);
-    }
+        check("panes are not empty", [
+            ...document.querySelectorAll(".pane")
+        ].every(p => getComputedStyle(p).display === "none" || p.querySelector(".r")));
+    } catch (error) { results.error = String(error && error.stack || error); }
     results.ok = !results.error && Object.values(results.checks).every(x => x);
     document.body.append(make("script", {type: "application/json", id: "selftest"}, JSON.stringify(results)));
 }
