@@ -322,15 +322,16 @@ static void names_to_vary(char *buf, size_t size)
             at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "", rows[i].name);
 }
 
-int cr_options_set(struct cr_options *o, const char *name, const char *text, struct cr_error *error)
+int cr_options_set(struct cr_options *o, const char *asked, const char *name, const char *text,
+                   struct cr_error *error)
 {
     char names[200];
     for (int i = 0; i < N_ROWS; i++)
         if (rows[i].verbs & CR_VERB_VARY && strcmp(rows[i].name, name) == 0)
             return take(o, &rows[i], text, error);
     names_to_vary(names, sizeof names);
-    return cr_fail(error, "--vs %.60s: expected standalone, FILE.lua, or NAME=VALUE with one of %s",
-                   name, names);
+    return cr_fail(error, "%s %.60s: expected standalone, FILE.lua, or NAME=VALUE with one of %s",
+                   asked, name, names);
 }
 
 /* ---- copies ---- */

@@ -98,8 +98,9 @@ void cr_options_free(struct cr_options *options);
 /* A copy whose lists are its own, to be changed and freed. */
 struct cr_options cr_options_copy(const struct cr_options *options);
 
-/* As if `--name text` had been given, too, for the options that `bench --vs` may change. */
-int cr_options_set(struct cr_options *options, const char *name, const char *text,
+/* As if `--name text` had been given, too, for the options that `bench --vs` may change; `asked` is the
+ * option that wants it, for the error. */
+int cr_options_set(struct cr_options *options, const char *asked, const char *name, const char *text,
                    struct cr_error *error);
 
 /* Whether the options ask for gradients. */

@@ -43,18 +43,18 @@ static int change_model(struct cr_options *o, const char *path, struct cr_error 
     return 0;
 }
 
-int cr_vary(struct cr_options *o, const char *setting, struct cr_error *error)
+int cr_vary(struct cr_options *o, const char *asked, const char *setting, struct cr_error *error)
 {
     size_t length = strlen(setting);
     const char *equals = strchr(setting, '=');
     if (length > 4 && strcmp(setting + length - 4, ".lua") == 0 && !equals)
         return change_model(o, setting, error);
     if (!equals)
-        return cr_options_set(o, strcmp(setting, "standalone") == 0 ? "backend" : setting, setting,
+        return cr_options_set(o, asked, strcmp(setting, "standalone") == 0 ? "backend" : setting, setting,
                               error);
     char *name = cr_strdup(setting);
     name[equals - setting] = '\0';
-    int status = cr_options_set(o, name, equals + 1, error);
+    int status = cr_options_set(o, asked, name, equals + 1, error);
     free(name);
     return status;
 }
@@ -88,7 +88,7 @@ int cr_subject_open(struct cr_subject *s, const struct cr_options *options, cons
                     struct cr_error *error)
 {
     *s = (struct cr_subject){.setting = setting, .options = cr_options_copy(options)};
-    if (setting && cr_vary(&s->options, setting, error))
+    if (setting && cr_vary(&s->options, "--vs", setting, error))
         return -1;
     int n = cr_backend_of(&s->options) == CRESCENT_TCC ? COMPILATIONS : 1, status = 0;
     for (int i = 0; i < n && !status; i++)

@@ -20,8 +20,10 @@ struct cr_subject {
     double round_ns;         /* the median of the latest round */
 };
 
-/* Changes a copy of options as the word of a --vs says: another script, `standalone`, NAME=VALUE. */
-int cr_vary(struct cr_options *options, const char *setting, struct cr_error *error);
+/* Changes a copy of options as the word of a --vs, or of the option `asked`, says: another script,
+ * `standalone`, NAME=VALUE. */
+int cr_vary(struct cr_options *options, const char *asked, const char *setting,
+            struct cr_error *error);
 
 /* From the command line's options and the word of a --vs, or null, to code that can be called.
  * Closed with cr_subject_close also after a failure. */
