@@ -67,6 +67,35 @@ START_TEST(is_a_place_of_weights)
 }
 END_TEST
 
+/* The same of the bytes of the file, which are the caller's again after the call. */
+START_TEST(is_a_place_of_weights_in_memory)
+{
+    static float expected[MAX_OUTPUT], found[MAX_OUTPUT];
+    struct gguf g = {.n_values = 0};
+    crescent_model *model;
+    crescent_surplus surplus;
+    int32_t ids[64];
+    make_both(&families[0], GGML_Q4_0, &g);
+    int64_t n = run(folder, in_folder("model.gguf"), expected);
+    FILE *file = fopen(in_folder("model.gguf"), "rb");
+    ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
+    size_t length = (size_t)ftell(file);
+    char *bytes = malloc(length);
+    rewind(file);
+    ck_assert_uint_eq(fread(bytes, 1, length, file), length);
+    fclose(file);
+    GOOD(crescent_open(context, folder, NULL, NULL, &model));
+    GOOD(crescent_load_weights_bytes(model, "memory", bytes, length, CRESCENT_MODEL_TENSORS_ONLY,
+                                     &surplus));
+    memset(bytes, 0, length);
+    free(bytes);
+    GOOD(crescent_draw_input(model, 0, 5, ids));
+    GOOD(crescent_run(model, (const void *[]){ids}, (void *[]){found}));
+    ck_assert(crescent_same_bits(found, expected, n));
+    crescent_close(model);
+}
+END_TEST
+
 /* ---- generating ---- */
 
 /* Tokens that follow some, and where texts begin and end. */
@@ -361,6 +390,7 @@ int main(void)
     tcase_add_loop_test(tests, gives_the_bits_of_a_folder, 0, COUNT(families) * COUNT(types));
     tcase_add_loop_test(tests, keeps_blocks_as_they_are, 0, 3 * COUNT(families));
     tcase_add_test(tests, is_a_place_of_weights);
+    tcase_add_test(tests, is_a_place_of_weights_in_memory);
     tcase_add_loop_test(tests, generates_as_a_folder, 0, COUNT(families));
     tcase_add_test(tests, is_a_model_for_every_verb);
     tcase_add_test(tests, merges_by_scores);
