@@ -164,6 +164,9 @@ const char *crescent_graph_entry_name(const crescent_graph *graph, int index);
  * changes.  `asked` is how the caller calls the wish in an error ("--output"), or null. */
 int crescent_graph_tap(crescent_graph *graph, const char *name, const char *asked);
 
+/* The names of tapped values, in the order of the graph; null behind the last. */
+const char *crescent_graph_tap_at(const crescent_graph *graph, int index);
+
 /*
  * Adds the gradient of L with respect to every parameter and every f32 input, as outputs behind
  * those there are (crescent_port.of names the tensor).  L is the sum of the script's f32 outputs,
@@ -1120,7 +1123,8 @@ typedef struct {
     double min, max, mean, deviation; /* the deviation divides by the number of elements */
 } crescent_statistics;
 
-/* Reads the whole tensor.  Refuses one of a type that no weight is read from. */
+/* Both read a whole tensor: into `elements` of them.  They refuse one of a type that no weight is read from. */
+int crescent_contents_read(crescent_contents *contents, int index, double *elements);
 int crescent_contents_measure(crescent_contents *contents, int index,
                               crescent_statistics *statistics);
 

@@ -111,4 +111,50 @@ expect 2 'expected tcc or cc' graphs/gpt2_block.lua $small --backend ref
 expect 2 '--atol beside --taps' graphs/gpt2_block.lua $small --atol 1
 expect 2 'a model with the length n, expected constant sizes' tests/scripts/gpt2_session.lua
 
+# What other programs have for tapped values: --expect-taps.
+cat >"$T/taps.lua" <<'LUA'
+local nn = require "nn"
+local o = options {scale = 0.5}
+local x = input("x", {4, 8})
+for i = 1, 3 do
+    x = scope("h." .. i, function(x)
+        local y = scope("fc", nn.linear, x, 8)
+        return x + scope("act", tanh, i == 2 and y * o.scale or y)
+    end, x)
+end
+return {y = x}
+LUA
+# tensor NAME: one more of a file of safetensors, of 128 bytes, from NAME.npy.
+tensor() {
+    [ -z "$header" ] || header="$header,"
+    header="$header\"model.$1\":{\"dtype\":\"F32\",\"shape\":[1,4,8],\"data_offsets\":[$at,$((at + 128))]}"
+    at=$((at + 128))
+    tail -c 128 "$T/$1.npy" >>"$T/data"
+}
+names='h.1.fc h.1.act h.2.fc h.2.act h.3.fc h.3'
+$CRESCENT run "$T/taps.lua" $(for n in $names; do echo "--output $n=$T/$n.npy"; done) >"$log" 2>&1
+report $? "tapped values are written"
+header= at=0
+for n in $names; do tensor "$n"; done
+header="{$header}"
+printf "\\$(printf %o $((${#header} % 256)))\\$(printf %o $((${#header} / 256)))\\0\\0\\0\\0\\0\\0%s" "$header" |
+    cat - "$T/data" >"$T/taps.safetensors"
+
+# taps STATUS TEXT ARGUMENT... - like expect, without --taps.
+taps() {
+    status=$1 text=$2
+    shift 2
+    $CRESCENT compare "$@" >"$log" 2>&1 </dev/null
+    found=$?
+    [ $found = "$status" ] && grep -qF -- "$text" "$log"
+    report $? "$*: exit status $found, expected $status and '$text'"
+}
+taps 0 'agreement' "$T/taps.lua" --expect-taps "$T/taps.safetensors"
+[ "$(grep -c taps.safetensors "$log")" = 6 ]
+report $? "a row for each of six tensors"
+taps 1 'h.2.act is the first that differs' "$T/taps.lua" --expect-taps "$T/taps.safetensors" --set scale=0.51
+taps 1 '"first": "h.2.act"' "$T/taps.lua" --expect-taps "$T/taps.safetensors" --set scale=0.51 --json
+taps 2 'no tensor in it has the name of an output or a tapped value' graphs/gpt2_block.lua \
+    --expect-taps "$T/taps.safetensors"
+
 conclude

@@ -170,6 +170,9 @@ static const struct {
     {"run " BLOCK "--weights $T/none.safetensors", "none.safetensors: "},
     {"run " BLOCK "--weights $T/not.safetensors", "not.safetensors: "},
     {"run " BLOCK "--weights tests/fixtures/stack/model.safetensors", "is the prefix right?"},
+    {"run " BLOCK "--set prefix=h.0 --weights tests/fixtures/stack/model.safetensors",
+     "no tensor 'h.0ln_1.weight', expected one of shape [8] (it has 'h.0.ln_1.weight': does the "
+     "prefix lack its dot?)"},
     {"run graphs/gpt2_block.lua --set B=300000 --set T=500 --backend ref", "bytes"},
     {"run graphs/gpt2_block.lua --set B=300000 --set T=500", "bytes"},
     {"run " COMPILED "--skip fuse", "skipped"},

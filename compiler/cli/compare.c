@@ -6,6 +6,7 @@
 
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
+#include "expected_taps.h"
 #include "model.h"
 #include "report.h"
 #include "taps.h"
@@ -41,6 +42,7 @@ struct comparison {
     crescent_surplus surplus;
     json_t *rows;
     int failures;
+    bool *failed; /* by output */
 };
 
 /* ---- expected files ---- */
@@ -89,6 +91,29 @@ static int read_gradients(struct comparison *c, const crescent_model *model, str
     return status;
 }
 
+/* The tensors of the file of --expect-taps. */
+static int read_taps(struct comparison *c, struct cr_error *error)
+{
+    const char *path = c->options->expect_taps;
+    crescent_contents *file;
+    int status = 0;
+    if (!path)
+        return 0;
+    if (cr_passed(c->options, crescent_contents_open(c->options->context, path, &file), error))
+        return -1;
+    for (int i = 0; i < c->n_outputs && !status; i++) {
+        struct expected *x = &c->expected[i];
+        int tensor = cr_find_expected_tap(file, c->outputs[i].name);
+        if (tensor == CRESCENT_NONE || x->values)
+            continue;
+        x->file = path;
+        status = new_values(c, &c->outputs[i], path, &x->values, error) ||
+                 cr_read_expected_tap(c->options, file, tensor, &c->outputs[i], x->values, error);
+    }
+    crescent_contents_close(file);
+    return status;
+}
+
 static int read_all_expected(struct comparison *c, const crescent_model *model,
                              struct cr_error *error)
 {
@@ -98,14 +123,14 @@ static int read_all_expected(struct comparison *c, const crescent_model *model,
         if (read_expected(c, output, pairs->items[i].value, error))
             return -1;
     }
-    return read_gradients(c, model, error);
+    return read_taps(c, error) ? -1 : read_gradients(c, model, error);
 }
 
 /* ---- running the backends ---- */
 
 static bool has_expected(const struct cr_options *o)
 {
-    return o->expect.n || o->expect_grads;
+    return o->expect.n || o->expect_grads || o->expect_taps;
 }
 
 /* The list of --backends: ref,tcc,cc unless files are expected; then --backend or tcc. */
@@ -173,6 +198,7 @@ static int adopt_outputs(struct comparison *c, const crescent_model *model, stru
     c->n_outputs = crescent_port_count(model, CRESCENT_OUTPUT);
     c->outputs = cr_calloc((size_t)c->n_outputs, sizeof *c->outputs);
     c->expected = cr_calloc((size_t)c->n_outputs, sizeof *c->expected);
+    c->failed = cr_calloc((size_t)c->n_outputs, sizeof *c->failed);
     for (int i = 0; i < c->n_outputs; i++)
         crescent_graph_port_at(c->graph, CRESCENT_OUTPUT, i, &c->outputs[i]);
     return read_all_expected(c, model, error);
@@ -289,6 +315,7 @@ static void print_row(struct comparison *c, int output, const char *backend, con
 {
     const crescent_port *port = &c->outputs[output];
     c->failures += d->failures > 0;
+    c->failed[output] |= d->failures > 0;
     if (c->options->json) {
         json_array_append_new(c->rows, json_row(port, backend, against, d));
         return;
@@ -347,17 +374,34 @@ static void compare_bits(struct comparison *c)
     }
 }
 
+/* Of the values of --expect-taps the first that differs, in the order of the graph, or null. */
+static const char *first_to_differ(const struct comparison *c)
+{
+    const char *name;
+    for (int t = 0; c->options->expect_taps && (name = crescent_graph_tap_at(c->graph, t)); t++)
+        for (int i = 0; i < c->n_outputs; i++)
+            if (c->failed[i] && strcmp(c->outputs[i].name, name) == 0)
+                return c->outputs[i].name;
+    return NULL;
+}
+
 /* The verdict of all rows. */
 static void print_end(struct comparison *c)
 {
     const struct cr_options *o = c->options;
+    const char *first = first_to_differ(c);
     if (o->json) {
-        cr_print_json(json_pack("{s:s, s:o, s:f, s:f, s:b}", "model", crescent_graph_name(c->graph),
+        json_t *all = json_pack("{s:s, s:o, s:f, s:f, s:b}", "model", crescent_graph_name(c->graph),
                                 "rows", c->rows, "atol", c->tolerance.atol, "rtol",
-                                c->tolerance.rtol, "ok", c->failures == 0));
+                                c->tolerance.rtol, "ok", c->failures == 0);
+        if (o->expect_taps)
+            json_object_set_new(all, "first", first ? json_string(first) : json_null());
+        cr_print_json(all);
         c->rows = NULL;
         return;
     }
+    if (first)
+        cr_print(stdout, "%s is the first that differs\n", first);
     printf("%s (atol %g, rtol %g", c->failures ? "MISMATCH" : "agreement", c->tolerance.atol,
            c->tolerance.rtol);
     if (o->max_ulp >= 0)
@@ -401,6 +445,7 @@ static void free_results(struct comparison *c)
         crescent_free(c->expected[i].values);
     free(c->outputs);
     free(c->expected);
+    free(c->failed);
 }
 
 int cr_verb_compare(const struct cr_options *options, struct cr_error *error)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "expected_taps.h"
 #include "report.h"
 
 /* ---- passes ---- */
@@ -93,7 +94,8 @@ static int load(const struct cr_options *o, const char *entry, crescent_graph **
         cr_passed(o, crescent_graph_open(o->context, o->model, &how, graph), error))
         return -1;
     if (add_gradients(*graph, o, error) || add_taps(*graph, o, "--output", &o->output, error) ||
-        add_taps(*graph, o, "--expect", &o->expect, error)) {
+        add_taps(*graph, o, "--expect", &o->expect, error) ||
+        (o->expect_taps && cr_tap_expected(*graph, o, error))) {
         crescent_graph_close(*graph);
         *graph = NULL;
         return -1;

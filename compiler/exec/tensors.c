@@ -69,6 +69,7 @@ static const char *namesake(const struct cr_weight_files *files, const char *nam
     return NULL;
 }
 
+/* Names a tensor that may have been meant, and what its name says of a prefix. */
 static int missing(const struct cr_weight_files *files, const struct cr_port *port,
                    struct cr_error *error)
 {
@@ -80,10 +81,13 @@ static int missing(const struct cr_weight_files *files, const struct cr_port *po
     if (other && !listed)
         return cr_fail(error, "%.300s: its index lists no tensor '%.200s', expected %s of %.300s",
                        file->asked, port->name, shown.text, file->path);
+    bool dot = other && same_letters(port->name, other) && strlen(other) == strlen(port->name) + 1;
     cr_shape_text(shape, sizeof shape, port->rank, port->shape);
     return cr_fail(error, "%.400s: no tensor '%.200s', expected one of shape %s%s%s%s",
                    files->items[files->n - 1].asked, port->name, shape, other ? " (it has " : "",
-                   shown.text, other ? ": is the prefix right?)" : "");
+                   shown.text, dot     ? ": does the prefix lack its dot?)"
+                               : other ? ": is the prefix right?)"
+                                       : "");
 }
 
 static bool shape_fits(const struct cr_port *port, int rank, const int64_t *shape)

@@ -28,6 +28,19 @@ char *cr_path_in(const char *folder, const char *name)
     return path;
 }
 
+/* A file of torch.save is known by its name: its bytes are a program for a reader of pickles. */
+static void name_torch(const char *path, struct cr_error *error)
+{
+    static const char *const ends[] = {".pt", ".pth", ".bin", ".ckpt"};
+    const char *end = strrchr(path, '.');
+    for (size_t i = 0; end && i < sizeof ends / sizeof *ends; i++)
+        if (strcmp(end, ends[i]) == 0 && access(path, F_OK) == 0)
+            cr_fail(error,
+                    "%.400s: a file of PyTorch's torch.save, expected safetensors "
+                    "(in Python: safetensors.torch.save_file(tensors, path))",
+                    path);
+}
+
 /* Opens a file whose path becomes that of the list. */
 static int open_file(struct cr_weight_files *files, char *path, const char *asked,
                      struct cr_error *error)
@@ -39,6 +52,7 @@ static int open_file(struct cr_weight_files *files, char *path, const char *aske
     if (f->gguf ? cr_gguf_weights_open(f->gguf, &f->file, f->path, error) == 0
                 : cr_safetensors_open(&f->file, f->path, error->text, sizeof error->text) == 0)
         return 0;
+    name_torch(path, error);
     free(f->gguf);
     free(f->path);
     files->n--;

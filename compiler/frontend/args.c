@@ -120,8 +120,10 @@ static const struct {
     const char *name;
     enum cr_dtype dtype;
 } type_aliases[] = {
-    {"float32", CR_F32}, {"float", CR_F32},  {"fp32", CR_F32},   {"number", CR_F32},
-    {"int32", CR_I32},   {"int64", CR_I32},  {"i64", CR_I32},    {"int", CR_I32},
+    {"float32", CR_F32}, {"float", CR_F32},   {"fp32", CR_F32},     {"number", CR_F32},
+    {"float64", CR_F32}, {"double", CR_F32},  {"f64", CR_F32},      {"float16", CR_F32},
+    {"half", CR_F32},    {"f16", CR_F32},     {"bfloat16", CR_F32}, {"bf16", CR_F32},
+    {"int32", CR_I32},   {"int64", CR_I32},   {"i64", CR_I32},      {"int", CR_I32},
     {"long", CR_I32},    {"integer", CR_I32}, {"boolean", CR_BOOL},
 };
 

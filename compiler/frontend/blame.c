@@ -117,17 +117,20 @@ static const struct cr_chunk *split_message(const struct cr_run *run, const char
     return chunk;
 }
 
-/* Where a function of a library looks into an argument that its caller left out, Lua speaks of a nil
- * local, in words of its own version: "(local 'config')" or "local 'config' (a". */
+/* Where a function of a library looks into an argument that its caller left out, or calls it, Lua speaks
+ * of a nil local, in words of its own version: "(local 'config')" or "local 'config' (a". */
 static const char *say_missing(const char *message, char *text, size_t size)
 {
-    static const char begin[] = "attempt to index ", name_begin[] = "local '";
+    static const char index[] = "attempt to index ", call[] = "attempt to call ";
+    static const char name_begin[] = "local '";
     const char *name = strstr(message, name_begin);
-    if (strncmp(message, begin, sizeof begin - 1) != 0 || !name || !strstr(message, "nil value"))
+    bool called = strncmp(message, call, sizeof call - 1) == 0;
+    if ((!called && strncmp(message, index, sizeof index - 1) != 0) || !name ||
+        !strstr(message, "nil value"))
         return message;
     name += sizeof name_begin - 1;
-    snprintf(text, size, "found no argument `%.*s`, a table is expected", (int)strcspn(name, "'"),
-             name);
+    snprintf(text, size, "found no argument `%.*s`, a %s is expected", (int)strcspn(name, "'"),
+             name, called ? "function" : "table");
     return text;
 }
 

@@ -407,12 +407,40 @@ static int measure(const crescent_contents *c, const struct item *item, crescent
     return 0;
 }
 
+static int read_all(const crescent_contents *c, const struct item *item, double *out,
+                    struct cr_error *error)
+{
+    if (c->kind->check(c, item, error))
+        return -1;
+    if (c->kind->read(c, item, 0, item->tensor.elements, out))
+        return cr_fail(error, "%.400s: cannot be read any more, expected it unchanged",
+                       item->tensor.file);
+    return 0;
+}
+
+/* A tensor by its number, or null and an error. */
+static const struct item *item_at(const crescent_contents *c, int index, struct cr_error *error)
+{
+    if (index >= 0 && index < c->n_items)
+        return &c->items[index];
+    cr_fail(error, "%.400s: tensor number %d of %d, expected one that there is", c->path, index,
+            c->n_items);
+    return NULL;
+}
+
+int crescent_contents_read(crescent_contents *contents, int index, double *elements)
+{
+    CR_REQUIRE(contents, elements);
+    CR_ENTER(contents->context);
+    const struct item *item = item_at(contents, index, guard.error);
+    return cr_done(&guard, item ? read_all(contents, item, elements, guard.error) : -1);
+}
+
 int crescent_contents_measure(crescent_contents *contents, int index,
                               crescent_statistics *statistics)
 {
     CR_REQUIRE(contents, statistics);
-    if (index < 0 || index >= contents->n_items)
-        return cr_refuse(contents->context, __func__, "no tensor has that number");
     CR_ENTER(contents->context);
-    return cr_done(&guard, measure(contents, &contents->items[index], statistics, guard.error));
+    const struct item *item = item_at(contents, index, guard.error);
+    return cr_done(&guard, item ? measure(contents, item, statistics, guard.error) : -1);
 }

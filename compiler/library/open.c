@@ -468,3 +468,11 @@ int crescent_graph_tap(crescent_graph *graph, const char *name, const char *aske
     CR_ENTER(graph->context);
     return cr_done(&guard, tap(graph, name, asked, guard.error));
 }
+
+const char *crescent_graph_tap_at(const crescent_graph *graph, int index)
+{
+    for (cr_id id = 0; graph && index >= 0 && id < graph->graph->n_nodes; id++)
+        if (graph->graph->nodes[id].tap && index-- == 0)
+            return graph->graph->nodes[id].tap;
+    return NULL;
+}
