@@ -1124,8 +1124,8 @@ typedef struct {
 } crescent_statistics;
 
 /* Both read a whole tensor: into `elements` of them.  They refuse one of a type that no weight is read from. */
-int crescent_contents_read(crescent_contents *contents, int index, double *elements);
-int crescent_contents_measure(crescent_contents *contents, int index,
+int crescent_contents_read(const crescent_contents *contents, int index, double *elements);
+int crescent_contents_measure(const crescent_contents *contents, int index,
                               crescent_statistics *statistics);
 
 /* Memory for a tensor, aligned to 64 bytes, to be freed with crescent_free; a size beyond the

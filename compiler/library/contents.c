@@ -428,7 +428,7 @@ static const struct item *item_at(const crescent_contents *c, int index, struct 
     return NULL;
 }
 
-int crescent_contents_read(crescent_contents *contents, int index, double *elements)
+int crescent_contents_read(const crescent_contents *contents, int index, double *elements)
 {
     CR_REQUIRE(contents, elements);
     CR_ENTER(contents->context);
@@ -436,7 +436,7 @@ int crescent_contents_read(crescent_contents *contents, int index, double *eleme
     return cr_done(&guard, item ? read_all(contents, item, elements, guard.error) : -1);
 }
 
-int crescent_contents_measure(crescent_contents *contents, int index,
+int crescent_contents_measure(const crescent_contents *contents, int index,
                               crescent_statistics *statistics)
 {
     CR_REQUIRE(contents, statistics);

@@ -424,26 +424,6 @@ static int dump(lua_State *L)
     return 1;
 }
 
-/* m:explain(format, options): the page of `crescent explain`, or for "json" its document. */
-static int explain(lua_State *L)
-{
-    static const char *const formats[] = {"json", "html", NULL};
-    struct cr_lua_model *m = self(L);
-    crescent_explanation *e;
-    char *text;
-    size_t length;
-    int format = luaL_checkoption(L, 2, "html", formats);
-    lua_settop(L, 3);
-    crescent_config config = emit_config(L, 3);
-    cr_lua_pass(L, crescent_explain(m->graph, &config, &e));
-    int status = crescent_explanation_text(e, NULL, (crescent_explanation_format)format, &text,
-                                           &length);
-    crescent_explanation_close(e);
-    cr_lua_pass(L, status);
-    push_text(L, text);
-    return 1;
-}
-
 static int describe(lua_State *L)
 {
     struct cr_lua_model *m = luaL_checkudata(L, 1, class_name);
@@ -461,7 +441,6 @@ void cr_lua_add_models(lua_State *L)
         {"run", run},         {"input", input},     {"state", state},     {"reset", reset},
         {"params", params},   {"inputs", inputs},   {"outputs", outputs}, {"states", states},
         {"options", options}, {"report", report},   {"emit", emit},       {"dump", dump},
-        {"explain", explain},
         {"close", close_model}, {NULL, NULL}};
     static const luaL_Reg metamethods[] = {
         {"__gc", close_model}, {"__tostring", describe}, {NULL, NULL}};
