@@ -5,9 +5,17 @@
 
 #include <lua.h>
 
+#include "compiler/crescent.h"
+
 void cr_lua_add_models(lua_State *L);     /* crescent.open, crescent.model */
 void cr_lua_add_trainers(lua_State *L);   /* crescent.trainer */
 void cr_lua_add_tokenizers(lua_State *L); /* crescent.tokenizer */
 void cr_lua_add_generators(lua_State *L); /* crescent.generator */
+
+void cr_lua_add_explanations(lua_State *L);
+
+/* m:explain(path, options), of a model whose graph is compiled again as the configuration says. */
+int cr_lua_explain(lua_State *L, const crescent_graph *graph, const crescent_model *model,
+                   const crescent_config *config, int64_t seed);
 
 #endif

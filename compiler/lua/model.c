@@ -373,10 +373,10 @@ static int options(lua_State *L)
 static const char *const emit_options[] = {"skip", "max_arena", "format", "arithmetic", "target",
                                            "train", NULL};
 
-/* What counts for C of the options at `index`. */
-static crescent_config emit_config(lua_State *L, int index)
+/* What counts for C of the options at `index`, which may have those of the list `more`, too. */
+static crescent_config emit_config(lua_State *L, int index, const char *const *more)
 {
-    cr_lua_check_options(L, index, emit_options, NULL);
+    cr_lua_check_options(L, index, emit_options, more);
     crescent_config config = {.format = cr_lua_string_option(L, index, "format"),
                               .arithmetic = cr_lua_string_option(L, index, "arithmetic"),
                               .target = cr_lua_string_option(L, index, "target"),
@@ -395,7 +395,7 @@ static int emit(lua_State *L)
     char *source, *header;
     lua_settop(L, 3);
     const char *path = luaL_optstring(L, 2, NULL);
-    crescent_config config = emit_config(L, 3);
+    crescent_config config = emit_config(L, 3, NULL);
     crescent_emit_kind kind =
         cr_lua_flag_option(L, 3, "train", 0) ? CRESCENT_EMIT_STEP : CRESCENT_EMIT_RUN;
     if (path) {
@@ -418,10 +418,24 @@ static int dump(lua_State *L)
     char *text;
     const char *pass = luaL_checkstring(L, 2);
     lua_settop(L, 3);
-    crescent_config config = emit_config(L, 3);
+    crescent_config config = emit_config(L, 3, NULL);
     cr_lua_pass(L, crescent_dump(m->graph, &config, pass, &text));
     cr_lua_push_text(L, text);
     return 1;
+}
+
+/* m:explain("f.html", options) writes a page; m:explain(nil, options) returns it. */
+static int explain(lua_State *L)
+{
+    static const char *const more[] = {"as", "bench", "check", "inputs", NULL};
+    struct cr_lua_model *m = self(L);
+    crescent_report report;
+    lua_settop(L, 3);
+    crescent_config config = emit_config(L, 3, more);
+    cr_lua_pass(L, crescent_report_of(m->model, &report));
+    config.threads = report.threads;
+    fill_weights(L, m);
+    return cr_lua_explain(L, m->graph, m->model, &config, m->seed);
 }
 
 static int describe(lua_State *L)
@@ -441,6 +455,7 @@ void cr_lua_add_models(lua_State *L)
         {"run", run},         {"input", input},     {"state", state},     {"reset", reset},
         {"params", params},   {"inputs", inputs},   {"outputs", outputs}, {"states", states},
         {"options", options}, {"report", report},   {"emit", emit},       {"dump", dump},
+        {"explain", explain},
         {"close", close_model}, {NULL, NULL}};
     static const luaL_Reg metamethods[] = {
         {"__gc", close_model}, {"__tostring", describe}, {NULL, NULL}};

@@ -225,6 +225,13 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 -- @tparam[opt] table options
 -- @treturn string
 
+--- What the compiler made of the model, as one page of HTML.
+-- @function Model:explain
+-- @tparam[opt] string path of the page, or of the document if it ends in `.json`
+-- @tparam[opt] table options `as`, `"html"`, `"json"` or `"trace"`; `bench`, seconds of measuring; `check`, true:
+-- errors of each kernel; `inputs`, tensors for both; and those of @{Model:emit}
+-- @treturn Model|string itself, or the text
+
 --- Frees all it holds; it cannot be used any more.
 -- @function Model:close
 

@@ -177,6 +177,17 @@ it("the C that is emitted is the program's", function()
     equal(m:dump("script"), output("dump graphs/gpt2_block.lua --after script" .. flags) .. "\n")
 end)
 
+it("a page explains a model", function()
+    local m = crescent.model(function() return {y = exp(input("x", {64})) * param("w", {64})} end)
+    m:explain(folder .. "/page.html", {bench = 0.02, check = true, inputs = {x = 0.5}})
+    equal(read(folder .. "/page.html"):find("<html", 1, true) ~= nil, true)
+    equal(m:explain(nil, {as = "json"}):sub(1, 1), "{")
+    m:explain(folder .. "/page.json")
+    equal(read(folder .. "/page.json"):sub(1, 1), "{")
+    fails("option as: found x", m.explain, m, nil, {as = "x"})
+    fails("option chek: not known", m.explain, m, nil, {chek = true})
+end)
+
 it("gradients", function()
     local square = 'local x = input("x", {2}); return {y = x * x * param("w", {2})}'
     local m = crescent.model(square, {grads = true})
