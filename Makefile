@@ -260,7 +260,7 @@ without_lua := compare emit_tokenizer files gradient integers jit recompute_orde
 with_lua    := $(filter-out $(without_lua:%=test_%) $(numbers:%=test_%),$(test_sources:tests/%.c=%))
 standalone = $(foreach s,standalone extend entries machines train_c pool,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(numbers:%=test_%)) '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
-    $(foreach s,scale recompute names train files fables explain taps,$(call script,$(LUA),$(s).sh)) \
+    $(foreach s,scale recompute names train files fables explain taps import,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(without_lua:%=test_%)) \
     'sh tests/check_without_lua.sh $(without_lua:%=$(BUILD)/$(LUA)/tests/test_%)'
 

@@ -7198,7 +7198,9 @@ enum cr_number {
     CR_NUMBER_F32,
     CR_NUMBER_F64,
     CR_NUMBER_I32,
-    CR_NUMBER_I64
+    CR_NUMBER_I64,
+    CR_NUMBER_I8,
+    CR_NUMBER_U8
 };
 
 /* The bytes of an element. */
@@ -7223,6 +7225,7 @@ CR_API size_t cr_number_width(enum cr_number type)
 {
     return type == CR_NUMBER_F16 || type == CR_NUMBER_BF16  ? 2
            : type == CR_NUMBER_F64 || type == CR_NUMBER_I64 ? 8
+           : type == CR_NUMBER_I8 || type == CR_NUMBER_U8   ? 1
                                                             : 4;
 }
 
@@ -7283,6 +7286,8 @@ CR_API int64_t cr_number_integer(enum cr_number type, int big, const unsigned ch
 {
     if (type == CR_NUMBER_I64)
         return (int64_t)cr_number_bits(at, 8, big);
+    if (type == CR_NUMBER_I8 || type == CR_NUMBER_U8)
+        return type == CR_NUMBER_I8 ? (signed char)*at : *at;
     return (int32_t)(uint32_t)cr_number_bits(at, 4, big);
 }
 
@@ -7304,8 +7309,8 @@ CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, in
  * npy_read.h - reading NumPy's .npy files of floats and integers, and the header of those
  * that are written.
  *
- * Read: versions 1.0, 2.0 and 3.0; f2, f4, f8, i4 and i8 of either byte order; elements in C
- * or Fortran order.  A file is checked as a whole when it is opened.  Errors: see mapping.h.
+ * Read: versions 1.0, 2.0 and 3.0; f2, f4, f8, i4 and i8 of either byte order, i1, u1 and b1;
+ * elements in C or Fortran order.  A file is checked as a whole when it is opened.  Errors: see mapping.h.
  */
 #ifndef CR_NPY_READ_H
 #define CR_NPY_READ_H
@@ -7315,7 +7320,7 @@ CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, in
 
 enum { CR_NPY_MAX_RANK = 32, CR_NPY_HEADER = 1024 };
 
-enum cr_npy_type { CR_NPY_F4, CR_NPY_F8, CR_NPY_I4, CR_NPY_I8, CR_NPY_F2 };
+enum cr_npy_type { CR_NPY_F4, CR_NPY_F8, CR_NPY_I4, CR_NPY_I8, CR_NPY_F2, CR_NPY_I1, CR_NPY_U1, CR_NPY_B1 };
 
 /* The bytes of an element. */
 CR_API size_t cr_npy_width(enum cr_npy_type type);
@@ -7340,7 +7345,7 @@ CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping
                         char *error, size_t size);
 
 /* Copies the elements to out[elements], in C order.  Floats come from f2, f4, or f8 rounded to
- * nearest; integers from i4, or i8 where each fits 32 bits.  No float is taken for an integer
+ * nearest; integers from i1, u1, b1 (0 and 1) and i4, or i8 where each fits 32 bits.  No float is taken for an integer
  * nor an integer for a float. */
 CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, size_t size);
 CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error, size_t size);
@@ -7371,7 +7376,10 @@ static const struct {
                     [CR_NPY_F8] = {"<f8", CR_NUMBER_F64},
                     [CR_NPY_I4] = {"<i4", CR_NUMBER_I32},
                     [CR_NPY_I8] = {"<i8", CR_NUMBER_I64},
-                    [CR_NPY_F2] = {"<f2", CR_NUMBER_F16}};
+                    [CR_NPY_F2] = {"<f2", CR_NUMBER_F16},
+                    [CR_NPY_I1] = {"|i1", CR_NUMBER_I8},
+                    [CR_NPY_U1] = {"|u1", CR_NUMBER_U8},
+                    [CR_NPY_B1] = {"|b1", CR_NUMBER_U8}};
 
 enum { CR_NPY_N_TYPES = sizeof cr_npy_types / sizeof *cr_npy_types };
 
@@ -7495,7 +7503,8 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
     if (cr_npy_read_string(t, &string, &length) != 0)
         return -1;
     for (i = 0; i < CR_NPY_N_TYPES; i++) {
-        if (length == 3 && (*string == '<' || *string == '>') &&
+        int one_byte = *cr_npy_types[i].name == '|';
+        if (length == 3 && (one_byte ? *string == '|' : *string == '<' || *string == '>') &&
             memcmp(string + 1, cr_npy_types[i].name + 1, 2) == 0) {
             file->type = (enum cr_npy_type)i;
             file->big = *string == '>';
@@ -7503,7 +7512,8 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
         }
     }
     return CR_NPY_FAIL(t,
-                       "dtype %s, expected f2, f4, f8, i4 or i8, as array.astype('<f4') makes it",
+                       "dtype %s, expected f2, f4, f8, i4, i8, i1, u1 or b1, as array.astype('<f4') "
+                       "makes it",
                        cr_show(string, length).text);
 }
 
@@ -7703,6 +7713,11 @@ static int cr_npy_in_order(const struct cr_npy *file)
     return 1;
 }
 
+static int cr_npy_is_integer(const struct cr_npy *file)
+{
+    return file->type != CR_NPY_F2 && file->type != CR_NPY_F4 && file->type != CR_NPY_F8;
+}
+
 CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, size_t size)
 {
     enum cr_number type = cr_npy_types[file->type].number;
@@ -7710,7 +7725,7 @@ CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, s
     int ordered = cr_npy_in_order(file);
     int64_t i;
 
-    if (file->type == CR_NPY_I4 || file->type == CR_NPY_I8)
+    if (cr_npy_is_integer(file))
         return cr_file_fail(error, size, file->path, "dtype '%s', expected f2, f4 or f8",
                             cr_npy_type_name(file->type));
     if (ordered && !file->big) {
@@ -7730,7 +7745,7 @@ CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error,
     int ordered = cr_npy_in_order(file);
     int64_t i;
 
-    if (file->type != CR_NPY_I4 && file->type != CR_NPY_I8)
+    if (!cr_npy_is_integer(file))
         return cr_file_fail(error, size, file->path, "dtype '%s', expected i4 or i8",
                             cr_npy_type_name(file->type));
     for (i = 0; i < file->elements; i++) {

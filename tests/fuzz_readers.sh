@@ -13,7 +13,7 @@ n="${N:-400}" seconds="${SECONDS_EACH:-20}" seed="${SEED:-1}"
 # ---- seeds ----
 
 mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script" "$T/config" "$T/folder" "$T/tokenizer" \
-    "$T/gguf"
+    "$T/gguf" "$T/onnx"
 
 # array NAME DICT BYTES [VERSION]: a .npy file of so many bytes of elements.
 array() {
@@ -153,6 +153,8 @@ model() { # FAMILY: eight values
     tensor blk.0.ffn_up.weight 12 192 256
     head -c 500 /dev/zero | tr '\0' '?'
 } >"$T/gguf/gpt2"
+
+cp tests/onnx/*.onnx "$T/onnx"
 
 # Scripts, and graphs as a pass leaves them.
 cp tests/golden/*.lua graphs/*_block.lua "$T/script"

@@ -961,7 +961,7 @@ static const struct {
     {DICT("'>f2'", "False", "(2, 4)"), 16, NULL},
     {DICT("'<f2'", "False", "(2, 4)"), 32, "32 bytes"},
     {DICT("'=f4'", "False", "(2, 4)"), 32, "'=f4'"},
-    {DICT("'|b1'", "False", "(2, 4)"), 8, "'|b1', expected f2, f4, f8, i4 or i8, as array.astype"},
+    {DICT("'|b2'", "False", "(2, 4)"), 8, "'|b2', expected f2, f4, f8, i4, i8, i1, u1 or b1, as"},
     {DICT("'<c8'", "False", "(2, 4)"), 64, "'<c8'"},
     {DICT("'<f4x'", "False", "(2, 4)"), 32, "'<f4x'"},
     {DICT("''", "False", "(2, 4)"), 32, "dtype ''"},
@@ -1198,13 +1198,14 @@ static size_t put_number(unsigned char *out, const char *type, double value)
     int32_t integer = (int32_t)value;
     int64_t wide = (int64_t)value;
     size_t width = (size_t)(type[2] - '0'), i;
-    const void *from = type[1] == 'i' ? (width == 4 ? (void *)&integer : (void *)&wide)
+    const void *from = width == 1        ? (void *)&integer
+                       : type[1] == 'i' ? (width == 4 ? (void *)&integer : (void *)&wide)
                        : width == 2   ? (const void *)&halves[integer - 1]
                        : width == 4   ? (void *)&single
                                       : (void *)&value;
 
     for (i = 0; i < width; i++)
-        out[i] = ((const unsigned char *)from)[type[0] == '<' ? i : width - 1 - i];
+        out[i] = ((const unsigned char *)from)[type[0] != '>' ? i : width - 1 - i];
     return width;
 }
 
@@ -1284,7 +1285,7 @@ END_TEST
 
 START_TEST(reads_layouts_of_integers)
 {
-    static const char *const types[] = {"<i4", ">i4", "<i8", ">i8"};
+    static const char *const types[] = {"<i4", ">i4", "<i8", ">i8", "|i1", "|u1", "|b1"};
     int fortran;
     size_t type;
 

@@ -28,6 +28,7 @@ static char *weights_path(const char *script)
     return path;
 }
 
+/* Looks at the files before anything is read, as a result must not replace the model. */
 static int import_to(const struct cr_options *o, const char *weights, struct cr_error *error)
 {
     const crescent_script how = {.settings = o->set.items,

@@ -97,6 +97,7 @@ static void print_onnx(bool markdown)
     }
 }
 
+/* Group by group, as docs/language.md shows them; or the operators of ONNX. */
 int cr_verb_ops(const struct cr_options *o, struct cr_error *error)
 {
     crescent_op op;

@@ -4,22 +4,19 @@
 
 #include "numbers.h"
 
+static const enum cr_number integers[] = {[CR_NPY_I4] = CR_NUMBER_I32, [CR_NPY_I8] = CR_NUMBER_I64,
+                                          [CR_NPY_I1] = CR_NUMBER_I8,  [CR_NPY_U1] = CR_NUMBER_U8,
+                                          [CR_NPY_B1] = CR_NUMBER_U8};
+
 double cr_npy_number(const struct cr_npy *file, int64_t i)
 {
     const unsigned char *at = cr_npy_at(file, i);
-    switch (file->type) {
-    case CR_NPY_F8:
+    if (file->type == CR_NPY_F8)
         return cr_number_double(file->big, at);
-    case CR_NPY_I4:
-        return (double)cr_number_integer(CR_NUMBER_I32, file->big, at);
-    case CR_NPY_I8:
-        return (double)cr_number_integer(CR_NUMBER_I64, file->big, at);
-    case CR_NPY_F2:
-        return (double)cr_number_float(CR_NUMBER_F16, file->big, at);
-    case CR_NPY_F4:
-        break;
-    }
-    return (double)cr_number_float(CR_NUMBER_F32, file->big, at);
+    if (file->type == CR_NPY_F2 || file->type == CR_NPY_F4)
+        return (double)cr_number_float(file->type == CR_NPY_F2 ? CR_NUMBER_F16 : CR_NUMBER_F32,
+                                       file->big, at);
+    return (double)cr_number_integer(integers[file->type], file->big, at);
 }
 
 void cr_npy_read_f64(const struct cr_npy *file, double *out)

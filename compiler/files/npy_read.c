@@ -14,7 +14,10 @@ static const struct {
                     [CR_NPY_F8] = {"<f8", CR_NUMBER_F64},
                     [CR_NPY_I4] = {"<i4", CR_NUMBER_I32},
                     [CR_NPY_I8] = {"<i8", CR_NUMBER_I64},
-                    [CR_NPY_F2] = {"<f2", CR_NUMBER_F16}};
+                    [CR_NPY_F2] = {"<f2", CR_NUMBER_F16},
+                    [CR_NPY_I1] = {"|i1", CR_NUMBER_I8},
+                    [CR_NPY_U1] = {"|u1", CR_NUMBER_U8},
+                    [CR_NPY_B1] = {"|b1", CR_NUMBER_U8}};
 
 enum { CR_NPY_N_TYPES = sizeof cr_npy_types / sizeof *cr_npy_types };
 
@@ -138,7 +141,8 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
     if (cr_npy_read_string(t, &string, &length) != 0)
         return -1;
     for (i = 0; i < CR_NPY_N_TYPES; i++) {
-        if (length == 3 && (*string == '<' || *string == '>') &&
+        int one_byte = *cr_npy_types[i].name == '|';
+        if (length == 3 && (one_byte ? *string == '|' : *string == '<' || *string == '>') &&
             memcmp(string + 1, cr_npy_types[i].name + 1, 2) == 0) {
             file->type = (enum cr_npy_type)i;
             file->big = *string == '>';
@@ -146,7 +150,8 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
         }
     }
     return CR_NPY_FAIL(t,
-                       "dtype %s, expected f2, f4, f8, i4 or i8, as array.astype('<f4') makes it",
+                       "dtype %s, expected f2, f4, f8, i4, i8, i1, u1 or b1, as array.astype('<f4') "
+                       "makes it",
                        cr_show(string, length).text);
 }
 
@@ -346,6 +351,11 @@ static int cr_npy_in_order(const struct cr_npy *file)
     return 1;
 }
 
+static int cr_npy_is_integer(const struct cr_npy *file)
+{
+    return file->type != CR_NPY_F2 && file->type != CR_NPY_F4 && file->type != CR_NPY_F8;
+}
+
 CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, size_t size)
 {
     enum cr_number type = cr_npy_types[file->type].number;
@@ -353,7 +363,7 @@ CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, s
     int ordered = cr_npy_in_order(file);
     int64_t i;
 
-    if (file->type == CR_NPY_I4 || file->type == CR_NPY_I8)
+    if (cr_npy_is_integer(file))
         return cr_file_fail(error, size, file->path, "dtype '%s', expected f2, f4 or f8",
                             cr_npy_type_name(file->type));
     if (ordered && !file->big) {
@@ -373,7 +383,7 @@ CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error,
     int ordered = cr_npy_in_order(file);
     int64_t i;
 
-    if (file->type != CR_NPY_I4 && file->type != CR_NPY_I8)
+    if (!cr_npy_is_integer(file))
         return cr_file_fail(error, size, file->path, "dtype '%s', expected i4 or i8",
                             cr_npy_type_name(file->type));
     for (i = 0; i < file->elements; i++) {

@@ -2,8 +2,8 @@
  * npy_read.h - reading NumPy's .npy files of floats and integers, and the header of those
  * that are written.
  *
- * Read: versions 1.0, 2.0 and 3.0; f2, f4, f8, i4 and i8 of either byte order; elements in C
- * or Fortran order.  A file is checked as a whole when it is opened.  Errors: see mapping.h.
+ * Read: versions 1.0, 2.0 and 3.0; f2, f4, f8, i4 and i8 of either byte order, i1, u1 and b1;
+ * elements in C or Fortran order.  A file is checked as a whole when it is opened.  Errors: see mapping.h.
  */
 #ifndef CR_NPY_READ_H
 #define CR_NPY_READ_H
@@ -14,7 +14,7 @@
 
 enum { CR_NPY_MAX_RANK = 32, CR_NPY_HEADER = 1024 };
 
-enum cr_npy_type { CR_NPY_F4, CR_NPY_F8, CR_NPY_I4, CR_NPY_I8, CR_NPY_F2 };
+enum cr_npy_type { CR_NPY_F4, CR_NPY_F8, CR_NPY_I4, CR_NPY_I8, CR_NPY_F2, CR_NPY_I1, CR_NPY_U1, CR_NPY_B1 };
 
 /* The bytes of an element. */
 CR_API size_t cr_npy_width(enum cr_npy_type type);
@@ -39,7 +39,7 @@ CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping
                         char *error, size_t size);
 
 /* Copies the elements to out[elements], in C order.  Floats come from f2, f4, or f8 rounded to
- * nearest; integers from i4, or i8 where each fits 32 bits.  No float is taken for an integer
+ * nearest; integers from i1, u1, b1 (0 and 1) and i4, or i8 where each fits 32 bits.  No float is taken for an integer
  * nor an integer for a float. */
 CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, size_t size);
 CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error, size_t size);

@@ -6,6 +6,7 @@ CR_API size_t cr_number_width(enum cr_number type)
 {
     return type == CR_NUMBER_F16 || type == CR_NUMBER_BF16  ? 2
            : type == CR_NUMBER_F64 || type == CR_NUMBER_I64 ? 8
+           : type == CR_NUMBER_I8 || type == CR_NUMBER_U8   ? 1
                                                             : 4;
 }
 
@@ -66,6 +67,8 @@ CR_API int64_t cr_number_integer(enum cr_number type, int big, const unsigned ch
 {
     if (type == CR_NUMBER_I64)
         return (int64_t)cr_number_bits(at, 8, big);
+    if (type == CR_NUMBER_I8 || type == CR_NUMBER_U8)
+        return type == CR_NUMBER_I8 ? (signed char)*at : *at;
     return (int32_t)(uint32_t)cr_number_bits(at, 4, big);
 }
 

@@ -20,7 +20,9 @@ enum cr_number {
     CR_NUMBER_F32,
     CR_NUMBER_F64,
     CR_NUMBER_I32,
-    CR_NUMBER_I64
+    CR_NUMBER_I64,
+    CR_NUMBER_I8,
+    CR_NUMBER_U8
 };
 
 /* The bytes of an element. */

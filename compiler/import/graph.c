@@ -49,6 +49,7 @@ static struct entry *slot(const struct cr_onnx_names *names, const char *name)
     return &names->slots[at];
 }
 
+/* The last meaning of a name counts, as in a body that is inlined several times. */
 static void define(struct cr_onnx_graph *g, struct cr_onnx_names *names, const char *name,
                    int value)
 {
@@ -319,9 +320,9 @@ static int add_constant(struct cr_onnx_graph *g, const struct cr_onnx_node *node
         return cr_onnx_known(g, name, CR_ONNX_FLOAT, 0, NULL, &a->f);
     if (strcmp(a->name, "value_int") == 0)
         return cr_onnx_known(g, name, CR_ONNX_INT64, 0, NULL, &(double){(double)a->i});
-    if (strcmp(a->name, "value_floats") == 0)
+    if (strcmp(a->name, "value_floats") == 0 && (a->floats || !n))
         return cr_onnx_known(g, name, CR_ONNX_FLOAT, 1, &n, a->floats);
-    if (strcmp(a->name, "value_ints") != 0)
+    if (strcmp(a->name, "value_ints") != 0 || (n && !a->ints))
         return CR_ONNX_NONE;
     double *data = cr_calloc((size_t)n, sizeof *data);
     for (int64_t i = 0; i < n; i++)
@@ -370,6 +371,7 @@ static bool is_left_out(const struct cr_onnx_names *names, const char *name)
     return e && e->name && e->value == CR_ONNX_NONE;
 }
 
+/* What is left out of a call of a function is left out of the calls in its body. */
 static int add_call(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                     struct cr_onnx_names *names, struct cr_error *error)
 {
@@ -443,6 +445,7 @@ static void add_inputs(struct cr_onnx_graph *g, struct cr_onnx_names *names)
     }
 }
 
+/* Outputs keep their names, whatever passes put in the place of the value. */
 static int add_outputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, struct cr_error *error)
 {
     const struct cr_onnx_body *body = &g->model->graph;
@@ -533,6 +536,7 @@ struct ordering {
     int *order, n;
 };
 
+/* False if the node is on the way already: nodes that read each other in a circle. */
 static bool place(struct ordering *o, int node)
 {
     struct cr_onnx_node *n = &o->graph->nodes[node];

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/files/npy_read.h"
-#include "compiler/files/numbers.h"
+#include "compiler/files/npy.h"
 #include "compiler/ir/mem.h"
 #include "passes.h"
 #include "script.h"
@@ -51,6 +50,7 @@ static int put_elements(struct importing *m, const struct cr_script_weight *w, f
     return 0;
 }
 
+/* Floats are copied as they are; other types become floats, which has to be exact. */
 static int put_weight(struct importing *m, const struct cr_script_weight *w, struct cr_st_tensor *t)
 {
     struct cr_arena *arena = &m->import->arena;
@@ -152,31 +152,6 @@ static int numbers_of_text(const char *text, double *out)
     return n;
 }
 
-/* Elements of a file of any type that it may have. */
-static void npy_numbers(const struct cr_npy *npy, double *out)
-{
-    for (int64_t i = 0; i < npy->elements; i++) {
-        const unsigned char *at = cr_npy_at(npy, i);
-        switch (npy->type) {
-        case CR_NPY_F2:
-            out[i] = (double)cr_number_float(CR_NUMBER_F16, npy->big, at);
-            break;
-        case CR_NPY_F4:
-            out[i] = (double)cr_number_float(CR_NUMBER_F32, npy->big, at);
-            break;
-        case CR_NPY_F8:
-            out[i] = cr_number_double(npy->big, at);
-            break;
-        case CR_NPY_I4:
-            out[i] = (double)cr_number_integer(CR_NUMBER_I32, npy->big, at);
-            break;
-        case CR_NPY_I8:
-            out[i] = (double)cr_number_integer(CR_NUMBER_I64, npy->big, at);
-            break;
-        }
-    }
-}
-
 /* The elements of an input from what is set, or from its file. */
 static int read_pinned(struct importing *m, struct cr_onnx_value *v, double *out, int64_t n)
 {
@@ -198,7 +173,7 @@ static int read_pinned(struct importing *m, struct cr_onnx_value *v, double *out
                      : cr_fail(m->error, "%.300s: %" PRId64 " elements, expected %" PRId64, path,
                                npy.elements, n);
     if (!status)
-        npy_numbers(&npy, out);
+        cr_npy_read_f64(&npy, out);
     cr_npy_close(&npy);
     return status;
 }
@@ -330,6 +305,7 @@ static int rewrite(struct importing *m)
     return translate(m);
 }
 
+/* Every step in order; what was made stays in *m, to be freed by the caller. */
 static int run(struct importing *m, const char *path)
 {
     if (cr_onnx_model_open(&m->model, path, m->error) || check_pins(m) || pin_sizes(m) ||

@@ -143,7 +143,7 @@ struct list {
     double *floats;
     int64_t *ints;
     const char **strings;
-    int n, cap;
+    int n_floats, cap_floats, n_ints, cap_ints, n_strings, cap_strings;
 };
 
 static int take_floats(struct reading *r, const struct cr_wire_field *field, struct list *l)
@@ -152,7 +152,8 @@ static int take_floats(struct reading *r, const struct cr_wire_field *field, str
     if (field->kind == CR_WIRE_INTEGER || (wire.end - wire.at) % 4)
         return cut_short(r);
     for (; wire.at < wire.end; wire.at += 4)
-        *CR_ARENA_PUSH(&r->model->arena, l->floats, l->n, l->cap) = (double)read_float(&wire);
+        *CR_ARENA_PUSH(&r->model->arena, l->floats, l->n_floats, l->cap_floats) =
+            (double)read_float(&wire);
     return 0;
 }
 
@@ -162,10 +163,10 @@ static int take_ints(struct reading *r, const struct cr_wire_field *field, struc
     uint64_t value;
     int status = 0;
     if (field->kind == CR_WIRE_INTEGER)
-        *CR_ARENA_PUSH(&r->model->arena, l->ints, l->n, l->cap) = (int64_t)field->integer;
+        *CR_ARENA_PUSH(&r->model->arena, l->ints, l->n_ints, l->cap_ints) = (int64_t)field->integer;
     else
         while ((status = cr_wire_integer(&wire, &value)) == 1)
-            *CR_ARENA_PUSH(&r->model->arena, l->ints, l->n, l->cap) = (int64_t)value;
+            *CR_ARENA_PUSH(&r->model->arena, l->ints, l->n_ints, l->cap_ints) = (int64_t)value;
     return status ? cut_short(r) : 0;
 }
 
@@ -188,6 +189,7 @@ static int take_message(struct reading *r, const struct cr_wire_field *field,
     return read_body(r, field, body);
 }
 
+/* A field of AttributeProto: lists grow in the list, the rest goes to the attribute. */
 static int take_attribute(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     struct list *l = to;
@@ -219,13 +221,14 @@ static int take_attribute(struct reading *r, const struct cr_wire_field *field, 
     case 8:
         return take_ints(r, field, l);
     case 9:
-        *CR_ARENA_PUSH(&r->model->arena, l->strings, l->n, l->cap) = text(r, field);
+        *CR_ARENA_PUSH(&r->model->arena, l->strings, l->n_strings, l->cap_strings) = text(r, field);
         return 0;
     default:
         return 0;
     }
 }
 
+/* An attribute with its lists. */
 static int read_attribute(struct reading *r, const struct cr_wire_field *field,
                           struct cr_onnx_attribute *a)
 {
@@ -233,10 +236,13 @@ static int read_attribute(struct reading *r, const struct cr_wire_field *field,
     *a = (struct cr_onnx_attribute){.name = "", .s = ""};
     if (inside(r, field, take_attribute, &l))
         return -1;
+    if ((l.n_floats != 0) + (l.n_ints != 0) + (l.n_strings != 0) > 1)
+        return cr_fail(r->error, "%.400s: attribute %s has lists of several types, expected one",
+                       r->model->path, cr_show(a->name, strlen(a->name)).text);
     a->floats = l.floats;
     a->ints = l.ints;
     a->strings = l.strings;
-    a->n = l.n;
+    a->n = l.n_floats + l.n_ints + l.n_strings;
     return 0;
 }
 
@@ -254,6 +260,7 @@ static int take_note(struct reading *r, const struct cr_wire_field *field,
     return 0;
 }
 
+/* A field of NodeProto. */
 static int take_call(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     struct cr_onnx_call *c = to;
@@ -297,6 +304,7 @@ static int more_call(struct reading *r, const struct cr_wire_field *field, struc
 
 /* ---- graphs ---- */
 
+/* A field of GraphProto. */
 static int take_body(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     struct cr_onnx_body *b = to;
@@ -358,6 +366,7 @@ static int more_opset(struct reading *r, const struct cr_wire_field *field,
     return inside(r, field, take_opset, opset);
 }
 
+/* A field of FunctionProto, whose inputs and outputs are names only. */
 static int take_function(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     struct cr_onnx_function *f = to;
@@ -390,6 +399,7 @@ static int take_function(struct reading *r, const struct cr_wire_field *field, v
 
 /* ---- the model ---- */
 
+/* A field of ModelProto. */
 static int take_model(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     struct cr_onnx_model *m = to;
@@ -411,6 +421,7 @@ static int take_model(struct reading *r, const struct cr_wire_field *field, void
     }
 }
 
+/* What is left after a failure is freed by the caller. */
 static int parse(struct cr_onnx_model *model, const char *path, const void *bytes, size_t size,
                  struct cr_error *error)
 {

@@ -87,6 +87,7 @@ static cr_t pad_mask(struct cr_translation *t, cr_t mask, int64_t S)
     return cr_t_pad(t, mask, mask->rank - 1, 0, more, is_bool ? 0 : -INFINITY);
 }
 
+/* All that says what may be attended to: the mask, causality, windows, lengths of the keys. */
 static struct masking masking_of(struct cr_translation *t, int64_t T, int64_t S, double past)
 {
     cr_t mask = pad_mask(t, cr_input(t, 3), S), lengths = cr_input(t, 6);
@@ -146,6 +147,7 @@ static cr_t with_past(struct cr_translation *t, cr_t past, cr_t x)
     return past && x ? cr_t_concat(t, (cr_t[]){past, x}, 2, 2) : x;
 }
 
+/* The keys and values of before come first, and are given with the new ones. */
 void cr_op_attention(struct cr_translation *t)
 {
     cr_t q = t->in[0], k = cr_input(t, 1), v = cr_input(t, 2), at_stage = NULL;
@@ -266,6 +268,7 @@ static cr_t half_of(struct cr_translation *t, cr_t x, int which, bool interleave
     return cr_t_take(t, x, last, n, indices);
 }
 
+/* Halves side by side, or element by element. */
 static cr_t joined(struct cr_translation *t, cr_t a, cr_t b, bool interleaved)
 {
     int64_t wide[CR_ONNX_RANK], shape[CR_ONNX_RANK];

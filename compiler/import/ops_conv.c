@@ -156,6 +156,7 @@ static cr_t pool(struct cr_translation *t, cr_t x, const struct window *w, const
     return cr_t_reduce(t, how, windows(t, x, w), w->n, axes, false);
 }
 
+/* Padding is smaller than any element. */
 void cr_op_max_pool(struct cr_translation *t)
 {
     struct window w;

@@ -216,6 +216,7 @@ void cr_op_is_nan(struct cr_translation *t)
     cr_give(t, 0, cr_t_binary(t, "ne", t->in[0], t->in[0]));
 }
 
+/* Either sign may be asked for, both or none. */
 void cr_op_is_inf(struct cr_translation *t)
 {
     cr_t x = t->in[0], above = cr_t_with(t, "eq", x, INFINITY),

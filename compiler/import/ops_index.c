@@ -20,6 +20,7 @@ static bool is_embedding(struct cr_translation *t, cr_t table, cr_t index)
            index->kind == CR_TERM_VALUE && t->graph->values[index->value].is_input;
 }
 
+/* An index that is one known number takes a slice, without its axis. */
 void cr_op_gather(struct cr_translation *t)
 {
     cr_t x = t->in[0], index = cr_input(t, 1);
@@ -84,6 +85,7 @@ static cr_t as_rows(struct cr_translation *t, cr_t x, int axes)
     return cr_t_reshape(t, x, n, shape);
 }
 
+/* Batch axes and indexed ones become one, whose rows are looked up. */
 void cr_op_gather_nd(struct cr_translation *t)
 {
     cr_t x = t->in[0], indices = cr_input(t, 1);

@@ -146,6 +146,7 @@ void cr_op_layer_normalization(struct cr_translation *t)
                1);
 }
 
+/* As a layer of the library where the names of the weights are those of one. */
 static void rms_norm(struct cr_translation *t, cr_t x, cr_t scale, int64_t from)
 {
     int axes[CR_ONNX_RANK];
@@ -259,6 +260,7 @@ void cr_op_group_normalization(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, y, x->rank, x->shape));
 }
 
+/* 0 where the norm is. */
 void cr_op_lp_normalization(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -279,6 +281,7 @@ void cr_op_lp_normalization(struct cr_translation *t)
             cr_t_where(t, cr_t_with(t, "eq", norm, 0), nothing, cr_t_binary(t, "/", x, norm)));
 }
 
+/* By the mean of the squares less the square of the mean, as the operator is defined. */
 void cr_op_mean_variance_normalization(struct cr_translation *t)
 {
     cr_t x = t->in[0];

@@ -159,6 +159,7 @@ static cr_t product(struct cr_translation *t, cr_t x, int axis)
     return y;
 }
 
+/* Axis after axis; the shape is that of a sum over the same axes. */
 void cr_op_reduce_prod(struct cr_translation *t)
 {
     struct axes a;
@@ -257,6 +258,7 @@ void cr_op_cum_sum(struct cr_translation *t)
     cr_give(t, 0, cr_onnx_integer(t->node, "exclusive", 0) ? shift(t, y, a, reverse, 0) : y);
 }
 
+/* Each element is the product before it times its own. */
 void cr_op_cum_prod(struct cr_translation *t)
 {
     int64_t axis[CR_ONNX_MANY];
@@ -474,6 +476,12 @@ void cr_op_einsum(struct cr_translation *t)
         read_letters(&at, named + dots, out);
     } else
         implied(every, out);
+    for (const char *c = out; *c; c++)
+        if (!strchr(every, *c) || strchr(c + 1, *c)) {
+            cr_onnx_refuse(t, "equation %s gives a letter twice, or one that no operand has",
+                           equation);
+            return;
+        }
     for (const char *c = every; *c; c++)
         if (!strchr(all, *c) && n_all < LETTERS - 1)
             all[n_all++] = *c;

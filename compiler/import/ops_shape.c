@@ -10,6 +10,7 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
     return x < low ? low : x > high ? high : x;
 }
 
+/* The sizes from `start` to `end`, which may count from the end. */
 void cr_op_shape(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -36,12 +37,16 @@ static int sizes_of(struct cr_translation *t, cr_t x, int64_t *sizes)
     int n = cr_numbers_of(t, x, numbers);
     if (n > CR_ONNX_RANK)
         cr_onnx_refuse(t, "%d axes, expected at most %d", n, CR_ONNX_RANK);
+    for (int i = 0; i < n; i++)
+        if (numbers[i] < -1 || numbers[i] > INT32_MAX)
+            cr_onnx_refuse(t, "a size of %lld", (long long)numbers[i]);
     if (n < 0 || t->failed)
         return -1;
     memcpy(sizes, numbers, (size_t)n * sizeof *sizes);
     return n;
 }
 
+/* 0 keeps the size of that axis, -1 is what is left. */
 void cr_op_reshape(struct cr_translation *t)
 {
     int64_t shape[CR_ONNX_RANK], known = 1;
@@ -53,8 +58,10 @@ void cr_op_reshape(struct cr_translation *t)
             shape[i] = i < x->rank ? x->shape[i] : 1;
         if (shape[i] == -1)
             rest = i;
-        else
+        else if (shape[i] && known < INT32_MAX)
             known *= shape[i];
+        else if (!shape[i])
+            known = 0;
     }
     if (rest >= 0 && known > 0)
         shape[rest] = cr_t_elements(x) / known;
@@ -75,6 +82,7 @@ void cr_op_flatten(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, x, 2, shape));
 }
 
+/* Without axes all of size 1 go. */
 void cr_op_squeeze(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -93,6 +101,7 @@ void cr_op_squeeze(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, x, rank, shape));
 }
 
+/* Axes count in the result. */
 void cr_op_unsqueeze(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -114,6 +123,7 @@ void cr_op_unsqueeze(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, x, rank, shape));
 }
 
+/* Without a permutation the axes are reversed. */
 void cr_op_transpose(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -145,6 +155,7 @@ void cr_op_expand(struct cr_translation *t)
     cr_give(t, 0, cr_t_expand(t, x, rank, wide));
 }
 
+/* Axis after axis, copies side by side. */
 void cr_op_tile(struct cr_translation *t)
 {
     cr_t x = t->in[0], parts[64];
@@ -177,6 +188,7 @@ void cr_op_constant_of_shape(struct cr_translation *t)
             cr_t_full(t, a && a->tensor ? a->tensor->type : CR_ONNX_FLOAT, rank, shape, number));
 }
 
+/* Limits have to be known, as the size of the result follows from them. */
 void cr_op_range(struct cr_translation *t)
 {
     const double *start = cr_t_known(t, t->in[0]), *limit = cr_t_known(t, cr_input(t, 1)),
@@ -380,6 +392,7 @@ void cr_op_depth_to_space(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, y, 4, (int64_t[]){N, C, b * H, b * W}));
 }
 
+/* [N, C, H, W] to [N, b b C, H / b, W / b]: the inverse of DepthToSpace. */
 void cr_op_space_to_depth(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -397,6 +410,7 @@ void cr_op_space_to_depth(struct cr_translation *t)
 
 /* ---- dropout ---- */
 
+/* Outside of training nothing is dropped. */
 void cr_op_dropout(struct cr_translation *t)
 {
     cr_t x = t->in[0], ratio = cr_input(t, 1), training = cr_input(t, 2);

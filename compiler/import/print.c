@@ -30,6 +30,7 @@ static const char **find(const struct cr_taken *taken, const char *name)
     return &taken->items[at];
 }
 
+/* The name lives as long as the table. */
 static void add(struct cr_taken *taken, const char *name)
 {
     if (2 * taken->n >= taken->cap) {
@@ -377,6 +378,7 @@ static bool is_power(cr_t x)
            x->arguments[0].term->kind != CR_TERM_DATA;
 }
 
+/* What Lua has an operator for is printed with it. */
 static void put_made(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_binding around)
 {
     if (x->kind == CR_TERM_INFIX)
@@ -432,6 +434,7 @@ static const char *part_name(const struct cr_printer *p, cr_t x)
     return p->parts.items[part_slot(&p->parts, x)].name;
 }
 
+/* The place of a term in the table, a new one if it was not there. */
 static struct part *add_part(struct cr_parts *parts, cr_t x)
 {
     if (2 * parts->n >= parts->cap) {

@@ -64,6 +64,7 @@ static void print_title(struct cr_printer *p)
 
 /* ---- inputs and outputs ---- */
 
+/* The language has inputs of floats and integers: booleans are integers that are not 0. */
 static void print_input(struct cr_printer *p, int value)
 {
     const struct cr_onnx_value *v = &p->graph->values[value];
@@ -82,6 +83,7 @@ static void print_input(struct cr_printer *p, int value)
     p->value_names[value] = p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", local) : local;
 }
 
+/* Whether Lua takes it as a key without quotes. */
 static bool is_identifier(const char *name)
 {
     if (isdigit((unsigned char)*name))
@@ -114,6 +116,7 @@ static void print_output(struct cr_printer *p, const struct cr_onnx_script *s, i
 
 /* ---- statements ---- */
 
+/* The lines in their order. */
 static void print_all(struct cr_printer *p, const struct cr_onnx_script *s)
 {
     struct cr_taken outputs = {0};

@@ -89,8 +89,9 @@ struct reading {
     unsigned char *bytes; /* elements of the fields that are not raw, collected */
     size_t size, cap;
     const unsigned char *direct; /* or where all of them lie */
-    const char *location;        /* of external data, or null */
-    int64_t offset, length;      /* -1: to the end of the file */
+    size_t direct_size;
+    const char *location;   /* of external data, or null */
+    int64_t offset, length; /* -1: to the end of the file */
     bool external;
 };
 
@@ -104,6 +105,8 @@ static int fail(const struct reading *r, const char *what)
 /* Appends the low n bytes of a number. */
 static void append(struct reading *r, const void *from, size_t n)
 {
+    if (!n)
+        return;
     if (r->size + n > r->cap) {
         size_t cap = 2 * (r->size + n) + 64;
         unsigned char *more = cr_arena_new(&r->model->arena, cap, 1);
@@ -209,7 +212,7 @@ static int take_data(struct reading *r, const struct cr_wire_field *field)
         return take_integers(r, field);
     case 9:
         r->direct = field->bytes.at;
-        r->size = (size_t)(field->bytes.end - field->bytes.at);
+        r->direct_size = (size_t)(field->bytes.end - field->bytes.at);
         return field->kind == CR_WIRE_BYTES ? 0 : fail(r, "raw data that are no bytes");
     case 13:
         return field->kind == CR_WIRE_BYTES ? take_entry(r, field->bytes) : 0;
@@ -218,6 +221,7 @@ static int take_data(struct reading *r, const struct cr_wire_field *field)
     }
 }
 
+/* Fields that say what the others mean. */
 static int take_header(struct reading *r, const struct cr_wire_field *field)
 {
     if (field->number == 1)
@@ -278,6 +282,7 @@ static const struct cr_mapping *map_external(struct reading *r)
     return &e->mapping;
 }
 
+/* The bytes in the file, which has to have them. */
 static int find_external(struct reading *r)
 {
     if (!r->location || !is_inside(r->location))
@@ -291,7 +296,7 @@ static int find_external(struct reading *r)
         (uint64_t)r->length > mapping->size - (uint64_t)r->offset)
         return fail(r, "external data that are not inside of their file");
     r->direct = mapping->bytes + r->offset;
-    r->size = (size_t)r->length;
+    r->direct_size = (size_t)r->length;
     return 0;
 }
 
@@ -315,6 +320,8 @@ static int check_bytes(struct reading *r)
     struct cr_onnx_tensor *t = r->tensor;
     char text[96];
     t->elements = count(t);
+    if (r->direct)
+        r->size = r->direct_size;
     if (t->elements < 0)
         return fail(r, "more elements than can be counted");
     if (!cr_onnx_type_bytes(r->type))

@@ -8,6 +8,8 @@
 
 #include "term_parts.h"
 
+#define MOST_ELEMENTS (INT64_C(1) << 31)
+
 cr_t cr_onnx_refuse(struct cr_translation *t, const char *format, ...)
 {
     char text[600], node[256];
@@ -23,6 +25,7 @@ cr_t cr_onnx_refuse(struct cr_translation *t, const char *format, ...)
     return NULL;
 }
 
+/* Integers of all widths are i32; a type that is none of those is refused where it is read. */
 enum cr_language_type cr_language_type(enum cr_onnx_type type)
 {
     switch (type) {
@@ -63,8 +66,13 @@ struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind k
     x->name = "";
     if (rank)
         memcpy(x->shape, shape, (size_t)rank * sizeof *shape);
-    if (cr_t_elements(x) < 0 || cr_t_elements(x) > INT64_C(1) << 40) {
-        cr_onnx_refuse(t, "a tensor of more elements than can be kept");
+    int64_t n = 1;
+    for (int i = 0; i < rank && n >= 0; i++) /* the most is far from overflowing */
+        n = shape[i] < 0 || shape[i] > MOST_ELEMENTS ? -1
+            : n * shape[i] > MOST_ELEMENTS           ? -1
+                                                     : n * shape[i];
+    if (n < 0) {
+        cr_onnx_refuse(t, "a tensor of a size below 0, or of more elements than can be kept");
         return NULL;
     }
     return x;
@@ -273,6 +281,7 @@ static int find(const char *const *names, int n, const char *name)
     return -1;
 }
 
+/* The type of the result may be another one, as for float and int. */
 static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr_onnx_type type)
 {
     if (t->failed || !x)
@@ -298,6 +307,7 @@ static const char *const binary_names[] = {
     "+",  "-",  "*",  "/",  "pow", "floor_divide", "remainder",   "maximum",   "minimum",
     "lt", "le", "gt", "ge", "eq",  "ne",           "logical_and", "logical_or"};
 
+/* Its value, by the place of its name in the list. */
 static double binary(int op, double a, double b)
 {
     switch (op) {

@@ -56,6 +56,7 @@ static bool same_shape(cr_t x, int rank, const int64_t *shape)
 
 /* ---- movement ---- */
 
+/* Of two in a row the last one counts. */
 cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
 {
     if (t->failed || !x || same_shape(x, rank, shape))
@@ -78,6 +79,7 @@ cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *sha
                      (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, rank, shape)}}, 2);
 }
 
+/* Axes that change places are a transpose, more a permute. */
 cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int *axes)
 {
     int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK], moved[CR_ONNX_RANK], list[CR_ONNX_RANK];
@@ -121,6 +123,7 @@ cr_t cr_t_swap(struct cr_translation *t, cr_t x, int i, int j)
     return cr_t_permute(t, x, axes);
 }
 
+/* Known elements are repeated here. */
 cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
 {
     int64_t strides[CR_ONNX_RANK], repeated[CR_ONNX_RANK];
@@ -149,6 +152,7 @@ cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shap
                      (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, rank, shape)}}, 2);
 }
 
+/* The whole axis is the term itself. */
 cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t size)
 {
     int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK];

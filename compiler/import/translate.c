@@ -37,27 +37,32 @@ static int read_size(const struct work *w, const struct cr_onnx_info *info, int 
     const char *value = size->name ? pinned(w, size->name) : NULL;
     char *end;
     *out = value ? strtoll(value, &end, 10) : size->size;
-    if (value && (!*value || *end || *out < 1))
+    if (value && (!*value || *end || *out < 1 || *out > INT32_MAX))
         return cr_fail(w->error, "%.300s: --set %s=%s, expected a size", w->graph->path,
                        cr_show(size->name, strlen(size->name)).text,
                        cr_show(value, strlen(value)).text);
+    if (*out > INT32_MAX)
+        return cr_fail(w->error, "%.300s: input %s: %lld elements along axis %d, expected fewer",
+                       w->graph->path, cr_show(info->name, strlen(info->name)).text,
+                       (long long)*out, axis + 1);
     if (*out >= 0)
         return 0;
     if (size->name)
-        return cr_fail(
-            w->error,
-            "%.300s: input %s: %s, the size of axis %d, is not known, expected --set %s=N",
-            w->graph->path, cr_show(info->name, strlen(info->name)).text,
-            cr_show(size->name, strlen(size->name)).text, axis + 1,
-            cr_show(size->name, strlen(size->name)).text);
+        return cr_fail(w->error,
+                       "%.300s: input %s: %.60s, the size of axis %d, is not known, expected "
+                       "--set %.60s=N",
+                       w->graph->path, cr_show(info->name, strlen(info->name)).text, size->name,
+                       axis + 1, size->name);
     return cr_fail(w->error, "%.300s: input %s: the size of axis %d is not known", w->graph->path,
                    cr_show(info->name, strlen(info->name)).text, axis + 1);
 }
 
+/* Sizes that are symbols have to be said by a pin. */
 static int input_shape(const struct work *w, struct cr_onnx_value *v)
 {
     const struct cr_onnx_info *info = v->info;
-    const char *name = cr_show(info->name, strlen(info->name)).text;
+    const struct cr_shown shown = cr_show(info->name, strlen(info->name));
+    const char *name = shown.text;
     if (!cr_onnx_type_bytes(info->type))
         return cr_fail(w->error, "%.300s: input %s is of type %s, expected a tensor of numbers",
                        w->graph->path, name, cr_onnx_type_name(info->type));
@@ -131,6 +136,7 @@ static cr_t leaf(struct work *w, int value)
     return value_term(w, value);
 }
 
+/* There are more values than at first once a body was inlined. */
 static void keep_term(struct work *w, int value, cr_t term)
 {
     struct cr_onnx_script *s = w->script;
@@ -317,6 +323,7 @@ static int run_round(struct work *w, struct rounds *r, const int *inputs, int ex
     return 0;
 }
 
+/* Outputs are what was carried last, then what was collected, stacked. */
 static int finish_rounds(struct work *w, struct rounds *r)
 {
     struct cr_onnx_node n = w->graph->nodes[r->node];
@@ -401,7 +408,7 @@ static int scanned_part(struct work *w, int value, int64_t i)
 static bool all_zero(const struct cr_onnx_node *n, const char *name)
 {
     const struct cr_onnx_attribute *a = cr_onnx_attribute(n, name);
-    for (int i = 0; a && i < a->n; i++)
+    for (int i = 0; a && a->ints && i < a->n; i++)
         if (a->ints[i])
             return false;
     return true;
@@ -478,6 +485,7 @@ static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
     return 0;
 }
 
+/* Once a node; of the table, or what brings a body in its place. */
 static int translate_node(struct work *w, int node)
 {
     while (node >= w->cap_done) {

@@ -227,7 +227,8 @@ static const char *npy_type(const struct cr_npy *npy)
 {
     static const char *const names[][2] = {
         [CR_NPY_F4] = {"<f4", ">f4"}, [CR_NPY_F8] = {"<f8", ">f8"}, [CR_NPY_I4] = {"<i4", ">i4"},
-        [CR_NPY_I8] = {"<i8", ">i8"}, [CR_NPY_F2] = {"<f2", ">f2"}};
+        [CR_NPY_I8] = {"<i8", ">i8"}, [CR_NPY_F2] = {"<f2", ">f2"}, [CR_NPY_I1] = {"|i1", "|i1"},
+        [CR_NPY_U1] = {"|u1", "|u1"}, [CR_NPY_B1] = {"|b1", "|b1"}};
     return names[npy->type][npy->big != 0];
 }
 

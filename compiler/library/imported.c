@@ -89,6 +89,7 @@ static int put_files(const struct cr_import *import, struct cr_writer *script,
                : 0;
 }
 
+/* Nothing is left of either file after a failure. */
 static int write_files(const struct cr_import *import, const char *script, const char *weights,
                        struct cr_error *error)
 {
@@ -105,6 +106,7 @@ static int write_files(const struct cr_import *import, const char *script, const
     return status;
 }
 
+/* Here a setting that the model does not know is a mistake. */
 static int import_to(const char *path, const crescent_script *how, const char *script,
                      const char *weights, struct cr_error *error)
 {

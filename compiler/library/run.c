@@ -15,6 +15,7 @@ static int check_input(const crescent_model *m, int index, struct cr_error *erro
     return cr_fail(error, "%.400s: input %d, there are %d", e->path, index, e->n_inputs);
 }
 
+/* An input whose elements went into the script is none of the program. */
 int crescent_input_find(const crescent_model *model, const char *name, const char *asked,
                         int *index)
 {

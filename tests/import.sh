@@ -1,0 +1,76 @@
+#!/bin/sh
+# import.sh - ONNX files of tests/onnx: outputs are those of ONNX's reference evaluator, on all backends and
+# also of the script that `crescent import` writes; what it writes appears whole or not at all.
+#
+# $CRESCENT is the program.  The last line is "N passed, M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+. "$(dirname "$0")/report.sh"
+
+# Options for the files of a model, by what its outputs are: mlp.y.npy.
+options() { # OPTION NAME VALUE...
+    option=$1 name=$2
+    shift 2
+    for value in "$@"; do
+        printf ' %s %s=tests/onnx/%s.%s.npy' "$option" "$value" "$name" "$value"
+    done
+}
+
+# try NAME INPUTS OUTPUTS [SETTINGS]
+try() {
+    inputs=$(options --input "$1" $2) outputs=$(options --expect "$1" $3)
+    "$crescent" compare "tests/onnx/$1.onnx" $inputs $outputs --atol 2e-6 --rtol 1e-5 \
+        --backends ref,tcc >"$log" 2>&1
+    report $? "$1 gives what ONNX's reference evaluator does"
+    "$crescent" import "tests/onnx/$1.onnx" ${4-} -o "$T/$1.lua" >"$log" 2>&1 &&
+        "$crescent" compare "$T/$1.lua" --weights "$T/$1.safetensors" --strict $inputs $outputs \
+            --atol 2e-6 --rtol 1e-5 --backends tcc >"$log" 2>&1
+    report $? "$1 as a script gives the same"
+}
+
+try mlp x y '--set n=3'
+try masked 'q k v mask' y
+try pictures x y
+try shapes x 'y z' '--set n=3'
+try functions x y
+try lookups ids 'y which z more e'
+try loops x 'y ys'
+
+# What it reads like.
+grep -q 'scope("ln", nn.layer_norm, x, {eps = 1e-5})' "$T/mlp.lua" && grep -q 'nn.gelu_tanh(' "$T/mlp.lua"
+report $? "a layer norm and a GELU are those of the library"
+
+# Other verbs.
+for verb in 'dump --after fuse' params 'emit -o M.c' 'bench --compile-only'; do
+    case $verb in
+    emit*) words="emit tests/onnx/mlp.onnx --set n=3 -o $T/mlp.c" ;;
+    *) words="${verb%% *} tests/onnx/mlp.onnx --set n=3 ${verb#"${verb%% *}"}" ;;
+    esac
+    "$crescent" $words >"$log" 2>&1
+    report $? "crescent $words"
+done
+
+# refused WORDS ARGUMENTS: status 2, one line with the words, and nothing written.
+refused() {
+    words=$1
+    shift
+    "$crescent" "$@" >"$T/out" 2>"$log"
+    [ $? -eq 2 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -q -e "$words" "$log"
+    report $? "crescent $* is refused: $words"
+}
+refused 'expected --set n=N' run tests/onnx/mlp.onnx
+refused 'no symbolic size' run tests/onnx/mlp.onnx --set n=3 --set m=2
+refused 'expected -o NAME.lua' import tests/onnx/mlp.onnx
+refused 'ends in .lua' import tests/onnx/mlp.onnx -o "$T/mlp.txt"
+head -c 300 tests/onnx/mlp.onnx >"$T/cut.onnx"
+refused 'cut short' import "$T/cut.onnx" -o "$T/cut.lua"
+refused 'cannot be read' params "$T/none.onnx"
+[ ! -e "$T/cut.lua" ] && [ ! -e "$T/cut.safetensors" ]
+report $? "nothing is written of a file that is refused"
+
+# The page lists the table.
+"$crescent" ops --onnx >"$T/ops" && grep -q 'com.microsoft.FastGelu' "$T/ops"
+report $? "crescent ops --onnx lists the operators"
+
+conclude

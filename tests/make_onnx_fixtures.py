@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Writes tests/onnx/: tiny ONNX files with inputs and the outputs of ONNX's reference evaluator.
+
+Needs the Python packages onnx, onnxruntime and numpy.  NAME.onnx, and for each input and output NAME.VALUE.npy.
+"""
+import os
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto as T, helper as h, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+FOLDER = os.path.join(os.path.dirname(__file__), "onnx")
+random = np.random.default_rng(1)
+
+
+def floats(*shape):
+    return (random.standard_normal(shape) * 0.5).astype(np.float32)
+
+
+def tensor(name, values):
+    return numpy_helper.from_array(np.asarray(values), name)
+
+
+def write(name, nodes, inputs, outputs, weights=(), opset=18, functions=(), types=None):
+    """inputs: arrays by name; outputs: types by name; types: shapes with symbols, by name."""
+    kinds = {np.dtype("f4"): T.FLOAT, np.dtype("i8"): T.INT64, np.dtype("?"): T.BOOL}
+    types = types or {}
+    infos = [h.make_tensor_value_info(n, kinds[a.dtype], types.get(n, a.shape)) for n, a in inputs.items()]
+    graph = h.make_graph(nodes, name, infos, [h.make_tensor_value_info(n, t, None) for n, t in outputs.items()],
+                         [tensor(n, w) for n, w in weights])
+    opsets = [h.make_opsetid("", opset)] + ([h.make_opsetid("local", 1)] if functions else [])
+    model = h.make_model(graph, opset_imports=opsets, functions=list(functions), producer_name="fixtures",
+                         ir_version=9)
+    with open(os.path.join(FOLDER, name + ".onnx"), "wb") as file:
+        file.write(model.SerializeToString())
+    if functions:  # whose default attributes the reference evaluator does not know
+        results = onnxruntime.InferenceSession(model.SerializeToString()).run(list(outputs), inputs)
+    else:
+        results = ReferenceEvaluator(model).run(list(outputs), inputs)
+    for n, a in list(inputs.items()) + list(zip(outputs, results)):
+        a = np.asarray(a)
+        np.save(os.path.join(FOLDER, "%s.%s.npy" % (name, n)), a.astype(np.int32) if a.dtype == bool and n in outputs else a)
+
+
+def mlp():
+    nodes = [h.make_node("LayerNormalization", ["x", "ln.weight", "ln.bias"], ["n"], axis=-1),
+             h.make_node("Gemm", ["n", "fc.weight", "fc.bias"], ["a"], transB=1),
+             h.make_node("Gelu", ["a"], ["g"], approximate="tanh"),
+             h.make_node("MatMul", ["g", "out.weight"], ["m"]),
+             h.make_node("Add", ["m", "x"], ["y"])]
+    write("mlp", nodes, {"x": floats(3, 8)}, {"y": T.FLOAT},
+          [("ln.weight", 1 + floats(8)), ("ln.bias", floats(8)), ("fc.weight", floats(12, 8)),
+           ("fc.bias", floats(12)), ("out.weight", floats(12, 8))], opset=20, types={"x": ["n", 8]})
+
+
+def attention():
+    nodes = [h.make_node("Attention", ["q", "k", "v", "mask"], ["y"], q_num_heads=4, kv_num_heads=2,
+                         is_causal=1)]
+    write("masked", nodes, {"q": floats(2, 5, 16), "k": floats(2, 5, 8), "v": floats(2, 5, 8),
+                               "mask": np.tril(np.ones((5, 5), bool), 2) & (random.random((5, 5)) > 0.1)},
+          {"y": T.FLOAT}, opset=23)
+
+
+def pictures():
+    nodes = [h.make_node("Conv", ["x", "conv.weight", "conv.bias"], ["c"], strides=[2, 2], pads=[1, 1, 1, 1]),
+             h.make_node("Relu", ["c"], ["r"]),
+             h.make_node("MaxPool", ["r"], ["p"], kernel_shape=[2, 2], strides=[1, 1]),
+             h.make_node("AveragePool", ["p"], ["a"], kernel_shape=[2, 2], pads=[0, 0, 1, 1]),
+             h.make_node("Flatten", ["a"], ["y"])]
+    write("pictures", nodes, {"x": floats(2, 3, 8, 8)}, {"y": T.FLOAT},
+          [("conv.weight", floats(4, 3, 3, 3)), ("conv.bias", floats(4))])
+
+
+def shapes():
+    nodes = [h.make_node("Shape", ["x"], ["s"]), h.make_node("Gather", ["s", "zero"], ["n"]),
+             h.make_node("Unsqueeze", ["n", "first"], ["n1"]),
+             h.make_node("Concat", ["n1", "rest"], ["to"], axis=0), h.make_node("Reshape", ["x", "to"], ["r"]),
+             h.make_node("Range", ["zero", "n", "one"], ["i"]), h.make_node("Cast", ["i"], ["f"], to=T.FLOAT),
+             h.make_node("Unsqueeze", ["f", "last"], ["column"]), h.make_node("Add", ["r", "column"], ["y"]),
+             h.make_node("Equal", ["n", "one"], ["single"]),
+             h.make_node("If", ["single"], ["z"],
+                         then_branch=h.make_graph([h.make_node("Neg", ["y"], ["a"])], "one", [],
+                                                  [h.make_tensor_value_info("a", T.FLOAT, None)]),
+                         else_branch=h.make_graph([h.make_node("ReduceSum", ["y", "last"], ["b"], keepdims=0)], "many",
+                                                  [], [h.make_tensor_value_info("b", T.FLOAT, None)]))]
+    write("shapes", nodes, {"x": floats(3, 2, 4)}, {"y": T.FLOAT, "z": T.FLOAT},
+          [("zero", np.int64(0)), ("one", np.int64(1)), ("first", np.array([0])), ("last", np.array([-1])),
+           ("rest", np.array([-1]))], types={"x": ["n", 2, 4]})
+
+
+def functions():
+    body = [h.make_node("Constant", [], ["k"]), h.make_node("Gemm", ["t", "t"], ["u"], transB=1),
+            h.make_node("Sub", ["u", "k"], ["u2"]), h.make_node("MatMul", ["u2", "t"], ["out"])]
+    for node, name, of in ((body[0], "value_float", "factor"), (body[1], "alpha", "slope")):
+        node.attribute.append(onnx.AttributeProto(name=name, type=onnx.AttributeProto.FLOAT, ref_attr_name=of))
+    f = h.make_function("local", "Bend", ["t"], ["out"], body, [h.make_opsetid("", 18)],
+                        attributes=["factor"], attribute_protos=[h.make_attribute("slope", 0.25)])
+    nodes = [h.make_node("Bend", ["x"], ["a"], domain="local", name="first", factor=0.125),
+             h.make_node("Bend", ["a"], ["y"], domain="local", name="second", factor=0.5, slope=0.75)]
+    write("functions", nodes, {"x": floats(4, 3)}, {"y": T.FLOAT}, functions=[f])
+
+
+def lookups():
+    nodes = [h.make_node("Gather", ["table", "ids"], ["rows"]),
+             h.make_node("TopK", ["rows", "k"], ["y", "which"], axis=-1),
+             h.make_node("ScatterND", ["rows", "at", "new"], ["z"]),
+             h.make_node("Greater", ["z", "rows"], ["more"]),
+             h.make_node("Einsum", ["rows", "z"], ["e"], equation="bti,bsi->bts")]
+    write("lookups", nodes, {"ids": np.array([[1, 4, 0], [2, 2, 5]])},
+          {"y": T.FLOAT, "which": T.INT64, "z": T.FLOAT, "more": T.BOOL, "e": T.FLOAT},
+          [("table", floats(6, 5)), ("k", np.array([2])), ("at", np.array([[0, 1], [1, -1]])), ("new", floats(2, 5))])
+
+
+def loops():
+    body = h.make_graph([h.make_node("Mul", ["h", "a"], ["ha"]), h.make_node("Add", ["ha", "part"], ["next"]),
+                         h.make_node("Tanh", ["next"], ["seen"])], "step",
+                        [h.make_tensor_value_info("h", T.FLOAT, [3]), h.make_tensor_value_info("part", T.FLOAT, [3])],
+                        [h.make_tensor_value_info("next", T.FLOAT, [3]), h.make_tensor_value_info("seen", T.FLOAT, [3])])
+    nodes = [h.make_node("Scan", ["h0", "x"], ["y", "ys"], num_scan_inputs=1, body=body)]
+    write("loops", nodes, {"x": floats(4, 3)}, {"y": T.FLOAT, "ys": T.FLOAT},
+          [("h0", floats(3)), ("a", floats(3))])
+
+
+os.makedirs(FOLDER, exist_ok=True)
+for make in (mlp, attention, pictures, shapes, functions, lookups, loops):
+    make()

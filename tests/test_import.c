@@ -1,0 +1,473 @@
+/*
+ * test_import.c - ONNX files: what is in one comes out as a script, what is known folds away, and of what
+ * is cut short, hostile or not understood a line says so.
+ */
+#include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "compiler/crescent.h"
+#include "compiler/import/arena.h"
+#include "compiler/import/import.h"
+#include "compiler/import/ops.h"
+#include "onnx_writer.h"
+
+enum { FLOAT = 1, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9 };
+
+static struct cr_error error;
+static char folder[] = "/tmp/crescent-import-XXXXXX", path[128];
+
+static void make_folder(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/m.onnx", folder);
+}
+
+static void remove_folder(void)
+{
+    unlink(path);
+    rmdir(folder);
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+}
+
+static void write_model(const struct message *model)
+{
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(model->at, 1, model->n, file), model->n);
+    fclose(file);
+}
+
+static int import(struct cr_import *import, const struct message *graph, const char *pin,
+                  const char *value)
+{
+    const struct cr_onnx_pin pins[] = {{pin, value, false}};
+    struct message model = model_of(graph, 18);
+    write_model(&model);
+    return cr_import_open(import, path, pins, pin != NULL, NULL, 0, &error);
+}
+
+/* The script has a line with these words. */
+static void expect_text(const struct message *graph, const char *pin, const char *value,
+                        const char *words)
+{
+    struct cr_import made;
+    ck_assert_msg(import(&made, graph, pin, value) == 0, "%s", error.text);
+    ck_assert_msg(strstr(made.text, words), "expected %s in:\n%s", words, made.text);
+    cr_import_close(&made);
+}
+
+static void expect_refusal(const struct message *graph, const char *words)
+{
+    struct cr_import made;
+    ck_assert_int_eq(import(&made, graph, NULL, NULL), -1);
+    ck_assert_msg(strstr(error.text, words), "expected %s: %s", words, error.text);
+    ck_assert_ptr_null(strchr(error.text, '\n'));
+}
+
+/* y = x w + b with the weights w and b. */
+static struct message linear_graph(void)
+{
+    static const float w[] = {1, 2, 3, 4, 5, 6}, b[] = {10, 20, 30};
+    struct message graph = {.n = 0};
+    put_text(&graph, 2, "linear");
+    put_node(&graph, "MatMul", "x fc.weight", "product", NULL);
+    put_node(&graph, "Add", "product fc.bias", "y", NULL);
+    put_tensor(&graph, "fc.weight", FLOAT, 2, (int64_t[]){2, 3}, w, sizeof w);
+    put_tensor(&graph, "fc.bias", FLOAT, 1, (int64_t[]){3}, b, sizeof b);
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){SYMBOL('n'), 2});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){SYMBOL('n'), 3});
+    return graph;
+}
+
+START_TEST(prints_a_script)
+{
+    struct message graph = linear_graph();
+    struct cr_import made;
+    ck_assert_msg(import(&made, &graph, "n", "4") == 0, "%s", error.text);
+    ck_assert_str_eq(made.text, "-- m.onnx, by the tests, opset 18\n"
+                                "\n"
+                                "local x = input(\"x\", {4, 2})\n"
+                                "local product = matmul(x, param(\"fc.weight\", {2, 3}))\n"
+                                "local y = product + param(\"fc.bias\", {3})\n"
+                                "return {\n"
+                                "    y = y,\n"
+                                "}\n");
+    ck_assert_int_eq(made.weights.n_tensors, 2);
+    ck_assert_str_eq(made.weights.tensors[0].name, "fc.bias");
+    ck_assert(((const float *)made.weights.tensors[1].data)[5] == 6);
+    cr_import_close(&made);
+}
+END_TEST
+
+/* Through the library, as every verb does. */
+START_TEST(runs_a_model)
+{
+    static const float x[] = {1, 0, 0, 1};
+    static const crescent_setting size = {"n", "2"};
+    const crescent_script how = {.settings = &size, .n_settings = 1};
+    struct message graph = linear_graph(), model = model_of(&graph, 18);
+    crescent_context *context = crescent_context_new();
+    crescent_graph *opened;
+    crescent_model *compiled;
+    float y[6];
+    write_model(&model);
+    ck_assert_msg(crescent_graph_open(context, path, &how, &opened) == CRESCENT_OK, "%s",
+                  crescent_error(context));
+    ck_assert_int_eq(crescent_compile(opened, NULL, &compiled), CRESCENT_OK);
+    const char *weights = crescent_weights_path(compiled);
+    ck_assert_str_eq(weights, path);
+    ck_assert_int_eq(crescent_load_weights(compiled, &weights, 1, CRESCENT_ANY_TENSORS, NULL),
+                     CRESCENT_OK);
+    const void *in[] = {x};
+    void *out[] = {y};
+    ck_assert_int_eq(crescent_run(compiled, in, out), CRESCENT_OK);
+    static const float expected[] = {11, 22, 33, 14, 25, 36};
+    ck_assert_mem_eq(y, expected, sizeof y);
+    crescent_close(compiled);
+    crescent_graph_close(opened);
+    crescent_context_free(context);
+}
+END_TEST
+
+START_TEST(asks_for_sizes)
+{
+    struct message graph = linear_graph();
+    struct cr_import made;
+    expect_refusal(&graph, "input 'x': n, the size of axis 1, is not known, expected --set n=N");
+    ck_assert_int_eq(import(&made, &graph, "m", "4"), -1);
+    ck_assert_ptr_nonnull(strstr(error.text, "no symbolic size and no input of that name"));
+    ck_assert_int_eq(import(&made, &graph, "n", "0"), -1);
+    ck_assert_ptr_nonnull(strstr(error.text, "expected a size"));
+}
+END_TEST
+
+/* Shape -> Gather -> Unsqueeze -> Concat -> Reshape, as exporters write x:view(n, 6). */
+static struct message shape_graph(void)
+{
+    static const int64_t zero[] = {0}, rest[] = {-1};
+    struct message graph = {.n = 0}, axis = {.n = 0};
+    put_integer_attribute(&axis, "axis", 0);
+    put_node(&graph, "Shape", "x", "shape", NULL);
+    put_node(&graph, "Gather", "shape zero", "n", NULL);
+    put_node(&graph, "Unsqueeze", "n axes", "n1", NULL);
+    put_node(&graph, "Concat", "n1 rest", "target", &axis);
+    put_node(&graph, "Reshape", "x target", "y", NULL);
+    put_tensor(&graph, "zero", INT64, 0, NULL, zero, sizeof zero);
+    put_tensor(&graph, "axes", INT64, 1, (int64_t[]){1}, zero, sizeof zero);
+    put_tensor(&graph, "rest", INT64, 1, (int64_t[]){1}, rest, sizeof rest);
+    put_value(&graph, 11, "x", FLOAT, 3, (int64_t[]){SYMBOL('n'), 2, 3});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){SYMBOL('n'), 6});
+    return graph;
+}
+
+START_TEST(folds_shape_arithmetic)
+{
+    struct message graph = shape_graph();
+    expect_text(&graph, "n", "5", "local y = reshape(x, {5, 6})\n");
+}
+END_TEST
+
+/* if condition then x + x else -x */
+static struct message if_graph(bool condition)
+{
+    const unsigned char known[] = {condition};
+    struct message graph = {.n = 0}, branches = {.n = 0}, yes = {.n = 0}, no = {.n = 0};
+    put_node(&yes, "Add", "x x", "twice", NULL);
+    put_value(&yes, 12, "twice", FLOAT, 1, (int64_t[]){2});
+    put_node(&no, "Neg", "x", "minus", NULL);
+    put_value(&no, 12, "minus", FLOAT, 1, (int64_t[]){2});
+    put_graph_attribute(&branches, "then_branch", &yes);
+    put_graph_attribute(&branches, "else_branch", &no);
+    put_node(&graph, "If", "condition", "y", &branches);
+    put_tensor(&graph, "condition", BOOL, 0, NULL, known, 1);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){2});
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){2});
+    return graph;
+}
+
+START_TEST(takes_the_branch)
+{
+    struct message yes = if_graph(true), no = if_graph(false);
+    expect_text(&yes, NULL, NULL, "local twice = x + x\n");
+    expect_text(&no, NULL, NULL, "local minus = -x\n");
+}
+END_TEST
+
+/* Three rounds of z = z * x. */
+START_TEST(unrolls_loops)
+{
+    static const int64_t three[] = {3};
+    struct message graph = {.n = 0}, attributes = {.n = 0}, body = {.n = 0};
+    put_node(&body, "Mul", "z x", "next", NULL);
+    put_node(&body, "Identity", "go_in", "go", NULL);
+    put_value(&body, 11, "i", INT64, 0, NULL);
+    put_value(&body, 11, "go_in", BOOL, 0, NULL);
+    put_value(&body, 11, "z", FLOAT, 1, (int64_t[]){2});
+    put_value(&body, 12, "go", BOOL, 0, NULL);
+    put_value(&body, 12, "next", FLOAT, 1, (int64_t[]){2});
+    put_graph_attribute(&attributes, "body", &body);
+    put_node(&graph, "Loop", "rounds always x", "y", &attributes);
+    put_tensor(&graph, "rounds", INT64, 0, NULL, three, sizeof three);
+    put_tensor(&graph, "always", BOOL, 0, NULL, "\1", 1);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){2});
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){2});
+    expect_text(&graph, NULL, NULL,
+                "local next = x * x\nlocal next_2 = next * x\nlocal next_3 = next_2 * x\n");
+}
+END_TEST
+
+/* An input whose elements say a shape is known once it is set. */
+START_TEST(pins_inputs)
+{
+    struct message graph = {.n = 0};
+    put_node(&graph, "Reshape", "x shape", "y", NULL);
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){2, 6});
+    put_value(&graph, 11, "shape", INT64, 1, (int64_t[]){2});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){3, 4});
+    expect_text(&graph, "shape", "3,4", "local y = reshape(x, {3, 4})\n");
+    expect_refusal(&graph, "Reshape ('the_node'): shape is known only when the model runs");
+}
+END_TEST
+
+START_TEST(names_are_made_fit)
+{
+    struct message graph = {.n = 0};
+    put_node(&graph, "Neg", "x:0", "/a/sum", NULL);
+    put_node(&graph, "Exp", "/a/sum", "out/1", NULL);
+    put_value(&graph, 11, "x:0", FLOAT, 1, (int64_t[]){2});
+    put_value(&graph, 12, "out/1", FLOAT, 1, (int64_t[]){2});
+    expect_text(&graph, NULL, NULL, "local x_0 = input(\"x_0\", {2})\nlocal sum_2 = -x_0\n");
+    expect_text(&graph, NULL, NULL, "[\"out.1\"] = t1,");
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+START_TEST(refuses_operators)
+{
+    struct message graph = {.n = 0};
+    put_node(&graph, "StringConcat", "x x", "y", NULL);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){2});
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){2});
+    expect_refusal(&graph, "m.onnx: StringConcat ('the_node'): no translation of this operator");
+}
+END_TEST
+
+START_TEST(refuses_strings)
+{
+    struct message graph = {.n = 0};
+    put_node(&graph, "Identity", "x", "y", NULL);
+    put_value(&graph, 11, "x", STRING, 1, (int64_t[]){2});
+    put_value(&graph, 12, "y", STRING, 1, (int64_t[]){2});
+    expect_refusal(&graph, "input 'x' is of type string, expected a tensor of numbers");
+}
+END_TEST
+
+START_TEST(refuses_values_of_nowhere)
+{
+    struct message graph = {.n = 0};
+    put_node(&graph, "Neg", "z", "y", NULL);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){2});
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){2});
+    expect_refusal(&graph, "reads 'z', which no node before it gives");
+}
+END_TEST
+
+/* A tensor in a file beside the model, or one that claims to be. */
+static struct message external_graph(const char *location, const char *offset)
+{
+    struct message graph = linear_graph(), tensor = {.n = 0};
+    const char *const pairs[][2] = {{"location", location}, {"offset", offset}, {"length", "8"}};
+    put_integer(&tensor, 1, 2);
+    put_integer(&tensor, 2, FLOAT);
+    put_text(&tensor, 8, "far");
+    for (int i = 0; i < 3; i++) {
+        struct message pair = {.n = 0};
+        put_text(&pair, 1, pairs[i][0]);
+        put_text(&pair, 2, pairs[i][1]);
+        put_message(&tensor, 13, &pair);
+    }
+    put_integer(&tensor, 14, 1);
+    put_message(&graph, 5, &tensor);
+    put_node(&graph, "Neg", "far", "z", NULL);
+    put_value(&graph, 12, "z", FLOAT, 1, (int64_t[]){2});
+    return graph;
+}
+
+START_TEST(reads_external_data)
+{
+    static const float numbers[] = {0, 7, 8};
+    char beside[160];
+    struct message graph = external_graph("far.bin", "4");
+    struct cr_import made;
+    snprintf(beside, sizeof beside, "%s/far.bin", folder);
+    FILE *file = fopen(beside, "wb");
+    ck_assert_ptr_nonnull(file);
+    fwrite(numbers, 1, sizeof numbers, file);
+    fclose(file);
+    ck_assert_msg(import(&made, &graph, "n", "1") == 0, "%s", error.text);
+    ck_assert_str_eq(made.weights.tensors[0].name, "far");
+    ck_assert(((const float *)made.weights.tensors[0].data)[1] == 8);
+    cr_import_close(&made);
+    graph = external_graph("far.bin", "8");
+    expect_refusal(&graph, "not inside of their file");
+    unlink(beside);
+}
+END_TEST
+
+START_TEST(stays_in_its_folder)
+{
+    static const char *const places[] = {"../m.onnx", "/etc/passwd", "a/../../m.onnx", ".."};
+    struct message graph = external_graph(places[_i], "0");
+    expect_refusal(&graph, "no location inside the model's folder");
+}
+END_TEST
+
+/* ---- bytes ---- */
+
+static int parse(const unsigned char *bytes, size_t n)
+{
+    struct cr_onnx_model model;
+    struct cr_onnx_graph graph;
+    error.text[0] = '\0';
+    if (cr_onnx_model_parse(&model, "x.onnx", bytes, n, &error))
+        return -1;
+    int status = cr_onnx_graph_make(&graph, &model, &error);
+    if (!status)
+        cr_onnx_graph_free(&graph);
+    cr_onnx_model_close(&model);
+    return status;
+}
+
+/* Of each prefix: refused with a line, but where it ends between the parts of the model. */
+START_TEST(files_that_are_cut)
+{
+    struct message graph = linear_graph(), model = model_of(&graph, 18);
+    int refused = 0;
+    for (size_t n = 0; n < model.n; n++) {
+        unsigned char *copy = malloc(n + 1); /* nothing behind it may be read */
+        memcpy(copy, model.at, n);
+        int status = parse(copy, n);
+        refused += status != 0;
+        ck_assert(status == 0 || error.text[0]);
+        free(copy);
+    }
+    ck_assert_int_eq(parse(model.at, model.n), 0);
+    ck_assert_uint_ge((unsigned)refused, (unsigned)model.n - 1);
+}
+END_TEST
+
+/* Lengths that are larger than the file, sizes that overflow. */
+START_TEST(hostile_sizes)
+{
+    static const int64_t sizes[][2] = {
+        {INT64_MAX, 2}, {INT64_C(1) << 40, INT64_C(1) << 40}, {-1, 1}, {3, 1}};
+    static const float number = 1;
+    struct message graph = linear_graph();
+    put_tensor(&graph, "large", FLOAT, 2, sizes[_i], &number, sizeof number);
+    struct message model = model_of(&graph, 18);
+    ck_assert_int_eq(parse(model.at, model.n), -1);
+    ck_assert_ptr_nonnull(strstr(error.text, "x.onnx: tensor '"));
+}
+END_TEST
+
+START_TEST(long_lengths)
+{
+    static const unsigned char files[][12] = {
+        {0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+         0x01}, /* a graph of 2^64 - 1 bytes */
+        {0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+         0xff},       /* an endless integer */
+        {0x0b, 0x0c}, /* a group */
+        {0x00, 0x00}, /* field 0 */
+    };
+    ck_assert_int_eq(parse(files[_i], sizeof *files), -1);
+    ck_assert_ptr_nonnull(strstr(error.text, "cut short or no ONNX model"));
+}
+END_TEST
+
+/* Graphs within graphs, deeper than the reader goes. */
+START_TEST(deep_graphs)
+{
+    struct message graph = if_graph(true);
+    for (int i = 0; i < 30; i++) {
+        struct message outer = {.n = 0}, attributes = {.n = 0};
+        if (graph.n > 7000)
+            break;
+        put_graph_attribute(&attributes, "then_branch", &graph);
+        put_node(&outer, "If", "c", "y", &attributes);
+        graph = outer;
+    }
+    struct message model = model_of(&graph, 18);
+    ck_assert_int_eq(parse(model.at, model.n), -1);
+    ck_assert_ptr_nonnull(strstr(error.text, "graphs within each other"));
+}
+END_TEST
+
+/* Blocks are handed out side by side, whatever their sizes. */
+START_TEST(arena_blocks_do_not_overlap)
+{
+    static const size_t sizes[] = {16, 65536, 24, 65536, 16384, 40000, 8, 65520, 1 << 20, 48};
+    enum { N = sizeof sizes / sizeof *sizes };
+    struct cr_arena arena = {0};
+    unsigned char *at[N];
+    for (int i = 0; i < N; i++) {
+        at[i] = cr_arena_new(&arena, sizes[i], 1);
+        memset(at[i], i + 1, sizes[i]);
+    }
+    for (int i = 0; i < N; i++)
+        for (size_t k = 0; k < sizes[i]; k++)
+            ck_assert_int_eq(at[i][k], i + 1);
+    cr_arena_free(&arena);
+}
+END_TEST
+
+/* The table is in order, so that it can be read, and no operator is in it twice. */
+START_TEST(table_is_in_order)
+{
+    for (int i = 1; i < cr_onnx_n_ops; i++) {
+        int domains = strcmp(cr_onnx_ops[i - 1].domain, cr_onnx_ops[i].domain);
+        ck_assert_msg(domains < 0 || (domains == 0 &&
+                                      strcmp(cr_onnx_ops[i - 1].name, cr_onnx_ops[i].name) < 0),
+                      "%s, then %s", cr_onnx_ops[i - 1].name, cr_onnx_ops[i].name);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("import");
+    TCase *scripts = tcase_create("scripts"), *refusals = tcase_create("refusals"),
+          *bytes = tcase_create("bytes");
+    tcase_add_checked_fixture(scripts, make_folder, remove_folder);
+    tcase_add_checked_fixture(refusals, make_folder, remove_folder);
+    tcase_add_test(scripts, prints_a_script);
+    tcase_add_test(scripts, runs_a_model);
+    tcase_add_test(scripts, asks_for_sizes);
+    tcase_add_test(scripts, folds_shape_arithmetic);
+    tcase_add_test(scripts, takes_the_branch);
+    tcase_add_test(scripts, unrolls_loops);
+    tcase_add_test(scripts, pins_inputs);
+    tcase_add_test(scripts, names_are_made_fit);
+    tcase_add_test(scripts, reads_external_data);
+    tcase_add_test(refusals, refuses_operators);
+    tcase_add_test(refusals, refuses_strings);
+    tcase_add_test(refusals, refuses_values_of_nowhere);
+    tcase_add_loop_test(refusals, stays_in_its_folder, 0, 4);
+    tcase_add_test(bytes, files_that_are_cut);
+    tcase_add_loop_test(bytes, hostile_sizes, 0, 4);
+    tcase_add_loop_test(bytes, long_lengths, 0, 4);
+    tcase_add_test(bytes, deep_graphs);
+    tcase_add_test(bytes, arena_blocks_do_not_overlap);
+    tcase_add_test(bytes, table_is_in_order);
+    suite_add_tcase(suite, scripts);
+    suite_add_tcase(suite, refusals);
+    suite_add_tcase(suite, bytes);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
