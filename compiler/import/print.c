@@ -205,7 +205,7 @@ static void put_table(struct cr_printer *p, struct cr_text *text, cr_t x)
 
 /* The sum of steps times iota, and the start, in brackets where something binds tighter. */
 static void put_counted(struct cr_printer *p, struct cr_text *text, cr_t x, const double *steps,
-                        enum cr_binding around)
+                        enum cr_precedence around)
 {
     int parts = x->data[0] != 0;
     for (int i = 0; i < x->rank; i++)
@@ -252,7 +252,7 @@ static void put_triangle(struct cr_printer *p, struct cr_text *text, cr_t x, int
 }
 
 /* Known elements, said as shortly as can be. */
-static void put_data(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_binding around)
+static void put_data(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_precedence around)
 {
     double steps[CR_ONNX_RANK];
     int64_t shift;
@@ -325,7 +325,7 @@ static bool beside_tensor(cr_t call, int i)
 }
 
 static void put_argument(struct cr_printer *p, struct cr_text *text, cr_t call, int i,
-                         enum cr_binding around)
+                         enum cr_precedence around)
 {
     const struct cr_onnx_argument *a = &call->arguments[i];
     if (a->text)
@@ -336,10 +336,10 @@ static void put_argument(struct cr_printer *p, struct cr_text *text, cr_t call, 
         cr_print_term(p, text, a->term, around);
 }
 
-static void put_infix(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_binding around)
+static void put_infix(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_precedence around)
 {
     bool is_sum = *x->name == '+' || *x->name == '-';
-    enum cr_binding own = is_sum ? CR_BINDS_SUM : CR_BINDS_PRODUCT;
+    enum cr_precedence own = is_sum ? CR_BINDS_SUM : CR_BINDS_PRODUCT;
     cr_put(text, "%s", around > own ? "(" : "");
     put_argument(p, text, x, 0, own);
     cr_put(text, " %s ", x->name);
@@ -379,7 +379,7 @@ static bool is_power(cr_t x)
 }
 
 /* What Lua has an operator for is printed with it. */
-static void put_made(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_binding around)
+static void put_made(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_precedence around)
 {
     if (x->kind == CR_TERM_INFIX)
         put_infix(p, text, x, around);
@@ -397,7 +397,7 @@ static void put_made(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr
         put_call(p, text, x);
 }
 
-void cr_print_term(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_binding around)
+void cr_print_term(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_precedence around)
 {
     const char *name = part_name(p, x);
     if (name)

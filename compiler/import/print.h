@@ -52,7 +52,7 @@ struct cr_printer {
 };
 
 /* What is around an operand, from loosest to tightest. */
-enum cr_binding {
+enum cr_precedence {
     CR_BINDS_NOT,
     CR_BINDS_SUM,
     CR_BINDS_PRODUCT,
@@ -63,7 +63,7 @@ enum cr_binding {
 
 /* Appends a term to a text.  Parts that are used several times have to be named before: see
  * cr_print_parts. */
-void cr_print_term(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_binding around);
+void cr_print_term(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_precedence around);
 
 /* Lines for the parts of a term that it uses several times, which get names that begin with `name`. */
 void cr_print_parts(struct cr_printer *p, cr_t x, const char *name, int indent);
@@ -71,7 +71,7 @@ void cr_print_parts(struct cr_printer *p, cr_t x, const char *name, int indent);
 /* A line that defines a local name, or a field of the table. */
 void cr_print_definition(struct cr_printer *p, int indent, const char *name, const char *value);
 
-/* How a value is read: by its local name, or param(...) of a weight. */
+/* How a value is read: by its local name, or param(...) of a weight, which becomes one of the script. */
 const char *cr_value_text(struct cr_printer *p, int value);
 
 /* The name of an input, an output or a weight as the language allows it, and no other has. */

@@ -79,7 +79,7 @@ struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind k
 }
 
 /* Numbers are kept as their type has them. */
-double cr_t_round(enum cr_onnx_type type, double number)
+static double round_to(enum cr_onnx_type type, double number)
 {
     if (cr_language_type(type) == CR_LANGUAGE_F32)
         return (double)(float)number;
@@ -110,7 +110,7 @@ cr_t cr_t_data(struct cr_translation *t, enum cr_onnx_type type, int rank, const
         return NULL;
     double *copy = cr_t_room(t, x);
     for (int64_t i = 0; i < cr_t_elements(x); i++)
-        copy[i] = cr_t_round(type, data[i]);
+        copy[i] = round_to(type, data[i]);
     x->data = copy;
     return x;
 }
@@ -137,13 +137,6 @@ cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type typ
     x->arguments = copy;
     x->n_arguments = n;
     return x;
-}
-
-cr_t cr_t_full(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
-               double number)
-{
-    cr_t one = cr_t_number(t, type, number);
-    return cr_t_expand(t, one, rank, shape);
 }
 
 cr_t cr_t_iota(struct cr_translation *t, int rank, const int64_t *shape, int axis)

@@ -152,6 +152,13 @@ cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shap
                      (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, rank, shape)}}, 2);
 }
 
+cr_t cr_t_full(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
+               double number)
+{
+    cr_t one = cr_t_number(t, type, number);
+    return cr_t_expand(t, one, rank, shape);
+}
+
 /* The whole axis is the term itself. */
 cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t size)
 {

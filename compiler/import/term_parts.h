@@ -18,9 +18,6 @@ bool cr_t_folds(const struct cr_onnx_term *like, int n, const cr_t *operands);
 /* Room for the elements of a term. */
 double *cr_t_room(struct cr_translation *t, const struct cr_onnx_term *x);
 
-/* A number as its type has it. */
-double cr_t_round(enum cr_onnx_type type, double number);
-
 const char *cr_t_text(struct cr_translation *t, int64_t number);
 const char *cr_t_list(struct cr_translation *t, int n, const int64_t *numbers);
 
