@@ -62,6 +62,8 @@ static const char *const words[] = {" ",
                                     "\xc2\xa0",
                                     "\xe2\x80\x83",
                                     "<0x41>",
+                                    "<L>",
+                                    "<R>",
                                     "\xcc\xa3\xcc\x81",
                                     "\xcc\x81\xcc\xa3",
                                     "\xcc\x88",
@@ -415,6 +417,33 @@ START_TEST(refuses_by_name)
 }
 END_TEST
 
+/* prefixed.json without its normalizer: a space in front of a text is refused, too. */
+START_TEST(refuses_a_space_in_front)
+{
+    static const char normalizer[] = "\"normalizer\":{\"type\":\"Lowercase\"}",
+                      none[] = "\"normalizer\":null";
+    char path[] = "/tmp/emit_tokenizer.XXXXXX", *text = NULL, *at;
+    size_t length = 0;
+    struct cr_error error;
+    struct cr_text out = {0};
+    FILE *file = fopen("tests/tokenizers/prefixed.json", "r");
+    ck_assert(file && getdelim(&text, &length, '\0', file) > 0);
+    fclose(file);
+    ck_assert_ptr_nonnull(at = strstr(text, normalizer));
+    file = fdopen(mkstemp(path), "w");
+    fprintf(file, "%.*s%s%s", (int)(at - text), text, none, at + sizeof normalizer - 1);
+    ck_assert_int_eq(fclose(file), 0);
+    struct cr_tokenizer *t = cr_tokenizer_open(path, &error);
+    ck_assert_msg(t != NULL, "%s", error.text);
+    ck_assert_int_eq(cr_emit_tokenizer(&out, t, "small", path, &error), -1);
+    ck_assert_ptr_nonnull(strstr(error.text, ": found ByteLevel with add_prefix_space, which emitted C "
+                                             "does not have, expected none"));
+    cr_tokenizer_free(t);
+    free(text);
+    unlink(path);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("emit_tokenizer");
@@ -425,6 +454,7 @@ int main(void)
     tcase_add_loop_test(t, knows_every_character, 0, N_PATTERNS);
     tcase_add_loop_test(t, emits_what_encodes_alike, 0, N_EMITTED);
     tcase_add_loop_test(t, refuses_by_name, 0, N_REFUSED);
+    tcase_add_test(t, refuses_a_space_in_front);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
