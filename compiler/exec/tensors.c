@@ -69,7 +69,7 @@ static const char *namesake(const struct cr_weight_files *files, const char *nam
     return NULL;
 }
 
-/* Names a tensor that may have been meant, and what its name says of a prefix. */
+/* No file has the tensor; one of a like name, or a shard whose index leaves it out, may be what was meant. */
 static int missing(const struct cr_weight_files *files, const struct cr_port *port,
                    struct cr_error *error)
 {
