@@ -56,6 +56,39 @@ static void look_at_mask(struct cr_onnx_graph *g, struct attention *a)
     }
 }
 
+/* A mask that is 0 or -infinity by a condition is the condition. */
+static void take_condition(const struct cr_onnx_graph *g, struct attention *a)
+{
+    int where = a->kind == MASK_ADDS ? cr_match_op(g, a->mask, "Where") : CR_ONNX_NONE;
+    for (int i = 1; where != CR_ONNX_NONE && i < 3; i++) {
+        double seen, hidden;
+        const struct cr_onnx_node *n = &g->nodes[where];
+        if (cr_onnx_scalar(g, n->inputs[3 - i], &hidden) &&
+            cr_onnx_scalar(g, n->inputs[i], &seen) && hidden == -INFINITY && seen == 0 &&
+            cr_match_same_shape(&g->values[n->inputs[0]], &g->values[a->mask])) {
+            a->mask = n->inputs[0];
+            a->kind = i == 1 ? MASK_ALLOWS : MASK_FORBIDS;
+            return;
+        }
+    }
+}
+
+/* Whether keys and values may stay unrepeated: a mask has no heads then, and may get one more axis. */
+static bool fits_groups(struct cr_onnx_graph *g, struct attention *a)
+{
+    if (a->kind == MASK_NONE || a->kind == MASK_CAUSAL)
+        return true;
+    const struct cr_onnx_value m = g->values[a->mask];
+    if (a->kind == MASK_ADDS || m.rank != 4 || m.shape[1] != 1)
+        return a->kind != MASK_ADDS && m.rank < 3;
+    int64_t shape[5] = {m.shape[0], 1, 1, m.shape[2], m.shape[3]};
+    int value = cr_match_make(g, a->node, "View", &a->mask, 1, "mask", 5, shape);
+    g->values[value].type = m.type;
+    g->nodes[g->n_nodes - 1].scope = g->nodes[g->n_nodes - 1].name = "";
+    a->mask = value;
+    return true;
+}
+
 /* The mask of causal attention over T tokens: one node for all that have it. */
 static int causal_mask(struct cr_onnx_graph *g, int like, int64_t size)
 {
@@ -242,7 +275,9 @@ static void put_attention(struct cr_onnx_graph *g, struct attention *a, int out)
         return;
     if (a->kind == MASK_CAUSAL)
         a->mask = causal_mask(g, a->node, tokens);
-    if (k != a->k && v != a->v && (a->kind == MASK_NONE || a->kind == MASK_CAUSAL)) {
+    if (a->kind != MASK_CAUSAL)
+        take_condition(g, a);
+    if (k != a->k && v != a->v && fits_groups(g, a)) {
         a->k = k;
         a->v = v;
     }
@@ -295,8 +330,8 @@ static void find_attention(struct cr_onnx_graph *g, int node)
 /* Whether a node has no attribute that is not looked at, such as a window. */
 static bool is_plain_operator(const struct cr_onnx_node *n)
 {
-    static const char *const known[] = {"is_causal",   "scale",       "softcap", "qk_matmul_output_mode",
-                                        "q_num_heads", "kv_num_heads"};
+    static const char *const known[] = {
+        "is_causal", "scale", "softcap", "qk_matmul_output_mode", "q_num_heads", "kv_num_heads"};
     for (int i = 0; i < n->n_attributes; i++) {
         bool is_known = false;
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)

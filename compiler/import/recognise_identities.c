@@ -5,6 +5,8 @@
 #include "match.h"
 #include "recognise.h"
 
+enum { FEW = 16 };
+
 /* Whether axes of more than one element stay in their order. */
 static bool keeps_order(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
@@ -45,13 +47,32 @@ int cr_recognise_identities(struct cr_onnx_graph *g, struct cr_error *error)
     return 0;
 }
 
+/* Whether two values are one, or known numbers that are few and the same. */
+static bool is_same_value(const struct cr_onnx_graph *g, int a, int b)
+{
+    if (a == b || a == CR_ONNX_NONE || b == CR_ONNX_NONE)
+        return a == b;
+    const struct cr_onnx_value *va = &g->values[a], *vb = &g->values[b];
+    const struct cr_onnx_tensor *x = va->tensor, *y = vb->tensor;
+    if (!x || !y || !x->data || !y->data || va->type != vb->type || x->elements != y->elements ||
+        x->elements > FEW || !cr_match_same_shape(va, vb))
+        return false;
+    for (int64_t i = 0; i < x->elements; i++)
+        if (cr_onnx_element(x, i) != cr_onnx_element(y, i))
+            return false;
+    return true;
+}
+
 /* Whether two nodes compute the same. */
-static bool is_same_node(const struct cr_onnx_node *a, const struct cr_onnx_node *b)
+static bool is_same_node(const struct cr_onnx_graph *g, const struct cr_onnx_node *a,
+                         const struct cr_onnx_node *b)
 {
     if (strcmp(a->op, b->op) || strcmp(a->domain, b->domain) || a->n_inputs != b->n_inputs ||
-        a->n_outputs != b->n_outputs || a->n_attributes != b->n_attributes ||
-        memcmp(a->inputs, b->inputs, (size_t)a->n_inputs * sizeof *a->inputs) != 0)
+        a->n_outputs != b->n_outputs || a->n_attributes != b->n_attributes)
         return false;
+    for (int i = 0; i < a->n_inputs; i++)
+        if (!is_same_value(g, a->inputs[i], b->inputs[i]))
+            return false;
     for (int i = 0; i < a->n_attributes; i++) {
         const struct cr_onnx_attribute *p = &a->attributes[i], *q = &b->attributes[i];
         if (strcmp(p->name, q->name) || p->kind != q->kind || p->of || q->of || p->f != q->f ||
@@ -96,7 +117,7 @@ int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
                 of_weights[n->outputs[j]] = true;
         int same = CR_ONNX_NONE;
         for (int k = 0; !of && k < n_kept && same == CR_ONNX_NONE; k++)
-            if (n->n_outputs == 1 && is_same_node(&g->nodes[kept[k]], n))
+            if (n->n_outputs == 1 && is_same_node(g, &g->nodes[kept[k]], n))
                 same = kept[k];
         if (same != CR_ONNX_NONE && !g->values[n->outputs[0]].is_output)
             cr_onnx_replace(g, n->outputs[0], g->nodes[same].outputs[0]);

@@ -80,7 +80,8 @@ static void print_input(struct cr_printer *p, int value)
         cr_put(&p->text, "%s%lld", i ? ", " : "", (long long)v->shape[i]);
     cr_put(&p->text, cr_language_type(v->type) == CR_LANGUAGE_F32 ? "})" : "}, \"i32\")");
     cr_put(&p->text, "%s\n", end);
-    p->value_names[value] = p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", local) : local;
+    p->value_names[value] =
+        p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", local) : local;
 }
 
 /* Whether Lua takes it as a key without quotes. */
