@@ -11,6 +11,7 @@
 /* The angles t w_i of positions t from 0 on, with w_i = theta^(-2i / d). */
 struct angles {
     int64_t size, half; /* positions; numbers of half a head */
+    int64_t columns;    /* of the tables: half a head, or a whole one with both halves the same */
     double theta;
 };
 
@@ -46,35 +47,33 @@ static bool is_turned(const struct cr_onnx_graph *g, int value, int x)
            is_half(g, g->nodes[concat].inputs[1], x, 0);
 }
 
-/* Whether a value [1, .., T, d] has the same rows as the last two axes of x. */
-static bool is_table(const struct cr_onnx_graph *g, int value, int x)
+/* Whether a value is a table [1, .., T, columns]. */
+static bool is_table(const struct cr_onnx_graph *g, int value, const struct angles *a)
 {
-    const struct cr_onnx_value *t = &g->values[value], *v = &g->values[x];
+    const struct cr_onnx_value *t = &g->values[value];
     for (int i = 0; i + 2 < t->rank; i++)
         if (t->shape[i] != 1)
             return false;
-    return t->rank >= 2 && v->rank >= 2 && t->shape[t->rank - 1] == v->shape[v->rank - 1] &&
-           t->shape[t->rank - 2] == v->shape[v->rank - 2];
+    return t->rank >= 2 && t->shape[t->rank - 1] == a->columns && t->shape[t->rank - 2] == a->size;
 }
 
 /* Theta from the second frequency, a whole number if it is nearly one. */
-static double find_theta(const double *cosine, const double *sine, int64_t d)
+static double find_theta(const double *cosine, const double *sine, const struct angles *a)
 {
-    if (d < 4)
+    if (a->half < 2)
         return 10000;
-    double theta = pow(atan2(sine[d + 1], cosine[d + 1]), -(double)d / 2);
+    double theta = pow(atan2(sine[a->columns + 1], cosine[a->columns + 1]), -(double)a->half);
     return fabs(theta - round(theta)) <= 1e-4 * theta ? round(theta) : theta;
 }
 
 /* Whether c and s are cosine and sine of angles that are products of floats. */
 static bool are_turns(const double *c, const double *s, const struct angles *a)
 {
-    int64_t d = 2 * a->half;
     if (!(a->theta > 1 && a->theta < 1e12))
         return false;
-    for (int64_t i = 0; i < a->size * d; i++) {
-        float w = (float)pow(a->theta, -2 * (double)(i % d % a->half) / (double)d);
-        float angle = (float)(i / d) * w;
+    for (int64_t i = 0; i < a->size * a->columns; i++) {
+        float w = (float)pow(a->theta, -(double)(i % a->columns % a->half) / (double)a->half);
+        float angle = (float)(i / a->columns) * w;
         if (!(fabs(c[i] - cos(angle)) <= 1e-5 && fabs(s[i] - sin(angle)) <= 1e-5))
             return false;
     }
@@ -82,17 +81,18 @@ static bool are_turns(const double *c, const double *s, const struct angles *a)
 }
 
 /* Whether tables that turn x are those of rotary positions. */
-static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, int x,
+static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, int x, bool is_whole,
                         struct angles *a)
 {
     const struct cr_onnx_value *v = &g->values[x];
     a->size = v->shape[v->rank - 2];
     a->half = v->shape[v->rank - 1] / 2;
-    if (a->size < 2 || !is_table(g, cosines, x) || !is_table(g, sines, x))
+    a->columns = is_whole ? 2 * a->half : a->half;
+    if (a->size < 2 || !is_table(g, cosines, a) || !is_table(g, sines, a))
         return false;
-    double *c = cr_onnx_numbers_of(g, cosines, CR_ONNX_NONE),
-           *s = cr_onnx_numbers_of(g, sines, CR_ONNX_NONE);
-    a->theta = c && s ? find_theta(c, s, 2 * a->half) : NAN;
+    double *c = cr_onnx_numbers_of(g, cosines, CR_ONNX_NONE);
+    double *s = cr_onnx_numbers_of(g, sines, CR_ONNX_NONE);
+    a->theta = c && s ? find_theta(c, s, a) : NAN;
     bool are = c && s && are_turns(c, s, a);
     free(c);
     free(s);
@@ -132,7 +132,7 @@ static void find_rotary(struct cr_onnx_graph *g, int node)
         for (int j = 0; j < 2; j++) {
             int sines = g->nodes[turned].inputs[!j];
             if (!is_turned(g, g->nodes[turned].inputs[j], x) ||
-                !find_angles(g, cosines, sines, x, &a))
+                !find_angles(g, cosines, sines, x, true, &a))
                 continue;
             int inputs[2] = {x, angles_of(g, node, &a)};
             cr_match_replace(g, g->nodes[node].outputs[0], node, "Rotary", inputs, 2, "turned");
@@ -141,11 +141,33 @@ static void find_rotary(struct cr_onnx_graph *g, int node)
     }
 }
 
+/* ONNX's RotaryEmbedding of a whole head, with tables of half a head. */
+static void find_operator(struct cr_onnx_graph *g, int node)
+{
+    const struct cr_onnx_node *n = &g->nodes[node];
+    struct angles a;
+    int x = n->inputs[0];
+    if (n->n_inputs < 3 || (n->n_inputs > 3 && n->inputs[3] != CR_ONNX_NONE) ||
+        g->values[x].rank != 4 || g->values[x].shape[3] % 2 ||
+        cr_onnx_integer(n, "interleaved", 0) || cr_onnx_integer(n, "rotary_embedding_dim", 0) ||
+        !find_angles(g, n->inputs[1], n->inputs[2], x, false, &a))
+        return;
+    int inputs[2] = {x, angles_of(g, node, &a)};
+    cr_match_replace(g, g->nodes[node].outputs[0], node, "Rotary", inputs, 2, "turned");
+}
+
+/* Rotary positions by their formula, and the operator of opset 23. */
 int cr_recognise_rotary(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;
-    for (int i = 0, n = g->n_nodes; i < n; i++)
-        if (!g->nodes[i].dead && !*g->nodes[i].domain && strcmp(g->nodes[i].op, "Add") == 0)
+    for (int i = 0, n = g->n_nodes; i < n; i++) {
+        const struct cr_onnx_node *node = &g->nodes[i];
+        if (node->dead || *node->domain)
+            continue;
+        if (strcmp(node->op, "Add") == 0)
             find_rotary(g, i);
+        else if (strcmp(node->op, "RotaryEmbedding") == 0)
+            find_operator(g, i);
+    }
     return 0;
 }
