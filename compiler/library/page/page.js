@@ -367,7 +367,6 @@ class List {
             const row = this.pool[i % n];
             if (row.index === i && row.version === this.version) continue;
             if (row.index !== i || row.content !== this.content) {
-                row.innerHTML = "";
                 row.index = i;
                 row.content = this.content;
                 row.style.top = i * this.height + "px";
