@@ -272,11 +272,21 @@ static const char *last_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* As wide as the longest name of those that the file of --expect-taps has. */
+static int width_of(const struct comparison *c)
+{
+    int width = 20;
+    for (int i = 0; c->options->expect_taps && i < c->n_outputs; i++)
+        if (c->expected[i].values && (int)strlen(c->outputs[i].name) > width)
+            width = (int)strlen(c->outputs[i].name);
+    return width;
+}
+
 static void print_head(const struct comparison *c)
 {
     if (c->options->json)
         return;
-    printf("%-20s %-8s %-16s %10s %10s %10s  %-7s worst at\n", "output", "backend", "against",
+    printf("%-*s %-8s %-16s %10s %10s %10s  %-7s worst at\n", width_of(c), "output", "backend", "against",
            "max abs", "max rel", "max ulp", "verdict");
 }
 
@@ -320,7 +330,8 @@ static void print_row(struct comparison *c, int output, const char *backend, con
         json_array_append_new(c->rows, json_row(port, backend, against, d));
         return;
     }
-    cr_print(stdout, "%-20s %-8s %-16s %10.3g %10.3g %10s  %-7s %s %.9g, expected %.9g", port->name,
+    cr_print(stdout, "%-*s %-8s %-16s %10.3g %10.3g %10s  %-7s %s %.9g, expected %.9g", width_of(c),
+             port->name,
              backend, last_name(against), d->max_abs, d->max_rel, ulps_of(c, d).text,
              d->failures ? "FAIL" : "ok", cr_coordinates(port, d->worst).text, d->got, d->want);
     if (d->failures)

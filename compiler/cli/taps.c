@@ -41,20 +41,37 @@ static const char *line_of(const crescent_tapped *node)
 
 /* ---- the table ---- */
 
-static void print_head(void)
+/* A name, and ' behind it in the backward pass. */
+static struct cr_phrase name_of(const crescent_tapped *node)
 {
-    printf("%-24s %-8s %-18s %-20s %9s %9s %9s %9s  %s\n", "node", "op", "shape", "line", "error",
-           "inherited", "own", "bound", "verdict");
+    struct cr_phrase out;
+    snprintf(out.text, sizeof out.text, "%.200s%s", node->name, node->backward ? "'" : "");
+    return out;
+}
+
+static int width_of(const struct taps *t)
+{
+    crescent_tapped node;
+    int width = 8;
+    for (int i = 0; i < crescent_autopsy_count(t->autopsy); i++)
+        if (!crescent_autopsy_at(t->autopsy, i, &node) &&
+            (int)strlen(name_of(&node).text) > width)
+            width = (int)strlen(name_of(&node).text);
+    return width;
+}
+
+static void print_head(int width)
+{
+    printf("%-*s  %-8s %-18s %-20s %9s %9s %9s %9s  %s\n", width, "node", "op", "shape", "line",
+           "error", "inherited", "own", "bound", "verdict");
 }
 
 /* A value inside of a kernel has no bits that could be held against anything. */
-static void print_row(const crescent_tapped *node)
+static void print_row(const crescent_tapped *node, int width)
 {
     const crescent_port port = port_of(node);
-    char name[64];
-    snprintf(name, sizeof name, "%.60s%s", node->name, node->backward ? "'" : "");
-    cr_print(stdout, "%-24s %-8s %-18s %-20s ", name, node->op, cr_port_shape(&port).text,
-             line_of(node));
+    cr_print(stdout, "%-*s  %-8s %-18s %-20s ", width, name_of(node).text, node->op,
+             cr_port_shape(&port).text, line_of(node));
     if (node->kernel)
         printf("%9.2e %9.2e %9.2e %9.2e  %s\n", node->error, node->inherited, node->own,
                node->bound, verdict_of(node));
@@ -100,12 +117,12 @@ static void print_culprit(const crescent_tapped *node)
 static void print_table(const struct taps *t)
 {
     crescent_tapped node;
-    int stored = 0, culprit = crescent_autopsy_culprit(t->autopsy);
-    print_head();
+    int stored = 0, culprit = crescent_autopsy_culprit(t->autopsy), width = width_of(t);
+    print_head(width);
     for (int i = 0; crescent_autopsy_at(t->autopsy, i, &node) == CRESCENT_OK &&
                     i < crescent_autopsy_count(t->autopsy);
          i++) {
-        print_row(&node);
+        print_row(&node, width);
         stored += node.kernel != NULL;
     }
     if (culprit == CRESCENT_NONE) {
