@@ -9,6 +9,7 @@ Each case is a folder as make_fixtures.py describes it, with
     model.safetensors   as save_pretrained writes it
     grads.safetensors   dL/d of every parameter, under the same names, and of a float input; L is
                         the sum of the first output times c.npy, and of the others
+    taps.safetensors    of one case: what norms, attentions and feed-forwards give, in float32
 
 Outputs and gradients are computed in float64 throughout: where transformers asks for float32 it gets
 float64.  No id stands for padding, as PyTorch's embeddings keep gradients from its row.  Needs torch, transformers and numpy.  The same bytes come out at every run on one version of
@@ -174,6 +175,17 @@ def evaluate(model, inputs, c, dtype):
     return {key: value.detach().double().numpy() for key, value in outputs.items()}, grads
 
 
+def is_tapped(key):
+    return key.endswith(("norm", "self_attn", "mlp"))
+
+
+def keep_in(taps, key):
+    def hook(module, inputs, output):
+        y = output[0] if isinstance(output, tuple) else output
+        taps[key] = y.detach().numpy().copy()
+    return hook
+
+
 def saved_tensors(model, folder):
     """What save_pretrained writes, by the names that it writes."""
     with tempfile.TemporaryDirectory() as T:
@@ -225,7 +237,14 @@ def make_case(name):
             cotangent["c"] = (2 * rng.standard_normal(tuple(shape)) + 0.5).astype(np.float32)
         return cotangent["c"]
 
+    taps = {}
+    hooks = [module.register_forward_hook(keep_in(taps, key))
+             for key, module in model.named_modules() if name == "llama" and is_tapped(key)]
     low, low_grads = evaluate(model, inputs, c, torch.float32)
+    for hook in hooks:
+        hook.remove()
+    if taps:
+        write_safetensors(os.path.join(folder, "taps.safetensors"), dict(sorted(taps.items())))
     with everything_in_float64():
         exact = make_model(name)
         exact.load_state_dict({key: value.double() for key, value in state.items()})
