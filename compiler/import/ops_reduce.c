@@ -219,9 +219,9 @@ void cr_op_top_k(struct cr_translation *t)
         return;
     int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", -1), x->rank);
     bool smallest = !cr_onnx_integer(t->node, "largest", 1);
-    if (*k < 1 || *k > MOST_LARGEST || *k > x->shape[axis] ||
-        cr_language_type(x->type) != CR_LANGUAGE_F32) {
-        cr_onnx_refuse(t, "the %lld largest of %lld, expected 1 to %d floats", (long long)*k,
+    bool whole = cr_language_type(x->type) == CR_LANGUAGE_I32;
+    if (*k < 1 || *k > MOST_LARGEST || *k > x->shape[axis] || x->type == CR_ONNX_BOOL) {
+        cr_onnx_refuse(t, "the %lld largest of %lld, expected 1 to %d numbers", (long long)*k,
                        (long long)x->shape[axis], MOST_LARGEST);
         return;
     }
@@ -231,7 +231,7 @@ void cr_op_top_k(struct cr_translation *t)
         indices[i] = cr_t_argmax(t, left, axis, true);
         values[i] = cr_t_gather_along(t, x, indices[i], axis);
         left = cr_t_where(t, cr_t_binary(t, "eq", place, indices[i]),
-                          cr_t_number(t, x->type, -INFINITY), left);
+                          cr_t_number(t, x->type, whole ? INT32_MIN : -INFINITY), left);
     }
     cr_give(t, 0, cr_t_concat(t, values, (int)*k, axis));
     if (cr_wants(t, 1))
