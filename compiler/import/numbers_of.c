@@ -152,6 +152,25 @@ static double *cast(struct search *s, const struct cr_onnx_node *n, int64_t coun
 
 /* ---- movement ---- */
 
+/* The triangle above a diagonal, with it, or below; else 0. */
+static double *triangle(struct search *s, const struct cr_onnx_node *n, int64_t count)
+{
+    const struct cr_onnx_value *v = &s->graph->values[n->outputs[0]];
+    double diagonal = 0;
+    if (v->rank < 2 || (n->n_inputs > 1 && n->inputs[1] != CR_ONNX_NONE &&
+                        !cr_onnx_scalar(s->graph, n->inputs[1], &diagonal)))
+        return NULL;
+    double *x = numbers(s, n->inputs[0]);
+    int64_t columns = v->shape[v->rank - 1], rows = v->shape[v->rank - 2];
+    bool is_upper = cr_onnx_integer(n, "upper", 1) != 0;
+    for (int64_t i = 0; x && i < count; i++) {
+        double from = (double)(i % columns) - (double)(i / columns % rows);
+        if (is_upper ? from < diagonal : from > diagonal)
+            x[i] = 0;
+    }
+    return x;
+}
+
 /* Axes in the order of `perm`, or in reverse. */
 static double *transposed(struct search *s, const struct cr_onnx_node *n)
 {
@@ -293,6 +312,8 @@ static double *of_node(struct search *s, const struct cr_onnx_node *n, int value
     for (size_t i = 0; s->base == CR_ONNX_NONE && i < sizeof functions / sizeof *functions; i++)
         if (strcmp(n->op, functions[i]) == 0)
             return elementwise(s, n, (int)i, count);
+    if (s->base == CR_ONNX_NONE && strcmp(n->op, "Trilu") == 0)
+        return triangle(s, n, count);
     if (s->base == CR_ONNX_NONE && strcmp(n->op, "Concat") == 0)
         return joined(s, n, count);
     if (s->base == CR_ONNX_NONE && strcmp(n->op, "Cast") == 0)

@@ -195,6 +195,26 @@ static const char *own_name(struct cr_arena *arena, const char *name, const char
                           name + start + old);
 }
 
+/* Whether a name is of a module's scope, or of something in it. */
+static bool is_within(const char *name, const char *scope)
+{
+    size_t n = strlen(scope);
+    return strncmp(name, scope, n) == 0 && name[n] == '.';
+}
+
+/* What a shared weight is called for a node: the name in the node's own block or, where the module is
+ * another one, in the node's scope; null if it is called so already. */
+static const char *name_for(struct cr_arena *arena, const char *name, const char *scope)
+{
+    const char *ending = strrchr(name, '.'), *own = own_name(arena, name, scope);
+    if (!*scope || is_within(name, scope) || is_made_up(name))
+        return NULL;
+    if (own && is_within(own, scope))
+        return own;
+    bool is_usual = strcmp(ending, ".weight") == 0 || strcmp(ending, ".bias") == 0;
+    return is_usual ? cr_arena_print(arena, "%s%s", scope, ending) : own;
+}
+
 /* Gives a node a weight of its own in place of one of equal elements that a block before has. */
 static void unshare(struct cr_onnx_graph *g, int node, int input)
 {
@@ -203,7 +223,7 @@ static void unshare(struct cr_onnx_graph *g, int node, int input)
         cr_onnx_users(g, weight) < 2)
         return;
     const char *scope = cr_onnx_scope(&g->arena, &g->nodes[node]);
-    const char *name = own_name(&g->arena, g->values[weight].name, scope);
+    const char *name = name_for(&g->arena, g->values[weight].name, scope);
     if (!name && !is_made_up(g->values[weight].name))
         return;
     int copy = cr_onnx_new_value(g, name ? name : g->values[weight].name);
