@@ -74,6 +74,39 @@ static char *text_of(const crescent_explanation *e, const crescent_explanation *
     return text;
 }
 
+/* Runs [number, times, ...] as a column, which has a number for each node. */
+static json_t *unpack_column(const json_t *runs)
+{
+    json_t *column = json_array();
+    ck_assert_uint_eq(json_array_size(runs) % 2, 0);
+    for (size_t i = 0; i < json_array_size(runs); i += 2)
+        for (json_int_t n = json_integer_value(json_array_get(runs, i + 1)); n > 0; n--)
+            json_array_append(column, json_array_get(runs, i));
+    return column;
+}
+
+/* The columns of a graph in full, and operands as numbers of nodes. */
+static void unpack_graph(json_t *graph)
+{
+    static const char *const columns[] = {"op",      "shape", "scope",     "line",
+                                          "library", "name",  "attribute", "backward"};
+    for (int i = 0; i < COUNT(columns); i++)
+        json_object_set_new(graph, columns[i], unpack_column(json_object_get(graph, columns[i])));
+    json_t *operands = json_object_get(graph, "operands");
+    for (size_t id = 0; id < json_array_size(operands); id++)
+        for (size_t i = 0; i < json_array_size(json_array_get(operands, id)); i++) {
+            json_t *distance = json_array_get(json_array_get(operands, id), i);
+            json_integer_set(distance, (json_int_t)id - json_integer_value(distance));
+        }
+}
+
+static void unpack(json_t *compilation)
+{
+    json_t *graphs = json_object_get(compilation, "graphs");
+    for (size_t i = 0; i < json_array_size(graphs); i++)
+        unpack_graph(json_array_get(graphs, i));
+}
+
 static json_t *read_json(const crescent_explanation *e, const crescent_explanation *against,
                          crescent_explanation_format format)
 {
@@ -82,6 +115,8 @@ static json_t *read_json(const crescent_explanation *e, const crescent_explanati
     json_t *document = json_loads(text, 0, &error);
     ck_assert_msg(document != NULL, "line %d: %s", error.line, error.text);
     crescent_free(text);
+    unpack(json_object_get(document, "compilation"));
+    unpack(json_object_get(document, "against"));
     return document;
 }
 

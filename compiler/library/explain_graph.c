@@ -236,14 +236,33 @@ static const struct {
                {"attribute", attribute_column},
                {"backward", backward_column}};
 
+/* By how much the number of an operand is smaller than the node's. */
 static void write_operands(struct cr_doc *d, const struct cr_graph *g)
 {
     cr_doc_begin(d, "operands", '[');
     for (cr_id id = 0; id < g->n_nodes; id++) {
         cr_doc_begin(d, NULL, '[');
         for (int i = 0; i < g->nodes[id].n_in; i++)
-            cr_doc_integer(d, NULL, cr_in(g, id, i));
+            cr_doc_integer(d, NULL, id - cr_in(g, id, i));
         cr_doc_end(d, ']');
+    }
+    cr_doc_end(d, ']');
+}
+
+/* [number, how often it follows itself, ...]: neighbours have much in common. */
+static void write_column(struct cr_doc *d, struct tables *t, const struct cr_graph *g, int c)
+{
+    int value = 0, times = 0;
+    cr_doc_begin(d, columns[c].name, '[');
+    for (cr_id id = 0; id <= g->n_nodes; id++) {
+        int next = id < g->n_nodes ? columns[c].of(t, g, &g->nodes[id]) : value;
+        if (times && (id == g->n_nodes || next != value)) {
+            cr_doc_integer(d, NULL, value);
+            cr_doc_integer(d, NULL, times);
+            times = 0;
+        }
+        value = next;
+        times++;
     }
     cr_doc_end(d, ']');
 }
@@ -271,12 +290,8 @@ static void write_graph(struct cr_doc *d, struct tables *t, const struct cr_grap
 {
     cr_doc_begin(d, NULL, '{');
     cr_doc_integer(d, "nodes", g->n_nodes);
-    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
-        cr_doc_begin(d, columns[c].name, '[');
-        for (cr_id id = 0; id < g->n_nodes; id++)
-            cr_doc_integer(d, NULL, columns[c].of(t, g, &g->nodes[id]));
-        cr_doc_end(d, ']');
-    }
+    for (int c = 0; c < (int)(sizeof columns / sizeof *columns); c++)
+        write_column(d, t, g, c);
     write_operands(d, g);
     write_outputs(d, g);
     cr_doc_end(d, '}');

@@ -77,10 +77,22 @@ function coloured(text, pattern) {
 
 /* ---- the document, indexed ---- */
 
+/* Columns are written as runs, and operands as distances. */
+function unpack(graph) {
+    for (const name of ["op", "shape", "scope", "line", "library", "name", "attribute", "backward"]) {
+        const column = new Int32Array(graph.nodes);
+        for (let i = 0, id = 0; i < graph[name].length; i += 2)
+            column.fill(graph[name][i], id, id += graph[name][i + 1]);
+        graph[name] = column;
+    }
+    graph.operands = graph.operands.map((distances, id) => distances.map(distance => id - distance));
+}
+
 class Compilation {
     constructor(doc) {
         this.doc = doc;
         this.tables = doc.tables;
+        doc.graphs.forEach(unpack);
         this.last = doc.graphs.length - 1;
         this.graph = doc.graphs[this.last];
         this.kernels = doc.kernels.map(k => ({...k, kind: k.kind.replaceAll(" ", "_")}));
