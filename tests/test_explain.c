@@ -88,8 +88,8 @@ static json_t *unpack_column(const json_t *runs)
 /* The columns of a graph in full, and operands as numbers of nodes. */
 static void unpack_graph(json_t *graph)
 {
-    static const char *const columns[] = {"op",      "shape", "scope",     "line",
-                                          "library", "name",  "attribute", "backward"};
+    static const char *const columns[] = {"shape", "scope",     "line",    "library",
+                                          "name",  "attribute", "backward"};
     for (int i = 0; i < COUNT(columns); i++)
         json_object_set_new(graph, columns[i], unpack_column(json_object_get(graph, columns[i])));
     json_t *operands = json_object_get(graph, "operands");

@@ -138,7 +138,8 @@ static void write_call(struct cr_doc *d, const crescent_explanation *e, struct w
     cr_doc_integer(d, "layer", layer_of(e->module, call));
     cr_doc_integer(d, "root", k->root);
     cr_doc_integer(d, "main", cr_main_node(k));
-    cr_doc_integer(d, "buffer", k->buffer);
+    if (k->buffer != k->root)
+        cr_doc_integer(d, "buffer", k->buffer);
     if (k->again)
         cr_doc_flag(d, "again", true);
     find_nodes(w, k, call);

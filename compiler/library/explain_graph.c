@@ -227,14 +227,15 @@ static int backward_column(struct tables *t, const struct cr_graph *g, const str
 static const struct {
     const char *name;
     column *of;
-} columns[] = {{"op", op_column},
-               {"shape", shape_column},
-               {"scope", scope_column},
-               {"line", line_column},
-               {"library", library_column},
-               {"name", name_column},
-               {"attribute", attribute_column},
-               {"backward", backward_column}};
+    bool each; /* written node by node, not as runs */
+} columns[] = {{"op", op_column, true},
+               {"shape", shape_column, false},
+               {"scope", scope_column, false},
+               {"line", line_column, false},
+               {"library", library_column, false},
+               {"name", name_column, false},
+               {"attribute", attribute_column, false},
+               {"backward", backward_column, false}};
 
 /* By how much the number of an operand is smaller than the node's. */
 static void write_operands(struct cr_doc *d, const struct cr_graph *g)
@@ -249,16 +250,17 @@ static void write_operands(struct cr_doc *d, const struct cr_graph *g)
     cr_doc_end(d, ']');
 }
 
-/* [number, how often it follows itself, ...]: neighbours have much in common. */
+/* [number, how often it follows itself, ...], where neighbours have much in common. */
 static void write_column(struct cr_doc *d, struct tables *t, const struct cr_graph *g, int c)
 {
     int value = 0, times = 0;
     cr_doc_begin(d, columns[c].name, '[');
     for (cr_id id = 0; id <= g->n_nodes; id++) {
         int next = id < g->n_nodes ? columns[c].of(t, g, &g->nodes[id]) : value;
-        if (times && (id == g->n_nodes || next != value)) {
+        if (times && (id == g->n_nodes || next != value || columns[c].each)) {
             cr_doc_integer(d, NULL, value);
-            cr_doc_integer(d, NULL, times);
+            if (!columns[c].each)
+                cr_doc_integer(d, NULL, times);
             times = 0;
         }
         value = next;
@@ -285,7 +287,7 @@ static void write_outputs(struct cr_doc *d, const struct cr_graph *g)
     cr_doc_end(d, ']');
 }
 
-/* Columns, then operands and outputs. */
+/* Columns, then operands. */
 static void write_graph(struct cr_doc *d, struct tables *t, const struct cr_graph *g)
 {
     cr_doc_begin(d, NULL, '{');
@@ -293,7 +295,6 @@ static void write_graph(struct cr_doc *d, struct tables *t, const struct cr_grap
     for (int c = 0; c < (int)(sizeof columns / sizeof *columns); c++)
         write_column(d, t, g, c);
     write_operands(d, g);
-    write_outputs(d, g);
     cr_doc_end(d, '}');
 }
 
@@ -439,6 +440,7 @@ void cr_explain_graphs(struct cr_doc *d, const crescent_explanation *e)
         if (e->stages[i].graph)
             write_graph(d, &tables, e->stages[i].graph);
     cr_doc_end(d, ']');
+    write_outputs(d, e->module->graph);
     write_tables(d, &tables);
     write_sources(d, e, &tables);
     free_tables(&tables);

@@ -77,9 +77,9 @@ function coloured(text, pattern) {
 
 /* ---- the document, indexed ---- */
 
-/* Columns are written as runs, and operands as distances. */
+/* Columns but the ops are written as runs, and operands as distances. */
 function unpack(graph) {
-    for (const name of ["op", "shape", "scope", "line", "library", "name", "attribute", "backward"]) {
+    for (const name of ["shape", "scope", "line", "library", "name", "attribute", "backward"]) {
         const column = new Int32Array(graph.nodes);
         for (let i = 0, id = 0; i < graph[name].length; i += 2)
             column.fill(graph[name][i], id, id += graph[name][i + 1]);
