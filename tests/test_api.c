@@ -285,6 +285,58 @@ START_TEST(states_stay)
 END_TEST
 
 /* The only entry is chosen or is not: the state is the same. */
+/* Its run is one like others, bit for bit, and goes on from states; NaN that comes in is named. */
+START_TEST(an_autopsy)
+{
+    static const char text[] = "local x = input('x', {4})\n"
+                               "local s = state('s', {4})\n"
+                               "local w = param('w', {4}, {normal = 1})\n"
+                               "local y = tap('root', sqrt(s + x * x)) * w\n"
+                               "replace(s, s + x * x)\n"
+                               "return {y = y + 1}\n";
+    static const float nan[4] = {1, 2, NAN, 4};
+    const crescent_config ref = {.backend = CRESCENT_REF};
+    float x[4] = {1, 2, 3, 4}, y[4], expected[4];
+    const void *in[] = {x};
+    void *out[] = {y}, *plain[] = {expected};
+    crescent_graph *graph;
+    crescent_autopsy *autopsy;
+    crescent_model *model;
+    crescent_tapped node;
+    GOOD(crescent_graph_open_text(context, "sum.lua", text, sizeof text - 1, NULL, &graph));
+    REFUSED(crescent_autopsy_open(graph, &ref, &autopsy), "expected tcc or cc");
+    ck_assert_ptr_null(autopsy);
+    GOOD(crescent_autopsy_open(graph, NULL, &autopsy));
+    GOOD(crescent_compile(graph, NULL, &model));
+    REFUSED(crescent_autopsy_run(autopsy, in, out), "parameter w has no values");
+    GOOD(crescent_draw_weights(crescent_autopsy_model(autopsy), 1));
+    GOOD(crescent_draw_weights(model, 1));
+    REFUSED(crescent_autopsy_run(autopsy, NULL, out), "tensor of x is null");
+    ck_assert_int_eq(crescent_autopsy_count(autopsy), 0);
+    for (int i = 0; i < 3; i++) {
+        GOOD(crescent_run(model, in, plain));
+        GOOD(crescent_autopsy_run(autopsy, in, out));
+        ck_assert(crescent_same_bits(y, expected, 4));
+        ck_assert_int_gt(crescent_autopsy_count(autopsy), 1);
+        ck_assert_int_eq(crescent_autopsy_culprit(autopsy), CRESCENT_NONE);
+    }
+    in[0] = nan;
+    GOOD(crescent_autopsy_run(autopsy, in, out));
+    GOOD(crescent_autopsy_at(autopsy, crescent_autopsy_culprit(autopsy), &node));
+    ck_assert_str_eq(node.name, "x");
+    ck_assert_str_eq(node.where, "sum.lua:1");
+    ck_assert_int_eq(node.verdict, CRESCENT_NAN);
+    ck_assert_int_eq(node.worst, 2);
+    REFUSED(crescent_autopsy_at(autopsy, 100, &node), "node 100, there are");
+    REFUSED(crescent_autopsy_at(autopsy, 0, NULL), "null");
+    crescent_graph_close(graph);
+    crescent_close(crescent_autopsy_model(autopsy)); /* closes nothing: it is a part */
+    crescent_autopsy_close(autopsy);
+    crescent_autopsy_close(NULL);
+    crescent_close(model);
+}
+END_TEST
+
 START_TEST(states_of_an_entry)
 {
     static const char text[] = "local sum = state('sum', {2})\n"
@@ -1604,6 +1656,7 @@ static void add_tests(TCase *all)
     tcase_add_loop_test(all, runs_of_an_entry, 0, CRESCENT_BACKENDS);
     tcase_add_test(all, offsets_of_entries);
     tcase_add_loop_test(all, offsets_outside, 0, sizeof offsets / sizeof *offsets);
+    tcase_add_test(all, an_autopsy);
     tcase_add_test(all, options_of_a_script);
     tcase_add_test(all, a_graph_stays);
     tcase_add_test(all, names_that_are_wrong);
