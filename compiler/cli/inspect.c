@@ -186,8 +186,9 @@ static void print_text(const struct cr_options *o, const crescent_contents *c,
 {
     int64_t elements, bytes;
     count_all(rows, &elements, &bytes);
-    printf("%s: %s, %s tensors, %s elements, %s\n", o->model, crescent_contents_kind(c),
-           cr_thousands(crescent_contents_count(c)).text, cr_thousands(elements).text,
+    const int n = crescent_contents_count(c);
+    printf("%s: %s, %s tensor%s, %s elements, %s\n", o->model, crescent_contents_kind(c),
+           cr_thousands(n).text, n == 1 ? "" : "s", cr_thousands(elements).text,
            cr_bytes(bytes).text);
     print_facts(c);
     print_table(rows, o->stats);

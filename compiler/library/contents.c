@@ -6,6 +6,7 @@
 #include "compiler/exec/weight_files.h"
 #include "compiler/files/gguf.h"
 #include "compiler/files/npy.h"
+#include "compiler/frontend/builtin_modules.h"
 #include "compiler/frontend/natural_order.h"
 #include "compiler/ir/mem.h"
 #include "folder.h"
@@ -64,6 +65,11 @@ static void add_fact(crescent_contents *c, const char *key, size_t n_key, const 
         (struct fact){copy_of(key, n_key), copy_of(value, n_value)};
 }
 
+static void add_text(crescent_contents *c, const char *key, const char *value)
+{
+    add_fact(c, key, strlen(key), value, strlen(value));
+}
+
 /* ---- safetensors, and folders of them ---- */
 
 /* Of shards, the metadata of the first. */
@@ -83,7 +89,7 @@ static int open_weights(crescent_contents *c, struct cr_error *error)
         }
         for (int j = 0; i == 0 && j < file->file.n_metadata; j++) {
             const struct cr_st_metadata *m = &file->file.metadata[j];
-            add_fact(c, m->key, strlen(m->key), m->value, strlen(m->value));
+            add_text(c, m->key, m->value);
         }
     }
     return 0;
@@ -116,15 +122,22 @@ static int read_weight(const crescent_contents *c, const struct item *item, int6
     return 0;
 }
 
-/* The model_type is worth knowing, and a folder may be without it. */
+/* The model_type, and the script that covers it; a folder may be without. */
 static int open_folder(crescent_contents *c, struct cr_error *error)
 {
     struct cr_error ignored = {0};
+    const char *script = NULL;
+    char known[400], none[480];
+    size_t size;
     if (open_weights(c, error))
         return -1;
     char *model_type = cr_folder_model_type(c->path, &ignored);
-    if (model_type)
-        add_fact(c, "model_type", 10, model_type, strlen(model_type));
+    if (!model_type)
+        return 0;
+    add_text(c, "model_type", model_type);
+    snprintf(none, sizeof none, "none covers it; there are %s",
+             cr_builtin_models(known, sizeof known));
+    add_text(c, "script", cr_builtin_model(model_type, &script, &size) ? script : none);
     free(model_type);
     return 0;
 }
