@@ -336,6 +336,9 @@ static int add_constant(struct cr_onnx_graph *g, const struct cr_onnx_node *node
 static int add_node(struct cr_onnx_graph *g, const struct cr_onnx_call *call, const int *inputs,
                     struct cr_onnx_names *names, struct cr_error *error)
 {
+    if (strcmp(call->domain, CR_ONNX_CRESCENT) == 0)
+        return cr_fail(error, "%.300s: an operator of the domain %s, which no file has", g->path,
+                       CR_ONNX_CRESCENT);
     struct cr_onnx_node *node =
         cr_onnx_new_node(g, call->domain, call->op, call->n_inputs, call->n_outputs);
     int number = g->n_nodes - 1;

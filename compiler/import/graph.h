@@ -13,6 +13,9 @@
 #include "arena.h"
 #include "model.h"
 
+/* The domain of the nodes that recognisers make; ops_crescent.c translates them. */
+#define CR_ONNX_CRESCENT "crescent"
+
 enum { CR_ONNX_RANK = 8, CR_ONNX_NONE = -1 };
 
 /* A value: an input, an initializer, or what a node gives. */

@@ -7,9 +7,6 @@
 
 #include "graph.h"
 
-/* The domain of the nodes that recognisers make; ops_crescent.c translates them. */
-#define CR_ONNX_CRESCENT "crescent"
-
 /* The node of ai.onnx that gives a value, if it is of this operator, or CR_ONNX_NONE.  */
 int cr_match_op(const struct cr_onnx_graph *graph, int value, const char *op);
 

@@ -13,6 +13,7 @@ typedef void cr_onnx_translate_op(struct cr_translation *t);
 /* Every function of the table, by its file. */
 #define CR_ONNX_OP(domain, name, since, function, meaning) cr_onnx_translate_op function;
 #include "ops.def"
+#include "ops_crescent.def"
 #undef CR_ONNX_OP
 
 struct cr_onnx_op {

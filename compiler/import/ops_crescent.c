@@ -54,14 +54,10 @@ void cr_op_crescent_embedding(struct cr_translation *t)
     give_layer(t, 0, "nn.embedding", cr_t_text(t, table->shape[0]), cr_t_text(t, table->shape[1]));
 }
 
-/* {eps = 1e-5}: a small number without a zero in its exponent. */
 static const char *eps_text(struct cr_translation *t, const char *more)
 {
-    const char *eps = cr_lua_number(t->arena, cr_onnx_real(t->node, "epsilon", 0)),
-               *zero = strstr(eps, "e-0");
-    if (zero)
-        eps = cr_arena_print(t->arena, "%.*se-%s", (int)(zero - eps), eps, zero + 3);
-    return cr_arena_print(t->arena, "{eps = %s%s}", eps, more);
+    return cr_arena_print(t->arena, "{eps = %s%s}",
+                          cr_lua_number(t->arena, cr_onnx_real(t->node, "epsilon", 0)), more);
 }
 
 void cr_op_crescent_layer_norm(struct cr_translation *t)
