@@ -19,7 +19,7 @@ static int64_t step_rows(int64_t block, int64_t most)
 }
 
 /* True if the runtime widens weights into a buffer, a strip of a panel at a time: then a call has more
- * rows, for all of which that is done once. */
+ * rows, for all of which that is done once; and two panels still, which a single row wants side by side. */
 static bool widens_strips(const struct cr_gemm_loops *s)
 {
     return s->arithmetic == CR_ARITHMETIC_f32 && cr_formats[s->weights].block > 1 &&
@@ -30,7 +30,7 @@ static bool widens_strips(const struct cr_gemm_loops *s)
  * 3072). */
 void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target, int64_t most_cols)
 {
-    s->rows = step_rows(s->block, target->gemm_step_rows * (widens_strips(s) ? 4 : 1));
+    s->rows = step_rows(s->block, target->gemm_step_rows * (widens_strips(s) ? 2 : 1));
     int64_t cols = cr_min(target->gemm_step_floats / s->rows, most_cols);
     s->cols = cr_min(cr_max(cols / CR_PANEL_FLOATS * CR_PANEL_FLOATS, CR_PANEL_FLOATS),
                      cr_round_up(s->N, CR_PANEL_FLOATS));
