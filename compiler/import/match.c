@@ -88,7 +88,8 @@ static int new_node(struct cr_onnx_graph *g, int like, const char *op, const int
     struct cr_onnx_node *n = cr_onnx_new_node(g, CR_ONNX_CRESCENT, op, n_inputs, 1);
     n->name = g->nodes[like].name;
     n->scope = g->nodes[like].scope;
-    memcpy(n->inputs, inputs, (size_t)n_inputs * sizeof *inputs);
+    for (int i = 0; i < n_inputs; i++)
+        n->inputs[i] = inputs[i];
     return g->n_nodes - 1;
 }
 
