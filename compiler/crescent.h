@@ -1093,15 +1093,16 @@ typedef struct crescent_contents crescent_contents;
 /* A tensor under the name that the file has for it.  Strings and shape live as long as the contents. */
 typedef struct {
     const char *name; /* "" in a .npy file, which has one tensor */
-    const char *type; /* as the file calls it: "F32", "<f4", "Q8_0", ... */
+    const char *type; /* as the file calls it: "F32", "<f4", "Q8_0", "float16", ... */
     const char *file; /* that it stands in: of shards one */
     int rank;
     const int64_t *shape;
     int64_t elements, bytes;
 } crescent_tensor;
 
-/* Opens a .safetensors file, the index.json of its shards, a GGUF or .npy file, or a folder in Hugging
- * Face's layout.  Which it is is seen by what is in it.  No tensor is read. */
+/* Opens a .safetensors file, the index.json of its shards, a GGUF or .npy file, a folder in Hugging
+ * Face's layout, or an ONNX file, whose tensors are its initializers.  Which it is is seen by what is in
+ * it; an ONNX file is one whose name ends in .onnx.  No tensor is read. */
 int crescent_contents_open(crescent_context *context, const char *path,
                            crescent_contents **contents);
 void crescent_contents_close(crescent_contents *contents);

@@ -215,6 +215,40 @@ START_TEST(gguf)
 }
 END_TEST
 
+/* An ONNX file's tensors are its initializers, in the order of their names; ports have their symbols. */
+START_TEST(onnx)
+{
+    static const char *const facts[][2] = {{"producer", "fixtures"},
+                                           {"opset ai.onnx", "20"},
+                                           {"input x", "float [n, 8]"},
+                                           {"output y", "float"}};
+    crescent_contents *contents;
+    crescent_statistics s;
+    crescent_setting fact;
+    crescent_tensor t;
+    GOOD(crescent_contents_open(context, "tests/onnx/mlp.onnx", &contents));
+    ck_assert_str_eq(crescent_contents_kind(contents), "ONNX");
+    ck_assert_int_eq(crescent_fact_count(contents), (int)(sizeof facts / sizeof *facts));
+    for (int i = 0; i < crescent_fact_count(contents); i++) {
+        GOOD(crescent_fact_at(contents, i, &fact));
+        ck_assert_str_eq(fact.key, facts[i][0]);
+        ck_assert_str_eq(fact.value, facts[i][1]);
+    }
+    ck_assert_int_eq(crescent_contents_count(contents), 5);
+    GOOD(crescent_contents_at(contents, 1, &t));
+    ck_assert_str_eq(t.name, "fc.weight");
+    ck_assert_str_eq(t.type, "float");
+    ck_assert_int_eq(t.rank, 2);
+    ck_assert(t.shape[0] == 12 && t.shape[1] == 8);
+    ck_assert_int_eq(t.bytes, 12 * 8 * 4);
+    GOOD(crescent_contents_measure(contents, 3, &s));
+    ck_assert_double_eq_tol(s.min, -0.35558, 1e-5);
+    ck_assert_double_eq_tol(s.max, 2.0589, 1e-4);
+    ck_assert_double_eq_tol(s.mean, 0.76498, 1e-5);
+    crescent_contents_close(contents);
+}
+END_TEST
+
 /* What the program prints of a path, and its status. */
 static int inspect(const char *path, const char *options, char *out, size_t size)
 {
@@ -235,8 +269,10 @@ START_TEST(table)
     write_shards();
     ck_assert_int_eq(inspect(folder, "", out, sizeof out), 0);
     ck_assert_ptr_nonnull(strstr(out, ": folder, 4 tensors, 9 elements, 36 bytes\n  made: here\n"));
-    ck_assert_ptr_nonnull(strstr(out, "\nh.{0..1}.weight  F32    [2]                             4\n"));
-    ck_assert_ptr_nonnull(strstr(out, "\nh.2.weight       F32    [3]                             3\n"));
+    ck_assert_ptr_nonnull(
+        strstr(out, "\nh.{0..1}.weight  F32    [2]                             4\n"));
+    ck_assert_ptr_nonnull(
+        strstr(out, "\nh.2.weight       F32    [3]                             3\n"));
     ck_assert_int_eq(inspect(folder, "--all --stats", out, sizeof out), 0);
     ck_assert_ptr_nonnull(strstr(out, "\nh.1.weight "));
     ck_assert_ptr_nonnull(strstr(out, "  1 NaN  1 infinite\n"));
@@ -254,6 +290,7 @@ static const struct {
     {"none.safetensors", NULL, "cannot be opened"},
     {"x.npy", "\x93NUMPY", "x.npy: "},
     {"x.gguf", "GGUF", "x.gguf: "},
+    {"x.onnx", "\xff\xff", "x.onnx: "},
     {"x.safetensors", "abc", "x.safetensors: "},
     {"x.index.json", "{}", "x.index.json:1: JSON: expected an object with weight_map"},
 };
@@ -279,6 +316,7 @@ int main(void)
     tcase_add_test(all, index_for_weights);
     tcase_add_test(all, numpy);
     tcase_add_test(all, gguf);
+    tcase_add_test(all, onnx);
     tcase_add_test(all, table);
     tcase_add_loop_test(all, is_refused, 0, (int)(sizeof wrong / sizeof *wrong));
     suite_add_tcase(suite, all);

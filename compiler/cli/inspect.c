@@ -173,7 +173,10 @@ static void print_facts(const crescent_contents *c)
     enum { MOST = 72 };
     crescent_setting fact;
     for (int i = 0; crescent_fact_at(c, i, &fact) == CRESCENT_OK; i++) {
-        printf("  %s: ", fact.key);
+        printf("  ");
+        for (const char *at = fact.key; *at; at++)
+            putchar(iscntrl((unsigned char)*at) ? ' ' : *at);
+        printf(": ");
         int n = 0;
         for (const char *at = fact.value; *at && n < MOST; at++, n++)
             putchar(iscntrl((unsigned char)*at) ? ' ' : *at);

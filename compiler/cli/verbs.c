@@ -72,9 +72,10 @@ static const struct cr_verb verbs[] = {
      "list the parameters: name, shape, count, total", ""},
     {"inspect", CR_VERB_INSPECT, cr_verb_inspect, "FILE [options]",
      "list what is in a file of tensors",
-     "FILE is a .safetensors file, the index.json of its shards, a GGUF or .npy file, or a folder in\n"
-     "Hugging Face's layout.  Tensors whose names differ in one number, and nothing else, are one\n"
-     "row, with the range: h.{0..11}.ln_1.weight.\n"},
+     "FILE is a .safetensors file, the index.json of its shards, a GGUF, ONNX or .npy file, or a\n"
+     "folder in Hugging Face's layout.  Tensors whose names differ in one number, and nothing else,\n"
+     "are one row, with the range: h.{0..11}.ln_1.weight.  Of an ONNX file they are the initializers,\n"
+     "and above them stand the producer, the opsets, the inputs and the outputs.\n"},
     {"bench", CR_VERB_BENCH, cr_verb_bench, "MODEL [options]",
      "measure the run time against the machine's limits",
      "Runs alternate with measurements of the machine, in this process and on as many threads:\n"

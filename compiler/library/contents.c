@@ -1,5 +1,7 @@
 /* contents.c - what is in files of tensors; see crescent.h. */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,7 @@
 #include "compiler/files/npy.h"
 #include "compiler/frontend/builtin_modules.h"
 #include "compiler/frontend/natural_order.h"
+#include "compiler/import/model.h"
 #include "compiler/ir/mem.h"
 #include "folder.h"
 #include "handles.h"
@@ -18,6 +21,7 @@ struct item {
     const struct cr_st_tensor *weight;
     const struct cr_weight_file *file;
     const struct cr_gguf_tensor *block;
+    const struct cr_onnx_tensor *initializer;
 };
 
 struct fact {
@@ -31,6 +35,7 @@ struct crescent_contents {
     struct cr_weight_files files;
     struct cr_gguf gguf;
     struct cr_npy npy;
+    struct cr_onnx_model onnx;
     struct item *items;
     struct fact *facts;
     int n_items, cap_items, n_facts, cap_facts;
@@ -276,6 +281,114 @@ static int read_npy(const crescent_contents *c, const struct item *item, int64_t
     return 0;
 }
 
+/* ---- ONNX ---- */
+
+/* Appends to a text what fits. */
+static void append(char *text, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    size_t n = strlen(text);
+    va_start(arguments, format);
+    vsnprintf(text + n, size - n, format, arguments);
+    va_end(arguments);
+}
+
+/* An input or output as "float [batch, 3]": `?` is a size that is not known. */
+static void add_info(crescent_contents *c, const char *role, const struct cr_onnx_info *info)
+{
+    char key[256], value[512] = "";
+    snprintf(key, sizeof key, "%s %.200s", role, info->name);
+    append(value, sizeof value, "%s", cr_onnx_type_name(info->type));
+    if (info->rank >= 0)
+        append(value, sizeof value, " [");
+    for (int i = 0; i < info->rank; i++) {
+        const struct cr_onnx_size *size = &info->sizes[i];
+        append(value, sizeof value, "%s", i ? ", " : "");
+        if (size->name)
+            append(value, sizeof value, "%.60s", size->name);
+        else if (size->size >= 0)
+            append(value, sizeof value, "%lld", (long long)size->size);
+        else
+            append(value, sizeof value, "?");
+    }
+    if (info->rank >= 0)
+        append(value, sizeof value, "]");
+    add_text(c, key, value);
+}
+
+/* Before IR version 4 each initializer is an input, too. */
+static bool is_initializer(const struct cr_onnx_body *graph, const char *name)
+{
+    for (int i = 0; i < graph->n_initializers; i++)
+        if (strcmp(graph->initializers[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The producer, the version of each opset, and the ports. */
+static void add_onnx_facts(crescent_contents *c)
+{
+    const struct cr_onnx_model *m = &c->onnx;
+    char key[256], version[32];
+    if (*m->producer)
+        add_text(c, "producer", m->producer);
+    for (int i = 0; i < m->n_opsets; i++) {
+        const char *domain = m->opsets[i].domain;
+        snprintf(key, sizeof key, "opset %.200s", *domain ? domain : "ai.onnx");
+        snprintf(version, sizeof version, "%lld", (long long)m->opsets[i].version);
+        add_text(c, key, version);
+    }
+    for (int i = 0; i < m->graph.n_inputs; i++)
+        if (!is_initializer(&m->graph, m->graph.inputs[i].name))
+            add_info(c, "input", &m->graph.inputs[i]);
+    for (int i = 0; i < m->graph.n_outputs; i++)
+        add_info(c, "output", &m->graph.outputs[i]);
+}
+
+/* External data have to be there, as the reader maps them. */
+static int open_onnx(crescent_contents *c, struct cr_error *error)
+{
+    if (cr_onnx_model_open(&c->onnx, c->path, error))
+        return -1;
+    add_onnx_facts(c);
+    for (int i = 0; i < c->onnx.graph.n_initializers; i++) {
+        const struct cr_onnx_tensor *t = &c->onnx.graph.initializers[i];
+        const crescent_tensor tensor = {t->name,
+                                        cr_onnx_type_name(t->type),
+                                        c->path,
+                                        t->rank,
+                                        t->shape,
+                                        t->elements,
+                                        t->elements * cr_onnx_type_bytes(t->type)};
+        *CR_PUSH(c->items, c->n_items, c->cap_items) =
+            (struct item){.tensor = tensor, .initializer = t};
+    }
+    return 0;
+}
+
+static void close_onnx(crescent_contents *c)
+{
+    cr_onnx_model_close(&c->onnx);
+}
+
+static int check_initializer(const crescent_contents *c, const struct item *item,
+                             struct cr_error *error)
+{
+    if (cr_onnx_type_bytes(item->initializer->type))
+        return 0;
+    return cr_fail(error, "%.300s: %s is %s, expected numbers", c->path,
+                   cr_show(item->tensor.name, strlen(item->tensor.name)).text, item->tensor.type);
+}
+
+static int read_initializer(const crescent_contents *c, const struct item *item, int64_t first,
+                            int64_t n, double *out)
+{
+    (void)c;
+    for (int64_t i = 0; i < n; i++)
+        out[i] = cr_onnx_element(item->initializer, first + i);
+    return 0;
+}
+
 /* ---- all of them ---- */
 
 static bool is_any(const char *path)
@@ -288,6 +401,7 @@ static bool is_any(const char *path)
 static const struct kind kinds[] = {
     {"folder", cr_is_folder, open_folder, close_weights, check_weight, read_weight},
     {"GGUF", cr_is_gguf, open_gguf, close_gguf, check_block, read_block},
+    {"ONNX", cr_is_onnx, open_onnx, close_onnx, check_initializer, read_initializer},
     {"NumPy", is_npy, open_npy, close_npy, check_npy, read_npy},
     {"safetensors", is_any, open_weights, close_weights, check_weight, read_weight},
 };
