@@ -7,6 +7,7 @@
 #include "compiler/exec/exec.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/starts.h"
+#include "compiler/passes/stored.h"
 #include "explanation.h"
 
 /* ---- times ---- */
@@ -188,50 +189,40 @@ int crescent_explanation_measure(crescent_explanation *e, const void *const *inp
 /* What is held against the interpreter. */
 struct checking {
     crescent_explanation *e;
-    int *last_writer; /* by node: the last call that writes to it, or -1 */
-    int *row;         /* by call: of `exact`, or -1 */
-    double **exact;   /* by tensor that is stored */
-    cr_id *stored;    /* their nodes */
-    int n;
+    struct cr_stored_list stored; /* results of kernels; its graph gives out what items are of */
+    int *row;                     /* by call: the item that it completes, or -1 */
+    double **exact;               /* by item */
 };
 
-/* Each tensor that some kernel stores, once. */
+/* What kernels write beside their results is not held against anything: it is left out. */
 static void find_stored(struct checking *c)
 {
     const struct cr_module *m = c->e->module;
-    c->last_writer = cr_calloc((size_t)m->graph->n_nodes, sizeof *c->last_writer);
+    struct cr_stored_list *stored = &c->stored;
+    cr_find_stored(m, stored);
     c->row = cr_calloc((size_t)m->n_kernels, sizeof *c->row);
-    c->stored = cr_calloc((size_t)m->n_kernels, sizeof *c->stored);
-    c->exact = cr_calloc((size_t)m->n_kernels, sizeof *c->exact);
-    for (cr_id id = 0; id < m->graph->n_nodes; id++)
-        c->last_writer[id] = -1;
+    c->exact = cr_calloc((size_t)stored->n, sizeof *c->exact);
+    int n_all = stored->n;
+    stored->n = stored->graph->n_outputs = stored->graph->n_replaced = 0;
     for (int i = 0; i < m->n_kernels; i++)
-        c->last_writer[m->kernels[i].buffer] = i;
-    for (int i = 0; i < m->n_kernels; i++) {
-        c->row[i] = c->last_writer[m->kernels[i].buffer] == i ? c->n : -1;
-        if (c->row[i] >= 0)
-            c->stored[c->n++] = m->kernels[i].buffer;
+        c->row[i] = -1;
+    for (int i = 0; i < n_all; i++) {
+        const struct cr_stored item = stored->items[i];
+        if (item.node != m->kernels[item.call].buffer)
+            continue;
+        c->row[item.call] = stored->n;
+        stored->items[stored->n++] = item;
+        cr_add_output(stored->graph, "", item.node);
     }
 }
 
 static void close_checking(struct checking *c)
 {
-    for (int i = 0; i < c->n; i++)
+    for (int i = 0; i < c->stored.n; i++)
         free(c->exact[i]);
     free(c->exact);
-    free(c->stored);
     free(c->row);
-    free(c->last_writer);
-}
-
-/* The graph behind all passes, whose outputs are what kernels store. */
-static struct cr_graph *graph_of_stored(const struct checking *c)
-{
-    struct cr_graph *g = cr_graph_copy(c->e->module->graph);
-    g->n_outputs = g->n_replaced = 0;
-    for (int i = 0; i < c->n; i++)
-        cr_add_output(g, "", c->stored[i]);
-    return g;
+    cr_stored_free(&c->stored);
 }
 
 /* The tensors of parameters, or of inputs and states, in the order of the graph's nodes. */
@@ -255,12 +246,12 @@ static const void **leaves_of(const struct cr_graph *g, const struct cr_engine *
 /* Before the run, which changes states. */
 static int interpret(struct checking *c, const void *const *inputs, struct cr_error *error)
 {
-    struct cr_graph *g = graph_of_stored(c);
+    const struct cr_graph *g = c->stored.graph;
     const void **params = leaves_of(g, &c->e->model->engine, true, inputs);
     const void **rest = leaves_of(g, &c->e->model->engine, false, inputs);
     int status = 0;
-    for (int i = 0; i < c->n && !status; i++) {
-        const struct cr_node *node = &g->nodes[c->stored[i]];
+    for (int i = 0; i < c->stored.n && !status; i++) {
+        const struct cr_node *node = &g->nodes[c->stored.items[i].node];
         int64_t bytes = cr_elements(node->rank, node->shape) * (int64_t)sizeof(double);
         c->exact[i] = cr_memory_new(bytes, "what kernels store", error);
         status = c->exact[i] ? 0 : -1;
@@ -269,7 +260,6 @@ static int interpret(struct checking *c, const void *const *inputs, struct cr_er
         status = cr_interpret(g, (const float *const *)params, rest, c->exact, error);
     free(params);
     free(rest);
-    cr_graph_free(g);
     return status;
 }
 
@@ -299,7 +289,7 @@ static void check_call(void *context, const struct cr_watched_call *call)
     int row = c->row[call->number];
     if (row < 0)
         return;
-    const struct cr_node *node = &c->e->module->graph->nodes[c->stored[row]];
+    const struct cr_node *node = &c->stored.graph->nodes[c->stored.items[row].node];
     int64_t n = cr_elements(node->rank, node->shape);
     const void *stored = stored_at(c, call);
     double *got = cr_calloc((size_t)n, sizeof *got);
