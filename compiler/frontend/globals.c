@@ -52,7 +52,7 @@ static int undefined_global(lua_State *L)
     cr_raise(L, "'%.100s' is not defined%s", name, near_name(L, near, sizeof near, name));
 }
 
-int cr_new_global(lua_State *L)
+void cr_check_new_global(lua_State *L)
 {
     lua_settop(L, 3);
     lua_pushvalue(L, 2);
@@ -61,6 +61,11 @@ int cr_new_global(lua_State *L)
         cr_raise(L, "'%.100s' belongs to the language, a local of that name is possible",
                  lua_tostring(L, 2));
     lua_settop(L, 3);
+}
+
+int cr_new_global(lua_State *L)
+{
+    cr_check_new_global(L);
     lua_rawset(L, 1);
     return 0;
 }

@@ -17,6 +17,10 @@ void cr_push_graph_language(lua_State *L, int language);
  * function, with the language as upvalue, for globals that are set. */
 void cr_inherit_language(lua_State *L, int language, lua_CFunction new_field);
 
+/* In such a function: raises an error if the name at index 2 is one of the language, and leaves the three
+ * arguments on the stack. */
+void cr_check_new_global(lua_State *L);
+
 /* Such a function: a script may make globals of its own, but not change what modules rely on. */
 int cr_new_global(lua_State *L);
 

@@ -28,13 +28,7 @@ static int read_global(lua_State *L)
 /* One that is set is the function's own. */
 static int set_global(lua_State *L)
 {
-    lua_settop(L, 3);
-    lua_pushvalue(L, 2);
-    lua_rawget(L, lua_upvalueindex(1));
-    if (!lua_isnil(L, -1))
-        cr_raise(L, "'%.100s' belongs to the language, a local of that name is possible",
-                 lua_tostring(L, 2));
-    lua_settop(L, 3);
+    cr_check_new_global(L);
     lua_settable(L, lua_upvalueindex(2));
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/kernel_kinds.h"
+#include "compiler/passes/stored.h"
 #include "explanation.h"
 
 /* ---- the model ---- */
@@ -289,22 +290,10 @@ static void write_kernels(struct cr_doc *d, const crescent_explanation *e)
 
 /* ---- the arena ---- */
 
-/* By node: the last call that reads it, or -1; to be freed. */
-static int *find_last_reads(const struct cr_module *m)
-{
-    int *last = cr_calloc((size_t)m->graph->n_nodes, sizeof *last);
-    for (cr_id id = 0; id < m->graph->n_nodes; id++)
-        last[id] = -1;
-    for (int k = 0; k < m->n_kernels; k++)
-        for (int r = 0; r < m->kernels[k].n_refs; r++)
-            last[m->kernels[k].refs[r]] = k;
-    return last;
-}
-
 /* [node, offset, bytes, first call, last call] of each value that lies there. */
 static void write_arena(struct cr_doc *d, const struct cr_module *m)
 {
-    int *last_read = find_last_reads(m);
+    int *last_read = cr_find_last_reads(m);
     bool *seen = cr_calloc((size_t)m->graph->n_nodes, sizeof *seen);
     cr_doc_begin(d, "arena", '[');
     for (int i = 0; i < m->n_kernels; i++) {

@@ -9,6 +9,7 @@
 #include "compiler/ir/print.h"
 #include "kernel_kinds.h"
 #include "passes.h"
+#include "stored.h"
 
 /* "%3 = add %1 %2", "%0 = load v[7]".  The table index of a gather is not printed. */
 static void print_value(FILE *out, const struct cr_kernel *k, const struct cr_tiles *tiles, int i)
@@ -149,22 +150,10 @@ static void print_steps(FILE *out, const struct cr_module *m)
     }
 }
 
-/* By node: the last kernel that reads it, or -1; the caller frees it. */
-static int *find_last_reads(const struct cr_module *m)
-{
-    int *last = cr_calloc((size_t)m->graph->n_nodes, sizeof *last);
-    for (cr_id id = 0; id < m->graph->n_nodes; id++)
-        last[id] = -1;
-    for (int k = 0; k < m->n_kernels; k++)
-        for (int r = 0; r < m->kernels[k].n_refs; r++)
-            last[m->kernels[k].refs[r]] = k;
-    return last;
-}
-
 /* One line a value of the arena: where it lies, and the kernels over which it lives. */
 static void print_lifetimes(FILE *out, const struct cr_module *m)
 {
-    int *last_read = find_last_reads(m);
+    int *last_read = cr_find_last_reads(m);
     for (int i = 0; i < m->n_kernels; i++) {
         cr_id id = m->kernels[i].buffer;
         const struct cr_loop *loop = cr_loop_of(m, i);

@@ -1,4 +1,4 @@
-/* stored.c - what kernels leave in memory; see stored.h. */
+/* stored.c - what kernels leave in memory, and until when it is read; see stored.h. */
 #include "compiler/passes/stored.h"
 
 #include <stdlib.h>
@@ -26,6 +26,17 @@ void cr_find_stored(const struct cr_module *m, struct cr_stored_list *list)
                 add(list, m, k->refs[r], i);
     }
     free(last);
+}
+
+int *cr_find_last_reads(const struct cr_module *m)
+{
+    int *last = cr_calloc((size_t)m->graph->n_nodes, sizeof *last);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        last[id] = -1;
+    for (int k = 0; k < m->n_kernels; k++)
+        for (int r = 0; r < m->kernels[k].n_refs; r++)
+            last[m->kernels[k].refs[r]] = k;
+    return last;
 }
 
 void cr_stored_free(struct cr_stored_list *list)

@@ -1,4 +1,4 @@
-/* stored.h - what the kernels of a module leave in memory, call by call. */
+/* stored.h - what the kernels of a module leave in memory, call by call, and who reads it last. */
 #ifndef CR_STORED_H
 #define CR_STORED_H
 
@@ -21,5 +21,8 @@ struct cr_stored_list {
 /* Lists what a module with a plan stores. */
 void cr_find_stored(const struct cr_module *module, struct cr_stored_list *list);
 void cr_stored_free(struct cr_stored_list *list);
+
+/* By node: the last kernel that reads it, or -1; the caller frees it. */
+int *cr_find_last_reads(const struct cr_module *module);
 
 #endif
