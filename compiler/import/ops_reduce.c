@@ -440,72 +440,98 @@ static bool has_twice(const char *letters)
     return false;
 }
 
-/* As a product of matrices where it is one, else as a sum of products. */
-void cr_op_einsum(struct cr_translation *t)
+enum { MOST_OPERANDS = 4 };
+
+/* An equation of einsum: the letters of the axes. */
+struct equation {
+    char own[MOST_OPERANDS][CR_ONNX_RANK + 1];    /* of each operand */
+    char every[MOST_OPERANDS * CR_ONNX_RANK + 1]; /* those of all operands in a row */
+    char out[CR_ONNX_RANK + 1];                   /* of the result */
+    char all[LETTERS];                            /* each once */
+};
+
+/* Reads what follows the operands: "->" and the letters of the result, or nothing. */
+static void read_result(struct equation *e, const char *at)
 {
-    enum { MOST = 4 };
-    char own[MOST][CR_ONNX_RANK + 1], every[MOST * CR_ONNX_RANK + 1] = "", out[CR_ONNX_RANK + 1],
-                                                                  all[LETTERS] = "";
-    char equation[256], *to = equation;
-    int n = t->node->n_inputs, axes[CR_ONNX_RANK], summed[CR_ONNX_RANK], n_summed = 0, n_out = 0,
-        n_all = 0;
-    for (const char *c = cr_string(t, "equation", ""); *c && to < equation + 255; c++)
+    int dots = 0, named = 0;
+    if (*at != '-') {
+        implied(e->every, e->out);
+        return;
+    }
+    at += 2;
+    for (const char *c = e->every; *c; c++)
+        if (*c >= 'A' && *c <= 'Z' && *c - 'A' + 1 > dots)
+            dots = *c - 'A' + 1;
+    for (const char *c = at; *c; c++)
+        named += isalpha((unsigned char)*c) != 0;
+    read_letters(&at, named + dots, e->out);
+}
+
+/* Reads the attribute; false if it was refused. */
+static bool read_equation(struct cr_translation *t, struct equation *e)
+{
+    char text[256], *to = text;
+    const char *at = text;
+    int n = t->node->n_inputs, n_all = 0;
+    for (const char *c = cr_string(t, "equation", ""); *c && to < text + 255; c++)
         if (*c != ' ')
             *to++ = *c;
     *to = '\0';
-    const char *at = equation;
-    for (int i = 0; i < n && i < MOST && !t->failed; i++) {
-        if (!t->in[i] || !read_letters(&at, t->in[i]->rank, own[i]))
-            cr_onnx_refuse(t, "equation %s does not fit its operands", equation);
-        strcat(every, own[i]);
+    for (int i = 0; i < n && i < MOST_OPERANDS && !t->failed; i++) {
+        if (!t->in[i] || !read_letters(&at, t->in[i]->rank, e->own[i]))
+            cr_onnx_refuse(t, "equation %s does not fit its operands", text);
+        strcat(e->every, e->own[i]);
         at += *at == ',';
     }
-    if (n > MOST || n < 1 || t->failed) {
-        cr_onnx_refuse(t, "%d operands, expected at most %d", n, MOST);
-        return;
+    if (n > MOST_OPERANDS || n < 1 || t->failed) {
+        cr_onnx_refuse(t, "%d operands, expected at most %d", n, MOST_OPERANDS);
+        return false;
     }
-    if (*at == '-') {
-        at += 2;
-        int dots = 0;
-        for (const char *c = every; *c; c++)
-            if (*c >= 'A' && *c <= 'Z' && *c - 'A' + 1 > dots)
-                dots = *c - 'A' + 1;
-        int named = 0;
-        for (const char *c = at; *c; c++)
-            named += isalpha((unsigned char)*c) != 0;
-        read_letters(&at, named + dots, out);
-    } else
-        implied(every, out);
-    for (const char *c = out; *c; c++)
-        if (!strchr(every, *c) || strchr(c + 1, *c)) {
-            cr_onnx_refuse(t, "equation %s gives a letter twice, or one that no operand has",
-                           equation);
-            return;
+    read_result(e, at);
+    for (const char *c = e->out; *c; c++)
+        if (!strchr(e->every, *c) || strchr(c + 1, *c)) {
+            cr_onnx_refuse(t, "equation %s gives a letter twice, or one that no operand has", text);
+            return false;
         }
-    for (const char *c = every; *c; c++)
-        if (!strchr(all, *c) && n_all < LETTERS - 1)
-            all[n_all++] = *c;
-    if (n == 2 && !has_twice(own[0]) && !has_twice(own[1])) {
-        cr_t y = as_matmul(t, t->in[0], own[0], t->in[1], own[1], all, out);
-        if (y || t->failed) {
-            cr_give(t, 0, y);
-            return;
-        }
-    }
-    if (strlen(all) > CR_ONNX_RANK) {
-        cr_onnx_refuse(t, "%d letters, expected at most %d", (int)strlen(all), CR_ONNX_RANK);
-        return;
-    }
-    cr_t y = spread(t, t->in[0], own[0], all);
-    for (int i = 1; i < n; i++)
-        y = cr_t_binary(t, "*", y, spread(t, t->in[i], own[i], all));
-    for (int i = 0; all[i]; i++)
-        if (!strchr(out, all[i]))
-            summed[n_summed++] = i;
+    for (const char *c = e->every; *c; c++)
+        if (!strchr(e->all, *c) && n_all < LETTERS - 1)
+            e->all[n_all++] = *c;
+    return true;
+}
+
+/* Multiplies the operands over all letters, and sums over those that the result lacks. */
+static cr_t sum_of_products(struct cr_translation *t, const struct equation *e)
+{
+    int axes[CR_ONNX_RANK], summed[CR_ONNX_RANK], n_summed = 0, n_out = 0;
     char left[CR_ONNX_RANK + 1];
-    choose(all, out, true, out, true, out, true, left);
+    if (strlen(e->all) > CR_ONNX_RANK) {
+        cr_onnx_refuse(t, "%d letters, expected at most %d", (int)strlen(e->all), CR_ONNX_RANK);
+        return NULL;
+    }
+    cr_t y = spread(t, t->in[0], e->own[0], e->all);
+    for (int i = 1; i < t->node->n_inputs; i++)
+        y = cr_t_binary(t, "*", y, spread(t, t->in[i], e->own[i], e->all));
+    for (int i = 0; e->all[i]; i++)
+        if (!strchr(e->out, e->all[i]))
+            summed[n_summed++] = i;
+    choose(e->all, e->out, true, e->out, true, e->out, true, left);
     y = cr_t_reduce(t, "sum", y, n_summed, summed, false);
-    for (; out[n_out]; n_out++)
-        axes[n_out] = (int)(strchr(left, out[n_out]) - left);
-    cr_give(t, 0, y && n_out == y->rank ? cr_t_permute(t, y, axes) : y);
+    for (; e->out[n_out]; n_out++)
+        axes[n_out] = (int)(strchr(left, e->out[n_out]) - left);
+    return y && n_out == y->rank ? cr_t_permute(t, y, axes) : y;
+}
+
+/* As a product of matrices where it is one, else as a sum of products. */
+void cr_op_einsum(struct cr_translation *t)
+{
+    struct equation e = {0};
+    cr_t y = NULL;
+    if (!read_equation(t, &e))
+        return;
+    if (t->node->n_inputs == 2 && !has_twice(e.own[0]) && !has_twice(e.own[1]))
+        y = as_matmul(t, t->in[0], e.own[0], t->in[1], e.own[1], e.all, e.out);
+    if (!y && !t->failed)
+        y = sum_of_products(t, &e);
+    if (y || !t->failed)
+        cr_give(t, 0, y);
 }
