@@ -41,6 +41,9 @@ try loops x 'y ys'
 grep -q 'scope("ln", nn.layer_norm, x, {eps = 1e-5})' "$T/mlp.lua" && grep -q 'nn.gelu_tanh(' "$T/mlp.lua"
 report $? "a layer norm and a GELU are those of the library"
 
+"$crescent" run tests/onnx/mlp.onnx --set n=2 2>"$log" | grep -qx 'Model: mlp (tests/onnx/mlp.onnx)'
+report $? "a model is called like its file, without the ending"
+
 # Other verbs.
 for verb in 'dump --after fuse' params 'emit -o M.c' 'bench --compile-only'; do
     case $verb in

@@ -26,14 +26,23 @@
 #include "source.h"
 #include "tensor.h"
 
+/* The length of a name without an ending that says what kind of file it is. */
+static size_t stem_length(const char *name)
+{
+    static const char *const ends[] = {".lua", ".onnx"};
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (length > strlen(ends[i]) && strcmp(name + length - strlen(ends[i]), ends[i]) == 0)
+            return length - strlen(ends[i]);
+    return length;
+}
+
 /* "graphs/gpt2_block.lua" as "gpt2_block", an identifier as graph(name) expects one. */
 static void model_name(const char *path, char *name, size_t size)
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash ? slash + 1 : path;
-    size_t length = strlen(base);
-    if (length > 4 && strcmp(base + length - 4, ".lua") == 0)
-        length -= 4;
+    const size_t length = stem_length(base);
     size_t at = 0;
     if (length == 0 || !isalpha((unsigned char)*base))
         at = (size_t)snprintf(name, size, "model_");
