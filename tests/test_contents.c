@@ -284,6 +284,25 @@ START_TEST(table)
 }
 END_TEST
 
+/* Names and shapes that are legal in a file, and odd on a terminal. */
+START_TEST(odd_names)
+{
+    static const int64_t shape[] = {1, 1, 1, 1, 1, 1, 1, 1, 2}, none[] = {0, 3};
+    static const float x[] = {1, 2};
+    const struct cr_st_tensor tensors[] = {
+        {.name = "a\033[1m\nb\xc2\x9b", .type = CR_ST_F32, .rank = 9, .shape = shape, .data = x},
+        {.name = "none", .type = CR_ST_F32, .rank = 2, .shape = none, .data = x},
+        {.name = "one", .type = CR_ST_F32, .rank = 0, .shape = none, .data = x}};
+    char out[4096];
+    write_tensors("odd.safetensors", tensors, 3);
+    ck_assert_int_eq(inspect(in_folder("odd.safetensors"), "--stats", out, sizeof out), 0);
+    ck_assert_ptr_nonnull(strstr(out, "\na?[1m?b??  F32    [1, 1, 1, 1, 1, 1, 1, 1, 2] "));
+    ck_assert_ptr_nonnull(strstr(out, "\nnone       F32    [0, 3]                          0 "));
+    ck_assert_ptr_nonnull(strstr(out, "\none        F32    []                              1 "));
+    ck_assert_ptr_null(strchr(out, '\033'));
+}
+END_TEST
+
 static const struct {
     const char *name, *text, *expected;
 } wrong[] = {
@@ -318,6 +337,7 @@ int main(void)
     tcase_add_test(all, gguf);
     tcase_add_test(all, onnx);
     tcase_add_test(all, table);
+    tcase_add_test(all, odd_names);
     tcase_add_loop_test(all, is_refused, 0, (int)(sizeof wrong / sizeof *wrong));
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

@@ -99,27 +99,48 @@ static int make_rows(const struct cr_options *o, crescent_contents *c, struct ro
 
 /* ---- printing ---- */
 
+/* Replaces what a terminal would take for commands: control characters, also those of two bytes. */
+static void make_printable(char *text)
+{
+    for (unsigned char *at = (unsigned char *)text; *at; at++) {
+        const bool wide = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
+        if (wide || iscntrl(*at))
+            *at = '?';
+        if (wide)
+            at[1] = '?';
+    }
+}
+
 /* h.{0..11}.ln_1.weight; freed by the caller. */
 static char *name_of(const struct row *row)
 {
     const char *name = row->tensor.name, *rest = name;
-    const size_t size = strlen(name) + 32;
+    const size_t size = strlen(name) + 48;
     char *text = cr_calloc(size, 1);
     if (row->n == 1) {
         snprintf(text, size, "%s", *name ? name : "(the array)");
-        return text;
+    } else {
+        rest += row->number + (int)strcspn(name + row->number, ".");
+        snprintf(text, size, "%.*s{%lld..%lld}%s", row->number, name, (long long)row->first,
+                 (long long)row->last, rest);
     }
-    rest += row->number + (int)strcspn(name + row->number, ".");
-    snprintf(text, size, "%.*s{%lld..%lld}%s", row->number, name, (long long)row->first,
-             (long long)row->last, rest);
+    make_printable(text);
     return text;
 }
 
-static crescent_port shape_of(const crescent_tensor *t)
+static struct cr_phrase shape_of(const crescent_tensor *t)
 {
-    crescent_port port = {.rank = t->rank < CRESCENT_MAX_RANK ? t->rank : CRESCENT_MAX_RANK};
-    memcpy(port.shape, t->shape, (size_t)port.rank * sizeof *port.shape);
-    return port;
+    struct cr_phrase shape;
+    crescent_shape_text(shape.text, sizeof shape.text, t->rank, t->shape);
+    return shape;
+}
+
+static json_t *json_shape_of(const crescent_tensor *t)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < t->rank; i++)
+        json_array_append_new(shape, json_integer(t->shape[i]));
+    return shape;
 }
 
 static void print_statistics(const crescent_statistics *s)
@@ -146,9 +167,8 @@ static void print_table(const struct rows *rows, bool statistics)
     putchar('\n');
     for (int i = 0; i < rows->n; i++) {
         const struct row *row = &rows->items[i];
-        const crescent_port port = shape_of(&row->tensor);
         char *name = name_of(row);
-        printf("%-*s  %-6s %-16s %16s", width, name, row->tensor.type, cr_port_shape(&port).text,
+        printf("%-*s  %-6s %-16s %16s", width, name, row->tensor.type, shape_of(&row->tensor).text,
                cr_thousands(row->tensor.elements * row->n).text);
         if (statistics)
             print_statistics(&row->statistics);
@@ -173,26 +193,28 @@ static void print_facts(const crescent_contents *c)
     enum { MOST = 72 };
     crescent_setting fact;
     for (int i = 0; crescent_fact_at(c, i, &fact) == CRESCENT_OK; i++) {
-        printf("  ");
-        for (const char *at = fact.key; *at; at++)
-            putchar(iscntrl((unsigned char)*at) ? ' ' : *at);
-        printf(": ");
-        int n = 0;
-        for (const char *at = fact.value; *at && n < MOST; at++, n++)
-            putchar(iscntrl((unsigned char)*at) ? ' ' : *at);
-        printf("%s\n", strlen(fact.value) > MOST ? "..." : "");
+        char *key = cr_strdup(fact.key), *value = cr_strdup(fact.value);
+        make_printable(key);
+        make_printable(value);
+        printf("  %s: %.*s%s\n", key, MOST, value, strlen(value) > MOST ? "..." : "");
+        free(key);
+        free(value);
     }
 }
 
+/* What the file is in a line, what it says, and its rows. */
 static void print_text(const struct cr_options *o, const crescent_contents *c,
                        const struct rows *rows)
 {
     int64_t elements, bytes;
     count_all(rows, &elements, &bytes);
     const int n = crescent_contents_count(c);
-    printf("%s: %s, %s tensor%s, %s elements, %s\n", o->model, crescent_contents_kind(c),
+    char *path = cr_strdup(o->model);
+    make_printable(path);
+    printf("%s: %s, %s tensor%s, %s elements, %s\n", path, crescent_contents_kind(c),
            cr_thousands(n).text, n == 1 ? "" : "s", cr_thousands(elements).text,
            cr_bytes(bytes).text);
+    free(path);
     print_facts(c);
     print_table(rows, o->stats);
 }
@@ -200,10 +222,9 @@ static void print_text(const struct cr_options *o, const crescent_contents *c,
 /* A tensor; statistics only where they were asked for. */
 static json_t *json_of(const struct row *row, bool statistics)
 {
-    const crescent_port port = shape_of(&row->tensor);
     const crescent_statistics *s = &row->statistics;
     json_t *json = json_pack("{s:s, s:s, s:o, s:I, s:I, s:s}", "name", row->tensor.name, "type",
-                             row->tensor.type, "shape", cr_json_shape(&port), "count",
+                             row->tensor.type, "shape", json_shape_of(&row->tensor), "count",
                              (json_int_t)row->tensor.elements, "bytes",
                              (json_int_t)row->tensor.bytes, "file", row->tensor.file);
     if (statistics)
