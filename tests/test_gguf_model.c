@@ -359,6 +359,7 @@ START_TEST(refuses_wrong_tokenizers)
         const char *model, *cut, *second, *merge, *expected;
     } cases[] = {
         {"bert", "", "b", "a b", "found 'bert' for tokenizer.ggml.model, expected gpt2 or llama"},
+        {"no_vocab", "", "b", "a b", "the file has no vocabulary (tokenizer.ggml.model is no_vocab), expected"},
         {"gpt2", "klingon", "b", "a b", "found 'klingon' for tokenizer.ggml.pre, expected gpt-2"},
         {"gpt2", "", "a", "a b", "found token 'a' twice, expected it once"},
         {"gpt2", "", "\xff", "a b", "found the token '\\xff', expected UTF-8"},

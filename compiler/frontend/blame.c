@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "builtin_modules.h"
 #include "compiler/ir/mem.h"
+#include "hints.h"
 #include "script_state.h"
 
 enum { MAX_LEVELS = 200, MAX_MESSAGE = 800 };
@@ -117,23 +117,6 @@ static const struct cr_chunk *split_message(const struct cr_run *run, const char
     return chunk;
 }
 
-/* Where a function of a library looks into an argument that its caller left out, or calls it, Lua speaks
- * of a nil local, in words of its own version: "(local 'config')" or "local 'config' (a". */
-static const char *say_missing(const char *message, char *text, size_t size)
-{
-    static const char index[] = "attempt to index ", call[] = "attempt to call ";
-    static const char name_begin[] = "local '";
-    const char *name = strstr(message, name_begin);
-    bool called = strncmp(message, call, sizeof call - 1) == 0;
-    if ((!called && strncmp(message, index, sizeof index - 1) != 0) || !name ||
-        !strstr(message, "nil value"))
-        return message;
-    name += sizeof name_begin - 1;
-    snprintf(text, size, "found no argument `%.*s`, a %s is expected", (int)strcspn(name, "'"),
-             name, called ? "function" : "table");
-    return text;
-}
-
 /* Takes "model.lua:12: ", as Lua itself writes it for a running function of the host, off the front of
  * a message. */
 static bool split_hosts_message(lua_State *L, const struct cr_run *run, const char **message,
@@ -155,40 +138,6 @@ static bool split_hosts_message(lua_State *L, const struct cr_run *run, const ch
         return true;
     }
     return false;
-}
-
-static bool is_of_language(lua_State *L, const char *name)
-{
-    cr_push_kept(L, &cr_language_key);
-    lua_pushstring(L, name);
-    lua_rawget(L, -2);
-    bool is = !lua_isnil(L, -1);
-    lua_pop(L, 2);
-    return is;
-}
-
-/* A global that is nil in a function of the host, though the language or a module has that name. */
-static const char *hint_at_name(lua_State *L, const char *message, char *text, size_t size)
-{
-    static const char before[] = "global '";
-    const char *name = strstr(message, before);
-    char global[64];
-    if (!name || !strstr(message, "nil value"))
-        return message;
-    name += sizeof before - 1;
-    snprintf(global, sizeof global, "%.*s", (int)strcspn(name, "'"), name);
-    const char *module = cr_builtin_module_with(global);
-    if (module)
-        snprintf(text, size, "%.400s, did you mean %s.%s, of require \"%s\"?", message, module,
-                 global, module);
-    else if (is_of_language(L, global))
-        snprintf(text, size,
-                 "%.400s, expected it of the argument of the function that builds the graph, "
-                 "which has the language for functions outside",
-                 message);
-    else
-        return message;
-    return text;
 }
 
 /* The message handler of a hosted run.  What was reported when it was raised passes through, and so do
@@ -213,7 +162,7 @@ static int report_to_host(lua_State *L, struct cr_run *run)
         inner = user;
     if (strncmp(message, OF_MODULE, sizeof OF_MODULE - 1) == 0)
         message += sizeof OF_MODULE - 1;
-    message = hint_at_name(L, message, hint, sizeof hint);
+    message = cr_hint(L, run, message, inner.path && inner.path != user.path, hint, sizeof hint);
     if (inner.path && user.path && inner.path != user.path)
         snprintf(text, sizeof text, "%.*s (in %s:%d)", MAX_MESSAGE / 2, message, inner.path,
                  inner.number);
@@ -246,9 +195,8 @@ int cr_report(lua_State *L)
         inner = (struct cr_line){said->path, line};
     else if (said)
         user = inner = (struct cr_line){said->path, line};
-    char text[MAX_MESSAGE], missing[128];
-    if (said && said->library)
-        message = say_missing(message, missing, sizeof missing);
+    char text[MAX_MESSAGE], hint[MAX_MESSAGE];
+    message = cr_hint(L, run, message, inner.path && inner.path != user.path, hint, sizeof hint);
     if (inner.path && inner.path != user.path)
         snprintf(text, sizeof text, "%.*s (in %s:%d)", MAX_MESSAGE / 2, message, inner.path,
                  inner.number);

@@ -87,6 +87,38 @@ const char *cr_builtin_module_with(const char *function)
     return NULL;
 }
 
+/* The name of the next function that a text defines as "function MODULE.NAME(", or null; moves on. */
+static const char *next_function(const struct builtin *file, const char **at, size_t *length)
+{
+    char begin[80];
+    size_t size = (size_t)snprintf(begin, sizeof begin, "\nfunction %s.", file->name);
+    const char *name = memmem(*at, (size_t)(file->end - *at), begin, size);
+    if (!name)
+        return NULL;
+    name += size;
+    *at = name;
+    *length = strcspn(name, "(\n");
+    return name;
+}
+
+int cr_builtin_functions(char *buf, size_t size, const char **names, int max)
+{
+    int n = 0;
+    size_t length;
+    for (int i = 0; i < N_MODULES; i++) {
+        const char *at = modules[i].text;
+        for (const char *name; (name = next_function(&modules[i], &at, &length));) {
+            if (n == max || length >= size)
+                return n;
+            names[n++] = memcpy(buf, name, length);
+            buf[length] = 0;
+            buf += length + 1;
+            size -= length + 1;
+        }
+    }
+    return n;
+}
+
 const char *cr_builtin_model(const char *name, const char **path, size_t *size)
 {
     return find(models, N_MODELS, name, path, size);

@@ -12,6 +12,10 @@ const char *cr_builtin_module(const char *name, const char **path, size_t *size)
 /* The first module that has a function of that name, MODULE.NAME, or null. */
 const char *cr_builtin_module_with(const char *function);
 
+/* The names of the modules' functions, without the modules', at most `max`: copied into buf, and names[]
+ * points at them.  Returns how many. */
+int cr_builtin_functions(char *buf, size_t size, const char **names, int max);
+
 /* The same for the script of a model, graphs/NAME.lua; its name is the model_type of config.json. */
 const char *cr_builtin_model(const char *name, const char **path, size_t *size);
 

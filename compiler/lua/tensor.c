@@ -169,6 +169,8 @@ static void read_shape(lua_State *L, int index, crescent_port *port)
     port->rank = (int)rank;
     for (int i = 0; i < port->rank; i++) {
         lua_rawgeti(L, index, i + 1);
+        if (lua_type(L, -1) == LUA_TTABLE)
+            cr_lua_fail(L, "tensor: found a table in the shape, expected tensor(shape, data)");
         double extent = to_number(L, -1);
         lua_pop(L, 1);
         if (!(extent >= 0) || extent != floor(extent) || extent > 0x1p40 ||

@@ -406,6 +406,10 @@ static int read_all(struct reading *r)
     if (find_string(r, KEY "model", model, sizeof model))
         return -1;
     bool byte_level = strcmp(model, "gpt2") == 0;
+    if (strcmp(model, "none") == 0 || strcmp(model, "no_vocab") == 0)
+        return cr_fail(r->error, "%.400s: the file has no vocabulary (" KEY "model is %s), expected one "
+                                 "of gpt2 or llama, or --prompt-ids instead of text",
+                       r->file.path, model);
     if (!byte_level && strcmp(model, "llama") != 0)
         return cr_fail(r->error, "%.400s: found %s for " KEY "model, expected gpt2 or llama",
                        r->file.path, *model ? cr_show(model, strlen(model)).text : "nothing");
