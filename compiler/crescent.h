@@ -556,7 +556,8 @@ typedef struct {
     double operands[4];
 } crescent_tapped;
 
-/* Compiles a graph of one entry without lengths, for CRESCENT_TCC or CRESCENT_CC. */
+/* Compiles a graph of one entry, for CRESCENT_TCC or CRESCENT_CC.  Of a tensor with lengths the elements that
+ * there are count. */
 int crescent_autopsy_open(const crescent_graph *graph, const crescent_config *config,
                           crescent_autopsy **autopsy);
 void crescent_autopsy_close(crescent_autopsy *autopsy);
@@ -1010,7 +1011,7 @@ int crescent_explanation_measure(crescent_explanation *explanation, const void *
                                  void *const *outputs, double seconds);
 
 /* Runs the model once, and holds what each call of a kernel stores against the interpreter in double
- * precision.  The model's weights are kept (crescent_keep_weights); refused are models with lengths. */
+ * precision, of rows past a length nothing.  The model's weights are kept (crescent_keep_weights). */
 int crescent_explanation_check(crescent_explanation *explanation, const void *const *inputs,
                                void *const *outputs);
 

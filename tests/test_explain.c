@@ -30,7 +30,10 @@ static const struct {
     {"graphs/gpt2_stack.lua", {SIZES, {"n_layer", "4"}}, 4, 1, 0},
     {"graphs/train_add.lua", {{0}}, 0, 0, 0},
     {"docs/entries.lua", {{0}}, 0, 0, 0},
+    {"tests/scripts/gpt2_session.lua", {{0}}, 0, 0, 0}, /* with a length */
 };
+
+enum { SESSION = COUNT(models) - 1 };
 
 static crescent_context *context;
 
@@ -488,6 +491,9 @@ static double greatest_error(int m, const crescent_config *config)
 {
     crescent_explanation *e = explain(m, config);
     struct run r = open_run(e, true);
+    int length = m == SESSION ? crescent_port_find(r.model, CRESCENT_INPUT, "n") : CRESCENT_NONE;
+    if (length != CRESCENT_NONE)
+        *(int32_t *)r.inputs[length] = 5;
     GOOD(crescent_explanation_check(e, inputs_of(&r), r.outputs));
     json_t *document = read_json(e, NULL, CRESCENT_EXPLAIN_JSON);
     const json_t *c = json_object_get(document, "compilation"), *check = list_of(c, "check");
@@ -624,6 +630,7 @@ int main(void)
     tcase_add_loop_test(cases, layers_are_a_loop, 0, COUNT(models));
     tcase_add_loop_test(cases, kernels_are_measured, 2, 3);
     tcase_add_loop_test(cases, kernels_agree_with_the_interpreter, 0, 4);
+    tcase_add_loop_test(cases, kernels_agree_with_the_interpreter, SESSION, SESSION + 1);
     tcase_add_test(cases, what_errs_is_seen);
     tcase_add_loop_test(cases, a_page_needs_nothing, 0, COUNT(models));
     tcase_add_test(cases, two_stand_side_by_side);

@@ -30,15 +30,6 @@ static void each_element(const struct box *b, void (*copy)(void *, int64_t, int6
     }
 }
 
-/* A run: the fixed graph, and what is handed in and out in its sizes. */
-struct run {
-    const struct cr_graph *from;
-    struct cr_graph *fixed;
-    const void **inputs;
-    double **outputs;
-    int n_inputs;
-};
-
 struct copies {
     const char *from;
     char *to;
@@ -51,6 +42,12 @@ static void copy_in(void *context, int64_t at, int64_t place)
 {
     const struct copies *c = context;
     memcpy(c->to + at * BYTES, c->from + place * BYTES, BYTES);
+}
+
+static void move_in(void *context, int64_t at, int64_t place)
+{
+    const struct copies *c = context;
+    memmove(c->to + at * BYTES, c->to + place * BYTES, BYTES);
 }
 
 static void copy_out(void *context, int64_t at, int64_t place)
@@ -82,24 +79,26 @@ static void read_lengths(const struct cr_graph *g, const void *const *inputs, in
     }
 }
 
-/* Inputs in the sizes of the fixed graph, whose nodes up to them stand as before. */
-static int take_inputs(struct run *r, const void *const *inputs, struct cr_error *error)
+static struct box box_of_node(const struct cr_fixed *f, cr_id node)
 {
-    cr_id at = 0;
-    r->inputs = cr_calloc((size_t)r->from->n_nodes, sizeof *r->inputs);
-    for (cr_id id = 0; id < r->from->n_nodes; id++) {
-        if (!cr_is_input(&r->from->nodes[id]))
+    return box_of(&f->graph->nodes[f->map[node]], &f->from->nodes[node]);
+}
+
+/* Inputs in the sizes of the fixed graph. */
+static int take_inputs(struct cr_fixed *f, const void *const *inputs, struct cr_error *error)
+{
+    f->inputs = cr_calloc((size_t)f->from->n_nodes, sizeof *f->inputs);
+    for (cr_id id = 0; id < f->from->n_nodes; id++) {
+        if (!cr_is_input(&f->from->nodes[id]))
             continue;
-        while (r->fixed->nodes[at].name != r->from->nodes[id].name)
-            at++;
-        struct box box = box_of(&r->fixed->nodes[at], &r->from->nodes[id]);
-        struct copies c = {.from = inputs[r->n_inputs]};
+        struct box box = box_of_node(f, id);
+        struct copies c = {.from = inputs[f->n_inputs]};
         if (!c.from) {
-            r->inputs[r->n_inputs++] = NULL;
+            f->inputs[f->n_inputs++] = NULL;
             continue;
         }
         c.to = cr_memory_new(cr_elements(box.rank, box.sizes) * BYTES, "an input", error);
-        r->inputs[r->n_inputs++] = c.to;
+        f->inputs[f->n_inputs++] = c.to;
         if (!c.to)
             return -1;
         each_element(&box, copy_in, &c);
@@ -107,56 +106,90 @@ static int take_inputs(struct run *r, const void *const *inputs, struct cr_error
     return 0;
 }
 
-static int make_outputs(struct run *r, double *const *exact, struct cr_error *error)
+int cr_fixed_open(struct cr_fixed *fixed, const struct cr_graph *from, const void *const *inputs,
+                  struct cr_error *error)
 {
-    r->outputs = cr_calloc((size_t)r->fixed->n_outputs, sizeof *r->outputs);
-    for (int i = 0; i < r->fixed->n_outputs; i++) {
-        const struct cr_node *node = &r->fixed->nodes[r->fixed->outputs[i].id];
-        int64_t bytes = cr_elements(node->rank, node->shape) * (int64_t)sizeof(double);
-        if (exact[i] && !(r->outputs[i] = cr_memory_new(bytes, "an output", error)))
-            return -1;
-    }
-    return 0;
+    int64_t values[CR_MAX_LENGTHS];
+    *fixed = (struct cr_fixed){.from = from};
+    read_lengths(from, inputs, values);
+    fixed->map = cr_calloc((size_t)from->n_nodes, sizeof *fixed->map);
+    fixed->graph = cr_fix_lengths(from, values, fixed->map, error);
+    return fixed->graph ? take_inputs(fixed, inputs, error) : -1;
 }
 
-static void give_outputs(const struct run *r, double *const *exact, void *const *outputs)
+void cr_fixed_close(struct cr_fixed *fixed)
 {
-    for (int i = 0; i < r->fixed->n_outputs; i++) {
+    for (int i = 0; i < fixed->n_inputs; i++)
+        free((void *)fixed->inputs[i]);
+    free(fixed->inputs);
+    free(fixed->map);
+    if (fixed->graph)
+        cr_graph_free(fixed->graph);
+    *fixed = (struct cr_fixed){0};
+}
+
+/* No element is moved to where another still lies: places are in order. */
+void cr_fixed_pack(const struct cr_fixed *fixed, cr_id node, void *tensor)
+{
+    struct box box = box_of_node(fixed, node);
+    struct copies c = {.to = tensor};
+    each_element(&box, move_in, &c);
+}
+
+/* ---- the interpreter ---- */
+
+static void free_outputs(const struct cr_fixed *f, double **outputs)
+{
+    for (int i = 0; i < f->graph->n_outputs; i++)
+        free(outputs[i]);
+    free(outputs);
+}
+
+/* Room for the outputs that are asked for, in the sizes of the fixed graph; null if there is none. */
+static double **new_outputs(const struct cr_fixed *f, double *const *exact, struct cr_error *error)
+{
+    double **outputs = cr_calloc((size_t)f->graph->n_outputs, sizeof *outputs);
+    for (int i = 0; i < f->graph->n_outputs; i++) {
+        const struct cr_node *node = &f->graph->nodes[f->graph->outputs[i].id];
+        int64_t bytes = cr_elements(node->rank, node->shape) * (int64_t)sizeof(double);
+        if (exact[i] && !(outputs[i] = cr_memory_new(bytes, "an output", error))) {
+            free_outputs(f, outputs);
+            return NULL;
+        }
+    }
+    return outputs;
+}
+
+/* Writes what was computed into tensors that are laid out for the bounds. */
+static void give_outputs(const struct cr_fixed *f, double *const *from, double *const *exact,
+                         void *const *outputs)
+{
+    for (int i = 0; i < f->graph->n_outputs; i++) {
         if (!exact[i])
             continue;
-        const struct cr_node *node = &r->fixed->nodes[r->fixed->outputs[i].id];
-        struct box box = box_of(node, &r->from->nodes[r->from->outputs[i].id]);
-        struct copies c = {.to = outputs[i], .exact = r->outputs[i], .kept = exact[i],
-                           .dtype = node->dtype};
+        const struct cr_node *node = &f->graph->nodes[f->graph->outputs[i].id];
+        struct box box = box_of(node, &f->from->nodes[f->from->outputs[i].id]);
+        struct copies c = {
+            .to = outputs[i], .exact = from[i], .kept = exact[i], .dtype = node->dtype};
         each_element(&box, copy_out, &c);
     }
-}
-
-static void end_run(struct run *r)
-{
-    for (int i = 0; i < r->n_inputs; i++)
-        free((void *)r->inputs[i]);
-    for (int i = 0; r->outputs && i < r->fixed->n_outputs; i++)
-        free(r->outputs[i]);
-    free(r->inputs);
-    free(r->outputs);
-    cr_graph_free(r->fixed);
 }
 
 int cr_interpret_lengths(const struct cr_graph *graph, const float *const *params,
                          const void *const *inputs, double *const *exact, void *const *outputs,
                          struct cr_error *error)
 {
-    int64_t values[CR_MAX_LENGTHS];
-    struct run r = {.from = graph};
-    read_lengths(graph, inputs, values);
-    r.fixed = cr_fix_lengths(graph, values, error);
-    if (!r.fixed)
-        return -1;
-    int status = take_inputs(&r, inputs, error) || make_outputs(&r, exact, error) ||
-                 cr_interpret(r.fixed, params, r.inputs, r.outputs, error);
+    struct cr_fixed fixed;
+    double **results = NULL;
+    int status = cr_fixed_open(&fixed, graph, inputs, error);
     if (!status)
-        give_outputs(&r, exact, outputs);
-    end_run(&r);
-    return status ? -1 : 0;
+        status = (results = new_outputs(&fixed, exact, error)) ? 0 : -1;
+    if (!status)
+        status = cr_interpret(fixed.graph, params, fixed.inputs, results, error);
+    if (!status)
+        give_outputs(&fixed, results, exact, outputs);
+    if (results)
+        free_outputs(&fixed, results);
+    cr_fixed_close(&fixed);
+    return status;
 }

@@ -322,12 +322,14 @@ static cr_id fix_node(struct fixing *f, cr_id id)
         memset(attr.index, 0, sizeof attr.index);
     f->to->here = node->where;
     cr_id made = cr_must(f->to, node->op, node->n_in, many, &attr);
+    if (node->tap)
+        f->to->nodes[made].tap = node->tap;
     if (many != in)
         free(many);
     return made;
 }
 
-struct cr_graph *cr_fix_lengths(const struct cr_graph *g, const int64_t *values,
+struct cr_graph *cr_fix_lengths(const struct cr_graph *g, const int64_t *values, cr_id *map,
                                 struct cr_error *error)
 {
     struct cr_lengths lengths;
@@ -339,6 +341,8 @@ struct cr_graph *cr_fix_lengths(const struct cr_graph *g, const int64_t *values,
     for (cr_id id = 0; id < g->n_nodes; id++)
         f.map[id] = fix_node(&f, id);
     cr_copy_outputs(f.to, g, f.map);
+    if (map)
+        memcpy(map, f.map, (size_t)g->n_nodes * sizeof *map);
     free(f.map);
     cr_lengths_free(&lengths);
     return f.to;

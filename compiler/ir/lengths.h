@@ -33,9 +33,10 @@ static inline int cr_length_at(const struct cr_lengths *lengths, cr_id id, int a
 
 /*
  * The graph for given values of the lengths, in their order: sizes that were lengths are those, and
- * what meets them is cut to size.  It has no lengths, and stands for what the graph means.
+ * what meets them is cut to size.  It has no lengths, and stands for what the graph means.  `map`, which may
+ * be null, has room for a number by node of g: that of the same node in the new graph.
  */
-struct cr_graph *cr_fix_lengths(const struct cr_graph *g, const int64_t *values,
+struct cr_graph *cr_fix_lengths(const struct cr_graph *g, const int64_t *values, cr_id *map,
                                 struct cr_error *error);
 
 #endif

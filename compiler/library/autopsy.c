@@ -1,5 +1,6 @@
 /* autopsy.c - which node is the first to go wrong; see crescent.h. */
 #include "compiler/exec/autopsy.h"
+#include "compiler/exec/ref_lengths.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,13 +18,15 @@ _Static_assert((int)CRESCENT_SOUND == (int)CR_FINDING_SOUND &&
 struct crescent_autopsy {
     crescent_context *context;
     crescent_model *model;
-    struct cr_autopsy of; /* the last run */
-    char **where;         /* by finding */
+    struct cr_autopsy of;        /* the last run */
+    struct cr_fixed fixed;       /* its graph, if the model has lengths */
+    struct cr_stored_list sized; /* what is stored, of that graph */
+    char **where;                /* by finding */
 };
 
 /* ---- opening ---- */
 
-/* Its kernels are seen at work, and its sizes are known now. */
+/* Its kernels are seen at work. */
 static int check_graph(const crescent_graph *graph, const crescent_config *config,
                        struct cr_error *error)
 {
@@ -31,11 +34,6 @@ static int check_graph(const crescent_graph *graph, const crescent_config *confi
     if (config && config->backend != CRESCENT_TCC && config->backend != CRESCENT_CC)
         return cr_fail(error, "%.400s: an autopsy with the backend %s, expected tcc or cc", path,
                        crescent_backend_name(config->backend));
-    if (graph->graph->n_lengths)
-        return cr_fail(error,
-                       "%.400s: an autopsy of a model with the length %.100s, expected "
-                       "constant sizes",
-                       path, graph->graph->lengths[0].name);
     return cr_check_chosen(graph, error);
 }
 
@@ -74,6 +72,9 @@ static void forget(crescent_autopsy *a)
         free(a->where[i]);
     free(a->where);
     free(a->of.findings);
+    free(a->sized.items);
+    cr_fixed_close(&a->fixed);
+    a->sized = (struct cr_stored_list){0};
     a->where = NULL;
     a->of = (struct cr_autopsy){0};
 }
@@ -231,7 +232,7 @@ static void free_leaves(struct leaves *l)
 /* "FILE:LINE" of each finding. */
 static void note_lines(crescent_autopsy *a)
 {
-    const struct cr_graph *g = a->model->engine.stored.graph;
+    const struct cr_graph *g = a->of.stored->graph;
     a->where = cr_calloc((size_t)a->of.n, sizeof *a->where);
     for (int i = 0; i < a->of.n; i++) {
         const struct cr_where *where = &g->nodes[a->of.findings[i].node].where;
@@ -240,6 +241,24 @@ static void note_lines(crescent_autopsy *a)
             snprintf(text, sizeof text, "%.480s:%d", where->file, where->line);
         a->where[i] = cr_strdup(text);
     }
+}
+
+/* What is stored, and what was read, in the sizes that the lengths have in this run. */
+static int fix_sizes(crescent_autopsy *a, struct cr_error *error)
+{
+    const struct cr_stored_list *stored = a->of.stored;
+    if (cr_fixed_open(&a->fixed, stored->graph, a->of.inputs, error))
+        return -1;
+    a->sized = (struct cr_stored_list){.graph = a->fixed.graph};
+    for (int i = 0; i < stored->n; i++) {
+        struct cr_stored *item = CR_PUSH(a->sized.items, a->sized.n, a->sized.cap);
+        *item = stored->items[i];
+        item->node = a->fixed.map[item->node];
+        cr_fixed_pack(&a->fixed, stored->items[i].node, a->of.kept[i]);
+    }
+    a->of.stored = &a->sized;
+    a->of.inputs = a->fixed.inputs;
+    return 0;
 }
 
 /* The leaves are taken before the run, which replaces states. */
@@ -255,6 +274,8 @@ static int run(crescent_autopsy *a, const void *const *inputs, void *const *outp
                  cr_run_watched(a->model, inputs, outputs, &(struct cr_watch){keep, &k}, error);
     a->of = (struct cr_autopsy){
         .stored = &e->stored, .kept = k.kept, .params = leaves.params, .inputs = leaves.inputs};
+    if (!status && e->stored.graph->n_lengths)
+        status = fix_sizes(a, error);
     if (!status)
         status = cr_autopsy_run(&a->of, error);
     if (!status)
@@ -313,7 +334,7 @@ static crescent_tapped describe(const crescent_autopsy *a, const struct cr_findi
                                 const char *where)
 {
     const struct cr_engine *e = &a->model->engine;
-    const struct cr_node *node = &e->stored.graph->nodes[f->node];
+    const struct cr_node *node = &a->of.stored->graph->nodes[f->node];
     const char *op = cr_ops[node->op].name, *scope = node->where.scope ? node->where.scope : "";
     crescent_tapped out = {.name = node->tap               ? node->tap
                                    : cr_is_interface(node) ? node->name

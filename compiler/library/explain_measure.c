@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "compiler/exec/exec.h"
+#include "compiler/exec/ref_lengths.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/starts.h"
 #include "compiler/passes/stored.h"
@@ -190,6 +191,7 @@ int crescent_explanation_measure(crescent_explanation *e, const void *const *inp
 struct checking {
     crescent_explanation *e;
     struct cr_stored_list stored; /* results of kernels; its graph gives out what items are of */
+    struct cr_fixed fixed;        /* that graph in the sizes of this run, if it has lengths */
     int *row;                     /* by call: the item that it completes, or -1 */
     double **exact;               /* by item */
 };
@@ -222,7 +224,16 @@ static void close_checking(struct checking *c)
         free(c->exact[i]);
     free(c->exact);
     free(c->row);
+    cr_fixed_close(&c->fixed);
     cr_stored_free(&c->stored);
+}
+
+/* What an item is of, in the sizes of this run. */
+static const struct cr_node *sized_node(const struct checking *c, int item)
+{
+    cr_id node = c->stored.items[item].node;
+    return c->fixed.graph ? &c->fixed.graph->nodes[c->fixed.map[node]]
+                          : &c->stored.graph->nodes[node];
 }
 
 /* The tensors of parameters, or of inputs and states, in the order of the graph's nodes. */
@@ -249,15 +260,16 @@ static int interpret(struct checking *c, const void *const *inputs, struct cr_er
     const struct cr_graph *g = c->stored.graph;
     const void **params = leaves_of(g, &c->e->model->engine, true, inputs);
     const void **rest = leaves_of(g, &c->e->model->engine, false, inputs);
-    int status = 0;
+    int status = g->n_lengths ? cr_fixed_open(&c->fixed, g, rest, error) : 0;
     for (int i = 0; i < c->stored.n && !status; i++) {
-        const struct cr_node *node = &g->nodes[c->stored.items[i].node];
+        const struct cr_node *node = sized_node(c, i);
         int64_t bytes = cr_elements(node->rank, node->shape) * (int64_t)sizeof(double);
         c->exact[i] = cr_memory_new(bytes, "what kernels store", error);
         status = c->exact[i] ? 0 : -1;
     }
     if (!status)
-        status = cr_interpret(g, (const float *const *)params, rest, c->exact, error);
+        status = cr_interpret(c->fixed.graph ? c->fixed.graph : g, (const float *const *)params,
+                              c->fixed.graph ? c->fixed.inputs : rest, c->exact, error);
     free(params);
     free(rest);
     return status;
@@ -271,6 +283,18 @@ static const void *stored_at(const struct checking *c, const struct cr_watched_c
     const char *out = ((const char *const *)call->args)[f->n_bound];
     int64_t start = m->starts ? m->starts[call->number].at[CR_START_RESULT] : 0;
     return out - start * (int64_t)sizeof(float);
+}
+
+/* A copy of what a call stores of an item: those elements that there are. */
+static void *copy_stored(const struct checking *c, const struct cr_watched_call *call, int item)
+{
+    cr_id id = c->stored.items[item].node;
+    const struct cr_node *node = &c->stored.graph->nodes[id];
+    size_t bytes = (size_t)cr_elements(node->rank, node->shape) * sizeof(float);
+    void *copy = memcpy(cr_calloc(1, bytes), stored_at(c, call), bytes);
+    if (c->fixed.graph)
+        cr_fixed_pack(&c->fixed, id, copy);
+    return copy;
 }
 
 static double rms_of(const double *x, int64_t n)
@@ -289,9 +313,9 @@ static void check_call(void *context, const struct cr_watched_call *call)
     int row = c->row[call->number];
     if (row < 0)
         return;
-    const struct cr_node *node = &c->stored.graph->nodes[c->stored.items[row].node];
+    const struct cr_node *node = sized_node(c, row);
     int64_t n = cr_elements(node->rank, node->shape);
-    const void *stored = stored_at(c, call);
+    void *stored = copy_stored(c, call, row);
     double *got = cr_calloc((size_t)n, sizeof *got);
     for (int64_t i = 0; i < n; i++)
         got[i] = node->dtype == CR_I32 ? ((const int32_t *)stored)[i]
@@ -301,18 +325,16 @@ static void check_call(void *context, const struct cr_watched_call *call)
     c->e->errors[call->number] =
         (struct cr_call_error){true, d.max_abs, d.max_ulp, rms_of(c->exact[row], n), d.nans};
     free(got);
+    free(stored);
 }
 
-/* What a length leaves out has no value that could be compared. */
+/* One run, which is watched; what it is held against is computed before, from the same states. */
 static int check(crescent_explanation *e, const void *const *inputs, void *const *outputs,
                  struct cr_error *error)
 {
     struct checking c = {.e = e};
     if (check_model(e, error) || cr_check_kept(e->model, error))
         return -1;
-    if (e->module->graph->n_lengths)
-        return cr_fail(error, "%.400s: a model with lengths, expected one without to be checked",
-                       e->origin->path);
     free(e->errors);
     e->errors = cr_calloc((size_t)e->program->n_sequence, sizeof *e->errors);
     find_stored(&c);
