@@ -274,6 +274,8 @@ typedef struct {
     int64_t shape[CRESCENT_MAX_RANK];
     int64_t ids; /* inputs of a model: elements are 0 to ids - 1, as they are rows of a table;
                   * 0: any */
+    int lengths[CRESCENT_MAX_RANK]; /* inputs and outputs of a model, by axis: 1 + the number of the input
+                                     * that says how long it is, `shape` has the bound; or 0 */
     const char *format; /* parameters of a model: how it is kept; of a graph from a GGUF file: the
                          * format of its tensor; others: null */
 } crescent_port;
@@ -366,6 +368,30 @@ int crescent_draw_input(const crescent_model *model, int index, int64_t seed, vo
 
 /* An input from a .npy file of its shape. */
 int crescent_read_input(const crescent_model *model, int index, const char *path, void *tensor);
+
+/* A .npy file for an input. */
+typedef struct {
+    const char *name, *path;
+} crescent_input_file;
+
+/* Inputs from files, into tensors in the order of the ports; those without a file stay as they are, and of
+ * several for one the last counts.  An array may be shorter than its tensor along axes that are lengths:
+ * the inputs that these are then become what it says, and arrays have to agree. */
+int crescent_read_inputs(const crescent_model *model, const crescent_input_file *files, int n,
+                         void *const *tensors);
+
+/* Tensors are laid out for the bounds of lengths.  crescent_sized_port is the port of an input or output
+ * with the sizes that it has in a run with these inputs, of which only those that are lengths are read. */
+int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, int index,
+                        const void *const *inputs, crescent_port *port);
+
+/* Copies the elements that there are by `sized` out of a tensor that is laid out as `port` says, one after
+ * another; crescent_spread copies them into one.  An element has `width` bytes: 4, or 8 of doubles.  Both
+ * may be done in place. */
+void crescent_pack(const crescent_port *port, const crescent_port *sized, size_t width,
+                   const void *tensor, void *packed);
+void crescent_spread(const crescent_port *port, const crescent_port *sized, size_t width,
+                     const void *packed, void *tensor);
 
 /* One run, once every parameter has its values; tensors are in the order of the ports.  Outputs
  * must not overlap each other or the inputs.  The model keeps its states from run to run; a run that
@@ -697,11 +723,6 @@ int crescent_evaluate(crescent_generator *generator, crescent_generator *referen
  * any.  The order of calls: open; weights, of crescent_trainer_model; data; start; steps.
  */
 typedef struct crescent_trainer crescent_trainer;
-
-/* A .npy file for an input. */
-typedef struct {
-    const char *name, *path;
-} crescent_input_file;
 
 int crescent_trainer_open(const crescent_graph *graph, const crescent_config *config,
                           crescent_trainer **trainer);

@@ -35,8 +35,9 @@ struct comparison {
     struct result results[MAX_BACKENDS];
     int n_results;
     crescent_graph *graph; /* the first backend's; the others have the same ports */
+    struct cr_arrays inputs; /* of every backend */
     int n_outputs;
-    crescent_port *outputs;
+    crescent_port *outputs; /* with the sizes that they have for these inputs */
     crescent_file *grads;      /* of the first backend, until all have run */
     struct expected *expected; /* by output */
     crescent_surplus surplus;
@@ -181,14 +182,17 @@ static int widen(const struct comparison *c, struct result *r, const crescent_mo
                  int output, struct cr_error *error)
 {
     const crescent_port *port = &c->outputs[output];
+    const crescent_port laid_out = cr_port_of(model, CRESCENT_OUTPUT, output);
     const double *exact = crescent_exact_output(model, output);
     const void *raw = r->raw.data[output];
     if (new_values(c, port, port->name, &r->values[output], error))
         return -1;
-    for (int64_t i = 0; i < crescent_port_elements(port); i++)
-        r->values[output][i] = exact                        ? exact[i]
-                               : port->type == CRESCENT_I32 ? (double)((const int32_t *)raw)[i]
-                                                            : (double)((const float *)raw)[i];
+    cr_pack_output(model, output, &c->inputs, sizeof(float), r->raw.data[output]);
+    if (exact)
+        crescent_pack(&laid_out, port, sizeof(double), exact, r->values[output]);
+    for (int64_t i = 0; !exact && i < crescent_port_elements(port); i++)
+        r->values[output][i] = port->type == CRESCENT_I32 ? (double)((const int32_t *)raw)[i]
+                                                          : (double)((const float *)raw)[i];
     return 0;
 }
 
@@ -199,8 +203,13 @@ static int adopt_outputs(struct comparison *c, const crescent_model *model, stru
     c->outputs = cr_calloc((size_t)c->n_outputs, sizeof *c->outputs);
     c->expected = cr_calloc((size_t)c->n_outputs, sizeof *c->expected);
     c->failed = cr_calloc((size_t)c->n_outputs, sizeof *c->failed);
-    for (int i = 0; i < c->n_outputs; i++)
+    if (cr_arrays_inputs(&c->inputs, model, c->options, error))
+        return -1;
+    for (int i = 0; i < c->n_outputs; i++) {
+        crescent_port port = cr_sized_port(model, CRESCENT_OUTPUT, i, &c->inputs);
         crescent_graph_port_at(c->graph, CRESCENT_OUTPUT, i, &c->outputs[i]);
+        memcpy(c->outputs[i].shape, port.shape, sizeof port.shape);
+    }
     return read_all_expected(c, model, error);
 }
 
@@ -218,19 +227,16 @@ static int put_gradients(struct comparison *c, const crescent_model *model, cons
     return cr_passed(o, status, error);
 }
 
-/* The inputs are gone after the run; the outputs stay, also as doubles. */
+/* The outputs stay, also as doubles. */
 static int run_model(struct comparison *c, struct result *r, crescent_model *model,
                      struct cr_error *error)
 {
     const struct cr_options *o = c->options;
-    struct cr_arrays inputs = {0};
-    int status = cr_arrays_inputs(&inputs, model, o, error) ||
-                 cr_arrays_new(&r->raw, model, CRESCENT_OUTPUT, o, error) ||
+    int status = cr_arrays_new(&r->raw, model, CRESCENT_OUTPUT, o, error) ||
                  cr_fill_params(model, o, &c->surplus, error);
     if (!status)
-        status =
-            cr_passed(o, crescent_run(model, (const void *const *)inputs.data, r->raw.data), error);
-    cr_arrays_free(&inputs);
+        status = cr_passed(
+            o, crescent_run(model, (const void *const *)c->inputs.data, r->raw.data), error);
     r->values = cr_calloc((size_t)c->n_outputs, sizeof *r->values);
     for (int i = 0; i < c->n_outputs && !status; i++)
         status = widen(c, r, model, i, error);
@@ -452,6 +458,7 @@ static void free_results(struct comparison *c)
         free(c->results[i].values);
         cr_arrays_free(&c->results[i].raw);
     }
+    cr_arrays_free(&c->inputs);
     for (int i = 0; i < c->n_outputs; i++)
         crescent_free(c->expected[i].values);
     free(c->outputs);

@@ -137,6 +137,22 @@ crescent_port cr_port_of(const crescent_model *model, crescent_port_kind kind, i
     return port;
 }
 
+crescent_port cr_sized_port(const crescent_model *model, crescent_port_kind kind, int index,
+                            const struct cr_arrays *inputs)
+{
+    crescent_port port = {0};
+    crescent_sized_port(model, kind, index, (const void *const *)inputs->data, &port);
+    return port;
+}
+
+void cr_pack_output(const crescent_model *model, int index, const struct cr_arrays *inputs,
+                    size_t width, void *data)
+{
+    crescent_port port = cr_port_of(model, CRESCENT_OUTPUT, index);
+    crescent_port sized = cr_sized_port(model, CRESCENT_OUTPUT, index, inputs);
+    crescent_pack(&port, &sized, width, data, data);
+}
+
 crescent_report cr_report_of_model(const crescent_model *model)
 {
     crescent_report report = {0};
@@ -171,45 +187,51 @@ void cr_arrays_free(struct cr_arrays *arrays)
     *arrays = (struct cr_arrays){0};
 }
 
-/* The file for an input (the last one given), or null. */
-static const char *input_file(const struct cr_options *o, const crescent_port *port)
+/* The file for a cotangent (the last one given), or null. */
+static const char *cotangent_file(const struct cr_options *o, const crescent_port *port)
 {
-    const struct cr_pairs *pairs = port->of ? &o->cotangent : &o->input;
-    for (int i = pairs->n - 1; i >= 0; i--)
-        if (strcmp(pairs->items[i].key, port->of ? port->of : port->name) == 0)
-            return pairs->items[i].value;
+    for (int i = o->cotangent.n - 1; port->of && i >= 0; i--)
+        if (strcmp(o->cotangent.items[i].key, port->of) == 0)
+            return o->cotangent.items[i].value;
     return NULL;
 }
 
-/* Every name of --input is one of the model's. */
-static int check_inputs(const crescent_model *model, const struct cr_options *o,
-                        struct cr_error *error)
+/* Inputs from files, all at once: together they say how long lengths are. */
+static int read_inputs(const struct cr_arrays *arrays, const crescent_model *model,
+                       const struct cr_options *o)
 {
-    int index;
-    for (int i = 0; i < o->input.n; i++)
-        if (cr_passed(o, crescent_input_find(model, o->input.items[i].key, "--input", &index),
-                      error))
-            return -1;
-    return 0;
+    crescent_input_file *files = cr_calloc((size_t)o->input.n, sizeof *files);
+    int n = 0, index, status = CRESCENT_OK;
+    for (int i = 0; i < o->input.n && !status; i++) {
+        const crescent_setting *pair = &o->input.items[i];
+        status = crescent_input_find(model, pair->key, "--input", &index);
+        if (!status && index != CRESCENT_NONE)
+            files[n++] = (crescent_input_file){pair->key, pair->value};
+    }
+    if (!status)
+        status = crescent_read_inputs(model, files, n, arrays->data);
+    free(files);
+    return status;
 }
 
 /* After a failure nothing is left of them. */
 int cr_arrays_inputs(struct cr_arrays *arrays, const crescent_model *model,
                      const struct cr_options *o, struct cr_error *error)
 {
-    if (check_inputs(model, o, error) || cr_arrays_new(arrays, model, CRESCENT_INPUT, o, error))
+    if (cr_arrays_new(arrays, model, CRESCENT_INPUT, o, error))
         return -1;
-    for (int i = 0; i < arrays->n; i++) {
+    int status = CRESCENT_OK;
+    for (int i = 0; i < arrays->n && !status; i++) {
         crescent_port port = cr_port_of(model, CRESCENT_INPUT, i);
-        const char *file = input_file(o, &port);
-        int status = file ? crescent_read_input(model, i, file, arrays->data[i])
-                          : crescent_draw_input(model, i, o->seed, arrays->data[i]);
-        if (cr_passed(o, status, error)) {
-            cr_arrays_free(arrays);
-            return -1;
-        }
+        const char *file = cotangent_file(o, &port);
+        status = file ? crescent_read_input(model, i, file, arrays->data[i])
+                      : crescent_draw_input(model, i, o->seed, arrays->data[i]);
     }
-    return 0;
+    if (!status)
+        status = read_inputs(arrays, model, o);
+    if (status)
+        cr_arrays_free(arrays);
+    return cr_passed(o, status, error);
 }
 
 /* ---- weights ---- */

@@ -32,8 +32,15 @@ void cr_arrays_free(struct cr_arrays *arrays);
 int cr_arrays_inputs(struct cr_arrays *arrays, const crescent_model *model,
                      const struct cr_options *options, struct cr_error *error);
 
-/* A port of a model that has it. */
+/* A port of a model that has it; cr_sized_port with the sizes of a run that has taken these inputs. */
 crescent_port cr_port_of(const crescent_model *model, crescent_port_kind kind, int index);
+crescent_port cr_sized_port(const crescent_model *model, crescent_port_kind kind, int index,
+                            const struct cr_arrays *inputs);
+
+/* What there is of an output of such a run comes to the beginning of `data`, whose elements have `width`
+ * bytes. */
+void cr_pack_output(const crescent_model *model, int index, const struct cr_arrays *inputs,
+                    size_t width, void *data);
 
 /* What was compiled. */
 crescent_report cr_report_of_model(const crescent_model *model);

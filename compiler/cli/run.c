@@ -55,7 +55,7 @@ static int put_output(const struct run *r, int i)
     if (i == o->output.n)
         return crescent_put_gradients(r->model, r->outputs.data, r->files[i]);
     int index = crescent_port_find(r->model, CRESCENT_OUTPUT, o->output.items[i].key);
-    crescent_port port = cr_port_of(r->model, CRESCENT_OUTPUT, index);
+    crescent_port port = cr_sized_port(r->model, CRESCENT_OUTPUT, index, &r->inputs);
     return crescent_file_put_npy(r->files[i], &port, r->outputs.data[index]);
 }
 
@@ -76,13 +76,13 @@ static int write_outputs(const struct run *r, struct cr_error *error)
 /* ---- reporting ---- */
 
 /* The model's own inputs or outputs: gradients and cotangents, behind them, are left out. */
-static void print_ports(const crescent_model *model, crescent_port_kind kind, const char *what)
+static void print_ports(const struct run *r, crescent_port_kind kind, const char *what)
 {
-    int n = crescent_port_count(model, kind);
-    while (n && cr_port_of(model, kind, n - 1).of)
+    int n = crescent_port_count(r->model, kind);
+    while (n && cr_port_of(r->model, kind, n - 1).of)
         n--;
     for (int i = 0; i < n; i++) {
-        crescent_port port = cr_port_of(model, kind, i);
+        crescent_port port = cr_sized_port(r->model, kind, i, &r->inputs);
         if (n == 1)
             printf("%s shape: %s\n", what, cr_port_shape(&port).text);
         else
@@ -91,14 +91,13 @@ static void print_ports(const crescent_model *model, crescent_port_kind kind, co
 }
 
 /* Whether the first output has the shape of an input, as a residual stream has. */
-static bool shapes_match(const crescent_model *model)
+static bool shapes_match(const struct run *r)
 {
-    int n = crescent_port_count(model, CRESCENT_INPUT);
-    if (!crescent_port_count(model, CRESCENT_OUTPUT))
+    if (!r->outputs.n)
         return false;
-    crescent_port output = cr_port_of(model, CRESCENT_OUTPUT, 0);
-    for (int i = 0; i < n; i++) {
-        crescent_port input = cr_port_of(model, CRESCENT_INPUT, i);
+    crescent_port output = cr_sized_port(r->model, CRESCENT_OUTPUT, 0, &r->inputs);
+    for (int i = 0; i < r->inputs.n; i++) {
+        crescent_port input = cr_sized_port(r->model, CRESCENT_INPUT, i, &r->inputs);
         if (input.rank == output.rank &&
             memcmp(input.shape, output.shape, (size_t)input.rank * sizeof *input.shape) == 0)
             return true;
@@ -109,7 +108,7 @@ static bool shapes_match(const crescent_model *model)
 /* Prints mean and deviation of the first output, if it is of floats. */
 static void print_statistics(const struct run *r)
 {
-    crescent_port port = cr_port_of(r->model, CRESCENT_OUTPUT, 0);
+    crescent_port port = cr_sized_port(r->model, CRESCENT_OUTPUT, 0, &r->inputs);
     if (!r->outputs.n || port.type != CRESCENT_F32)
         return;
     int64_t n = crescent_port_elements(&port);
@@ -198,9 +197,9 @@ static void report(const struct run *r)
 {
     const struct cr_options *o = r->options;
     print_model(r);
-    print_ports(r->model, CRESCENT_INPUT, "Input");
-    print_ports(r->model, CRESCENT_OUTPUT, "Output");
-    if (shapes_match(r->model))
+    print_ports(r, CRESCENT_INPUT, "Input");
+    print_ports(r, CRESCENT_OUTPUT, "Output");
+    if (shapes_match(r))
         puts("shapes match");
     print_statistics(r);
     printf("Parameters: %s in %d tensors (%s)\n", cr_thousands(cr_count_parameters(r->graph)).text,
@@ -249,6 +248,8 @@ static int run(struct run *r, struct cr_error *error)
                   error))
         return 2;
     r->run_ns = crescent_clock() - start;
+    for (int i = 0; i < r->outputs.n; i++)
+        cr_pack_output(r->model, i, &r->inputs, sizeof(float), r->outputs.data[i]);
     if (write_outputs(r, error))
         return 2;
     report(r);

@@ -7,6 +7,7 @@
 
 #include "compiler/ir/guard.h"
 #include "compiler/ir/hash.h"
+#include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "id_limits.h"
 #include "ref_lengths.h"
@@ -128,7 +129,21 @@ static void free_entries(struct cr_engine *e)
 
 /* ---- lengths ---- */
 
-/* Which inputs hold lengths, and which axes of inputs are as long. */
+/* Which axes of outputs are lengths.  A graph that a length cannot go through is refused elsewhere. */
+static void read_output_axes(struct cr_engine *e, const struct cr_graph *g)
+{
+    struct cr_error refused;
+    struct cr_lengths lengths;
+    e->output_axes = cr_calloc((size_t)e->n_outputs, sizeof *e->output_axes);
+    if (cr_lengths_find(&lengths, g, e->path, &refused))
+        return;
+    for (int i = 0; i < e->n_outputs; i++)
+        for (int a = 0; a < e->outputs[i].rank; a++)
+            e->output_axes[i][a] = (signed char)cr_length_at(&lengths, g->outputs[i].id, a);
+    cr_lengths_free(&lengths);
+}
+
+/* Which inputs hold lengths, and which axes of inputs and outputs are as long. */
 static void read_lengths(struct cr_engine *e, const struct cr_graph *g)
 {
     e->n_lengths = g->n_lengths;
@@ -143,19 +158,33 @@ static void read_lengths(struct cr_engine *e, const struct cr_graph *g)
                 e->length_axes[i][a] = (signed char)g->nodes[id].index[a];
             i++;
         }
+    read_output_axes(e, g);
+}
+
+bool cr_engine_is_length(const struct cr_engine *e, int input)
+{
+    for (int i = 0; i < e->n_lengths; i++)
+        if (e->lengths[i].input == input)
+            return true;
+    return false;
+}
+
+int cr_check_length(const struct cr_engine *e, int length, int32_t value, struct cr_error *error)
+{
+    if (value >= 1 && value <= e->lengths[length].bound)
+        return 0;
+    return cr_fail(error, "%.400s: length %.100s is %d, expected 1 to %lld", e->path,
+                   e->inputs[e->lengths[length].input].name, (int)value,
+                   (long long)e->lengths[length].bound);
 }
 
 /* A run takes lengths within their bounds. */
 static int check_lengths(const struct cr_engine *e, const void *const *inputs,
                          struct cr_error *error)
 {
-    for (int i = 0; i < e->n_lengths; i++) {
-        int32_t value = *(const int32_t *)inputs[e->lengths[i].input];
-        if (value < 1 || value > e->lengths[i].bound)
-            return cr_fail(error, "%.400s: length %.100s is %d, expected 1 to %lld", e->path,
-                           e->inputs[e->lengths[i].input].name, (int)value,
-                           (long long)e->lengths[i].bound);
-    }
+    for (int i = 0; i < e->n_lengths; i++)
+        if (cr_check_length(e, i, *(const int32_t *)inputs[e->lengths[i].input], error))
+            return -1;
     return 0;
 }
 
@@ -640,6 +669,7 @@ void cr_engine_close(struct cr_engine *e)
     free_ports(e->states, e->n_states);
     free(e->id_limits);
     free(e->length_axes);
+    free(e->output_axes);
     free(e->name);
     free(e->path);
     *e = (struct cr_engine){0};

@@ -66,6 +66,7 @@ struct cr_engine {
     struct cr_zeros zeros; /* that hold the states */
     void **memory; /* by state: int32_t for i32, float for the rest; zeros at first */
     signed char (*length_axes)[CR_MAX_RANK]; /* by input and axis: 1 + the number of its length, or 0 */
+    signed char (*output_axes)[CR_MAX_RANK]; /* by output and axis, in the same way */
     int64_t *id_limits; /* by input: a token id is less than this; 0 for what is no id */
     struct cr_offsets *offsets; /* of writes, or null */
 
@@ -130,6 +131,11 @@ void cr_engine_set_state(struct cr_engine *engine, int i, const void *data);
 void cr_engine_reset_states(struct cr_engine *engine);
 
 int64_t cr_port_elements(const struct cr_port *port);
+
+/* Whether an input is a length, and whether a length is in its bounds. */
+bool cr_engine_is_length(const struct cr_engine *engine, int input);
+int cr_check_length(const struct cr_engine *engine, int length, int32_t value,
+                    struct cr_error *error);
 
 /* Index of the port of that name, or CR_NONE. */
 int cr_port_find(const struct cr_port *ports, int n, const char *name);

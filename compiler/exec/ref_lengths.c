@@ -5,65 +5,11 @@
 
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
+#include "box.h"
 #include "exec.h"
 #include "tensor_memory.h"
 
 enum { BYTES = 4 }; /* of an element at the border, whatever its type */
-
-/* A tensor of some sizes inside one that is laid out for others. */
-struct box {
-    int rank;
-    const int64_t *sizes, *layout;
-};
-
-/* Calls `copy` with the place of each element in the tensor and in the layout. */
-static void each_element(const struct box *b, void (*copy)(void *, int64_t, int64_t), void *context)
-{
-    int64_t at[CR_MAX_RANK] = {0}, n = cr_elements(b->rank, b->sizes);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t place = 0;
-        for (int a = 0; a < b->rank; a++)
-            place = place * b->layout[a] + at[a];
-        copy(context, i, place);
-        for (int a = b->rank - 1; a >= 0 && ++at[a] == b->sizes[a]; a--)
-            at[a] = 0;
-    }
-}
-
-struct copies {
-    const char *from;
-    char *to;
-    const double *exact; /* what is copied out, and where it is kept as it is */
-    double *kept;
-    enum cr_dtype dtype;
-};
-
-static void copy_in(void *context, int64_t at, int64_t place)
-{
-    const struct copies *c = context;
-    memcpy(c->to + at * BYTES, c->from + place * BYTES, BYTES);
-}
-
-static void move_in(void *context, int64_t at, int64_t place)
-{
-    const struct copies *c = context;
-    memmove(c->to + at * BYTES, c->to + place * BYTES, BYTES);
-}
-
-static void copy_out(void *context, int64_t at, int64_t place)
-{
-    const struct copies *c = context;
-    c->kept[place] = c->exact[at];
-    if (c->dtype == CR_I32)
-        ((int32_t *)c->to)[place] = (int32_t)c->exact[at];
-    else
-        ((float *)c->to)[place] = (float)c->exact[at];
-}
-
-static struct box box_of(const struct cr_node *fixed, const struct cr_node *from)
-{
-    return (struct box){fixed->rank, fixed->shape, from->shape};
-}
 
 /* The value of each length, from the input that holds it. */
 static void read_lengths(const struct cr_graph *g, const void *const *inputs, int64_t *values)
@@ -79,9 +25,11 @@ static void read_lengths(const struct cr_graph *g, const void *const *inputs, in
     }
 }
 
-static struct box box_of_node(const struct cr_fixed *f, cr_id node)
+/* What there is of a node of the graph with lengths. */
+static struct cr_box box_of(const struct cr_fixed *f, cr_id node)
 {
-    return box_of(&f->graph->nodes[f->map[node]], &f->from->nodes[node]);
+    const struct cr_node *fixed = &f->graph->nodes[f->map[node]];
+    return (struct cr_box){fixed->rank, fixed->shape, f->from->nodes[node].shape, BYTES};
 }
 
 /* Inputs in the sizes of the fixed graph. */
@@ -91,17 +39,16 @@ static int take_inputs(struct cr_fixed *f, const void *const *inputs, struct cr_
     for (cr_id id = 0; id < f->from->n_nodes; id++) {
         if (!cr_is_input(&f->from->nodes[id]))
             continue;
-        struct box box = box_of_node(f, id);
-        struct copies c = {.from = inputs[f->n_inputs]};
-        if (!c.from) {
-            f->inputs[f->n_inputs++] = NULL;
-            continue;
+        struct cr_box box = box_of(f, id);
+        const void *from = inputs[f->n_inputs];
+        void *to = NULL;
+        if (from) {
+            to = cr_memory_new(cr_elements(box.rank, box.sizes) * BYTES, "an input", error);
+            if (!to)
+                return -1;
+            cr_box_pack(&box, from, to);
         }
-        c.to = cr_memory_new(cr_elements(box.rank, box.sizes) * BYTES, "an input", error);
-        f->inputs[f->n_inputs++] = c.to;
-        if (!c.to)
-            return -1;
-        each_element(&box, copy_in, &c);
+        f->inputs[f->n_inputs++] = to;
     }
     return 0;
 }
@@ -128,12 +75,10 @@ void cr_fixed_close(struct cr_fixed *fixed)
     *fixed = (struct cr_fixed){0};
 }
 
-/* No element is moved to where another still lies: places are in order. */
 void cr_fixed_pack(const struct cr_fixed *fixed, cr_id node, void *tensor)
 {
-    struct box box = box_of_node(fixed, node);
-    struct copies c = {.to = tensor};
-    each_element(&box, move_in, &c);
+    struct cr_box box = box_of(fixed, node);
+    cr_box_pack(&box, tensor, tensor);
 }
 
 /* ---- the interpreter ---- */
@@ -160,18 +105,30 @@ static double **new_outputs(const struct cr_fixed *f, double *const *exact, stru
     return outputs;
 }
 
-/* Writes what was computed into tensors that are laid out for the bounds. */
-static void give_outputs(const struct cr_fixed *f, double *const *from, double *const *exact,
+/* Spreads what was computed as it is, and rounded; it is gone then. */
+static void give_output(const struct cr_box *box, enum cr_dtype dtype, double *computed,
+                        double *exact, void *output)
+{
+    struct cr_box doubles = *box;
+    doubles.width = sizeof(double);
+    cr_box_spread(&doubles, computed, exact);
+    for (int64_t i = 0; i < cr_elements(box->rank, box->sizes); i++) {
+        float rounded = (float)computed[i];
+        int32_t whole = dtype == CR_I32 ? (int32_t)computed[i] : 0;
+        memcpy((char *)computed + i * BYTES, dtype == CR_I32 ? (void *)&whole : (void *)&rounded,
+               BYTES);
+    }
+    cr_box_spread(box, computed, output);
+}
+
+static void give_outputs(const struct cr_fixed *f, double *const *computed, double *const *exact,
                          void *const *outputs)
 {
     for (int i = 0; i < f->graph->n_outputs; i++) {
-        if (!exact[i])
-            continue;
-        const struct cr_node *node = &f->graph->nodes[f->graph->outputs[i].id];
-        struct box box = box_of(node, &f->from->nodes[f->from->outputs[i].id]);
-        struct copies c = {
-            .to = outputs[i], .exact = from[i], .kept = exact[i], .dtype = node->dtype};
-        each_element(&box, copy_out, &c);
+        cr_id id = f->from->outputs[i].id;
+        struct cr_box box = box_of(f, id);
+        if (exact[i])
+            give_output(&box, f->from->nodes[id].dtype, computed[i], exact[i], outputs[i]);
     }
 }
 

@@ -375,15 +375,19 @@ int cr_check_ids(const struct cr_engine *e, int i, const char *path, const int32
     return 0;
 }
 
+int cr_take_array(const struct cr_port *port, const struct cr_npy *file, void *data,
+                  struct cr_error *error)
+{
+    if (!shape_fits(port, file->rank, file->shape))
+        return wrong_shape(file->path, "the array", file->rank, file->shape, port, error);
+    return port->dtype == CR_I32 ? cr_npy_read_i32(file, data, error->text, sizeof error->text)
+                                 : cr_npy_read_f32(file, data, error->text, sizeof error->text);
+}
+
 int cr_take_input(const struct cr_engine *e, int i, const struct cr_npy *file, void *data,
                   struct cr_error *error)
 {
-    const struct cr_port *port = &e->inputs[i];
-    if (!shape_fits(port, file->rank, file->shape))
-        return wrong_shape(file->path, "the array", file->rank, file->shape, port, error);
-    if (port->dtype != CR_I32)
-        return cr_npy_read_f32(file, data, error->text, sizeof error->text);
-    if (cr_npy_read_i32(file, data, error->text, sizeof error->text))
+    if (cr_take_array(&e->inputs[i], file, data, error))
         return -1;
     return cr_check_ids(e, i, file->path, data, NULL, error);
 }

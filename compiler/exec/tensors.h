@@ -35,7 +35,11 @@ int cr_load_params_from(struct cr_engine *engine, const struct cr_weight_bytes *
  * only. */
 int cr_draw_params(struct cr_engine *engine, uint64_t seed, struct cr_error *error);
 
-/* Input i from a .npy file that is open and has its shape. */
+/* The tensor of a port from a .npy file that is open and has its shape. */
+int cr_take_array(const struct cr_port *port, const struct cr_npy *file, void *data,
+                  struct cr_error *error);
+
+/* Input i from such a file; ids are looked at. */
 int cr_take_input(const struct cr_engine *engine, int i, const struct cr_npy *file, void *data,
                   struct cr_error *error);
 

@@ -69,6 +69,13 @@ static const struct cr_port *ports_of(const crescent_model *m, crescent_port_kin
     return NULL;
 }
 
+/* By axis the input that holds its length. */
+static void add_lengths(const struct cr_engine *e, const signed char *axes, crescent_port *port)
+{
+    for (int a = 0; a < port->rank; a++)
+        port->lengths[a] = axes[a] ? e->lengths[axes[a] - 1].input + 1 : 0;
+}
+
 int crescent_port_count(const crescent_model *model, crescent_port_kind kind)
 {
     int n = 0;
@@ -95,8 +102,12 @@ int crescent_port_at(const crescent_model *model, crescent_port_kind kind, int i
     if (index < 0 || index >= n)
         return no_such_port(model->context, model->engine.path, kind, index, n);
     *port = public_port(&ports[index]);
-    if (kind == CRESCENT_INPUT)
+    if (kind == CRESCENT_INPUT) {
         port->ids = model->engine.id_limits[index];
+        add_lengths(&model->engine, model->engine.length_axes[index], port);
+    }
+    if (kind == CRESCENT_OUTPUT)
+        add_lengths(&model->engine, model->engine.output_axes[index], port);
     if (kind == CRESCENT_PARAM)
         port->format = cr_formats[ports[index].format].name;
     return CRESCENT_OK;

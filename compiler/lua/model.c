@@ -6,6 +6,7 @@
 #include "classes.h"
 #include "opening.h"
 #include "ports.h"
+#include "sizes.h"
 
 static const char class_name[] = "crescent.model";
 
@@ -226,9 +227,11 @@ static void check_names(lua_State *L, const struct cr_lua_model *m, int index, i
 }
 
 /* What the caller gave for an input, pushed; a cotangent that is not given is of ones. */
-static struct cr_lua_tensor *take_input(lua_State *L, const crescent_port *port)
+static struct cr_lua_tensor *take_input(lua_State *L, const struct cr_lua_model *m, int number,
+                                        const void *const *inputs)
 {
     char what[200], shape[100];
+    const crescent_port given = cr_lua_port(L, m->model, CRESCENT_INPUT, number), *port = &given;
     int table = port->of ? 3 : 2;
     snprintf(what, sizeof what, "%s %.150s", port->of ? "cotangent" : "input",
              port->of ? port->of : port->name);
@@ -242,7 +245,39 @@ static struct cr_lua_tensor *take_input(lua_State *L, const crescent_port *port)
         cr_lua_fail(L, "%s: found no tensor, expected one of %s %s", what,
                     crescent_type_name(port->type),
                     crescent_shape_text(shape, sizeof shape, port->rank, port->shape));
-    return cr_lua_take_tensor(L, -1, port, what);
+    return cr_lua_take_sized(L, m->model, number, -1, inputs, what);
+}
+
+/* Tensors of the inputs that are lengths, and what they hold; the others are null. */
+static void take_lengths(lua_State *L, const struct cr_lua_model *m, const void **inputs, int kept)
+{
+    int some = 0;
+    for (int i = 0; i < crescent_port_count(m->model, CRESCENT_INPUT); i++) {
+        crescent_port port = cr_lua_port(L, m->model, CRESCENT_INPUT, i);
+        if (!cr_lua_is_length(L, m->model, i))
+            continue;
+        inputs[i] = cr_lua_new_tensor(L, &port)->data;
+        lua_rawseti(L, kept, i + 1);
+        some = 1;
+    }
+    if (some)
+        cr_lua_take_lengths(L, m->model, 2, (void *const *)inputs);
+}
+
+/* What there is of the outputs, in the table on top of the stack. */
+static void pack_outputs(lua_State *L, const struct cr_lua_model *m, const void *const *inputs)
+{
+    for (int i = 0; i < crescent_port_count(m->model, CRESCENT_OUTPUT); i++) {
+        crescent_port port = cr_lua_port(L, m->model, CRESCENT_OUTPUT, i), sized;
+        cr_lua_pass(L, crescent_sized_port(m->model, CRESCENT_OUTPUT, i, inputs, &sized));
+        if (port.of || memcmp(sized.shape, port.shape, sizeof port.shape) == 0)
+            continue;
+        lua_getfield(L, -1, port.name);
+        struct cr_lua_tensor *t = cr_lua_take_tensor(L, -1, &port, port.name); /* itself */
+        crescent_pack(&port, &sized, sizeof(float), t->data, t->data);
+        memcpy(t->shape, sized.shape, sizeof t->shape);
+        lua_pop(L, 2);
+    }
 }
 
 /* An output goes into the table of outputs, or into that of gradients, which lie at these indices. */
@@ -267,9 +302,11 @@ static int run(lua_State *L)
     void **outputs = cr_lua_scratch(L, (size_t)n_outputs, sizeof *outputs);
     lua_newtable(L); /* keeps the inputs */
     int kept = lua_gettop(L);
+    take_lengths(L, m, inputs, kept);
     for (int i = 0; i < n_inputs; i++) {
-        crescent_port port = cr_lua_port(L, m->model, CRESCENT_INPUT, i);
-        inputs[i] = take_input(L, &port)->data;
+        if (inputs[i])
+            continue;
+        inputs[i] = take_input(L, m, i, inputs)->data;
         lua_rawseti(L, kept, i + 1);
         lua_settop(L, kept);
     }
@@ -281,6 +318,8 @@ static int run(lua_State *L)
         some |= port.of != NULL;
     }
     cr_lua_pass(L, crescent_run(m->model, inputs, outputs));
+    lua_pushvalue(L, kept + 1);
+    pack_outputs(L, m, inputs);
     lua_settop(L, kept + 1 + some);
     return 1 + some;
 }

@@ -388,6 +388,25 @@ struct cr_lua_tensor *cr_lua_take_tensor(lua_State *L, int index, const crescent
     return f.tensor;
 }
 
+/* Of a table the first row counts: the others are looked at when numbers are taken. */
+int cr_lua_sizes_of(lua_State *L, int index, int rank, int64_t *sizes)
+{
+    struct cr_lua_tensor *given = tensor_at(L, index);
+    int top = lua_gettop(L), axis = 0;
+    if (given && given->rank == rank)
+        memcpy(sizes, given->shape, (size_t)rank * sizeof *sizes);
+    if (given)
+        return given->rank == rank;
+    luaL_checkstack(L, rank + 2, "crescent");
+    lua_pushvalue(L, index);
+    for (; axis < rank && lua_type(L, -1) == LUA_TTABLE; axis++) {
+        sizes[axis] = (int64_t)lua_rawlen(L, -1);
+        lua_rawgeti(L, -1, 1);
+    }
+    lua_settop(L, top);
+    return axis == rank;
+}
+
 /* ---- elements and rows ---- */
 
 /* The number of the element that arguments 2 .. rank + 1 name, from 1 on. */

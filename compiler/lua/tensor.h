@@ -31,6 +31,10 @@ struct cr_lua_tensor *cr_lua_new_tensor(lua_State *L, const crescent_port *port)
 struct cr_lua_tensor *cr_lua_take_tensor(lua_State *L, int index, const crescent_port *port,
                                          const char *what);
 
+/* The sizes that a tensor, or a table with tables in it, has along `rank` axes; 0 for other values, and for a
+ * flat table of several axes. */
+int cr_lua_sizes_of(lua_State *L, int index, int rank, int64_t *sizes);
+
 /* Pushes a shape as a table. */
 void cr_lua_push_shape(lua_State *L, int rank, const int64_t *shape);
 

@@ -78,6 +78,44 @@ it("rows share memory with their tensor", function()
     equal(tostring(row:reshape{2, 1}), "tensor f32 [2, 1]: 30 4")
 end)
 
+-- ---- lengths ----
+
+local lengths = [[
+local T, S = length("T", 12), length("S", 5)
+local x, y = input("x", {2, T}), input("y", {S, T})
+return {a = x * 2, b = matmul(x, y:transpose(1, 2)), n = float(T) + 0}
+]]
+
+it("lengths are those of the tensors", function()
+    local m = crescent.model(lengths)
+    local x = crescent.tensor({2, 3}, {1, 2, 3, 4, 5, 6})
+    local out = m:run{x = x, y = {{1, 0, 1}}}
+    equal(tostring(out.a), "tensor f32 [2, 3]: 2 4 6 8 10 12")
+    equal(tostring(out.b), "tensor f32 [2, 1]: 4 10")
+    equal(tostring(out.n), "tensor f32 []: 3")
+    out = m:run{x = {{1}, {2}}, y = {{1}, {2}, {3}}}
+    equal(tostring(out.b), "tensor f32 [2, 3]: 1 2 3 2 4 6")
+    out = m:run{x = x, y = {1, 0, 1, 0, 1, 0}, S = 2}
+    equal(tostring(out.b), "tensor f32 [2, 2]: 4 2 10 5")
+    out = m:run{x = crescent.tensor({2, 12}, 1), y = crescent.tensor({5, 12}, 1), T = 4, S = 3}
+    equal(tostring(out.b), "tensor f32 [2, 3]: 4 4 4 4 4 4")
+    equal(out.a.shape, {2, 4})
+end)
+
+it("lengths that do not agree are refused", function()
+    local m = crescent.model(lengths)
+    local x = crescent.tensor({2, 3}, 1)
+    fails("input y: found 2 elements along axis 2, expected 3, the length T", m.run, m, {x = x, y = {{1, 2}}})
+    fails("input x: found 3 elements along axis 2, expected 4, the length T", m.run, m,
+        {x = x, y = {{1, 2, 3}}, T = 4})
+    fails("input x: found 13 elements along axis 2, expected 12, the length T", m.run, m,
+        {x = crescent.tensor({2, 13}, 1), y = {{1}}})
+    fails("input S: found nothing that says the length", m.run, m, {x = x, y = {1, 2, 3}})
+    fails("length T is 13, expected 1 to 12", m.run, m,
+        {x = crescent.tensor({2, 12}, 1), y = crescent.tensor({5, 12}, 1), T = 13, S = 1})
+    fails("expected [2, 3]", m.run, m, {x = crescent.tensor({3, 3}, 1), y = {{1, 2, 3}}})
+end)
+
 it("what is no tensor is refused", function()
     fails("axis 2", crescent.tensor, {2, 2}, {{1, 2}, {3}})
     fails("found 3 elements, expected 4", crescent.tensor, {2, 2}, {1, 2, 3})

@@ -1,0 +1,55 @@
+/* box.c - a tensor of some sizes inside one that is laid out for larger ones; see box.h. */
+#include "box.h"
+
+#include <string.h>
+
+/* How many of the first axes are walked over: the others lie in one piece. */
+static int outer_axes(const struct cr_box *b)
+{
+    int outer = b->rank;
+    while (outer > 0 && b->sizes[outer - 1] == b->layout[outer - 1])
+        outer--;
+    return outer > 0 ? outer - 1 : 0;
+}
+
+static int64_t product(const int64_t *sizes, int first, int end)
+{
+    int64_t n = 1;
+    for (int a = first; a < end; a++)
+        n *= sizes[a];
+    return n;
+}
+
+/* Where piece number i begins in the layout, in elements. */
+static int64_t place_of(const struct cr_box *b, int outer, int64_t i)
+{
+    int64_t stride = product(b->layout, outer, b->rank), place = 0;
+    for (int a = outer - 1; a >= 0; a--) {
+        place += i % b->sizes[a] * stride;
+        i /= b->sizes[a];
+        stride *= b->layout[a];
+    }
+    return place;
+}
+
+/* In place no piece is moved to where a later one still lies: pieces come before their places. */
+void cr_box_pack(const struct cr_box *box, const void *laid_out, void *packed)
+{
+    int outer = outer_axes(box);
+    int64_t n = product(box->sizes, 0, outer);
+    size_t piece = (size_t)product(box->sizes, outer, box->rank) * box->width;
+    for (int64_t i = 0; i < n; i++)
+        memmove((char *)packed + (size_t)i * piece,
+                (const char *)laid_out + (size_t)place_of(box, outer, i) * box->width, piece);
+}
+
+/* The last piece first, for the same reason. */
+void cr_box_spread(const struct cr_box *box, const void *packed, void *laid_out)
+{
+    int outer = outer_axes(box);
+    int64_t n = product(box->sizes, 0, outer);
+    size_t piece = (size_t)product(box->sizes, outer, box->rank) * box->width;
+    for (int64_t i = n - 1; i >= 0; i--)
+        memmove((char *)laid_out + (size_t)place_of(box, outer, i) * box->width,
+                (const char *)packed + (size_t)i * piece, piece);
+}

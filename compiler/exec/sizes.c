@@ -1,0 +1,137 @@
+/* sizes.c - the sizes that inputs and outputs have in a run; see sizes.h. */
+#include "sizes.h"
+
+#include <string.h>
+
+#include "box.h"
+#include "tensors.h"
+
+enum { BYTES = 4 }; /* of an element, whatever its type */
+
+/* ---- sizes ---- */
+
+static void find_sizes(const struct cr_engine *e, const struct cr_port *port,
+                       const signed char *axes, const void *const *inputs, int64_t *sizes)
+{
+    for (int a = 0; a < port->rank; a++)
+        sizes[a] =
+            axes[a] ? *(const int32_t *)inputs[e->lengths[axes[a] - 1].input] : port->shape[a];
+}
+
+void cr_input_sizes(const struct cr_engine *e, int i, const void *const *inputs,
+                    int64_t sizes[CR_MAX_RANK])
+{
+    find_sizes(e, &e->inputs[i], e->length_axes[i], inputs, sizes);
+}
+
+void cr_output_sizes(const struct cr_engine *e, int i, const void *const *inputs,
+                     int64_t sizes[CR_MAX_RANK])
+{
+    find_sizes(e, &e->outputs[i], e->output_axes[i], inputs, sizes);
+}
+
+/* ---- files ---- */
+
+/* Where each length got its value: from a file of its own, or from the first array that has such an axis. */
+struct reading {
+    const struct cr_engine *engine;
+    const char *const *paths;
+    void *const *tensors;
+    int said_by[CR_MAX_LENGTHS]; /* an input, or CR_NONE */
+    struct cr_error *error;
+};
+
+static int wrong_size(const struct reading *r, const struct cr_npy *file, int axis, int length)
+{
+    const struct cr_engine *e = r->engine;
+    const struct cr_port *of = &e->inputs[e->lengths[length].input];
+    return cr_fail(
+        r->error,
+        "%.300s: axis %d of the array has %lld elements, expected %d, which the length %.100s is "
+        "by the file of %.100s",
+        file->path, axis + 1, (long long)file->shape[axis],
+        *(const int32_t *)r->tensors[e->lengths[length].input], of->name,
+        e->inputs[r->said_by[length]].name);
+}
+
+/* The size of an axis that is a length: the first array says it, unless it has a file. */
+static int take_size(struct reading *r, const struct cr_npy *file, int input, int axis, int length)
+{
+    const struct cr_engine *e = r->engine;
+    int holder = e->lengths[length].input;
+    int32_t *value = r->tensors[holder];
+    if (r->said_by[length] == CR_NONE) {
+        *value = (int32_t)file->shape[axis];
+        r->said_by[length] = input;
+    }
+    bool laid_out = r->said_by[length] == holder && file->shape[axis] == e->lengths[length].bound;
+    return file->shape[axis] == *value || laid_out ? 0 : wrong_size(r, file, axis, length);
+}
+
+/* Whether an array fits into an input's tensor: it may be shorter where axes are lengths. */
+static bool fits(const struct cr_engine *e, int input, const struct cr_npy *file)
+{
+    const struct cr_port *port = &e->inputs[input];
+    bool good = file->rank == port->rank;
+    for (int a = 0; good && a < port->rank; a++)
+        good = file->shape[a] == port->shape[a] ||
+               (e->length_axes[input][a] && file->shape[a] >= 1 && file->shape[a] < port->shape[a]);
+    return good;
+}
+
+/* An array whose sizes are in order, or that cr_take_input refuses. */
+static int take_array(struct reading *r, int input, const struct cr_npy *file)
+{
+    const struct cr_engine *e = r->engine;
+    struct cr_port sized = e->inputs[input];
+    const struct cr_box box = {sized.rank, file->shape, e->inputs[input].shape, BYTES};
+    bool good = fits(e, input, file);
+    for (int a = 0; good && a < sized.rank; a++) {
+        int length = e->length_axes[input][a];
+        if (length && take_size(r, file, input, a, length - 1))
+            return -1;
+        sized.shape[a] = file->shape[a];
+    }
+    if (cr_take_array(&sized, file, r->tensors[input], r->error))
+        return -1;
+    cr_box_spread(&box, r->tensors[input], r->tensors[input]);
+    return cr_check_ids(e, input, file->path, r->tensors[input], (const void *const *)r->tensors,
+                        r->error);
+}
+
+static int read_array(struct reading *r, int input)
+{
+    struct cr_npy file;
+    if (cr_npy_open(&file, r->paths[input], r->error->text, sizeof r->error->text))
+        return -1;
+    int status = take_array(r, input, &file);
+    cr_npy_close(&file);
+    return status;
+}
+
+/* Lengths that have a file come first: they say what arrays have to have. */
+static int read_lengths(struct reading *r)
+{
+    const struct cr_engine *e = r->engine;
+    for (int i = 0; i < e->n_lengths; i++) {
+        int input = e->lengths[i].input;
+        r->said_by[i] = r->paths[input] ? input : CR_NONE;
+        if (r->paths[input] &&
+            (read_array(r, input) ||
+             cr_check_length(e, i, *(const int32_t *)r->tensors[input], r->error)))
+            return -1;
+    }
+    return 0;
+}
+
+int cr_read_inputs(const struct cr_engine *e, const char *const *paths, void *const *tensors,
+                   struct cr_error *error)
+{
+    struct reading r = {.engine = e, .paths = paths, .tensors = tensors, .error = error};
+    if (read_lengths(&r))
+        return -1;
+    for (int i = 0; i < e->n_inputs; i++)
+        if (paths[i] && !cr_engine_is_length(e, i) && read_array(&r, i))
+            return -1;
+    return 0;
+}

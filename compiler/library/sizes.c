@@ -1,0 +1,88 @@
+/* sizes.c - tensors whose axes are lengths, and arrays of the sizes that there are; see crescent.h. */
+#include "compiler/exec/sizes.h"
+
+#include <stdlib.h>
+
+#include "compiler/exec/box.h"
+#include "compiler/ir/mem.h"
+#include "feed.h"
+#include "handles.h"
+
+/* The files by input, the last one of each. */
+static const char **paths_of(const struct cr_engine *e, const crescent_input_file *files, int n,
+                             struct cr_error *error)
+{
+    const char **paths = cr_calloc((size_t)e->n_inputs, sizeof *paths);
+    for (int i = 0; i < n; i++) {
+        if (!files[i].name || !files[i].path)
+            cr_fail(error, "%.400s: file %d for an input is null, expected a name and a path",
+                    e->path, i);
+        else if (!cr_check_input_name(e, NULL, files[i].name, error)) {
+            paths[cr_port_find(e->inputs, e->n_inputs, files[i].name)] = files[i].path;
+            continue;
+        }
+        free(paths);
+        return NULL;
+    }
+    return paths;
+}
+
+int crescent_read_inputs(const crescent_model *model, const crescent_input_file *files, int n,
+                         void *const *tensors)
+{
+    CR_REQUIRE(model, (files || n == 0) && tensors);
+    CR_ENTER(model->context);
+    const struct cr_engine *e = &model->engine;
+    const char **paths = paths_of(e, files, n, guard.error);
+    int status = paths ? cr_read_inputs(e, paths, tensors, guard.error) : -1;
+    free(paths);
+    return cr_done(&guard, status);
+}
+
+/* The lengths that a run would be refused for. */
+static int check_held(const crescent_model *m, const void *const *inputs, struct cr_error *error)
+{
+    const struct cr_engine *e = &m->engine;
+    for (int i = 0; i < e->n_lengths; i++) {
+        const int32_t *value = inputs[e->lengths[i].input];
+        if (!value)
+            return cr_fail(error, "%.400s: the tensor of %.200s is null, expected one", e->path,
+                           e->inputs[e->lengths[i].input].name);
+        if (cr_check_length(e, i, *value, error))
+            return -1;
+    }
+    return 0;
+}
+
+int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, int index,
+                        const void *const *inputs, crescent_port *port)
+{
+    CR_REQUIRE(model, inputs && port);
+    CR_ENTER(model->context);
+    int status =
+        crescent_port_at(model, kind, index, port) || check_held(model, inputs, guard.error);
+    if (!status && kind == CRESCENT_INPUT)
+        cr_input_sizes(&model->engine, index, inputs, port->shape);
+    if (!status && kind == CRESCENT_OUTPUT)
+        cr_output_sizes(&model->engine, index, inputs, port->shape);
+    return cr_done(&guard, status ? -1 : 0);
+}
+
+static struct cr_box box_of(const crescent_port *port, const crescent_port *sized, size_t width)
+{
+    return (struct cr_box){port->rank, sized->shape, port->shape, width};
+}
+
+void crescent_pack(const crescent_port *port, const crescent_port *sized, size_t width,
+                   const void *tensor, void *packed)
+{
+    struct cr_box box = box_of(port, sized, width);
+    cr_box_pack(&box, tensor, packed);
+}
+
+void crescent_spread(const crescent_port *port, const crescent_port *sized, size_t width,
+                     const void *packed, void *tensor)
+{
+    struct cr_box box = box_of(port, sized, width);
+    cr_box_spread(&box, packed, tensor);
+}
