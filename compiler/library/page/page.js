@@ -1488,17 +1488,25 @@ function nameOf(doc, other) {
              "");
 }
 
-/* Facts of both, then their kernels, those of one title in one row. */
-function comparison(a, b) {
-    const better = (x, y) => x === y ? "" : y < x ? "better" : "worse";
-    const fact = (name, show, of) => {
-        const x = of(a.doc), y = of(b.doc);
-        if (x === undefined || y === undefined) return null;
-        return make(
-            "tr", {}, make("td", {}, name), make("td", {class: "num"}, show(x)),
-            make("td", {class: "num"}, show(y)),
-            make("td", {class: "num " + better(x, y)}, x ? (y / x).toFixed(3) : ""));
-    };
+const better = (x, y) => x === y ? "" : y < x ? "better" : "worse";
+const cell = (text, classes = "num") => make("td", {class: classes}, text);
+
+/* A row of numbers, of A and of B, and B / A; null where one has none. */
+function factRow(name, show, x, y) {
+    if (x === undefined || y === undefined) return null;
+    const ratio = x ? (y / x).toFixed(3) : "";
+    return make("tr", {}, cell(name, ""), cell(show(x)), cell(show(y)), cell(ratio, "num " + better(x, y)));
+}
+
+/* The settings in which they differ, and what came of them. */
+function factRows(a, b) {
+    const mine = settingsOf(a), theirs = settingsOf(b);
+    const apart = Object.keys({...mine, ...theirs}).filter(name => mine[name] !== theirs[name]);
+    const settings = apart.map(
+        key => make(
+            "tr", {}, cell(key, "mono"), cell(String(mine[key] ?? "-")), cell(String(theirs[key] ?? "-")),
+            make("td", {})));
+    const fact = (name, show, of) => factRow(name, show, of(a), of(b));
     const facts = [
         fact("a run", timeOf, d => d.bench && d.bench.run_ns),
         fact("work", x => countOf(x, "FLOP"), d => d.totals.flops),
@@ -1508,81 +1516,64 @@ function comparison(a, b) {
         fact("weights", bytesOf, d => d.totals.weights_bytes),
         fact("lines of C", String, d => d.c.lines.length)
     ];
-    const mine = settingsOf(a.doc), theirs = settingsOf(b.doc);
-    for (const key of Object.keys({...mine, ...theirs}).filter(name => mine[name] !== theirs[name]))
-        facts.unshift(make(
-            "tr", {}, make("td", {class: "mono"}, key), make("td", {class: "num"}, String(mine[key] ?? "-")),
-            make("td", {class: "num"}, String(theirs[key] ?? "-")), make("td", {})));
+    return [...settings.reverse(), ...facts.filter(f => f)];
+}
+
+/* A kernel of one side, and the numbers of both; a click shows it. */
+function kernelRow(side, kernel, show, x, y) {
+    const {name, kind} = side.data.kernels[kernel], known = x !== undefined && y !== undefined;
+    return make(
+        "tr", {class: "row", tabindex: "0", onclick: () => side.select(side.data.selectKernel(kernel), true)},
+        make("td", {}, make("span", {class: "badge", style: colour(kind)}, name)),
+        cell(x === undefined ? "-" : show(x)), cell(y === undefined ? "-" : show(y)),
+        cell(known && x ? (y / x).toFixed(3) : "", "num " + (known ? better(x, y) : "")));
+}
+
+/* The kernels of A, the slowest first, each beside that of B which it is like, if no other was; then those
+ * of B that are left. */
+function kernelRows(a, b, show) {
+    const taken = new Set();
+    const rows = a.data.ranked.map(k => {
+        const at = b.partner(a, k), lone = at < 0 || taken.has(at);
+        if (!lone) taken.add(at);
+        return kernelRow(a, k, show, a.data.weight[k], lone ? undefined : b.data.weight[at]);
+    });
+    const left = b.data.ranked.filter(k => !taken.has(k));
+    return [...rows, ...left.map(k => kernelRow(b, k, show, undefined, b.data.weight[k]))];
+}
+
+/* The first rows, and a button for the others. */
+function folded(rows, most) {
+    const hidden = rows.slice(most);
+    for (const row of hidden) row.hidden = true;
+    const unfold = event => {
+        for (const row of hidden) row.hidden = false;
+        event.target.closest("tr").remove();
+    };
+    const button = make("button", {type: "button", onclick: unfold}, `${hidden.length} more`);
+    return hidden.length ? [...rows, make("tr", {}, make("td", {colspan: 4}, button))] : rows;
+}
+
+function tableOfBoth(first, rows) {
+    const names = [first, "A", "B", "B / A"];
+    const head = names.map((name, i) => make("th", i ? {class: "num"} : {}, name));
+    return make(
+        "div", {class: "scroll"},
+        make("table", {}, make("thead", {}, make("tr", {}, head)), make("tbody", {}, rows)));
+}
+
+/* Facts of both, then their kernels, those of one title in one row. */
+function comparison(a, b) {
     const measured = a.doc.bench && b.doc.bench, show = measured ? timeOf : x => countOf(x, "FLOP");
-    const used = new Set(), rows = a.data.ranked.map(k => {
-        const at = b.partner(a, k), seen = at < 0 || used.has(at), x = a.data.weight[k],
-              y = seen ? undefined : b.data.weight[at];
-        if (!seen) used.add(at);
-        return make(
-            "tr", {class: "row", tabindex: "0", onclick: () => a.select(a.data.selectKernel(k), true)},
-            make(
-                "td", {},
-                make(
-                    "span", {class: "badge", style: colour(a.data.kernels[k].kind)}, a.data.kernels[k].name)),
-            make("td", {class: "num"}, show(x)), make("td", {class: "num"}, y === undefined ? "-" : show(y)),
-            make(
-                "td", {class: "num " + (y === undefined ? "" : better(x, y))},
-                y === undefined || !x ? "" : (y / x).toFixed(3)));
-    });
-    b.data.ranked.filter(k => !used.has(k))
-        .forEach(
-            k => rows.push(make(
-                "tr", {class: "row", tabindex: "0", onclick: () => b.select(b.data.selectKernel(k), true)},
-                make(
-                    "td", {},
-                    make(
-                        "span", {class: "badge", style: colour(b.data.kernels[k].kind)},
-                        b.data.kernels[k].name)),
-                make("td", {class: "num"}, "-"), make("td", {class: "num"}, show(b.data.weight[k])),
-                make("td", {}))));
-    const head = first => make(
-        "thead", {},
-        make(
-            "tr", {}, make("th", {}, first), make("th", {class: "num"}, "A"), make("th", {class: "num"}, "B"),
-            make("th", {class: "num"}, "B / A")));
-    const most = 12, hidden = rows.slice(most);
-    hidden.forEach(row => {
-        row.hidden = true;
-    });
-    if (hidden.length)
-        rows.push(make(
-            "tr", {},
-            make(
-                "td", {colspan: 4},
-                make(
-                    "button", {
-                        type: "button",
-                        onclick: event => {
-                            hidden.forEach(row => {
-                                row.hidden = false;
-                            });
-                            event.target.closest("tr").remove();
-                        }
-                    },
-                    `${hidden.length} more`))));
     return make(
         "section", {class: "card long"},
         make(
             "div", {class: "head"}, make("h2", {}, "Side by side"),
             make("span", {class: "hint"}, "A click on a kernel shows it on both sides.")),
         make(
-            "div", {
-                style:
-                    "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,380px),1fr));gap:0 24px;align-items:start"
-            },
-            make(
-                "div", {class: "scroll"},
-                make("table", {}, head("fact"), make("tbody", {}, facts.filter(f => f)))),
-            make(
-                "div", {class: "scroll"},
-                make(
-                    "table", {}, head(measured ? "kernel, time" : "kernel, work"),
-                    make("tbody", {}, rows)))));
+            "div", {class: "both"}, tableOfBoth("fact", factRows(a.doc, b.doc)),
+            tableOfBoth(
+                measured ? "kernel, time" : "kernel, work", folded(kernelRows(a, b, show), 12))));
 }
 
 /* ---- the page ---- */
@@ -1617,8 +1608,7 @@ class App {
         addEventListener("afterprint", () => {
             for (const side of this.sides) side.foldTable();
         });
-        if (location.hash === "#selftest") selfTest(this);
-        else this.follow(decodeURIComponent(location.hash.slice(1)));
+        this.follow(decodeURIComponent(location.hash.slice(1)));
     }
 
     /* What stands behind the # of the address: light or dark, print, a kernel's name, a pass, with commas. */
@@ -1864,162 +1854,4 @@ class App {
     }
 }
 
-/* ---- #selftest: clicks through the page, and says in the document what it found ----
- *
- * No frame is waited for: what a frame would do is done at once, so that it can be timed before the page
- * counts as loaded. */
-
-function selfTest(app) {
-    const results = {checks: {}, frames: {}};
-    const update = () => {
-        for (const side of app.sides) {
-            for (const list of side.lists) list.update();
-            side.drawArena();
-        }
-    };
-    const settle = () => {
-        update();
-        void document.body.offsetHeight;
-    };
-    const check = (name, holds) => {
-        results.checks[name] = !!holds;
-    };
-    /* Where panes are tabs, the one of that list comes to the front. */
-    const front = list => {
-        const side = app.sides.find(s => s.lists.includes(list));
-        if (!list.element.clientHeight) {
-            side.showTab(side.lists.indexOf(list));
-            settle();
-            if (side.selected) side.reveal(side.selected);
-            settle();
-        }
-    };
-    const seen = (list, name) =>
-        (front(list), [...list.element.querySelectorAll(".r." + name)].filter(row => {
-            const a = row.getBoundingClientRect(), b = list.element.getBoundingClientRect();
-            return a.bottom > b.top && a.top < b.bottom;
-        }));
-    /* What script, style and layout take in a frame, in the middle and at worst. */
-    const timed = (name, n, act) => {
-        const took = [];
-        for (let i = 0; i < n; i++) {
-            const start = performance.now();
-            act(i);
-            update();
-            void document.body.offsetHeight;
-            took.push(performance.now() - start);
-        }
-        took.sort((a, b) => a - b);
-        results.frames[name] = {median_ms: took[n >> 1], most_ms: took[n - 1]};
-    };
-    try {
-        const side = app.sides[0], d = side.data;
-        settle();
-        check("no overflow", document.documentElement.scrollWidth <= innerWidth);
-        check("slowest kernel is first", side.rowsOfTable[0].dataset.kernel === String(d.ranked[0]));
-        side.rowsOfTable[0].click();
-        settle();
-        check("a click on a kernel shows its line", seen(side.luaList, "main").length > 0);
-        check("and its node", seen(side.graphList, "main").length > 0);
-        check("and itself", seen(side.kernelList, "main").length === 1);
-        check("and its C", seen(side.cList, "main").length > 0);
-        check("and what it is", side.detail.textContent.includes(d.kernels[d.ranked[0]].name));
-        const line = d.mainLines(d.ranked[0])[0];
-        check(
-            "that line is the kernel's",
-            seen(side.luaList, "main").some(row => side.luaRows[row.index].line === line));
-        seen(side.luaList, "main")[0].click();
-        settle();
-        check(
-            "a click on a line shows nodes",
-            seen(side.graphList, "sel").length + seen(side.graphList, "main").length > 0);
-        check("and the kernel", side.selected.kernels.has(d.ranked[0]));
-        front(side.cList);
-        const call = seen(side.cList, "sel")[0];
-        check("and lines of C", call);
-        if (call) call.click();
-        settle();
-        check("a click on C shows a kernel", side.selected.mainKernel !== undefined);
-        document.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape", bubbles: true}));
-        settle();
-        check(
-            "Esc lets go",
-            !side.selected &&
-                side.lists.every(
-                    list => !list.element.clientHeight || !list.element.querySelector(".r.main")));
-        front(side.graphList);
-        for (let i = 0; i < side.doc.passes.length; i++) {
-            side.setPass(i);
-            settle();
-            check("rows after " + side.doc.passes[i].name, side.graphList.pool.some(row => row.textContent));
-        }
-        const simplify = side.doc.passes.findIndex(p => p.added && p.added.length + p.removed.length);
-        if (simplify >= 0) {
-            side.setPass(simplify);
-            side.onlyChanges = true;
-            side.setPass(simplify);
-            settle();
-            check("changes are marked", side.graphList.element.querySelector(".added, .removed, .rewired"));
-            side.onlyChanges = false;
-        }
-        document.dispatchEvent(new KeyboardEvent("keydown", {key: "End", bubbles: true}));
-        side.setPass(side.doc.passes.length - 1);
-        app.input.value = d.kernels[0].name;
-        app.search();
-        check("search finds a kernel", app.found.some(f => f.what === "kernel"));
-        app.take(0);
-        settle();
-        check("and takes it", side.selected);
-        const before = document.documentElement.dataset.theme;
-        document.dispatchEvent(new KeyboardEvent("keydown", {key: "t", bubbles: true}));
-        check("t changes the theme", document.documentElement.dataset.theme !== before);
-        document.dispatchEvent(new KeyboardEvent("keydown", {key: "t", bubbles: true}));
-        document.dispatchEvent(new KeyboardEvent("keydown", {key: "?", bubbles: true}));
-        check("? shows the keys", app.dialog.open);
-        app.dialog.close();
-        for (const group of side.graphRows.groups)
-            if (group.runs.length > 1) results.folded = Math.max(results.folded || 0, group.runs.length);
-        side.graphRows.open = new Set(side.graphRows.groups.map((g, i) => i));
-        side.drawGraph();
-        settle();
-        results.rows = side.graphRows.rows.length;
-        const most = side.graphList.element.scrollHeight;
-        timed("scroll", 60, i => {
-            side.graphList.element.scrollTop = most * i / 60;
-            side.cList.element.scrollTop += 400;
-        });
-        timed("hover", 60, i => side.hover(d.selectNode(Math.floor(d.graph.nodes * i / 60))));
-        timed("select", 30, i => side.select(d.selectKernel(i % d.kernels.length), true));
-        side.hover(null);
-        side.graphRows.open.clear();
-        side.drawGraph();
-        timed("pass", 24, i => side.setPass(i % side.doc.passes.length));
-        side.setPass(side.doc.passes.length - 1);
-        check(
-            "the arena is drawn",
-            !side.doc.arena.length ||
-                side.canvas.getContext("2d")
-                    .getImageData(side.canvas.width >> 1, 0, 1, side.canvas.height)
-                    .data.some((x, i, all) => x !== all[i % 4]));
-        check("rows drawn are few", document.querySelectorAll(".r").length < 600 * app.sides.length);
-        if (app.sides[1]) {
-            side.select(d.selectKernel(d.ranked[0]), true);
-            check("the other side follows", app.sides[1].selected);
-        }
-        app.preparePrint();
-        check(
-            "paper has the passes",
-            document.querySelectorAll("#print tbody tr").length >= side.doc.passes.length);
-        for (const s of app.sides) s.foldTable();
-        side.rowsOfTable[0].click();
-        settle();
-        check("no overflow at the end", document.documentElement.scrollWidth <= innerWidth);
-        check("panes are not empty", [
-            ...document.querySelectorAll(".pane")
-        ].every(p => getComputedStyle(p).display === "none" || p.querySelector(".r")));
-    } catch (error) { results.error = String(error && error.stack || error); }
-    results.ok = !results.error && Object.values(results.checks).every(x => x);
-    document.body.append(make("script", {type: "application/json", id: "selftest"}, JSON.stringify(results)));
-}
-
-new App(JSON.parse(document.getElementById("document").textContent));
+const app = new App(JSON.parse(document.getElementById("document").textContent));
