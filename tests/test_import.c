@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "compiler/crescent.h"
+#include "compiler/files/npy.h"
 #include "compiler/import/arena.h"
 #include "compiler/import/import.h"
 #include "compiler/import/ops.h"
@@ -138,8 +139,11 @@ START_TEST(asks_for_sizes)
     expect_refusal(&graph, "input 'x': n, the size of axis 1, is not known, expected --set n=N");
     ck_assert_int_eq(import(&made, &graph, "m", "4"), -1);
     ck_assert_ptr_nonnull(strstr(error.text, "no symbolic size and no input of that name"));
-    ck_assert_int_eq(import(&made, &graph, "n", "0"), -1);
+    ck_assert_int_eq(import(&made, &graph, "n", "-1"), -1);
     ck_assert_ptr_nonnull(strstr(error.text, "expected a size"));
+    ck_assert_int_eq(import(&made, &graph, "n", "0"), -1);
+    ck_assert_ptr_nonnull(
+        strstr(error.text, "output 'y' has no elements, expected sizes from 1 on"));
 }
 END_TEST
 
@@ -227,6 +231,114 @@ START_TEST(pins_inputs)
     put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){3, 4});
     expect_text(&graph, "shape", "3,4", "local y = reshape(x, {3, 4})\n");
     expect_refusal(&graph, "Reshape ('the_node'): shape is known only when the model runs");
+}
+END_TEST
+
+/* ---- tensors without elements ---- */
+
+/* y = concat(past, x) along the first axis. */
+static struct message past_graph(void)
+{
+    struct message graph = {.n = 0}, axis = {.n = 0};
+    put_integer_attribute(&axis, "axis", 0);
+    put_node(&graph, "Concat", "past x", "y", &axis);
+    put_value(&graph, 11, "past", FLOAT, 2, (int64_t[]){SYMBOL('p'), 3});
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){2, 3});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){SYMBOL('q'), 3});
+    return graph;
+}
+
+START_TEST(leaves_out_inputs_without_elements)
+{
+    struct message graph = past_graph();
+    struct cr_import made;
+    expect_text(&graph, "p", "1", "local past = input(\"past\", {1, 3})\n");
+    ck_assert_msg(import(&made, &graph, "p", "0") == 0, "%s", error.text);
+    ck_assert_ptr_nonnull(
+        strstr(made.text, "local x = input(\"x\", {2, 3})\nreturn {\n    y = x,\n"));
+    ck_assert_int_eq(made.n_pinned, 1);
+    ck_assert_str_eq(made.pinned[0], "past");
+    cr_import_close(&made);
+}
+END_TEST
+
+/* The file of an input that the script has not got is looked at all the same. */
+static int import_past(struct cr_import *made, enum cr_npy_type type, int64_t columns)
+{
+    char beside[160], header[CR_NPY_HEADER];
+    size_t n = cr_npy_print_header(header, type, 2, (int64_t[]){0, columns});
+    const struct cr_onnx_pin pin = {"p", "0", false};
+    const struct cr_import_input input = {"past", beside};
+    struct message graph = past_graph(), model = model_of(&graph, 18);
+    write_model(&model);
+    snprintf(beside, sizeof beside, "%s/past.npy", folder);
+    FILE *file = fopen(beside, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(header, 1, n, file), n);
+    fclose(file);
+    int status = cr_import_open(made, path, &pin, 1, &input, 1, &error);
+    unlink(beside);
+    return status;
+}
+
+START_TEST(checks_files_without_elements)
+{
+    struct cr_import made;
+    ck_assert_msg(import_past(&made, CR_NPY_F4, 3) == 0, "%s", error.text);
+    cr_import_close(&made);
+    ck_assert_int_eq(import_past(&made, CR_NPY_F4, 4), -1);
+    ck_assert_ptr_nonnull(strstr(error.text, "no shape of input 'past', which has no elements"));
+    ck_assert_int_eq(import_past(&made, CR_NPY_I4, 3), -1);
+    ck_assert_ptr_nonnull(strstr(error.text, "expected f2, f4 or f8"));
+}
+END_TEST
+
+/* What reductions of no elements are. */
+START_TEST(reduces_nothing)
+{
+    static const struct {
+        const char *op, *words;
+        int type;
+    } cases[] = {
+        {"ReduceSum", "y = const(0, {3}, \"f32\"),", FLOAT},
+        {"ReduceProd", "y = const(1, {3}, \"f32\"),", FLOAT},
+        {"ReduceMax", "y = const(-math.huge, {3}, \"f32\"),", FLOAT},
+        {"ReduceMin", "y = const(math.huge, {3}, \"f32\"),", FLOAT},
+        {"ReduceMean", "y = const(0 / 0, {3}, \"f32\"),", FLOAT},
+        {"ReduceLogSum", "y = const(-math.huge, {3}, \"f32\"),", FLOAT},
+        {"ReduceL2", "y = const(0, {3}, \"f32\"),", FLOAT},
+        {"ReduceMax", "y = const(-2147483648, {3}, \"i32\"),", INT32},
+        {"ReduceMin", "y = const(2147483647, {3}, \"i32\"),", INT32},
+        {"ReduceMax", "y = const(0, {3}, \"bool\"),", BOOL},
+        {"ReduceMin", "y = const(1, {3}, \"bool\"),", BOOL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const int64_t first = 0;
+        struct message graph = {.n = 0}, keep = {.n = 0};
+        put_integer_attribute(&keep, "keepdims", 0);
+        put_node(&graph, cases[i].op, "x axes", "y", &keep);
+        put_tensor(&graph, "axes", INT64, 1, (int64_t[]){1}, &first, sizeof first);
+        put_value(&graph, 11, "x", cases[i].type, 2, (int64_t[]){0, 3});
+        put_value(&graph, 12, "y", cases[i].type, 1, (int64_t[]){3});
+        expect_text(&graph, NULL, NULL, cases[i].words);
+    }
+}
+END_TEST
+
+/* A product over no columns is 0; a call that has nothing to read is refused. */
+START_TEST(multiplies_nothing)
+{
+    struct message graph = {.n = 0}, lookup = {.n = 0};
+    put_node(&graph, "MatMul", "a b", "y", NULL);
+    put_value(&graph, 11, "a", FLOAT, 2, (int64_t[]){2, 0});
+    put_value(&graph, 11, "b", FLOAT, 2, (int64_t[]){0, 3});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){2, 3});
+    expect_text(&graph, NULL, NULL, "y = const(0, {2, 3}, \"f32\"),");
+    put_node(&lookup, "Gather", "a i", "y", NULL);
+    put_value(&lookup, 11, "a", FLOAT, 2, (int64_t[]){0, 3});
+    put_value(&lookup, 11, "i", INT64, 1, (int64_t[]){2});
+    put_value(&lookup, 12, "y", FLOAT, 2, (int64_t[]){2, 3});
+    expect_refusal(&lookup, "Gather ('the_node'): gather of a tensor without elements");
 }
 END_TEST
 
@@ -451,6 +563,10 @@ int main(void)
     tcase_add_test(scripts, takes_the_branch);
     tcase_add_test(scripts, unrolls_loops);
     tcase_add_test(scripts, pins_inputs);
+    tcase_add_test(scripts, leaves_out_inputs_without_elements);
+    tcase_add_test(scripts, checks_files_without_elements);
+    tcase_add_test(scripts, reduces_nothing);
+    tcase_add_test(scripts, multiplies_nothing);
     tcase_add_test(scripts, names_are_made_fit);
     tcase_add_test(scripts, reads_external_data);
     tcase_add_test(refusals, refuses_operators);

@@ -295,6 +295,43 @@ static int infer(struct importing *m)
     return -1;
 }
 
+/* The file of an input that has no elements, as no run will read it. */
+static int check_empty(struct importing *m, const struct cr_onnx_value *v, const char *path)
+{
+    struct cr_error *error = m->error;
+    struct cr_npy npy;
+    float f32;
+    int32_t i32;
+    if (cr_npy_open(&npy, path, error->text, sizeof error->text))
+        return -1;
+    bool alike = npy.rank == v->rank;
+    for (int i = 0; alike && i < v->rank; i++)
+        alike = npy.shape[i] == v->shape[i];
+    int status = !alike ? cr_fail(error, "%.300s: no shape of input %s, which has no elements",
+                                  path, cr_show(v->name, strlen(v->name)).text)
+                 : cr_language_type(v->type) == CR_LANGUAGE_F32
+                     ? cr_npy_read_f32(&npy, &f32, error->text, sizeof error->text)
+                     : cr_npy_read_i32(&npy, &i32, error->text, sizeof error->text);
+    cr_npy_close(&npy);
+    return status;
+}
+
+/* Inputs without elements are none of the script. */
+static int leave_out_empty(struct importing *m)
+{
+    for (int i = 0; i < m->graph.n_inputs; i++) {
+        const struct cr_onnx_value *v = &m->graph.values[m->graph.inputs[i]];
+        const char *path = file_of(m, v->name);
+        if (!v->tensor || v->tensor->elements || is_pinned(m, v->name))
+            continue;
+        if (path && check_empty(m, v, path))
+            return -1;
+        *CR_PUSH(m->pinned, m->n_pinned, m->cap_pinned) =
+            cr_arena_text(&m->import->arena, v->name, strlen(v->name));
+    }
+    return 0;
+}
+
 static int rewrite(struct importing *m)
 {
     if (cr_onnx_sweep(&m->graph, m->error))
@@ -309,8 +346,8 @@ static int rewrite(struct importing *m)
 static int run(struct importing *m, const char *path)
 {
     if (cr_onnx_model_open(&m->model, path, m->error) || check_pins(m) || pin_sizes(m) ||
-        infer(m) || rewrite(m) || cr_script_print(&m->printer, &m->script, m->error) ||
-        keep_weights(m))
+        infer(m) || leave_out_empty(m) || rewrite(m) ||
+        cr_script_print(&m->printer, &m->script, m->error) || keep_weights(m))
         return -1;
     m->import->text = m->printer.text.data;
     m->import->length = m->printer.text.length;

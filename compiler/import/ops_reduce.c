@@ -50,24 +50,40 @@ void cr_op_reduce_sum(struct cr_translation *t)
         cr_give(t, 0, sum(t, t->in[0], &a));
 }
 
+/* Of no elements it is NaN, as 0 / 0 is. */
 void cr_op_reduce_mean(struct cr_translation *t)
 {
     struct axes a;
-    if (read_axes(t, &a))
-        cr_give(t, 0,
-                cr_language_type(t->in[0]->type) == CR_LANGUAGE_F32
-                    ? cr_mean(t, t->in[0], a.n, a.list, a.keep)
-                    : cr_onnx_refuse(t, "the mean of integers, expected floats"));
+    cr_t x = t->in[0];
+    if (!read_axes(t, &a))
+        return;
+    if (cr_language_type(x->type) != CR_LANGUAGE_F32)
+        cr_onnx_refuse(t, "the mean of integers, expected floats");
+    else if (cr_t_elements(x) == 0)
+        cr_give(t, 0, of_nothing(t, x, &a, NAN));
+    else
+        cr_give(t, 0, cr_mean(t, x, a.n, a.list, a.keep));
+}
+
+/* The lowest number of a type, or the highest. */
+static double limit_of(enum cr_onnx_type type, bool highest)
+{
+    bool is_signed = type == CR_ONNX_INT8 || type == CR_ONNX_INT16 || type == CR_ONNX_INT32 ||
+                     type == CR_ONNX_INT64;
+    double half = ldexp(1, 8 * cr_onnx_type_bytes(type) - 1);
+    if (cr_language_type(type) == CR_LANGUAGE_F32)
+        return highest ? INFINITY : -INFINITY;
+    if (type == CR_ONNX_BOOL)
+        return highest;
+    return highest ? (is_signed ? half : 2 * half) - 1 : is_signed ? -half : 0;
 }
 
 static cr_t largest(struct cr_translation *t, cr_t x, const struct axes *a)
 {
+    if (x && cr_t_elements(x) == 0)
+        return of_nothing(t, x, a, limit_of(x->type, false));
     if (x && x->type == CR_ONNX_BOOL)
         return cr_t_cast(t, largest(t, cr_t_cast(t, x, CR_ONNX_INT32), a), CR_ONNX_BOOL);
-    if (x && cr_t_elements(x) == 0)
-        return cr_language_type(x->type) == CR_LANGUAGE_F32
-                   ? of_nothing(t, x, a, -INFINITY)
-                   : cr_onnx_refuse(t, "the largest of no integers");
     return cr_t_reduce(t, "max", x, a->n, a->list, a->keep);
 }
 
@@ -86,6 +102,10 @@ void cr_op_reduce_min(struct cr_translation *t)
     if (!read_axes(t, &a))
         return;
     const char *inverse = x->type == CR_ONNX_BOOL ? "logical_not" : "neg";
+    if (cr_t_elements(x) == 0) {
+        cr_give(t, 0, of_nothing(t, x, &a, limit_of(x->type, true)));
+        return;
+    }
     cr_give(t, 0, cr_t_unary(t, inverse, largest(t, cr_t_unary(t, inverse, x), &a)));
 }
 

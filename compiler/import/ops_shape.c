@@ -162,10 +162,12 @@ void cr_op_tile(struct cr_translation *t)
     int64_t times[CR_ONNX_MANY];
     int n = cr_numbers_of(t, cr_input(t, 1), times);
     for (int i = 0; i < n && x; i++) {
-        if (times[i] < 1 || times[i] > 64 || i >= x->rank) {
-            cr_onnx_refuse(t, "%lld times along axis %d, expected 1 to 64", (long long)times[i], i);
+        if (times[i] < 0 || times[i] > 64 || i >= x->rank) {
+            cr_onnx_refuse(t, "%lld times along axis %d, expected 0 to 64", (long long)times[i], i);
             return;
         }
+        if (times[i] == 0)
+            x = cr_t_narrow(t, x, i, 0, 0);
         for (int64_t k = 0; k < times[i]; k++)
             parts[k] = x;
         if (times[i] > 1)
@@ -305,6 +307,8 @@ static cr_t pad_by_index(struct cr_translation *t, cr_t x, int axis, int64_t bef
     bool edge = strcmp(mode, "edge") == 0, wrap = strcmp(mode, "wrap") == 0;
     if (!edge && !wrap && strcmp(mode, "reflect") != 0)
         return cr_onnx_refuse(t, "mode %s", mode);
+    if (size == 0)
+        return cr_onnx_refuse(t, "nothing to repeat along an axis of size 0");
     for (int64_t i = 0; i < n; i++) {
         int64_t at = i - before, period = size > 1 ? 2 * (size - 1) : 1;
         int64_t mirrored = ((at % period) + period) % period;
@@ -360,10 +364,6 @@ void cr_op_trilu(struct cr_translation *t)
     const double *shift = k ? cr_t_known(t, k) : NULL;
     if (!x || x->rank < 2 || t->failed) {
         cr_onnx_refuse(t, "expected matrices");
-        return;
-    }
-    if (cr_t_elements(x) == 0) {
-        cr_give(t, 0, x);
         return;
     }
     const int64_t *shape = x->shape + x->rank - 2;

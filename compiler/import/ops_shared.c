@@ -105,7 +105,7 @@ cr_t cr_mean(struct cr_translation *t, cr_t x, int n, const int *axes, bool keep
     double count = 1;
     for (int i = 0; x && i < n; i++)
         count *= (double)x->shape[axes[i]];
-    if (x && n == 1 && keep) {
+    if (x && x->kind != CR_TERM_DATA && n == 1 && keep) {
         int64_t shape[CR_ONNX_RANK];
         memcpy(shape, x->shape, sizeof shape);
         shape[axes[0]] = 1;

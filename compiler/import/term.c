@@ -96,6 +96,8 @@ double *cr_t_room(struct cr_translation *t, const struct cr_onnx_term *x)
 bool cr_t_folds(const struct cr_onnx_term *like, int n, const cr_t *operands)
 {
     bool whole = cr_language_type(like->type) != CR_LANGUAGE_F32;
+    if (cr_t_elements(like) == 0)
+        return true;
     for (int i = 0; i < n; i++)
         if (!operands[i]->data || (operands[i]->kind != CR_TERM_DATA && !whole))
             return false;
@@ -120,6 +122,8 @@ cr_t cr_t_number(struct cr_translation *t, enum cr_onnx_type type, double number
     return cr_t_data(t, type, 0, NULL, &number);
 }
 
+/* What has no elements is known, whatever the call reads; the language has no tensor that it could read
+ * instead of one without elements. */
 cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type type, int rank,
                const int64_t *shape, const struct cr_onnx_argument *arguments, int n)
 {
@@ -131,6 +135,11 @@ cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type typ
     struct cr_onnx_term *x = cr_t_new(t, CR_TERM_CALL, type, rank, shape);
     if (!x)
         return NULL;
+    if (cr_t_elements(x) == 0)
+        return cr_t_data(t, type, rank, shape, NULL);
+    for (int i = 0; i < n; i++)
+        if (arguments[i].term && cr_t_elements(arguments[i].term) == 0)
+            return cr_onnx_refuse(t, "%s of a tensor without elements", name);
     struct cr_onnx_argument *copy = cr_arena_new(t->arena, (size_t)n, sizeof *copy);
     memcpy(copy, arguments, (size_t)n * sizeof *copy);
     x->name = name;

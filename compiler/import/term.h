@@ -3,8 +3,9 @@
  * is printed.
  *
  * Functions that make a term compute its shape, and if its operands are known and few, its elements: so
- * shape arithmetic folds by itself.  A term may be an operand several times: it then gets a name of its
- * own when printed.  A mistake is noted once in the translation (`failed`); from then on terms are null,
+ * shape arithmetic folds by itself.  A term with an axis of size 0 is always known, as the language has
+ * no such tensors.  A term may be an operand several times: it then gets a name of its own when printed.
+ * A mistake is noted once in the translation (`failed`); from then on terms are null,
  * and every function takes null for an operand and gives null.
  */
 #ifndef CR_TERM_H

@@ -17,38 +17,6 @@ static cr_t pick(struct cr_translation *t, const struct cr_onnx_term *like, cr_t
     return cr_t_data(t, x->type, like->rank, like->shape, data);
 }
 
-static int64_t *room_for_places(struct cr_translation *t, const struct cr_onnx_term *like)
-{
-    return cr_arena_new(t->arena, (size_t)cr_t_elements(like), sizeof(int64_t));
-}
-
-/* The strides of a shape. */
-static void strides_of(int rank, const int64_t *shape, int64_t *strides)
-{
-    int64_t stride = 1;
-    for (int i = rank - 1; i >= 0; i--) {
-        strides[i] = stride;
-        stride *= shape[i];
-    }
-}
-
-/* Places of a view: the element at index i of the shape is at offset + sum of i[a] strides[a]. */
-static void view(int rank, const int64_t *shape, const int64_t *strides, int64_t offset,
-                 int64_t *out)
-{
-    int64_t n = 1;
-    for (int a = 0; a < rank; a++)
-        n *= shape[a];
-    for (int64_t i = 0; i < n; i++) {
-        int64_t rest = i, at = offset;
-        for (int a = rank - 1; a >= 0; a--) {
-            at += rest % shape[a] * strides[a];
-            rest /= shape[a];
-        }
-        out[i] = at;
-    }
-}
-
 static bool same_shape(cr_t x, int rank, const int64_t *shape)
 {
     return x->rank == rank && (!rank || memcmp(x->shape, shape, (size_t)rank * sizeof *shape) == 0);
@@ -86,7 +54,7 @@ cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int *axes)
     int changed[CR_ONNX_RANK], n = 0;
     if (t->failed || !x)
         return NULL;
-    strides_of(x->rank, x->shape, strides);
+    cr_t_strides(x->rank, x->shape, strides);
     for (int i = 0; i < x->rank; i++) {
         shape[i] = x->shape[axes[i]];
         moved[i] = strides[axes[i]];
@@ -98,9 +66,7 @@ cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int *axes)
     if (!like)
         return x;
     if (cr_t_folds(like, 1, &x)) {
-        int64_t *from = room_for_places(t, like);
-        view(x->rank, shape, moved, 0, from);
-        return pick(t, like, x, from);
+        return pick(t, like, x, cr_t_places(t, like, moved, 0));
     }
     if (n == 2)
         return cr_t_call(t, "transpose", x->type, x->rank, shape,
@@ -132,7 +98,7 @@ cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shap
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, rank, shape);
     if (!like)
         return NULL;
-    strides_of(x->rank, x->shape, strides);
+    cr_t_strides(x->rank, x->shape, strides);
     for (int i = 0; i < rank; i++) {
         int own = i - (rank - x->rank);
         if (own >= 0 && x->shape[own] != shape[i] && x->shape[own] != 1)
@@ -144,9 +110,7 @@ cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shap
         return cr_onnx_refuse(t, "%s cannot be expanded to %s", cr_t_list(t, x->rank, x->shape),
                               cr_t_list(t, rank, shape));
     if (cr_t_folds(like, 1, &x)) {
-        int64_t *from = room_for_places(t, like);
-        view(rank, shape, repeated, 0, from);
-        return pick(t, like, x, from);
+        return pick(t, like, x, cr_t_places(t, like, repeated, 0));
     }
     return cr_t_call(t, "expand", x->type, rank, shape,
                      (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, rank, shape)}}, 2);
@@ -171,10 +135,8 @@ cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int6
         return cr_onnx_refuse(t, "a slice outside of an axis of %lld", (long long)x->shape[axis]);
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
     if (like && cr_t_folds(like, 1, &x)) {
-        int64_t *from = room_for_places(t, like);
-        strides_of(x->rank, x->shape, strides);
-        view(x->rank, shape, strides, start * strides[axis], from);
-        return pick(t, like, x, from);
+        cr_t_strides(x->rank, x->shape, strides);
+        return pick(t, like, x, cr_t_places(t, like, strides, start * strides[axis]));
     }
     return cr_t_call(t, "narrow", x->type, x->rank, shape,
                      (struct cr_onnx_argument[]){{x, NULL},
@@ -310,7 +272,7 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
     if (!like)
         return NULL;
     if (index->data && cr_t_folds(like, 1, &table)) {
-        int64_t *from = room_for_places(t, like);
+        int64_t *from = cr_arena_new(t->arena, (size_t)cr_t_elements(like), sizeof *from);
         for (int i = 1; i < table->rank; i++)
             inner *= table->shape[i];
         for (int64_t i = 0; i < cr_t_elements(like); i++) {
@@ -351,20 +313,36 @@ cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis)
     return y ? cr_t_permute(t, y, order) : NULL;
 }
 
+/* Whether indices along an axis are for a tensor: their other axes are at most as long. */
+static bool fits(struct cr_translation *t, cr_t x, cr_t index, int axis)
+{
+    bool fit = index->rank == x->rank && axis < x->rank;
+    for (int i = 0; fit && i < x->rank; i++)
+        fit = i == axis || index->shape[i] <= x->shape[i];
+    if (!fit)
+        cr_onnx_refuse(t, "indices of the shape %s along axis %d of %s",
+                       cr_t_list(t, index->rank, index->shape), axis,
+                       cr_t_list(t, x->rank, x->shape));
+    return fit;
+}
+
 cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
     int64_t strides[CR_ONNX_RANK];
-    if (t->failed || !x || !index)
+    if (t->failed || !x || !index || !fits(t, x, index, axis))
         return NULL;
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, index->rank, index->shape);
     if (like && index->data && cr_t_folds(like, 1, &x)) {
-        int64_t *from = room_for_places(t, like);
-        strides_of(x->rank, x->shape, strides);
+        cr_t_strides(x->rank, x->shape, strides);
         int64_t step = strides[axis];
         strides[axis] = 0;
-        view(like->rank, like->shape, strides, 0, from);
-        for (int64_t i = 0; i < cr_t_elements(like); i++)
+        int64_t *from = cr_t_places(t, like, strides, 0);
+        for (int64_t i = 0; i < cr_t_elements(like); i++) {
+            if (index->data[i] < 0 || index->data[i] >= (double)x->shape[axis])
+                return cr_onnx_refuse(t, "an index outside of an axis of %lld",
+                                      (long long)x->shape[axis]);
             from[i] += (int64_t)index->data[i] * step;
+        }
         return pick(t, like, x, from);
     }
     for (int i = 0; i < x->rank; i++) /* other axes of the index may be shorter */
@@ -382,8 +360,16 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
 
 cr_t cr_t_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis)
 {
-    if (t->failed || !x || !values || !index)
+    if (t->failed || !x || !values || !index || !fits(t, x, index, axis))
         return NULL;
+    if (!same_shape(values, index->rank, index->shape))
+        return cr_onnx_refuse(t, "values and indices of the shapes %s and %s, expected them alike",
+                              cr_t_list(t, values->rank, values->shape),
+                              cr_t_list(t, index->rank, index->shape));
+    if (cr_t_elements(index) == 0)
+        return x;
+    if (index->data && values->data && cr_t_folds(x, 3, (cr_t[]){x, values, index}))
+        return cr_t_fold_scatter(t, x, values, index, axis);
     if (cr_language_type(x->type) == CR_LANGUAGE_BOOL)
         return cr_t_cast(t,
                          cr_t_scatter(t, cr_t_cast(t, x, CR_ONNX_INT32),
@@ -396,27 +382,6 @@ cr_t cr_t_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int
 }
 
 /* ---- sums and products ---- */
-
-/* Known elements, summed or compared along axes that stay. */
-static cr_t fold_reduce(struct cr_translation *t, const char *name, cr_t x,
-                        const struct cr_onnx_term *like)
-{
-    double *data = cr_t_room(t, like);
-    int64_t strides[CR_ONNX_RANK], n = cr_t_elements(x);
-    bool is_sum = strcmp(name, "sum") == 0;
-    strides_of(like->rank, like->shape, strides);
-    for (int64_t i = 0; i < cr_t_elements(like); i++)
-        data[i] = is_sum ? 0 : -INFINITY;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t rest = i, at = 0;
-        for (int a = x->rank - 1; a >= 0; a--) {
-            at += like->shape[a] == 1 ? 0 : rest % x->shape[a] * strides[a];
-            rest /= x->shape[a];
-        }
-        data[at] = is_sum ? data[at] + x->data[i] : fmax(data[at], x->data[i]);
-    }
-    return cr_t_data(t, like->type, like->rank, like->shape, data);
-}
 
 cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, const int *axes,
                  bool keep)
@@ -439,11 +404,9 @@ cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, cons
     if (!like || !n)
         return x;
     if (cr_t_folds(like, 1, &x)) {
-        cr_t y = fold_reduce(t, name, x, like);
+        cr_t y = cr_t_fold_reduce(t, strcmp(name, "sum") == 0, x, like);
         return keep ? y : cr_t_reshape(t, y, rank, left);
     }
-    if (cr_t_elements(x) == 0)
-        return cr_onnx_refuse(t, "a reduction of no elements");
     struct cr_onnx_argument arguments[] = {
         {x, NULL}, {NULL, n == 1 ? cr_t_text(t, list[0]) : cr_t_list(t, n, list)}, {NULL, "false"}};
     return cr_t_call(t, name, x->type, keep ? x->rank : rank, keep ? shape : left, arguments,
@@ -464,6 +427,9 @@ cr_t cr_t_argmax(struct cr_translation *t, cr_t x, int axis, bool keep)
     for (int i = 0; i < x->rank; i++)
         if (i != axis || keep)
             shape[rank++] = i == axis ? 1 : x->shape[i];
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, CR_ONNX_INT64, rank, shape);
+    if (like && x->kind == CR_TERM_DATA && x->shape[axis] && cr_t_folds(like, 1, &x))
+        return cr_t_fold_argmax(t, x, axis, like);
     return cr_t_call(t, "argmax", CR_ONNX_INT64, rank, shape,
                      (struct cr_onnx_argument[]){{x, NULL},
                                                  {NULL, cr_t_text(t, axis + 1)},
@@ -475,6 +441,8 @@ cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
 {
     if (t->failed || !x)
         return NULL;
+    if (cr_t_folds(x, 1, &x))
+        return cr_t_fold_cumsum(t, x, axis, reverse);
     return cr_t_call(
         t, "cumsum", x->type, x->rank, x->shape,
         (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_text(t, axis + 1)}, {NULL, "true"}},
@@ -515,12 +483,19 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
         if (left != right && left != 1 && right != 1)
             return cr_onnx_refuse(t, "a product of %s and %s, expected matrices that fit",
                                   cr_t_list(t, ra, a->shape), cr_t_list(t, rb, b->shape));
-        shape[n++] = left > right ? left : right;
+        shape[n++] = left == 1 ? right : left;
     }
     if (ra > 1)
         shape[n++] = a->shape[ra - 2];
     if (rb > 1)
         shape[n++] = b->shape[rb - 1];
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, a->type, n, shape);
+    int64_t k = a->shape[ra - 1];
+    if (like && k == 0)
+        return cr_t_full(t, a->type, n, shape, 0);
+    if (like && cr_t_elements(like) <= CR_FOLDED_WHOLE / (k + 1) &&
+        cr_t_folds(like, 2, (cr_t[]){a, b}))
+        return cr_t_fold_matmul(t, a, b, like);
     if (cr_language_type(a->type) != CR_LANGUAGE_F32 && ra > 1 && rb > 1)
         return integer_matmul(t, a, b);
     return cr_t_call(t, "matmul", a->type, n, shape,

@@ -37,7 +37,7 @@ static int read_size(const struct work *w, const struct cr_onnx_info *info, int 
     const char *value = size->name ? pinned(w, size->name) : NULL;
     char *end;
     *out = value ? strtoll(value, &end, 10) : size->size;
-    if (value && (!*value || *end || *out < 1 || *out > INT32_MAX))
+    if (value && (!*value || *end || *out < 0 || *out > INT32_MAX))
         return cr_fail(w->error, "%.300s: --set %s=%s, expected a size", w->graph->path,
                        cr_show(size->name, strlen(size->name)).text,
                        cr_show(value, strlen(value)).text);
@@ -125,6 +125,29 @@ static cr_t tensor_term(struct work *w, int value)
     return x;
 }
 
+/* A value that was computed: later passes, and a second translation, see its elements. */
+static void keep_data(struct work *w, int value, cr_t x)
+{
+    struct cr_onnx_value *v = &w->graph->values[value];
+    struct cr_onnx_tensor *t = cr_arena_new(&w->graph->arena, 1, sizeof *t);
+    *t = (struct cr_onnx_tensor){v->name,  CR_ONNX_DOUBLE,   x->rank,
+                                 x->shape, cr_t_elements(x), (const void *)x->data};
+    v->tensor = t;
+    v->folded = true;
+}
+
+/* An input without elements is known. */
+static cr_t input_term(struct work *w, int value)
+{
+    struct cr_onnx_term *x = value_term(w, value);
+    if (cr_t_elements(x) > 0)
+        return x;
+    x->kind = CR_TERM_DATA;
+    x->data = cr_arena_new(&w->graph->arena, 0, sizeof *x->data);
+    keep_data(w, value, x);
+    return x;
+}
+
 /* How a value is read that no node gives, or that none has given yet (then null without an error). */
 static cr_t leaf(struct work *w, int value)
 {
@@ -133,7 +156,7 @@ static cr_t leaf(struct work *w, int value)
         return tensor_term(w, value);
     if (!v->is_input || input_shape(w, v))
         return NULL;
-    return value_term(w, value);
+    return input_term(w, value);
 }
 
 /* There are more values than at first once a body was inlined. */
@@ -163,17 +186,6 @@ static cr_t read_value(struct work *w, int value)
 
 /* ---- outputs ---- */
 
-/* A value that was computed: later passes, and a second translation, see its elements. */
-static void keep_data(struct work *w, int value, cr_t x)
-{
-    struct cr_onnx_value *v = &w->graph->values[value];
-    struct cr_onnx_tensor *t = cr_arena_new(&w->graph->arena, 1, sizeof *t);
-    *t = (struct cr_onnx_tensor){v->name,  CR_ONNX_DOUBLE,   x->rank,
-                                 x->shape, cr_t_elements(x), (const void *)x->data};
-    v->tensor = t;
-    v->folded = true;
-}
-
 /* An output is another value (Identity), data, or a statement of its own. */
 static void keep_output(struct work *w, int node, int value, cr_t x)
 {
@@ -199,9 +211,6 @@ static int check_output(struct work *w, const struct cr_onnx_node *n, int i, cr_
     if (!x)
         return cr_fail(w->error, "%.300s: %s: output %d is not translated", w->graph->path,
                        cr_onnx_show(n, text, sizeof text), i + 1);
-    if (x->kind != CR_TERM_DATA && cr_t_elements(x) == 0)
-        return cr_fail(w->error, "%.300s: %s: a tensor without elements, expected sizes from 1 on",
-                       w->graph->path, cr_onnx_show(n, text, sizeof text));
     return 0;
 }
 
@@ -521,6 +530,17 @@ int cr_onnx_input_shape(struct cr_onnx_graph *graph, int value, const struct cr_
     return input_shape(&w, &graph->values[value]);
 }
 
+/* An output of the model has elements, as those of a script do. */
+static int check_result(struct work *w, int output)
+{
+    cr_t x = read_value(w, w->graph->outputs[output]);
+    if (x && cr_t_elements(x) == 0)
+        return cr_fail(
+            w->error, "%.300s: output %s has no elements, expected sizes from 1 on", w->graph->path,
+            cr_show(w->graph->output_names[output], strlen(w->graph->output_names[output])).text);
+    return x ? 0 : -1;
+}
+
 int cr_onnx_translate(struct cr_onnx_script *script, struct cr_onnx_graph *graph,
                       const struct cr_onnx_pin *pins, int n_pins, struct cr_error *error)
 {
@@ -535,8 +555,7 @@ int cr_onnx_translate(struct cr_onnx_script *script, struct cr_onnx_graph *graph
     if (!status)
         status = translate_from(&w, 0);
     for (int i = 0; !status && i < graph->n_outputs; i++)
-        if (!read_value(&w, graph->outputs[i]))
-            status = -1;
+        status = check_result(&w, i);
     for (int i = 0; !status && i < graph->n_nodes; i++) { /* nobody computes what is known */
         bool known = true;
         for (int j = 0; j < graph->nodes[i].n_outputs; j++)

@@ -1,0 +1,138 @@
+/* term_fold.c - the elements of sums, products and lookups of known terms; see term_parts.h. */
+#include <math.h>
+
+#include "term_parts.h"
+
+void cr_t_strides(int rank, const int64_t *shape, int64_t *strides)
+{
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        strides[i] = stride;
+        stride *= shape[i];
+    }
+}
+
+int64_t *cr_t_places(struct cr_translation *t, const struct cr_onnx_term *like,
+                     const int64_t *strides, int64_t offset)
+{
+    int64_t n = cr_t_elements(like), *places = cr_arena_new(t->arena, (size_t)n, sizeof *places);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i;
+        places[i] = offset;
+        for (int a = like->rank - 1; a >= 0; a--) {
+            places[i] += rest % like->shape[a] * strides[a];
+            rest /= like->shape[a];
+        }
+    }
+    return places;
+}
+
+/* As the language's max: NaN if one is, and +0 is larger than -0. */
+static double larger(double a, double b)
+{
+    return isnan(a) || a > b || (a == b && !signbit(a)) ? a : b;
+}
+
+cr_t cr_t_fold_reduce(struct cr_translation *t, bool is_sum, cr_t x,
+                      const struct cr_onnx_term *like)
+{
+    double *data = cr_t_room(t, like);
+    int64_t strides[CR_ONNX_RANK], n = cr_t_elements(x);
+    cr_t_strides(like->rank, like->shape, strides);
+    for (int a = 0; a < x->rank; a++)
+        strides[a] = like->shape[a] == 1 ? 0 : strides[a];
+    int64_t *to = cr_t_places(t, x, strides, 0);
+    for (int64_t i = 0; i < cr_t_elements(like); i++)
+        data[i] = is_sum ? 0 : -INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        data[to[i]] = is_sum ? data[to[i]] + x->data[i] : larger(data[to[i]], x->data[i]);
+    return cr_t_data(t, like->type, like->rank, like->shape, data);
+}
+
+/* The places of x where an axis begins: those of a tensor whose axis has size 1. */
+static int64_t *beginnings(struct cr_translation *t, cr_t x, int axis, int64_t *n, int64_t *step)
+{
+    struct cr_onnx_term like = *x;
+    int64_t strides[CR_ONNX_RANK];
+    cr_t_strides(x->rank, x->shape, strides);
+    like.shape[axis] = 1;
+    *n = cr_t_elements(&like);
+    *step = strides[axis];
+    return cr_t_places(t, &like, strides, 0);
+}
+
+cr_t cr_t_fold_argmax(struct cr_translation *t, cr_t x, int axis, const struct cr_onnx_term *like)
+{
+    int64_t n, step, *from = beginnings(t, x, axis, &n, &step);
+    double *data = cr_t_room(t, like);
+    for (int64_t i = 0; i < n; i++) {
+        const double *row = x->data + from[i];
+        int64_t best = 0;
+        for (int64_t k = 1; k < x->shape[axis] && !isnan(row[best * step]); k++)
+            if (isnan(row[k * step]) || row[k * step] > row[best * step])
+                best = k;
+        data[i] = (double)best;
+    }
+    return cr_t_data(t, like->type, like->rank, like->shape, data);
+}
+
+cr_t cr_t_fold_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
+{
+    int64_t n, step, *from = beginnings(t, x, axis, &n, &step), size = x->shape[axis];
+    double *data = cr_t_room(t, x);
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < size; k++) {
+            int64_t at = from[i] + (reverse ? size - 1 - k : k) * step;
+            data[at] = sum += x->data[at];
+        }
+    }
+    return cr_t_data(t, x->type, x->rank, x->shape, data);
+}
+
+cr_t cr_t_fold_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis)
+{
+    int64_t strides[CR_ONNX_RANK], n = cr_t_elements(index);
+    double *data = cr_t_room(t, x);
+    cr_t_strides(x->rank, x->shape, strides);
+    int64_t step = strides[axis];
+    strides[axis] = 0;
+    int64_t *to = cr_t_places(t, index, strides, 0);
+    for (int64_t i = 0; i < cr_t_elements(x); i++)
+        data[i] = x->data[i];
+    for (int64_t i = 0; i < n; i++)
+        if (index->data[i] >= 0 && index->data[i] < (double)x->shape[axis])
+            data[to[i] + (int64_t)index->data[i] * step] = values->data[i];
+    return cr_t_data(t, x->type, x->rank, x->shape, data);
+}
+
+/* The places of an operand's rows, or columns, for each element of a product: axes of the result that it
+ * lacks or has with size 1 do not move them.  `own` is how many of its axes are batch axes and `matrix` the
+ * stride along the rows (axis m) or columns (axis n) of the result. */
+static int64_t *factor_places(struct cr_translation *t, cr_t x, int batch, int own, int axis,
+                              int64_t matrix, const struct cr_onnx_term *like)
+{
+    int64_t strides[CR_ONNX_RANK], moves[CR_ONNX_RANK] = {0};
+    cr_t_strides(x->rank, x->shape, strides);
+    for (int i = 0; i < own; i++)
+        if (x->shape[i] != 1)
+            moves[batch - own + i] = strides[i];
+    if (axis >= 0)
+        moves[axis] = matrix;
+    return cr_t_places(t, like, moves, 0);
+}
+
+cr_t cr_t_fold_matmul(struct cr_translation *t, cr_t a, cr_t b, const struct cr_onnx_term *like)
+{
+    bool rows = a->rank > 1, columns = b->rank > 1;
+    int batch = like->rank - rows - columns;
+    int64_t k = a->shape[a->rank - 1], across = columns ? b->shape[b->rank - 1] : 1;
+    double *data = cr_t_room(t, like);
+    int64_t *left = factor_places(t, a, batch, rows ? a->rank - 2 : 0, rows ? batch : -1, k, like);
+    int64_t *right =
+        factor_places(t, b, batch, columns ? b->rank - 2 : 0, columns ? batch + rows : -1, 1, like);
+    for (int64_t i = 0; i < cr_t_elements(like); i++)
+        for (int64_t j = 0; j < k; j++)
+            data[i] += a->data[left[i] + j] * b->data[right[i] + j * across];
+    return cr_t_data(t, like->type, like->rank, like->shape, data);
+}
