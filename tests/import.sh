@@ -36,8 +36,15 @@ try shapes x 'y z' '--set n=3'
 try functions x y
 try lookups ids 'y which z more e'
 try loops x 'y ys'
+try scans 'x u' 'y ys'
+try batches 'h0 x' 'y ys'
+try known x 'sums picked put largest products column unique y best which at back count kept'
 
 # What it reads like.
+grep -q 'kept = const(' "$T/known.lua" &&
+    ! grep -E '(argmax|cumsum|gather|matmul|mean|narrow|scatter|sum|where)\(' "$T/known.lua"
+report $? "what is made of constants is computed before it runs"
+
 grep -q 'scope("ln", nn.layer_norm, x, {eps = 1e-5})' "$T/mlp.lua" && grep -q 'nn.gelu_tanh(' "$T/mlp.lua"
 report $? "a layer norm and a GELU are those of the library"
 

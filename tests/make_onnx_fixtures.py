@@ -23,7 +23,7 @@ def tensor(name, values):
     return numpy_helper.from_array(np.asarray(values), name)
 
 
-def write(name, nodes, inputs, outputs, weights=(), opset=18, functions=(), types=None):
+def write(name, nodes, inputs, outputs, weights=(), opset=18, functions=(), types=None, runtime=False):
     """inputs: arrays by name; outputs: types by name; types: shapes with symbols, by name."""
     kinds = {np.dtype("f4"): T.FLOAT, np.dtype("i8"): T.INT64, np.dtype("?"): T.BOOL}
     types = types or {}
@@ -35,7 +35,7 @@ def write(name, nodes, inputs, outputs, weights=(), opset=18, functions=(), type
                          ir_version=9)
     with open(os.path.join(FOLDER, name + ".onnx"), "wb") as file:
         file.write(model.SerializeToString())
-    if functions:  # whose default attributes the reference evaluator does not know
+    if functions or runtime:  # default attributes and axes of scans are not the reference evaluator's
         results = onnxruntime.InferenceSession(model.SerializeToString()).run(list(outputs), inputs)
     else:
         results = ReferenceEvaluator(model).run(list(outputs), inputs)
@@ -123,6 +123,56 @@ def loops():
           [("h0", floats(3)), ("a", floats(3))])
 
 
+def scans():
+    """Along columns, and along rows from the last to the first; what is collected is put before, as columns."""
+    parts = [h.make_tensor_value_info(n, T.FLOAT, [3]) for n in ("h", "column", "row")]
+    body = h.make_graph([h.make_node("Mul", ["h", "column"], ["scaled"]), h.make_node("Add", ["scaled", "row"], ["next"]),
+                         h.make_node("Sub", ["next", "column"], ["seen"])], "step", parts,
+                        [h.make_tensor_value_info(n, T.FLOAT, [3]) for n in ("next", "seen")])
+    nodes = [h.make_node("Scan", ["h0", "x", "u"], ["y", "ys"], num_scan_inputs=2, body=body, scan_input_axes=[-1, 0],
+                         scan_input_directions=[0, 1], scan_output_axes=[-1], scan_output_directions=[1])]
+    write("scans", nodes, {"x": floats(3, 4), "u": floats(4, 3)}, {"y": T.FLOAT, "ys": T.FLOAT}, [("h0", floats(3))],
+          runtime=True)
+
+
+def batches():
+    """As scans were in version 8: of two batches, from the last row to the first."""
+    parts = [h.make_tensor_value_info(n, T.FLOAT, [3]) for n in ("h", "row")]
+    body = h.make_graph([h.make_node("Mul", ["h", "half"], ["scaled"]), h.make_node("Add", ["scaled", "row"], ["next"]),
+                         h.make_node("Sub", ["next", "h"], ["seen"])], "step", parts,
+                        [h.make_tensor_value_info(n, T.FLOAT, [3]) for n in ("next", "seen")])
+    nodes = [h.make_node("Scan", ["", "h0", "x"], ["y", "ys"], num_scan_inputs=1, body=body, directions=[1])]
+    write("batches", nodes, {"h0": floats(2, 3), "x": floats(2, 4, 3)}, {"y": T.FLOAT, "ys": T.FLOAT},
+          [("half", np.float32(0.5))], opset=8, runtime=True)
+
+
+def known():
+    """What is computed from constants alone, but for the sum with x at the end."""
+    table = np.round(floats(4, 5) * 8)
+    table[1] = table[3]
+    boxes = np.array([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, -0.1, 1, 0.9], [0, 10, 1, 11], [1, 11.1, 0, 10.1]]], np.float32)
+    scores = np.array([[[0.9, 0.75, 0.6, 0.95, 0.5], [0.3, 0.3, 0.2, 0.1, 0.4]]], np.float32)
+    constants = {"table": table, "boxes": boxes, "scores": scores, "most": np.array([3]),
+                 "overlap": np.array([0.5], np.float32), "least": np.array([0.15], np.float32),
+                 "places": np.array([[0, 4], [-1, 2]]), "index": np.array([[0, 3, -2, 1, 3]]), "two": np.array([2]),
+                 "first": np.array(0), "values": floats(1, 5), "factors": floats(5)}
+    nodes = [h.make_node("Constant", [], [n], value=tensor(n, a)) for n, a in constants.items()]
+    nodes += [h.make_node("CumSum", ["table", "first"], ["sums"], reverse=1, exclusive=1),
+              h.make_node("GatherND", ["table", "places"], ["picked"]),
+              h.make_node("ScatterElements", ["table", "index", "values"], ["put"], axis=0),
+              h.make_node("ArgMax", ["table"], ["best"], axis=1),
+              h.make_node("TopK", ["put", "two"], ["largest", "which"], largest=0),
+              h.make_node("Einsum", ["sums", "put"], ["products"], equation="ij,kj->ki"),
+              h.make_node("MatMul", ["table", "factors"], ["column"]),
+              h.make_node("Unique", ["table"], ["unique", "at", "back", "count"], axis=0),
+              h.make_node("NonMaxSuppression", ["boxes", "scores", "most", "overlap", "least"], ["kept"]),
+              h.make_node("ReduceMean", ["products"], ["mean"], keepdims=1),
+              h.make_node("Add", ["x", "mean"], ["y"])]
+    outputs = {n: T.FLOAT for n in ("sums", "picked", "put", "largest", "products", "column", "unique", "y")}
+    outputs.update({n: T.INT64 for n in ("best", "which", "at", "back", "count", "kept")})
+    write("known", nodes, {"x": floats(2, 1)}, outputs)
+
+
 os.makedirs(FOLDER, exist_ok=True)
-for make in (mlp, attention, pictures, shapes, functions, lookups, loops):
+for make in (mlp, attention, pictures, shapes, functions, lookups, loops, scans, known, batches):
     make()

@@ -116,6 +116,17 @@ static inline void put_graph_attribute(struct message *attributes, const char *n
     put_message(attributes, 5, &a);
 }
 
+/* A tensor that was written before. */
+static inline void put_tensor_attribute(struct message *attributes, const char *name,
+                                        const struct message *tensor)
+{
+    struct message a = {.n = 0};
+    put_text(&a, 1, name);
+    put_message(&a, 5, tensor);
+    put_integer(&a, 20, 4);
+    put_message(attributes, 5, &a);
+}
+
 /* An initializer (field 5) with raw data. */
 static inline void put_tensor(struct message *graph, const char *name, int type, int rank,
                               const int64_t *sizes, const void *data, size_t bytes)

@@ -221,6 +221,86 @@ START_TEST(unrolls_loops)
 }
 END_TEST
 
+/* As many rounds as relu(n) says, which is known, of z = z + x. */
+START_TEST(counts_rounds)
+{
+    static const float two[] = {2};
+    struct message graph = {.n = 0}, attributes = {.n = 0}, body = {.n = 0}, to = {.n = 0};
+    put_node(&body, "Add", "z x", "next", NULL);
+    put_node(&body, "Identity", "go_in", "go", NULL);
+    put_value(&body, 11, "i", INT64, 0, NULL);
+    put_value(&body, 11, "go_in", BOOL, 0, NULL);
+    put_value(&body, 11, "z", FLOAT, 1, (int64_t[]){2});
+    put_value(&body, 12, "go", BOOL, 0, NULL);
+    put_value(&body, 12, "next", FLOAT, 1, (int64_t[]){2});
+    put_graph_attribute(&attributes, "body", &body);
+    put_integer_attribute(&to, "to", INT64);
+    put_tensor(&graph, "two", FLOAT, 0, NULL, two, sizeof two);
+    put_node(&graph, "Relu", "two", "count", NULL);
+    put_node(&graph, "Cast", "count", "rounds", &to);
+    put_node(&graph, "OptionalHasElement", "x", "go", NULL);
+    put_node(&graph, "Loop", "rounds go x", "y", &attributes);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){2});
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){2});
+    expect_text(&graph, NULL, NULL, "local next = x + x + x\n");
+}
+END_TEST
+
+/* y = z is known if x is, whose bits are those of floats. */
+START_TEST(casts_bits)
+{
+    struct message graph = {.n = 0}, to = {.n = 0};
+    put_integer_attribute(&to, "to", INT32);
+    put_node(&graph, "BitCast", "x", "y", &to);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){3});
+    put_value(&graph, 12, "y", INT32, 1, (int64_t[]){3});
+    expect_text(&graph, "x", "1,-0.0,-2.5",
+                "y = const({1065353216, -2147483648, -1071644672}, {3}, \"i32\"),");
+    expect_refusal(&graph, "BitCast ('the_node'): x is known only when the model runs");
+}
+END_TEST
+
+/* Rows that are looked up one after another are a slice. */
+START_TEST(slices_by_known_indices)
+{
+    static const int64_t index[] = {1, 2, 3, 4};
+    struct message graph = {.n = 0}, axis = {.n = 0};
+    put_integer_attribute(&axis, "axis", 1);
+    put_tensor(&graph, "index", INT64, 2, (int64_t[]){2, 2}, index, sizeof index);
+    put_node(&graph, "Gather", "x index", "y", &axis);
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){3, 6});
+    put_value(&graph, 12, "y", FLOAT, 3, (int64_t[]){3, 2, 2});
+    expect_text(&graph, NULL, NULL, "local y = reshape(narrow(x, 2, 1, 4), {3, 2, 2})\n");
+}
+END_TEST
+
+/* An index that is known is looked at before it is followed, also where all is known. */
+START_TEST(refuses_indices_outside)
+{
+    static const int64_t index[] = {0, 5};
+    static const struct {
+        const char *op, *inputs, *words;
+    } cases[] = {{"GatherElements", "x index", "an index outside of an axis of 2"},
+                 {"GatherElements", "x index", "indices of the shape {1, 2} along axis 0"},
+                 {"Gather", "x index", "an index outside of the table"}};
+    static const float numbers[] = {1, 2};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct message graph = {.n = 0}, value = {.n = 0}, tensor = {.n = 0};
+        put_integer(&tensor, 1, 2);
+        put_integer(&tensor, 1, 1);
+        put_integer(&tensor, 2, FLOAT);
+        put_bytes(&tensor, 9, numbers, sizeof numbers);
+        put_tensor_attribute(&value, "value", &tensor);
+        put_node(&graph, "Constant", "", "x", &value);
+        put_tensor(&graph, "index", INT64, 2, i == 1 ? (int64_t[]){1, 2} : (int64_t[]){2, 1}, index,
+                   sizeof index);
+        put_node(&graph, cases[i].op, cases[i].inputs, "y", NULL);
+        put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){2, 1});
+        expect_refusal(&graph, cases[i].words);
+    }
+}
+END_TEST
+
 /* An input whose elements say a shape is known once it is set. */
 START_TEST(pins_inputs)
 {
@@ -562,6 +642,10 @@ int main(void)
     tcase_add_test(scripts, folds_shape_arithmetic);
     tcase_add_test(scripts, takes_the_branch);
     tcase_add_test(scripts, unrolls_loops);
+    tcase_add_test(scripts, counts_rounds);
+    tcase_add_test(scripts, casts_bits);
+    tcase_add_test(scripts, slices_by_known_indices);
+    tcase_add_test(refusals, refuses_indices_outside);
     tcase_add_test(scripts, pins_inputs);
     tcase_add_test(scripts, leaves_out_inputs_without_elements);
     tcase_add_test(scripts, checks_files_without_elements);

@@ -106,9 +106,21 @@ static int take_tensor_type(struct reading *r, const struct cr_wire_field *field
     return inside(r, field, take_shape, info);
 }
 
-static int take_type(struct reading *r, const struct cr_wire_field *field, void *to)
+static int take_plain_type(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     return field->number == 1 ? inside(r, field, take_tensor_type, to) : 0;
+}
+
+static int take_optional_type(struct reading *r, const struct cr_wire_field *field, void *to)
+{
+    return field->number == 1 ? inside(r, field, take_plain_type, to) : 0;
+}
+
+/* A tensor, or one that is optional: it is there. */
+static int take_type(struct reading *r, const struct cr_wire_field *field, void *to)
+{
+    return field->number == 9 ? inside(r, field, take_optional_type, to)
+                              : take_plain_type(r, field, to);
 }
 
 static int take_info(struct reading *r, const struct cr_wire_field *field, void *to)

@@ -237,8 +237,8 @@ void cr_op_is_inf(struct cr_translation *t)
 void cr_op_relu(struct cr_translation *t)
 {
     cr_t x = t->in[0];
-    bool whole = x && cr_language_type(x->type) == CR_LANGUAGE_I32;
-    cr_give(t, 0, whole ? cr_t_with(t, "maximum", x, 0) : cr_t_like(t, "nn.relu", x, NULL));
+    bool plain = x && (x->kind == CR_TERM_DATA || cr_language_type(x->type) == CR_LANGUAGE_I32);
+    cr_give(t, 0, plain ? cr_t_with(t, "maximum", x, 0) : cr_t_like(t, "nn.relu", x, NULL));
 }
 
 /* y where x > 0, or >= if so named, else z. */

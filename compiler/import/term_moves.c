@@ -260,11 +260,36 @@ cr_t cr_t_pad(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_
 
 /* ---- indices ---- */
 
+/* Whether indices are known, and one after another. */
+static bool is_counted(cr_t index)
+{
+    int64_t n = cr_t_elements(index);
+    bool counted = index->data && n > 0 && index->data[0] >= 0;
+    for (int64_t i = 1; counted && i < n; i++)
+        counted = index->data[i] == index->data[0] + (double)i;
+    return counted;
+}
+
+/* Indices one after another are a slice, whose axis becomes those of the index. */
+static cr_t slice_counted(struct cr_translation *t, cr_t x, cr_t index, int axis)
+{
+    int64_t shape[2 * CR_ONNX_RANK];
+    int rank = index->rank + x->rank - 1;
+    cr_t part = cr_t_narrow(t, x, axis, (int64_t)index->data[0], cr_t_elements(index));
+    for (int i = 0; i < rank; i++)
+        shape[i] = i < axis                 ? x->shape[i]
+                   : i < axis + index->rank ? index->shape[i - axis]
+                                            : x->shape[i - index->rank + 1];
+    return cr_t_reshape(t, part, rank, shape);
+}
+
 cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
 {
     int64_t shape[2 * CR_ONNX_RANK], inner = 1;
     if (t->failed || !table || !index)
         return NULL;
+    if (is_counted(index))
+        return slice_counted(t, table, index, 0);
     int rank = index->rank + table->rank - 1;
     memcpy(shape, index->shape, (size_t)index->rank * sizeof *shape);
     memcpy(shape + index->rank, table->shape + 1, (size_t)(table->rank - 1) * sizeof *shape);
@@ -296,6 +321,8 @@ cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis)
     int order[2 * CR_ONNX_RANK], front[CR_ONNX_RANK], n = 0;
     if (t->failed || !x || !index)
         return NULL;
+    if (is_counted(index))
+        return slice_counted(t, x, index, axis);
     if (axis == 0)
         return cr_t_gather(t, x, index);
     front[n++] = axis;

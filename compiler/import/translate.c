@@ -309,7 +309,7 @@ static int stack(struct work *w, const int *parts, int n, int axis)
 
 /* What a loop carries from round to round, and what it collects. */
 struct rounds {
-    int node, n_carried, n_collected, n;
+    int node, n_carried, n_collected, n, label;
     int carried[64], *collected[64];
     const struct cr_onnx_body *body;
 };
@@ -320,7 +320,7 @@ static int run_round(struct work *w, struct rounds *r, const int *inputs, int ex
     char prefix[256];
     struct cr_onnx_node n = w->graph->nodes[r->node];
     int first = w->graph->n_nodes;
-    snprintf(prefix, sizeof prefix, "%.200s/%d", *n.name ? n.name : "loop", r->n);
+    snprintf(prefix, sizeof prefix, "%.200s/%d", *n.name ? n.name : "loop", r->label++);
     if (cr_onnx_inline(w->graph, &n, r->body, prefix, inputs, outputs, w->error) ||
         translate_from(w, first))
         return -1;
@@ -332,24 +332,22 @@ static int run_round(struct work *w, struct rounds *r, const int *inputs, int ex
     return 0;
 }
 
-/* Outputs are what was carried last, then what was collected, stacked. */
-static int finish_rounds(struct work *w, struct rounds *r)
+/* Output i of a loop: what was carried last, or what was collected, side by side along a new axis. */
+static int result_of_rounds(struct work *w, struct rounds *r, int i, int axis, bool backwards)
 {
-    struct cr_onnx_node n = w->graph->nodes[r->node];
-    for (int i = 0; i < n.n_outputs; i++) {
-        int v = i < r->n_carried ? r->carried[i] : CR_ONNX_NONE;
-        if (i >= r->n_carried && r->n == 0)
-            return refuse_node(w, r->node,
-                               "a loop of no rounds collects a tensor without elements");
-        if (i >= r->n_carried && n.outputs[i] != CR_ONNX_NONE)
-            v = stack(w, r->collected[i - r->n_carried], r->n, 0);
-        if (v == CR_ONNX_NONE && n.outputs[i] != CR_ONNX_NONE)
-            return -1;
-        if (v != CR_ONNX_NONE)
-            become(w, r->node, i, v);
+    int parts[MOST_ROUNDS];
+    if (i < r->n_carried) {
+        if (r->carried[i] == CR_ONNX_NONE)
+            refuse_node(w, r->node, "an output that nothing gives");
+        return r->carried[i];
     }
-    w->graph->nodes[r->node].dead = true;
-    return 0;
+    if (r->n == 0) {
+        refuse_node(w, r->node, "a loop of no rounds collects a tensor without elements");
+        return CR_ONNX_NONE;
+    }
+    for (int k = 0; k < r->n; k++)
+        parts[k] = r->collected[i - r->n_carried][backwards ? r->n - 1 - k : k];
+    return stack(w, parts, r->n, axis);
 }
 
 static int start_rounds(struct work *w, struct rounds *r, int extra)
@@ -392,20 +390,32 @@ static int inline_loop(struct work *w, int node)
         if (run_round(w, &r, inputs, 1, outputs))
             return -1;
         cr_t condition = read_value(w, outputs[0]);
-        if (!condition || !condition->data)
+        if (!condition || !condition->data) {
+            w->script->unknown = outputs[0];
             return refuse_node(w, node,
                                "the condition of a round is known only when the model runs");
+        }
         go_on = condition->data[0];
     }
-    return finish_rounds(w, &r);
+    for (int i = 0; i < n.n_outputs; i++) {
+        if (n.outputs[i] == CR_ONNX_NONE)
+            continue;
+        int v = result_of_rounds(w, &r, i, 0, false);
+        if (v == CR_ONNX_NONE)
+            return -1;
+        become(w, node, i, v);
+    }
+    w->graph->nodes[node].dead = true;
+    return 0;
 }
 
-/* Part i of a scanned input along its first axis. */
-static int scanned_part(struct work *w, int value, int64_t i)
+/* Part i of a value along an axis. */
+static int part_of(struct work *w, int value, int axis, int64_t i)
 {
     int index = known_value(w, CR_ONNX_INT64, (double)i);
     struct cr_onnx_node *gather = cr_onnx_new_node(w->graph, "", "Gather", 2, 1);
     int number = w->graph->n_nodes - 1;
+    cr_onnx_set_integer(w->graph, gather, "axis", axis);
     gather->inputs[0] = value;
     gather->inputs[1] = index;
     int v = cr_onnx_new_value(w->graph, "part");
@@ -413,43 +423,117 @@ static int scanned_part(struct work *w, int value, int64_t i)
     return translate_node(w, number) ? CR_ONNX_NONE : v;
 }
 
-/* Whether all numbers of an attribute are 0, or it is not there. */
-static bool all_zero(const struct cr_onnx_node *n, const char *name)
+/* Number i of an attribute that is a list, or 0. */
+static int64_t listed(const struct cr_onnx_node *n, const char *name, int i)
 {
     const struct cr_onnx_attribute *a = cr_onnx_attribute(n, name);
-    for (int i = 0; a && a->ints && i < a->n; i++)
-        if (a->ints[i])
-            return false;
-    return true;
+    return a && a->ints && i >= 0 && i < a->n ? a->ints[i] : 0;
 }
 
-/* Scan: a round for each part of the scanned inputs. */
+/* The size of a scanned input along the axis that is scanned, which becomes one from 0 on; -1 if it has
+ * none such. */
+static int64_t scanned_size(struct work *w, int value, int64_t *axis)
+{
+    cr_t x = value == CR_ONNX_NONE ? NULL : read_value(w, value);
+    if (x && *axis < 0)
+        *axis += x->rank;
+    return x && *axis >= 0 && *axis < x->rank ? x->shape[*axis] : -1;
+}
+
+/* A scan: inputs are those that are carried, then those that are scanned. */
+struct scan {
+    struct rounds rounds;
+    int n_scanned;
+    const char *directions; /* the attribute of the scanned inputs' */
+};
+
+/* A round for each part of the scanned inputs; what the outputs are comes to `results`. */
+static int run_scan(struct work *w, struct scan *s, const int *values, int *results)
+{
+    struct rounds *r = &s->rounds;
+    struct cr_onnx_node n = w->graph->nodes[r->node];
+    int inputs[64], outputs[128];
+    int64_t axes[64], rounds = -1;
+    for (int i = 0; i < s->n_scanned; i++) {
+        axes[i] = listed(&n, "scan_input_axes", i);
+        int64_t size = scanned_size(w, values[r->n_carried + i], &axes[i]);
+        if (size < 0 || size > MOST_ROUNDS || (i && size != rounds))
+            return refuse_node(w, r->node, "more than 1024 rounds, or not known how many");
+        rounds = size;
+    }
+    memcpy(r->carried, values, sizeof(int) * (size_t)r->n_carried);
+    for (r->n = 0; r->n < rounds;) {
+        memcpy(inputs, r->carried, sizeof(int) * (size_t)r->n_carried);
+        for (int i = 0; i < s->n_scanned; i++) {
+            int64_t at = listed(&n, s->directions, i) ? rounds - 1 - r->n : r->n;
+            inputs[r->n_carried + i] = part_of(w, values[r->n_carried + i], (int)axes[i], at);
+            if (inputs[r->n_carried + i] == CR_ONNX_NONE)
+                return -1;
+        }
+        if (run_round(w, r, inputs, 0, outputs))
+            return -1;
+    }
+    for (int i = 0; i < n.n_outputs; i++) {
+        int collected = i - r->n_carried; /* fewer than 0: a carried one */
+        results[i] = CR_ONNX_NONE;
+        if (n.outputs[i] == CR_ONNX_NONE)
+            continue;
+        results[i] = result_of_rounds(w, r, i, (int)listed(&n, "scan_output_axes", collected),
+                                      listed(&n, "scan_output_directions", collected) != 0);
+        if (results[i] == CR_ONNX_NONE)
+            return -1;
+    }
+    return 0;
+}
+
+/* Version 8: everything has a first axis more, of batches that are scanned one after another. */
+static int run_batches(struct work *w, struct scan *s, const int *values, int *results)
+{
+    struct cr_onnx_node n = w->graph->nodes[s->rounds.node];
+    int parts[64], *made = cr_arena_new(&w->graph->arena, 64 * MOST_ROUNDS, sizeof *made);
+    int64_t axis = 0, batches = scanned_size(w, values[0], &axis);
+    if (batches < 1 || batches > MOST_ROUNDS)
+        return refuse_node(w, s->rounds.node, "more than 1024 batches, or not known how many");
+    for (int64_t b = 0; b < batches; b++) {
+        int outputs[64];
+        for (int i = 0; i < s->rounds.n_carried + s->n_scanned; i++)
+            if ((parts[i] = part_of(w, values[i], 0, b)) == CR_ONNX_NONE)
+                return -1;
+        if (run_scan(w, s, parts, outputs))
+            return -1;
+        for (int i = 0; i < n.n_outputs; i++)
+            made[i * MOST_ROUNDS + b] = outputs[i];
+    }
+    for (int i = 0; i < n.n_outputs; i++) {
+        bool wanted = n.outputs[i] != CR_ONNX_NONE;
+        results[i] = wanted ? stack(w, made + i * MOST_ROUNDS, (int)batches, 0) : CR_ONNX_NONE;
+        if (wanted && results[i] == CR_ONNX_NONE)
+            return -1;
+    }
+    return 0;
+}
+
+/* Scan: in version 8 lengths of the batches come first, which are to be left out. */
 static int inline_scan(struct work *w, int node)
 {
     struct cr_onnx_node n = w->graph->nodes[node];
-    int scanned = (int)cr_onnx_integer(&n, "num_scan_inputs", 1), inputs[64], outputs[128];
-    struct rounds r = {.node = node, .n_carried = n.n_inputs - scanned};
-    if (n.version < 9 || !all_zero(&n, "scan_input_axes") || !all_zero(&n, "scan_output_axes") ||
-        !all_zero(&n, "scan_input_directions") || !all_zero(&n, "scan_output_directions"))
-        return refuse_node(w, node, "scans of other axes than the first, or backwards");
-    if (scanned < 1 || start_rounds(w, &r, 0) || r.body->n_inputs != n.n_inputs)
+    bool batched = n.version < 9;
+    int scanned = (int)cr_onnx_integer(&n, "num_scan_inputs", 1), results[64];
+    int n_values = n.n_inputs - batched;
+    struct scan s = {.rounds = {.node = node, .n_carried = n_values - scanned},
+                     .n_scanned = scanned,
+                     .directions = batched ? "directions" : "scan_input_directions"};
+    if (batched && n_values >= 0 && n.inputs[0] != CR_ONNX_NONE)
+        return refuse_node(w, node, "batches of lengths of their own");
+    if (scanned < 1 || n_values > 64 || n.n_outputs > 64 || start_rounds(w, &s.rounds, 0) ||
+        s.rounds.body->n_inputs != n_values)
         return refuse_node(w, node, "no body that fits its inputs and outputs");
-    for (int i = 0; i < r.n_carried; i++)
-        r.carried[i] = n.inputs[i];
-    cr_t first = read_value(w, n.inputs[r.n_carried]);
-    int64_t rounds = first && first->rank ? first->shape[0] : -1;
-    if (rounds < 0 || rounds > MOST_ROUNDS)
-        return refuse_node(w, node, "more than 1024 rounds, or not known how many");
-    while (r.n < rounds) {
-        memcpy(inputs, r.carried, sizeof(int) * (size_t)r.n_carried);
-        for (int i = 0; i < scanned; i++)
-            if ((inputs[r.n_carried + i] = scanned_part(w, n.inputs[r.n_carried + i], r.n)) ==
-                CR_ONNX_NONE)
-                return -1;
-        if (run_round(w, &r, inputs, 0, outputs))
-            return -1;
-    }
-    return finish_rounds(w, &r);
+    if ((batched ? run_batches : run_scan)(w, &s, n.inputs + batched, results))
+        return -1;
+    for (int i = 0; i < n.n_outputs; i++)
+        become(w, node, i, results[i]);
+    w->graph->nodes[node].dead = true;
+    return 0;
 }
 
 static int read_inputs(struct work *w, const struct cr_onnx_node *n, cr_t *in)
@@ -478,7 +562,7 @@ static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
                                .unknown = CR_ONNX_NONE};
     if (read_inputs(w, n, t.in))
         return -1;
-    if (n->n_inputs && !t.in[0])
+    if (n->n_inputs && !t.in[0] && op->translate != cr_op_optional_has_element)
         return refuse_node(w, node, "its first input is left out");
     op->translate(&t);
     if (t.failed) {
