@@ -311,6 +311,10 @@ static const struct {
     {"x.gguf", "GGUF", "x.gguf: "},
     {"x.onnx", "\xff\xff", "x.onnx: "},
     {"x.safetensors", "abc", "x.safetensors: "},
+    {"x.lua", "-- a script", "x.lua: found a script, expected a file of tensors"},
+    {"tokenizer.json", "{\"model\": {}}", "tokenizer.json: found a tokenizer, expected a file of"},
+    {"x.json", "[1, 2, 3]", "x.json: found a JSON file, expected a file of tensors"},
+    {"x.txt", "some words", "x.txt: found text, expected a file of tensors"},
     {"x.index.json", "{}", "x.index.json:1: JSON: expected an object with weight_map"},
 };
 

@@ -30,10 +30,10 @@ static int encode(struct evaluate *e, struct cr_error *error)
     const struct cr_options *o = e->options;
     crescent_tokenizer *tokenizer = NULL;
     const char *path = o->tokenizer ? o->tokenizer : o->model;
-    if (path == o->model && cr_is_script(path))
-        return cr_fail(error, "%.400s: a script has no tokenizer, expected --tokenizer FILE, or "
-                              "--prompt-ids",
-                       path);
+    if (path == o->model && cr_without_tokenizer(path))
+        return cr_fail(error,
+                       "%.400s: %s has no tokenizer, expected --tokenizer FILE, or --prompt-ids",
+                       path, cr_without_tokenizer(path));
     int status = cr_passed(o, crescent_tokenizer_open(o->context, path, &tokenizer), error);
     if (!status)
         status = cr_encode_text(o, tokenizer, CRESCENT_FRAMED, &e->ids, &e->n, error);

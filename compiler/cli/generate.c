@@ -76,13 +76,15 @@ static int begin_text(struct generate *g, struct cr_error *error)
 static int open_tokenizer(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
-    const char *path = o->tokenizer ? o->tokenizer : cr_is_script(o->model) ? NULL : o->model;
+    const char *kind = cr_without_tokenizer(o->model);
+    const char *path = o->tokenizer ? o->tokenizer : o->model;
     if (o->ids && !o->prompt && !o->prompt_file && !o->tokenizer)
         return 0;
-    if (!path)
-        return cr_fail(error, "%.400s: a script has no tokenizer, expected --tokenizer FILE, or --ids "
-                              "and --prompt-ids",
-                       o->model);
+    if (path == o->model && kind)
+        return cr_fail(error,
+                       "%.400s: %s has no tokenizer, expected --tokenizer FILE, or --ids and "
+                       "--prompt-ids",
+                       o->model, kind);
     if (cr_passed(o, crescent_tokenizer_open(o->context, path, &g->tokenizer), error))
         return -1;
     return o->ids ? 0
@@ -176,7 +178,7 @@ static int open_generator(struct generate *g, struct cr_error *error)
 static int prepare(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
-    bool script = cr_is_script(o->model);
+    bool script = cr_without_tokenizer(o->model) != NULL;
     if (check_prompts(o, error) || (script && read_prompt(g, error)) || open_generator(g, error) ||
         (!script && read_prompt(g, error)) || check_prompt(g, error))
         return -1;

@@ -9,10 +9,14 @@
 #include "compiler/ir/mem.h"
 #include "model.h"
 
-bool cr_is_script(const char *path)
+const char *cr_without_tokenizer(const char *path)
 {
-    size_t n = strlen(path);
-    return n > 4 && strcmp(path + n - 4, ".lua") == 0;
+    const char *end = strrchr(path, '.');
+    if (!end || end == path)
+        return NULL;
+    return strcmp(end, ".lua") == 0    ? "a script"
+           : strcmp(end, ".onnx") == 0 ? "an ONNX file"
+                                       : NULL;
 }
 
 int cr_generator_load(const struct cr_options *o, const crescent_generation *how,

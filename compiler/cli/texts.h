@@ -4,8 +4,8 @@
 
 #include "options.h"
 
-/* True if a model is a Lua script by its name, and so has no tokenizer of its own. */
-bool cr_is_script(const char *path);
+/* What a model is that, by its name, has no tokenizer of its own: "a script", "an ONNX file"; else null. */
+const char *cr_without_tokenizer(const char *path);
 
 /* Opens the model that the options name as one that goes on with texts. */
 int cr_generator_load(const struct cr_options *options, const crescent_generation *how,

@@ -100,9 +100,10 @@ static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, str
 int cr_verb_tokenize(const struct cr_options *o, struct cr_error *error)
 {
     crescent_tokenizer *tokenizer = NULL;
-    if (!o->tokenizer && cr_is_script(o->model)) {
-        cr_fail(error, "%.300s: found a script, which has no tokenizer, expected --tokenizer FILE",
-                o->model);
+    const char *kind = cr_without_tokenizer(o->model);
+    if (!o->tokenizer && kind) {
+        cr_fail(error, "%.300s: found %s, which has no tokenizer, expected --tokenizer FILE",
+                o->model, kind);
         return 2;
     }
     const char *path = o->tokenizer ? o->tokenizer : o->model;

@@ -1,4 +1,5 @@
 /* contents.c - what is in files of tensors; see crescent.h. */
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -389,6 +390,42 @@ static int read_initializer(const crescent_contents *c, const struct item *item,
     return 0;
 }
 
+/* ---- no tensors ---- */
+
+static bool ends_in(const char *path, const char *end)
+{
+    const size_t n = strlen(path), m = strlen(end);
+    return n >= m && strcmp(path + n - m, end) == 0;
+}
+
+/* Whether a file begins as text does.  A safetensors file cannot, as eight such bytes are the length of a
+ * header that no file has; an index of its shards is one of tensors. */
+static bool is_text(const char *path)
+{
+    struct cr_mapping map;
+    char error[16];
+    if (cr_is_folder(path) || ends_in(path, ".index.json") ||
+        cr_map_file(&map, path, error, sizeof error))
+        return false;
+    bool is = map.size >= 8;
+    for (int i = 0; is && i < 8; i++)
+        is = isprint(map.bytes[i]) || isspace(map.bytes[i]);
+    cr_unmap_file(&map);
+    return is;
+}
+
+static int refuse_text(crescent_contents *c, struct cr_error *error)
+{
+    const char *what = ends_in(c->path, ".lua")             ? "a script"
+                       : ends_in(c->path, "tokenizer.json") ? "a tokenizer"
+                       : ends_in(c->path, ".json")          ? "a JSON file"
+                                                            : "text";
+    return cr_fail(error,
+                   "%.400s: found %s, expected a file of tensors: safetensors, GGUF, ONNX or .npy, "
+                   "or a folder",
+                   c->path, what);
+}
+
 /* ---- all of them ---- */
 
 static bool is_any(const char *path)
@@ -403,6 +440,7 @@ static const struct kind kinds[] = {
     {"GGUF", cr_is_gguf, open_gguf, close_gguf, check_block, read_block},
     {"ONNX", cr_is_onnx, open_onnx, close_onnx, check_initializer, read_initializer},
     {"NumPy", is_npy, open_npy, close_npy, check_npy, read_npy},
+    {"text", is_text, refuse_text, NULL, NULL, NULL},
     {"safetensors", is_any, open_weights, close_weights, check_weight, read_weight},
 };
 

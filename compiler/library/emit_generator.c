@@ -119,13 +119,14 @@ static void add_id(struct cr_ids *ids, int64_t id)
 /* That of the caller, or of the folder. */
 static int open_tokenizer(struct writing *w, struct cr_error *error)
 {
-    const char *path = w->what->tokenizer ? w->what->tokenizer : w->origin->folder;
+    const struct cr_origin *origin = w->origin;
+    const char *own = origin->imported ? NULL : origin->folder;
+    const char *path = w->what->tokenizer ? w->what->tokenizer : own;
     if (w->what->ids_only)
         return 0;
     if (!path)
-        return cr_fail(error,
-                       "%.400s: a script has no tokenizer, expected --tokenizer FILE, or --ids",
-                       w->origin->path);
+        return cr_fail(error, "%.400s: %s has no tokenizer, expected --tokenizer FILE, or --ids",
+                       origin->path, origin->imported ? "an ONNX file" : "a script");
     w->tokenizer = cr_tokenizer_open(path, error);
     w->generation.tokenizer = w->tokenizer;
     w->generation.tokenizer_path = path;
