@@ -14,7 +14,7 @@
 #include "compiler/import/ops.h"
 #include "onnx_writer.h"
 
-enum { FLOAT = 1, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9 };
+enum { FLOAT = 1, INT8 = 3, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9 };
 
 static struct cr_error error;
 static char folder[] = "/tmp/crescent-import-XXXXXX", path[128];
@@ -257,6 +257,17 @@ START_TEST(casts_bits)
     expect_text(&graph, "x", "1,-0.0,-2.5",
                 "y = const({1065353216, -2147483648, -1071644672}, {3}, \"i32\"),");
     expect_refusal(&graph, "BitCast ('the_node'): x is known only when the model runs");
+}
+END_TEST
+
+/* What would not fit into 8 bits is brought back. */
+START_TEST(narrow_integers_wrap)
+{
+    struct message graph = {.n = 0};
+    put_node(&graph, "Add", "x x", "y", NULL);
+    put_value(&graph, 11, "x", INT8, 1, (int64_t[]){2});
+    put_value(&graph, 12, "y", INT8, 1, (int64_t[]){2});
+    expect_text(&graph, NULL, NULL, "local y = remainder(x + x + 128, 256) - 128\n");
 }
 END_TEST
 
@@ -644,6 +655,7 @@ int main(void)
     tcase_add_test(scripts, unrolls_loops);
     tcase_add_test(scripts, counts_rounds);
     tcase_add_test(scripts, casts_bits);
+    tcase_add_test(scripts, narrow_integers_wrap);
     tcase_add_test(scripts, slices_by_known_indices);
     tcase_add_test(refusals, refuses_indices_outside);
     tcase_add_test(scripts, pins_inputs);

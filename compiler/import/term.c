@@ -350,6 +350,17 @@ static double binary(int op, double a, double b)
     }
 }
 
+/* The same elements, called by another type. */
+static cr_t retyped(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
+{
+    if (!x || x->type == type)
+        return x;
+    struct cr_onnx_term *y = cr_arena_new(t->arena, 1, sizeof *y);
+    *y = *x;
+    y->type = type;
+    return y;
+}
+
 /* Integers of fewer bits wrap. */
 static cr_t wrap(struct cr_translation *t, cr_t x)
 {
@@ -359,16 +370,10 @@ static cr_t wrap(struct cr_translation *t, cr_t x)
     double half = ldexp(1, bits - 1);
     if (x->type == CR_ONNX_UINT8 || x->type == CR_ONNX_UINT16)
         return cr_t_with(t, "remainder", x, 2 * half);
-    struct cr_onnx_term wide = *x;
-    wide.type = CR_ONNX_INT32;
-    cr_t y = cr_t_with(t, "-", cr_t_with(t, "remainder", cr_t_with(t, "+", &wide, half), 2 * half),
-                       half);
-    if (!y)
-        return NULL;
-    struct cr_onnx_term *narrow = cr_arena_new(t->arena, 1, sizeof *narrow);
-    *narrow = *y;
-    narrow->type = x->type;
-    return narrow;
+    cr_t wide = retyped(t, x, CR_ONNX_INT32);
+    cr_t y =
+        cr_t_with(t, "-", cr_t_with(t, "remainder", cr_t_with(t, "+", wide, half), 2 * half), half);
+    return retyped(t, y, x->type);
 }
 
 /* A binary function, folded or called. */
@@ -455,17 +460,6 @@ cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
                            cr_t_binary(t, "logical_and", cr_t_unary(t, "logical_not", c), b));
     return cr_t_call(t, "where", x->type, x->rank, x->shape,
                      (struct cr_onnx_argument[]){{c, NULL}, {a, NULL}, {b, NULL}}, 3);
-}
-
-/* The same elements, called by another type. */
-static cr_t retyped(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
-{
-    if (!x || x->type == type)
-        return x;
-    struct cr_onnx_term *y = cr_arena_new(t->arena, 1, sizeof *y);
-    *y = *x;
-    y->type = type;
-    return y;
 }
 
 cr_t cr_t_cast(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
