@@ -40,6 +40,15 @@ try scans 'x u' 'y ys'
 try batches 'h0 x' 'y ys'
 try known x 'sums picked put largest products column unique y best which at back count kept'
 
+# An input without elements is none of the script, and its file is looked at.
+"$crescent" compare tests/onnx/past.onnx $(options --input past past x) \
+    $(options --expect past y mean sizes) --backends ref,tcc >"$log" 2>&1
+report $? "past gives what ONNX's reference evaluator does"
+"$crescent" import tests/onnx/past.onnx --set p=0 -o "$T/past.lua" >"$log" 2>&1 &&
+    ! grep -q 'input("past"' "$T/past.lua" && "$crescent" compare "$T/past.lua" --strict \
+    $(options --input past x) $(options --expect past y mean sizes) --backends tcc >"$log" 2>&1
+report $? "past as a script gives the same"
+
 # What it reads like.
 grep -q 'kept = const(' "$T/known.lua" &&
     ! grep -E '(argmax|cumsum|gather|matmul|mean|narrow|scatter|sum|where)\(' "$T/known.lua"
@@ -70,6 +79,8 @@ refused() {
     report $? "crescent $* is refused: $words"
 }
 refused 'expected --set n=N' run tests/onnx/mlp.onnx
+refused 'no shape of input .past., which has no elements' run tests/onnx/past.onnx --set p=0 \
+    --input past=tests/onnx/past.x.npy
 refused 'no symbolic size' run tests/onnx/mlp.onnx --set n=3 --set m=2
 refused 'expected -o NAME.lua' import tests/onnx/mlp.onnx
 refused 'ends in .lua' import tests/onnx/mlp.onnx -o "$T/mlp.txt"

@@ -173,6 +173,15 @@ def known():
     write("known", nodes, {"x": floats(2, 1)}, outputs)
 
 
+def past():
+    """An input without elements: nothing is joined, the sum of it is 0 and the mean NaN."""
+    nodes = [h.make_node("Concat", ["past", "x"], ["all"], axis=0), h.make_node("ReduceSum", ["past", "first"], ["sum"]),
+             h.make_node("ReduceMean", ["past"], ["mean"]), h.make_node("Shape", ["past"], ["sizes"]),
+             h.make_node("Add", ["all", "sum"], ["y"])]
+    write("past", nodes, {"past": floats(0, 3), "x": floats(2, 3)}, {"y": T.FLOAT, "mean": T.FLOAT, "sizes": T.INT64},
+          [("first", np.array([0]))], types={"past": ["p", 3]})
+
+
 os.makedirs(FOLDER, exist_ok=True)
-for make in (mlp, attention, pictures, shapes, functions, lookups, loops, scans, known, batches):
+for make in (mlp, attention, pictures, shapes, functions, lookups, loops, scans, known, batches, past):
     make()
