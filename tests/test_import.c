@@ -246,7 +246,33 @@ START_TEST(counts_rounds)
 }
 END_TEST
 
-/* y = z is known if x is, whose bits are those of floats. */
+/* z = z + x as long as the number of the next round is below n: known once n is set. */
+START_TEST(pins_what_ends_a_loop)
+{
+    static const int64_t one = 1;
+    struct message graph = {.n = 0}, attributes = {.n = 0}, body = {.n = 0};
+    put_node(&body, "Add", "z x", "next", NULL);
+    put_node(&body, "Add", "i one", "rounds", NULL);
+    put_node(&body, "Less", "rounds n", "go", NULL);
+    put_value(&body, 11, "i", INT64, 0, NULL);
+    put_value(&body, 11, "go_in", BOOL, 0, NULL);
+    put_value(&body, 11, "z", FLOAT, 1, (int64_t[]){2});
+    put_value(&body, 12, "go", BOOL, 0, NULL);
+    put_value(&body, 12, "next", FLOAT, 1, (int64_t[]){2});
+    put_graph_attribute(&attributes, "body", &body);
+    put_tensor(&graph, "one", INT64, 0, NULL, &one, sizeof one);
+    put_tensor(&graph, "many", INT64, 0, NULL, (int64_t[]){1000}, sizeof one);
+    put_tensor(&graph, "always", BOOL, 0, NULL, "\1", 1);
+    put_node(&graph, "Loop", "many always x", "y", &attributes);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){2});
+    put_value(&graph, 11, "n", INT64, 0, NULL);
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){2});
+    expect_text(&graph, "n", "4", "local next = x + x + x + x + x\n");
+    expect_refusal(&graph, "the condition of a round is known only when the model runs");
+}
+END_TEST
+
+/* y is known if x is: integers whose bits are those of the floats. */
 START_TEST(casts_bits)
 {
     struct message graph = {.n = 0}, to = {.n = 0};
@@ -654,6 +680,7 @@ int main(void)
     tcase_add_test(scripts, takes_the_branch);
     tcase_add_test(scripts, unrolls_loops);
     tcase_add_test(scripts, counts_rounds);
+    tcase_add_test(scripts, pins_what_ends_a_loop);
     tcase_add_test(scripts, casts_bits);
     tcase_add_test(scripts, narrow_integers_wrap);
     tcase_add_test(scripts, slices_by_known_indices);
