@@ -76,7 +76,7 @@ static inline void put_value(struct message *graph, int field, const char *name,
     put_message(graph, field, &info);
 }
 
-/* A node; inputs and outputs with spaces between, attributes made before. */
+/* A node; inputs and outputs with spaces between ("-" for one left out), attributes made before. */
 static inline void put_node(struct message *graph, const char *op, const char *inputs,
                             const char *outputs, const struct message *attributes)
 {
@@ -85,7 +85,7 @@ static inline void put_node(struct message *graph, const char *op, const char *i
     for (int i = 0; i < 2; i++) {
         strcpy(text, i ? outputs : inputs);
         for (word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-            put_text(&node, i + 1, word);
+            put_text(&node, i + 1, strcmp(word, "-") == 0 ? "" : word);
     }
     put_text(&node, 3, "the_node");
     put_text(&node, 4, op);
@@ -103,6 +103,16 @@ static inline void put_integer_attribute(struct message *attributes, const char 
     put_text(&a, 1, name);
     put_integer(&a, 3, value);
     put_integer(&a, 20, 2);
+    put_message(attributes, 5, &a);
+}
+
+static inline void put_text_attribute(struct message *attributes, const char *name,
+                                      const char *value)
+{
+    struct message a = {.n = 0};
+    put_text(&a, 1, name);
+    put_text(&a, 4, value);
+    put_integer(&a, 20, 3);
     put_message(attributes, 5, &a);
 }
 
