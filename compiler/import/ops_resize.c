@@ -169,6 +169,7 @@ static void fill_up(struct summands *s, int64_t row, int64_t found)
     }
 }
 
+/* Those of all elements: found once to see how many they are at most, and once more to keep them. */
 static struct summands all_summands(struct cr_translation *t, const struct resizing *r,
                                     const struct resized_axis *a)
 {
@@ -260,6 +261,7 @@ static cr_t extrapolate(struct cr_translation *t, const struct resizing *r,
     return cr_t_where(t, where, cr_t_number(t, y->type, r->extrapolation), y);
 }
 
+/* What keeps its size and place stays; the nearest are taken as they are, others added up. */
 static cr_t resize_axis(struct cr_translation *t, const struct resizing *r,
                         const struct resized_axis *a, cr_t x, int axis)
 {
