@@ -34,6 +34,7 @@ try masked 'q k v mask' y
 try pictures x y
 try resizes x y
 try bits 'a b n' y
+try pools 'x v' y
 try samples 'x g v gv th rois' y
 try shapes x 'y z' '--set n=3'
 try functions x y

@@ -156,19 +156,122 @@ static cr_t pool(struct cr_translation *t, cr_t x, const struct window *w, const
     return cr_t_reduce(t, how, windows(t, x, w), w->n, axes, false);
 }
 
+enum { MOST_INDEX = 1 << 28 }; /* so that sums of a few stay in an i32 */
+
+/* Minus the index along an axis of each place of a window, times the elements that one step skips; far
+ * below where there is only padding.  As windows() has axes. */
+static cr_t minus_index(struct cr_translation *t, cr_t x, const struct window *w, int i,
+                        int64_t step)
+{
+    int64_t shape[CR_ONNX_RANK];
+    cr_t at = cr_t_with(t, "-", window_index(t, w, i), (double)w->before[i]);
+    cr_t inside = cr_t_binary(t, "logical_and", cr_t_with(t, "ge", at, 0),
+                              cr_t_with(t, "lt", at, (double)x->shape[2 + i]));
+    at = cr_t_where(t, inside, cr_t_with(t, "*", at, -(double)step),
+                    cr_t_number(t, CR_ONNX_INT64, -MOST_INDEX));
+    for (int k = 0; k < 2 + 2 * w->n; k++)
+        shape[k] = k == 2 + 2 * i ? w->out[i] : k == 3 + 2 * i ? w->kernel[i] : 1;
+    return cr_t_reshape(t, at, 2 + 2 * w->n, shape);
+}
+
+/* An index into the axes of space, with the last one running fastest, as one with the first one doing so. */
+static cr_t column_major(struct cr_translation *t, cr_t index, cr_t x)
+{
+    cr_t total = NULL;
+    int64_t step = 1, rest = 1;
+    for (int i = 2; i < x->rank; i++)
+        rest *= x->shape[i];
+    for (int i = 2; i < x->rank; i++) {
+        rest /= x->shape[i];
+        cr_t at = cr_t_with(t, "remainder", cr_t_with(t, "floor_divide", index, (double)rest),
+                            (double)x->shape[i]);
+        at = cr_t_with(t, "*", at, (double)step);
+        total = total ? cr_t_binary(t, "+", total, at) : at;
+        step *= x->shape[i];
+    }
+    return total;
+}
+
+/* The index into x of the first place of each window that is as large as the largest: of all such places
+ * the one with the largest of minus its index. */
+static cr_t largest_index(struct cr_translation *t, cr_t x, cr_t places, const struct window *w)
+{
+    int axes[SPACE];
+    int64_t step = 1, shape[CR_ONNX_RANK] = {x->shape[0], x->shape[1]};
+    for (int i = 0; i < w->n; i++) {
+        axes[i] = 3 + 2 * i;
+        shape[2 + i] = 1;
+    }
+    cr_t hit = cr_t_binary(t, "eq", places, cr_t_reduce(t, "max", places, w->n, axes, true));
+    if (cr_language_type(x->type) == CR_LANGUAGE_F32) /* NaN is larger than all */
+        hit = cr_t_binary(t, "logical_or", hit, cr_t_binary(t, "ne", places, places));
+    cr_t at = NULL;
+    for (int i = w->n - 1; i >= 0; i--) {
+        cr_t along = minus_index(t, x, w, i, step);
+        at = at ? cr_t_binary(t, "+", at, along)
+                : cr_t_where(t, hit, along, cr_t_number(t, CR_ONNX_INT64, -4.0 * MOST_INDEX));
+        step *= x->shape[2 + i];
+    }
+    if (step > MOST_INDEX)
+        return cr_onnx_refuse(t, "indices into more than %d elements", MOST_INDEX);
+    at = cr_t_unary(t, "neg", cr_t_reduce(t, "max", at, w->n, axes, false));
+    if (cr_onnx_integer(t->node, "storage_order", 0) != 0)
+        at = column_major(t, at, x);
+    const int64_t pictures = shape[0] * shape[1];
+    cr_t picture = cr_t_reshape(t, cr_t_iota(t, 1, &pictures, 0), x->rank, shape);
+    return cr_t_binary(t, "+", at, cr_t_with(t, "*", picture, (double)step));
+}
+
 /* Padding is smaller than any element. */
 void cr_op_max_pool(struct cr_translation *t)
 {
     struct window w;
+    int axes[SPACE];
     cr_t x = t->in[0];
     if (!x || !read_window(t, x, NULL, &w))
         return;
-    if (cr_wants(t, 1)) {
-        cr_onnx_refuse(t, "the indices of the largest are asked for, expected the values only");
+    for (int i = 0; i < w.n; i++)
+        axes[i] = 3 + 2 * i;
+    bool whole = cr_language_type(x->type) == CR_LANGUAGE_I32;
+    cr_t places = windows(t, pad_all(t, x, &w, true, whole ? -128 : -INFINITY), &w);
+    cr_give(t, 0, cr_t_reduce(t, "max", places, w.n, axes, false));
+    if (cr_wants(t, 1))
+        cr_give(t, 1, largest_index(t, x, places, &w));
+}
+
+/* Elements go back to where their indices say, of zeros; the rest of a larger output is zeros, too. */
+void cr_op_max_unpool(struct cr_translation *t)
+{
+    int64_t kernel[SPACE], stride[SPACE], pads[2 * SPACE], shape[CR_ONNX_RANK],
+        wanted[CR_ONNX_MANY];
+    cr_t x = t->in[0], index = cr_input(t, 1), sizes = cr_input(t, 2);
+    int n = x ? x->rank - 2 : 0;
+    if (!x || !index || n < 1 || n > SPACE || cr_t_elements(x) != cr_t_elements(index)) {
+        cr_onnx_refuse(t, "expected elements [N, C, ..] and an index for each");
         return;
     }
-    bool whole = cr_language_type(x->type) == CR_LANGUAGE_I32;
-    cr_give(t, 0, pool(t, pad_all(t, x, &w, true, whole ? -128 : -INFINITY), &w, "max"));
+    if (read_list(t, "kernel_shape", n, 1, kernel) || read_list(t, "strides", n, 1, stride) ||
+        read_list(t, "pads", 2 * n, 0, pads) ||
+        (sizes && cr_numbers_of(t, sizes, wanted) != x->rank))
+        return;
+    memcpy(shape, x->shape, sizeof shape);
+    for (int i = 0; i < n; i++) {
+        shape[2 + i] = (x->shape[2 + i] - 1) * stride[i] - pads[i] - pads[n + i] + kernel[i];
+        if (stride[i] < 1 || stride[i] > MOST_INDEX || shape[2 + i] < 1) {
+            cr_onnx_refuse(t, "axis %d of %lld elements by steps of %lld", 2 + i,
+                           (long long)x->shape[2 + i], (long long)stride[i]);
+            return;
+        }
+    }
+    int64_t from = cr_t_elements(x);
+    cr_t zeros = cr_t_full(t, x->type, x->rank, shape, 0);
+    int64_t to = zeros ? cr_t_elements(zeros) : 0;
+    cr_t y = cr_t_scatter(t, cr_t_reshape(t, zeros, 1, &to), cr_t_reshape(t, x, 1, &from),
+                          cr_t_reshape(t, index, 1, &from), 0);
+    y = cr_t_reshape(t, y, x->rank, shape);
+    for (int i = 0; sizes && y && i < x->rank; i++)
+        y = cr_t_pad(t, y, i, 0, wanted[i] - y->shape[i], 0);
+    cr_give(t, 0, y);
 }
 
 /* How many elements each window has: known, as the sum over ones. */
