@@ -35,6 +35,7 @@ try pictures x y
 try resizes x y
 try bits 'a b n' y
 try pools 'x v' y
+try signals 'x s w q' y
 try samples 'x g v gv th rois' y
 try shapes x 'y z' '--set n=3'
 try functions x y
