@@ -521,6 +521,39 @@ START_TEST(refuses_operators)
 }
 END_TEST
 
+/* Graphs of one node over x [2, 8], with a number as its second input. */
+START_TEST(refuses_what_cannot_be)
+{
+    static const struct {
+        const char *op, *inputs, *attribute, *text, *words;
+        int64_t number;
+    } nodes[] = {
+        {"Resize", "x - - n", "mode", "nearest", "expected 2 scales or sizes, one an axis", 4},
+        {"Resize", "x - - x", "mode", "linear", "known only when the model runs", 0},
+        {"Resize", "x - - n n", "mode", "nearer", "mode nearer, half_pixel", 0},
+        {"Resize", "x - - n", "coordinate_transformation_mode", "tf_crop_and_resize",
+         "a known region", 4},
+        {"BitwiseAnd", "x x", "none", "", "type float, expected integers", 0},
+        {"BitShift", "x n", "direction", "LEFT", "type float, expected integers", 1},
+        {"GridSample", "x x", "mode", "linear", "a picture of 1 to 3 axes", 0},
+        {"GridSample", "x x", "mode", "sinc", "mode sinc with padding zeros", 0},
+        {"RoiAlign", "x x n", "mode", "avg", "a sampling_ratio of 1 to 64", 0},
+        {"MaxUnpool", "x n", "none", "", "a tensor of 2 axes", 0},
+        {"DFT", "x n", "none", "", "whose last one is real or complex numbers", 1 << 24},
+        {"STFT", "x n", "none", "", "frames of 8 elements by steps of -1", -1},
+        {"Det", "x", "none", "", "expected square matrices", 0},
+    };
+    struct message graph = {.n = 0}, attributes = {.n = 0};
+    put_text(&graph, 2, "refused");
+    put_text_attribute(&attributes, nodes[_i].attribute, nodes[_i].text);
+    put_node(&graph, nodes[_i].op, nodes[_i].inputs, "y", &attributes);
+    put_tensor(&graph, "n", INT64, 1, (int64_t[]){1}, &nodes[_i].number, sizeof(int64_t));
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){2, 8});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){2, 8});
+    expect_refusal(&graph, nodes[_i].words);
+}
+END_TEST
+
 START_TEST(refuses_strings)
 {
     struct message graph = {.n = 0};
@@ -730,6 +763,7 @@ int main(void)
     tcase_add_test(scripts, names_are_made_fit);
     tcase_add_test(scripts, reads_external_data);
     tcase_add_test(refusals, refuses_operators);
+    tcase_add_loop_test(refusals, refuses_what_cannot_be, 0, 13);
     tcase_add_test(refusals, refuses_strings);
     tcase_add_test(refusals, refuses_values_of_nowhere);
     tcase_add_loop_test(refusals, stays_in_its_folder, 0, 4);

@@ -239,29 +239,50 @@ void cr_op_max_pool(struct cr_translation *t)
         cr_give(t, 1, largest_index(t, x, places, &w));
 }
 
+/* The size of an axis from which a pool of that many windows came, or -1 if that cannot be. */
+static int64_t unpooled(int64_t windows, int64_t kernel, int64_t stride, int64_t before,
+                        int64_t after)
+{
+    double size = (double)(windows - 1) * (double)stride + (double)kernel - (double)before;
+    size -= (double)after;
+    return stride >= 1 && size >= 1 && size <= MOST_INDEX ? (int64_t)size : -1;
+}
+
+/* The shape from which a pool came, by its attributes; false if refused. */
+static bool unpooled_shape(struct cr_translation *t, cr_t x, int64_t *shape)
+{
+    int64_t kernel[SPACE], stride[SPACE], pads[2 * SPACE];
+    int n = x->rank - 2;
+    if (n < 1) {
+        cr_onnx_refuse(t, "a tensor of %d axes, expected [N, C, ..]", x->rank);
+        return false;
+    }
+    if (read_list(t, "kernel_shape", n, 1, kernel) || read_list(t, "strides", n, 1, stride) ||
+        read_list(t, "pads", 2 * n, 0, pads))
+        return false;
+    memcpy(shape, x->shape, sizeof x->shape);
+    for (int i = 0; i < n; i++) {
+        shape[2 + i] = unpooled(x->shape[2 + i], kernel[i], stride[i], pads[i], pads[n + i]);
+        if (shape[2 + i] < 0) {
+            cr_onnx_refuse(t, "axis %d of %lld elements, by steps of %lld", 2 + i,
+                           (long long)x->shape[2 + i], (long long)stride[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Elements go back to where their indices say, of zeros; the rest of a larger output is zeros, too. */
 void cr_op_max_unpool(struct cr_translation *t)
 {
-    int64_t kernel[SPACE], stride[SPACE], pads[2 * SPACE], shape[CR_ONNX_RANK],
-        wanted[CR_ONNX_MANY];
+    int64_t shape[CR_ONNX_RANK], wanted[CR_ONNX_MANY];
     cr_t x = t->in[0], index = cr_input(t, 1), sizes = cr_input(t, 2);
-    int n = x ? x->rank - 2 : 0;
-    if (!x || !index || n < 1 || n > SPACE || cr_t_elements(x) != cr_t_elements(index)) {
-        cr_onnx_refuse(t, "expected elements [N, C, ..] and an index for each");
+    if (!x || !index || !unpooled_shape(t, x, shape))
         return;
-    }
-    if (read_list(t, "kernel_shape", n, 1, kernel) || read_list(t, "strides", n, 1, stride) ||
-        read_list(t, "pads", 2 * n, 0, pads) ||
-        (sizes && cr_numbers_of(t, sizes, wanted) != x->rank))
+    if (cr_t_elements(x) != cr_t_elements(index) ||
+        (sizes && cr_numbers_of(t, sizes, wanted) != x->rank)) {
+        cr_onnx_refuse(t, "expected an index for each element, and a size for each axis");
         return;
-    memcpy(shape, x->shape, sizeof shape);
-    for (int i = 0; i < n; i++) {
-        shape[2 + i] = (x->shape[2 + i] - 1) * stride[i] - pads[i] - pads[n + i] + kernel[i];
-        if (stride[i] < 1 || stride[i] > MOST_INDEX || shape[2 + i] < 1) {
-            cr_onnx_refuse(t, "axis %d of %lld elements by steps of %lld", 2 + i,
-                           (long long)x->shape[2 + i], (long long)stride[i]);
-            return;
-        }
     }
     int64_t from = cr_t_elements(x);
     cr_t zeros = cr_t_full(t, x->type, x->rank, shape, 0);
@@ -269,8 +290,13 @@ void cr_op_max_unpool(struct cr_translation *t)
     cr_t y = cr_t_scatter(t, cr_t_reshape(t, zeros, 1, &to), cr_t_reshape(t, x, 1, &from),
                           cr_t_reshape(t, index, 1, &from), 0);
     y = cr_t_reshape(t, y, x->rank, shape);
-    for (int i = 0; sizes && y && i < x->rank; i++)
+    for (int i = 0; sizes && y && i < x->rank; i++) {
+        if (wanted[i] < y->shape[i] || wanted[i] > MOST_INDEX) {
+            cr_onnx_refuse(t, "a size of %lld for axis %d", (long long)wanted[i], i);
+            return;
+        }
         y = cr_t_pad(t, y, i, 0, wanted[i] - y->shape[i], 0);
+    }
     cr_give(t, 0, y);
 }
 

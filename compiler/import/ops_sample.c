@@ -10,7 +10,7 @@
 
 #include "ops.h"
 
-enum { MOST_AXES = 3, MOST_NEIGHBOURS = 4, MOST_DEGREE = 3 };
+enum { MOST_AXES = 3, MOST_NEIGHBOURS = 4, MOST_DEGREE = 3, MOST_SIZE = 1 << 20 };
 
 #define CUBIC_A (-0.75)
 
@@ -219,49 +219,48 @@ void cr_op_grid_sample(struct cr_translation *t)
 
 /* ---- AffineGrid ---- */
 
-/* The coordinates of a picture's places, the last axis first, and 1: [places, r + 1]. */
-static cr_t all_places(struct cr_translation *t, int r, const int64_t *sizes, bool corners)
+/* Coordinates between -1 and 1 along an axis, as one of `rank`. */
+static cr_t places_along(struct cr_translation *t, int rank, int axis, int64_t size, bool corners)
 {
-    int64_t n = 1;
-    for (int a = 0; a < r; a++)
-        n *= sizes[a];
-    double *data = cr_arena_new(t->arena, (size_t)(n * (r + 1)), sizeof *data);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t rest = i;
-        for (int a = r - 1; a >= 0; a--) {
-            double at = (double)(rest % sizes[a]), size = (double)sizes[a];
-            data[i * (r + 1) + r - 1 - a] = !corners    ? (2 * at + 1) / size - 1
-                                            : size == 1 ? 0
-                                                        : 2 * at / (size - 1) - 1;
-            rest /= sizes[a];
-        }
-        data[i * (r + 1) + r] = 1;
-    }
-    return cr_t_data(t, CR_ONNX_FLOAT, 2, (int64_t[]){n, r + 1}, data);
+    double *at = cr_arena_new(t->arena, (size_t)size, sizeof *at);
+    for (int64_t i = 0; i < size; i++)
+        at[i] = !corners    ? (double)(2 * i + 1) / (double)size - 1
+                : size == 1 ? 0
+                            : (double)(2 * i) / (double)(size - 1) - 1;
+    return numbers_along(t, rank, axis, (int)size, at);
 }
 
-/* The places of a picture [N, C, d..] times matrices [N, r, r + 1]. */
+/* Column `j` of matrices [N, r, r + 1], as [N, 1.., r] of the rank of a grid. */
+static cr_t column(struct cr_translation *t, cr_t theta, int64_t j)
+{
+    int64_t r = theta->shape[1], shape[CR_ONNX_RANK] = {theta->shape[0], 1, 1, 1, 1};
+    shape[1 + r] = r;
+    return cr_t_reshape(t, cr_t_narrow(t, theta, 2, (int)j, 1), (int)r + 2, shape);
+}
+
+/* Matrices times the places of a picture [N, C, d..] and 1: a sum over axes, of which the last one comes
+ * first in a matrix. */
 void cr_op_affine_grid(struct cr_translation *t)
 {
-    int64_t size[CR_ONNX_MANY], shape[CR_ONNX_RANK];
+    int64_t size[CR_ONNX_MANY];
     cr_t theta = t->in[0];
     int n = cr_numbers_of(t, cr_input(t, 1), size), r = n - 2;
-    if (!theta || n < 0)
-        return;
-    int64_t places = 1;
-    for (int a = 0; a < r; a++)
-        places = size[2 + a] > 0 && places < 1 << 24 ? places * size[2 + a] : -1;
-    if (r < 2 || r > MOST_AXES || theta->rank != 3 || theta->shape[1] != r ||
-        theta->shape[2] != r + 1 || places < 1 || places > 1 << 24) {
+    bool fits = theta && r >= 2 && r <= MOST_AXES && theta->rank == 3 && theta->shape[1] == r &&
+                theta->shape[2] == r + 1;
+    for (int a = 0; fits && a < r; a++)
+        fits = size[2 + a] > 0 && size[2 + a] <= MOST_SIZE;
+    if (!fits) {
         cr_onnx_refuse(t, "expected matrices for a picture of 2 or 3 axes, and its sizes");
         return;
     }
-    shape[0] = theta->shape[0];
-    memcpy(shape + 1, size + 2, sizeof *shape * (size_t)r);
-    shape[1 + r] = r;
     bool corners = cr_onnx_integer(t->node, "align_corners", 0) != 0;
-    cr_t grid = cr_t_matmul(t, all_places(t, r, size + 2, corners), cr_t_swap(t, theta, 1, 2));
-    cr_give(t, 0, cr_t_reshape(t, grid, r + 2, shape));
+    cr_t grid = NULL;
+    for (int a = r - 1; a >= 0; a--) {
+        cr_t places = places_along(t, r + 2, 1 + a, size[2 + a], corners);
+        cr_t part = cr_t_binary(t, "*", column(t, theta, r - 1 - a), places);
+        grid = grid ? cr_t_binary(t, "+", grid, part) : part;
+    }
+    cr_give(t, 0, cr_t_binary(t, "+", grid, column(t, theta, r)));
 }
 
 /* ---- RoiAlign ---- */
