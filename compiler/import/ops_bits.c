@@ -61,8 +61,8 @@ static double second_factor(int i)
     return i > MOST_SHIFT ? 2 : 1;
 }
 
-/* The lowest bits along a new last axis, 0 or 1. */
-static cr_t bit_planes(struct cr_translation *t, cr_t x, int bits)
+/* The lowest bits along a new last axis, 0 or 1: `factors` are those of 2^i. */
+static cr_t bit_planes(struct cr_translation *t, cr_t x, const cr_t *factors)
 {
     int64_t shape[CR_ONNX_RANK + 1];
     if (!x)
@@ -70,9 +70,9 @@ static cr_t bit_planes(struct cr_translation *t, cr_t x, int bits)
     memcpy(shape, x->shape, sizeof x->shape);
     shape[x->rank] = 1;
     cr_t y = cr_t_reshape(t, x, x->rank + 1, shape);
-    y = cr_t_binary(t, "floor_divide", y, row(t, bits, first_factor));
-    if (bits > MOST_SHIFT + 1)
-        y = cr_t_binary(t, "floor_divide", y, row(t, bits, second_factor));
+    y = cr_t_binary(t, "floor_divide", y, factors[0]);
+    if (factors[1])
+        y = cr_t_binary(t, "floor_divide", y, factors[1]);
     return cr_t_with(t, "remainder", y, 2);
 }
 
@@ -92,7 +92,9 @@ static cr_t common_bits(struct cr_translation *t, cr_t a, cr_t b, int bits)
 {
     if (a && b && a->rank >= b->rank && ones_of(b))
         return cr_t_with(t, "remainder", a, b->data[0] + 1);
-    cr_t both = cr_t_binary(t, "*", bit_planes(t, a, bits), bit_planes(t, b, bits));
+    const cr_t factors[] = {row(t, bits, first_factor),
+                            bits > MOST_SHIFT + 1 ? row(t, bits, second_factor) : NULL};
+    cr_t both = cr_t_binary(t, "*", bit_planes(t, a, factors), bit_planes(t, b, factors));
     if (!both)
         return NULL;
     cr_t places = cr_t_binary(t, "*", both, row(t, bits, power));
