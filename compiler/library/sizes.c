@@ -54,6 +54,7 @@ static int check_held(const crescent_model *m, const void *const *inputs, struct
     return 0;
 }
 
+/* No tensor but those of lengths is read. */
 int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, int index,
                         const void *const *inputs, crescent_port *port)
 {
