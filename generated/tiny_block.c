@@ -216,6 +216,9 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
         /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: \
          * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
          * as zeros.  panel_stride is at least K * CR_PANEL floats. */ \
+    CR_FUNCTION(pack_stream, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
+        /* pack by stores that go past the caches, for what is not read soon; y and the \
+         * panels behind it are at multiples of 64 bytes. */ \
     CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
                              long panel_stride, float *c, long ldc, const float *start, long lds, long vectors, \
                              long ahead)) \
@@ -1454,8 +1457,9 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* The same for a full square. */
-CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+/* The same for a full square, by stores that go past the caches if that is asked for. */
+CR_INLINE void CR_NAME(v_transpose_full)(const int stream, float *y, long ldy, const float *x,
+                                         long ldx)
 {
     VF t[CR_W];
     CR_UNROLL
@@ -1465,26 +1469,36 @@ CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, lon
     v_transpose(t);
     CR_UNROLL
     for (long r = 0; r < CR_W; r++) {
-        v_store(y + r * ldy, t[r]);
+        if (stream) {
+            v_stream(y + r * ldy, t[r]);
+        } else {
+            v_store(y + r * ldy, t[r]);
+        }
     }
 }
 
 /* y[r * ldy + c] = x[c * ldx + r] */
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
+CR_INLINE void CR_NAME(v_transpose_all)(const int stream, long rows, long cols, float *y, long ldy,
+                                        const float *x, long ldx)
 {
     for (long r = 0; r < rows; r += CR_W) {
         for (long c = 0; c < cols; c += CR_W) {
             float *to = y + r * ldy + c;
             const float *from = x + c * ldx + r;
             if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+                CR_NAME(v_transpose_full)(stream, to, ldy, from, ldx);
             } else {
                 CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
                                          ldy, from, ldx);
             }
         }
     }
+}
+
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    CR_NAME(v_transpose_all)(0, rows, cols, y, ldy, x, ldx);
 }
 
 /* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
@@ -1591,39 +1605,62 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
  * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
  * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
  */
-CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
-                                    const float *b, long rs)
+CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
+                                    long panel_stride, const float *b, long rs)
 {
     for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
         CR_UNROLL
         for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
             const float *from = b + i * CR_W;
             CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
-            v_store(y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL, v_load(from));
+            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
+            if (stream) {
+                v_stream(to, v_load(from));
+            } else {
+                v_store(to, v_load(from));
+            }
         }
     }
 }
 
 /* The columns that the last panel lacks are filled with zeros. */
-static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
-                             long cs)
+CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
+                               const float *b, long rs, long cs)
 {
     const float zero = 0.0f;
     long n = 0;
     for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
-        CR_NAME(v_pack_rows)(4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
     }
     for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
-        CR_NAME(v_pack_rows)(1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
     }
     for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
-        CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        if (stream && rs == 1 && cs != 1) {
+            CR_NAME(v_transpose_all)(1, K, cols, to, CR_PANEL, b + n * cs, cs);
+        } else {
+            CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        }
         if (cols < CR_PANEL) {
             CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
         }
     }
+}
+
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
+}
+
+/* Other threads may read what was packed once this has returned. */
+static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
+                                    long rs, long cs)
+{
+    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
+    v_stream_end();
 }
 /*
  * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
@@ -2755,8 +2792,9 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* The same for a full square. */
-CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+/* The same for a full square, by stores that go past the caches if that is asked for. */
+CR_INLINE void CR_NAME(v_transpose_full)(const int stream, float *y, long ldy, const float *x,
+                                         long ldx)
 {
     VF t[CR_W];
     CR_UNROLL
@@ -2766,26 +2804,36 @@ CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, lon
     v_transpose(t);
     CR_UNROLL
     for (long r = 0; r < CR_W; r++) {
-        v_store(y + r * ldy, t[r]);
+        if (stream) {
+            v_stream(y + r * ldy, t[r]);
+        } else {
+            v_store(y + r * ldy, t[r]);
+        }
     }
 }
 
 /* y[r * ldy + c] = x[c * ldx + r] */
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
+CR_INLINE void CR_NAME(v_transpose_all)(const int stream, long rows, long cols, float *y, long ldy,
+                                        const float *x, long ldx)
 {
     for (long r = 0; r < rows; r += CR_W) {
         for (long c = 0; c < cols; c += CR_W) {
             float *to = y + r * ldy + c;
             const float *from = x + c * ldx + r;
             if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+                CR_NAME(v_transpose_full)(stream, to, ldy, from, ldx);
             } else {
                 CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
                                          ldy, from, ldx);
             }
         }
     }
+}
+
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    CR_NAME(v_transpose_all)(0, rows, cols, y, ldy, x, ldx);
 }
 
 /* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
@@ -2892,39 +2940,62 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
  * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
  * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
  */
-CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
-                                    const float *b, long rs)
+CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
+                                    long panel_stride, const float *b, long rs)
 {
     for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
         CR_UNROLL
         for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
             const float *from = b + i * CR_W;
             CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
-            v_store(y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL, v_load(from));
+            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
+            if (stream) {
+                v_stream(to, v_load(from));
+            } else {
+                v_store(to, v_load(from));
+            }
         }
     }
 }
 
 /* The columns that the last panel lacks are filled with zeros. */
-static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
-                             long cs)
+CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
+                               const float *b, long rs, long cs)
 {
     const float zero = 0.0f;
     long n = 0;
     for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
-        CR_NAME(v_pack_rows)(4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
     }
     for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
-        CR_NAME(v_pack_rows)(1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
     }
     for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
-        CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        if (stream && rs == 1 && cs != 1) {
+            CR_NAME(v_transpose_all)(1, K, cols, to, CR_PANEL, b + n * cs, cs);
+        } else {
+            CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        }
         if (cols < CR_PANEL) {
             CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
         }
     }
+}
+
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
+}
+
+/* Other threads may read what was packed once this has returned. */
+static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
+                                    long rs, long cs)
+{
+    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
+    v_stream_end();
 }
 /*
  * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
@@ -4056,8 +4127,9 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* The same for a full square. */
-CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+/* The same for a full square, by stores that go past the caches if that is asked for. */
+CR_INLINE void CR_NAME(v_transpose_full)(const int stream, float *y, long ldy, const float *x,
+                                         long ldx)
 {
     VF t[CR_W];
     CR_UNROLL
@@ -4067,26 +4139,36 @@ CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, lon
     v_transpose(t);
     CR_UNROLL
     for (long r = 0; r < CR_W; r++) {
-        v_store(y + r * ldy, t[r]);
+        if (stream) {
+            v_stream(y + r * ldy, t[r]);
+        } else {
+            v_store(y + r * ldy, t[r]);
+        }
     }
 }
 
 /* y[r * ldy + c] = x[c * ldx + r] */
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
+CR_INLINE void CR_NAME(v_transpose_all)(const int stream, long rows, long cols, float *y, long ldy,
+                                        const float *x, long ldx)
 {
     for (long r = 0; r < rows; r += CR_W) {
         for (long c = 0; c < cols; c += CR_W) {
             float *to = y + r * ldy + c;
             const float *from = x + c * ldx + r;
             if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+                CR_NAME(v_transpose_full)(stream, to, ldy, from, ldx);
             } else {
                 CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
                                          ldy, from, ldx);
             }
         }
     }
+}
+
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    CR_NAME(v_transpose_all)(0, rows, cols, y, ldy, x, ldx);
 }
 
 /* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
@@ -4193,39 +4275,62 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
  * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
  * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
  */
-CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
-                                    const float *b, long rs)
+CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
+                                    long panel_stride, const float *b, long rs)
 {
     for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
         CR_UNROLL
         for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
             const float *from = b + i * CR_W;
             CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
-            v_store(y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL, v_load(from));
+            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
+            if (stream) {
+                v_stream(to, v_load(from));
+            } else {
+                v_store(to, v_load(from));
+            }
         }
     }
 }
 
 /* The columns that the last panel lacks are filled with zeros. */
-static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
-                             long cs)
+CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
+                               const float *b, long rs, long cs)
 {
     const float zero = 0.0f;
     long n = 0;
     for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
-        CR_NAME(v_pack_rows)(4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
     }
     for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
-        CR_NAME(v_pack_rows)(1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
     }
     for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
-        CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        if (stream && rs == 1 && cs != 1) {
+            CR_NAME(v_transpose_all)(1, K, cols, to, CR_PANEL, b + n * cs, cs);
+        } else {
+            CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        }
         if (cols < CR_PANEL) {
             CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
         }
     }
+}
+
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
+}
+
+/* Other threads may read what was packed once this has returned. */
+static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
+                                    long rs, long cs)
+{
+    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
+    v_stream_end();
 }
 /*
  * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
@@ -5384,8 +5489,9 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* The same for a full square. */
-CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+/* The same for a full square, by stores that go past the caches if that is asked for. */
+CR_INLINE void CR_NAME(v_transpose_full)(const int stream, float *y, long ldy, const float *x,
+                                         long ldx)
 {
     VF t[CR_W];
     CR_UNROLL
@@ -5395,26 +5501,36 @@ CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, lon
     v_transpose(t);
     CR_UNROLL
     for (long r = 0; r < CR_W; r++) {
-        v_store(y + r * ldy, t[r]);
+        if (stream) {
+            v_stream(y + r * ldy, t[r]);
+        } else {
+            v_store(y + r * ldy, t[r]);
+        }
     }
 }
 
 /* y[r * ldy + c] = x[c * ldx + r] */
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
+CR_INLINE void CR_NAME(v_transpose_all)(const int stream, long rows, long cols, float *y, long ldy,
+                                        const float *x, long ldx)
 {
     for (long r = 0; r < rows; r += CR_W) {
         for (long c = 0; c < cols; c += CR_W) {
             float *to = y + r * ldy + c;
             const float *from = x + c * ldx + r;
             if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+                CR_NAME(v_transpose_full)(stream, to, ldy, from, ldx);
             } else {
                 CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
                                          ldy, from, ldx);
             }
         }
     }
+}
+
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    CR_NAME(v_transpose_all)(0, rows, cols, y, ldy, x, ldx);
 }
 
 /* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
@@ -5521,39 +5637,62 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
  * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
  * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
  */
-CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
-                                    const float *b, long rs)
+CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
+                                    long panel_stride, const float *b, long rs)
 {
     for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
         CR_UNROLL
         for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
             const float *from = b + i * CR_W;
             CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
-            v_store(y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL, v_load(from));
+            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
+            if (stream) {
+                v_stream(to, v_load(from));
+            } else {
+                v_store(to, v_load(from));
+            }
         }
     }
 }
 
 /* The columns that the last panel lacks are filled with zeros. */
-static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
-                             long cs)
+CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
+                               const float *b, long rs, long cs)
 {
     const float zero = 0.0f;
     long n = 0;
     for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
-        CR_NAME(v_pack_rows)(4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
     }
     for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
-        CR_NAME(v_pack_rows)(1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
     }
     for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
-        CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        if (stream && rs == 1 && cs != 1) {
+            CR_NAME(v_transpose_all)(1, K, cols, to, CR_PANEL, b + n * cs, cs);
+        } else {
+            CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        }
         if (cols < CR_PANEL) {
             CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
         }
     }
+}
+
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
+}
+
+/* Other threads may read what was packed once this has returned. */
+static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
+                                    long rs, long cs)
+{
+    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
+    v_stream_end();
 }
 /*
  * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
@@ -6599,6 +6738,8 @@ CR_API void cr_pool_free(struct cr_pool *pool)
 
 #endif
 
+#include <stdint.h>
+
 /* One column of a panel; tensor is at the column's first element. */
 static void cr_place_column(const struct cr_place *p, const float *tensor, float *panels, long col)
 {
@@ -6617,8 +6758,11 @@ CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *p, cons
         return;
     }
     long whole = p->first_col % CR_PANEL ? 0 : p->cols / CR_PANEL * CR_PANEL;
-    rt->pack(p->rows, whole, to + p->first_col / CR_PANEL * p->panel_stride, p->panel_stride, from,
-             p->row_stride, p->col_stride);
+    float *panels = to + p->first_col / CR_PANEL * p->panel_stride;
+    if (((uintptr_t)panels | (uintptr_t)p->panel_stride * sizeof *panels) % 64)
+        rt->pack(p->rows, whole, panels, p->panel_stride, from, p->row_stride, p->col_stride);
+    else /* weights are many, and first read when all are there */
+        rt->pack_stream(p->rows, whole, panels, p->panel_stride, from, p->row_stride, p->col_stride);
     long end = p->first_col + p->cols;
     for (long n = whole; n < p->cols; n++)
         cr_place_column(p, from + n * p->col_stride, to, p->first_col + n);

@@ -1,5 +1,7 @@
 #include "place.h"
 
+#include <stdint.h>
+
 /* One column of a panel; tensor is at the column's first element. */
 static void cr_place_column(const struct cr_place *p, const float *tensor, float *panels, long col)
 {
@@ -18,8 +20,11 @@ CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *p, cons
         return;
     }
     long whole = p->first_col % CR_PANEL ? 0 : p->cols / CR_PANEL * CR_PANEL;
-    rt->pack(p->rows, whole, to + p->first_col / CR_PANEL * p->panel_stride, p->panel_stride, from,
-             p->row_stride, p->col_stride);
+    float *panels = to + p->first_col / CR_PANEL * p->panel_stride;
+    if (((uintptr_t)panels | (uintptr_t)p->panel_stride * sizeof *panels) % 64)
+        rt->pack(p->rows, whole, panels, p->panel_stride, from, p->row_stride, p->col_stride);
+    else /* weights are many, and first read when all are there */
+        rt->pack_stream(p->rows, whole, panels, p->panel_stride, from, p->row_stride, p->col_stride);
     long end = p->first_col + p->cols;
     for (long n = whole; n < p->cols; n++)
         cr_place_column(p, from + n * p->col_stride, to, p->first_col + n);

@@ -104,6 +104,9 @@
         /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: \
          * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
          * as zeros.  panel_stride is at least K * CR_PANEL floats. */ \
+    CR_FUNCTION(pack_stream, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
+        /* pack by stores that go past the caches, for what is not read soon; y and the \
+         * panels behind it are at multiples of 64 bytes. */ \
     CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
                              long panel_stride, float *c, long ldc, const float *start, long lds, long vectors, \
                              long ahead)) \

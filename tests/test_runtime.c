@@ -352,7 +352,7 @@ END_TEST
 /* Powers that C says more about than a formula, with the sign of a zero. */
 START_TEST(test_powers)
 {
-    static const float more[] = {2.0f,        -2.0f, 3.0f,  -3.0f,       2.5f,       -2.5f,
+    static const float more[] = {2.0f,        -2.0f, 3.0f,   -3.0f,       2.5f,        -2.5f,
                                  0.99999994f, 1e30f, -1e30f, 16777215.0f, -16777216.0f};
     const struct cr_runtime *k = cr_runtime_select(NULL);
     float x[COUNT(special) + COUNT(more)], y[COUNT(x)];
@@ -1083,7 +1083,8 @@ START_TEST(test_scatter_tile)
     memcpy(want, y, sizeof y);
     for (int i = 0; i < ROWS * LDI; i++)
         index[i] = i % 11 == 0 ? INT32_MIN : i % 13 == 0 ? INT32_MAX : i * 7 % 6 - 1;
-    for (int r = 2; r < ROWS; r++) /* 2 to 5: one number for the second 16 columns, 5: one outside */
+    for (int r = 2; r < ROWS;
+         r++) /* 2 to 5: one number for the second 16 columns, 5: one outside */
         for (int c = 16; c < 32; c++)
             index[r * LDI + c] = r;
     for (int r = 0; r < ROWS; r++)
@@ -1160,6 +1161,21 @@ static float *packed(const struct cr_runtime *k, const struct product *p, const 
     return y;
 }
 
+/* Panels that are aligned, by stores past the caches: the same, and nothing beside them. */
+static void check_pack_stream(const struct cr_runtime *k, const struct product *p, const float *b,
+                              long rs, long cs)
+{
+    long panel_stride = (p->K + 1) * CR_PANEL, n = (p->N + CR_PANEL - 1) / CR_PANEL * panel_stride;
+    float *want = filled((size_t)n, tame, 5), *got = aligned_alloc(64, (size_t)n * sizeof *got);
+    memcpy(got, want, (size_t)n * sizeof *got);
+    k->pack(p->K, p->N, want, panel_stride, b, rs, cs);
+    k->pack_stream(p->K, p->N, got, panel_stride, b, rs, cs);
+    CHECK(memcmp(got, want, (size_t)n * sizeof *got) == 0, "pack_stream, %s: K %ld, N %ld", k->isa,
+          p->K, p->N);
+    free(want);
+    free(got);
+}
+
 static void check_product(const struct cr_runtime *k, const struct product *p)
 {
     long rs = p->a_transposed ? 1 : p->K + 1, cs = p->a_transposed ? p->M + 2 : 1;
@@ -1175,7 +1191,9 @@ static void check_product(const struct cr_runtime *k, const struct product *p)
     }
     float *scale = filled((size_t)p->M, p->value, 4), *row = filled((size_t)p->N, p->value, 6);
     float *panels = packed(k, p, b, brs, bcs, panel_stride);
-    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ZERO], ldc, NULL, 0, p->vectors, 64);
+    check_pack_stream(k, p, b, brs, bcs);
+    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ZERO], ldc, NULL, 0, p->vectors,
+            64);
     k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[SCALED], ldc, scale, -p->M,
                    p->K, p->vectors, 0);
     k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ROW], ldc, row, 0, p->vectors, 64);
@@ -1211,14 +1229,19 @@ START_TEST(test_gemm)
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     for (long M = 0; k && M <= 29; M++) {
         for (long N = 1; N <= 70; N += 1 + (M + N) % 5) {
-            struct product p = {M,     N,          inner[(M + N) % COUNT(inner)],
-                                N % 2, N % 3 == 0, N % 4 ? tame : mixed, 1 + (M + N) % 5};
+            struct product p = {M,
+                                N,
+                                inner[(M + N) % COUNT(inner)],
+                                N % 2,
+                                N % 3 == 0,
+                                N % 4 ? tame : mixed,
+                                1 + (M + N) % 5};
             check_product(k, &p);
         }
     }
     static const struct product wide[] = {
-        {1, 300, 33, 0, 0, tame, 2}, {2, 257, 5, 0, 1, mixed, 2}, {3, 131, 17, 1, 0, tame, 3},
-        {1, 129, 4, 1, 1, tame, 4},  {64, 96, 48, 0, 0, tame, 2}, {25, 160, 3, 0, 1, mixed, 2},
+        {1, 300, 33, 0, 0, tame, 2}, {2, 257, 5, 0, 1, mixed, 2},  {3, 131, 17, 1, 0, tame, 3},
+        {1, 129, 4, 1, 1, tame, 4},  {64, 96, 48, 0, 0, tame, 2},  {25, 160, 3, 0, 1, mixed, 2},
         {64, 96, 48, 0, 0, tame, 3}, {64, 112, 48, 0, 0, tame, 3}, {25, 160, 3, 0, 1, mixed, 4},
         {64, 200, 9, 1, 0, tame, 4}, {13, 73, 5, 0, 0, tame, 3},   {14, 89, 40, 1, 1, mixed, 4},
     };
@@ -1244,8 +1267,8 @@ static void check_band(const struct cr_runtime *k, const struct product *p, long
         float want = dot(a + m * rs, cs, b + n, p->N, p->K, 0);
         int outside = n < begin + m || n >= end + m;
         CHECK(same(band[i], want) || (outside && same(band[i], c[i])),
-              "%s, %ld x %ld x %ld, band %ld to %ld: c[%ld, %ld] is %a, not %a", k->isa, p->M,
-              p->K, p->N, begin, end, m, n, band[i], want);
+              "%s, %ld x %ld x %ld, band %ld to %ld: c[%ld, %ld] is %a, not %a", k->isa, p->M, p->K,
+              p->N, begin, end, m, n, band[i], want);
     }
     for (long i = 0; i < p->M * p->K; i++) {
         long m = i / p->K, j = i % p->K;
@@ -1259,8 +1282,10 @@ static void check_band(const struct cr_runtime *k, const struct product *p, long
         long m = i / p->N, n = i % p->N;
         float start = tame(3, (unsigned)i) * scale[m];
         float want = dot(a + m * rs, cs, b + n, p->N, p->K, start) + 0.0f;
-        CHECK(same(c[i], want), "%s, %ld x %ld x %ld, zeros outside %ld to %ld: c[%ld, %ld] is %a, "
-              "not %a", k->isa, p->M, p->K, p->N, begin, end, m, n, c[i], want);
+        CHECK(same(c[i], want),
+              "%s, %ld x %ld x %ld, zeros outside %ld to %ld: c[%ld, %ld] is %a, "
+              "not %a",
+              k->isa, p->M, p->K, p->N, begin, end, m, n, c[i], want);
     }
     free(a);
     free(b);
