@@ -37,35 +37,6 @@ static void count_uses(cr_t x, int *uses)
             count_uses(x->arguments[i].term, uses);
 }
 
-/* Statements, those first that read no weights: they belong to no block. */
-static void make_lines(struct cr_onnx_blocks *b, const struct cr_onnx_script *s)
-{
-    struct cr_onnx_graph *g = s->graph;
-    bool *made = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *made);
-    bool *late = cr_arena_new(&g->arena, (size_t)s->n_statements, sizeof *late);
-    b->lines = cr_arena_new(&g->arena, (size_t)s->n_statements, sizeof *b->lines);
-    b->uses = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *b->uses);
-    for (int i = 0; i < s->n_statements; i++) {
-        late[i] = reads_weights(g, s->statements[i].term, made);
-        made[s->statements[i].value] = late[i];
-        count_uses(s->statements[i].term, b->uses);
-    }
-    for (int i = 0; i < g->n_outputs; i++)
-        if (s->terms[g->outputs[i]])
-            count_uses(s->terms[g->outputs[i]], b->uses);
-    for (int round = 0; round < 2; round++)
-        for (int i = 0; i < s->n_statements; i++)
-            if (late[i] == (round == 1)) {
-                const struct cr_onnx_statement *x = &s->statements[i];
-                const char *scope = !late[i] ? ""
-                                    : x->term->kind == CR_TERM_SCOPE
-                                        ? x->term->path
-                                        : cr_onnx_scope(&g->arena, &g->nodes[x->node]);
-                b->lines[b->n_lines++] =
-                    (struct cr_onnx_line){*x, scope, CR_ONNX_NONE, CR_ONNX_NONE};
-            }
-}
-
 /* ---- indices in paths ---- */
 
 /* The index behind a prefix of a path, or -1. */
@@ -90,6 +61,61 @@ static const char *prefix_of(struct cr_arena *arena, const char *path, int numbe
             break;
     }
     return NULL;
+}
+
+/* ---- order ---- */
+
+/* Whether a term is made of layers, or of weights of one block: then its place is among them. */
+static bool is_of_layers(struct cr_onnx_graph *g, cr_t x, const bool *deep)
+{
+    if (x->kind == CR_TERM_SCOPE || (x->kind == CR_TERM_VALUE && deep[x->value]) ||
+        (is_outer_weight(g, x) && prefix_of(&g->arena, g->values[x->value].name, 0)))
+        return true;
+    for (int i = 0; i < x->n_arguments; i++)
+        if (x->arguments[i].term && is_of_layers(g, x->arguments[i].term, deep))
+            return true;
+    return false;
+}
+
+static void put_line(struct cr_onnx_blocks *b, const struct cr_onnx_statement *x, const char *scope)
+{
+    b->lines[b->n_lines++] = (struct cr_onnx_line){*x, scope, CR_ONNX_NONE, CR_ONNX_NONE};
+}
+
+/*
+ * Statements, those first that read no weights, then those that read no layer's: they belong to no
+ * block.  Masks and angles are such, also where they come from a buffer.
+ */
+static void make_lines(struct cr_onnx_blocks *b, const struct cr_onnx_script *s)
+{
+    struct cr_onnx_graph *g = s->graph;
+    bool *made = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *made);
+    bool *deep = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *deep);
+    int *when = cr_arena_new(&g->arena, (size_t)s->n_statements, sizeof *when);
+    b->lines = cr_arena_new(&g->arena, (size_t)s->n_statements, sizeof *b->lines);
+    b->uses = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *b->uses);
+    for (int i = 0; i < s->n_statements; i++) {
+        const struct cr_onnx_statement *x = &s->statements[i];
+        const char *scope = cr_onnx_scope(&g->arena, &g->nodes[x->node]);
+        made[x->value] = reads_weights(g, x->term, made);
+        deep[x->value] =
+            is_of_layers(g, x->term, deep) || (made[x->value] && prefix_of(&g->arena, scope, 0));
+        when[i] = deep[x->value] ? 2 : made[x->value];
+        count_uses(x->term, b->uses);
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        if (s->terms[g->outputs[i]])
+            count_uses(s->terms[g->outputs[i]], b->uses);
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < s->n_statements; i++)
+            if (when[i] == round) {
+                const struct cr_onnx_statement *x = &s->statements[i];
+                const char *scope = round < 2 ? ""
+                                    : x->term->kind == CR_TERM_SCOPE
+                                        ? x->term->path
+                                        : cr_onnx_scope(&g->arena, &g->nodes[x->node]);
+                put_line(b, x, scope);
+            }
 }
 
 /* ---- equal blocks ---- */

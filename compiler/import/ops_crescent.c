@@ -158,6 +158,20 @@ void cr_op_crescent_rotary(struct cr_translation *t)
               2);
 }
 
+/* The same with cosines and sines that are values. */
+void cr_op_crescent_turn(struct cr_translation *t)
+{
+    give_call(t, "rotary.halves",
+              (struct cr_onnx_argument[]){{t->in[0], NULL},
+                                          {NULL, CR_TERM_TABLE},
+                                          {NULL, "cos = "},
+                                          {t->in[1], NULL},
+                                          {NULL, "sin = "},
+                                          {t->in[2], NULL},
+                                          {NULL, CR_TERM_TABLE_END}},
+              7);
+}
+
 /* attention.attend(q, k, v, mask, nil, {how}), without what is left out at the end. */
 void cr_op_crescent_attend(struct cr_translation *t)
 {

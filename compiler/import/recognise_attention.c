@@ -73,19 +73,35 @@ static void take_condition(const struct cr_onnx_graph *g, struct attention *a)
     }
 }
 
-/* Whether keys and values may stay unrepeated: a mask has no heads then, and may get one more axis. */
+/* A mask [B, 1, T, S] with one more axis for groups: one node for all that have it. */
+static int wide_mask(struct cr_onnx_graph *g, const struct attention *a)
+{
+    const struct cr_onnx_value m = g->values[a->mask];
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct cr_onnx_node *n = &g->nodes[i];
+        if (!n->dead && strcmp(n->op, "View") == 0 && strcmp(n->domain, CR_ONNX_CRESCENT) == 0 &&
+            n->inputs[0] == a->mask && g->values[n->outputs[0]].rank == 5)
+            return n->outputs[0];
+    }
+    int64_t shape[5] = {m.shape[0], 1, 1, m.shape[2], m.shape[3]};
+    int value = cr_match_make(g, a->node, "View", &a->mask, 1, "mask", 5, shape);
+    g->values[value].type = m.type;
+    g->nodes[g->n_nodes - 1].scope = g->nodes[g->n_nodes - 1].name = "";
+    return value;
+}
+
+/* Whether keys and values may stay unrepeated: a mask has no heads then, and may get one more axis;
+ * to what is added the library gives it. */
 static bool fits_groups(struct cr_onnx_graph *g, struct attention *a)
 {
     if (a->kind == MASK_NONE || a->kind == MASK_CAUSAL)
         return true;
     const struct cr_onnx_value m = g->values[a->mask];
-    if (a->kind == MASK_ADDS || m.rank != 4 || m.shape[1] != 1)
+    if (m.rank != 4 || m.shape[1] != 1)
         return a->kind != MASK_ADDS && m.rank < 3;
-    int64_t shape[5] = {m.shape[0], 1, 1, m.shape[2], m.shape[3]};
-    int value = cr_match_make(g, a->node, "View", &a->mask, 1, "mask", 5, shape);
-    g->values[value].type = m.type;
-    g->nodes[g->n_nodes - 1].scope = g->nodes[g->n_nodes - 1].name = "";
-    a->mask = value;
+    if (a->kind == MASK_ADDS)
+        return true;
+    a->mask = wide_mask(g, a);
     return true;
 }
 

@@ -18,6 +18,28 @@ static bool keeps_order(const struct cr_onnx_graph *g, const struct cr_onnx_node
     return a && a->n == x->rank;
 }
 
+/* Whether a slice takes everything, forwards. */
+static bool takes_all(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
+{
+    int steps = n->n_inputs > 4 ? n->inputs[4] : CR_ONNX_NONE;
+    const struct cr_onnx_tensor *t = steps == CR_ONNX_NONE ? NULL : g->values[steps].tensor;
+    if (n->version < 10 || (steps != CR_ONNX_NONE && (!t || !t->data)))
+        return false;
+    for (int64_t i = 0; t && i < t->elements; i++)
+        if (cr_onnx_element(t, i) < 1)
+            return false;
+    return cr_match_same_shape(&g->values[n->inputs[0]], &g->values[n->outputs[0]]);
+}
+
+/* x times 1, which spreads x over nothing. */
+static bool is_times_one(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
+{
+    double one;
+    return n->n_inputs == 2 && n->inputs[1] != CR_ONNX_NONE &&
+           cr_onnx_scalar(g, n->inputs[1], &one) && one == 1 &&
+           cr_match_same_shape(&g->values[n->inputs[0]], &g->values[n->outputs[0]]);
+}
+
 /* Whether a node gives its input: types and shapes are known by now. */
 static bool is_identity(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
@@ -31,6 +53,10 @@ static bool is_identity(const struct cr_onnx_graph *g, const struct cr_onnx_node
         return x->type == y->type;
     if (strcmp(n->op, "Transpose") == 0)
         return keeps_order(g, n);
+    if (strcmp(n->op, "Slice") == 0)
+        return takes_all(g, n);
+    if (strcmp(n->op, "Mul") == 0)
+        return is_times_one(g, n);
     return (strcmp(n->op, "Reshape") == 0 || strcmp(n->op, "Expand") == 0) &&
            cr_match_same_shape(x, y);
 }
@@ -43,6 +69,29 @@ int cr_recognise_identities(struct cr_onnx_graph *g, struct cr_error *error)
         const struct cr_onnx_node *n = &g->nodes[i];
         if (!n->dead && is_identity(g, n) && !g->values[n->outputs[0]].is_output)
             cr_onnx_replace(g, n->outputs[0], n->inputs[0]);
+    }
+    return 0;
+}
+
+/* Whether a node gives elements in their order, in another shape. */
+static bool is_view(const struct cr_onnx_node *n)
+{
+    return strcmp(n->op, "View") == 0 ||
+           (!*n->domain && (strcmp(n->op, "Reshape") == 0 || strcmp(n->op, "Unsqueeze") == 0 ||
+                            strcmp(n->op, "Squeeze") == 0 || strcmp(n->op, "Flatten") == 0));
+}
+
+/* A view of a view is one of what the first sees: when nothing else looks for them any more. */
+int cr_recognise_view_chains(struct cr_onnx_graph *g, struct cr_error *error)
+{
+    (void)error;
+    for (int i = 0, n = g->n_nodes; i < n; i++) {
+        int x = g->nodes[i].n_inputs ? g->nodes[i].inputs[0] : CR_ONNX_NONE;
+        int y = g->nodes[i].outputs[0], from = x == CR_ONNX_NONE ? x : g->values[x].producer;
+        if (g->nodes[i].dead || !is_view(&g->nodes[i]) || from == CR_ONNX_NONE ||
+            !is_view(&g->nodes[from]) || g->values[x].tensor || g->values[y].is_output)
+            continue;
+        cr_match_replace(g, y, i, "View", &g->nodes[from].inputs[0], 1, g->values[y].name);
     }
     return 0;
 }

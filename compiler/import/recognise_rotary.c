@@ -1,5 +1,5 @@
 /* recognise_rotary.c - rotary positions, x cos + (-b, a) sin of x = (a, b), whose angles are
- * known. */
+ * known, or are the same twice: concat(w, w) of any w. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +119,92 @@ static int angles_of(struct cr_onnx_graph *g, int like, const struct angles *a)
     return value;
 }
 
+/* ---- angles that the model computes ---- */
+
+/*
+ * The angles w of a table that is a function of concat(w, w), seen as `to`: views that keep the last
+ * axis as it is keep its halves the same.  CR_ONNX_NONE if a table is something else.
+ */
+static int twice(const struct cr_onnx_graph *g, int table, const char *function)
+{
+    static const char *const views[] = {"Unsqueeze", "Reshape", "Squeeze", "Identity"};
+    int rank = g->values[table].rank;
+    int64_t d = rank > 0 ? g->values[table].shape[rank - 1] : 0;
+    for (size_t i = 0; i < sizeof views / sizeof *views;) {
+        int view = cr_match_op(g, table, views[i++]);
+        if (view == CR_ONNX_NONE)
+            continue;
+        table = g->nodes[view].inputs[0];
+        i = 0;
+        rank = g->values[table].rank;
+        if (rank < 1 || g->values[table].shape[rank - 1] != d)
+            return CR_ONNX_NONE;
+    }
+    int of = cr_match_op(g, table, function);
+    int concat = of == CR_ONNX_NONE ? of : cr_match_op(g, g->nodes[of].inputs[0], "Concat");
+    if (concat == CR_ONNX_NONE || g->nodes[concat].n_inputs != 2)
+        return CR_ONNX_NONE;
+    const struct cr_onnx_node *n = &g->nodes[concat];
+    int64_t axis = cr_onnx_integer(n, "axis", 0);
+    return n->inputs[0] == n->inputs[1] && (axis == -1 || axis == rank - 1) &&
+                   g->values[n->inputs[0]].type == CR_ONNX_FLOAT
+               ? n->inputs[0]
+               : CR_ONNX_NONE;
+}
+
+/* The node that gives a function of a value, or a view of a shape: one for all that read it. */
+static int one_of(struct cr_onnx_graph *g, const char *domain, const char *op, int x,
+                  const char *name, int rank, const int64_t *shape)
+{
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct cr_onnx_node *n = &g->nodes[i];
+        const struct cr_onnx_value *y = &g->values[n->outputs[0]];
+        if (!n->dead && strcmp(n->op, op) == 0 && strcmp(n->domain, domain) == 0 &&
+            n->inputs[0] == x && y->rank == rank &&
+            memcmp(y->shape, shape, (size_t)rank * sizeof *shape) == 0)
+            return n->outputs[0];
+    }
+    int value = cr_match_make(g, g->values[x].producer, op, &x, 1, name, rank, shape);
+    struct cr_onnx_node *n = &g->nodes[g->n_nodes - 1];
+    n->domain = domain;
+    n->name = n->scope = "";
+    return value;
+}
+
+/* Cosines or sines of half a head, in the shape that the table for a whole one has. */
+static int half_table(struct cr_onnx_graph *g, int table, int angles, const char *function,
+                      const char *name)
+{
+    const struct cr_onnx_value w = g->values[angles], t = g->values[table];
+    int64_t shape[CR_ONNX_RANK];
+    memcpy(shape, t.shape, sizeof shape);
+    shape[t.rank - 1] /= 2;
+    int value = one_of(g, "", function, angles, name, w.rank, w.shape);
+    if (w.rank == t.rank && memcmp(w.shape, shape, (size_t)t.rank * sizeof *shape) == 0)
+        return value;
+    return one_of(g, CR_ONNX_CRESCENT, "View", value, name, t.rank, shape);
+}
+
+/* x cos + turned sin by what the model computes: Turn of x with cosines and sines of half a head. */
+static bool find_turn(struct cr_onnx_graph *g, int node, int x, int cosines, int sines)
+{
+    const struct cr_onnx_value *v = &g->values[x], *c = &g->values[cosines];
+    int angles = twice(g, cosines, "Cos");
+    if (angles == CR_ONNX_NONE || g->values[angles].producer == CR_ONNX_NONE ||
+        twice(g, sines, "Sin") != angles || !cr_match_same_shape(c, &g->values[sines]) ||
+        c->rank != v->rank || c->shape[c->rank - 1] != v->shape[v->rank - 1])
+        return false;
+    for (int i = 0; i < v->rank; i++)
+        if (c->shape[i] != 1 && c->shape[i] != v->shape[i])
+            return false;
+    int inputs[3] = {x, half_table(g, cosines, angles, "Cos", "cosines"),
+                     half_table(g, sines, angles, "Sin", "sines")};
+    cr_match_replace(g, g->nodes[node].outputs[0], node, "Turn", inputs, 3, "turned");
+    return true;
+}
+
+/* ---- the whole ---- */
+
 /* x cos + turned sin, in any order. */
 static void find_rotary(struct cr_onnx_graph *g, int node)
 {
@@ -131,8 +217,11 @@ static void find_rotary(struct cr_onnx_graph *g, int node)
         int x = g->nodes[straight].inputs[i >> 1], cosines = g->nodes[straight].inputs[!(i >> 1)];
         for (int j = 0; j < 2; j++) {
             int sines = g->nodes[turned].inputs[!j];
-            if (!is_turned(g, g->nodes[turned].inputs[j], x) ||
-                !find_angles(g, cosines, sines, x, true, &a))
+            if (!is_turned(g, g->nodes[turned].inputs[j], x))
+                continue;
+            if (find_turn(g, node, x, cosines, sines))
+                return;
+            if (!find_angles(g, cosines, sines, x, true, &a))
                 continue;
             int inputs[2] = {x, angles_of(g, node, &a)};
             cr_match_replace(g, g->nodes[node].outputs[0], node, "Rotary", inputs, 2, "turned");

@@ -625,6 +625,35 @@ static int check_result(struct work *w, int output)
     return x ? 0 : -1;
 }
 
+static void mark_read(cr_t x, bool *is_read)
+{
+    if (x->kind == CR_TERM_VALUE)
+        is_read[x->value] = true;
+    for (int i = 0; i < x->n_arguments; i++)
+        if (x->arguments[i].term)
+            mark_read(x->arguments[i].term, is_read);
+}
+
+/* Leaves out statements that nobody reads, such as one whose shape alone was asked for. */
+static void drop_unread(struct cr_onnx_script *s)
+{
+    const struct cr_onnx_graph *g = s->graph;
+    bool *is_read = cr_calloc((size_t)g->n_values + 1, sizeof *is_read);
+    int kept = s->n_statements;
+    for (int i = 0; i < g->n_outputs; i++)
+        mark_read(s->terms[g->outputs[i]], is_read);
+    for (int i = s->n_statements - 1; i >= 0; i--)
+        if (is_read[s->statements[i].value]) {
+            mark_read(s->statements[i].term, is_read);
+            s->statements[--kept] = s->statements[i];
+        }
+    s->n_statements -= kept;
+    if (s->n_statements)
+        memmove(s->statements, s->statements + kept,
+                (size_t)s->n_statements * sizeof *s->statements);
+    free(is_read);
+}
+
 int cr_onnx_translate(struct cr_onnx_script *script, struct cr_onnx_graph *graph,
                       const struct cr_onnx_pin *pins, int n_pins, struct cr_error *error)
 {
@@ -648,6 +677,8 @@ int cr_onnx_translate(struct cr_onnx_script *script, struct cr_onnx_graph *graph
         graph->nodes[i].dead |= known;
     }
     free(w.done);
+    if (!status)
+        drop_unread(script);
     return status;
 }
 

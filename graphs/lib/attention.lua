@@ -43,7 +43,7 @@ end
 -- Grouped-query attention: q [B, H, T, d] has H heads, k and v [B, G, T, d] have G, each of
 -- which H / G queries share (Ainslie et al.: GQA, 2023).  With one for all it is multi-query
 -- attention (Shazeer: Fast Transformer Decoding, 2019), with one each the usual attention.
--- The rest is as for attend; a bias is [H, T, T].
+-- The rest is as for attend; a bias is [H, T, T], or [B, 1, T, T] for all heads alike.
 function attention.grouped(q, k, v, mask, drop, how)
     local B, H, T, d = unpack(q.shape)
     local G, S = k:size(2), k:size(3)
@@ -51,7 +51,11 @@ function attention.grouped(q, k, v, mask, drop, how)
     if H % G ~= 0 then error(H .. " heads of queries do not share " .. G .. " of keys alike") end
     local each = {}
     for name, value in pairs(how or {}) do each[name] = value end
-    if each.bias then each.bias = each.bias:reshape{G, H / G, T, S} end
+    if each.bias then
+        local shape = each.bias.shape
+        each.bias = each.bias:reshape(#shape == 4 and {shape[1], 1, 1, shape[3], shape[4]}
+            or {G, H / G, T, S})
+    end
     local y = attention.attend(q:reshape{B, G, H / G, T, d}, k:reshape{B, G, 1, S, d},
         v:reshape{B, G, 1, S, v:size(-1)}, mask, drop, each)
     return y:reshape{B, H, T, v:size(-1)}
