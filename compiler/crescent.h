@@ -121,6 +121,9 @@ typedef struct {
     const crescent_setting *inputs; /* of an ONNX file: files of inputs, which say the sizes that are symbols
                                      * in it and, where shapes depend on them, the inputs' elements */
     int n_inputs;
+    const crescent_setting *lengths; /* of an ONNX file: symbols of sizes that stay lengths, known when the
+                                      * model runs, and their bounds: {"seq", "128"} */
+    int n_lengths;
 } crescent_script;
 
 /*

@@ -76,6 +76,8 @@ static int emit_generator(const struct cr_options *o, const char *packed, struct
     const crescent_generation generation = {.context = o->context_size, .chunk = o->chunk};
     const crescent_script script = {.settings = o->set.items,
                                     .n_settings = o->set.n,
+                                    .lengths = o->length.items,
+                                    .n_lengths = o->length.n,
                                     .seed = o->seed,
                                     .entry = o->entry,
                                     .config = o->config};

@@ -33,6 +33,8 @@ static int import_to(const struct cr_options *o, const char *weights, struct cr_
 {
     const crescent_script how = {.settings = o->set.items,
                                  .n_settings = o->set.n,
+                                 .lengths = o->length.items,
+                                 .n_lengths = o->length.n,
                                  .inputs = o->input.items,
                                  .n_inputs = o->input.n};
     const struct cr_named_file files[] = {{"-o", o->out, true, 0},

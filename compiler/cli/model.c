@@ -82,6 +82,8 @@ static int load(const struct cr_options *o, const char *entry, crescent_graph **
 {
     const crescent_script how = {.settings = o->set.items,
                                  .n_settings = o->set.n,
+                                 .lengths = o->length.items,
+                                 .n_lengths = o->length.n,
                                  .defaults = o->resumed.items,
                                  .n_defaults = o->resumed.n,
                                  .seed = o->seed,

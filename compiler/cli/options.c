@@ -33,6 +33,9 @@ struct option_row {
 static const struct option_row rows[] = {
     {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(set), 0, 0,
      "override an option the script declares (repeatable)"},
+    {"length", 0, PAIR, "NAME=BOUND", CR_VERB_MODELS | CR_VERB_IMPORT, FIELD(length), 0, 0,
+     "of an ONNX file: a symbolic size that stays a length, known when the model runs and at most\n"
+     "                            the bound (repeatable)"},
     {"config", 0, TEXT, "FILE", CR_VERB_MODELS | CR_VERB_VARY, FIELD(config), 0, 0,
      "values for the script's options: a config.json, or a Lua file that returns a table; --set\n"
      "                            overrides them"},

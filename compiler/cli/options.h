@@ -25,7 +25,7 @@ struct cr_list {
 struct cr_options {
     crescent_context *context; /* of all calls of the library */
     const char *model;
-    struct cr_pairs set, resumed, input, output, expect, cotangent, validation_input;
+    struct cr_pairs set, length, resumed, input, output, expect, cotangent, validation_input;
     struct cr_list weights, skip, vs;
     const char *grads, *expect_grads, *expect_taps, *after, *out, *isa, *target, *backend, *backends, *entry;
     const char *config;

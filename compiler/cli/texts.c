@@ -25,6 +25,8 @@ int cr_generator_load(const struct cr_options *o, const crescent_generation *how
     const crescent_config config = cr_config_of(o, cr_backend_of(o));
     const crescent_script script = {.settings = o->set.items,
                                     .n_settings = o->set.n,
+                                    .lengths = o->length.items,
+                                    .n_lengths = o->length.n,
                                     .seed = o->seed,
                                     .entry = o->entry,
                                     .config = o->config};

@@ -185,7 +185,8 @@ static bool is_same_term(struct pair *p, cr_t a, cr_t b)
 {
     if (a->kind != b->kind || a->type != b->type || a->rank != b->rank ||
         a->n_arguments != b->n_arguments ||
-        memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0)
+        memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0 ||
+        memcmp(a->lengths, b->lengths, sizeof a->lengths) != 0)
         return false;
     if (a->kind == CR_TERM_VALUE)
         return is_same_value(p, a->value, b->value);

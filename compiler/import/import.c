@@ -8,10 +8,15 @@
 
 #include "compiler/files/npy.h"
 #include "compiler/ir/mem.h"
+#include "lengths.h"
 #include "passes.h"
 #include "script.h"
 
 enum { MOST_ROUNDS = 16, MOST_PINNED = 4096 };
+
+/* Bounds of lengths: sizes below the first are no others to compare, and above the second only near ones
+ * are, as masks of small sizes are computed when the file is read. */
+enum { LEAST_BOUND = 4, LARGE_BOUND = 2048, SIZES = 3 };
 
 /* A model on its way. */
 struct importing {
@@ -26,6 +31,8 @@ struct importing {
     int n_inputs;
     const char **pinned;
     int n_pinned, cap_pinned;
+    struct cr_onnx_length lengths[CR_ONNX_LENGTHS];
+    int n_lengths;
     struct cr_error *error;
 };
 
@@ -342,11 +349,140 @@ static int rewrite(struct importing *m)
     return translate(m);
 }
 
-/* Every step in order; what was made stays in *m, to be freed by the caller. */
-static int run(struct importing *m, const char *path)
+/* ---- lengths ---- */
+
+static bool is_size(const struct importing *m, const char *name)
 {
-    if (cr_onnx_model_open(&m->model, path, m->error) || check_pins(m) || pin_sizes(m) ||
-        infer(m) || leave_out_empty(m) || rewrite(m) ||
+    const struct cr_onnx_body *body = &m->model.graph;
+    for (int i = 0; i < body->n_inputs; i++)
+        for (int a = 0; a < body->inputs[i].rank; a++)
+            if (body->inputs[i].sizes[a].name && strcmp(body->inputs[i].sizes[a].name, name) == 0)
+                return true;
+    return false;
+}
+
+/* A size, as text, for a symbol. */
+static void pin_size(struct importing *m, const char *name, int64_t size)
+{
+    *CR_PUSH(m->pins, m->n_pins, m->cap_pins) =
+        (struct cr_onnx_pin){name, cr_arena_print(&m->import->arena, "%" PRId64, size), true};
+}
+
+/* A length that the caller wants.  The script is made for its bound. */
+static int add_length(struct importing *m, const struct cr_onnx_pin *wanted)
+{
+    char *end;
+    const char *name = cr_arena_text(&m->import->arena, wanted->name, strlen(wanted->name));
+    const struct cr_shown shown = cr_show(name, strlen(name));
+    long long bound = strtoll(wanted->value, &end, 10);
+    if (!*wanted->value || *end || bound < LEAST_BOUND || bound > INT32_MAX)
+        return cr_fail(m->error, "%.300s: --length %s=%s, expected a bound from %d on",
+                       m->model.path, shown.text,
+                       cr_show(wanted->value, strlen(wanted->value)).text, LEAST_BOUND);
+    if (!is_size(m, name))
+        return cr_fail(m->error, "%.300s: --length %s: no symbolic size of that name",
+                       m->model.path, shown.text);
+    if (has_pin(m, name))
+        return cr_fail(m->error, "%.300s: --length %s: said twice, expected one --length or --set",
+                       m->model.path, shown.text);
+    if (m->n_lengths == CR_ONNX_LENGTHS)
+        return cr_fail(m->error, "%.300s: --length %s: one more than %d, which is the most",
+                       m->model.path, shown.text, CR_ONNX_LENGTHS);
+    m->lengths[m->n_lengths++] = (struct cr_onnx_length){name, bound, bound, CR_ONNX_NONE};
+    pin_size(m, name, bound);
+    return 0;
+}
+
+static int add_lengths(struct importing *m, const struct cr_import_how *how)
+{
+    for (int i = 0; i < how->n_lengths; i++)
+        if (add_length(m, &how->lengths[i]))
+            return -1;
+    return 0;
+}
+
+/* The script of the same file where one length has another size. */
+static int translate_other(struct importing *m, struct importing *other, int varied, int64_t size)
+{
+    *other = *m;
+    other->graph = (struct cr_onnx_graph){0};
+    other->script = (struct cr_onnx_script){0};
+    other->pins = NULL;
+    other->n_pins = other->cap_pins = 0;
+    other->pinned = NULL;
+    other->n_pinned = other->cap_pinned = 0;
+    for (int i = 0; i < m->n_pins; i++)
+        *CR_PUSH(other->pins, other->n_pins, other->cap_pins) = m->pins[i];
+    pin_size(other, m->lengths[varied].name, size); /* the last one counts */
+    other->lengths[varied].size = size;
+    if (infer(other) || leave_out_empty(other) || rewrite(other))
+        return -1;
+    memcpy(other->script.lengths, other->lengths, sizeof other->lengths);
+    other->script.n_lengths = other->n_lengths;
+    return 0;
+}
+
+static void free_translation(struct importing *m)
+{
+    cr_onnx_script_free(&m->script);
+    cr_onnx_graph_free(&m->graph);
+    free(m->pins);
+    free(m->pinned);
+}
+
+/* The sizes that are compared with the bound, each one once; how many. */
+static int sizes_of(int64_t bound, int64_t *sizes)
+{
+    bool large = bound > LARGE_BOUND;
+    const int64_t wanted[SIZES] = {bound - 1, large ? bound - bound / 16 - 3 : bound * 2 / 3,
+                                   large       ? bound - bound / 8 - 4
+                                   : bound > 5 ? 3
+                                               : 2};
+    int n = 0;
+    for (int i = 0; i < SIZES; i++)
+        if (n == 0 || wanted[i] < sizes[n - 1])
+            sizes[n++] = wanted[i];
+    return n;
+}
+
+/* Compares all sizes of a length.  The smallest need not be one that the model takes. */
+static int compare_sizes(struct importing *m, int varied)
+{
+    int64_t sizes[SIZES];
+    int n = sizes_of(m->lengths[varied].bound, sizes), status = 0;
+    for (int i = 0; !status && i < n; i++) {
+        struct importing other;
+        if (translate_other(m, &other, varied, sizes[i]))
+            status = i == 2 ? 0 : -1;
+        else
+            status = cr_onnx_compare_lengths(&m->script, &other.script, varied, i == 0, m->error);
+        free_translation(&other);
+    }
+    return status;
+}
+
+/* Marks what is a length in the script. */
+static int find_lengths(struct importing *m)
+{
+    for (int i = 0; i < m->n_lengths; i++) {
+        int value = cr_onnx_new_value(&m->graph, m->lengths[i].name);
+        m->graph.values[value].type = CR_ONNX_INT64;
+        m->graph.values[value].rank = 0;
+        m->lengths[i].value = value;
+    }
+    memcpy(m->script.lengths, m->lengths, sizeof m->lengths);
+    m->script.n_lengths = m->n_lengths;
+    for (int i = 0; i < m->n_lengths; i++)
+        if (compare_sizes(m, i))
+            return -1;
+    return m->n_lengths ? cr_onnx_settle_lengths(&m->script, m->error) : 0;
+}
+
+/* Every step in order; what was made stays in *m, to be freed by the caller. */
+static int run(struct importing *m, const char *path, const struct cr_import_how *how)
+{
+    if (cr_onnx_model_open(&m->model, path, m->error) || check_pins(m) || add_lengths(m, how) ||
+        pin_sizes(m) || infer(m) || leave_out_empty(m) || rewrite(m) || find_lengths(m) ||
         cr_script_print(&m->printer, &m->script, m->error) || keep_weights(m))
         return -1;
     m->import->text = m->printer.text.data;
@@ -358,21 +494,18 @@ static int run(struct importing *m, const char *path)
     return 0;
 }
 
-int cr_import_open(struct cr_import *import, const char *path, const struct cr_onnx_pin *pins,
-                   int n_pins, const struct cr_import_input *inputs, int n_inputs,
+int cr_import_open(struct cr_import *import, const char *path, const struct cr_import_how *how,
                    struct cr_error *error)
 {
-    struct importing m = {.import = import, .inputs = inputs, .n_inputs = n_inputs, .error = error};
+    struct importing m = {
+        .import = import, .inputs = how->inputs, .n_inputs = how->n_inputs, .error = error};
     *import = (struct cr_import){0};
-    for (int i = 0; i < n_pins; i++)
-        *CR_PUSH(m.pins, m.n_pins, m.cap_pins) = pins[i];
-    int status = run(&m, path);
+    for (int i = 0; i < how->n_pins; i++)
+        *CR_PUSH(m.pins, m.n_pins, m.cap_pins) = how->pins[i];
+    int status = run(&m, path, how);
     cr_script_free_printer(&m.printer);
-    cr_onnx_script_free(&m.script);
-    cr_onnx_graph_free(&m.graph);
+    free_translation(&m);
     cr_onnx_model_close(&m.model);
-    free(m.pins);
-    free(m.pinned);
     if (status)
         cr_import_close(import);
     return status;

@@ -23,9 +23,16 @@ struct cr_import_input {
     const char *name, *path;
 };
 
-/* Pins are sizes of symbols, and numbers of inputs that have to be known when the script is made. */
-int cr_import_open(struct cr_import *import, const char *path, const struct cr_onnx_pin *pins,
-                   int n_pins, const struct cr_import_input *inputs, int n_inputs,
+/* What is said of a file: sizes of symbols, and numbers of inputs that have to be known when the script is
+ * made; symbols that stay lengths, and their bounds. */
+struct cr_import_how {
+    const struct cr_onnx_pin *pins, *lengths;
+    int n_pins, n_lengths;
+    const struct cr_import_input *inputs;
+    int n_inputs;
+};
+
+int cr_import_open(struct cr_import *import, const char *path, const struct cr_import_how *how,
                    struct cr_error *error);
 void cr_import_close(struct cr_import *import);
 

@@ -72,7 +72,7 @@ static const char *const reserved[] = {
     "attention",    "concat",    "const",     "cos",         "cumsum",      "div",
     "eq",           "erf",       "exp",       "expand",      "float",       "floor",
     "floor_divide", "gather",    "ge",        "gt",          "input",       "int",
-    "iota",         "le",        "log",       "logical_and", "logical_not", "logical_or",
+    "iota",         "le",        "length",    "log",       "logical_and", "logical_not", "logical_or",
     "lt",           "masks",     "math",      "matmul",      "max",         "maximum",
     "minimum",      "narrow",    "ne",        "neg",         "nn",          "param",
     "permute",      "pow",       "remainder", "require",     "reshape",     "rotary",
@@ -125,6 +125,34 @@ static const char *list(struct cr_printer *p, int n, const int64_t *numbers)
     for (int i = 0; i < n; i++)
         text = cr_arena_print(p->arena, "%s%s%lld", text, i ? ", " : "", (long long)numbers[i]);
     return cr_arena_print(p->arena, "%s}", text);
+}
+
+const char *cr_sizes_text(struct cr_printer *p, int rank, const int64_t *shape,
+                          const signed char *lengths)
+{
+    const char *text = "{";
+    for (int i = 0; i < rank; i++) {
+        const char *between = i ? ", " : "";
+        text = lengths[i] ? cr_arena_print(p->arena, "%s%s%s", text, between,
+                                           p->value_names[p->length_values[lengths[i] - 1]])
+                          : cr_arena_print(p->arena, "%s%s%lld", text, between, (long long)shape[i]);
+    }
+    return cr_arena_print(p->arena, "%s}", text);
+}
+
+static const char *shape_text(struct cr_printer *p, cr_t x)
+{
+    return cr_sizes_text(p, x->rank, x->shape, x->lengths);
+}
+
+/* Text of an argument, in which lengths stand by their names. */
+static void put_text(struct cr_printer *p, struct cr_text *text, const char *from)
+{
+    for (; *from; from++)
+        if (*from == CR_TERM_LENGTH)
+            cr_put(text, "%s", p->value_names[p->length_values[*++from - '0']]);
+        else
+            cr_put(text, "%c", *from);
 }
 
 static bool is_uniform(cr_t x)
@@ -216,7 +244,7 @@ static void put_counted(struct cr_printer *p, struct cr_text *text, cr_t x, cons
     for (int i = 0; i < x->rank; i++) {
         if (steps[i] == 0)
             continue;
-        cr_put(text, "%siota(%s, %d)", between, list(p, x->rank, x->shape), i + 1);
+        cr_put(text, "%siota(%s, %d)", between, shape_text(p, x), i + 1);
         if (steps[i] != 1)
             cr_put(text, " * %s", number_text(p, x->type, steps[i]));
         between = " + ";
@@ -244,7 +272,7 @@ static bool find_triangle(cr_t x, int64_t *shift)
 
 static void put_triangle(struct cr_printer *p, struct cr_text *text, cr_t x, int64_t shift)
 {
-    const char *shape = list(p, x->rank, x->shape);
+    const char *shape = shape_text(p, x);
     cr_put(text, "le(iota(%s, %d), iota(%s, %d)", shape, x->rank, shape, x->rank - 1);
     if (shift)
         cr_put(text, " + %lld", (long long)shift);
@@ -259,7 +287,7 @@ static void put_data(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr
     enum cr_language_type type = cr_language_type(x->type);
     if (is_uniform(x))
         cr_put(text, "const(%s, %s, \"%s\")", number_text(p, x->type, x->data[0]),
-               list(p, x->rank, x->shape), type_names[type]);
+               shape_text(p, x), type_names[type]);
     else if (type == CR_LANGUAGE_I32 && find_steps(x, steps))
         put_counted(p, text, x, steps, around);
     else if (type == CR_LANGUAGE_BOOL && find_triangle(x, &shift))
@@ -329,7 +357,7 @@ static void put_argument(struct cr_printer *p, struct cr_text *text, cr_t call, 
 {
     const struct cr_onnx_argument *a = &call->arguments[i];
     if (a->text)
-        cr_put(text, "%s", a->text);
+        put_text(p, text, a->text);
     else if (is_number(a->term) && beside_tensor(call, i))
         cr_put(text, "%s", number_text(p, a->term->type, a->term->data[0]));
     else

@@ -46,6 +46,8 @@ struct cr_printer {
     struct cr_script_weight *weights;
     int n_weights, cap_weights;
     struct cr_parts parts;
+    const int *length_values; /* by length: the value that it is */
+    int n_lengths;
     const char *scope; /* "h.0." within a function whose scope this is, or null */
     int n_locals;
     bool in_table; /* names are fields of a table, as Lua has at most 200 locals */
@@ -70,6 +72,10 @@ void cr_print_parts(struct cr_printer *p, cr_t x, const char *name, int indent);
 
 /* A line that defines a local name, or a field of the table. */
 void cr_print_definition(struct cr_printer *p, int indent, const char *name, const char *value);
+
+/* Shapes as the script says them: lengths by their names. */
+const char *cr_sizes_text(struct cr_printer *p, int rank, const int64_t *shape,
+                          const signed char *lengths);
 
 /* How a value is read: by its local name, or param(...) of a weight, which becomes one of the script. */
 const char *cr_value_text(struct cr_printer *p, int value);

@@ -64,9 +64,38 @@ static void print_title(struct cr_printer *p)
 
 /* ---- inputs and outputs ---- */
 
-/* The language has inputs of floats and integers: booleans are integers that are not 0. */
-static void print_input(struct cr_printer *p, int value)
+/* By axis of an input: 1 + the number of the length that it is, or 0. */
+static void lengths_of(const struct cr_onnx_script *s, const struct cr_onnx_value *v,
+                       signed char *lengths)
 {
+    for (int a = 0; a < v->rank; a++)
+        for (int i = 0; v->info->sizes[a].name && i < s->n_lengths; i++)
+            if (strcmp(v->info->sizes[a].name, s->lengths[i].name) == 0)
+                lengths[a] = (signed char)(i + 1);
+}
+
+/* local seq = length("seq", 128) */
+static void print_lengths(struct cr_printer *p, const struct cr_onnx_script *s)
+{
+    int *values = cr_arena_new(p->arena, (size_t)s->n_lengths, sizeof *values);
+    p->length_values = values;
+    p->n_lengths = s->n_lengths;
+    for (int i = 0; i < s->n_lengths; i++) {
+        const struct cr_onnx_length *length = &s->lengths[i];
+        const char *local = cr_local_name(p, length->name);
+        values[i] = length->value;
+        p->value_names[length->value] =
+            p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", local) : local;
+        cr_put(&p->text, "%s%s = length(\"%s\", %lld)\n",
+               p->in_table ? CR_PRINT_TABLE "." : "local ", local, cr_public_name(p, length->name),
+               (long long)length->bound);
+    }
+}
+
+/* The language has inputs of floats and integers: booleans are integers that are not 0. */
+static void print_input(struct cr_printer *p, const struct cr_onnx_script *s, int value)
+{
+    signed char lengths[CR_ONNX_RANK] = {0};
     const struct cr_onnx_value *v = &p->graph->values[value];
     const char *local = cr_local_name(p, v->name), *end = "";
     p->public_names[value] = cr_public_name(p, v->name);
@@ -75,10 +104,10 @@ static void print_input(struct cr_printer *p, int value)
         cr_put(&p->text, "ne(");
         end = ", 0)";
     }
-    cr_put(&p->text, "input(\"%s\", {", p->public_names[value]);
-    for (int i = 0; i < v->rank; i++)
-        cr_put(&p->text, "%s%lld", i ? ", " : "", (long long)v->shape[i]);
-    cr_put(&p->text, cr_language_type(v->type) == CR_LANGUAGE_F32 ? "})" : "}, \"i32\")");
+    lengths_of(s, v, lengths);
+    cr_put(&p->text, "input(\"%s\", %s%s", p->public_names[value],
+           cr_sizes_text(p, v->rank, v->shape, lengths),
+           cr_language_type(v->type) == CR_LANGUAGE_F32 ? ")" : ", \"i32\")");
     cr_put(&p->text, "%s\n", end);
     p->value_names[value] =
         p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", local) : local;
@@ -124,9 +153,10 @@ static void print_all(struct cr_printer *p, const struct cr_onnx_script *s)
     print_title(p);
     print_requires(p, s);
     cr_put(&p->text, p->in_table ? "\nlocal " CR_PRINT_TABLE " = {}\n" : "\n");
+    print_lengths(p, s);
     for (int i = 0; i < p->graph->n_inputs; i++)
         if (!p->graph->values[p->graph->inputs[i]].tensor)
-            print_input(p, p->graph->inputs[i]);
+            print_input(p, s, p->graph->inputs[i]);
     cr_structure_print(p, s);
     free(p->parts.items);
     p->parts = (struct cr_parts){0};

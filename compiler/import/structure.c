@@ -276,6 +276,8 @@ static void print_function(struct writing *w, const struct cr_onnx_run *r, const
     p->in_table = false;
     p->scope = cr_arena_print(p->arena, "%s%d.", r->prefix, r->index);
     cr_local_name(p, name);
+    for (int i = 0; i < p->n_lengths; i++)
+        cr_take_name(p->arena, &p->locals, p->value_names[p->length_values[i]]);
     for (int i = 0; i < r->size; i++) {
         take_weights(w, lines[i].statement.term, p->scope);
         keep_outer_names(w, r, lines[i].statement.term);

@@ -32,6 +32,9 @@ enum cr_language_type { CR_LANGUAGE_F32, CR_LANGUAGE_I32, CR_LANGUAGE_BOOL };
 #define CR_TERM_TABLE "{"
 #define CR_TERM_TABLE_END "}"
 
+/* In the text of an argument this stands before the digit of a length, from 0, in place of its name. */
+#define CR_TERM_LENGTH '\1'
+
 /* An argument: a term, or text of Lua as it is ("{1, 2}", "-1"). */
 struct cr_onnx_argument {
     const struct cr_onnx_term *term;
@@ -43,6 +46,8 @@ struct cr_onnx_term {
     enum cr_onnx_type type; /* of ONNX */
     int rank;
     int64_t shape[CR_ONNX_RANK];
+    signed char lengths[CR_ONNX_RANK]; /* by axis: 1 + the number of its length (lengths.h), or 0 */
+    signed char cuts[CR_ONNX_RANK];    /* of these, those that the language knows of: lengths_rules.c */
     const double *data; /* its elements if they are known, else null */
     int value;          /* CR_TERM_VALUE: its number */
     const char *name;   /* the function or operator, "nn.softmax" or "+" */

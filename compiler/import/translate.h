@@ -10,6 +10,15 @@ struct cr_onnx_pin {
     bool optional; /* it need not be of the model */
 };
 
+/* A symbol that stays a length of the language: see lengths.h. */
+struct cr_onnx_length {
+    const char *name;
+    int64_t bound, size; /* size: in this translation */
+    int value;           /* of the graph: the length as a number, once it is compared */
+};
+
+enum { CR_ONNX_LENGTHS = 8 };
+
 struct cr_onnx_script {
     struct cr_onnx_graph *graph;
     const struct cr_onnx_pin *pins;
@@ -18,6 +27,8 @@ struct cr_onnx_script {
     int n_statements, cap_statements;
     cr_t *terms; /* of values: how others read them */
     int n_terms;
+    struct cr_onnx_length lengths[CR_ONNX_LENGTHS];
+    int n_lengths;
     int unknown; /* after a failure: the value that would have to be known, or CR_ONNX_NONE */
 };
 

@@ -13,13 +13,18 @@ struct cr_imported *cr_imported_open(const char *path, const struct cr_setting *
     struct cr_imported *imported = cr_calloc(1, sizeof *imported);
     struct cr_onnx_pin *pins = cr_calloc((size_t)n, sizeof *pins);
     struct cr_import_input *inputs = cr_calloc((size_t)how->n_inputs, sizeof *inputs);
+    struct cr_onnx_pin *lengths = cr_calloc((size_t)how->n_lengths, sizeof *lengths);
     imported->references = 1;
     for (int i = 0; i < n; i++)
         pins[i] = (struct cr_onnx_pin){settings[i].key, settings[i].value, settings[i].optional};
     for (int i = 0; i < how->n_inputs; i++)
         inputs[i] = (struct cr_import_input){how->inputs[i].key, how->inputs[i].value};
-    int status = cr_import_open(&imported->import, path, pins, n, inputs, how->n_inputs, error);
+    for (int i = 0; i < how->n_lengths; i++)
+        lengths[i] = (struct cr_onnx_pin){how->lengths[i].key, how->lengths[i].value, false};
+    const struct cr_import_how all = {pins, lengths, n, how->n_lengths, inputs, how->n_inputs};
+    int status = cr_import_open(&imported->import, path, &all, error);
     free(pins);
+    free(lengths);
     free(inputs);
     if (status == 0)
         return imported;

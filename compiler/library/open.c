@@ -187,7 +187,8 @@ static int check_script(const crescent_script *how, const char *path, struct cr_
         return cr_fail(error, "%.400s: the seed %lld, expected one from 0 on", path,
                        (long long)how->seed);
     return check_settings(how->settings, how->n_settings, path, error) ||
-                   check_settings(how->defaults, how->n_defaults, path, error)
+                   check_settings(how->defaults, how->n_defaults, path, error) ||
+                   check_settings(how->lengths, how->n_lengths, path, error)
                ? -1
                : 0;
 }
@@ -256,10 +257,14 @@ static int take_onnx(struct cr_origin *o, const char *path, const crescent_scrip
 static int take_model(struct cr_origin *o, const char *path, const crescent_script *how,
                       struct cr_error *error)
 {
-    if (cr_is_folder(path))
-        return take_folder(o, path, error);
     if (cr_is_onnx(path))
         return take_onnx(o, path, how, error);
+    if (how->n_lengths)
+        return cr_fail(error, "%.300s: --length %s: expected an ONNX file, a script says itself what is "
+                       "a length", path,
+                       cr_show(how->lengths[0].key, strlen(how->lengths[0].key)).text);
+    if (cr_is_folder(path))
+        return take_folder(o, path, error);
     return cr_is_gguf(path) ? take_gguf(o, path, error) : 0;
 }
 

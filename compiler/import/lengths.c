@@ -1,0 +1,408 @@
+/* lengths.c - translations for several sizes of a symbol, compared; see lengths.h. */
+#include "lengths.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "term_map.h"
+#include "term_parts.h"
+
+/* Two translations on their way: terms of the first are made anew, with what is a length marked. */
+struct comparing {
+    struct cr_onnx_script *script;
+    const struct cr_onnx_script *other;
+    const struct cr_onnx_length *varied; /* of the script */
+    int64_t size;                        /* that it has in the other one */
+    bool first;
+    int node;  /* whose term is compared */
+    int *same; /* by values of the script: that of the other, or CR_ONNX_NONE */
+    struct cr_term_map made;
+    struct cr_error *error;
+};
+
+static struct cr_arena *arena_of(const struct comparing *c)
+{
+    return &c->script->graph->arena;
+}
+
+/* ---- what is in the way ---- */
+
+static void refuse(const struct comparing *c, const char *what)
+{
+    char text[256];
+    const struct cr_onnx_graph *g = c->script->graph;
+    const char *name = c->varied->name;
+    if (!c->error->text[0])
+        cr_fail(c->error, "%.300s: %s: %s, expected the same or the length itself; --set %.60s=N fixes "
+                "it", g->path,
+                c->node == CR_ONNX_NONE ? "an input or output"
+                                        : cr_onnx_show(&g->nodes[c->node], text, sizeof text),
+                what, name);
+}
+
+static void refuse_structure(const struct comparing *c)
+{
+    refuse(c, cr_arena_print(arena_of(c), "other operators with %.60s = %" PRId64 " than with %" PRId64,
+                             c->varied->name, c->size, c->varied->bound));
+}
+
+static void refuse_number(const struct comparing *c, const char *what, double a, double b)
+{
+    refuse(c, cr_arena_print(arena_of(c), "%s %.9g with %.60s = %" PRId64 ", %.9g with %" PRId64, what,
+                             a, c->varied->name, c->varied->bound, b, c->size));
+}
+
+/* ---- numbers ---- */
+
+/* 1 + the length that a number is, 0 if it is none; -1 if it is neither the same nor a length.  `mark`
+ * is what it was found to be before. */
+static int compare_number(const struct comparing *c, int mark, int64_t a, int64_t b)
+{
+    if (mark)
+        return c->other->lengths[mark - 1].size == b ? mark : -1;
+    if (a == b)
+        return 0;
+    if (c->first && a == c->varied->bound && b == c->size)
+        return 1 + (int)(c->varied - c->script->lengths);
+    return -1;
+}
+
+static bool compare_shape(const struct comparing *c, struct cr_onnx_term *a, cr_t b)
+{
+    if (a->rank != b->rank) {
+        refuse_structure(c);
+        return false;
+    }
+    for (int i = 0; i < a->rank; i++) {
+        int mark = compare_number(c, a->lengths[i], a->shape[i], b->shape[i]);
+        if (mark < 0) {
+            refuse_number(c, "a size of", (double)a->shape[i], (double)b->shape[i]);
+            return false;
+        }
+        a->lengths[i] = (signed char)mark;
+    }
+    return true;
+}
+
+/* ---- known elements ---- */
+
+/* Place i of a shape in a larger one, which begins with it. */
+static int64_t place_in(cr_t larger, cr_t x, int64_t i)
+{
+    int64_t at = 0, stride = 1;
+    for (int a = x->rank - 1; a >= 0; a--) {
+        at += i % x->shape[a] * stride;
+        stride *= larger->shape[a];
+        i /= x->shape[a];
+    }
+    return at;
+}
+
+/* Whether known elements are the beginning of others along each axis. */
+static bool is_beginning(cr_t a, cr_t b)
+{
+    int64_t n = cr_t_elements(b);
+    for (int64_t i = 0; i < n; i++)
+        if (memcmp(&a->data[place_in(a, b, i)], &b->data[i], sizeof *b->data) != 0)
+            return false;
+    return true;
+}
+
+static bool all_same(cr_t x)
+{
+    for (int64_t i = 1; i < cr_t_elements(x); i++)
+        if (x->data[i] != x->data[0])
+            return false;
+    return true;
+}
+
+/* The number of the length that a term was found to be, from 1 on, or 0. */
+static int length_of(const struct comparing *c, cr_t x)
+{
+    while (x->kind == CR_TERM_CALL && x->n_arguments && x->arguments[0].term &&
+           (strcmp(x->name, "float") == 0 || strcmp(x->name, "expand") == 0))
+        x = x->arguments[0].term;
+    for (int i = 0; x->kind == CR_TERM_VALUE && i < c->script->n_lengths; i++)
+        if (c->script->lengths[i].value == x->value)
+            return i + 1;
+    return 0;
+}
+
+/* A length in place of a number: seq, float(seq), expand(seq, {1, 1}). */
+static cr_t length_term(const struct comparing *c, cr_t like, int mark)
+{
+    struct cr_translation t = {.graph = c->script->graph, .error = c->error, .arena = arena_of(c)};
+    struct cr_onnx_term *x = cr_arena_new(t.arena, 1, sizeof *x);
+    *x = (struct cr_onnx_term){.kind = CR_TERM_VALUE,
+                               .type = CR_ONNX_INT64,
+                               .value = c->script->lengths[mark - 1].value,
+                               .name = ""};
+    cr_t y = x;
+    if (cr_language_type(like->type) == CR_LANGUAGE_F32)
+        y = cr_t_call(&t, "float", like->type, 0, NULL, (struct cr_onnx_argument[]){{y, NULL}}, 1);
+    if (y && like->rank)
+        y = cr_t_call(&t, "expand", like->type, like->rank, like->shape,
+                      (struct cr_onnx_argument[]){{y, NULL},
+                                                  {NULL, cr_t_list(&t, like->rank, like->shape)}},
+                      2);
+    return y;
+}
+
+/* Known elements: the same, the beginning of what they are at the bound, or a length. */
+static cr_t compare_data(struct comparing *c, struct cr_onnx_term *a, cr_t b)
+{
+    if (!compare_shape(c, a, b))
+        return NULL;
+    if (is_beginning(a, b))
+        return a;
+    int mark = all_same(a) && all_same(b) && cr_language_type(a->type) != CR_LANGUAGE_BOOL
+                   ? compare_number(c, 0, (int64_t)a->data[0], (int64_t)b->data[0])
+                   : -1;
+    bool whole = a->data[0] == (double)(int64_t)a->data[0] && b->data[0] == (double)(int64_t)b->data[0];
+    for (int i = 0; i < a->rank; i++)
+        whole &= !a->lengths[i];
+    if (mark > 0 && whole)
+        return length_term(c, a, mark);
+    if (all_same(a) && all_same(b))
+        refuse_number(c, "the number", a->data[0], b->data[0]);
+    else
+        refuse(c, cr_arena_print(arena_of(c), "other numbers with %.60s = %" PRId64 " than with %" PRId64,
+                                 c->varied->name, c->size, c->varied->bound));
+    return NULL;
+}
+
+/* ---- values ---- */
+
+/* Whether the elements of a weight are the beginning of those of another one. */
+static bool is_same_weight(const struct cr_onnx_tensor *a, const struct cr_onnx_tensor *b, cr_t large,
+                           cr_t small)
+{
+    if (a == b || (a->data == b->data && a->elements == b->elements))
+        return true;
+    for (int64_t i = 0; i < b->elements; i++) {
+        double x = cr_onnx_element(a, place_in(large, small, i)), y = cr_onnx_element(b, i);
+        if (memcmp(&x, &y, sizeof x) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The weights of a layer, by their numbers. */
+static bool is_same_parameter(const struct comparing *c, int a, int b)
+{
+    if (a == CR_ONNX_NONE || b == CR_ONNX_NONE)
+        return a == b;
+    const struct cr_onnx_tensor *x = c->script->graph->values[a].tensor,
+                                *y = c->other->graph->values[b].tensor;
+    if (!x || !y || x->elements != y->elements)
+        return false;
+    bool same = x->data == y->data;
+    for (int64_t i = 0; !same && i < x->elements; i++)
+        if (cr_onnx_element(x, i) != cr_onnx_element(y, i))
+            return false;
+    return true;
+}
+
+static cr_t compare_value(struct comparing *c, struct cr_onnx_term *a, cr_t b)
+{
+    const struct cr_onnx_tensor *x = c->script->graph->values[a->value].tensor,
+                                *y = c->other->graph->values[b->value].tensor;
+    if (!compare_shape(c, a, b))
+        return NULL;
+    if (!x != !y || (x ? !is_same_weight(x, y, a, b) : c->same[a->value] != b->value)) {
+        refuse_structure(c);
+        return NULL;
+    }
+    return a;
+}
+
+/* ---- text ---- */
+
+/* Functions whose texts may name a length. */
+static bool takes_lengths(cr_t x)
+{
+    static const char *const names[] = {"reshape", "expand", "iota", "const",
+                                        "narrow", "masks.causal", "rotary.angles"};
+    for (size_t i = 0; x->kind == CR_TERM_CALL && i < sizeof names / sizeof *names; i++)
+        if (strcmp(x->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* How long the whole number is that begins at a place of a text, or 0. */
+static size_t digits_at(const char *text, const char *at)
+{
+    bool inside = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '.' || at[-1] == '_' ||
+                                at[-1] == '-');
+    size_t n = inside ? 0 : strspn(at, "0123456789");
+    return isalnum((unsigned char)at[n]) || at[n] == '.' || n > 15 ? 0 : n;
+}
+
+/*
+ * Texts that are the same but for whole numbers which are lengths: the first one with those marked, or
+ * null.
+ */
+static const char *compare_text(const struct comparing *c, cr_t call, const char *a, const char *b)
+{
+    const char *whole_a = a, *whole_b = b;
+    char *out = cr_arena_new(arena_of(c), 2 * strlen(a) + 1, 1), *to = out;
+    while (*a || *b) {
+        bool is_mark = *a == CR_TERM_LENGTH;
+        size_t n = is_mark ? 2 : digits_at(whole_a, a), m = digits_at(whole_b, b);
+        if (!n || !m) {
+            if (*a != *b)
+                return NULL;
+            *to++ = *a++;
+            b++;
+            continue;
+        }
+        int64_t x = is_mark ? 0 : strtoll(a, NULL, 10), y = strtoll(b, NULL, 10);
+        int mark = compare_number(c, is_mark ? a[1] - '0' + 1 : 0, x, y);
+        if (mark < 0 || (mark && !takes_lengths(call))) {
+            refuse_number(c, call->name, (double)x, (double)y);
+            return NULL;
+        }
+        if (mark) {
+            *to++ = CR_TERM_LENGTH;
+            *to++ = (char)('0' + mark - 1);
+        } else
+            to = (char *)memcpy(to, a, n) + n;
+        a += n;
+        b += m;
+    }
+    return out;
+}
+
+/* ---- terms ---- */
+
+static cr_t compare_term(struct comparing *c, cr_t a, cr_t b);
+
+static cr_t compare_call(struct comparing *c, struct cr_onnx_term *a, cr_t b)
+{
+    if (strcmp(a->name, b->name) != 0 || a->n_arguments != b->n_arguments ||
+        (a->kind == CR_TERM_SCOPE && (!is_same_parameter(c, a->weight, b->weight) ||
+                                      !is_same_parameter(c, a->bias, b->bias)))) {
+        refuse_structure(c);
+        return NULL;
+    }
+    if (!compare_shape(c, a, b))
+        return NULL;
+    struct cr_onnx_argument *arguments =
+        cr_arena_new(arena_of(c), (size_t)a->n_arguments + 1, sizeof *arguments);
+    for (int i = 0; i < a->n_arguments; i++) {
+        const struct cr_onnx_argument *x = &a->arguments[i], *y = &b->arguments[i];
+        if (x->term && y->term)
+            arguments[i].term = compare_term(c, x->term, y->term);
+        else if (!x->term && !y->term)
+            arguments[i].text = compare_text(c, a, x->text, y->text);
+        if (!arguments[i].term && !arguments[i].text) {
+            refuse_structure(c);
+            return NULL;
+        }
+    }
+    a->arguments = arguments;
+    return a;
+}
+
+/* A term that is a length has to be its size. */
+static cr_t compare_length(struct comparing *c, struct cr_onnx_term *a, cr_t b, int mark)
+{
+    if (b->kind == CR_TERM_DATA && cr_t_elements(b) > 0 && all_same(b) &&
+        b->data[0] == (double)c->other->lengths[mark - 1].size && compare_shape(c, a, b))
+        return a;
+    refuse(c, "a number that is no length");
+    return NULL;
+}
+
+/* The same term with lengths marked; null if it is in the way.  What is shared stays so. */
+static cr_t compare_term(struct comparing *c, cr_t a, cr_t b)
+{
+    cr_t done = cr_term_map_find(&c->made, a);
+    if (done)
+        return done;
+    struct cr_onnx_term *copy = cr_arena_new(arena_of(c), 1, sizeof *copy);
+    *copy = *a;
+    int mark = length_of(c, a);
+    if (mark)
+        done = compare_length(c, copy, b, mark);
+    else if (a->kind != b->kind || a->type != b->type)
+        refuse_structure(c);
+    else if (a->kind == CR_TERM_VALUE)
+        done = compare_value(c, copy, b);
+    else if (a->kind == CR_TERM_DATA)
+        done = compare_data(c, copy, b);
+    else
+        done = compare_call(c, copy, b);
+    if (done)
+        cr_term_map_add(&c->made, a, done);
+    return done;
+}
+
+/* ---- the whole ---- */
+
+/* Inputs are the same in their order. */
+static int compare_inputs(struct comparing *c)
+{
+    const struct cr_onnx_graph *g = c->script->graph, *h = c->other->graph;
+    for (int i = 0; i < g->n_values; i++)
+        c->same[i] = CR_ONNX_NONE;
+    if (g->n_inputs != h->n_inputs)
+        return -1;
+    for (int i = 0; i < g->n_inputs; i++)
+        c->same[g->inputs[i]] = h->inputs[i];
+    return 0;
+}
+
+static int compare_statements(struct comparing *c)
+{
+    struct cr_onnx_script *s = c->script;
+    for (int i = 0; i < s->n_statements && i < c->other->n_statements; i++) {
+        struct cr_onnx_statement *a = &s->statements[i];
+        const struct cr_onnx_statement *b = &c->other->statements[i];
+        c->node = a->node;
+        if (!(a->term = compare_term(c, a->term, b->term)))
+            return -1;
+        c->same[a->value] = b->value;
+    }
+    if (s->n_statements == c->other->n_statements)
+        return 0;
+    refuse_structure(c);
+    return -1;
+}
+
+static int compare_outputs(struct comparing *c)
+{
+    const struct cr_onnx_graph *g = c->script->graph, *h = c->other->graph;
+    c->node = CR_ONNX_NONE;
+    for (int i = 0; i < g->n_outputs; i++) {
+        cr_t *a = &c->script->terms[g->outputs[i]], b = c->other->terms[h->outputs[i]];
+        cr_t done = *a && b ? compare_term(c, *a, b) : NULL;
+        if (!done)
+            return -1;
+        *a = done;
+    }
+    return 0;
+}
+
+int cr_onnx_compare_lengths(struct cr_onnx_script *script, const struct cr_onnx_script *other,
+                            int varied, bool first, struct cr_error *error)
+{
+    struct comparing c = {.script = script,
+                          .other = other,
+                          .varied = &script->lengths[varied],
+                          .size = other->lengths[varied].size,
+                          .first = first,
+                          .node = CR_ONNX_NONE,
+                          .same = cr_calloc((size_t)script->graph->n_values, sizeof *c.same),
+                          .error = error};
+    error->text[0] = '\0';
+    int status = compare_inputs(&c) || compare_statements(&c) || compare_outputs(&c) ? -1 : 0;
+    if (status)
+        refuse_structure(&c);
+    free(c.same);
+    cr_term_map_free(&c.made);
+    return status;
+}
