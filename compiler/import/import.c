@@ -435,9 +435,7 @@ static int sizes_of(int64_t bound, int64_t *sizes)
 {
     bool large = bound > LARGE_BOUND;
     const int64_t wanted[SIZES] = {bound - 1, large ? bound - bound / 16 - 3 : bound * 2 / 3,
-                                   large       ? bound - bound / 8 - 4
-                                   : bound > 5 ? 3
-                                               : 2};
+                                   large ? bound - bound / 8 - 4 : 2};
     int n = 0;
     for (int i = 0; i < SIZES; i++)
         if (n == 0 || wanted[i] < sizes[n - 1])

@@ -89,10 +89,11 @@ static bool cut_elementwise(struct settling *s, cr_t x, struct cuts *out)
         cuts_of(s, y, &in);
         for (int a = 0; a < y->rank; a++) {
             int to = x->rank - y->rank + a;
+            if (!in.of[a])
+                continue;
             if (to < 0 || (y->shape[a] != 1 && y->shape[a] != x->shape[to]))
-                return !in.of[a] || refuse(s, y, "nothing is known of what it does to", a);
-            if (in.of[a])
-                out->of[to] = in.of[a];
+                return refuse(s, y, "nothing is known of what it does to", a);
+            out->of[to] = in.of[a];
         }
     }
     return true;
@@ -141,7 +142,7 @@ static bool cut_permuted(struct settling *s, cr_t x, struct cuts *out)
 static bool must_be_cut(const struct settling *s, cr_t x, const struct cuts *cuts, int axis)
 {
     return !x->lengths[axis] || cuts->of[axis] ||
-           refuse(s, x, "it counts elements that do not come from an input, along", axis);
+           refuse(s, x, "it goes over elements that no input has, along", axis);
 }
 
 /* sum(x, axes), max, argmax */
@@ -453,6 +454,8 @@ static cr_t narrowed(struct settling *s, cr_t x)
     numbers_in(x, 2, start);
     int a = (int)axis[0] - 1;
     cr_t y = operand(x, 0);
+    if (y->lengths[a] && !x->lengths[a] && start[0] + x->shape[a] > 1)
+        refuse(s, y, "it takes elements that are not there if it is 1, of", a);
     if (y->lengths[a] && is_cut(s, y, a) && !x->lengths[a])
         return picked(s, y, a, start[0], x->shape[a]);
     struct cr_onnx_argument arguments[4];

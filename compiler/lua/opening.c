@@ -128,7 +128,7 @@ static const char **strings_option(lua_State *L, int index, const char *key, int
 /* ---- settings ---- */
 
 /* The value on top of the stack becomes text, as --set would have it. */
-static void to_text(lua_State *L, const char *key)
+static void to_text(lua_State *L, const char *option, const char *key)
 {
     char text[40];
     int type = lua_type(L, -1);
@@ -146,24 +146,25 @@ static void to_text(lua_State *L, const char *key)
     } else if (type == LUA_TSTRING) {
         return;
     } else {
-        cr_lua_fail(L, "option set: found %s for %.100s, expected a number, a string, true or false",
-                    luaL_typename(L, -1), key);
+        cr_lua_fail(L, "option %s: found %s for %.100s, expected a number, a string, true or false",
+                    option, luaL_typename(L, -1), key);
     }
     lua_pop(L, 1);
     lua_pushstring(L, text);
 }
 
-/* The settings of the option `set`; a table that is left on the stack keeps their texts. */
-static void read_settings(lua_State *L, int index, crescent_script *script)
+/* The settings of an option such as `set`, how many; a table that is left on the stack keeps their
+ * texts. */
+static int read_settings(lua_State *L, int index, const char *option, const crescent_setting **out)
 {
     int n = 0;
     lua_newtable(L);
     int kept = lua_gettop(L);
-    if (push_option(L, index, "set") == LUA_TNIL)
-        return;
+    if (push_option(L, index, option) == LUA_TNIL)
+        return 0;
     int set = lua_gettop(L);
     if (lua_type(L, set) != LUA_TTABLE)
-        wrong_type(L, "set", "a table such as {T = 8}");
+        wrong_type(L, option, "a table such as {T = 8}");
     for (lua_pushnil(L); lua_next(L, set); lua_pop(L, 1))
         n++;
     crescent_setting *settings = cr_lua_scratch(L, (size_t)n, sizeof *settings);
@@ -171,14 +172,14 @@ static void read_settings(lua_State *L, int index, crescent_script *script)
     lua_pushnil(L);
     while (lua_next(L, set)) {
         if (lua_type(L, -2) != LUA_TSTRING)
-            cr_lua_fail(L, "option set: found a value without a name, expected {T = 8}");
+            cr_lua_fail(L, "option %s: found a value without a name, expected {T = 8}", option);
         settings[n].key = lua_tostring(L, -2);
-        to_text(L, settings[n].key);
+        to_text(L, option, settings[n].key);
         settings[n].value = lua_tostring(L, -1);
         lua_rawseti(L, kept, ++n);
     }
-    script->settings = settings;
-    script->n_settings = n;
+    *out = settings;
+    return n;
 }
 
 /* ---- all of them ---- */
@@ -227,10 +228,10 @@ static void read_config(lua_State *L, int index, crescent_config *config)
 void cr_lua_read_opening(lua_State *L, int index, const char *const *more,
                          struct cr_lua_opening *o)
 {
-    static const char *const known[] = {"set",   "seed",   "entry",      "config",  "backend",
-                                        "isa",   "format", "arithmetic", "threads", "target",
-                                        "skip",  "max_arena", "weights", "grads",   "cotangents",
-                                        "taps",  "keep",   NULL};
+    static const char *const known[] = {
+        "set",    "length",     "seed",    "entry",  "config", "backend",   "isa",
+        "format", "arithmetic", "threads", "target", "skip",   "max_arena", "weights",
+        "grads",  "cotangents", "taps",    "keep",   NULL};
     *o = (struct cr_lua_opening){0};
     cr_lua_check_options(L, index, known, more);
     luaL_checkstack(L, 16, "crescent");
@@ -238,7 +239,8 @@ void cr_lua_read_opening(lua_State *L, int index, const char *const *more,
     o->script.seed = o->seed;
     o->script.entry = cr_lua_string_option(L, index, "entry");
     o->script.config = cr_lua_string_option(L, index, "config");
-    read_settings(L, index, &o->script);
+    o->script.n_settings = read_settings(L, index, "set", &o->script.settings);
+    o->script.n_lengths = read_settings(L, index, "length", &o->script.lengths);
     read_config(L, index, &o->config);
     o->weights = strings_option(L, index, "weights", &o->n_weights);
     if (o->n_weights && !o->config.format)
