@@ -2,7 +2,8 @@
 # exports.sh - models as PyTorch exports them: what they compute, and the scripts that they become.
 #
 # tests/exports/NAME.onnx is a model, NAME.x.npy and NAME.y.npy are its input and its output, and
-# NAME.lua is what `crescent import` makes of it, which BLESS=1 rewrites.  $CRESCENT is the program.
+# NAME.lua is what `crescent import` makes of it, which BLESS=1 rewrites.  Of NAME_dynamic sizes are lengths.
+# $CRESCENT is the program.
 # The last line is "N passed, M failed".
 set -u
 
@@ -15,13 +16,18 @@ kernels() {
     "$crescent" dump "$@" --after fuse | sed -n 's/^--   kernel [0-9]*: *\([a-z]*\).*/\1/p'
 }
 
+lengths_of_dynamic="--length batch=4 --length seq=12"
 for model in "$exports"/*.onnx; do
     name=$(basename "$model" .onnx)
-    "$crescent" compare "$model" --input x="$exports/$name.x.npy" \
+    case $name in
+    *_dynamic) lengths=$lengths_of_dynamic ;;
+    *) lengths= ;;
+    esac
+    "$crescent" compare "$model" $lengths --input x="$exports/$name.x.npy" \
         --expect y="$exports/$name.y.npy" --atol 1e-5 --rtol 1e-4 --backends ref,tcc >"$log" 2>&1
     report $? "$model computes what PyTorch does"
 
-    "$crescent" import "$model" -o "$T/$name.lua" >"$log" 2>&1
+    "$crescent" import "$model" $lengths -o "$T/$name.lua" >"$log" 2>&1
     report $? "$model is imported"
     if [ -n "$bless" ]; then
         cmp -s "$T/$name.lua" "$exports/$name.lua" || cp "$T/$name.lua" "$exports/$name.lua"
@@ -32,6 +38,17 @@ for model in "$exports"/*.onnx; do
         --input x="$exports/$name.x.npy" --expect y="$exports/$name.y.npy" --atol 1e-5 \
         --rtol 1e-4 --strict --backends tcc >"$log" 2>&1
     report $? "the script of $model computes the same"
+done
+
+# Each size gives the bits of the model that is made for it: the file's, and the bounds.
+dynamic=$exports/gpt2_dynamic
+for sizes in 'batch=1 seq=6' 'batch=4 seq=12'; do
+    input="--input x=$dynamic.x.npy"
+    [ "$sizes" = 'batch=1 seq=6' ] || input=
+    "$crescent" run "$dynamic.onnx" $lengths_of_dynamic $input --output y="$T/length.npy" >"$log" 2>&1 &&
+        "$crescent" run "$dynamic.onnx" --set "${sizes% *}" --set "${sizes#* }" $input \
+            --output y="$T/size.npy" >"$log" 2>&1 && cmp "$T/length.npy" "$T/size.npy" >>"$log" 2>&1
+    report $? "a model with lengths gives the bits of $sizes"
 done
 
 # A block is as many kernels, of the same kinds in the same order, as the one of graphs/.

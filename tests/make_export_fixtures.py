@@ -89,6 +89,7 @@ IDS = (1, 6)
 CASES = {  # model, shape of the input, the newer exporter?, opset
     "gpt2_old": (lambda: Logits(tf.GPT2LMHeadModel(gpt2())), IDS, False, 17),
     "gpt2_new": (lambda: Logits(tf.GPT2LMHeadModel(gpt2())), IDS, True, 20),
+    "gpt2_dynamic": (lambda: Logits(tf.GPT2LMHeadModel(gpt2())), IDS, False, 17),
     "gpt2_block": (lambda: Block(tf.GPT2Model(gpt2(1))), (2, 6, 16), True, 18),
     "llama_old": (lambda: Logits(tf.LlamaForCausalLM(llama())), IDS, False, 17),
     "llama_new": (lambda: Logits(tf.LlamaForCausalLM(llama())), IDS, True, 23),
@@ -132,6 +133,8 @@ def write(name):
         how |= {"dynamo": True, "external_data": False, "verbose": False}
     else:
         how |= {"dynamo": False}
+    if name.endswith("_dynamic"):
+        how |= {"dynamic_axes": {"x": {0: "batch", 1: "seq"}, "y": {0: "batch", 1: "seq"}}}
     with torch.no_grad():
         torch.onnx.export(model, (x,), path + ".onnx", **how)
         y = model.double()(x.double() if x.is_floating_point() else x)

@@ -47,7 +47,8 @@ static int import(struct cr_import *import, const struct message *graph, const c
     const struct cr_onnx_pin pins[] = {{pin, value, false}};
     struct message model = model_of(graph, 18);
     write_model(&model);
-    return cr_import_open(import, path, pins, pin != NULL, NULL, 0, &error);
+    const struct cr_import_how how = {.pins = pins, .n_pins = pin != NULL};
+    return cr_import_open(import, path, &how, &error);
 }
 
 /* The script has a line with these words. */

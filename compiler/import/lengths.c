@@ -70,6 +70,7 @@ static int compare_number(const struct comparing *c, int mark, int64_t a, int64_
     return -1;
 }
 
+/* Notes which axes of the first one are lengths; refuses sizes that are not. */
 static bool compare_shape(const struct comparing *c, struct cr_onnx_term *a, cr_t b)
 {
     if (a->rank != b->rank) {
@@ -176,7 +177,7 @@ static cr_t compare_data(struct comparing *c, struct cr_onnx_term *a, cr_t b)
 
 /* ---- values ---- */
 
-/* Whether the elements of a weight are the beginning of those of another one. */
+/* Whether the elements of b, a weight of the shape `small`, are the beginning of those of a. */
 static bool is_same_weight(const struct cr_onnx_tensor *a, const struct cr_onnx_tensor *b, cr_t large,
                            cr_t small)
 {
@@ -280,6 +281,7 @@ static const char *compare_text(const struct comparing *c, cr_t call, const char
 
 static cr_t compare_term(struct comparing *c, cr_t a, cr_t b);
 
+/* A call of one function, of one layer, with arguments that are the same. */
 static cr_t compare_call(struct comparing *c, struct cr_onnx_term *a, cr_t b)
 {
     if (strcmp(a->name, b->name) != 0 || a->n_arguments != b->n_arguments ||
@@ -356,6 +358,7 @@ static int compare_inputs(struct comparing *c)
     return 0;
 }
 
+/* Statements are the same in their order, and give the same values. */
 static int compare_statements(struct comparing *c)
 {
     struct cr_onnx_script *s = c->script;
@@ -373,6 +376,7 @@ static int compare_statements(struct comparing *c)
     return -1;
 }
 
+/* Outputs that are no statements, too. */
 static int compare_outputs(struct comparing *c)
 {
     const struct cr_onnx_graph *g = c->script->graph, *h = c->other->graph;

@@ -99,6 +99,7 @@ static bool cut_elementwise(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
+/* A length stays an axis that has as many elements behind it. */
 static bool cut_reshape(struct settling *s, cr_t x, struct cuts *out)
 {
     struct cuts in;
@@ -183,6 +184,7 @@ static bool cut_cumsum(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
+/* Rows of the left, columns of the right; what is summed over has to be cut in one of both. */
 static bool cut_matmul(struct settling *s, cr_t x, struct cuts *out)
 {
     cr_t a = operand(x, 0), b = operand(x, 1);
@@ -207,6 +209,7 @@ static bool cut_matmul(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
+/* Parts have the same lengths, none of them along the axis. */
 static bool cut_concat(struct settling *s, cr_t x, struct cuts *out)
 {
     int64_t axis[CR_ONNX_RANK];

@@ -50,9 +50,9 @@ static int read_size(const struct work *w, const struct cr_onnx_info *info, int 
     if (size->name)
         return cr_fail(w->error,
                        "%.300s: input %s: %.60s, the size of axis %d, is not known, expected "
-                       "--set %.60s=N",
+                       "--set %.60s=N, or --length %.60s=N for sizes up to it",
                        w->graph->path, cr_show(info->name, strlen(info->name)).text, size->name,
-                       axis + 1, size->name);
+                       axis + 1, size->name, size->name);
     return cr_fail(w->error, "%.300s: input %s: the size of axis %d is not known", w->graph->path,
                    cr_show(info->name, strlen(info->name)).text, axis + 1);
 }

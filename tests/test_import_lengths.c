@@ -1,0 +1,381 @@
+/*
+ * test_import_lengths.c - symbols of ONNX files that stay lengths: each size gives the bits of the model
+ * that is made for it, and what goes with no length is refused with the node that is in the way.
+ */
+#include <check.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "compiler/crescent.h"
+#include "compiler/ir/mem.h"
+#include "onnx_writer.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+enum { FLOAT = 1, INT64 = 7, BOUND = 12, WIDTH = 4, ROWS = 16 };
+
+static char folder[] = "/tmp/crescent-lengths-XXXXXX", path[128];
+static crescent_context *context;
+
+static void set_up(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/m.onnx", folder);
+    context = crescent_context_new();
+}
+
+static void tear_down(void)
+{
+    unlink(path);
+    rmdir(folder);
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+    crescent_context_free(context);
+}
+
+/* ---- models ---- */
+
+static void put_numbers(struct message *g, const char *name, int n, const int64_t *numbers)
+{
+    put_tensor(g, name, INT64, 1, (int64_t[]){n}, numbers, (size_t)n * sizeof *numbers);
+}
+
+/* The number of rows of x, as a tensor of one element. */
+static void put_count(struct message *g)
+{
+    put_node(g, "Shape", "x", "shape", NULL);
+    put_numbers(g, "none", 1, (int64_t[]){0});
+    put_numbers(g, "one", 1, (int64_t[]){1});
+    put_node(g, "Slice", "shape none one none", "count", NULL);
+}
+
+static void cast_to_float(struct message *g, const char *from, const char *to)
+{
+    struct message type = {.n = 0};
+    put_integer_attribute(&type, "to", FLOAT);
+    put_node(g, "Cast", from, to, &type);
+}
+
+/* The positions 0, 1, ... as a column of floats. */
+static void put_positions(struct message *g)
+{
+    static const int64_t zero = 0, unit = 1;
+    put_count(g);
+    put_node(g, "Squeeze", "count", "scalar", NULL);
+    put_tensor(g, "zero", INT64, 0, NULL, &zero, sizeof zero);
+    put_tensor(g, "unit", INT64, 0, NULL, &unit, sizeof unit);
+    put_node(g, "Range", "zero scalar unit", "range", NULL);
+    cast_to_float(g, "range", "floats");
+    put_node(g, "Unsqueeze", "floats one", "positions", NULL);
+}
+
+static void make_scores(struct message *g)
+{
+    put_node(g, "Transpose", "x", "keys", NULL);
+    put_node(g, "MatMul", "x keys", "scores", NULL);
+    put_node(g, "Softmax", "scores", "p", NULL);
+    put_node(g, "MatMul", "p x", "y", NULL);
+}
+
+static void make_mean(struct message *g)
+{
+    put_numbers(g, "axes", 1, (int64_t[]){0});
+    put_node(g, "ReduceMean", "x axes", "mean", NULL);
+    put_node(g, "Sub", "x mean", "y", NULL);
+}
+
+static void make_first(struct message *g)
+{
+    static const int64_t zero = 0;
+    put_tensor(g, "zero", INT64, 0, NULL, &zero, sizeof zero);
+    put_node(g, "Gather", "x zero", "first", NULL);
+    put_node(g, "Add", "x first", "y", NULL);
+}
+
+static void make_positions(struct message *g)
+{
+    put_positions(g);
+    put_node(g, "Add", "x positions", "y", NULL);
+}
+
+static void make_count(struct message *g)
+{
+    put_count(g);
+    cast_to_float(g, "count", "factor");
+    put_node(g, "Mul", "x factor", "y", NULL);
+}
+
+/* The first rows of a table, as a model with learned positions adds them. */
+static void make_table(struct message *g)
+{
+    float table[ROWS * WIDTH];
+    for (int i = 0; i < ROWS * WIDTH; i++)
+        table[i] = (float)i * 0.37f;
+    put_tensor(g, "table", FLOAT, 2, (int64_t[]){ROWS, WIDTH}, table, sizeof table);
+    put_count(g);
+    put_node(g, "Slice", "table none count none", "rows", NULL);
+    put_node(g, "Add", "x rows", "y", NULL);
+}
+
+/* Rows cut into halves and put together again. */
+static void make_reshape(struct message *g)
+{
+    put_numbers(g, "halves", 3, (int64_t[]){0, 2, WIDTH / 2});
+    put_numbers(g, "whole", 2, (int64_t[]){-1, WIDTH});
+    put_node(g, "Reshape", "x halves", "split", NULL);
+    put_node(g, "Tanh", "split", "t", NULL);
+    put_node(g, "Reshape", "t whole", "y", NULL);
+}
+
+static const struct {
+    const char *name, *words; /* words: of the script */
+    void (*make)(struct message *graph);
+} models[] = {
+    {"scores", "input(\"x\", {n, 4})", make_scores},
+    {"mean", "sum(x, 1) / float(n)", make_mean},
+    {"first", "gather(x, const(0, {1}, \"i32\"))", make_first},
+    {"positions", "const({0, 1, 2,", make_positions},
+    {"count", "float(n)", make_count},
+    {"table", "narrow(param(\"table\", {16, 4}), 1, 0, 12)", make_table},
+    {"reshape", "reshape(x, {n, 2, 2})", make_reshape},
+};
+
+static void write_model(void (*make)(struct message *))
+{
+    struct message g = {.n = 0};
+    make(&g);
+    put_text(&g, 2, "lengths");
+    put_value(&g, 11, "x", FLOAT, 2, (int64_t[]){SYMBOL('n'), WIDTH});
+    put_value(&g, 12, "y", FLOAT, 2, (int64_t[]){SYMBOL('n'), WIDTH});
+    struct message model = model_of(&g, 18);
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(model.at, 1, model.n, file), model.n);
+    fclose(file);
+}
+
+/* ---- running ---- */
+
+static crescent_model *open_model(const crescent_script *how)
+{
+    crescent_graph *graph;
+    crescent_model *model;
+    ck_assert_msg(!crescent_graph_open(context, path, how, &graph), "%s", crescent_error(context));
+    ck_assert_msg(!crescent_compile(graph, NULL, &model), "%s", crescent_error(context));
+    const char *weights = crescent_weights_path(model);
+    ck_assert(!weights ||
+              !crescent_load_weights(model, &weights, 1, CRESCENT_ANY_TENSORS, NULL));
+    crescent_graph_close(graph);
+    return model;
+}
+
+/* Inputs are in the order of their names: the length n, then x. */
+static void run_with_length(crescent_model *model, int32_t n, const float *x, float *y)
+{
+    const void *in[] = {&n, x};
+    void *out[] = {y};
+    ck_assert_msg(!crescent_run(model, in, out), "%s", crescent_error(context));
+}
+
+static void run_for_size(int32_t n, const float *x, float *y)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", (int)n);
+    const crescent_setting size = {"n", text};
+    crescent_model *model = open_model(&(crescent_script){.settings = &size, .n_settings = 1});
+    const void *in[] = {x};
+    void *out[] = {y};
+    ck_assert_msg(!crescent_run(model, in, out), "%s", crescent_error(context));
+    crescent_close(model);
+}
+
+START_TEST(gives_the_bits_of_each_size)
+{
+    static const int32_t sizes[] = {1, 2, 3, 7, BOUND};
+    const crescent_setting length = {"n", "12"};
+    float x[BOUND * WIDTH], y[BOUND * WIDTH], expected[BOUND * WIDTH];
+    for (int i = 0; i < BOUND * WIDTH; i++)
+        x[i] = (float)(i * 37 % 29) / 7 - 2;
+    write_model(models[_i].make);
+    crescent_model *model = open_model(&(crescent_script){.lengths = &length, .n_lengths = 1});
+    for (int i = 0; i < COUNT(sizes); i++) {
+        run_with_length(model, sizes[i], x, y);
+        run_for_size(sizes[i], x, expected);
+        ck_assert_msg(memcmp(y, expected, (size_t)sizes[i] * WIDTH * sizeof *y) == 0, "%s: n = %d",
+                      models[_i].name, (int)sizes[i]);
+    }
+    crescent_close(model);
+}
+END_TEST
+
+/* The text of a file, to be freed. */
+static char *read_text(const char *name)
+{
+    char *text = cr_calloc(65536, 1);
+    FILE *file = fopen(name, "rb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_gt(fread(text, 1, 65535, file), 0);
+    fclose(file);
+    return text;
+}
+
+START_TEST(says_the_length)
+{
+    const crescent_setting length = {"n", "12"};
+    const crescent_script how = {.lengths = &length, .n_lengths = 1};
+    char script[160], weights[160];
+    snprintf(script, sizeof script, "%s/made.lua", folder);
+    snprintf(weights, sizeof weights, "%s/made.safetensors", folder);
+    write_model(models[_i].make);
+    ck_assert_msg(!crescent_import(context, path, &how, script, weights), "%s",
+                  crescent_error(context));
+    char *text = read_text(script);
+    ck_assert_ptr_nonnull(strstr(text, "local n = length(\"n\", 12)\n"));
+    ck_assert_msg(strstr(text, models[_i].words), "expected %s in:\n%s", models[_i].words, text);
+    free(text);
+    unlink(script);
+    unlink(weights);
+}
+END_TEST
+
+/* ---- what goes with no length ---- */
+
+static void make_twice(struct message *g)
+{
+    struct message axis = {.n = 0};
+    put_integer_attribute(&axis, "axis", 0);
+    put_node(g, "Concat", "x x", "y", &axis);
+}
+
+static void make_merged(struct message *g)
+{
+    put_numbers(g, "all", 1, (int64_t[]){-1});
+    put_node(g, "Reshape", "x all", "y", NULL);
+}
+
+static void make_running(struct message *g)
+{
+    static const int64_t zero = 0;
+    put_tensor(g, "zero", INT64, 0, NULL, &zero, sizeof zero);
+    put_node(g, "CumSum", "x zero", "y", NULL);
+}
+
+/* The last row: its index is no length. */
+static void make_last(struct message *g)
+{
+    static const int64_t last = -1;
+    put_tensor(g, "last", INT64, 0, NULL, &last, sizeof last);
+    put_node(g, "Gather", "x last", "y", NULL);
+}
+
+/* The second row, which is not there if there is one. */
+static void make_second(struct message *g)
+{
+    put_numbers(g, "from", 1, (int64_t[]){1});
+    put_numbers(g, "to", 1, (int64_t[]){2});
+    put_numbers(g, "axis", 1, (int64_t[]){0});
+    put_node(g, "Slice", "x from to axis", "y", NULL);
+}
+
+/* A result that is made of the size alone. */
+static void make_alone(struct message *g)
+{
+    put_positions(g);
+    put_node(g, "Add", "positions positions", "y", NULL);
+}
+
+/* Positions that count from the end. */
+static void make_reversed(struct message *g)
+{
+    put_positions(g);
+    cast_to_float(g, "count", "factor");
+    put_node(g, "Sub", "factor positions", "rest", NULL);
+    put_node(g, "Add", "x rest", "y", NULL);
+}
+
+static const struct {
+    void (*make)(struct message *graph);
+    const char *words;
+} refused[] = {
+    {make_twice, "Concat ('the_node'): a size of 24 with n = 12, 22 with 11"},
+    {make_merged, "a size of 48 with n = 12, 44 with 11"},
+    {make_running, "CumSum ('the_node'): it runs along the length n (axis 1)"},
+    {make_last, "narrow 11 with n = 12, 10 with 11"},
+    {make_second, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
+    {make_alone, "an output: it goes over elements that no input has, along the length n (axis 1)"},
+    {make_reversed, "other numbers with n = 11 than with 12"},
+};
+
+static void expect_refusal(const crescent_script *how, const char *words)
+{
+    crescent_graph *graph;
+    ck_assert_int_ne(crescent_graph_open(context, path, how, &graph), CRESCENT_OK);
+    ck_assert_msg(strstr(crescent_error(context), words), "expected %s: %s", words,
+                  crescent_error(context));
+    ck_assert_ptr_null(strchr(crescent_error(context), '\n'));
+    ck_assert_ptr_null(graph);
+}
+
+START_TEST(refuses_what_is_no_length)
+{
+    const crescent_setting length = {"n", "12"};
+    write_model(refused[_i].make);
+    expect_refusal(&(crescent_script){.lengths = &length, .n_lengths = 1}, refused[_i].words);
+    expect_refusal(&(crescent_script){.lengths = &length, .n_lengths = 1}, "--set n=N");
+}
+END_TEST
+
+START_TEST(refuses_bounds_and_names)
+{
+    static const struct {
+        crescent_setting length;
+        const char *words;
+    } wrong[] = {
+        {{"n", "3"}, "--length 'n'='3', expected a bound from 4 on"},
+        {{"n", "12x"}, "--length 'n'='12x', expected a bound from 4 on"},
+        {{"n", "99999999999"}, "expected a bound from 4 on"},
+        {{"m", "12"}, "--length 'm': no symbolic size of that name"},
+        {{"x", "12"}, "--length 'x': no symbolic size of that name"},
+    };
+    const crescent_setting twice[] = {{"n", "12"}, {"n", "9"}}, size = {"n", "5"};
+    write_model(make_scores);
+    for (int i = 0; i < COUNT(wrong); i++)
+        expect_refusal(&(crescent_script){.lengths = &wrong[i].length, .n_lengths = 1},
+                       wrong[i].words);
+    expect_refusal(&(crescent_script){.lengths = twice, .n_lengths = 2}, "said twice");
+    expect_refusal(&(crescent_script){
+                       .lengths = twice, .n_lengths = 1, .settings = &size, .n_settings = 1},
+                   "said twice");
+}
+END_TEST
+
+START_TEST(a_script_says_itself)
+{
+    const crescent_setting length = {"T", "12"};
+    crescent_graph *graph;
+    ck_assert_int_ne(crescent_graph_open(context, "docs/tour.lua",
+                                         &(crescent_script){.lengths = &length, .n_lengths = 1},
+                                         &graph), CRESCENT_OK);
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "--length 'T': expected an ONNX file"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("import_lengths");
+    TCase *lengths = tcase_create("lengths"), *refusals = tcase_create("refusals");
+    tcase_add_checked_fixture(lengths, set_up, tear_down);
+    tcase_add_checked_fixture(refusals, set_up, tear_down);
+    tcase_add_loop_test(lengths, gives_the_bits_of_each_size, 0, COUNT(models));
+    tcase_add_loop_test(lengths, says_the_length, 0, COUNT(models));
+    tcase_add_loop_test(refusals, refuses_what_is_no_length, 0, COUNT(refused));
+    tcase_add_test(refusals, refuses_bounds_and_names);
+    tcase_add_test(refusals, a_script_says_itself);
+    suite_add_tcase(suite, lengths);
+    suite_add_tcase(suite, refusals);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
