@@ -430,7 +430,8 @@ static int import_past(struct cr_import *made, enum cr_npy_type type, int64_t co
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(fwrite(header, 1, n, file), n);
     fclose(file);
-    int status = cr_import_open(made, path, &pin, 1, &input, 1, &error);
+    const struct cr_import_how how = {.pins = &pin, .n_pins = 1, .inputs = &input, .n_inputs = 1};
+    int status = cr_import_open(made, path, &how, &error);
     unlink(beside);
     return status;
 }
