@@ -191,7 +191,8 @@ typedef struct {
  * "logits", or the only one, becomes [batch, n, ...] or [batch, 1, ...]; what the tokens before left
  * for later ones, such as keys and values, and how many they were, "at", are states.  The
  * results have the bits that the whole sequence gives.  Refused are models in which a token looks at
- * later ones, and those with other inputs.  Other outputs are dropped.
+ * later ones, and those with other inputs.  Other outputs are dropped.  If batch or context are lengths,
+ * the model is one of 1 text and of the bound.
  */
 int crescent_graph_incremental(crescent_graph *graph, const crescent_incremental *how);
 

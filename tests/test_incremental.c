@@ -402,6 +402,59 @@ START_TEST(spellings_go_on)
 }
 END_TEST
 
+/* ---- lengths ---- */
+
+/* Its tokens, and how many texts there are, are numbers or lengths. */
+static const char sized[] =
+    "local nn, attention, masks = require 'nn', require 'attention', require 'masks'\n"
+    "local B, T = %s, %s\n"
+    "local x = scope('wte', nn.embedding, input('ids', {B, T}, 'i32'), 23, 16)\n"
+    "x = x + scope('wpe', nn.embedding, iota({1, T}, 2), 40, 16)\n"
+    "local heads = function(name) return attention.split_heads(scope(name, nn.linear, x, 16), 2) end\n"
+    "local y = attention.attend(heads 'q', heads 'k', heads 'v', masks.causal(T))\n"
+    "return {logits = scope('head', nn.linear, x + attention.merge_heads(y), 23) %s}";
+
+static int open_sized(crescent_context *context, const char *B, const char *T, const char *more,
+                      struct side *side)
+{
+    char text[1024];
+    int n = snprintf(text, sizeof text, sized, B, T, more);
+    return crescent_graph_open_text(context, "sized.lua", text, (size_t)n, NULL, &side->graph);
+}
+
+/* The context is the bound of T, and there is one text. */
+START_TEST(lengths_go_on)
+{
+    crescent_context *context = crescent_context_new();
+    struct side whole = {0}, part = {0};
+    const char *const B[] = {"1", "length('B', 3)"};
+    expect(context, open_sized(context, "1", "40", "", &whole));
+    expect(context, open_sized(context, B[_i], "length('T', 40)", "", &part));
+    expect(context, crescent_graph_incremental(part.graph, &(crescent_incremental){7, 0}));
+    compile(context, &whole, CRESCENT_TCC, 1, NULL);
+    compile(context, &part, CRESCENT_TCC, 2, NULL);
+    check_same(context, &whole, &part, 7, 2, 0);
+    close_side(&whole);
+    close_side(&part);
+    crescent_context_free(context);
+}
+END_TEST
+
+/* How many tokens there will be is not known before the last one. */
+START_TEST(lengths_as_numbers_are_refused)
+{
+    crescent_context *context = crescent_context_new();
+    struct side side = {0};
+    expect(context, open_sized(context, "1", "length('T', 40)", "* float(T)", &side));
+    ck_assert_int_eq(crescent_graph_incremental(side.graph, &(crescent_incremental){7, 0}),
+                     CRESCENT_FAILED);
+    ck_assert_ptr_nonnull(strstr(crescent_error(context),
+                                 "sized.lua: found the length T read as a number"));
+    close_side(&side);
+    crescent_context_free(context);
+}
+END_TEST
+
 /* ---- training ---- */
 
 /* The frame's model with a step of gradient descent behind it. */
@@ -655,6 +708,8 @@ int main(void)
     tcase_add_loop_test(tests, families_by_a_compiler, 0, COUNT(families));
     tcase_add_loop_test(tests, long_families, 0, COUNT(long_ones));
     tcase_add_test(tests, one_row_has_a_mask);
+    tcase_add_loop_test(tests, lengths_go_on, 0, 2);
+    tcase_add_test(tests, lengths_as_numbers_are_refused);
     tcase_add_loop_test(tests, spellings_go_on, 0, COUNT(spellings));
     tcase_add_test(tests, training_says_the_same);
     tcase_add_loop_test(tests, what_looks_ahead_is_refused, 0, COUNT(refused));

@@ -268,7 +268,8 @@ static int64_t fixed_size(const struct fixing *f, cr_id id, int axis)
     return length ? f->values[length - 1] : f->from->nodes[id].shape[axis];
 }
 
-/* A node of `to`, cut to the sizes that are wanted; those are no larger. */
+/* A node of `to`, cut to the sizes that are wanted; those are no larger.  What is repeated is repeated less
+ * often, so that passes find it as in a model of those sizes. */
 static cr_id cut_to(struct fixing *f, cr_id id, const int64_t *sizes)
 {
     struct cr_attr attr = {.rank = f->to->nodes[id].rank};
@@ -277,7 +278,14 @@ static cr_id cut_to(struct fixing *f, cr_id id, const int64_t *sizes)
         attr.shape[a] = sizes[a];
         same &= sizes[a] == f->to->nodes[id].shape[a];
     }
-    return same ? id : cr_must(f->to, CR_OP_slice, 1, &id, &attr);
+    if (same || f->to->nodes[id].op != CR_OP_expand)
+        return same ? id : cr_must(f->to, CR_OP_slice, 1, &id, &attr);
+    cr_id in = cr_in(f->to, id, 0);
+    int64_t inner[CR_MAX_RANK];
+    for (int a = 0, rank = f->to->nodes[in].rank; a < rank; a++)
+        inner[a] = f->to->nodes[in].shape[a] == 1 ? 1 : sizes[attr.rank - rank + a];
+    in = cut_to(f, in, inner);
+    return cr_must(f->to, CR_OP_expand, 1, &in, &attr);
 }
 
 /* Operand i, cut where it meets a length of the node or of another operand. */

@@ -1,7 +1,75 @@
 /* incremental.c - a graph that goes on from the tokens before; see crescent.h. */
 #include "compiler/ir/incremental.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/lengths.h"
+#include "compiler/ir/mem.h"
 #include "handles.h"
+
+/* Whether something reads a node. */
+static bool is_read(const struct cr_graph *g, cr_id id)
+{
+    for (cr_id user = 0; user < g->n_nodes; user++)
+        for (int i = 0; i < g->nodes[user].n_in; i++)
+            if (cr_in(g, user, i) == id)
+                return true;
+    for (int i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].id == id)
+            return true;
+    return false;
+}
+
+/* A copy without the inputs that were lengths, which nothing reads. */
+static struct cr_graph *without_inputs(const struct cr_graph *g, const struct cr_graph *lengths)
+{
+    struct cr_graph *to = cr_graph_successor(g);
+    cr_id *map = cr_calloc((size_t)g->n_nodes, sizeof *map);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        struct cr_attr attr = cr_attr_of(node);
+        cr_id *in = cr_calloc((size_t)node->n_in, sizeof *in);
+        map[id] = CR_NONE;
+        for (int i = 0; i < node->n_in; i++)
+            in[i] = map[cr_in(g, id, i)];
+        to->here = node->where;
+        if (!cr_is_input(node) || cr_find_length(lengths, node->name) == CR_NONE)
+            map[id] = cr_must(to, node->op, node->n_in, in, &attr);
+        if (map[id] != CR_NONE && node->tap)
+            to->nodes[map[id]].tap = node->tap;
+        free(in);
+    }
+    cr_copy_outputs(to, g, map);
+    free(map);
+    return to;
+}
+
+/* Of ids [B, T] that are lengths: the graph of one text of as many tokens as T may be. */
+static struct cr_graph *at_bounds(const struct cr_graph *g, const char *path, struct cr_error *error)
+{
+    int64_t values[CR_MAX_LENGTHS];
+    for (int i = 0; i < g->n_lengths; i++)
+        values[i] = g->lengths[i].bound;
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        if (!cr_is_input(node))
+            continue;
+        if (strcmp(node->name, CR_IDS) == 0 && node->rank == 2 && node->index[0] &&
+            node->index[0] != node->index[1])
+            values[node->index[0] - 1] = 1;
+        if (cr_find_length(g, node->name) != CR_NONE && is_read(g, id)) {
+            cr_fail(error, "%.400s: found the length %.100s read as a number, expected it in shapes "
+                    "alone", path, node->name);
+            return NULL;
+        }
+    }
+    struct cr_graph *fixed = cr_fix_lengths(g, values, NULL, error);
+    struct cr_graph *made = fixed ? without_inputs(fixed, g) : NULL;
+    if (fixed)
+        cr_graph_free(fixed);
+    return made;
+}
 
 /* The graph in place of the one that the script made. */
 static int make_incremental(crescent_graph *graph, const crescent_incremental *how,
@@ -12,7 +80,14 @@ static int make_incremental(crescent_graph *graph, const crescent_incremental *h
     if (graph->has_gradients)
         return cr_fail(error, "%.400s: the graph has gradients, expected none to go on from tokens",
                        graph->origin->path);
-    if (cr_incremental(graph->graph, &chosen, &made, graph->origin->path, error))
+    struct cr_graph *whole = NULL;
+    if (graph->graph->n_lengths &&
+        !(whole = at_bounds(graph->graph, graph->origin->path, error)))
+        return -1;
+    int status = cr_incremental(whole ? whole : graph->graph, &chosen, &made, graph->origin->path, error);
+    if (whole)
+        cr_graph_free(whole);
+    if (status)
         return -1;
     cr_graph_free(graph->graph);
     graph->graph = made;
