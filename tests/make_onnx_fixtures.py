@@ -25,7 +25,7 @@ def tensor(name, values):
 
 def write(name, nodes, inputs, outputs, weights=(), opset=18, functions=(), types=None, runtime=False):
     """inputs: arrays by name; outputs: types by name; types: shapes with symbols, by name."""
-    kinds = {np.dtype("f4"): T.FLOAT, np.dtype("i8"): T.INT64, np.dtype("?"): T.BOOL}
+    kinds = {np.dtype("f4"): T.FLOAT, np.dtype("i8"): T.INT64, np.dtype("i4"): T.INT32, np.dtype("?"): T.BOOL}
     types = types or {}
     infos = [h.make_tensor_value_info(n, kinds[a.dtype], types.get(n, a.shape)) for n, a in inputs.items()]
     graph = h.make_graph(nodes, name, infos, [h.make_tensor_value_info(n, t, None) for n, t in outputs.items()],
@@ -182,6 +182,131 @@ def past():
           [("first", np.array([0]))], types={"past": ["p", 3]})
 
 
+def as_numbers(nodes, values, to=T.FLOAT, casts=()):
+    """The nodes, and one output y that has all elements of some values; of casts as numbers of another type."""
+    nodes = nodes + [h.make_node("Cast", [v], [v + "_c"], to=to) for v in casts]
+    parts = [v + "_c" if v in casts else v for v in values]
+    nodes += [h.make_node("Reshape", [v, "flat"], [v + "_f"]) for v in parts]
+    return nodes + [h.make_node("Concat", [v + "_f" for v in parts], ["y"], axis=0)]
+
+
+FLAT = ("flat", np.array([-1]))
+
+
+def resizes():
+    def node(inputs, output, **attributes):
+        return h.make_node("Resize", ["x"] + inputs, [output], **attributes)
+
+    sizes = ["", "", "sizes"]
+    nodes = [node(["", "scales"], "a", coordinate_transformation_mode="asymmetric", mode="nearest",
+                  nearest_mode="floor"),
+             node(sizes, "b", axes=[2, 3], mode="linear"),
+             node(sizes, "c", axes=[3, 2], coordinate_transformation_mode="align_corners", cubic_coeff_a=-0.5,
+                  mode="cubic"),
+             node(["", "scales"], "d", coordinate_transformation_mode="half_pixel_symmetric", exclude_outside=1,
+                  mode="cubic"),
+             node(sizes, "e", antialias=1, axes=[3, 2], mode="linear"),
+             node(["roi", "", "sizes"], "f", axes=[2, 3], coordinate_transformation_mode="tf_crop_and_resize",
+                  extrapolation_value=7.0, mode="linear"),
+             node(sizes, "g", axes=[2, 3], keep_aspect_ratio_policy="not_larger", mode="nearest",
+                  nearest_mode="ceil"),
+             node(sizes, "k", antialias=1, axes=[3, 2], mode="cubic")]
+    weights = [("scales", np.array([1, 1, 2, 0.6], np.float32)), ("sizes", np.array([3, 10])),
+               ("roi", np.array([0.1, 0.2, 1.1, 0.9], np.float32)), FLAT]
+    write("resizes", as_numbers(nodes, "abcdefgk"), {"x": floats(1, 2, 5, 6)}, {"y": T.FLOAT}, weights, opset=19)
+
+
+def bits():
+    """32 bits, and 8 with and without a sign; counts of shifts are what 8 bits have."""
+    nodes, values, casts = [h.make_node("BitwiseAnd", ["a", "mask"], ["v"])], ["v"], []
+    for kind, to in (("", T.INT32), ("c", T.INT8), ("e", T.UINT8)):
+        if kind:
+            nodes += [h.make_node("Cast", [n], [kind + n], to=to) for n in "abn"]
+        a, b, n = (kind + x for x in "abn")
+        made = [("BitwiseAnd", [a, b], {}), ("BitwiseOr", [a, b], {}), ("BitwiseXor", [a, b], {}),
+                ("BitwiseNot", [a], {}), ("BitShift", [a, n], {"direction": "LEFT"}),
+                ("BitShift", [a, n], {"direction": "RIGHT"})]
+        names = ["%s%d" % (kind or "i", i) for i in range(len(made))]
+        nodes += [h.make_node(op, ins, [y], **more) for (op, ins, more), y in zip(made, names)]
+        values += names
+        casts += names if kind else []
+    inputs = {"a": random.integers(-2**31, 2**31, (3, 5)).astype(np.int32),
+              "b": random.integers(-2**31, 2**31, 5).astype(np.int32), "n": np.array([0, 1, 3, 6, 7], np.int32)}
+    write("bits", as_numbers(nodes, values, T.INT32, casts), inputs, {"y": T.INT32},
+          [("mask", np.array(1023, np.int32)), FLAT], opset=19)
+
+
+def pools():
+    nodes = [h.make_node("MaxPool", ["x"], ["a", "ai"], kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 1]),
+             h.make_node("MaxPool", ["x"], ["b", "bi"], kernel_shape=[2, 2], storage_order=1, strides=[2, 2]),
+             h.make_node("MaxPool", ["v"], ["c", "ci"], kernel_shape=[2, 2, 2]),
+             h.make_node("MaxPool", ["x"], ["d", "di"], kernel_shape=[2, 2], strides=[2, 2]),
+             h.make_node("MaxUnpool", ["d", "di"], ["e"], kernel_shape=[2, 2], strides=[2, 2])]
+    indices = ["ai", "bi", "ci", "di"]
+    # the reference evaluator is wrong for indices of three axes
+    write("pools", as_numbers(nodes, ["a", "b", "c", "d", "e"] + indices, T.FLOAT, indices),
+          {"x": floats(2, 2, 4, 4), "v": floats(1, 1, 3, 4, 3)}, {"y": T.FLOAT}, [FLAT], opset=19, runtime=True)
+
+
+def signals():
+    nodes = [h.make_node("DFT", ["x", "", "one"], ["a"]), h.make_node("DFT", ["x", "seven"], ["b"], inverse=1),
+             h.make_node("DFT", ["s", "", "one"], ["c"], onesided=1),
+             h.make_node("DFT", ["c", "eight", "one"], ["d"], inverse=1, onesided=1),
+             h.make_node("STFT", ["s", "three", "w"], ["e"]),
+             h.make_node("MelWeightMatrix", ["eight", "sixteen", "rate", "low", "high"], ["f"]),
+             h.make_node("Det", ["q"], ["g"])]
+    numbers = {"one": 1, "three": 3, "seven": 7, "eight": 8, "sixteen": 16, "rate": 8192}
+    weights = [(n, np.array(x)) for n, x in numbers.items()]
+    weights += [("low", np.array(0, np.float32)), ("high", np.array(4096, np.float32)), FLAT]
+    write("signals", as_numbers(nodes, "abcdefg"),
+          {"x": floats(2, 6, 3, 2), "s": floats(2, 11, 1), "w": floats(4), "q": floats(2, 4, 4)}, {"y": T.FLOAT},
+          weights, opset=20)
+
+
+def samples():
+    roi = {"sampling_ratio": 2, "spatial_scale": 0.9}
+    nodes = [h.make_node("GridSample", ["x", "g"], ["a"], mode="linear"),
+             h.make_node("GridSample", ["x", "g"], ["b"], align_corners=1, mode="nearest", padding_mode="border"),
+             h.make_node("GridSample", ["x", "g"], ["c"], mode="cubic", padding_mode="reflection"),
+             h.make_node("GridSample", ["v", "gv"], ["d"], align_corners=1, mode="linear",
+                         padding_mode="reflection"),
+             h.make_node("AffineGrid", ["th", "size"], ["e"]),
+             h.make_node("AffineGrid", ["th", "size"], ["f"], align_corners=1),
+             h.make_node("RoiAlign", ["x", "rois", "batch"], ["k"], output_height=2, output_width=3, **roi),
+             h.make_node("RoiAlign", ["x", "rois", "batch"], ["l"],
+                         coordinate_transformation_mode="output_half_pixel", mode="max", output_height=2,
+                         output_width=2, sampling_ratio=1)]
+    corners = np.array([[0.2, 0.3, 2.8, 2.1], [1, 0, 3, 2], [0.5, 0.5, 1.6, 2.4]], np.float32)
+    inputs = {"x": floats(2, 2, 3, 4), "g": floats(2, 2, 3, 2) * 2, "v": floats(1, 2, 2, 3, 3),
+              "gv": floats(1, 2, 1, 2, 3) * 2, "th": floats(2, 2, 3), "rois": corners}
+    write("samples", as_numbers(nodes, "abcdefkl"), inputs, {"y": T.FLOAT},
+          [("size", np.array([2, 1, 3, 2])), ("batch", np.array([1, 0, 1])), FLAT], opset=20, runtime=True)
+
+
+def cells():
+    """Both directions, lengths, first states, peepholes and other activations; rows first is the reference's."""
+    H = 4
+    weights = [(n + cell, floats(2, g * H, 3 if n == "w" else H)) for cell, g in (("l", 4), ("g", 3))
+               for n in ("w", "r")]
+    weights += [("bl", floats(2, 8 * H)), ("bg", floats(2, 6 * H)), ("p", floats(2, 3 * H)),
+                ("wn", floats(1, H, 3)), ("rn", floats(1, H, H)), ("lens", np.array([5, 2], np.int32)),
+                ("h0", floats(2, 2, H)), FLAT]
+    both = {"hidden_size": H, "direction": "bidirectional"}
+    nodes = [h.make_node("LSTM", ["x", "wl", "rl", "bl", "lens", "h0", "h0", "p"], ["a", "ah", "ac"], clip=0.8,
+                         **both),
+             h.make_node("LSTM", ["x", "wl", "rl"], ["", "", "b"], input_forget=1, **both),
+             h.make_node("GRU", ["x", "wg", "rg", "bg", "lens"], ["c", "ch"], linear_before_reset=1, **both),
+             h.make_node("GRU", ["x", "wg", "rg", "bg", "", "h0"], ["d"],
+                         activations=["HardSigmoid", "Softsign", "Sigmoid", "LeakyRelu"],
+                         activation_alpha=[0.3, 0.1], activation_beta=[0.4], **both),
+             h.make_node("RNN", ["x", "wn", "rn", "", "lens"], ["e", "eh"], hidden_size=H, direction="reverse",
+                         activations=["Affine"], activation_alpha=[0.5], activation_beta=[0.1])]
+    values = ["a", "ah", "ac", "b", "c", "ch", "d", "e", "eh"]
+    write("cells", as_numbers(nodes, values), {"x": floats(5, 2, 3)}, {"y": T.FLOAT}, weights, opset=14,
+          runtime=True)
+
+
 os.makedirs(FOLDER, exist_ok=True)
-for make in (mlp, attention, pictures, shapes, functions, lookups, loops, scans, known, batches, past):
+for make in (mlp, attention, pictures, shapes, functions, lookups, loops, scans, known, batches, past, resizes, bits,
+             pools, signals, samples, cells):
     make()

@@ -15,7 +15,8 @@
     FILE("graphs/lib/", lib, gpt2)                                                                 \
     FILE("graphs/lib/", lib, llama)                                                                \
     FILE("graphs/lib/", lib, huggingface)                                                          \
-    FILE("graphs/lib/", lib, optim)
+    FILE("graphs/lib/", lib, optim)                                                                \
+    FILE("graphs/lib/", lib, recurrent)
 
 #define MODELS(FILE)                                                                               \
     FILE("graphs/", model, bert)                                                                   \
