@@ -2,12 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops.h"
+#include "ops_attention.h"
 
 /* ---- heads ---- */
 
 /* [B, T, H d] to [B, H, T, d]. */
-static cr_t split_heads(struct cr_translation *t, cr_t x, int64_t heads)
+cr_t cr_split_heads(struct cr_translation *t, cr_t x, int64_t heads)
 {
     if (!x || x->rank != 3 || heads < 1 || x->shape[2] % heads)
         return cr_onnx_refuse(t, "%lld heads of a tensor of %d axes", (long long)heads,
@@ -21,7 +21,7 @@ static cr_t split_heads(struct cr_translation *t, cr_t x, int64_t heads)
 }
 
 /* [B, H, T, d] to [B, T, H d]. */
-static cr_t merge_heads(struct cr_translation *t, cr_t x)
+cr_t cr_merge_heads(struct cr_translation *t, cr_t x)
 {
     if (!x)
         return NULL;
@@ -31,7 +31,7 @@ static cr_t merge_heads(struct cr_translation *t, cr_t x)
 }
 
 /* Heads of keys or values that several heads of queries share, one for each. */
-static cr_t repeat_heads(struct cr_translation *t, cr_t x, int64_t heads)
+cr_t cr_repeat_heads(struct cr_translation *t, cr_t x, int64_t heads)
 {
     if (!x || x->shape[1] == heads)
         return x;
@@ -46,26 +46,16 @@ static cr_t repeat_heads(struct cr_translation *t, cr_t x, int64_t heads)
 
 /* ---- masks ---- */
 
-/* What may be attended to, and what is added to scores: either may be null. */
-struct masking {
-    cr_t allowed, bias;
-};
-
-static cr_t both(struct cr_translation *t, cr_t a, cr_t b)
+cr_t cr_both_masks(struct cr_translation *t, cr_t a, cr_t b)
 {
     return a && b ? cr_t_binary(t, "logical_and", a, b) : a ? a : b;
 }
 
-/* Positions of queries, from an offset on, and of keys: [T, S], or [B, 1, T, S] if the offset is by batch. */
-struct positions {
-    cr_t query, key;
-};
-
-static struct positions positions_of(struct cr_translation *t, int64_t T, int64_t S, cr_t offset,
-                                     double past)
+struct cr_positions cr_positions_of(struct cr_translation *t, int64_t T, int64_t S, cr_t offset,
+                                    double past)
 {
     const int64_t shape[] = {T, S};
-    struct positions p = {cr_t_iota(t, 2, shape, 0), cr_t_iota(t, 2, shape, 1)};
+    struct cr_positions p = {cr_t_iota(t, 2, shape, 0), cr_t_iota(t, 2, shape, 1)};
     p.query = offset ? cr_t_binary(t, "+", p.query, cr_along(t, offset, 4, 0))
                      : cr_t_with(t, "+", p.query, past);
     return p;
@@ -88,29 +78,30 @@ static cr_t pad_mask(struct cr_translation *t, cr_t mask, int64_t S)
 }
 
 /* All that says what may be attended to: the mask, causality, windows, lengths of the keys. */
-static struct masking masking_of(struct cr_translation *t, int64_t T, int64_t S, double past)
+static struct cr_masking masking_of(struct cr_translation *t, int64_t T, int64_t S, double past)
 {
     cr_t mask = pad_mask(t, cr_input(t, 3), S), lengths = cr_input(t, 6);
     int64_t left = cr_onnx_integer(t->node, "left_window_size", -1),
             right = cr_onnx_integer(t->node, "right_window_size", -1);
-    struct masking m = {NULL, NULL};
+    struct cr_masking m = {NULL, NULL};
     if (mask && mask->type == CR_ONNX_BOOL)
         m.allowed = mask;
     else
         m.bias = mask;
     cr_t offset = lengths ? cr_t_with(t, "-", lengths, (double)T) : NULL;
-    struct positions p = positions_of(t, T, S, offset, past);
+    struct cr_positions p = cr_positions_of(t, T, S, offset, past);
     if (cr_onnx_integer(t->node, "is_causal", 0))
-        m.allowed = both(t, m.allowed, cr_t_binary(t, "le", p.key, p.query));
+        m.allowed = cr_both_masks(t, m.allowed, cr_t_binary(t, "le", p.key, p.query));
     if (left >= 0)
-        m.allowed = both(t, m.allowed,
-                         cr_t_binary(t, "ge", p.key, cr_t_with(t, "-", p.query, (double)left)));
+        m.allowed = cr_both_masks(
+            t, m.allowed, cr_t_binary(t, "ge", p.key, cr_t_with(t, "-", p.query, (double)left)));
     if (right >= 0)
-        m.allowed = both(t, m.allowed,
-                         cr_t_binary(t, "le", p.key, cr_t_with(t, "+", p.query, (double)right)));
+        m.allowed = cr_both_masks(
+            t, m.allowed, cr_t_binary(t, "le", p.key, cr_t_with(t, "+", p.query, (double)right)));
     if (lengths) {
         cr_t key = cr_t_iota(t, 4, (int64_t[]){1, 1, 1, S}, 3);
-        m.allowed = both(t, m.allowed, cr_t_binary(t, "lt", key, cr_along(t, lengths, 4, 0)));
+        m.allowed =
+            cr_both_masks(t, m.allowed, cr_t_binary(t, "lt", key, cr_along(t, lengths, 4, 0)));
     }
     return m;
 }
@@ -118,8 +109,8 @@ static struct masking masking_of(struct cr_translation *t, int64_t T, int64_t S,
 /* ---- scores ---- */
 
 /* softmax(q k^T scale + masks) v; scores as they are at a stage come to `at_stage`. */
-static cr_t attend(struct cr_translation *t, cr_t q, cr_t k, cr_t v, double scale, struct masking m,
-                   double cap, int64_t stage, cr_t *at_stage)
+cr_t cr_attend(struct cr_translation *t, cr_t q, cr_t k, cr_t v, double scale, struct cr_masking m,
+               double cap, int64_t stage, cr_t *at_stage)
 {
     cr_t scores = cr_t_with(t, "*", cr_t_matmul(t, q, cr_t_swap(t, k, 2, 3)), scale);
     if (stage == 0)
@@ -158,9 +149,9 @@ void cr_op_attention(struct cr_translation *t)
     if (flat) {
         int64_t heads = cr_onnx_integer(t->node, "q_num_heads", 0),
                 groups = cr_onnx_integer(t->node, "kv_num_heads", heads);
-        q = split_heads(t, q, heads);
-        k = split_heads(t, k, groups);
-        v = split_heads(t, v, groups);
+        q = cr_split_heads(t, q, heads);
+        k = cr_split_heads(t, k, groups);
+        v = cr_split_heads(t, v, groups);
     }
     if (!q || !k || !v || q->rank != 4 || k->rank != 4 || v->rank != 4) {
         cr_onnx_refuse(t, "expected queries, keys and values of 3 or 4 axes");
@@ -177,83 +168,13 @@ void cr_op_attention(struct cr_translation *t)
     if (cr_wants(t, 2))
         cr_give(t, 2, v);
     double scale = cr_onnx_real(t->node, "scale", 0);
-    struct masking m = masking_of(t, q->shape[2], k->shape[2], before);
-    cr_t y = attend(t, q, repeat_heads(t, k, q->shape[1]), repeat_heads(t, v, q->shape[1]),
-                    scale != 0 ? scale : 1 / sqrt((double)q->shape[3]), m,
-                    cr_onnx_real(t->node, "softcap", 0), stage, &at_stage);
-    cr_give(t, 0, flat ? merge_heads(t, y) : y);
+    struct cr_masking m = masking_of(t, q->shape[2], k->shape[2], before);
+    cr_t y = cr_attend(t, q, cr_repeat_heads(t, k, q->shape[1]), cr_repeat_heads(t, v, q->shape[1]),
+                       scale != 0 ? scale : 1 / sqrt((double)q->shape[3]), m,
+                       cr_onnx_real(t->node, "softcap", 0), stage, &at_stage);
+    cr_give(t, 0, flat ? cr_merge_heads(t, y) : y);
     if (cr_wants(t, 3))
         cr_give(t, 3, at_stage);
-}
-
-/* com.microsoft: queries, keys and values of [B, T, H d], their bias, and which keys there are. */
-void cr_op_multi_head_attention(struct cr_translation *t)
-{
-    cr_t part[3], bias = cr_input(t, 3), padding = cr_input(t, 4), none = NULL;
-    int64_t heads = cr_onnx_integer(t->node, "num_heads", 0), at = 0;
-    bool causal = cr_onnx_integer(t->node, "unidirectional", 0) != 0;
-    if (cr_input(t, 6) || cr_input(t, 7) || cr_wants(t, 1)) {
-        cr_onnx_refuse(t, "keys and values of before, expected none");
-        return;
-    }
-    for (int i = 0; i < 3; i++) {
-        part[i] = cr_input(t, i);
-        if (!part[i] || part[i]->rank != 3) {
-            cr_onnx_refuse(t, "expected queries, keys and values of 3 axes");
-            return;
-        }
-        if (bias)
-            part[i] = cr_t_binary(t, "+", part[i], cr_t_narrow(t, bias, 0, at, part[i]->shape[2]));
-        at += part[i] ? part[i]->shape[2] : 0;
-        part[i] = split_heads(t, part[i], heads);
-        if (!part[i])
-            return;
-    }
-    int64_t T = part[0]->shape[2], S = part[1]->shape[2];
-    struct masking m = {NULL, cr_input(t, 5)};
-    if (causal) {
-        struct positions p = positions_of(t, T, S, NULL, 0);
-        m.allowed = cr_t_binary(t, "le", p.key, p.query);
-    }
-    if (padding && padding->rank == 2)
-        m.allowed =
-            both(t, m.allowed,
-                 cr_t_cast(t, cr_t_reshape(t, padding, 4, (int64_t[]){padding->shape[0], 1, 1, S}),
-                           CR_ONNX_BOOL));
-    else if (padding) {
-        cr_onnx_refuse(t, "a key_padding_mask of %d axes, expected [batch, keys]", padding->rank);
-        return;
-    }
-    double scale = cr_onnx_real(t->node, "scale", 0);
-    cr_t y = attend(t, part[0], part[1], part[2],
-                    scale != 0 ? scale : 1 / sqrt((double)part[0]->shape[3]), m, 0, -1, &none);
-    cr_give(t, 0, merge_heads(t, y));
-}
-
-/* com.microsoft: causal attention whose heads of queries share those of keys. */
-void cr_op_group_query_attention(struct cr_translation *t)
-{
-    cr_t none = NULL;
-    int64_t heads = cr_onnx_integer(t->node, "num_heads", 0),
-            groups = cr_onnx_integer(t->node, "kv_num_heads", 0);
-    if (!cr_input(t, 1) || !cr_input(t, 2) || cr_input(t, 3) || cr_input(t, 4) || cr_wants(t, 1) ||
-        cr_onnx_integer(t->node, "do_rotary", 0) ||
-        cr_onnx_integer(t->node, "local_window_size", -1) > 0 || cr_input(t, 9)) {
-        cr_onnx_refuse(
-            t, "packed queries, keys of before, rotary positions or a window, expected neither");
-        return;
-    }
-    cr_t q = split_heads(t, t->in[0], heads), k = split_heads(t, t->in[1], groups),
-         v = split_heads(t, t->in[2], groups);
-    if (!q || !k || !v)
-        return;
-    double scale = cr_onnx_real(t->node, "scale", 0);
-    struct positions p = positions_of(t, q->shape[2], k->shape[2], NULL, 0);
-    struct masking m = {cr_t_binary(t, "le", p.key, p.query), NULL};
-    cr_t y = attend(t, q, repeat_heads(t, k, heads), repeat_heads(t, v, heads),
-                    scale != 0 ? scale : 1 / sqrt((double)q->shape[3]), m,
-                    cr_onnx_real(t->node, "softcap", 0), -1, &none);
-    cr_give(t, 0, merge_heads(t, y));
 }
 
 /* ---- rotary positions ---- */
@@ -289,7 +210,7 @@ static cr_t joined(struct cr_translation *t, cr_t a, cr_t b, bool interleaved)
 
 /* x [B, H, T, d], of whose last axis the first 2 n are turned by angles whose cosines and sines are
  * [B or 1, T, n]. */
-static cr_t rotate(struct cr_translation *t, cr_t x, cr_t cosines, cr_t sines, bool interleaved)
+cr_t cr_rotate(struct cr_translation *t, cr_t x, cr_t cosines, cr_t sines, bool interleaved)
 {
     if (!x || !cosines || !sines)
         return NULL;
@@ -317,7 +238,7 @@ static cr_t rows_of(struct cr_translation *t, cr_t table, cr_t positions)
 }
 
 /* x is [B, H, T, d], or [B, T, H d], which is cut into heads. */
-static void rotary(struct cr_translation *t, cr_t positions, cr_t cosines, cr_t sines)
+void cr_rotary(struct cr_translation *t, cr_t positions, cr_t cosines, cr_t sines)
 {
     cr_t x = t->in[0];
     int64_t heads = cr_onnx_integer(t->node, "num_heads", 0),
@@ -329,26 +250,14 @@ static void rotary(struct cr_translation *t, cr_t positions, cr_t cosines, cr_t 
         heads = x->shape[2] / (dim ? dim : 2 * cosines->shape[cosines->rank - 1]);
     cosines = rows_of(t, cosines, positions);
     sines = rows_of(t, sines, positions);
-    cr_t y = rotate(t, flat ? split_heads(t, x, heads) : x, cosines, sines,
-                    cr_onnx_integer(t->node, "interleaved", 0) != 0);
-    cr_give(t, 0, flat ? merge_heads(t, y) : y);
+    cr_t y = cr_rotate(t, flat ? cr_split_heads(t, x, heads) : x, cosines, sines,
+                       cr_onnx_integer(t->node, "interleaved", 0) != 0);
+    cr_give(t, 0, flat ? cr_merge_heads(t, y) : y);
 }
 
 void cr_op_rotary_embedding(struct cr_translation *t)
 {
-    rotary(t, cr_input(t, 3), cr_input(t, 1), cr_input(t, 2));
-}
-
-/* com.microsoft: positions come second; one number is where they begin. */
-void cr_op_rotary_embedding_microsoft(struct cr_translation *t)
-{
-    cr_t positions = cr_input(t, 1), x = t->in[0];
-    if (positions && x && positions->rank == 1 && cr_t_elements(positions) == 1) {
-        int64_t T = x->rank == 3 ? x->shape[1] : x->shape[2];
-        cr_t steps = cr_t_iota(t, 2, (int64_t[]){1, T}, 1);
-        positions = cr_t_binary(t, "+", steps, cr_t_reshape(t, positions, 2, (int64_t[]){1, 1}));
-    }
-    rotary(t, positions, cr_input(t, 2), cr_input(t, 3));
+    cr_rotary(t, cr_input(t, 3), cr_input(t, 1), cr_input(t, 2));
 }
 
 /* ---- linear attention ---- */
@@ -365,7 +274,7 @@ static cr_t by_heads(struct cr_translation *t, cr_t x, int64_t heads)
     if (x && x->shape[2] == 1 && heads > 1)
         return cr_t_swap(t, cr_t_reshape(t, x, 4, (int64_t[]){x->shape[0], x->shape[1], 1, 1}), 1,
                          2);
-    return split_heads(t, x, heads);
+    return cr_split_heads(t, x, heads);
 }
 
 enum { MOST_STEPS = 256 };
@@ -376,8 +285,8 @@ void cr_op_linear_attention(struct cr_translation *t)
     int64_t heads = cr_onnx_integer(t->node, "q_num_heads", 0),
             groups = cr_onnx_integer(t->node, "kv_num_heads", 0);
     cr_t decay = cr_input(t, 4), beta = cr_input(t, 5), state = cr_input(t, 3), parts[MOST_STEPS];
-    cr_t q = split_heads(t, t->in[0], heads), k = split_heads(t, cr_input(t, 1), groups),
-         v = split_heads(t, cr_input(t, 2), groups);
+    cr_t q = cr_split_heads(t, t->in[0], heads), k = cr_split_heads(t, cr_input(t, 1), groups),
+         v = cr_split_heads(t, cr_input(t, 2), groups);
     const char *rule = cr_string(t, "update_rule", "gated_delta");
     bool delta = strstr(rule, "delta") != NULL;
     double scale = cr_onnx_real(t->node, "scale", 0);
@@ -402,11 +311,11 @@ void cr_op_linear_attention(struct cr_translation *t)
             value = cr_t_binary(t, "*", step(t, beta, i),
                                 cr_t_binary(t, "-", value, cr_t_matmul(t, key, state)));
         state = cr_t_binary(t, "+", state, cr_t_matmul(t, cr_t_swap(t, key, 2, 3), value));
-        parts[i] =
-            cr_t_with(t, "*", cr_t_matmul(t, step(t, q, i), repeat_heads(t, state, heads)), scale);
+        parts[i] = cr_t_with(
+            t, "*", cr_t_matmul(t, step(t, q, i), cr_repeat_heads(t, state, heads)), scale);
     }
     cr_t y = state ? cr_t_concat(t, parts, (int)q->shape[2], 2) : NULL;
-    cr_give(t, 0, merge_heads(t, y));
+    cr_give(t, 0, cr_merge_heads(t, y));
     if (cr_wants(t, 1))
         cr_give(t, 1, state);
 }

@@ -193,6 +193,31 @@ void cr_op_skip_rms_normalization(struct cr_translation *t)
         cr_give(t, 3, x);
 }
 
+/* com.microsoft: the sum of rows for words, positions and segments is normalised; how many tokens a
+ * mask leaves is the second output, the sum the third. */
+void cr_op_embed_layer_normalization(struct cr_translation *t)
+{
+    cr_t ids = t->in[0], segments = cr_input(t, 1), mask = cr_input(t, 7), at = cr_input(t, 8);
+    cr_t positions = cr_input(t, 3), part = NULL;
+    if (!ids || ids->rank != 2 || !cr_input(t, 2) || !positions || positions->rank != 2)
+        return;
+    int64_t T = ids->shape[1];
+    cr_t x = cr_t_gather(t, cr_input(t, 2), ids);
+    part = at ? cr_t_gather(t, positions, at) : cr_t_narrow(t, positions, 0, 0, T);
+    x = cr_t_binary(t, "+", x, part);
+    if (segments && cr_input(t, 4))
+        x = cr_t_binary(t, "+", x, cr_t_gather(t, cr_input(t, 4), segments));
+    layer_norm(t, x, cr_input(t, 5), cr_input(t, 6), -1, 3);
+    if (cr_wants(t, 1))
+        cr_give(t, 1,
+                mask ? cr_t_reduce(t, "sum",
+                                   cr_t_cast(t, cr_t_with(t, "eq", mask, 1), CR_ONNX_INT32), 1,
+                                   (int[]){1}, false)
+                     : cr_t_full(t, CR_ONNX_INT32, 1, ids->shape, 0));
+    if (cr_wants(t, 2))
+        cr_give(t, 2, x);
+}
+
 /* Scale, bias, mean and variance of the channels, axis 1. */
 void cr_op_batch_normalization(struct cr_translation *t)
 {
