@@ -272,6 +272,29 @@ static double *joined(struct search *s, const struct cr_onnx_node *n, int64_t co
     return y;
 }
 
+/* A product of matrices, one a batch, whose inner axis is 1: each number times each. */
+static double *outer_product(struct search *s, const struct cr_onnx_node *n, int64_t count)
+{
+    const struct cr_onnx_value *a = &s->graph->values[n->inputs[0]],
+                               *b = &s->graph->values[n->inputs[1]],
+                               *to = &s->graph->values[n->outputs[0]];
+    int rank = to->rank;
+    if (rank < 2 || a->rank != rank || b->rank != rank || a->shape[rank - 1] != 1 ||
+        to->type != CR_ONNX_FLOAT)
+        return NULL;
+    for (int i = 0; i < rank - 2; i++)
+        if (a->shape[i] != b->shape[i])
+            return NULL;
+    int64_t rows = to->shape[rank - 2], columns = to->shape[rank - 1];
+    double *x = numbers(s, n->inputs[0]), *y = x ? numbers(s, n->inputs[1]) : NULL;
+    double *z = y ? cr_calloc((size_t)count + 1, sizeof *z) : NULL;
+    for (int64_t i = 0; z && i < count; i++)
+        z[i] = (float)(x[i / columns] * y[i / columns / rows * columns + i % columns]);
+    free(x);
+    free(y);
+    return z;
+}
+
 /* Part number `output` of parts along an axis. */
 static double *split(struct search *s, const struct cr_onnx_node *n, int value)
 {
@@ -314,6 +337,8 @@ static double *of_node(struct search *s, const struct cr_onnx_node *n, int value
             return elementwise(s, n, (int)i, count);
     if (s->base == CR_ONNX_NONE && strcmp(n->op, "Trilu") == 0)
         return triangle(s, n, count);
+    if (s->base == CR_ONNX_NONE && strcmp(n->op, "MatMul") == 0)
+        return outer_product(s, n, count);
     if (s->base == CR_ONNX_NONE && strcmp(n->op, "Concat") == 0)
         return joined(s, n, count);
     if (s->base == CR_ONNX_NONE && strcmp(n->op, "Cast") == 0)

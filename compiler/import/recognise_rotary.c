@@ -219,10 +219,11 @@ static void find_rotary(struct cr_onnx_graph *g, int node)
             int sines = g->nodes[turned].inputs[!j];
             if (!is_turned(g, g->nodes[turned].inputs[j], x))
                 continue;
-            if (find_turn(g, node, x, cosines, sines))
-                return;
-            if (!find_angles(g, cosines, sines, x, true, &a))
+            if (!find_angles(g, cosines, sines, x, true, &a)) {
+                if (find_turn(g, node, x, cosines, sines))
+                    return;
                 continue;
+            }
             int inputs[2] = {x, angles_of(g, node, &a)};
             cr_match_replace(g, g->nodes[node].outputs[0], node, "Rotary", inputs, 2, "turned");
             return;
