@@ -188,6 +188,16 @@ void cr_onnx_set_integer(struct cr_onnx_graph *g, struct cr_onnx_node *node, con
                   &(struct cr_onnx_attribute){.name = name, .kind = CR_ONNX_A_INT, .i = value});
 }
 
+void cr_onnx_set_integers(struct cr_onnx_graph *g, struct cr_onnx_node *node, const char *name,
+                          int n, const int64_t *values)
+{
+    int64_t *ints = cr_arena_new(&g->arena, (size_t)n, sizeof *ints);
+    memcpy(ints, values, (size_t)n * sizeof *ints);
+    set_attribute(
+        g, node,
+        &(struct cr_onnx_attribute){.name = name, .kind = CR_ONNX_A_INTS, .ints = ints, .n = n});
+}
+
 void cr_onnx_set_real(struct cr_onnx_graph *g, struct cr_onnx_node *node, const char *name,
                       double value)
 {

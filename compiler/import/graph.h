@@ -99,6 +99,8 @@ int cr_onnx_known(struct cr_onnx_graph *graph, const char *name, enum cr_onnx_ty
 /* Adds attributes to a node that a pass made. */
 void cr_onnx_set_integer(struct cr_onnx_graph *graph, struct cr_onnx_node *node, const char *name,
                          int64_t value);
+void cr_onnx_set_integers(struct cr_onnx_graph *graph, struct cr_onnx_node *node, const char *name,
+                          int n, const int64_t *values);
 void cr_onnx_set_real(struct cr_onnx_graph *graph, struct cr_onnx_node *node, const char *name,
                       double value);
 
