@@ -46,10 +46,28 @@ static bool is_cube(const struct cr_onnx_graph *g, int value, int x)
            g->nodes[square].inputs[1] == x;
 }
 
-/* x if a value is tanh(sqrt(2/pi) (x + 0.044715 x^3)). */
+/* x if a value is sqrt(2/pi) x (1 + 0.044715 x x). */
+static int of_factors(const struct cr_onnx_graph *g, int value)
+{
+    int product = cr_match_only(g, value, "Mul");
+    for (int i = 0; product != CR_ONNX_NONE && i < 2; i++) {
+        int x = scaled(g, g->nodes[product].inputs[i], sqrt(2 / acos(-1)));
+        int square = cr_match_only(g, one_more(g, g->nodes[product].inputs[!i]), "Mul");
+        if (x != CR_ONNX_NONE && square != CR_ONNX_NONE &&
+            scaled(g, cr_match_other(&g->nodes[square], x), 0.044715) == x)
+            return x;
+    }
+    return CR_ONNX_NONE;
+}
+
+/* x if a value is tanh(sqrt(2/pi) (x + 0.044715 x^3)), or with x taken out of the sum. */
 static int of_tanh(const struct cr_onnx_graph *g, int value)
 {
     int tanh_node = cr_match_only(g, value, "Tanh");
+    int factored =
+        tanh_node == CR_ONNX_NONE ? tanh_node : of_factors(g, g->nodes[tanh_node].inputs[0]);
+    if (factored != CR_ONNX_NONE)
+        return factored;
     int inner = tanh_node == CR_ONNX_NONE
                     ? tanh_node
                     : scaled(g, g->nodes[tanh_node].inputs[0], sqrt(2 / acos(-1)));
