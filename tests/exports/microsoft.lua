@@ -54,25 +54,24 @@ local gk = concat({gk_part_2 * gk_part_4 - gk_part_5 * gk_part_6,
 local gv = attention.split_heads(narrow(q, 3, 48, 16), 1)
 local last = narrow(s, 2, 3, 1)
 local qlast = narrow(q, 2, 3, 1)
-local n1_part = const({3, 4}, {2, 1}, "i32")
-local n1_part_2 = gather(param("c27", {8, 8}), n1_part)
-local n1_part_3 = reshape(n1_part_2, {2, 1, 1, 8})
-local n1_part_4 = attention.split_heads(narrow(qlast, 3, 0, 32), 2)
-local n1_part_5 = narrow(n1_part_4, 4, 0, 8)
-local n1_part_6 = gather(param("c28", {8, 8}), n1_part)
-local n1_part_7 = reshape(n1_part_6, {2, 1, 1, 8})
-local n1_part_8 = narrow(n1_part_4, 4, 8, 8)
-local n1_part_9 = reshape(n1_part_2, {2, 1, 1, 8})
-local n1_part_10 = attention.split_heads(narrow(qlast, 3, 32, 16), 1)
-local n1_part_11 = narrow(n1_part_10, 4, 0, 8)
-local n1_part_12 = reshape(n1_part_6, {2, 1, 1, 8})
-local n1_part_13 = narrow(n1_part_10, 4, 8, 8)
+local n1_part = narrow(param("c27", {8, 8}), 1, 3, 2)
+local n1_part_2 = reshape(n1_part, {2, 1, 1, 8})
+local n1_part_3 = attention.split_heads(narrow(qlast, 3, 0, 32), 2)
+local n1_part_4 = narrow(n1_part_3, 4, 0, 8)
+local n1_part_5 = narrow(param("c28", {8, 8}), 1, 3, 2)
+local n1_part_6 = reshape(n1_part_5, {2, 1, 1, 8})
+local n1_part_7 = narrow(n1_part_3, 4, 8, 8)
+local n1_part_8 = reshape(n1_part, {2, 1, 1, 8})
+local n1_part_9 = attention.split_heads(narrow(qlast, 3, 32, 16), 1)
+local n1_part_10 = narrow(n1_part_9, 4, 0, 8)
+local n1_part_11 = reshape(n1_part_5, {2, 1, 1, 8})
+local n1_part_12 = narrow(n1_part_9, 4, 8, 8)
 local n1 = attention.merge_heads(matmul(nn.safe_softmax(where(const({1, 1, 1, 1, 0, 0, 1, 1, 1, 1},
-    {2, 1, 1, 5}, "bool"), matmul(concat({n1_part_3 * n1_part_5 - n1_part_7 * n1_part_8,
-    n1_part_7 * n1_part_5 + n1_part_3 * n1_part_8}, 4),
+    {2, 1, 1, 5}, "bool"), matmul(concat({n1_part_2 * n1_part_4 - n1_part_6 * n1_part_7,
+    n1_part_6 * n1_part_4 + n1_part_2 * n1_part_7}, 4),
     transpose(reshape(expand(reshape(gather(concat({gk,
-    concat({n1_part_9 * n1_part_11 - n1_part_12 * n1_part_13,
-    n1_part_12 * n1_part_11 + n1_part_9 * n1_part_13}, 4)}, 3), int(param("constant_2", {2, 1, 5,
+    concat({n1_part_8 * n1_part_10 - n1_part_11 * n1_part_12,
+    n1_part_11 * n1_part_10 + n1_part_8 * n1_part_12}, 4)}, 3), int(param("constant_2", {2, 1, 5,
     16})), 3), {2, 1, 1, 5, 16}), {2, 1, 2, 5, 16}), {2, 2, 5, 16}), 3, 4)) * 0.25, -math.huge)),
     reshape(expand(reshape(gather(concat({gv, attention.split_heads(narrow(qlast, 3, 48, 16), 1)},
     3), int(param("constant_3", {2, 1, 5, 16})), 3), {2, 1, 1, 5, 16}), {2, 1, 2, 5, 16}), {2, 2, 5,
