@@ -92,6 +92,14 @@ static void make_first(struct message *g)
     put_node(g, "Add", "x first", "y", NULL);
 }
 
+static void make_last(struct message *g)
+{
+    static const int64_t last = -1;
+    put_tensor(g, "index", INT64, 0, NULL, &last, sizeof last);
+    put_node(g, "Gather", "x index", "last", NULL);
+    put_node(g, "Sub", "x last", "y", NULL);
+}
+
 static void make_positions(struct message *g)
 {
     put_positions(g);
@@ -103,6 +111,15 @@ static void make_count(struct message *g)
     put_count(g);
     cast_to_float(g, "count", "factor");
     put_node(g, "Mul", "x factor", "y", NULL);
+}
+
+/* Divided by n - 1, as a sample's variance is. */
+static void make_fewer(struct message *g)
+{
+    put_count(g);
+    put_node(g, "Sub", "count one", "fewer", NULL);
+    cast_to_float(g, "fewer", "divisor");
+    put_node(g, "Div", "x divisor", "y", NULL);
 }
 
 /* The first rows of a table, as a model with learned positions adds them. */
@@ -134,6 +151,8 @@ static const struct {
     {"scores", "input(\"x\", {n, 4})", make_scores},
     {"mean", "sum(x, 1) / float(n)", make_mean},
     {"first", "gather(x, const(0, {1}, \"i32\"))", make_first},
+    {"last", "gather(x, expand(n - 1, {1}))", make_last},
+    {"fewer", "float(n - 1)", make_fewer},
     {"positions", "const({0, 1, 2,", make_positions},
     {"count", "float(n)", make_count},
     {"table", "narrow(param(\"table\", {16, 4}), 1, 0, 12)", make_table},
@@ -260,12 +279,11 @@ static void make_running(struct message *g)
     put_node(g, "CumSum", "x zero", "y", NULL);
 }
 
-/* The last row: its index is no length. */
-static void make_last(struct message *g)
+static void make_row_before_last(struct message *g)
 {
-    static const int64_t last = -1;
-    put_tensor(g, "last", INT64, 0, NULL, &last, sizeof last);
-    put_node(g, "Gather", "x last", "y", NULL);
+    static const int64_t index = -2;
+    put_tensor(g, "index", INT64, 0, NULL, &index, sizeof index);
+    put_node(g, "Gather", "x index", "y", NULL);
 }
 
 /* The second row, which is not there if there is one. */
@@ -300,7 +318,7 @@ static const struct {
     {make_twice, "Concat ('the_node'): a size of 24 with n = 12, 22 with 11"},
     {make_merged, "a size of 48 with n = 12, 44 with 11"},
     {make_running, "CumSum ('the_node'): it runs along the length n (axis 1)"},
-    {make_last, "narrow 11 with n = 12, 10 with 11"},
+    {make_row_before_last, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
     {make_second, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
     {make_alone, "an output: it goes over elements that no input has, along the length n (axis 1)"},
     {make_reversed, "other numbers with n = 11 than with 12"},

@@ -435,7 +435,7 @@ static int sizes_of(int64_t bound, int64_t *sizes)
 {
     bool large = bound > LARGE_BOUND;
     const int64_t wanted[SIZES] = {bound - 1, large ? bound - bound / 16 - 3 : bound * 2 / 3,
-                                   large ? bound - bound / 8 - 4 : 2};
+                                   large ? bound - bound / 8 - 4 : 3};
     int n = 0;
     for (int i = 0; i < SIZES; i++)
         if (n == 0 || wanted[i] < sizes[n - 1])
@@ -492,6 +492,7 @@ static int run(struct importing *m, const char *path, const struct cr_import_how
     return 0;
 }
 
+/* Frees what was needed on the way, whatever came of it. */
 int cr_import_open(struct cr_import *import, const char *path, const struct cr_import_how *how,
                    struct cr_error *error)
 {

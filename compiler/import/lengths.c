@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,29 +121,56 @@ static bool all_same(cr_t x)
     return true;
 }
 
-/* The number of the length that a term was found to be, from 1 on, or 0. */
-static int length_of(const struct comparing *c, cr_t x)
+/* A number that is a length, or so many more: 1 + its number, or 0. */
+struct count {
+    int mark;
+    int64_t more;
+};
+
+/* What a term was found to be: seq, float(seq - 1), expand(seq, {1, 1}). */
+static struct count count_of(const struct comparing *c, cr_t x)
 {
+    struct count count = {0};
     while (x->kind == CR_TERM_CALL && x->n_arguments && x->arguments[0].term &&
            (strcmp(x->name, "float") == 0 || strcmp(x->name, "expand") == 0))
         x = x->arguments[0].term;
+    if (x->kind == CR_TERM_INFIX && (*x->name == '+' || *x->name == '-') &&
+        x->arguments[1].term->kind == CR_TERM_DATA && !x->arguments[1].term->rank) {
+        int64_t number = (int64_t)x->arguments[1].term->data[0];
+        count.more = *x->name == '+' ? number : -number;
+        x = x->arguments[0].term;
+    }
     for (int i = 0; x->kind == CR_TERM_VALUE && i < c->script->n_lengths; i++)
         if (c->script->lengths[i].value == x->value)
-            return i + 1;
-    return 0;
+            count.mark = i + 1;
+    return count;
 }
 
-/* A length in place of a number: seq, float(seq), expand(seq, {1, 1}). */
-static cr_t length_term(const struct comparing *c, cr_t like, int mark)
+/* What two numbers that differ are, if it is a length and as many more each time. */
+static struct count count_between(const struct comparing *c, int64_t a, int64_t b)
+{
+    bool counts = c->first && a - c->varied->bound == b - c->size;
+    return counts ? (struct count){1 + (int)(c->varied - c->script->lengths), a - c->varied->bound}
+                  : (struct count){0};
+}
+
+/* The number that a count is in the other translation. */
+static int64_t number_of(const struct comparing *c, struct count count)
+{
+    return c->other->lengths[count.mark - 1].size + count.more;
+}
+
+/* A length in place of a number: seq, float(seq - 1), expand(seq, {1, 1}). */
+static cr_t count_term(const struct comparing *c, cr_t like, struct count count)
 {
     struct cr_translation t = {.graph = c->script->graph, .error = c->error, .arena = arena_of(c)};
     struct cr_onnx_term *x = cr_arena_new(t.arena, 1, sizeof *x);
     *x = (struct cr_onnx_term){.kind = CR_TERM_VALUE,
                                .type = CR_ONNX_INT64,
-                               .value = c->script->lengths[mark - 1].value,
+                               .value = c->script->lengths[count.mark - 1].value,
                                .name = ""};
-    cr_t y = x;
-    if (cr_language_type(like->type) == CR_LANGUAGE_F32)
+    cr_t y = count.more ? cr_t_with(&t, count.more > 0 ? "+" : "-", x, fabs((double)count.more)) : x;
+    if (y && cr_language_type(like->type) == CR_LANGUAGE_F32)
         y = cr_t_call(&t, "float", like->type, 0, NULL, (struct cr_onnx_argument[]){{y, NULL}}, 1);
     if (y && like->rank)
         y = cr_t_call(&t, "expand", like->type, like->rank, like->shape,
@@ -152,6 +180,17 @@ static cr_t length_term(const struct comparing *c, cr_t like, int mark)
     return y;
 }
 
+/* Whether known elements are all one whole number, and their shape does not vary. */
+static bool is_count(cr_t x)
+{
+    double number = cr_t_elements(x) ? x->data[0] : 0.5;
+    for (int i = 0; i < x->rank; i++)
+        if (x->lengths[i])
+            return false;
+    return cr_language_type(x->type) != CR_LANGUAGE_BOOL && fabs(number) < 0x1p31 &&
+           number == floor(number) && all_same(x);
+}
+
 /* Known elements: the same, the beginning of what they are at the bound, or a length. */
 static cr_t compare_data(struct comparing *c, struct cr_onnx_term *a, cr_t b)
 {
@@ -159,14 +198,11 @@ static cr_t compare_data(struct comparing *c, struct cr_onnx_term *a, cr_t b)
         return NULL;
     if (is_beginning(a, b))
         return a;
-    int mark = all_same(a) && all_same(b) && cr_language_type(a->type) != CR_LANGUAGE_BOOL
-                   ? compare_number(c, 0, (int64_t)a->data[0], (int64_t)b->data[0])
-                   : -1;
-    bool whole = a->data[0] == (double)(int64_t)a->data[0] && b->data[0] == (double)(int64_t)b->data[0];
-    for (int i = 0; i < a->rank; i++)
-        whole &= !a->lengths[i];
-    if (mark > 0 && whole)
-        return length_term(c, a, mark);
+    if (is_count(a) && is_count(b)) {
+        struct count count = count_between(c, (int64_t)a->data[0], (int64_t)b->data[0]);
+        if (count.mark)
+            return count_term(c, a, count);
+    }
     if (all_same(a) && all_same(b))
         refuse_number(c, "the number", a->data[0], b->data[0]);
     else
@@ -277,6 +313,27 @@ static const char *compare_text(const struct comparing *c, cr_t call, const char
     return out;
 }
 
+/* Where a part begins: a number, or a length and so many more, as the mark and a number with its sign. */
+static const char *compare_start(const struct comparing *c, cr_t call, const char *a, const char *b)
+{
+    int64_t y = strtoll(b, NULL, 10);
+    struct count count = {*a == CR_TERM_LENGTH ? a[1] - '0' + 1 : 0, 0};
+    if (count.mark) {
+        count.more = strtoll(a + 2, NULL, 10);
+        if (number_of(c, count) != y)
+            refuse(c, "a start that is no length");
+        return number_of(c, count) == y ? a : NULL;
+    }
+    int64_t x = strtoll(a, NULL, 10);
+    if (x != y)
+        count = count_between(c, x, y);
+    if (count.mark)
+        return cr_arena_print(arena_of(c), "%c%d%+" PRId64, CR_TERM_LENGTH, count.mark - 1, count.more);
+    if (x != y)
+        refuse_number(c, call->name, (double)x, (double)y);
+    return x == y ? a : NULL;
+}
+
 /* ---- terms ---- */
 
 static cr_t compare_term(struct comparing *c, cr_t a, cr_t b);
@@ -292,12 +349,15 @@ static cr_t compare_call(struct comparing *c, struct cr_onnx_term *a, cr_t b)
     }
     if (!compare_shape(c, a, b))
         return NULL;
+    bool is_narrow = a->kind == CR_TERM_CALL && strcmp(a->name, "narrow") == 0;
     struct cr_onnx_argument *arguments =
         cr_arena_new(arena_of(c), (size_t)a->n_arguments + 1, sizeof *arguments);
     for (int i = 0; i < a->n_arguments; i++) {
         const struct cr_onnx_argument *x = &a->arguments[i], *y = &b->arguments[i];
         if (x->term && y->term)
             arguments[i].term = compare_term(c, x->term, y->term);
+        else if (!x->term && !y->term && is_narrow && i == 2)
+            arguments[i].text = compare_start(c, a, x->text, y->text);
         else if (!x->term && !y->term)
             arguments[i].text = compare_text(c, a, x->text, y->text);
         if (!arguments[i].term && !arguments[i].text) {
@@ -310,10 +370,10 @@ static cr_t compare_call(struct comparing *c, struct cr_onnx_term *a, cr_t b)
 }
 
 /* A term that is a length has to be its size. */
-static cr_t compare_length(struct comparing *c, struct cr_onnx_term *a, cr_t b, int mark)
+static cr_t compare_count(struct comparing *c, struct cr_onnx_term *a, cr_t b, struct count count)
 {
     if (b->kind == CR_TERM_DATA && cr_t_elements(b) > 0 && all_same(b) &&
-        b->data[0] == (double)c->other->lengths[mark - 1].size && compare_shape(c, a, b))
+        b->data[0] == (double)number_of(c, count) && compare_shape(c, a, b))
         return a;
     refuse(c, "a number that is no length");
     return NULL;
@@ -327,9 +387,9 @@ static cr_t compare_term(struct comparing *c, cr_t a, cr_t b)
         return done;
     struct cr_onnx_term *copy = cr_arena_new(arena_of(c), 1, sizeof *copy);
     *copy = *a;
-    int mark = length_of(c, a);
-    if (mark)
-        done = compare_length(c, copy, b, mark);
+    struct count count = count_of(c, a);
+    if (count.mark)
+        done = compare_count(c, copy, b, count);
     else if (a->kind != b->kind || a->type != b->type)
         refuse_structure(c);
     else if (a->kind == CR_TERM_VALUE)

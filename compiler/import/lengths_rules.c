@@ -424,43 +424,68 @@ static cr_t exchanged(struct settling *s, cr_t x, int axis)
                 3);
 }
 
-/* A part of a length: its rows by their numbers, as a slice takes the axis whole. */
-static cr_t picked(struct settling *s, cr_t x, int axis, int64_t start, int64_t n)
+/* Elements of an axis by their indices. */
+static cr_t picked(struct settling *s, cr_t x, int axis, cr_t index)
 {
-    struct cr_onnx_term *index = cr_arena_new(arena_of(s), 1, sizeof *index), like;
-    double *data = cr_arena_new(arena_of(s), (size_t)n, sizeof *data);
-    for (int64_t i = 0; i < n; i++)
-        data[i] = (double)(start + i);
-    *index = (struct cr_onnx_term){
-        .kind = CR_TERM_DATA, .type = CR_ONNX_INT64, .rank = 1, .shape = {n}, .data = data, .name = ""};
     cr_t front = exchanged(s, x, axis);
-    like = *front;
-    like.shape[0] = n;
+    struct cr_onnx_term like = *front;
+    like.shape[0] = index->shape[0];
     like.lengths[0] = 0;
-    return exchanged(
-        s, call(s, CR_TERM_CALL, "gather", &like, (struct cr_onnx_argument[]){{front, NULL}, {index, NULL}}, 2), axis);
+    return exchanged(s,
+                     call(s, CR_TERM_CALL, "gather", &like,
+                          (struct cr_onnx_argument[]){{front, NULL}, {index, NULL}}, 2),
+                     axis);
 }
 
-/* Whether an axis of a term is cut to a length, as far as the language knows. */
-static bool is_cut(struct settling *s, cr_t x, int axis)
+static const struct cr_onnx_term one_index = {
+    .type = CR_ONNX_INT64, .rank = 1, .shape = {1}, .name = ""};
+
+/* The first element of a length, {0}: a slice takes such an axis whole. */
+static cr_t first_index(struct settling *s)
 {
-    struct cuts cuts;
-    cuts_of(s, x, &cuts);
-    return cuts.of[axis];
+    struct cr_onnx_term *index = cr_arena_new(arena_of(s), 1, sizeof *index);
+    *index = one_index;
+    index->kind = CR_TERM_DATA;
+    index->data = cr_arena_new(arena_of(s), 1, sizeof *index->data);
+    return index;
 }
 
-/* The sizes of a narrow are numbers: that of a length is the bound, up to which the axis is read. */
+/* The last one: expand(seq - 1, {1}). */
+static cr_t last_index(struct settling *s, int length)
+{
+    static const double one = 1;
+    struct cr_onnx_term *value = cr_arena_new(arena_of(s), 1, sizeof *value),
+                        *number = cr_arena_new(arena_of(s), 1, sizeof *number);
+    *number = (struct cr_onnx_term){
+        .kind = CR_TERM_DATA, .type = CR_ONNX_INT64, .data = &one, .name = ""};
+    *value = *number;
+    value->kind = CR_TERM_VALUE;
+    value->data = NULL;
+    value->value = s->script->lengths[length].value;
+    cr_t last = call(s, CR_TERM_INFIX, "-", value,
+                     (struct cr_onnx_argument[]){{value, NULL}, {number, NULL}}, 2);
+    return call(s, CR_TERM_CALL, "expand", &one_index,
+                (struct cr_onnx_argument[]){{last, NULL}, {NULL, "{1}"}}, 2);
+}
+
+/* The sizes of a narrow are numbers: that of a length is the bound, up to which the axis is read.  The first
+ * and the last element of a length are those that there always are. */
 static cr_t narrowed(struct settling *s, cr_t x)
 {
-    int64_t axis[CR_ONNX_RANK], start[CR_ONNX_RANK];
+    int64_t axis[CR_ONNX_RANK], start = 0;
     numbers_in(x, 1, axis);
-    numbers_in(x, 2, start);
     int a = (int)axis[0] - 1;
     cr_t y = operand(x, 0);
-    if (y->lengths[a] && !x->lengths[a] && start[0] + x->shape[a] > 1)
-        refuse(s, y, "it takes elements that are not there if it is 1, of", a);
-    if (y->lengths[a] && is_cut(s, y, a) && !x->lengths[a])
-        return picked(s, y, a, start[0], x->shape[a]);
+    const char *from = x->arguments[2].text;
+    bool behind = *from == CR_TERM_LENGTH, part = y->lengths[a] && !x->lengths[a];
+    start = strtoll(behind ? from + 2 : from, NULL, 10);
+    if ((behind && (start != -1 || x->shape[a] != 1)) || (part && !behind && start + x->shape[a] > 1)) {
+        struct cr_onnx_term like = *y;
+        like.lengths[a] = (signed char)(behind ? from[1] - '0' + 1 : y->lengths[a]);
+        refuse(s, &like, "it takes elements that are not there if it is 1, of", a);
+    }
+    if (part || behind)
+        return picked(s, y, a, behind ? last_index(s, from[1] - '0') : first_index(s));
     struct cr_onnx_argument arguments[4];
     memcpy(arguments, x->arguments, sizeof arguments);
     arguments[3].text = cr_arena_print(arena_of(s), "%lld", (long long)x->shape[a]);
