@@ -295,6 +295,15 @@ static void make_second(struct message *g)
     put_node(g, "Slice", "x from to axis", "y", NULL);
 }
 
+/* At most the first five rows, which are fewer where there are fewer. */
+static void make_at_most_five(struct message *g)
+{
+    put_numbers(g, "from", 1, (int64_t[]){0});
+    put_numbers(g, "to", 1, (int64_t[]){5});
+    put_node(g, "Slice", "x from to from", "rows", NULL);
+    put_node(g, "Tanh", "rows", "y", NULL);
+}
+
 /* A result that is made of the size alone. */
 static void make_alone(struct message *g)
 {
@@ -320,6 +329,7 @@ static const struct {
     {make_running, "CumSum ('the_node'): it runs along the length n (axis 1)"},
     {make_row_before_last, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
     {make_second, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
+    {make_at_most_five, "other operators with n = 3 than with 12"},
     {make_alone, "an output: it goes over elements that no input has, along the length n (axis 1)"},
     {make_reversed, "other numbers with n = 11 than with 12"},
 };

@@ -489,6 +489,7 @@ static void free_pairs(struct cr_pairs *pairs)
 void cr_options_free(struct cr_options *o)
 {
     free_pairs(&o->set);
+    free_pairs(&o->length);
     free_pairs(&o->resumed);
     free_pairs(&o->input);
     free_pairs(&o->output);

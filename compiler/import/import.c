@@ -9,14 +9,14 @@
 #include "compiler/files/npy.h"
 #include "compiler/ir/mem.h"
 #include "lengths.h"
+#include "outline.h"
 #include "passes.h"
 #include "script.h"
 
 enum { MOST_ROUNDS = 16, MOST_PINNED = 4096 };
 
-/* Bounds of lengths: sizes below the first are no others to compare, and above the second only near ones
- * are, as masks of small sizes are computed when the file is read. */
-enum { LEAST_BOUND = 4, LARGE_BOUND = 2048, SIZES = 3 };
+/* Bounds of lengths have that many smaller sizes at least; so many are compared. */
+enum { LEAST_BOUND = 4, SIZES = 3 };
 
 /* A model on its way. */
 struct importing {
@@ -33,6 +33,7 @@ struct importing {
     int n_pinned, cap_pinned;
     struct cr_onnx_length lengths[CR_ONNX_LENGTHS];
     int n_lengths;
+    struct cr_onnx_outline outline; /* of the graph that has shapes, before it is rewritten */
     struct cr_error *error;
 };
 
@@ -401,21 +402,34 @@ static int add_lengths(struct importing *m, const struct cr_import_how *how)
     return 0;
 }
 
-/* The script of the same file where one length has another size. */
-static int translate_other(struct importing *m, struct importing *other, int varied, int64_t size)
+/* The graph and the script; of a file with lengths also what the graph was before. */
+static int translate_all(struct importing *m)
+{
+    if (infer(m) || leave_out_empty(m))
+        return -1;
+    if (m->n_lengths)
+        cr_onnx_outline_take(&m->outline, &m->graph);
+    return rewrite(m);
+}
+
+/* The script of the same file where one length has another size.  Those before it, which have been compared,
+ * are small, as that is faster. */
+static int translate_other(const struct importing *m, struct importing *other, int varied, int64_t size)
 {
     *other = *m;
     other->graph = (struct cr_onnx_graph){0};
     other->script = (struct cr_onnx_script){0};
+    other->outline = (struct cr_onnx_outline){0};
     other->pins = NULL;
     other->n_pins = other->cap_pins = 0;
     other->pinned = NULL;
     other->n_pinned = other->cap_pinned = 0;
     for (int i = 0; i < m->n_pins; i++)
         *CR_PUSH(other->pins, other->n_pins, other->cap_pins) = m->pins[i];
-    pin_size(other, m->lengths[varied].name, size); /* the last one counts */
     other->lengths[varied].size = size;
-    if (infer(other) || leave_out_empty(other) || rewrite(other))
+    for (int i = 0; i <= varied; i++) /* the last pin counts */
+        pin_size(other, other->lengths[i].name, other->lengths[i].size);
+    if (translate_all(other))
         return -1;
     memcpy(other->script.lengths, other->lengths, sizeof other->lengths);
     other->script.n_lengths = other->n_lengths;
@@ -426,6 +440,7 @@ static void free_translation(struct importing *m)
 {
     cr_onnx_script_free(&m->script);
     cr_onnx_graph_free(&m->graph);
+    cr_onnx_outline_free(&m->outline);
     free(m->pins);
     free(m->pinned);
 }
@@ -433,9 +448,7 @@ static void free_translation(struct importing *m)
 /* The sizes that are compared with the bound, each one once; how many. */
 static int sizes_of(int64_t bound, int64_t *sizes)
 {
-    bool large = bound > LARGE_BOUND;
-    const int64_t wanted[SIZES] = {bound - 1, large ? bound - bound / 16 - 3 : bound * 2 / 3,
-                                   large ? bound - bound / 8 - 4 : 3};
+    const int64_t wanted[SIZES] = {bound - 1, bound * 2 / 3, 3};
     int n = 0;
     for (int i = 0; i < SIZES; i++)
         if (n == 0 || wanted[i] < sizes[n - 1])
@@ -443,20 +456,50 @@ static int sizes_of(int64_t bound, int64_t *sizes)
     return n;
 }
 
-/* Compares all sizes of a length.  The smallest need not be one that the model takes. */
+/* What comes of comparing one size. */
+enum compared { ALIKE, NOT_TRANSLATED, UNLIKE, OTHERWISE_WRITTEN };
+
+/* Compares one size.  The same graph may be written otherwise, as small masks are computed when the file is
+ * read, and large ones by the model. */
+static enum compared compare_size(struct importing *m, int varied, int64_t size, bool first)
+{
+    struct importing other;
+    enum compared result = NOT_TRANSLATED;
+    if (!translate_other(m, &other, varied, size)) {
+        bool same = cr_onnx_outline_same(&m->outline, &other.outline);
+        bool holds = same && cr_onnx_outline_holds(&m->outline, &other.outline);
+        if (same && size > SIZES)
+            cr_onnx_outline_vary(&m->outline, &other.outline);
+        bool is_other = false;
+        result = !cr_onnx_compare_lengths(&m->script, &other.script, varied, first, &is_other, m->error)
+                     ? ALIKE
+                 : is_other && (size > SIZES ? same : holds) ? OTHERWISE_WRITTEN
+                                                             : UNLIKE;
+    }
+    free_translation(&other);
+    return result;
+}
+
+/*
+ * Compares all sizes of a length.  The smallest need not be one that the model takes; it may be written
+ * otherwise, if it is the same graph and what did not depend on the length before does not there.  In
+ * place of the second, if it is written otherwise, there is one near the bound.
+ */
 static int compare_sizes(struct importing *m, int varied)
 {
-    int64_t sizes[SIZES];
-    int n = sizes_of(m->lengths[varied].bound, sizes), status = 0;
-    for (int i = 0; !status && i < n; i++) {
-        struct importing other;
-        if (translate_other(m, &other, varied, sizes[i]))
-            status = i == 2 ? 0 : -1;
-        else
-            status = cr_onnx_compare_lengths(&m->script, &other.script, varied, i == 0, m->error);
-        free_translation(&other);
+    int64_t bound = m->lengths[varied].bound, sizes[SIZES];
+    int n = sizes_of(bound, sizes);
+    for (int i = 0; i < n; i++) {
+        enum compared result = compare_size(m, varied, sizes[i], i == 0);
+        if (result == OTHERWISE_WRITTEN && i == 1)
+            result = compare_size(m, varied, bound - bound / 16 - 1, false);
+        bool is_smallest = i == 2 && (result == OTHERWISE_WRITTEN || result == NOT_TRANSLATED);
+        if (result != ALIKE && !is_smallest)
+            return -1;
+        if (result == ALIKE)
+            m->lengths[varied].size = sizes[i];
     }
-    return status;
+    return 0;
 }
 
 /* Marks what is a length in the script. */
@@ -480,7 +523,7 @@ static int find_lengths(struct importing *m)
 static int run(struct importing *m, const char *path, const struct cr_import_how *how)
 {
     if (cr_onnx_model_open(&m->model, path, m->error) || check_pins(m) || add_lengths(m, how) ||
-        pin_sizes(m) || infer(m) || leave_out_empty(m) || rewrite(m) || find_lengths(m) ||
+        pin_sizes(m) || translate_all(m) || find_lengths(m) ||
         cr_script_print(&m->printer, &m->script, m->error) || keep_weights(m))
         return -1;
     m->import->text = m->printer.text.data;

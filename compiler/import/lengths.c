@@ -17,7 +17,7 @@ struct comparing {
     const struct cr_onnx_script *other;
     const struct cr_onnx_length *varied; /* of the script */
     int64_t size;                        /* that it has in the other one */
-    bool first;
+    bool first, *is_other;
     int node;  /* whose term is compared */
     int *same; /* by values of the script: that of the other, or CR_ONNX_NONE */
     struct cr_term_map made;
@@ -46,6 +46,7 @@ static void refuse(const struct comparing *c, const char *what)
 
 static void refuse_structure(const struct comparing *c)
 {
+    *c->is_other |= !c->error->text[0];
     refuse(c, cr_arena_print(arena_of(c), "other operators with %.60s = %" PRId64 " than with %" PRId64,
                              c->varied->name, c->size, c->varied->bound));
 }
@@ -426,8 +427,10 @@ static int compare_statements(struct comparing *c)
         struct cr_onnx_statement *a = &s->statements[i];
         const struct cr_onnx_statement *b = &c->other->statements[i];
         c->node = a->node;
-        if (!(a->term = compare_term(c, a->term, b->term)))
+        cr_t done = compare_term(c, a->term, b->term);
+        if (!done)
             return -1;
+        a->term = done;
         c->same[a->value] = b->value;
     }
     if (s->n_statements == c->other->n_statements)
@@ -452,13 +455,14 @@ static int compare_outputs(struct comparing *c)
 }
 
 int cr_onnx_compare_lengths(struct cr_onnx_script *script, const struct cr_onnx_script *other,
-                            int varied, bool first, struct cr_error *error)
+                            int varied, bool first, bool *is_other, struct cr_error *error)
 {
     struct comparing c = {.script = script,
                           .other = other,
                           .varied = &script->lengths[varied],
                           .size = other->lengths[varied].size,
                           .first = first,
+                          .is_other = is_other,
                           .node = CR_ONNX_NONE,
                           .same = cr_calloc((size_t)script->graph->n_values, sizeof *c.same),
                           .error = error};

@@ -12,13 +12,13 @@
 #include "translate.h"
 
 /*
- * Compares a script whose sizes are the bounds with that of the same file for smaller ones, where
- * lengths[i].size says which; `varied` is the only length whose size is not its bound.  The first time that
- * a length varies its terms are marked; from then on they have to be what they are.  Fails with the node
- * that is in the way.
+ * Compares a script whose sizes are the bounds with that of the same file for smaller ones, which
+ * other->lengths[i].size says: `varied` is compared now, those before it have been.  The first time that a
+ * length varies its terms are marked; from then on they have to be what they are.  Fails with the node that
+ * is in the way, and sets *is_other if it is because operators are others.
  */
 int cr_onnx_compare_lengths(struct cr_onnx_script *script, const struct cr_onnx_script *other,
-                            int varied, bool first, struct cr_error *error);
+                            int varied, bool first, bool *is_other, struct cr_error *error);
 
 /*
  * Once all was compared: refuses what would go over the bound in place of the length, and what the language
