@@ -76,6 +76,17 @@ for verb in 'dump --after fuse' params 'emit -o M.c' 'bench --compile-only'; do
     report $? "crescent $words"
 done
 
+# With lengths, too.
+for verb in 'dump --after fuse' params 'explain -o E.html' 'bench --compile-only'; do
+    words="${verb%% *} tests/exports/gpt2_dynamic.onnx --length batch=4 --length seq=8"
+    case $verb in
+    explain*) words="$words -o $T/gpt2.html" ;;
+    *) words="$words ${verb#"${verb%% *}"}" ;;
+    esac
+    "$crescent" $words >"$log" 2>&1
+    report $? "crescent $words"
+done
+
 # refused WORDS ARGUMENTS: status 2, one line with the words, and nothing written.
 refused() {
     words=$1
@@ -87,6 +98,8 @@ refused() {
 refused 'expected --set n=N' run tests/onnx/mlp.onnx
 refused 'no shape of input .past., which has no elements' run tests/onnx/past.onnx --set p=0 \
     --input past=tests/onnx/past.x.npy
+refused 'expected a bound from 4 on' bench tests/onnx/mlp.onnx --length n=2
+refused 'expected an ONNX file' run docs/tour.lua --length T=8
 refused 'no symbolic size' run tests/onnx/mlp.onnx --set n=3 --set m=2
 refused 'expected -o NAME.lua' import tests/onnx/mlp.onnx
 refused 'ends in .lua' import tests/onnx/mlp.onnx -o "$T/mlp.txt"

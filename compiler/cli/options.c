@@ -359,8 +359,8 @@ static void copy_list(struct cr_list *list)
 struct cr_options cr_options_copy(const struct cr_options *o)
 {
     struct cr_options copy = *o;
-    struct cr_pairs *pairs[] = {&copy.set,    &copy.resumed,   &copy.input,           &copy.output,
-                                &copy.expect, &copy.cotangent, &copy.validation_input};
+    struct cr_pairs *pairs[] = {&copy.set,    &copy.length, &copy.resumed,   &copy.input,
+                                &copy.output, &copy.expect, &copy.cotangent, &copy.validation_input};
     struct cr_list *lists[] = {&copy.weights, &copy.skip, &copy.vs};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         copy_pairs(pairs[i]);

@@ -20,7 +20,7 @@ static bool declares(const crescent_graph *graph, const char *name)
     return false;
 }
 
-/* Another model: of the options that were set it takes those it declares, and no files. */
+/* Another model: of the options that were set it takes those it declares, and no files and lengths. */
 static int change_model(struct cr_options *o, const char *path, struct cr_error *error)
 {
     struct cr_options plain = {.context = o->context, .model = path};
@@ -30,6 +30,8 @@ static int change_model(struct cr_options *o, const char *path, struct cr_error 
     o->weights.n = 0;
     for (; o->input.n > 0; o->input.n--)
         free((char *)o->input.items[o->input.n - 1].key);
+    for (; o->length.n > 0; o->length.n--)
+        free((char *)o->length.items[o->length.n - 1].key);
     if (cr_graph_load_entries(&plain, &graph, error))
         return -1;
     for (int i = 0; i < o->set.n; i++) {
