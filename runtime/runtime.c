@@ -15,11 +15,15 @@
 #include "turns.h" /* only for sin, cos */
 #include "vector.h"
 
-/* Prefetches into the second-level cache. */
+/* Prefetches into all caches.  Those that name the second-level cache bring AMD's Zen 5 less bandwidth,
+ * most of all where memory is busy. */
+/* FAR names it: for what is read behind much else. */ /* only for gemm_bf16_bf16, round_int8 */
 #if defined(__GNUC__) && !defined(__TINYC__)
-#define CR_PREFETCH(p) __builtin_prefetch(p, 0, 2)
+#define CR_PREFETCH(p) __builtin_prefetch(p, 0, 3)
+#define CR_PREFETCH_FAR(p) __builtin_prefetch(p, 0, 2) /* only for gemm_bf16_bf16, round_int8 */
 #else
 #define CR_PREFETCH(p) ((void)(p))
+#define CR_PREFETCH_FAR(p) ((void)(p)) /* only for gemm_bf16_bf16, round_int8 */
 #endif
 
 #define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))

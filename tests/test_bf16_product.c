@@ -23,6 +23,7 @@
 #define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define CR_MOST(a, b) ((a) > (b) ? (a) : (b))
 #define CR_PREFETCH(p) ((void)(p))
+#define CR_PREFETCH_FAR(p) ((void)(p))
 
 static void cr_gemm_bf16_bf16_below(long M, long N, long K, const unsigned short *a, long lda,
                                     const unsigned short *b, long panel_stride, float *c, long ldc,
