@@ -239,6 +239,7 @@ static struct layer read_layer(struct cr_translation *t, const struct cell *cell
     return l;
 }
 
+/* What is wanted of the outputs, each a call of its own: equal nodes are shared. */
 static void translate(struct cr_translation *t, const struct cell *cell)
 {
     static const char *const results[] = {"y", "h", "c"};
