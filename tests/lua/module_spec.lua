@@ -171,6 +171,19 @@ it("a run has the bits of the program's", function()
     equal(one:run{x = m:input("x")}.y:bytes() == y:bytes(), true)
 end)
 
+it("a symbol of an ONNX file stays a length", function()
+    local m = crescent.open("tests/onnx/mlp.onnx", {length = {n = 8}})
+    for rows = 1, 8, 3 do
+        local one = crescent.open("tests/onnx/mlp.onnx", {set = {n = rows}})
+        local x = one:input("x", 7)
+        local y = m:run{x = x}.y
+        equal(y.shape, {rows, 8})
+        equal(y:bytes() == one:run{x = x}.y:bytes(), true)
+    end
+    fails("option length: found", crescent.open, "tests/onnx/mlp.onnx", {length = 8})
+    fails("expected a bound from 4 on", crescent.open, "tests/onnx/mlp.onnx", {length = {n = 3}})
+end)
+
 it("weights are saved, loaded and changed", function()
     local m, path = crescent.open("graphs/gpt2_block.lua", block), folder .. "/w.safetensors"
     local x = m:input("x", 7)
