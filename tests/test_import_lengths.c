@@ -134,6 +134,25 @@ static void make_table(struct message *g)
     put_node(g, "Add", "x rows", "y", NULL);
 }
 
+/* Elements read one by one, from all of them in a row, as optimum reads masks. */
+static void make_flat(struct message *g)
+{
+    static const int64_t zero = 0, unit = 1, width = WIDTH;
+    put_count(g);
+    put_node(g, "Squeeze", "count", "rows", NULL);
+    put_tensor(g, "zero", INT64, 0, NULL, &zero, sizeof zero);
+    put_tensor(g, "unit", INT64, 0, NULL, &unit, sizeof unit);
+    put_tensor(g, "width", INT64, 0, NULL, &width, sizeof width);
+    put_node(g, "Mul", "rows width", "all", NULL);
+    put_node(g, "Range", "zero all unit", "range", NULL);
+    put_numbers(g, "wide", 2, (int64_t[]){-1, WIDTH});
+    put_numbers(g, "row", 1, (int64_t[]){-1});
+    put_node(g, "Reshape", "range wide", "index", NULL);
+    put_node(g, "Tanh", "x", "t", NULL);
+    put_node(g, "Reshape", "t row", "flat", NULL);
+    put_node(g, "Gather", "flat index", "y", NULL);
+}
+
 /* Rows cut into halves and put together again. */
 static void make_reshape(struct message *g)
 {
@@ -156,6 +175,7 @@ static const struct {
     {"positions", "const({0, 1, 2,", make_positions},
     {"count", "float(n)", make_count},
     {"table", "narrow(param(\"table\", {16, 4}), 1, 0, 12)", make_table},
+    {"flat", "local t = tanh(x)", make_flat},
     {"reshape", "reshape(x, {n, 2, 2})", make_reshape},
 };
 

@@ -11,7 +11,7 @@
 
 #include "graph.h"
 
-cr_onnx_pass cr_recognise_scopes, cr_recognise_identities, cr_recognise_views,
+cr_onnx_pass cr_recognise_gathers, cr_recognise_scopes, cr_recognise_identities, cr_recognise_views,
     cr_recognise_repetitions, cr_recognise_activations, cr_recognise_norms, cr_recognise_copies,
     cr_recognise_linear, cr_recognise_rotary, cr_recognise_attention, cr_recognise_heads,
     cr_recognise_view_chains, cr_recognise_fused;

@@ -1,0 +1,75 @@
+/*
+ * recognise_gathers.c - a gather of all rows in their order, which is a view: optimum reads masks [B, T]
+ * flat, by b T + t.
+ */
+#include <string.h>
+
+#include "match.h"
+#include "recognise.h"
+
+static bool is_reshape(const struct cr_onnx_node *n)
+{
+    static const char *const ops[] = {"Reshape", "Flatten", "Unsqueeze", "Squeeze", "View"};
+    bool is_ours = !*n->domain || strcmp(n->domain, CR_ONNX_CRESCENT) == 0;
+    for (size_t i = 0; is_ours && i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(n->op, ops[i]) == 0)
+            return n->n_inputs > 0 && n->inputs[0] != CR_ONNX_NONE;
+    return false;
+}
+
+/* Whether an index is known to be 0, 1, ..., n - 1. */
+static bool counts_to(const struct cr_onnx_value *index, int64_t n)
+{
+    const struct cr_onnx_tensor *t = index->tensor;
+    if (!t || !t->data || t->elements != n)
+        return false;
+    for (int64_t i = 0; i < n; i++)
+        if (cr_onnx_element(t, i) != (double)i)
+            return false;
+    return true;
+}
+
+/* Whether a node takes all rows of a table in their order. */
+static bool takes_all(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
+{
+    if (*n->domain || strcmp(n->op, "Gather") != 0 || cr_onnx_integer(n, "axis", 0) != 0 ||
+        n->n_inputs != 2 || n->inputs[0] == CR_ONNX_NONE || n->inputs[1] == CR_ONNX_NONE)
+        return false;
+    const struct cr_onnx_value *table = &g->values[n->inputs[0]];
+    return !table->tensor && table->rank > 0 && table->shape[0] > 1 &&
+           counts_to(&g->values[n->inputs[1]], table->shape[0]);
+}
+
+/* The value behind reshapes. */
+static int source_of(const struct cr_onnx_graph *g, int value)
+{
+    int producer = g->values[value].producer;
+    while (producer != CR_ONNX_NONE && is_reshape(&g->nodes[producer]) &&
+           !g->values[g->nodes[producer].inputs[0]].tensor) {
+        value = g->nodes[producer].inputs[0];
+        producer = g->values[value].producer;
+    }
+    return value;
+}
+
+static bool is_made_view(const struct cr_onnx_graph *g, int value)
+{
+    int producer = g->values[value].producer;
+    return producer != CR_ONNX_NONE && strcmp(g->nodes[producer].op, "View") == 0;
+}
+
+/* Runs before other recognisers make views.  A reshape of such a view is one of what it shows. */
+int cr_recognise_gathers(struct cr_onnx_graph *g, struct cr_error *error)
+{
+    (void)error;
+    for (int i = 0, n = g->n_nodes; i < n; i++) {
+        const struct cr_onnx_node *node = &g->nodes[i];
+        bool is_view = takes_all(g, node) ||
+                       (is_reshape(node) && is_made_view(g, node->inputs[0]));
+        if (node->dead || !is_view)
+            continue;
+        int old = node->outputs[0], source = source_of(g, node->inputs[0]);
+        cr_match_replace(g, old, i, "View", &source, 1, g->values[old].name);
+    }
+    return 0;
+}
