@@ -181,8 +181,8 @@
     CR_FUNCTION(iota, void, (long rows, long cols, int *y, long ldy, long base, long rs, long cs)) \
         /* y[r, c] = base + r * rs + c * cs, an index */ \
     CR_FUNCTION(gather, void, (long rows, long cols, int *y, long ldy, const int *table, long ldt, \
-                               long table_rows, const int *index))
-        /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of -2^31 */
+                               long table_rows, const int *index)) \
+        /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of -2^31 */ \
 /* clang-format on */
 
 #define CR_MEMBERS_I32 CR_ELEMENTWISE(CR_I32_MAPS) CR_REDUCTIONS(CR_I32_REDUCES) CR_FUNCTIONS_I32

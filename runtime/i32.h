@@ -61,8 +61,11 @@
         /* y[r, c] = base + r * rs + c * cs, an index */ \
     CR_FUNCTION(cumsum, void, (long rows, long cols, int *y, long ldy, const int *x, long ldx)) /* only for cumsum */ \
     CR_FUNCTION(gather, void, (long rows, long cols, int *y, long ldy, const int *table, long ldt, \
-                               long table_rows, const int *index))
-        /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of -2^31 */
+                               long table_rows, const int *index)) \
+        /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of -2^31 */ \
+    CR_FUNCTION(lookup, void, (long rows, long cols, int *y, long ldy, const int *table, long ldt, \
+                               long table_rows, const int *index, long ldi)) /* only for lookup */
+        /* y[r, c] = table[index[r, c] * ldt]; an index outside 0 <= i < table_rows yields -2^31 */
 /* clang-format on */
 
 #define CR_MEMBERS_I32 CR_ELEMENTWISE(CR_I32_MAPS) CR_REDUCTIONS(CR_I32_REDUCES) CR_FUNCTIONS_I32

@@ -50,6 +50,15 @@ static const struct {
              "local n = o.T == 0 and T or const(o.T, {}, 'i32')\n"
              "local last = reshape(n, {1}) - 1\n"
              "return {y = gather(x, last), z = gather(exp(x), last + 1), w = gather(x, iota({9}, 1))}"},
+    {"groups", "local x = input('x', {1, T, 12})\n" /* words, looked up by column in a mask */
+               "local of = cumsum(const(0, {T}, 'i32'), 1)\n"
+               "local query = gather(of, iota({1, 1, T, 1}, 3))\n"
+               "local key = gather(of, iota({1, 1, 1, T}, 4))\n"
+               "local seen = logical_and(eq(query, key), le(iota({1, 1, T, T}, 4), "
+               "iota({1, 1, T, T}, 3)))\n"
+               "local heads = attention.split_heads(x, 3)\n"
+               "return {y = attention.attend(heads, heads, heads, nil, nil, "
+               "{bias = where(seen, const(0, {}), const(-1e30, {}))})}"},
     {"indices", "return {y = iota({T, 6}, 1) * input('x', {T, 6}, 'i32')}"},
     {"scores", "local x = input('x', {T, 16})\n"
                "local s = matmul(x, x:transpose(1, 2))\n"

@@ -1012,6 +1012,21 @@ START_TEST(test_lookup)
 }
 END_TEST
 
+START_TEST(test_lookup_of_words)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    static const int index[] = {2, 0, -1, 3, INT32_MAX, 1};
+    static const int table[] = {7, 0, 0x7fc00001, 0, -5, 0};
+    static const int want[] = {-5, 7, INT32_MIN, INT32_MIN, INT32_MIN, 0x7fc00001};
+    int y[8] = {0, 0, 0, 5, 0, 0, 0, 5};
+    if (!k)
+        return;
+    k->i32->lookup(2, 3, y, 4, table, 2, 3, index, 3);
+    for (int i = 0; i < 8; i++)
+        ck_assert_int_eq(y[i], i % 4 == 3 ? 5 : want[i / 4 * 3 + i % 4]);
+}
+END_TEST
+
 /* Row by row in the order of the indices, which is told by sums that round. */
 /* Down the columns, in order, down or up, with the bits of additions one by one. */
 START_TEST(test_cumsum)
@@ -1710,6 +1725,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_gather, 0, ISAS);
     tcase_add_loop_test(kernels, test_gather_panels, 0, ISAS);
     tcase_add_loop_test(kernels, test_lookup, 0, ISAS);
+    tcase_add_loop_test(kernels, test_lookup_of_words, 0, ISAS);
     tcase_add_loop_test(kernels, test_cumsum, 0, ISAS);
     tcase_add_loop_test(kernels, test_scatter_add, 0, ISAS);
     tcase_add_loop_test(kernels, test_scatter_tile, 0, ISAS);

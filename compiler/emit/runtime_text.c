@@ -38,6 +38,7 @@
     F(lookup, "runtime/lookup.inc")                                                                \
     F(scan, "runtime/scan.inc")                                                                    \
     F(i32_scan, "runtime/i32_scan.inc")                                                            \
+    F(i32_lookup, "runtime/i32_lookup.inc")                                                        \
     F(scatter, "runtime/scatter.inc")                                                              \
     F(scatter_tile, "runtime/scatter_tile.inc")                                                    \
     F(move, "runtime/move.inc")                                                                    \

@@ -186,6 +186,7 @@ static bool has_family(const struct cr_call *call)
     case CR_CALLEE_load:
     case CR_CALLEE_store:
     case CR_CALLEE_gather:
+    case CR_CALLEE_lookup:
     case CR_CALLEE_cumsum:
         return true;
     case CR_CALLEE_iota:
