@@ -572,6 +572,12 @@ static const struct fail_case {
     {"softmax(3)", "t.lua:1: 'softmax' is not defined, did you mean nn.softmax, of require \"nn\"?"},
     {"local nn = require 'nn'\nnn.layer_norm(input('x', {1}))",
      "t.lua:2: found no argument `config`, a table is expected (in graphs/lib/nn.lua:"},
+    {"local r = require 'recurrent'\nlocal x, w = input('x', {5, 2, 3}), param('w', {16, 3})\n"
+     "local y = r.gru(x, w, param('r', {16, 4}), {})",
+     "t.lua:3: expected x [T, B, n], weights [3 * H, n] and [3 * H, H] (in graphs/lib/recurrent.lua:"},
+    {"local r = require 'recurrent'\nlocal x, w = input('x', {5, 2, 3}), param('w', {16, 3})\n"
+     "local y = r.lstm(x, w, param('r', {16, 4}), {result = 'z'})",
+     "t.lua:3: the result is y or h, or c of an LSTM (in graphs/lib/recurrent.lua:"},
     {"local nn = require 'nn'\nlocal y = nn.linear(input('x', {2, 3}))",
      "t.lua:2: param: shape: item 1: found nothing, a whole number is expected, is the argument "
      "`n_out` missing? (in graphs/lib/nn.lua:"},

@@ -77,8 +77,20 @@ local function options_at(o, d)
     return own
 end
 
+-- Sizes that do not fit, and a result that there is not, are the caller's mistake.
+local function check(x, weight_ih, weight_hh, o, n_gates, n_states)
+    local rank, H = weight_ih.rank, weight_hh:size(-1)
+    local fits = x.rank == 3 and (rank == 2 or rank == 3) and weight_hh.rank == rank and
+        weight_ih:size(-2) == n_gates * H and weight_hh:size(-2) == n_gates * H and weight_ih:size(-1) == x:size(3)
+    assert(fits, "expected x [T, B, n], weights [" .. n_gates .. " * H, n] and [" .. n_gates .. " * H, H]")
+    assert(not o.gates or #o.gates == n_gates, "expected " .. n_gates .. " gates")
+    local known = {y = true, h = true, c = n_states == 2}
+    assert(known[o.result or "y"], "the result is y or h, or c of an LSTM")
+end
+
 -- A layer of one direction, or of some, beside each other.
-local function layer(cell, x, weight_ih, weight_hh, o)
+local function layer(cell, x, weight_ih, weight_hh, o, n_gates, n_states)
+    check(x, weight_ih, weight_hh, o, n_gates, n_states)
     if weight_ih.rank == 2 then return cell(x, weight_ih, weight_hh, o) end
     local parts = {}
     for d = 1, weight_ih:size(1) do
@@ -137,8 +149,8 @@ local function lstm(x, weight_ih, weight_hh, o)
     end)
 end
 
-function recurrent.rnn(x, weight_ih, weight_hh, o) return layer(rnn, x, weight_ih, weight_hh, o) end
-function recurrent.gru(x, weight_ih, weight_hh, o) return layer(gru, x, weight_ih, weight_hh, o) end
-function recurrent.lstm(x, weight_ih, weight_hh, o) return layer(lstm, x, weight_ih, weight_hh, o) end
+function recurrent.rnn(x, weight_ih, weight_hh, o) return layer(rnn, x, weight_ih, weight_hh, o, 1, 1) end
+function recurrent.gru(x, weight_ih, weight_hh, o) return layer(gru, x, weight_ih, weight_hh, o, 3, 1) end
+function recurrent.lstm(x, weight_ih, weight_hh, o) return layer(lstm, x, weight_ih, weight_hh, o, 4, 2) end
 
 return recurrent
