@@ -42,19 +42,8 @@ struct search {
     bool *taken;               /* by kernel: it is in a loop that was chosen */
 };
 
-/* True if kernels write the parts of a node one after the other, and no other kernel between: a loop
- * may be some of them. */
-static bool is_row_of_parts(const struct search *s, cr_id id)
-{
-    for (int i = s->first_def[id]; i <= s->last_def[id]; i++)
-        if (s->m->kernels[i].buffer != id)
-            return false;
-    return true;
-}
-
-/* Finds the first and the last kernel that writes each node, and the borders between kernels that a
- * value crosses because several kernels write it: no iteration may begin or end there. */
-static void find_uses(struct search *s)
+/* Finds the first and the last kernel that writes each node. */
+static void find_writers(struct search *s)
 {
     const struct cr_module *m = s->m;
     size_t n = (size_t)m->graph->n_nodes;
@@ -68,13 +57,26 @@ static void find_uses(struct search *s)
         if (s->first_def[id] < 0)
             s->first_def[id] = i;
     }
+}
+
+/* Finds the borders between kernels that no iteration may begin or end at, because kernels on both
+ * sides write one value and others run in between.  Where only writers of that value run from the
+ * first to the last, a loop may be some of them. */
+static void find_crossed(struct search *s)
+{
+    const struct cr_module *m = s->m;
+    int *writers = cr_calloc((size_t)m->graph->n_nodes, sizeof *writers); /* by node: how many */
+    for (int i = 0; i < m->n_kernels; i++)
+        writers[m->kernels[i].buffer]++;
     s->crossed = cr_calloc((size_t)m->n_kernels + 1, sizeof *s->crossed);
     for (int i = 0, last = 0; i < m->n_kernels; i++) {
         cr_id id = m->kernels[i].buffer;
-        if (last < s->last_def[id] && !is_row_of_parts(s, id))
+        bool in_a_row = writers[id] == s->last_def[id] - s->first_def[id] + 1;
+        if (last < s->last_def[id] && !in_a_row)
             last = s->last_def[id];
         s->crossed[i + 1] = last > i;
     }
+    free(writers);
 }
 
 /* An output has the origin OUTPUT although a kernel writes it: the caller decides where it lies, so
@@ -478,7 +480,8 @@ void cr_find_loops(const struct cr_module *m, const struct cr_functions *functio
     struct search s = {
         .m = m, .function = functions->first, .starts = functions->starts, .found = loops};
     *loops = (struct cr_loops){0};
-    find_uses(&s);
+    find_writers(&s);
+    find_crossed(&s);
     find_origins(&s);
     find_most(&s);
     choose_loops(&s);
