@@ -253,8 +253,8 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 # tree that is extended, files, the runtime on other processors, what comes after a script, programs
 # that are linked without a Lua, and the numbers of graphs that scripts have built, as luas.sh holds that
 # both Luas build the same.
-numbers := arena attention bf16_product bodies emit_generate entries half incremental int8 lengths \
-    nonfinite places quantised state target variants verify verify_program
+numbers := arena attention bf16_product bodies emit_generate entries half import_views incremental int8 \
+    lengths nonfinite places quantised state target variants verify verify_program
 without_lua := compare emit_tokenizer files gradient integers jit recompute_order ref runtime sampler \
     tokenizer
 with_lua    := $(filter-out $(without_lua:%=test_%) $(numbers:%=test_%),$(test_sources:tests/%.c=%))

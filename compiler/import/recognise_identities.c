@@ -1,5 +1,6 @@
 /* recognise_identities.c - nodes that give what they are given: removed, so that patterns need not
  * look through them. */
+#include <math.h>
 #include <string.h>
 
 #include "match.h"
@@ -61,14 +62,25 @@ static bool is_identity(const struct cr_onnx_graph *g, const struct cr_onnx_node
            cr_match_same_shape(x, y);
 }
 
+/* Reads what stands in place of values: of each its number + 1, or 0.  Nodes stand in an order in which what
+ * they read comes first, so that nobody need look at the nodes before. */
+static void read_instead(struct cr_onnx_node *n, const int *instead)
+{
+    for (int i = 0; i < n->n_inputs; i++)
+        if (n->inputs[i] != CR_ONNX_NONE && instead[n->inputs[i]])
+            n->inputs[i] = instead[n->inputs[i]] - 1;
+}
+
 /* Outputs of the model keep their nodes, as an output is no input. */
 int cr_recognise_identities(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;
+    int *instead = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *instead);
     for (int i = 0; i < g->n_nodes; i++) {
-        const struct cr_onnx_node *n = &g->nodes[i];
+        struct cr_onnx_node *n = &g->nodes[i];
+        read_instead(n, instead);
         if (!n->dead && is_identity(g, n) && !g->values[n->outputs[0]].is_output)
-            cr_onnx_replace(g, n->outputs[0], n->inputs[0]);
+            instead[n->outputs[0]] = n->inputs[0] + 1;
     }
     return 0;
 }
@@ -81,57 +93,113 @@ static bool is_view(const struct cr_onnx_node *n)
                             strcmp(n->op, "Squeeze") == 0 || strcmp(n->op, "Flatten") == 0));
 }
 
-/* A view of a view is one of what the first sees: when nothing else looks for them any more. */
+/* A view of a view is one of what the first sees: when nothing else looks for them any more.  What it gives
+ * has its shape already. */
 int cr_recognise_view_chains(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;
-    for (int i = 0, n = g->n_nodes; i < n; i++) {
-        int x = g->nodes[i].n_inputs ? g->nodes[i].inputs[0] : CR_ONNX_NONE;
-        int y = g->nodes[i].outputs[0], from = x == CR_ONNX_NONE ? x : g->values[x].producer;
-        if (g->nodes[i].dead || !is_view(&g->nodes[i]) || from == CR_ONNX_NONE ||
-            !is_view(&g->nodes[from]) || g->values[x].tensor || g->values[y].is_output)
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct cr_onnx_node *n = &g->nodes[i];
+        int x = n->n_inputs ? n->inputs[0] : CR_ONNX_NONE;
+        int from = x == CR_ONNX_NONE ? x : g->values[x].producer;
+        if (n->dead || !is_view(n) || from == CR_ONNX_NONE || !is_view(&g->nodes[from]) ||
+            g->values[x].tensor || g->values[n->outputs[0]].is_output)
             continue;
-        cr_match_replace(g, y, i, "View", &g->nodes[from].inputs[0], 1, g->values[y].name);
+        n->op = "View";
+        n->domain = CR_ONNX_CRESCENT;
+        n->inputs[0] = g->nodes[from].inputs[0];
+        n->n_inputs = 1;
+        n->n_attributes = 0;
     }
     return 0;
 }
 
-/* Whether two values are one, or known numbers that are few and the same. */
+/* The elements of a value if they are known and few, else null. */
+static const struct cr_onnx_tensor *few_numbers(const struct cr_onnx_graph *g, int value)
+{
+    const struct cr_onnx_tensor *t = value == CR_ONNX_NONE ? NULL : g->values[value].tensor;
+    return t && t->data && t->elements <= FEW ? t : NULL;
+}
+
+/* Whether two values are one, or known numbers that are few and the same: +0 and -0 are not. */
 static bool is_same_value(const struct cr_onnx_graph *g, int a, int b)
 {
-    if (a == b || a == CR_ONNX_NONE || b == CR_ONNX_NONE)
+    const struct cr_onnx_tensor *x = few_numbers(g, a), *y = few_numbers(g, b);
+    if (a == b || !x || !y)
         return a == b;
     const struct cr_onnx_value *va = &g->values[a], *vb = &g->values[b];
-    const struct cr_onnx_tensor *x = va->tensor, *y = vb->tensor;
-    if (!x || !y || !x->data || !y->data || va->type != vb->type || x->elements != y->elements ||
-        x->elements > FEW || !cr_match_same_shape(va, vb))
+    if (va->type != vb->type || !cr_match_same_shape(va, vb))
         return false;
-    for (int64_t i = 0; i < x->elements; i++)
-        if (cr_onnx_element(x, i) != cr_onnx_element(y, i))
+    for (int64_t i = 0; i < x->elements; i++) {
+        double p = cr_onnx_element(x, i), q = cr_onnx_element(y, i);
+        if (p != q || signbit(p) != signbit(q))
             return false;
+    }
     return true;
 }
 
-/* Whether two nodes compute the same. */
+static bool is_same_attribute(const struct cr_onnx_attribute *p, const struct cr_onnx_attribute *q)
+{
+    if (strcmp(p->name, q->name) || p->kind != q->kind || p->of || q->of || p->f != q->f ||
+        p->i != q->i || p->n != q->n || p->s || q->s || p->tensor || q->tensor || p->graph ||
+        q->graph || p->floats || p->strings)
+        return false;
+    return !p->n || (p->ints && q->ints && !memcmp(p->ints, q->ints, (size_t)p->n * sizeof *p->ints));
+}
+
+/* Whether two nodes compute the same, of one output.  What a recogniser made says its shape nowhere else. */
 static bool is_same_node(const struct cr_onnx_graph *g, const struct cr_onnx_node *a,
                          const struct cr_onnx_node *b)
 {
-    if (strcmp(a->op, b->op) || strcmp(a->domain, b->domain) || a->n_inputs != b->n_inputs ||
-        a->n_outputs != b->n_outputs || a->n_attributes != b->n_attributes)
+    if (strcmp(a->op, b->op) || strcmp(a->domain, b->domain) || a->version != b->version ||
+        a->n_inputs != b->n_inputs || a->n_attributes != b->n_attributes)
+        return false;
+    const struct cr_onnx_value *y = &g->values[a->outputs[0]], *z = &g->values[b->outputs[0]];
+    if (y->type != z->type || !cr_match_same_shape(y, z))
         return false;
     for (int i = 0; i < a->n_inputs; i++)
         if (!is_same_value(g, a->inputs[i], b->inputs[i]))
             return false;
-    for (int i = 0; i < a->n_attributes; i++) {
-        const struct cr_onnx_attribute *p = &a->attributes[i], *q = &b->attributes[i];
-        if (strcmp(p->name, q->name) || p->kind != q->kind || p->of || q->of || p->f != q->f ||
-            p->i != q->i || p->n != q->n || p->s || q->s || p->tensor || q->tensor || p->graph ||
-            q->graph || p->floats || p->strings ||
-            (p->n &&
-             (!p->ints || !q->ints || memcmp(p->ints, q->ints, (size_t)p->n * sizeof *p->ints))))
+    for (int i = 0; i < a->n_attributes; i++)
+        if (!is_same_attribute(&a->attributes[i], &b->attributes[i]))
             return false;
-    }
     return true;
+}
+
+static unsigned hash_of_bytes(unsigned h, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ ((const unsigned char *)bytes)[i]) * 16777619u;
+    return h;
+}
+
+/* The same number for nodes that compute the same: made of the operator and of what it reads. */
+static unsigned hash_of_node(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
+{
+    unsigned h = hash_of_bytes(2166136261u, n->op, strlen(n->op));
+    for (int i = 0; i < n->n_inputs; i++) {
+        const struct cr_onnx_tensor *t = few_numbers(g, n->inputs[i]);
+        for (int64_t k = 0; t && k < t->elements; k++)
+            h = hash_of_bytes(h, &(double){cr_onnx_element(t, k)}, sizeof(double));
+        h = hash_of_bytes(h, t ? &(int){CR_ONNX_NONE} : &n->inputs[i], sizeof(int));
+    }
+    return h ^ h >> 15;
+}
+
+/* Nodes that are kept: a hash table of their numbers + 1, of which at most half is taken. */
+struct kept {
+    int *slots;
+    unsigned mask;
+};
+
+/* The node that computes the same as one, or the place where that one belongs. */
+static int *find_same(const struct cr_onnx_graph *g, const struct kept *kept,
+                      const struct cr_onnx_node *n)
+{
+    unsigned at = hash_of_node(g, n) & kept->mask;
+    while (kept->slots[at] && !is_same_node(g, &g->nodes[kept->slots[at] - 1], n))
+        at = (at + 1) & kept->mask;
+    return &kept->slots[at];
 }
 
 /* Whether a node reads no weight and nothing made of weights: masks and positions do not. */
@@ -157,21 +225,25 @@ int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;
     bool *of_weights = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *of_weights);
-    int *kept = cr_arena_new(&g->arena, (size_t)g->n_nodes, sizeof *kept), n_kept = 0;
+    int *instead = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *instead); /* a value + 1 */
+    struct kept kept = {.mask = 15};
+    while (kept.mask < 2 * (unsigned)g->n_nodes)
+        kept.mask = 2 * kept.mask + 1;
+    kept.slots = cr_arena_new(&g->arena, (size_t)kept.mask + 1, sizeof *kept.slots);
     for (int i = 0; i < g->n_nodes; i++) {
         struct cr_onnx_node *n = &g->nodes[i];
+        read_instead(n, instead);
         bool of = is_random(n) || reads_weights(g, n, of_weights);
         for (int j = 0; of && j < n->n_outputs; j++)
             if (n->outputs[j] != CR_ONNX_NONE)
                 of_weights[n->outputs[j]] = true;
-        int same = CR_ONNX_NONE;
-        for (int k = 0; !of && k < n_kept && same == CR_ONNX_NONE; k++)
-            if (n->n_outputs == 1 && is_same_node(g, &g->nodes[kept[k]], n))
-                same = kept[k];
-        if (same != CR_ONNX_NONE && !g->values[n->outputs[0]].is_output)
-            cr_onnx_replace(g, n->outputs[0], g->nodes[same].outputs[0]);
-        else if (!of)
-            kept[n_kept++] = i;
+        if (of || n->n_outputs != 1 || n->outputs[0] == CR_ONNX_NONE)
+            continue;
+        int *same = find_same(g, &kept, n), y = n->outputs[0];
+        if (!*same)
+            *same = i + 1;
+        else if (!g->values[y].is_output)
+            instead[y] = g->nodes[*same - 1].outputs[0] + 1;
     }
     return 0;
 }
