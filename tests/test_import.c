@@ -142,6 +142,53 @@ START_TEST(runs_a_model)
 }
 END_TEST
 
+/* h.i.fc: x = x w + known numbers, too many for the script's text. */
+static void put_block(struct message *graph, int i)
+{
+    static const float w[] = {1, 0, 0, 1};
+    char in[8], out[8], product[8], weight[32], inputs[64];
+    snprintf(in, sizeof in, "x%d", i);
+    snprintf(out, sizeof out, "x%d", i + 1);
+    snprintf(product, sizeof product, "p%d", i);
+    snprintf(weight, sizeof weight, "h.%d.fc.weight", i);
+    snprintf(inputs, sizeof inputs, "%s %s", in, weight);
+    put_node(graph, "MatMul", inputs, product, NULL);
+    snprintf(inputs, sizeof inputs, "%s squares", product);
+    put_node(graph, "Add", inputs, out, NULL);
+    put_tensor(graph, weight, FLOAT, 2, (int64_t[]){2, 2}, w, sizeof w);
+}
+
+/* Known numbers that equal blocks read are a parameter of the model, and not one of each block. */
+START_TEST(blocks_share_known_numbers)
+{
+    enum { N = 50 };
+    static const int64_t shape[] = {N, 2}, one = 1, none = 0, n = 2 * N;
+    struct message graph = {.n = 0}, to = {.n = 0};
+    float x[2 * N] = {0}, y[2 * N];
+    struct cr_import made;
+    put_text(&graph, 2, "blocks");
+    put_integer_attribute(&to, "to", FLOAT);
+    put_node(&graph, "Range", "none n one", "i", NULL);
+    put_node(&graph, "Mul", "i i", "ii", NULL);
+    put_node(&graph, "Cast", "ii", "f", &to);
+    put_node(&graph, "Reshape", "f shape", "squares", NULL);
+    put_tensor(&graph, "none", INT64, 0, NULL, &none, sizeof none);
+    put_tensor(&graph, "n", INT64, 0, NULL, &n, sizeof n);
+    put_tensor(&graph, "one", INT64, 0, NULL, &one, sizeof one);
+    put_tensor(&graph, "shape", INT64, 1, (int64_t[]){2}, shape, sizeof shape);
+    for (int i = 0; i < 3; i++)
+        put_block(&graph, i);
+    put_value(&graph, 11, "x0", FLOAT, 2, shape);
+    put_value(&graph, 12, "x3", FLOAT, 2, shape);
+    ck_assert_msg(import(&made, &graph, NULL, NULL) == 0, "%s", error.text);
+    ck_assert_msg(strstr(made.text, "for i = 0, 2 do"), "no loop in:\n%s", made.text);
+    cr_import_close(&made);
+    run_model(&graph, NULL, x, y);
+    for (int i = 0; i < 2 * N; i++)
+        ck_assert(y[i] == (float)(3 * i * i));
+}
+END_TEST
+
 /* A row is resized by its neighbours alone: what is infinite does not reach those that are far away, and
  * stays infinite, and no NaN, where it counts. */
 START_TEST(resizes_by_neighbours)
@@ -746,6 +793,7 @@ int main(void)
     tcase_add_checked_fixture(refusals, make_folder, remove_folder);
     tcase_add_test(scripts, prints_a_script);
     tcase_add_test(scripts, runs_a_model);
+    tcase_add_test(scripts, blocks_share_known_numbers);
     tcase_add_loop_test(scripts, resizes_by_neighbours, 0, 2);
     tcase_add_test(scripts, asks_for_sizes);
     tcase_add_test(scripts, folds_shape_arithmetic);

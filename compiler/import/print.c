@@ -184,17 +184,28 @@ static bool find_steps(cr_t x, double *steps)
     return n > 2;
 }
 
-/* A weight that holds elements the script would be too long with. */
-static const char *as_weight(struct cr_printer *p, cr_t x)
+/* The weight that holds known elements, or null.  A reshape has the elements of another term. */
+static struct cr_script_weight *find_weight(const struct cr_printer *p, cr_t x)
 {
     for (int i = 0; i < p->n_weights; i++)
-        if (p->weights[i].data == x->data)
-            return p->weights[i].name;
-    struct cr_script_weight *w = CR_PUSH(p->weights, p->n_weights, p->cap_weights);
+        if (p->weights[i].data == x->data && p->weights[i].type == x->type &&
+            p->weights[i].rank == x->rank &&
+            memcmp(p->weights[i].shape, x->shape, (size_t)x->rank * sizeof *x->shape) == 0)
+            return &p->weights[i];
+    return NULL;
+}
+
+/* A weight that holds elements the script would be too long with. */
+static struct cr_script_weight *as_weight(struct cr_printer *p, cr_t x)
+{
+    struct cr_script_weight *w = find_weight(p, x);
+    if (w)
+        return w;
+    w = CR_PUSH(p->weights, p->n_weights, p->cap_weights);
     *w = (struct cr_script_weight){
         .name = cr_public_name(p, "constant"), .type = x->type, .rank = x->rank, .data = x->data};
     memcpy(w->shape, x->shape, sizeof w->shape);
-    return w->name;
+    return w;
 }
 
 /* A parameter, which is of floats, as its type. */
@@ -280,6 +291,13 @@ static void put_triangle(struct cr_printer *p, struct cr_text *text, cr_t x, int
     cr_put(text, ")");
 }
 
+/* Known elements that are a weight, or the name that has them already. */
+static void put_weight(struct cr_printer *p, struct cr_text *text, cr_t x)
+{
+    const struct cr_script_weight *w = as_weight(p, x);
+    cr_put(text, "%s", w->local ? w->local : param_text(p, w->name, x->type, x->rank, x->shape));
+}
+
 /* Known elements, said as shortly as can be. */
 static void put_data(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_precedence around)
 {
@@ -296,7 +314,28 @@ static void put_data(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr
     else if (cr_t_elements(x) <= LITERAL)
         put_table(p, text, x);
     else
-        cr_put(text, "%s", param_text(p, as_weight(p, x), x->type, x->rank, x->shape));
+        put_weight(p, text, x);
+}
+
+void cr_print_shared_data(struct cr_printer *p, cr_t x)
+{
+    struct cr_text text = {0};
+    if (x->kind != CR_TERM_DATA || cr_t_elements(x) <= LITERAL || cr_shared_data_name(p, x))
+        return;
+    put_data(p, &text, x, CR_BINDS_NOT);
+    struct cr_script_weight *w = find_weight(p, x);
+    if (w) {
+        const char *name = cr_local_name(p, w->name);
+        cr_print_definition(p, 0, name, text.data);
+        w->local = p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", name) : name;
+    }
+    free(text.data);
+}
+
+const char *cr_shared_data_name(const struct cr_printer *p, cr_t x)
+{
+    const struct cr_script_weight *w = x->kind == CR_TERM_DATA ? find_weight(p, x) : NULL;
+    return w ? w->local : NULL;
 }
 
 /* ---- values ---- */

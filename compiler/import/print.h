@@ -26,6 +26,7 @@ struct cr_script_weight {
     int64_t shape[CR_ONNX_RANK];
     const struct cr_onnx_tensor *tensor;
     const double *data; /* if `tensor` is null */
+    const char *local;  /* of such a weight: the name of Lua that holds it, or null */
 };
 
 /* The parts of a term that is being printed: a hash table. */
@@ -69,6 +70,13 @@ void cr_print_term(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_p
 
 /* Lines for the parts of a term that it uses several times, which get names that begin with `name`. */
 void cr_print_parts(struct cr_printer *p, cr_t x, const char *name, int indent);
+
+/* A line for known elements that become a weight, before the function that reads them, as a parameter of
+ * the function would be one in its scope.  Of other terms nothing. */
+void cr_print_shared_data(struct cr_printer *p, cr_t x);
+
+/* The name that such a line gave known elements, or null. */
+const char *cr_shared_data_name(const struct cr_printer *p, cr_t x);
 
 /* A line that defines a local name, or a field of the table. */
 void cr_print_definition(struct cr_printer *p, int indent, const char *name, const char *value);

@@ -202,6 +202,12 @@ static void take_weights(struct writing *w, cr_t x, const char *path)
             take_weights(w, x->arguments[i].term, path);
 }
 
+static void take_outer_name(struct cr_printer *p, const char *name)
+{
+    if (name && !strpbrk(name, "(."))
+        cr_take_name(p->arena, &p->locals, name);
+}
+
 /* Names that a function's body must not hide: its own, and those of values that it reads from
  * outside. */
 static void keep_outer_names(struct writing *w, const struct cr_onnx_run *r, cr_t x)
@@ -211,10 +217,9 @@ static void keep_outer_names(struct writing *w, const struct cr_onnx_run *r, cr_
         for (int i = 0; i < r->n_carried; i++)
             if (r->in[i] == x->value)
                 return;
-        const char *name = p->value_names[x->value];
-        if (name && !strpbrk(name, "(."))
-            cr_take_name(p->arena, &p->locals, name);
+        take_outer_name(p, p->value_names[x->value]);
     }
+    take_outer_name(p, cr_shared_data_name(p, x));
     for (int i = 0; i < x->n_arguments; i++)
         if (x->arguments[i].term)
             keep_outer_names(w, r, x->arguments[i].term);
@@ -245,11 +250,12 @@ static void print_return(struct writing *w, const struct cr_onnx_run *r, cr_t re
     free(text.data);
 }
 
-/* Weights that all blocks share are read before the function. */
+/* Weights that all blocks share are read before the function, and so are known elements. */
 static void print_shared(struct writing *w, const struct cr_onnx_run *r, cr_t x)
 {
     struct cr_printer *p = w->printer;
     const struct cr_onnx_line *second = &w->blocks.lines[r->first + r->size];
+    cr_print_shared_data(p, x);
     if (x->kind == CR_TERM_VALUE && p->graph->values[x->value].tensor &&
         !p->value_names[x->value] && reader(second, r->size, x->value)) {
         const char *text = cr_value_text(p, x->value),
