@@ -283,6 +283,69 @@ START_TEST(takes_the_branch)
 }
 END_TEST
 
+/* y = If(c, If(c, If(c, x + x)): what a branch gives may be what a branch in it gives. */
+START_TEST(takes_branches_in_branches)
+{
+    static const float x[] = {1, -2}, twice[] = {2, -4};
+    struct message body = {.n = 0}, graph = {.n = 0};
+    float y[2];
+    put_text(&body, 2, "innermost");
+    put_node(&body, "Add", "x x", "sum", NULL);
+    put_value(&body, 12, "sum", FLOAT, 1, (int64_t[]){2});
+    for (int i = 0; i < 3; i++) {
+        struct message branches = {.n = 0}, outer = {.n = 0};
+        put_graph_attribute(&branches, "then_branch", &body);
+        put_graph_attribute(&branches, "else_branch", &body);
+        put_text(&outer, 2, "outer");
+        put_node(&outer, "If", "condition", "y", &branches);
+        put_value(&outer, 12, "y", FLOAT, 1, (int64_t[]){2});
+        body = outer;
+    }
+    graph = body;
+    put_tensor(&graph, "condition", BOOL, 0, NULL, "\1", 1);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){2});
+    run_model(&graph, NULL, x, y);
+    ck_assert_mem_eq(y, twice, sizeof y);
+}
+END_TEST
+
+/* A loop's body reads from outside what an If gives, and carries on what one in it gives. */
+START_TEST(loops_over_branches)
+{
+    static const int64_t rounds = 3;
+    static const float x[] = {1, -2}, sixteen[] = {16, -32};
+    struct message twice = {.n = 0}, branches = {.n = 0}, body = {.n = 0}, loop = {.n = 0},
+                   graph = {.n = 0};
+    float y[2];
+    put_text(&twice, 2, "twice");
+    put_node(&twice, "Add", "v v", "sum", NULL);
+    put_value(&twice, 12, "sum", FLOAT, 1, (int64_t[]){2});
+    put_graph_attribute(&branches, "then_branch", &twice);
+    put_graph_attribute(&branches, "else_branch", &twice);
+    put_text(&body, 2, "body");
+    put_node(&body, "Identity", "in", "go_on", NULL);
+    put_node(&body, "Add", "carried none", "v", NULL);
+    put_node(&body, "If", "condition", "out", &branches);
+    put_value(&body, 11, "i", INT64, 0, NULL);
+    put_value(&body, 11, "in", BOOL, 0, NULL);
+    put_value(&body, 11, "carried", FLOAT, 1, (int64_t[]){2});
+    put_value(&body, 12, "go_on", BOOL, 0, NULL);
+    put_value(&body, 12, "out", FLOAT, 1, (int64_t[]){2});
+    put_graph_attribute(&loop, "body", &body);
+    put_text(&graph, 2, "loop");
+    put_node(&graph, "Sub", "x x", "none", NULL);
+    put_node(&graph, "Identity", "x", "v", NULL);
+    put_node(&graph, "If", "condition", "start", &branches);
+    put_node(&graph, "Loop", "rounds - start", "y", &loop);
+    put_tensor(&graph, "rounds", INT64, 0, NULL, &rounds, sizeof rounds);
+    put_tensor(&graph, "condition", BOOL, 0, NULL, "\1", 1);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){2});
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){2});
+    run_model(&graph, NULL, x, y);
+    ck_assert_mem_eq(y, sixteen, sizeof y);
+}
+END_TEST
+
 /* Three rounds of z = z * x. */
 START_TEST(unrolls_loops)
 {
@@ -591,6 +654,10 @@ START_TEST(refuses_what_cannot_be)
         {"DFT", "x n", "none", "", "whose last one is real or complex numbers", 1 << 24},
         {"STFT", "x n", "none", "", "frames of 8 elements by steps of -1", -1},
         {"Det", "x", "none", "", "expected square matrices", 0},
+        {"Concat", "x x", "axis", "1", "attribute 'axis' is of another type", 0},
+        {"Softmax", "x", "axis", "", "attribute 'axis' is of another type", 0},
+        {"Transpose", "x", "perm", "10", "attribute 'perm' is of another type", 0},
+        {"Elu", "x", "alpha", "1", "attribute 'alpha' is of another type", 0},
     };
     struct message graph = {.n = 0}, attributes = {.n = 0};
     put_text(&graph, 2, "refused");
@@ -600,6 +667,101 @@ START_TEST(refuses_what_cannot_be)
     put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){2, 8});
     put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){2, 8});
     expect_refusal(&graph, nodes[_i].words);
+}
+END_TEST
+
+/* Numbers that no axis and no size reaches: refused with a line that names the attribute, or taken where
+ * they mean everything, as the end of a slice does. */
+START_TEST(refuses_numbers_out_of_reach)
+{
+    static const struct {
+        const char *op, *inputs, *attribute;
+        bool is_list;
+    } nodes[] = {
+        {"DepthToSpace", "p", "blocksize", false}, {"SpaceToDepth", "p", "blocksize", false},
+        {"Conv", "p w", "dilations", true},        {"Conv", "p w", "strides", true},
+        {"Conv", "p w", "pads", true},             {"ConvTranspose", "p w", "strides", true},
+        {"MaxPool", "p", "kernel_shape", true},    {"Split", "p", "num_outputs", false},
+        {"Gather", "p n", "axis", false},          {"Flatten", "p", "axis", false},
+        {"LRN", "p", "size", false},               {"TopK", "p n", "axis", false},
+        {"EyeLike", "m", "k", false},              {"Shape", "p", "start", false},
+        {"GroupNormalization", "p s s", "num_groups", false}, {"GatherND", "p n", "batch_dims", false},
+    };
+    static const int64_t numbers[] = {
+        INT64_MIN, INT64_MAX, 0, -1, INT64_C(1) << 31, INT64_C(1) << 62}, one = 1;
+    static const float w[36] = {0};
+    int64_t number = numbers[_i % 6];
+    struct message graph = {.n = 0}, attributes = {.n = 0}, a = {.n = 0};
+    put_text(&graph, 2, "far");
+    put_text(&a, 1, nodes[_i / 6].attribute);
+    put_integer(&a, nodes[_i / 6].is_list ? 8 : 3, number);
+    if (nodes[_i / 6].is_list)
+        put_integer(&a, 8, 1);
+    put_integer(&a, 20, nodes[_i / 6].is_list ? 7 : 2);
+    put_message(&attributes, 5, &a);
+    put_node(&graph, nodes[_i / 6].op, nodes[_i / 6].inputs, "y", &attributes);
+    put_tensor(&graph, "w", FLOAT, 4, (int64_t[]){2, 2, 3, 3}, w, sizeof w);
+    put_tensor(&graph, "s", FLOAT, 1, (int64_t[]){2}, w, 2 * sizeof *w);
+    put_tensor(&graph, "n", INT64, 1, (int64_t[]){1}, &one, sizeof one);
+    put_value(&graph, 11, "p", FLOAT, 4, (int64_t[]){1, 2, 4, 4});
+    put_value(&graph, 11, "m", FLOAT, 2, (int64_t[]){3, 3});
+    put_value(&graph, 12, "y", FLOAT, 0, NULL);
+    struct cr_import made;
+    if (import(&made, &graph, NULL, NULL) == 0)
+        cr_import_close(&made);
+    else
+        ck_assert_msg(*error.text && !strchr(error.text, '\n'), "%s", error.text);
+    bool is_end = strcmp(nodes[_i / 6].op, "Shape") == 0;
+    if (number != 0 && number != -1 && !is_end)
+        ck_assert_msg(strstr(error.text, nodes[_i / 6].attribute), "%s", error.text);
+}
+END_TEST
+
+START_TEST(refuses_names_twice)
+{
+    static const float one = 1;
+    struct message graph = {.n = 0};
+    put_text(&graph, 2, "twice");
+    put_node(&graph, "Neg", "x", _i == 0 ? "x" : "y", NULL);
+    put_node(&graph, "Neg", "x", _i == 1 ? "y" : _i == 2 ? "w" : "z", NULL);
+    put_tensor(&graph, "w", FLOAT, 0, NULL, &one, sizeof one);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){2});
+    if (_i == 3)
+        put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){3});
+    put_value(&graph, 12, _i == 0 ? "x" : "y", FLOAT, 1, (int64_t[]){2});
+    if (_i == 4)
+        put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){2});
+    expect_refusal(&graph, "is there twice, expected a name for each value");
+}
+END_TEST
+
+START_TEST(refuses_other_initializers)
+{
+    static const float numbers[] = {1, 2};
+    struct message graph = {.n = 0};
+    put_text(&graph, 2, "other");
+    put_node(&graph, "Neg", "x", "y", NULL);
+    put_tensor(&graph, "x", FLOAT, 1, (int64_t[]){2}, numbers, sizeof numbers);
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){2});
+    struct message same = graph, shape = graph, type = graph;
+    put_value(&same, 11, "x", FLOAT, 1, (int64_t[]){2});
+    expect_text(&same, NULL, NULL, "y");
+    put_value(&shape, 11, "x", FLOAT, 2, (int64_t[]){1, 2});
+    expect_refusal(&shape, "input 'x' is of another type or shape than its initializer");
+    put_value(&type, 11, "x", INT32, 1, (int64_t[]){2});
+    expect_refusal(&type, "input 'x' is of another type or shape than its initializer");
+}
+END_TEST
+
+START_TEST(refuses_versions)
+{
+    static const int versions[] = {-1, 0, 29, 999};
+    struct message graph = linear_graph(), model = model_of(&graph, versions[_i]);
+    struct cr_import made;
+    write_model(&model);
+    const struct cr_import_how how = {0};
+    ck_assert_int_eq(cr_import_open(&made, path, &how, &error), -1);
+    ck_assert_msg(strstr(error.text, "of ai.onnx, expected 1 to 28"), "%s", error.text);
 }
 END_TEST
 
@@ -670,6 +832,63 @@ START_TEST(stays_in_its_folder)
     static const char *const places[] = {"../m.onnx", "/etc/passwd", "a/../../m.onnx", ".."};
     struct message graph = external_graph(places[_i], "0");
     expect_refusal(&graph, "no location inside the model's folder");
+}
+END_TEST
+
+/* A name that ends at its NUL would be another one's. */
+START_TEST(refuses_names_with_nul)
+{
+    struct message graph = {.n = 0}, node = {.n = 0};
+    put_bytes(&node, 1, "x\0y", 3);
+    put_text(&node, 2, "y");
+    put_text(&node, 4, "Neg");
+    put_message(&graph, 1, &node);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){2});
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){2});
+    expect_refusal(&graph, "a name or text with a NUL in it");
+    graph = external_graph("far.bin", "0");
+    for (size_t i = 0; i + 7 <= graph.n; i++)
+        if (memcmp(graph.at + i, "far.bin", 7) == 0)
+            graph.at[i + 3] = 0;
+    expect_refusal(&graph, "a place of external data with a NUL in it");
+}
+END_TEST
+
+/* A link to a file beside it is one inside of the folder; where the model is a link itself, as in a store of
+ * models, so are its data. */
+START_TEST(follows_no_link_outside)
+{
+    static const float numbers[] = {7, 8};
+    char outside[] = "/tmp/crescent-outside-XXXXXX", far[64], beside[160], in[160], link[160];
+    struct message graph = external_graph("link.bin", "0");
+    struct cr_import made;
+    ck_assert_ptr_nonnull(mkdtemp(outside));
+    snprintf(far, sizeof far, "%s/far.bin", outside);
+    snprintf(in, sizeof in, "%s/in.bin", folder);
+    snprintf(beside, sizeof beside, "%s/stored.onnx", outside);
+    snprintf(link, sizeof link, "%s/link.bin", folder);
+    for (int i = 0; i < 2; i++) {
+        FILE *file = fopen(i ? in : far, "wb");
+        ck_assert(file && fwrite(numbers, 1, sizeof numbers, file) == sizeof numbers);
+        fclose(file);
+    }
+    ck_assert_int_eq(symlink(far, link), 0);
+    expect_refusal(&graph, "a link to a file outside of the model's folder");
+    unlink(link);
+    ck_assert_int_eq(symlink("in.bin", link), 0);
+    ck_assert_msg(import(&made, &graph, "n", "1") == 0, "%s", error.text);
+    cr_import_close(&made);
+    unlink(link);
+    ck_assert_int_eq(symlink(far, link), 0);
+    ck_assert_int_eq(rename(path, beside), 0);
+    ck_assert_int_eq(symlink(beside, path), 0);
+    ck_assert_msg(import(&made, &graph, "n", "1") == 0, "%s", error.text);
+    cr_import_close(&made);
+    unlink(far);
+    unlink(in);
+    unlink(link);
+    unlink(beside);
+    rmdir(outside);
 }
 END_TEST
 
@@ -798,6 +1017,8 @@ int main(void)
     tcase_add_test(scripts, asks_for_sizes);
     tcase_add_test(scripts, folds_shape_arithmetic);
     tcase_add_test(scripts, takes_the_branch);
+    tcase_add_test(scripts, takes_branches_in_branches);
+    tcase_add_test(scripts, loops_over_branches);
     tcase_add_test(scripts, unrolls_loops);
     tcase_add_test(scripts, counts_rounds);
     tcase_add_test(scripts, pins_what_ends_a_loop);
@@ -813,7 +1034,13 @@ int main(void)
     tcase_add_test(scripts, names_are_made_fit);
     tcase_add_test(scripts, reads_external_data);
     tcase_add_test(refusals, refuses_operators);
-    tcase_add_loop_test(refusals, refuses_what_cannot_be, 0, 13);
+    tcase_add_loop_test(refusals, refuses_what_cannot_be, 0, 17);
+    tcase_add_loop_test(refusals, refuses_numbers_out_of_reach, 0, 16 * 6);
+    tcase_add_loop_test(refusals, refuses_names_twice, 0, 5);
+    tcase_add_test(refusals, refuses_other_initializers);
+    tcase_add_loop_test(refusals, refuses_versions, 0, 4);
+    tcase_add_test(refusals, refuses_names_with_nul);
+    tcase_add_test(refusals, follows_no_link_outside);
     tcase_add_test(refusals, refuses_strings);
     tcase_add_test(refusals, refuses_values_of_nowhere);
     tcase_add_loop_test(refusals, stays_in_its_folder, 0, 4);

@@ -11,7 +11,8 @@
 enum {
     DEPTH = 64,
     MOST_NODES = 1 << 18,
-    WRITTEN = 32 /* elements of a constant that is no weight */
+    WRITTEN = 32, /* elements of a constant that is no weight */
+    NEWEST = 28   /* version of ai.onnx that is known */
 };
 
 /* ---- names ---- */
@@ -66,6 +67,17 @@ static void define(struct cr_onnx_graph *g, struct cr_onnx_names *names, const c
     *e = (struct entry){name, value};
 }
 
+/* A name that nothing in the same graph has. */
+static int define_new(struct cr_onnx_graph *g, struct cr_onnx_names *names, const char *name,
+                      int value, struct cr_error *error)
+{
+    if (names->cap && slot(names, name)->name)
+        return cr_fail(error, "%.300s: %s is there twice, expected a name for each value", g->path,
+                       cr_show(name, strlen(name)).text);
+    define(g, names, name, value);
+    return 0;
+}
+
 /* The value of a name here or outside, or CR_ONNX_NONE. */
 static int look_up(const struct cr_onnx_names *names, const char *name)
 {
@@ -75,6 +87,13 @@ static int look_up(const struct cr_onnx_names *names, const char *name)
             return e->value;
     }
     return CR_ONNX_NONE;
+}
+
+int cr_onnx_standing(const struct cr_onnx_graph *g, int value)
+{
+    while (value != CR_ONNX_NONE && g->values[value].by)
+        value = g->values[value].by - 1;
+    return value;
 }
 
 /* ---- values and nodes ---- */
@@ -157,15 +176,24 @@ const struct cr_onnx_attribute *cr_onnx_attribute(const struct cr_onnx_node *nod
     return NULL;
 }
 
-int64_t cr_onnx_integer(const struct cr_onnx_node *node, const char *name, int64_t otherwise)
+const struct cr_onnx_attribute *cr_onnx_typed(const struct cr_onnx_node *node, const char *name,
+                                              enum cr_onnx_kind kind)
 {
     const struct cr_onnx_attribute *a = cr_onnx_attribute(node, name);
+    if (a && a->kind && a->kind != (int)kind && node->mistyped)
+        *node->mistyped = name;
+    return a;
+}
+
+int64_t cr_onnx_integer(const struct cr_onnx_node *node, const char *name, int64_t otherwise)
+{
+    const struct cr_onnx_attribute *a = cr_onnx_typed(node, name, CR_ONNX_A_INT);
     return a ? a->i : otherwise;
 }
 
 double cr_onnx_real(const struct cr_onnx_node *node, const char *name, double otherwise)
 {
-    const struct cr_onnx_attribute *a = cr_onnx_attribute(node, name);
+    const struct cr_onnx_attribute *a = cr_onnx_typed(node, name, CR_ONNX_A_FLOAT);
     return a ? a->f : otherwise;
 }
 
@@ -246,7 +274,7 @@ static int version_of(const struct cr_onnx_names *names, const char *domain)
         ;
     for (int i = 0; names && i < names->n_opsets; i++)
         if (strcmp(names->opsets[i].domain, domain) == 0)
-            return names->opsets[i].version < 1000 ? (int)names->opsets[i].version : 1000;
+            return (int)names->opsets[i].version;
     return 1;
 }
 
@@ -261,7 +289,8 @@ static int take_inputs(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                        const struct cr_onnx_names *names, int *inputs, struct cr_error *error)
 {
     for (int i = 0; i < call->n_inputs; i++) {
-        inputs[i] = *call->inputs[i] ? look_up(names, call->inputs[i]) : CR_ONNX_NONE;
+        inputs[i] = *call->inputs[i] ? cr_onnx_standing(g, look_up(names, call->inputs[i]))
+                                     : CR_ONNX_NONE;
         if (*call->inputs[i] && inputs[i] == CR_ONNX_NONE)
             return cr_fail(error, "%.300s: %s (%s) reads %s, which no node before it gives",
                            g->path, cr_show(call->op, strlen(call->op)).text,
@@ -309,8 +338,9 @@ static int add_function(struct cr_onnx_graph *g, const struct cr_onnx_call *call
     if (add_calls(g, &f->body, kept, error))
         return -1;
     for (int i = 0; i < f->body.n_outputs && i < call->n_outputs; i++)
-        if (*call->outputs[i])
-            define(g, names, call->outputs[i], look_up(kept, f->body.outputs[i].name));
+        if (*call->outputs[i] && define_new(g, names, call->outputs[i],
+                                            look_up(kept, f->body.outputs[i].name), error))
+            return -1;
     return 0;
 }
 
@@ -361,16 +391,16 @@ static int add_node(struct cr_onnx_graph *g, const struct cr_onnx_call *call, co
     if (strcmp(call->op, "Constant") == 0 && !*call->domain && call->n_outputs == 1) {
         int v = add_constant(g, node, with_prefix(g, names, call->outputs[0]));
         if (v != CR_ONNX_NONE) {
-            define(g, names, call->outputs[0], v);
             g->n_nodes--;
-            return 0;
+            return define_new(g, names, call->outputs[0], v, error);
         }
     }
     for (int i = 0; i < call->n_outputs; i++)
         if (*call->outputs[i]) {
             int v = cr_onnx_new_value(g, with_prefix(g, names, call->outputs[i]));
             cr_onnx_give(g, number, i, v);
-            define(g, names, call->outputs[i], v);
+            if (define_new(g, names, call->outputs[i], v, error))
+                return -1;
         }
     if (g->n_nodes > MOST_NODES)
         return cr_fail(error, "%.300s: more than %d nodes", g->path, MOST_NODES);
@@ -400,12 +430,15 @@ static int add_call(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
              : add_node(g, &c, inputs, names, error);
 }
 
+/* The initializers of a body, then its calls in order. */
 static int add_calls(struct cr_onnx_graph *g, const struct cr_onnx_body *body,
                      struct cr_onnx_names *names, struct cr_error *error)
 {
     for (int i = 0; i < body->n_initializers; i++) {
         const struct cr_onnx_tensor *t = &body->initializers[i];
-        define(g, names, t->name, tensor_value(g, with_prefix(g, names, t->name), t));
+        int v = tensor_value(g, with_prefix(g, names, t->name), t);
+        if (define_new(g, names, t->name, v, error))
+            return -1;
     }
     for (int i = 0; i < body->n_calls; i++)
         if (add_call(g, &body->calls[i], names, error))
@@ -429,7 +462,7 @@ int cr_onnx_inline(struct cr_onnx_graph *g, const struct cr_onnx_node *node,
     if (add_calls(g, body, names, error))
         return -1;
     for (int i = 0; i < body->n_outputs; i++) {
-        outputs[i] = look_up(names, body->outputs[i].name);
+        outputs[i] = cr_onnx_standing(g, look_up(names, body->outputs[i].name));
         if (outputs[i] == CR_ONNX_NONE)
             return cr_fail(error, "%.300s: no node gives the output %s", g->path,
                            cr_show(body->outputs[i].name, strlen(body->outputs[i].name)).text);
@@ -439,29 +472,59 @@ int cr_onnx_inline(struct cr_onnx_graph *g, const struct cr_onnx_node *node,
 
 /* ---- the whole ---- */
 
-/* Inputs of the model that are no initializers, as older files list those, too. */
-static void add_inputs(struct cr_onnx_graph *g, struct cr_onnx_names *names)
+/* An input that is an initializer, too, says the same type and sizes, unless it leaves them open. */
+static int check_default(const struct cr_onnx_graph *g, const struct cr_onnx_info *info,
+                         const struct cr_onnx_tensor *t, struct cr_error *error)
+{
+    bool fits = info->rank < 0 || info->rank == t->rank;
+    for (int i = 0; fits && i < info->rank; i++)
+        fits = info->sizes[i].size < 0 || info->sizes[i].name || info->sizes[i].size == t->shape[i];
+    if (fits && (!info->type || info->type == (int)t->type))
+        return 0;
+    return cr_fail(error, "%.300s: input %s is of another type or shape than its initializer",
+                   g->path, cr_show(info->name, strlen(info->name)).text);
+}
+
+/* The initializer of each name, as the place of one; a name that is there twice is refused when it is
+ * defined for good. */
+static struct cr_onnx_names defaults_of(struct cr_onnx_graph *g)
 {
     const struct cr_onnx_body *body = &g->model->graph;
-    g->inputs = new_list(g, body->n_inputs);
+    struct cr_onnx_names names = {.prefix = ""};
     for (int i = 0; i < body->n_initializers; i++)
-        define(g, names, body->initializers[i].name, 0);
+        define(g, &names, body->initializers[i].name, i);
+    return names;
+}
+
+/* Inputs of the model that are no initializers, as older files list those, too. */
+static int add_inputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, struct cr_error *error)
+{
+    const struct cr_onnx_body *body = &g->model->graph;
+    const struct cr_onnx_names defaults = defaults_of(g);
+    g->inputs = new_list(g, body->n_inputs);
     for (int i = 0; i < body->n_inputs; i++) {
         const struct cr_onnx_info *info = &body->inputs[i];
-        if (look_up(names, info->name) != CR_ONNX_NONE)
+        int given = look_up(&defaults, info->name);
+        if (given != CR_ONNX_NONE) {
+            if (check_default(g, info, &body->initializers[given], error))
+                return -1;
             continue;
+        }
         int v = cr_onnx_new_value(g, info->name);
         g->values[v].info = info;
         g->values[v].is_input = true;
         g->inputs[g->n_inputs++] = v;
-        define(g, names, info->name, v);
+        if (define_new(g, names, info->name, v, error))
+            return -1;
     }
+    return 0;
 }
 
 /* Outputs keep their names, whatever passes put in the place of the value. */
 static int add_outputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, struct cr_error *error)
 {
     const struct cr_onnx_body *body = &g->model->graph;
+    struct cr_onnx_names taken = {.prefix = ""};
     g->outputs = new_list(g, body->n_outputs);
     g->output_names = cr_arena_new(&g->arena, (size_t)body->n_outputs, sizeof *g->output_names);
     for (int i = 0; i < body->n_outputs; i++) {
@@ -469,10 +532,37 @@ static int add_outputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, str
         if (v == CR_ONNX_NONE)
             return cr_fail(error, "%.300s: no node gives the output %s", g->path,
                            cr_show(body->outputs[i].name, strlen(body->outputs[i].name)).text);
+        if (define_new(g, &taken, body->outputs[i].name, v, error))
+            return -1;
         g->values[v].is_output = true;
         g->output_names[g->n_outputs] = body->outputs[i].name;
         g->outputs[g->n_outputs++] = v;
     }
+    return 0;
+}
+
+/* Versions that there are; what a later one changes is not known. */
+static int check_opsets(const struct cr_onnx_graph *g, const struct cr_onnx_opset *opsets, int n,
+                        struct cr_error *error)
+{
+    for (int i = 0; i < n; i++) {
+        const char *domain = opsets[i].domain;
+        int64_t version = opsets[i].version, most = *domain ? INT32_MAX : NEWEST;
+        if (version < 1 || version > most)
+            return cr_fail(error, "%.300s: version %" PRId64 " of %s, expected 1 to %" PRId64, g->path,
+                           version, *domain ? cr_show(domain, strlen(domain)).text : "ai.onnx", most);
+    }
+    return 0;
+}
+
+static int check_all_opsets(const struct cr_onnx_graph *g, struct cr_error *error)
+{
+    const struct cr_onnx_model *m = g->model;
+    if (check_opsets(g, m->opsets, m->n_opsets, error))
+        return -1;
+    for (int i = 0; i < m->n_functions; i++)
+        if (check_opsets(g, m->functions[i].opsets, m->functions[i].n_opsets, error))
+            return -1;
     return 0;
 }
 
@@ -483,8 +573,8 @@ int cr_onnx_graph_make(struct cr_onnx_graph *g, const struct cr_onnx_model *mode
     struct cr_onnx_names *names = cr_arena_new(&g->arena, 1, sizeof *names);
     *names =
         (struct cr_onnx_names){.prefix = "", .opsets = model->opsets, .n_opsets = model->n_opsets};
-    add_inputs(g, names);
-    if (add_calls(g, &model->graph, names, error) == 0 && add_outputs(g, names, error) == 0)
+    if (check_all_opsets(g, error) == 0 && add_inputs(g, names, error) == 0 &&
+        add_calls(g, &model->graph, names, error) == 0 && add_outputs(g, names, error) == 0)
         return 0;
     cr_onnx_graph_free(g);
     return -1;
@@ -512,6 +602,8 @@ void cr_onnx_replace(struct cr_onnx_graph *g, int value, int by)
             g->values[by].is_output = true;
         }
     g->values[value].is_output = false;
+    if (value != by)
+        g->values[value].by = by + 1;
 }
 
 int cr_onnx_users(const struct cr_onnx_graph *g, int value)
@@ -603,7 +695,8 @@ int cr_onnx_sweep(struct cr_onnx_graph *g, struct cr_error *error)
         for (int i = 0; i < o.n; i++)
             if (needed[o.order[i]])
                 nodes[kept++] = g->nodes[o.order[i]];
-        memcpy(g->nodes, nodes, (size_t)kept * sizeof *nodes);
+        if (kept)
+            memcpy(g->nodes, nodes, (size_t)kept * sizeof *nodes);
         g->n_nodes = kept;
         for (int i = 0; i < g->n_values; i++)
             g->values[i].producer = CR_ONNX_NONE;

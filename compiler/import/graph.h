@@ -28,6 +28,7 @@ struct cr_onnx_value {
         *tensor; /* its elements, if they are known: initializers, folded values */
     const struct cr_onnx_info *info; /* of an input of the model: its type and sizes as written */
     int producer;                    /* the node that gives it, or CR_ONNX_NONE */
+    int by;                          /* 1 + what stands in its place: see cr_onnx_replace; or 0 */
     bool is_input, is_output;
     bool folded; /* its tensor was computed, or is written down: no weight */
 };
@@ -41,6 +42,7 @@ struct cr_onnx_node {
     const struct cr_onnx_attribute *attributes;
     int n_attributes;
     const struct cr_onnx_names *names; /* what names mean to graphs in its attributes */
+    const char **mistyped; /* where an attribute is named that was read as another type, or null */
     bool dead; /* passes mark what they replaced; cr_onnx_sweep removes it */
 };
 
@@ -77,8 +79,12 @@ struct cr_onnx_node *cr_onnx_new_node(struct cr_onnx_graph *graph, const char *d
 /* A node gives a value as one of its outputs. */
 void cr_onnx_give(struct cr_onnx_graph *graph, int node, int output, int value);
 
-/* Everything that reads a value reads another one from now on, also the outputs of the model. */
+/* Everything that reads a value reads another one from now on, also the outputs of the model, and what is
+ * inlined later. */
 void cr_onnx_replace(struct cr_onnx_graph *graph, int value, int by);
+
+/* What stands in the place of a value: itself if nothing does. */
+int cr_onnx_standing(const struct cr_onnx_graph *graph, int value);
 
 /* Removes dead nodes, and those whose outputs nobody reads; puts the others in order. */
 int cr_onnx_sweep(struct cr_onnx_graph *graph, struct cr_error *error);
@@ -89,6 +95,9 @@ int cr_onnx_users(const struct cr_onnx_graph *graph, int value);
 /* The attribute of a name, or null. */
 const struct cr_onnx_attribute *cr_onnx_attribute(const struct cr_onnx_node *node,
                                                   const char *name);
+/* The same; that it is of another type is noted in *node->mistyped. */
+const struct cr_onnx_attribute *cr_onnx_typed(const struct cr_onnx_node *node, const char *name,
+                                              enum cr_onnx_kind kind);
 int64_t cr_onnx_integer(const struct cr_onnx_node *node, const char *name, int64_t otherwise);
 double cr_onnx_real(const struct cr_onnx_node *node, const char *name, double otherwise);
 

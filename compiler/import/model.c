@@ -15,6 +15,7 @@ struct reading {
     struct cr_onnx_model *model;
     struct cr_error *error;
     int depth;
+    bool has_nul; /* a text holds a NUL, which would end it */
 };
 
 /* What is done with a field of a message; `to` is what the message becomes. */
@@ -33,6 +34,8 @@ static int each(struct reading *r, struct cr_wire wire, take *function, void *to
     while ((status = cr_wire_next(&wire, &field)) == 1)
         if (function(r, &field, to))
             return -1;
+        else if (r->has_nul)
+            return cr_fail(r->error, "%.400s: a name or text with a NUL in it", r->model->path);
     return status ? cut_short(r) : 0;
 }
 
@@ -42,13 +45,14 @@ static int inside(struct reading *r, const struct cr_wire_field *field, take *fu
     return field->kind == CR_WIRE_BYTES ? each(r, field->bytes, function, to) : cut_short(r);
 }
 
-/* Text, which ends at a NUL. */
+/* Text.  One with a NUL would be taken for what stands before it; the message that it is in is refused. */
 static const char *text(struct reading *r, const struct cr_wire_field *field)
 {
     if (field->kind != CR_WIRE_BYTES)
         return "";
-    return cr_arena_text(&r->model->arena, (const char *)field->bytes.at,
-                         (size_t)(field->bytes.end - field->bytes.at));
+    size_t n = (size_t)(field->bytes.end - field->bytes.at);
+    r->has_nul |= n && memchr(field->bytes.at, '\0', n);
+    return cr_arena_text(&r->model->arena, (const char *)field->bytes.at, n);
 }
 
 /* A further item of a list of the model, zeroed. */

@@ -546,8 +546,8 @@ void cr_op_min(struct cr_translation *t)
 void cr_op_clip(struct cr_translation *t)
 {
     cr_t x = t->in[0], low = cr_input(t, 1), high = cr_input(t, 2);
-    const struct cr_onnx_attribute *min = cr_onnx_attribute(t->node, "min");
-    const struct cr_onnx_attribute *max = cr_onnx_attribute(t->node, "max");
+    const struct cr_onnx_attribute *min = cr_onnx_typed(t->node, "min", CR_ONNX_A_FLOAT);
+    const struct cr_onnx_attribute *max = cr_onnx_typed(t->node, "max", CR_ONNX_A_FLOAT);
     if (low || min)
         x = low ? cr_t_binary(t, "maximum", x, low) : cr_t_with(t, "maximum", x, min->f);
     if (high || max)

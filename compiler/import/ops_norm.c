@@ -349,7 +349,7 @@ void cr_op_lrn(struct cr_translation *t)
  * where the target is to be ignored. */
 static cr_t loss_of(struct cr_translation *t, cr_t scores, cr_t target, cr_t weight)
 {
-    const struct cr_onnx_attribute *ignore = cr_onnx_attribute(t->node, "ignore_index");
+    const struct cr_onnx_attribute *ignore = cr_onnx_typed(t->node, "ignore_index", CR_ONNX_A_INT);
     const char *reduction = cr_string(t, "reduction", "mean");
     int64_t wide[CR_ONNX_RANK];
     int axes[CR_ONNX_RANK];

@@ -198,9 +198,9 @@ static cr_t result_of(const struct layer *l, const char *result)
 /* The activations of all directions, which are said together or not at all. */
 static void read_activations(struct layer *l)
 {
-    const struct cr_onnx_attribute *names = cr_onnx_attribute(l->t->node, "activations");
-    struct numbers alpha = {cr_onnx_attribute(l->t->node, "activation_alpha"), 0};
-    struct numbers beta = {cr_onnx_attribute(l->t->node, "activation_beta"), 0};
+    const struct cr_onnx_attribute *names = cr_onnx_typed(l->t->node, "activations", CR_ONNX_A_STRINGS);
+    struct numbers alpha = {cr_onnx_typed(l->t->node, "activation_alpha", CR_ONNX_A_FLOATS), 0};
+    struct numbers beta = {cr_onnx_typed(l->t->node, "activation_beta", CR_ONNX_A_FLOATS), 0};
     const struct cell *c = l->cell;
     if (names && names->n && (!names->strings || names->n != c->n_activations * l->directions)) {
         cr_onnx_refuse(l->t, "%d activations, expected %d", names->n,
@@ -231,6 +231,8 @@ static struct layer read_layer(struct cr_translation *t, const struct cell *cell
             t, "expected x [T, B, n], w [directions, gates H, n] and r [directions, gates H, H]");
         return l;
     }
+    if (cr_onnx_integer(t->node, "hidden_size", l.H) != l.H)
+        cr_onnx_refuse(t, "a hidden_size of another number than r has, which is %lld", (long long)l.H);
     l.x = l.batch_first ? cr_t_swap(t, x, 0, 1) : x;
     l.T = l.x ? l.x->shape[0] : 0;
     l.B = l.x ? l.x->shape[1] : 0;

@@ -461,7 +461,7 @@ void cr_op_resize(struct cr_translation *t)
 /* Before version 9 the scales are an attribute. */
 void cr_op_upsample(struct cr_translation *t)
 {
-    const struct cr_onnx_attribute *a = cr_onnx_attribute(t->node, "scales");
+    const struct cr_onnx_attribute *a = cr_onnx_typed(t->node, "scales", CR_ONNX_A_FLOATS);
     cr_t scales = cr_input(t, 1);
     if (!scales && a && a->floats)
         scales = cr_t_data(t, CR_ONNX_FLOAT, 1, (int64_t[]){a->n}, a->floats);

@@ -1,4 +1,5 @@
 /* ops_shape.c - operators of ONNX that move elements, or speak of shapes; see ops.h. */
+#include <math.h>
 #include <string.h>
 
 #include "ops.h"
@@ -181,7 +182,7 @@ void cr_op_tile(struct cr_translation *t)
 void cr_op_constant_of_shape(struct cr_translation *t)
 {
     int64_t shape[CR_ONNX_RANK];
-    const struct cr_onnx_attribute *a = cr_onnx_attribute(t->node, "value");
+    const struct cr_onnx_attribute *a = cr_onnx_typed(t->node, "value", CR_ONNX_A_TENSOR);
     int rank = sizes_of(t, t->in[0], shape);
     double number = a && a->tensor && a->tensor->data ? cr_onnx_element(a->tensor, 0) : 0;
     if (rank >= 0)
@@ -198,8 +199,12 @@ void cr_op_range(struct cr_translation *t)
     if (!start || !limit || !delta || *delta == 0)
         return;
     double count = (*limit - *start) / *delta;
-    int64_t n = count > 0 ? (int64_t)count + (count > (double)(int64_t)count) : 0;
-    cr_t i = n > 1 << 24 ? cr_onnx_refuse(t, "%lld numbers", (long long)n) : cr_t_iota(t, 1, &n, 0);
+    if (!(count <= 1 << 24)) {
+        cr_onnx_refuse(t, "%.0f numbers", count);
+        return;
+    }
+    int64_t n = count > 0 ? (int64_t)ceil(count) : 0;
+    cr_t i = cr_t_iota(t, 1, &n, 0);
     if (i)
         i = cr_t_cast(t, i, t->in[0]->type);
     cr_give(t, 0, cr_t_with(t, "+", cr_t_with(t, "*", i, *delta), *start));
@@ -287,6 +292,10 @@ void cr_op_split(struct cr_translation *t)
     int given = cr_input(t, 1) ? cr_numbers_of(t, cr_input(t, 1), sizes)
                                : cr_numbers_named(t, "split", sizes);
     int64_t all = x->shape[axis], each = (all + n - 1) / n;
+    if (cr_onnx_integer(t->node, "num_outputs", n) != n) {
+        cr_onnx_refuse(t, "num_outputs of another number than its %d outputs", n);
+        return;
+    }
     if (t->failed || (given >= 0 && given != n)) {
         cr_onnx_refuse(t, "%d sizes of %d parts", given, n);
         return;
@@ -303,6 +312,8 @@ static cr_t pad_by_index(struct cr_translation *t, cr_t x, int axis, int64_t bef
                          const char *mode)
 {
     int64_t size = x->shape[axis], n = size + before + after;
+    if (n > 1 << 24)
+        return cr_onnx_refuse(t, "an axis padded to %lld elements", (long long)n);
     int64_t *indices = cr_arena_new(t->arena, n > 0 ? (size_t)n : 0, sizeof *indices);
     bool edge = strcmp(mode, "edge") == 0, wrap = strcmp(mode, "wrap") == 0;
     if (!edge && !wrap && strcmp(mode, "reflect") != 0)

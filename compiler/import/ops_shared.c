@@ -30,6 +30,7 @@ int cr_axis(struct cr_translation *t, int64_t axis, int rank)
     return 0;
 }
 
+/* A NaN, which no size is, is 0. */
 int cr_numbers_of(struct cr_translation *t, cr_t x, int64_t *out)
 {
     const double *data = cr_t_known(t, x);
@@ -41,15 +42,20 @@ int cr_numbers_of(struct cr_translation *t, cr_t x, int64_t *out)
         return -1;
     }
     for (int64_t i = 0; i < n; i++)
-        out[i] = data[i] >= 9e18 ? INT64_MAX : data[i] <= -9e18 ? INT64_MIN : (int64_t)data[i];
+        out[i] = isnan(data[i])              ? 0
+                 : data[i] >= CR_ONNX_FAR  ? CR_ONNX_FAR
+                 : data[i] <= -CR_ONNX_FAR ? -CR_ONNX_FAR
+                                           : (int64_t)data[i];
     return (int)n;
 }
 
 int cr_numbers_named(struct cr_translation *t, const char *attribute, int64_t *out)
 {
-    const struct cr_onnx_attribute *a = cr_onnx_attribute(t->node, attribute);
+    const struct cr_onnx_attribute *a = cr_onnx_typed(t->node, attribute, CR_ONNX_A_INTS);
     for (int i = 0; a && i < a->n && i < CR_ONNX_MANY && a->ints; i++)
-        out[i] = a->ints[i];
+        out[i] = a->ints[i] > CR_ONNX_FAR    ? CR_ONNX_FAR
+                 : a->ints[i] < -CR_ONNX_FAR ? -CR_ONNX_FAR
+                                             : a->ints[i];
     return a && (a->ints || !a->n) ? a->n < CR_ONNX_MANY ? a->n : CR_ONNX_MANY : -1;
 }
 
@@ -75,7 +81,7 @@ int cr_axes(struct cr_translation *t, int input, int rank, int *axes)
 
 const char *cr_string(const struct cr_translation *t, const char *attribute, const char *otherwise)
 {
-    const struct cr_onnx_attribute *a = cr_onnx_attribute(t->node, attribute);
+    const struct cr_onnx_attribute *a = cr_onnx_typed(t->node, attribute, CR_ONNX_A_STRING);
     return a && a->s ? a->s : otherwise;
 }
 

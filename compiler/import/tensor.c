@@ -156,6 +156,16 @@ static int64_t decimal(const char *text)
     return *text && !*end && value >= 0 ? value : -2;
 }
 
+/* A name or a value, which holds no NUL, as it would end there. */
+static int take_text(struct reading *r, const struct cr_wire_field *field, const char **text)
+{
+    size_t n = (size_t)(field->bytes.end - field->bytes.at);
+    if (n && memchr(field->bytes.at, '\0', n))
+        return fail(r, "a name or a place of external data with a NUL in it");
+    *text = cr_arena_text(&r->model->arena, (const char *)field->bytes.at, n);
+    return 0;
+}
+
 /* A StringStringEntryProto of external_data. */
 static int take_entry(struct reading *r, struct cr_wire wire)
 {
@@ -163,9 +173,9 @@ static int take_entry(struct reading *r, struct cr_wire wire)
     const char *pair[2] = {"", ""};
     int status;
     while ((status = cr_wire_next(&wire, &field)) == 1)
-        if (field.kind == CR_WIRE_BYTES && (field.number == 1 || field.number == 2))
-            pair[field.number - 1] = cr_arena_text(&r->model->arena, (const char *)field.bytes.at,
-                                                   (size_t)(field.bytes.end - field.bytes.at));
+        if (field.kind == CR_WIRE_BYTES && (field.number == 1 || field.number == 2) &&
+            take_text(r, &field, &pair[field.number - 1]))
+            return -1;
     if (status)
         return fail(r, "a place of external data that is cut short");
     if (strcmp(pair[0], "location") == 0)
@@ -228,9 +238,9 @@ static int take_header(struct reading *r, const struct cr_wire_field *field)
         return take_sizes(r, field);
     if (field->number == 2 && field->kind == CR_WIRE_INTEGER)
         r->type = field->integer < 1000 ? (int)field->integer : 1000;
-    if (field->number == 8 && field->kind == CR_WIRE_BYTES)
-        r->tensor->name = cr_arena_text(&r->model->arena, (const char *)field->bytes.at,
-                                        (size_t)(field->bytes.end - field->bytes.at));
+    if (field->number == 8 && field->kind == CR_WIRE_BYTES &&
+        take_text(r, field, &r->tensor->name))
+        return -1;
     if (field->number == 14)
         r->external = field->integer == 1;
     return 0;
@@ -263,6 +273,34 @@ static bool is_inside(const char *location)
     return true;
 }
 
+/* Whether a path without links is in the folder of another one. */
+static bool is_below(const char *path, const char *neighbour)
+{
+    const char *slash = strrchr(neighbour, '/');
+    return slash && strncmp(path, neighbour, (size_t)(slash + 1 - neighbour)) == 0;
+}
+
+/* The path of external data without links; null if that leaves the folder in which the model is, or the one
+ * in which the file is that the model's name is a link to: stores of models keep all files in another one.
+ * A file that is not there keeps its path, for a message. */
+static const char *resolve(struct cr_arena *arena, const char *model, const char *path)
+{
+    const char *slash = strrchr(model, '/');
+    const char *here = cr_arena_print(arena, "%.*s", slash ? (int)(slash + 1 - model) : 2,
+                                      slash ? model : "./");
+    char *file = realpath(path, NULL), *folder = realpath(here, NULL), *real = realpath(model, NULL);
+    const char *found = NULL;
+    if (!file)
+        found = path;
+    else if ((folder && is_below(file, cr_arena_print(arena, "%s/", strcmp(folder, "/") ? folder : ""))) ||
+             (real && is_below(file, real)))
+        found = cr_arena_text(arena, file, strlen(file));
+    free(file);
+    free(folder);
+    free(real);
+    return found;
+}
+
 /* The mapping of a file, which is opened once. */
 static const struct cr_mapping *map_external(struct reading *r)
 {
@@ -274,7 +312,12 @@ static const struct cr_mapping *map_external(struct reading *r)
         if (strcmp(m->external[i].path, path) == 0)
             return &m->external[i].mapping;
     struct cr_mapping mapping;
-    if (cr_map_file(&mapping, path, r->error->text, sizeof r->error->text))
+    const char *file = resolve(&m->arena, m->path, path);
+    if (!file) {
+        fail(r, "external data that are a link to a file outside of the model's folder");
+        return NULL;
+    }
+    if (cr_map_file(&mapping, file, r->error->text, sizeof r->error->text))
         return NULL;
     struct cr_onnx_external *e =
         CR_ARENA_PUSH(&m->arena, m->external, m->n_external, m->cap_external);

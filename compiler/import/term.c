@@ -51,11 +51,26 @@ int64_t cr_t_elements(cr_t x)
 
 /* ---- making terms ---- */
 
+bool cr_t_can_be(int rank, const int64_t *shape)
+{
+    int64_t n = 1; /* of the axes that have elements; the most is far from overflowing */
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0 || shape[i] > MOST_ELEMENTS || n * shape[i] > MOST_ELEMENTS)
+            return false;
+        n *= shape[i] ? shape[i] : 1;
+    }
+    return true;
+}
+
 struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind kind,
                               enum cr_onnx_type type, int rank, const int64_t *shape)
 {
     if (rank > CR_ONNX_RANK) {
         cr_onnx_refuse(t, "a tensor of %d axes, expected at most %d", rank, CR_ONNX_RANK);
+        return NULL;
+    }
+    if (!cr_onnx_type_bytes(type)) {
+        cr_onnx_refuse(t, "type %s, expected a number or a boolean", cr_onnx_type_name(type));
         return NULL;
     }
     struct cr_onnx_term *x = cr_arena_new(t->arena, 1, sizeof *x);
@@ -66,12 +81,7 @@ struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind k
     x->name = "";
     if (rank)
         memcpy(x->shape, shape, (size_t)rank * sizeof *shape);
-    int64_t n = 1;
-    for (int i = 0; i < rank && n >= 0; i++) /* the most is far from overflowing */
-        n = shape[i] < 0 || shape[i] > MOST_ELEMENTS ? -1
-            : n * shape[i] > MOST_ELEMENTS           ? -1
-                                                     : n * shape[i];
-    if (n < 0) {
+    if (!cr_t_can_be(rank, shape)) {
         cr_onnx_refuse(t, "a tensor of a size below 0, or of more elements than can be kept");
         return NULL;
     }

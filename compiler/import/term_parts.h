@@ -7,6 +7,10 @@
 /* The most elements that are computed when a model is read: of floats, and of integers and booleans. */
 enum { CR_FOLDED = 1 << 16, CR_FOLDED_WHOLE = 1 << 22 };
 
+/* Whether a tensor can have a shape: sizes from 0 on, and fewer elements than overflow anything, also where
+ * an axis of size 0 leaves none. */
+bool cr_t_can_be(int rank, const int64_t *shape);
+
 /* A term of a shape, which is refused (null) where the language has no such tensor. */
 struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind kind,
                               enum cr_onnx_type type, int rank, const int64_t *shape);

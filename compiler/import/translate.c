@@ -9,7 +9,7 @@
 #include "ops.h"
 #include "term_parts.h"
 
-enum { KNOWN = 4096, MOST_ROUNDS = 1024 };
+enum { KNOWN = 4096, MOST_ROUNDS = 1024, MOST_NUMBER = 1 << 30 };
 
 /* A translation of a whole graph on its way. */
 struct work {
@@ -74,6 +74,9 @@ static int input_shape(const struct work *w, struct cr_onnx_value *v)
     for (int i = 0; i < info->rank; i++)
         if (read_size(w, info, i, &v->shape[i]))
             return -1;
+    if (!cr_t_can_be(info->rank, v->shape))
+        return cr_fail(w->error, "%.300s: input %s has more elements than can be kept",
+                       w->graph->path, name);
     return 0;
 }
 
@@ -114,6 +117,10 @@ static cr_t tensor_term(struct work *w, int value)
         cr_fail(w->error,
                 "%.300s: tensor %s is of type %s and of %d axes, expected numbers and at most %d",
                 w->graph->path, name, cr_onnx_type_name(v->type), t->rank, CR_ONNX_RANK);
+        return NULL;
+    }
+    if (!cr_t_can_be(t->rank, t->shape)) {
+        cr_fail(w->error, "%.300s: tensor %s has a size past 2^31", w->graph->path, name);
         return NULL;
     }
     struct cr_onnx_term *x = value_term(w, value);
@@ -236,6 +243,20 @@ static void become(struct work *w, int node, int output, int value)
     cr_onnx_replace(w->graph, old, value);
 }
 
+/* A graph of a node's attribute in its place, and what its outputs are once it is translated. */
+static int translate_body(struct work *w, int node, const struct cr_onnx_body *body,
+                          const char *prefix, const int *inputs, int *outputs)
+{
+    const struct cr_onnx_node n = w->graph->nodes[node];
+    int first = w->graph->n_nodes;
+    if (cr_onnx_inline(w->graph, &n, body, prefix, inputs, outputs, w->error) ||
+        translate_from(w, first))
+        return -1;
+    for (int i = 0; i < body->n_outputs; i++)
+        outputs[i] = cr_onnx_standing(w->graph, outputs[i]);
+    return 0;
+}
+
 static int refuse_node(struct work *w, int node, const char *what)
 {
     char text[256];
@@ -259,7 +280,7 @@ static int known_input(struct work *w, int node, int input, const char *what, do
 static int inline_if(struct work *w, int node)
 {
     double condition;
-    int first = w->graph->n_nodes, outputs[64];
+    int outputs[64];
     if (known_input(w, node, 0,
                     "the condition is known only when the model runs, expected a constant",
                     &condition))
@@ -270,8 +291,7 @@ static int inline_if(struct work *w, int node)
     if (!a || !a->graph || a->graph->n_outputs > 64 || a->graph->n_outputs < n.n_outputs ||
         a->graph->n_inputs)
         return refuse_node(w, node, "no branch of at most 64 outputs");
-    if (cr_onnx_inline(w->graph, &n, a->graph, *n.name ? n.name : "if", NULL, outputs, w->error) ||
-        translate_from(w, first))
+    if (translate_body(w, node, a->graph, *n.name ? n.name : "if", NULL, outputs))
         return -1;
     for (int i = 0; i < n.n_outputs; i++)
         become(w, node, i, outputs[i]);
@@ -319,10 +339,8 @@ static int run_round(struct work *w, struct rounds *r, const int *inputs, int ex
 {
     char prefix[256];
     struct cr_onnx_node n = w->graph->nodes[r->node];
-    int first = w->graph->n_nodes;
     snprintf(prefix, sizeof prefix, "%.200s/%d", *n.name ? n.name : "loop", r->label++);
-    if (cr_onnx_inline(w->graph, &n, r->body, prefix, inputs, outputs, w->error) ||
-        translate_from(w, first))
+    if (translate_body(w, r->node, r->body, prefix, inputs, outputs))
         return -1;
     for (int i = 0; i < r->n_carried; i++)
         r->carried[i] = outputs[extra + i];
@@ -548,11 +566,44 @@ static int read_inputs(struct work *w, const struct cr_onnx_node *n, cr_t *in)
     return 0;
 }
 
+/* Attributes are of the types that they were read as, and numbers that are no ends of slices, which may be
+ * as far as you like, are such as sizes and axes can be. */
+static int check_numbers(struct work *w, int node)
+{
+    static const char *const ends[] = {"start", "end", "starts", "ends", "ignore_index"};
+    const struct cr_onnx_node *n = &w->graph->nodes[node];
+    char text[160];
+    for (int i = 0; i < n->n_attributes; i++) {
+        const struct cr_onnx_attribute *a = &n->attributes[i];
+        bool is_end = false;
+        for (size_t k = 0; k < sizeof ends / sizeof *ends; k++)
+            is_end |= strcmp(a->name, ends[k]) == 0;
+        for (int k = -1; !is_end && k < a->n && (k < 0 || a->ints); k++) {
+            int64_t number = k < 0 ? a->i : a->ints[k];
+            if (number <= MOST_NUMBER && number >= -MOST_NUMBER)
+                continue;
+            snprintf(text, sizeof text, "attribute %s is %lld, expected a number up to %d",
+                     cr_show(a->name, strlen(a->name)).text, (long long)number, MOST_NUMBER);
+            return refuse_node(w, node, text);
+        }
+    }
+    return 0;
+}
+
+static int refuse_mistyped(struct work *w, int node, const char *name)
+{
+    char text[160];
+    snprintf(text, sizeof text, "attribute %s is of another type than the operator has",
+             cr_show(name, strlen(name)).text);
+    return refuse_node(w, node, text);
+}
+
 /* A node of the table. */
 static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
 {
     struct cr_onnx_node *n = &w->graph->nodes[node];
     struct cr_arena *arena = &w->graph->arena;
+    const char *mistyped = NULL;
     struct cr_translation t = {.graph = w->graph,
                                .error = w->error,
                                .arena = arena,
@@ -560,11 +611,15 @@ static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
                                .in = cr_arena_new(arena, (size_t)n->n_inputs + 1, sizeof(cr_t)),
                                .out = cr_arena_new(arena, (size_t)n->n_outputs, sizeof(cr_t)),
                                .unknown = CR_ONNX_NONE};
-    if (read_inputs(w, n, t.in))
+    if (read_inputs(w, n, t.in) || check_numbers(w, node))
         return -1;
     if (n->n_inputs && !t.in[0] && op->translate != cr_op_optional_has_element)
         return refuse_node(w, node, "its first input is left out");
+    n->mistyped = &mistyped;
     op->translate(&t);
+    n->mistyped = NULL;
+    if (mistyped)
+        return refuse_mistyped(w, node, mistyped);
     if (t.failed) {
         w->script->unknown = t.unknown;
         return -1;
