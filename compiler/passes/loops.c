@@ -317,25 +317,36 @@ static int saving(const struct cr_loop *loop)
     return loop->period * (loop->count - 1);
 }
 
-/* The loop that begins with a kernel and saves the most calls, within `end`; returns how many, or
- * 0 if there is none worth the name. */
+/* True if a loop saves more calls than another, or as many with a shorter iteration. */
+static bool is_better(const struct cr_loop *loop, const struct cr_loop *other)
+{
+    int more = saving(loop) - saving(other);
+    return more > 0 || (more == 0 && loop->period < other->period);
+}
+
+/*
+ * The best loop that begins with a kernel, within `end`; returns the calls that it saves, or 0 if
+ * there is none worth the name.  Only loops of two or three iterations have to be tested: the longest
+ * iterations first, as they save the most, so that few tests succeed for each kernel.
+ */
 static int find_loop(const struct search *s, int first, int end, struct cr_loop *best)
 {
-    bool found = false;
-    *best = (struct cr_loop){first, 1, LEAST, 0, 1};
-    for (int period = 1; period <= (end - first) / 2 && period <= LONGEST; period++) {
-        struct cr_loop loop = {first, period, s->most[period] ? s->most[period][first] : 0, 0, 1};
-        if (saving(&loop) <= saving(best))
-            continue;
-        loop.count = lesser(loop.count, (end - first) / period);
-        for (; saving(&loop) > saving(best); loop.count--) {
-            if (loop.count > 3 || is_loop(s, &loop)) {
-                *best = loop;
-                found = true;
-            }
-        }
+    const struct cr_loop none = {first, 1, LEAST, 0, 1};
+    int longest = lesser((end - first) / 2, LONGEST), most[LONGEST + 1];
+    *best = none;
+    for (int period = 1; period <= longest; period++) {
+        most[period] = s->most[period] ? lesser(s->most[period][first], (end - first) / period) : 0;
+        struct cr_loop loop = {first, period, most[period], 0, 1};
+        if (loop.count > 3 && is_better(&loop, best))
+            *best = loop;
     }
-    return found ? saving(best) : 0;
+    for (int period = longest; period > 0; period--) {
+        struct cr_loop loop = {first, period, lesser(most[period], 3), 0, 1};
+        for (; loop.count > 1 && is_better(&loop, best); loop.count--)
+            if (is_loop(s, &loop))
+                *best = loop;
+    }
+    return is_better(best, &none) ? saving(best) : 0;
 }
 
 /* Kernels that loops begin with, in lists by what the loops save. */
