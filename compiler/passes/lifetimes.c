@@ -9,7 +9,14 @@ struct field {
     const struct cr_loop *loop;
     int at;
     const struct cr_loop *stack; /* the first loop of its stack */
+    int number;                  /* of the stack */
     int64_t floats, offset;      /* in a layer */
+};
+
+/* Iterations of a loop by the layers that they have. */
+struct layers {
+    int entry, lowest, highest;
+    const struct cr_loop *loop;
 };
 
 struct finder {
@@ -17,7 +24,8 @@ struct finder {
     const struct cr_loop *loops;
     int n_loops;
     struct cr_lifetimes *found;
-    bool *output; /* by node */
+    bool *output;          /* by node */
+    struct layers *layers; /* of all loops, sorted */
     struct field *fields;
     int n_fields, cap_fields;
 };
@@ -82,20 +90,63 @@ static int highest_layer(const struct cr_loop *loop)
     return lowest_layer(loop) + loop->count - 1;
 }
 
-/* True if loops of one entry go over the same layers, but for the first or the last. */
-static bool same_layers(const struct finder *f, const struct cr_loop *a, const struct cr_loop *b)
+static int by_layers(const void *x, const void *y)
 {
-    return f->m->kernels[a->first].entry == f->m->kernels[b->first].entry &&
-           abs(lowest_layer(a) - lowest_layer(b)) <= 1 &&
-           abs(highest_layer(a) - highest_layer(b)) <= 1;
+    const struct layers *a = x, *b = y;
+    if (a->entry != b->entry)
+        return a->entry - b->entry;
+    if (a->lowest != b->lowest)
+        return a->lowest - b->lowest;
+    if (a->highest != b->highest)
+        return a->highest - b->highest;
+    return (a->loop > b->loop) - (a->loop < b->loop);
 }
 
-/* The first loop that keeps its values in the same stack. */
+static struct layers layers_of(const struct finder *f, const struct cr_loop *loop)
+{
+    return (struct layers){f->m->kernels[loop->first].entry, lowest_layer(loop),
+                           highest_layer(loop), loop};
+}
+
+static void sort_layers(struct finder *f)
+{
+    f->layers = cr_calloc((size_t)f->n_loops, sizeof *f->layers);
+    for (int i = 0; i < f->n_loops; i++)
+        f->layers[i] = layers_of(f, &f->loops[i]);
+    qsort(f->layers, (size_t)f->n_loops, sizeof *f->layers, by_layers);
+}
+
+/* The first loop that goes over just these layers and is not before `layers->loop`, or NULL. */
+static const struct cr_loop *first_over(const struct finder *f, const struct layers *layers)
+{
+    int low = 0, high = f->n_loops;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (by_layers(&f->layers[middle], layers) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct layers *found = &f->layers[low];
+    return low < f->n_loops && found->entry == layers->entry && found->lowest == layers->lowest &&
+                   found->highest == layers->highest
+               ? found->loop
+               : NULL;
+}
+
+/* The first loop that keeps its values in the same stack: it is one of the same entry and goes over
+ * the same layers, but for the first or the last. */
 static const struct cr_loop *stack_of(const struct finder *f, const struct cr_loop *loop)
 {
-    const struct cr_loop *first = f->loops;
-    while (first < loop && !same_layers(f, first, loop))
-        first++;
+    const struct layers own = layers_of(f, loop);
+    const struct cr_loop *first = loop;
+    for (int low = -1; low <= 1; low++)
+        for (int high = -1; high <= 1; high++) {
+            struct layers near = {own.entry, own.lowest + low, own.highest + high, f->loops};
+            const struct cr_loop *found = first_over(f, &near);
+            if (found && found < first)
+                first = found;
+        }
     return first;
 }
 
@@ -167,7 +218,7 @@ static void keep(struct finder *f, const struct cr_loop *loop, int at)
 {
     int64_t floats = f->found->floats[made_by(f, loop, at, 0)];
     *CR_PUSH(f->fields, f->n_fields, f->cap_fields) =
-        (struct field){loop, at, stack_of(f, loop), floats, 0};
+        (struct field){loop, at, stack_of(f, loop), 0, floats, 0};
 }
 
 /* True if iterations of a loop make parts of one value, or of several that are not as large as one
@@ -223,6 +274,12 @@ static bool are_together(const struct finder *f, const struct field *a, const st
     return false;
 }
 
+/*
+ * Fields that a stack places, the largest: each is compared with all before it.  The values of
+ * others are parts by themselves.
+ */
+enum { MANY = 1024 };
+
 static int by_size(const void *x, const void *y)
 {
     const struct field *a = x, *b = y;
@@ -231,13 +288,38 @@ static int by_size(const void *x, const void *y)
     return a->loop->first + a->at < b->loop->first + b->at ? -1 : 1;
 }
 
+static int by_stack(const void *x, const void *y)
+{
+    const struct field *a = x, *b = y;
+    return a->number != b->number ? a->number - b->number : by_size(x, y);
+}
+
+/* Sorts the fields by stack, the largest first; the stacks by their largest fields. */
+static void sort_fields(struct finder *f)
+{
+    int n = 0, *number = cr_calloc((size_t)f->n_loops, sizeof *number);
+    qsort(f->fields, (size_t)f->n_fields, sizeof *f->fields, by_size);
+    for (int i = 0; i < f->n_fields; i++) {
+        int *of_stack = &number[f->fields[i].stack - f->loops];
+        *of_stack = *of_stack ? *of_stack : ++n;
+        f->fields[i].number = *of_stack;
+    }
+    qsort(f->fields, (size_t)f->n_fields, sizeof *f->fields, by_stack);
+    free(number);
+}
+
+/* The fields of a stack. */
+struct stack {
+    struct field *begin, *end;
+};
+
 /* Places a field in the layer, at the lowest offset where no field before it is in the way. */
-static void place_field(struct finder *f, struct field *field)
+static void place_field(const struct finder *f, const struct stack *stack, struct field *field)
 {
     for (bool moved = true; moved;) {
         moved = false;
-        for (struct field *other = f->fields; other < field; other++) {
-            if (other->stack == field->stack && field->offset < other->offset + other->floats &&
+        for (struct field *other = stack->begin; other < field; other++) {
+            if (field->offset < other->offset + other->floats &&
                 other->offset < field->offset + field->floats && are_together(f, field, other)) {
                 field->offset = other->offset + other->floats;
                 moved = true;
@@ -254,12 +336,11 @@ struct extent {
 
 /* The floats of a layer of a stack, and the layers from the lowest to the highest that any of its
  * fields has. */
-static struct extent extent_of(const struct finder *f, const struct cr_loop *stack)
+static struct extent extent_of(const struct stack *stack)
 {
-    struct extent e = {0, lowest_layer(stack), highest_layer(stack)};
-    for (const struct field *field = f->fields; field < f->fields + f->n_fields; field++) {
-        if (field->stack != stack)
-            continue;
+    const struct cr_loop *first = stack->begin->stack;
+    struct extent e = {0, lowest_layer(first), highest_layer(first)};
+    for (const struct field *field = stack->begin; field < stack->end; field++) {
         if (e.floats < field->offset + field->floats)
             e.floats = field->offset + field->floats;
         if (e.lowest > lowest_layer(field->loop))
@@ -271,12 +352,14 @@ static struct extent extent_of(const struct finder *f, const struct cr_loop *sta
 }
 
 /* A part for the fields of a stack. */
-static void add_stack(struct finder *f, const struct cr_loop *stack)
+static void add_stack(struct finder *f, const struct stack *stack)
 {
-    struct extent e = extent_of(f, stack);
+    for (struct field *field = stack->begin; field < stack->end; field++)
+        place_field(f, stack, field);
+    struct extent e = extent_of(stack);
     int part = add_part(f, e.floats * (e.highest - e.lowest + 1));
-    for (const struct field *field = f->fields; field < f->fields + f->n_fields; field++) {
-        for (int layer = e.lowest; field->stack == stack && layer <= e.highest; layer++) {
+    for (const struct field *field = stack->begin; field < stack->end; field++) {
+        for (int layer = e.lowest; layer <= e.highest; layer++) {
             cr_id id = value_of(f, field, layer);
             if (id != CR_NONE)
                 put_into(f, part, id, (layer - e.lowest) * e.floats + field->offset);
@@ -284,20 +367,16 @@ static void add_stack(struct finder *f, const struct cr_loop *stack)
     }
 }
 
-/* Places the fields of values kept for each layer, the largest first, and makes a part of each
- * stack. */
+/* Places the fields of values kept for each layer, and makes a part of each stack. */
 static void find_stacks(struct finder *f)
 {
     if (f->n_fields)
-        qsort(f->fields, (size_t)f->n_fields, sizeof *f->fields, by_size);
-    for (int i = 0; i < f->n_fields; i++)
-        place_field(f, &f->fields[i]);
-    for (int i = 0; i < f->n_fields; i++) {
-        bool known = false;
-        for (int j = 0; j < i; j++)
-            known |= f->fields[i].stack == f->fields[j].stack;
-        if (!known)
-            add_stack(f, f->fields[i].stack);
+        sort_fields(f);
+    for (int begin = 0, end; begin < f->n_fields; begin = end) {
+        for (end = begin; end < f->n_fields && f->fields[end].number == f->fields[begin].number;)
+            end++;
+        int placed = end - begin < MANY ? end : begin + MANY;
+        add_stack(f, &(struct stack){f->fields + begin, f->fields + placed});
     }
 }
 
@@ -320,6 +399,7 @@ void cr_lifetimes_find(struct cr_lifetimes *found, const struct cr_module *m,
     find_first_and_last(&f);
     for (size_t i = 0; i < n; i++)
         found->part[i] = -1;
+    sort_layers(&f);
     for (int i = 0; i < n_loops; i++)
         find_parts_of_loop(&f, &loops[i]);
     find_stacks(&f);
@@ -328,6 +408,7 @@ void cr_lifetimes_find(struct cr_lifetimes *found, const struct cr_module *m,
             put_into(&f, add_part(&f, found->floats[id]), id, 0);
     find_most_live(&f);
     free(f.fields);
+    free(f.layers);
     free(f.output);
 }
 
