@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
 
 enum {
@@ -590,6 +591,30 @@ void cr_onnx_graph_free(struct cr_onnx_graph *g)
 
 /* ---- for passes ---- */
 
+static void add_users(struct cr_onnx_graph *g, int value, int n)
+{
+    if (value != CR_ONNX_NONE)
+        g->values[value].users += n;
+}
+
+void cr_onnx_read(struct cr_onnx_graph *g, int node, int input, int value)
+{
+    struct cr_onnx_node *n = &g->nodes[node];
+    if (!n->dead) {
+        add_users(g, n->inputs[input], -1);
+        add_users(g, value, 1);
+    }
+    n->inputs[input] = value;
+}
+
+void cr_onnx_kill(struct cr_onnx_graph *g, int node)
+{
+    struct cr_onnx_node *n = &g->nodes[node];
+    for (int i = 0; i < n->n_inputs && !n->dead; i++)
+        add_users(g, n->inputs[i], -1);
+    n->dead = true;
+}
+
 void cr_onnx_replace(struct cr_onnx_graph *g, int value, int by)
 {
     for (int i = 0; i < g->n_nodes; i++)
@@ -602,11 +627,16 @@ void cr_onnx_replace(struct cr_onnx_graph *g, int value, int by)
             g->values[by].is_output = true;
         }
     g->values[value].is_output = false;
-    if (value != by)
+    if (value != by) {
+        add_users(g, by, g->values[value].users);
+        g->values[value].users = 0;
         g->values[value].by = by + 1;
+    }
 }
 
-int cr_onnx_users(const struct cr_onnx_graph *g, int value)
+#ifdef CR_DEBUG
+/* Counts the users of a value again, to hold the count that is kept against. */
+static int count_users(const struct cr_onnx_graph *g, int value)
 {
     int n = 0;
     for (int i = 0; i < g->n_nodes; i++)
@@ -615,6 +645,15 @@ int cr_onnx_users(const struct cr_onnx_graph *g, int value)
     for (int i = 0; i < g->n_outputs; i++)
         n += g->outputs[i] == value;
     return n;
+}
+#endif
+
+int cr_onnx_users(const struct cr_onnx_graph *g, int value)
+{
+#ifdef CR_DEBUG
+    CR_CHECK(value == CR_ONNX_NONE || count_users(g, value) == g->values[value].users);
+#endif
+    return value == CR_ONNX_NONE ? 0 : g->values[value].users;
 }
 
 bool cr_onnx_scalar(const struct cr_onnx_graph *g, int value, double *out)
@@ -681,6 +720,25 @@ static bool find_order(struct ordering *o)
     return true;
 }
 
+/* Finds the producer of each value and counts its users. */
+static void find_links(struct cr_onnx_graph *g)
+{
+    for (int i = 0; i < g->n_values; i++) {
+        g->values[i].producer = CR_ONNX_NONE;
+        g->values[i].users = 0;
+    }
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct cr_onnx_node *n = &g->nodes[i];
+        for (int j = 0; j < n->n_inputs; j++)
+            add_users(g, n->inputs[j], 1);
+        for (int j = 0; j < n->n_outputs; j++)
+            if (n->outputs[j] != CR_ONNX_NONE)
+                g->values[n->outputs[j]].producer = i;
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        add_users(g, g->outputs[i], 1);
+}
+
 int cr_onnx_sweep(struct cr_onnx_graph *g, struct cr_error *error)
 {
     size_t n = (size_t)g->n_nodes;
@@ -698,12 +756,7 @@ int cr_onnx_sweep(struct cr_onnx_graph *g, struct cr_error *error)
         if (kept)
             memcpy(g->nodes, nodes, (size_t)kept * sizeof *nodes);
         g->n_nodes = kept;
-        for (int i = 0; i < g->n_values; i++)
-            g->values[i].producer = CR_ONNX_NONE;
-        for (int i = 0; i < kept; i++)
-            for (int j = 0; j < g->nodes[i].n_outputs; j++)
-                if (g->nodes[i].outputs[j] != CR_ONNX_NONE)
-                    g->values[g->nodes[i].outputs[j]].producer = i;
+        find_links(g);
     }
     free(o.state);
     free(o.order);

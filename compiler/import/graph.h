@@ -29,6 +29,7 @@ struct cr_onnx_value {
     const struct cr_onnx_info *info; /* of an input of the model: its type and sizes as written */
     int producer;                    /* the node that gives it, or CR_ONNX_NONE */
     int by;                          /* 1 + what stands in its place: see cr_onnx_replace; or 0 */
+    int users; /* see cr_onnx_users */
     bool is_input, is_output;
     bool folded; /* its tensor was computed, or is written down: no weight */
 };
@@ -79,6 +80,13 @@ struct cr_onnx_node *cr_onnx_new_node(struct cr_onnx_graph *graph, const char *d
 /* A node gives a value as one of its outputs. */
 void cr_onnx_give(struct cr_onnx_graph *graph, int node, int output, int value);
 
+/* A node reads a value as one of its inputs from now on.  Passes change inputs by this and by
+ * cr_onnx_replace alone, so that users stay counted. */
+void cr_onnx_read(struct cr_onnx_graph *graph, int node, int input, int value);
+
+/* Marks a node as dead. */
+void cr_onnx_kill(struct cr_onnx_graph *graph, int node);
+
 /* Everything that reads a value reads another one from now on, also the outputs of the model, and what is
  * inlined later. */
 void cr_onnx_replace(struct cr_onnx_graph *graph, int value, int by);
@@ -89,7 +97,8 @@ int cr_onnx_standing(const struct cr_onnx_graph *graph, int value);
 /* Removes dead nodes, and those whose outputs nobody reads; puts the others in order. */
 int cr_onnx_sweep(struct cr_onnx_graph *graph, struct cr_error *error);
 
-/* How many inputs of nodes, and outputs of the model, are this value. */
+/* How many inputs of nodes that are not dead, and outputs of the model, are this value.  For passes: the
+ * first cr_onnx_sweep counts. */
 int cr_onnx_users(const struct cr_onnx_graph *graph, int value);
 
 /* The attribute of a name, or null. */

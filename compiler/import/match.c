@@ -89,7 +89,7 @@ static int new_node(struct cr_onnx_graph *g, int like, const char *op, const int
     n->name = g->nodes[like].name;
     n->scope = g->nodes[like].scope;
     for (int i = 0; i < n_inputs; i++)
-        n->inputs[i] = inputs[i];
+        cr_onnx_read(g, g->n_nodes - 1, i, inputs[i]);
     return g->n_nodes - 1;
 }
 
@@ -110,7 +110,7 @@ int cr_match_replace(struct cr_onnx_graph *g, int old, int like, const char *op,
 {
     int node = new_node(g, like, op, inputs, n_inputs);
     struct cr_onnx_value v = g->values[old];
-    g->nodes[v.producer].dead = true;
+    cr_onnx_kill(g, v.producer);
     int value = new_output(g, node, name, v.type, v.rank, v.shape);
     cr_onnx_replace(g, old, value);
     return node;

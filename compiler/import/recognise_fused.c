@@ -61,7 +61,7 @@ int cr_recognise_fused(struct cr_onnx_graph *g, struct cr_error *error)
             int scale = cr_onnx_known(g, "alpha", CR_ONNX_FLOAT, 0, NULL, &alpha);
             value = make(g, i, "Mul", (int[]){value, scale}, 2, y.rank, y.shape);
         }
-        g->nodes[i].dead = true;
+        cr_onnx_kill(g, i);
         cr_onnx_replace(g, old, value);
     }
     return 0;

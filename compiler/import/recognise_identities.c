@@ -64,11 +64,12 @@ static bool is_identity(const struct cr_onnx_graph *g, const struct cr_onnx_node
 
 /* Reads what stands in place of values: of each its number + 1, or 0.  Nodes stand in an order in which what
  * they read comes first, so that nobody need look at the nodes before. */
-static void read_instead(struct cr_onnx_node *n, const int *instead)
+static void read_instead(struct cr_onnx_graph *g, int node, const int *instead)
 {
+    const struct cr_onnx_node *n = &g->nodes[node];
     for (int i = 0; i < n->n_inputs; i++)
         if (n->inputs[i] != CR_ONNX_NONE && instead[n->inputs[i]])
-            n->inputs[i] = instead[n->inputs[i]] - 1;
+            cr_onnx_read(g, node, i, instead[n->inputs[i]] - 1);
 }
 
 /* Outputs of the model keep their nodes, as an output is no input. */
@@ -78,7 +79,7 @@ int cr_recognise_identities(struct cr_onnx_graph *g, struct cr_error *error)
     int *instead = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *instead);
     for (int i = 0; i < g->n_nodes; i++) {
         struct cr_onnx_node *n = &g->nodes[i];
-        read_instead(n, instead);
+        read_instead(g, i, instead);
         if (!n->dead && is_identity(g, n) && !g->values[n->outputs[0]].is_output)
             instead[n->outputs[0]] = n->inputs[0] + 1;
     }
@@ -107,7 +108,9 @@ int cr_recognise_view_chains(struct cr_onnx_graph *g, struct cr_error *error)
             continue;
         n->op = "View";
         n->domain = CR_ONNX_CRESCENT;
-        n->inputs[0] = g->nodes[from].inputs[0];
+        for (int k = 1; k < n->n_inputs; k++)
+            cr_onnx_read(g, i, k, CR_ONNX_NONE);
+        cr_onnx_read(g, i, 0, g->nodes[from].inputs[0]);
         n->n_inputs = 1;
         n->n_attributes = 0;
     }
@@ -232,7 +235,7 @@ int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
     kept.slots = cr_arena_new(&g->arena, (size_t)kept.mask + 1, sizeof *kept.slots);
     for (int i = 0; i < g->n_nodes; i++) {
         struct cr_onnx_node *n = &g->nodes[i];
-        read_instead(n, instead);
+        read_instead(g, i, instead);
         bool of = is_random(n) || reads_weights(g, n, of_weights);
         for (int j = 0; of && j < n->n_outputs; j++)
             if (n->outputs[j] != CR_ONNX_NONE)

@@ -93,7 +93,7 @@ static void put_layer(struct cr_onnx_graph *g, struct layer *l)
     int made = cr_match_replace(g, l->out, l->node, "Linear", inputs,
                                 l->bias == CR_ONNX_NONE ? 2 : 3, name);
     cr_onnx_set_integer(g, &g->nodes[made], "transB", l->is_transposed);
-    g->nodes[l->node].dead = true;
+    cr_onnx_kill(g, l->node);
 }
 
 /* The reshape of a value [rows, out] to [.., out], where only the reshape reads it. */
@@ -231,7 +231,8 @@ static void unshare(struct cr_onnx_graph *g, int node, int input)
     const char *own = g->values[copy].name;
     g->values[copy] = old;
     g->values[copy].name = own;
-    g->nodes[node].inputs[input] = copy;
+    g->values[copy].users = 0;
+    cr_onnx_read(g, node, input, copy);
 }
 
 /* Blocks of equal weights, as fresh copies of a layer have, share them in an exported file. */
