@@ -77,6 +77,8 @@ module_sources   := $(wildcard compiler/lua/*.c)
 runtime_sources  := $(wildcard runtime/*.c)
 test_sources     := $(wildcard tests/test_*.c)
 fuzz_sources     := $(wildcard tests/fuzz/*.c)
+# Whose work tests/scale.sh counts: what a script passes through on its way to C.
+counted_sources  := $(foreach d,ir import passes emit frontend,$(wildcard compiler/$(d)/*.c))
 
 object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 frontend = $(patsubst %.c,$(BUILD)/obj/$(1)/%.o,$(frontend_sources))
@@ -201,6 +203,22 @@ lua-module: $(BUILD)/$(LUA)/crescent.so
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
+# The program that counts its own work, for tests/scale.sh: what it counts is compiled with a call in every
+# branch, and stands before the libraries, of which it takes the rest.
+counted := $(counted_sources:%.c=$(BUILD)/work/%.o)
+wrapped := memset memcpy memmove memcmp memchr calloc
+
+$(counted): $(BUILD)/work/%.o: %.c $(BUILD)/obj/flags $(BUILD)/obj/lua
+	@mkdir -p $(@D); echo "  COUNT $<"
+	@$(CC) $(FLAGS) $(SANITIZE) -O0 -fsanitize-coverage=trace-pc $(call lua_flags,$(LUA)) -c $< -o $@
+
+$(BUILD)/work/compiler/frontend/builtin_modules.o: $(embedded_lua)
+$(BUILD)/work/compiler/emit/runtime_text.o: $(embedded_runtime)
+
+$(BUILD)/$(LUA)/crescent-work: $(counted) $(call object,tests/work/count.c) $(cli_objects) \
+    $(BUILD)/$(LUA)/libcrescent.a $(runtime_library)
+	$(link) $^ -o $@ $(wrapped:%=-Wl,--wrap=%) $(call libraries,$(LUA))
+
 # ---- Set-up --------------------------------------------------------------------------
 # `make test`, the demos and `make experiments` install what is missing, before anything is
 # compiled; other targets leave the machine as it is.
@@ -210,7 +228,7 @@ setup:
 
 ifneq ($(filter setup test demo train-demo train-fables accuracy experiments,$(MAKECMDGOALS)),)
 everything_compiled := $(cli_objects) $(compiler_objects) $(runtime_objects) \
-    $(call object,$(fuzz_sources)) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
+    $(call object,$(fuzz_sources)) $(counted) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
     $(call suites,$(lua)) $(call fuzzers,$(lua))) $(call object,$(FUZZ_DRIVER))
 $(everything_compiled): | setup
 endif
@@ -258,20 +276,22 @@ numbers := arena attention bf16_product bodies emit_generate entries half import
 without_lua := compare emit_tokenizer files gradient integers jit recompute_order ref runtime sampler \
     tokenizer
 with_lua    := $(filter-out $(without_lua:%=test_%) $(numbers:%=test_%),$(test_sources:tests/%.c=%))
+scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/scale.sh'
 standalone = $(foreach s,standalone extend entries machines train_c pool,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(numbers:%=test_%)) '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
-    $(foreach s,scale recompute names train files fables explain taps import,$(call script,$(LUA),$(s).sh)) \
+    $(scale) $(foreach s,recompute names train files fables explain taps import,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(without_lua:%=test_%)) \
     'sh tests/check_without_lua.sh $(without_lua:%=$(BUILD)/$(LUA)/tests/test_%)'
 
-test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) $(call suites,$(LUA)) all
+test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) $(call suites,$(LUA)) \
+    $(BUILD)/$(LUA)/crescent-work all
 	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) \
 	    $(standalone) $(call docs,--check) 'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' \
 	    'sh tests/luas.sh $(LUAS:%=$(BUILD)/%/crescent)' \
 	    $(foreach lua,$(LUAS),$(call suites_of,$(lua)))
 
 # The suites of one Lua only, without the set-up.
-check: $(call built_for,$(LUA)) $(call suites,$(LUA))
+check: $(call built_for,$(LUA)) $(call suites,$(LUA)) $(BUILD)/$(LUA)/crescent-work
 	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) \
 	    $(standalone) $(call docs,--check) $(call suites_of,$(LUA))
 

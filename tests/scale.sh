@@ -1,89 +1,101 @@
 #!/bin/sh
 # scale.sh - what comes after the script is near linear in nodes, kernels, parameters and outputs.
 #
-# Each case takes a second or less of processor time, and would take minutes if its work grew with
-# the square of its size; so the limit, of processor time, does not depend on other load.
+# A case is a script for @N@ of something.  $CRESCENT is a program that counts its own work
+# (tests/work/count.c): work for 2 N is at most 2.3 times the work for N.  What is linear doubles, what sorts
+# does a little more, and a part that grows with the square takes more than that as soon as it is a sixth of
+# the work for N.  Counts are the same on every machine, whatever else runs there.
 #
-# $CRESCENT is the program.  The last line is "N passed, M failed".
+# SHOW=1 prints both counts and their ratio.  The last line is "N passed, M failed".
 set -u
 
-crescent="${CRESCENT:-build/crescent}"
+crescent="${CRESCENT:-build/lua5.4/crescent-work}"
 . "$(dirname "$0")/report.sh"
 
-# limited COMMAND...: with at most 12 seconds of processor time.
-limited() {
-    (ulimit -t 12 && "$@" >"$T/out" 2>"$log")
-}
+# The model for N of something, in $model.
+make_model() { sed "s/@N@/$1/g" "$T/m.lua.in" >"$T/m.lua"; }
+model=$T/m.lua
 
-# takes_little WHAT VERB OPTION...: of the script that stands in $T/m.lua.
-takes_little() {
-    what=$1
+# work N VERB OPTION...: prints the work that the model for N takes.
+work() {
+    make_model "$1" || return
     verb=$2
     shift 2
-    limited "$crescent" "$verb" "$T/m.lua" "$@"
-    report $? "$what: $verb $*"
+    WORK=$T/work "$crescent" "$verb" "$model" "$@" >"$T/out" 2>"$log" && cat "$T/work"
 }
 
-cat >"$T/m.lua" <<'EOF'
+# is_linear WHAT N VERB OPTION...: work for 2 N is at most 2.3 times the work for N.
+is_linear() {
+    what=$1 n=$2
+    shift 2
+    once=$(work "$n" "$@") && twice=$(work $((2 * n)) "$@") &&
+        [ "$once" -gt $((100 * n)) ] && [ $((10 * twice)) -le $((23 * once)) ]
+    status=$?
+    [ -z "${SHOW-}" ] || echo "$once $twice $(awk "BEGIN {print $twice / $once}")"
+    [ $status -eq 0 ] || echo "work for $n: ${once:-none}, for $((2 * n)): ${twice:-none}" >>"$log"
+    report $status "$what: $*"
+}
+
+cat >"$T/m.lua.in" <<'EOF'
 local x, r = input("x", {4}), {}
-for i = 1, 50000 do r["y" .. i] = x + i end
+for i = 1, @N@ do r["y" .. i] = x + i end
 return r
 EOF
-takes_little '50,000 outputs, each of a function of its own' run
+is_linear 'outputs, each of a function of its own' 4000 run
 
-cat >"$T/m.lua" <<'EOF'
+cat >"$T/m.lua.in" <<'EOF'
 local x, r = input("x", {4}), {}
-for i = 1, 60000 do r["y" .. i] = x + param("p" .. i, {4}) end
+for i = 1, @N@ do r["y" .. i] = x + param("p" .. i, {4}) end
 return r
 EOF
-takes_little '60,000 parameters and outputs' run
-takes_little '60,000 parameters and outputs' run --backend ref
-takes_little '60,000 parameters and outputs' params --json
+is_linear 'parameters and outputs' 4000 run
+is_linear 'parameters and outputs' 4000 run --backend ref
+is_linear 'parameters and outputs' 4000 params --json
 
-cat >"$T/m.lua" <<'EOF'
+cat >"$T/m.lua.in" <<'EOF'
 local x, r = {}, {}
-for i = 1, 8000 do x[i] = input("x" .. i, {4}) end
-for i = 1, 8000 do r["y" .. i] = tanh(x[i * 7919 % 8000 + 1]) end
+for i = 1, @N@ do x[i] = input("x" .. i, {4}) end
+for i = 1, @N@ do r["y" .. i] = tanh(x[i * 7919 % @N@ + 1]) end
 return r
 EOF
-takes_little '8,000 kernels alike, but in no loop' dump --after emit
+is_linear 'kernels alike, but in no loop' 4000 dump --after emit
 
-cat >"$T/m.lua" <<'EOF'
+cat >"$T/m.lua.in" <<'EOF'
 local r = {}
-for i = 1, 8000 do r[string.format("y%05d", i)] = input("x" .. i, {math.floor(i / 3) + 1}) * math.floor(i / 3) end
+for i = 1, @N@ do r[string.format("y%05d", i)] = input("x" .. i, {math.floor(i / 3) + 1}) * math.floor(i / 3) end
 return r
 EOF
-takes_little '4,000 short loops' dump --after emit
+is_linear 'short loops' 4000 dump --after emit
 
-cat >"$T/m.lua" <<'EOF'
+cat >"$T/m.lua.in" <<'EOF'
 local x, s, t = input("x", {4}), 0, {}
-for i = 1, 50000 do t[i] = x * i end
-for i = 1, 50000 do s = s + t[i] end
-for i = 1, 50000 do s = s * t[50001 - i] end
+for i = 1, @N@ do t[i] = x * i end
+for i = 1, @N@ do s = s + t[i] end
+for i = 1, @N@ do s = s * t[@N@ + 1 - i] end
 return {y = s}
 EOF
-takes_little '50,000 values read twice, far apart' dump --after fuse
+is_linear 'values read twice, far apart' 5000 dump --after fuse
 
-cat >"$T/m.lua" <<'EOF'
+cat >"$T/m.lua.in" <<'EOF'
 local x, s, t = input("x", {8, 8}), 0, {}
-for i = 1, 8000 do t[i] = matmul(x * i, x) end
-for i = 1, 8000 do s = tanh(s + t[i * 7919 % 8000 + 1]) end
+for i = 1, @N@ do t[i] = matmul(x * i, x) end
+for i = 1, @N@ do s = tanh(s + t[i * 7919 % @N@ + 1]) end
 return {y = s}
 EOF
-takes_little '8,000 values alive at once' dump --after plan
-takes_little '8,000 values alive at once, read back' dump --after plan --grads none
+is_linear 'values alive at once' 5000 dump --after plan
+is_linear 'values alive at once, read back' 2500 dump --after plan --grads none
 
-cat >"$T/m.lua" <<'EOF'
+cat >"$T/m.lua.in" <<'EOF'
 local t = {}
-for i = 1, 50000 do t[i] = const(i, {1}) end
-return {y = concat(t, 1) + input("x", {50000})}
+for i = 1, @N@ do t[i] = const(i, {1}) end
+return {y = concat(t, 1) + input("x", {@N@})}
 EOF
-takes_little 'a concat of 50,000 constants' dump --after emit
+is_linear 'a concat of constants' 5000 dump --after emit
 
-cat >"$T/m.lua" <<'EOF'
+cat >"$T/m.lua.in" <<'EOF'
 local nn = require "nn"
 local x = input("x", {4, 8})
-for i = 1, 1500 do
+for i = 1, @N@ do
     local n = scope("l" .. i, nn.layer_norm, x, {eps = 1e-5})
     local function w(name) return param(name .. i, {8, 8}) end
     local p = nn.softmax(matmul(matmul(n, w "q"), permute(matmul(tanh(n), w "k"), {2, 1})))
@@ -91,9 +103,43 @@ for i = 1, 1500 do
 end
 return {y = x}
 EOF
-takes_little 'gradients of 1,500 attentions' dump --after emit --grads none
+is_linear 'gradients of attentions' 200 dump --after emit --grads none
+
+# Two nodes of ONNX for each of N: a product by a number of its own, and a sum.
+cat >"$T/onnx.lua" <<'EOF'
+local function varint(n)
+    local bytes = ""
+    while n > 127 do
+        bytes, n = bytes .. string.char(n % 128 + 128), math.floor(n / 128)
+    end
+    return bytes .. string.char(n)
+end
+local function text(field, bytes) return varint(8 * field + 2) .. varint(#bytes) .. bytes end
+local function number(field, n) return varint(8 * field) .. varint(n) end
+local function value(name)
+    local shape = text(1, number(1, 4))
+    return text(1, name) .. text(2, text(1, number(1, 1) .. text(2, shape)))
+end
+local function node(op, a, b, y) return text(1, text(1, a) .. text(1, b) .. text(2, y) .. text(4, op)) end
+local N, graph = tonumber(arg[1]), {text(2, "chain"), text(11, value "x"), text(12, value("y" .. arg[1]))}
+for i = 1, N do
+    local float = string.char(0, math.floor(i / 128) % 128, i % 128, 63)
+    graph[#graph + 1] = text(5, number(2, 1) .. text(8, "c" .. i) .. text(9, float))
+    graph[#graph + 1] = node("Mul", "x", "c" .. i, "m" .. i)
+    graph[#graph + 1] = node("Add", i > 1 and "y" .. i - 1 or "x", "m" .. i, "y" .. i)
+end
+local file = io.open(arg[2], "wb")
+file:write(number(1, 8), text(8, number(2, 17)), text(7, table.concat(graph)))
+file:close()
+EOF
+make_model() { lua5.4 "$T/onnx.lua" "$1" "$T/m.onnx"; }
+model=$T/m.onnx
+is_linear 'nodes of ONNX' 2500 dump --after emit
+make_model() { sed "s/@N@/$1/g" "$T/m.lua.in" >"$T/m.lua"; }
+model=$T/m.lua
 
 # Schedules that make values again are not near linear.
+make_model 1500
 "$crescent" run "$T/m.lua" --grads none --max-arena 1K >"$T/out" 2>"$log"
 [ $? -eq 2 ] && grep -q -- '--max-arena orders at most' "$log" && [ "$(wc -l <"$log")" -eq 1 ]
 report $? '--max-arena of too many values is refused with a line'
