@@ -66,7 +66,7 @@ fi
 
 # open NAME SIZE HASH OPTIONS: a page from the disk, with no network.
 open() {
-    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars \
+    timeout 1200 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars \
         --user-data-dir="$T/profile" --window-size="$2" $4 "file://$T/$1.html$3" 2>"$log"
 }
 

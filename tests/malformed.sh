@@ -37,7 +37,7 @@ try() {
     input) input="$data/$file" ;;
     esac
     rm -f "$T/y.npy"
-    (eval "$limit" && exec timeout 10 "$@" $weights --input "x=$input" \
+    (eval "$limit" && exec timeout 600 "$@" $weights --input "x=$input" \
         --output "y=$T/y.npy") >"$T/out" 2>"$log" </dev/null
     status=$?
 }

@@ -7,7 +7,10 @@
 # without naming a failure counts as one.  The last line is "N passed, M failed".
 set -u
 
+# libcheck ends a test that hangs.  Its limits are seconds by the clock on the wall, so they leave room
+# for a slow machine that has much other work.
 export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-120}"
+export CK_TIMEOUT_MULTIPLIER="${CK_TIMEOUT_MULTIPLIER:-20}"
 here=$(cd "$(dirname "$0")" && pwd)
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
 folder=$(mktemp -d) && KEPT=$(mktemp -d) || exit 1

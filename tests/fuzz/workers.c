@@ -24,7 +24,7 @@ enum {
     MAX_FINDINGS = 1000,
     SHOWN = 12,
     MOST_LINES = 60,
-    PATIENCE = 120 /* seconds a graph: a C compiler may be among what is tried */
+    PATIENCE = 1200 /* seconds a graph: a C compiler may run, beside much other work */
 };
 
 struct finding {
