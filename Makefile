@@ -57,10 +57,10 @@ static = $(if $(findstring /,$(shell $(CC) -print-file-name=lib$(1).a)),-l:lib$(
 lua_name  = $(patsubst luajit,luajit-5.1,$(1))
 lua_abi   = $(patsubst lua%,%,$(patsubst luajit,lua5.1,$(1)))
 lua_flags = $(if $(LUA_INCDIR),-I$(LUA_INCDIR),$(shell pkg-config --cflags $(1)))
-libraries = $(call static,$(lua_name)) $(call static,tcc) $(call static,jansson) \
+libraries = $(call static,$(lua_name)) $(call static,jansson) \
             $(call static,pcre2-8) $(call static,utf8proc) \
             -ldl -lpthread -lm
-# The same for a shared library, but that of TinyCC, which is in it.
+# The same for a shared library.
 shared_libraries = -l$(lua_name) $(module_libraries)
 module_libraries = -lpcre2-8 -lutf8proc -ldl -lpthread -lm
 check_flags = $(shell pkg-config --cflags check)
@@ -68,9 +68,7 @@ check_libraries = $(shell pkg-config --libs check)
 
 # ---- Sources -------------------------------------------------------------------------
 
-# Of a shared library only; see build/obj/tinycc.o.
-streams_source   := compiler/exec/tcc_streams.c
-compiler_sources := $(filter-out $(streams_source),$(foreach d,files ir tokenizer import passes emit exec library,$(wildcard compiler/$(d)/*.c)))
+compiler_sources := $(foreach d,files ir tokenizer import passes emit exec library,$(wildcard compiler/$(d)/*.c))
 cli_sources      := $(wildcard compiler/cli/*.c)
 frontend_sources := $(wildcard compiler/frontend/*.c)
 module_sources   := $(wildcard compiler/lua/*.c)
@@ -138,13 +136,15 @@ $(runtime_library): $(runtime_objects)
 	$(archive) $^
 
 # Debian has TinyCC as an archive whose code is not made for shared libraries: it takes the addresses of
-# stdout, stderr and environ as constants.  Here is all of it as one object, which takes copies of them
-# (compiler/exec/tcc_streams.c), and of which nothing but its interface is seen.
-streams := stdout stderr environ
-$(BUILD)/obj/tinycc.o: $(BUILD)/obj/flags
+# stdout, stderr and environ as constants.  And it makes memory writable and executable at once.  Here is all
+# of it as one object, which takes these names from compiler/exec/tcc_libc.c, and of which nothing but its
+# interface is seen.  It is in all of our libraries: none needs TinyCC's own.
+of_tcc_libc := stdout stderr environ mprotect
+tinycc := $(BUILD)/obj/libtcc.o
+$(tinycc): $(BUILD)/obj/flags
 	@mkdir -p $(@D); echo "  LD    $@"
-	@$(LD) -r --whole-archive $(shell $(CC) -print-file-name=libtcc.a) -o $@.whole
-	@$(OBJCOPY) -w --keep-global-symbol='tcc_*' $(foreach s,$(streams),--redefine-sym $(s)=cr_tcc_$(s)) $@.whole $@
+	@$(CC) -r -nostdlib -Wl,--whole-archive $(shell $(CC) -print-file-name=libtcc.a) -o $@.whole
+	@$(OBJCOPY) -w --keep-global-symbol='tcc_*' $(foreach s,$(of_tcc_libc),--redefine-sym $(s)=cr_tcc_$(s)) $@.whole $@
 	@rm -f $@.whole
 
 # The rules of one Lua, $(1).
@@ -158,11 +158,11 @@ $(call frontend,$(1)) $(call module,$(1)): $(BUILD)/obj/$(1)/%.o: %.c $(BUILD)/o
 
 $(BUILD)/obj/$(1)/compiler/frontend/builtin_modules.o: $(embedded_lua)
 
-$(BUILD)/$(1)/libcrescent.a: $(compiler_objects) $(call frontend,$(1))
+$(BUILD)/$(1)/libcrescent.a: $(compiler_objects) $(call frontend,$(1)) $(tinycc)
 	$$(archive) $$^
 
 $(BUILD)/$(1)/libcrescent.so: $(compiler_objects) $(call frontend,$(1)) $(runtime_objects) \
-    $(BUILD)/obj/tinycc.o $(call object,$(streams_source)) compiler/crescent.map
+    $(tinycc) compiler/crescent.map
 	$$(link) -shared -Wl,-soname,libcrescent.so.$(soversion) $$(if $$(SANITIZE),,-Wl,-z$$(comma)defs) \
 	    -Wl,--version-script=compiler/crescent.map $$(filter %.o,$$^) -o $$@ \
 	    $$(call shared_libraries,$(1))
@@ -170,7 +170,7 @@ $(BUILD)/$(1)/libcrescent.so: $(compiler_objects) $(call frontend,$(1)) $(runtim
 # The module for Lua: the same objects, but the names of Lua are the host's.  It stays when a state is
 # closed, as threads of its own may be asleep in it.
 $(BUILD)/$(1)/crescent.so: $(compiler_objects) $(call frontend,$(1)) $(call module,$(1)) \
-    $(runtime_objects) $(BUILD)/obj/tinycc.o $(call object,$(streams_source)) compiler/lua/crescent.map
+    $(runtime_objects) $(tinycc) compiler/lua/crescent.map
 	$$(link) -shared -Wl,-z$$(comma)nodelete -Wl,--version-script=compiler/lua/crescent.map \
 	    $$(filter %.o,$$^) -o $$@ $$(module_libraries)
 
@@ -273,7 +273,7 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 # both Luas build the same.
 numbers := arena attention bf16_product bodies emit_generate entries half import_views incremental int8 \
     lengths nonfinite places quantised state target variants verify verify_program
-without_lua := compare emit_tokenizer files gradient integers jit recompute_order ref runtime sampler \
+without_lua := code_memory compare emit_tokenizer files gradient integers jit recompute_order ref runtime sampler \
     tokenizer
 with_lua    := $(filter-out $(without_lua:%=test_%) $(numbers:%=test_%),$(test_sources:tests/%.c=%))
 scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/scale.sh'
@@ -505,7 +505,7 @@ $(BUILD)/$(LUA)/crescent.pc: always
 	    echo 'Name: crescent'; echo 'Description: compiles transformers to fused C'; \
 	    echo 'Version: $(version)'; echo 'Requires.private: $(LUA) libpcre2-8 libutf8proc'; \
 	    echo 'Cflags: -I$${includedir}'; echo 'Libs: -L$${libdir} -lcrescent'; \
-	    echo 'Libs.private: -lcrescent_rt -ltcc -ldl -lpthread -lm'; } >$@
+	    echo 'Libs.private: -lcrescent_rt -ldl -lpthread -lm'; } >$@
 
 install: all
 	@$(MAKE) --no-print-directory install-built LUA=$(LUA)

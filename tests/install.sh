@@ -9,6 +9,7 @@ set -u
 build="${BUILD:-build}"
 lua="${LUA:-lua5.4}"
 . "$(dirname "$0")/report.sh"
+. "$(dirname "$0")/hardened.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL CRESCENT_PATH
 prefix="$T/opt/crescent"
 root=$(pwd)
@@ -37,6 +38,7 @@ expect "crescent $(sed -n 's/^#define CRESCENT_VERSION "\(.*\)"/\1/p' compiler/c
 expect 'shapes match' "$prefix/bin/crescent" run graphs/tiny_block.lua --set T=2 --set n_embd=12
 expect '^' "$prefix/bin/crescent" params graphs/gpt2.lua --config graphs/configs/gpt2.lua
 expect 'Once' "$prefix/bin/crescent" generate graphs/fables --tokens 3
+without_writable_code 'crescent generate' "$prefix/bin/crescent" generate graphs/fables --tokens 3
 ln -s "$prefix/bin/crescent" "$T/linked"
 expect 'shapes match' "$T/linked" run graphs/tiny_block.lua --set T=2 --set n_embd=12
 mkdir -p "$T/mine/graphs"
@@ -63,12 +65,14 @@ compile "${CC:-cc} -std=c11" "$T/call.c" -o "$T/call" $(pkg-config --cflags --li
 report $? 'a program that is linked with the shared library'
 (cd "$T" && LD_LIBRARY_PATH="$prefix/lib" ./call "$T") >"$T/shared" 2>"$log"
 report $? 'and run'
+without_writable_code 'a program with the shared library' env LD_LIBRARY_PATH="$prefix/lib" "$T/call" "$T"
 # TinyCC, and what else has an archive, is linked in; Lua may be a shared library.
 compile "${CC:-cc} -std=c11" "$T/call.c" -o "$T/static" $(pkg-config --cflags crescent) \
     "$prefix/lib/libcrescent.a" $(pkg-config --static --libs crescent | sed 's/-lcrescent //')
 report $? 'a program that is linked with the archives'
 (cd "$T" && ./static "$T") >"$T/archives" 2>"$log" && cmp "$T/shared" "$T/archives" >"$log"
 report $? 'and prints the same'
+without_writable_code 'a program with the archives' "$T/static" "$T"
 if command -v c++ >/dev/null 2>&1; then
     printf '#include <crescent.h>\n#include <cstdio>\nint main() { std::puts(crescent_version()); }\n' \
         >"$T/plus.cc"

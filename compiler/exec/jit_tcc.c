@@ -5,6 +5,7 @@
  * through the table of its functions, and the three memory functions to which TinyCC turns
  * assignments of structures.  No file of TinyCC's is read.
  */
+#include <errno.h>
 #include <libtcc.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 
 #include "compiler/emit/literals.h"
 #include "compiler/emit/runtime_text.h"
+#include "code_memory.h"
 #include "exec.h"
 
 /* TinyCC keeps its state in global variables. */
@@ -24,6 +26,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* The first thing that TinyCC says of a text, an error or a warning. */
 struct complaint {
     char text[200];
+    int refused; /* errno, where the system does not let code run that was compiled in memory */
 };
 
 static void complain(void *opaque, const char *message)
@@ -52,6 +55,11 @@ static bool keep_text(const char *text, char *path, size_t size)
 static int report(const char *text, const struct complaint *complaint, struct cr_error *error)
 {
     char path[256];
+    if (complaint->refused)
+        return cr_fail(error,
+                       "this system lets no code run that was compiled in memory: %s; the backend cc "
+                       "needs none",
+                       strerror(complaint->refused));
     if (strstr(complaint->text, "memory full"))
         return cr_fail(error, "not enough memory for TinyCC to compile it");
     bool kept = keep_text(text, path, sizeof path);
@@ -122,9 +130,31 @@ static bool find_execute(TCCState *tcc, const struct cr_program *program, struct
     return true;
 }
 
-/* Compiles a text without a complaint. */
-static TCCState *compile(const struct cr_program *program, const char *text, struct cr_code *code,
-                         struct complaint *complaint)
+/*
+ * Places code and constants in memory of their own.  Symbols have their final addresses then.
+ * TinyCC leaves no page border between code and data: the emitted C has no variable that is not
+ * local.
+ */
+static bool place(TCCState *tcc, struct cr_code_memory *memory, struct complaint *complaint)
+{
+    int bytes = tcc_relocate(tcc, NULL);
+    if (bytes < 0)
+        return false;
+    if (!cr_code_memory_new(memory, (size_t)bytes)) {
+        complain(complaint, "memory full");
+        return false;
+    }
+    bool good = tcc_relocate(tcc, memory->start) == 0;
+    if (good && !cr_code_memory_protect(memory)) {
+        complaint->refused = errno;
+        good = false;
+    }
+    return good;
+}
+
+/* Compiles a text without a complaint into `memory`, and finds the functions of the entries. */
+static bool compile(const struct cr_program *program, const char *text, struct cr_code *code,
+                    struct cr_code_memory *memory, struct complaint *complaint)
 {
     size_t bytes = STATE_BYTES + strlen(text);
     TCCState *tcc = new_state(complaint);
@@ -136,56 +166,62 @@ static TCCState *compile(const struct cr_program *program, const char *text, str
         munmap(reserved, bytes);
     else
         complain(complaint, "memory full");
-    if (good && tcc_relocate(tcc, TCC_RELOCATE_AUTO) == 0 && find_execute(tcc, program, code) &&
-        !*complaint->text)
-        return tcc;
-    complain(complaint, "its function is not there");
+    good = good && place(tcc, memory, complaint) && find_execute(tcc, program, code) &&
+        !*complaint->text;
+    if (!good)
+        complain(complaint, "its function is not there");
     if (tcc)
         tcc_delete(tcc);
-    return NULL;
+    return good;
 }
 
 /* It has no other way to say which one it is. */
 int cr_tinycc_version(struct cr_error *error)
 {
-    struct complaint complaint = {""};
+    struct complaint complaint = {0};
+    struct cr_code_memory memory = {0};
     int (*version)(void) = NULL;
     pthread_mutex_lock(&lock);
     TCCState *tcc = new_state(&complaint);
     if (tcc && tcc_compile_string(tcc, "int version(void) { return __TINYC__; }") == 0 &&
-        tcc_relocate(tcc, TCC_RELOCATE_AUTO) == 0) {
+        place(tcc, &memory, &complaint)) {
         void *symbol = tcc_get_symbol(tcc, "version");
         memcpy(&version, &symbol, sizeof symbol);
     }
     int found = version ? version() : -1;
     if (tcc)
         tcc_delete(tcc);
+    cr_code_memory_free(&memory);
     pthread_mutex_unlock(&lock);
     return found > 0 ? found : cr_fail(error, "TinyCC cannot compile a function of one line");
 }
 
 static void release(void *handle)
 {
-    pthread_mutex_lock(&lock);
-    tcc_delete(handle);
-    pthread_mutex_unlock(&lock);
+    cr_code_memory_free(handle);
+    free(handle);
 }
 
 int cr_compile_tcc(const struct cr_program *program, struct cr_code *code, struct cr_error *error)
 {
-    struct complaint complaint = {""};
+    struct complaint complaint = {0};
     struct cr_text text = {0};
+    struct cr_code_memory *memory = calloc(1, sizeof *memory);
+    if (!memory)
+        return cr_fail(error, "not enough memory for TinyCC to compile it");
     cr_put_declarations(&text, program);
     cr_put_literals(&text, program, false);
     cr_put_bytes(&text, program->text, program->text_length);
     pthread_mutex_lock(&lock);
-    TCCState *tcc = compile(program, text.data, code, &complaint);
+    bool compiled = compile(program, text.data, code, memory, &complaint);
     pthread_mutex_unlock(&lock);
-    int status = tcc ? 0 : report(text.data, &complaint, error);
+    int status = compiled ? 0 : report(text.data, &complaint, error);
     free(text.data);
-    if (status)
+    if (status) {
+        release(memory);
         return status;
-    code->handle = tcc;
+    }
+    code->handle = memory;
     code->release = release;
     return 0;
 }

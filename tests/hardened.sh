@@ -1,0 +1,15 @@
+# hardened.sh - what tests hold of programs and libraries that are linked; they read it with `.`, behind report.sh
+
+# without_writable_code WHAT COMMAND...: the command goes well where no written page can be executed.
+without_writable_code() {
+    what=$1
+    shift
+    [ -x "$T/no_writable_code" ] || ${CC:-cc} tests/no_writable_code.c -o "$T/no_writable_code"
+    "$T/no_writable_code" "$@" >"$log" 2>&1
+    status=$?
+    if [ $status -eq 77 ]; then
+        echo "skipped: this kernel has no PR_SET_MDWE: $what"
+    else
+        report $status "$what, where no written page can be executed"
+    fi
+}
