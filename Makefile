@@ -113,8 +113,12 @@ complete = $(if $(filter compiler/% runtime/%,$<),-Werror=implicit-function-decl
     -Werror=missing-prototypes -Werror=unused-function)
 
 compile = @mkdir -p $(@D); echo "  CC    $<"; $(CC) $(FLAGS) $(complete) $(CFLAGS) $(SANITIZE)
-link    = @mkdir -p $(@D); echo "  LINK  $@"; $(CC) $(FLAGS) $(CFLAGS) $(SANITIZE) $(LDFLAGS)
+link    = @mkdir -p $(@D); echo "  LINK  $@"; $(CC) $(FLAGS) $(CFLAGS) $(SANITIZE) $(hardened) $(LDFLAGS)
 archive = @mkdir -p $(@D); echo "  AR    $@"; rm -f $@; $(AR) rcs $@
+
+# Addresses of other libraries' functions are looked up when it is loaded, and cannot be changed then.
+hardened := -Wl,-z,relro,-z,now
+pie       = $(if $(findstring -static,$(CC) $(LDFLAGS)),,-pie)
 
 # What the last build was made with: what depends on it is made anew when it changes.
 remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' > $@
@@ -175,7 +179,7 @@ $(BUILD)/$(1)/crescent.so: $(compiler_objects) $(call frontend,$(1)) $(call modu
 	    $$(filter %.o,$$^) -o $$@ $$(module_libraries)
 
 $(BUILD)/$(1)/crescent: $(cli_objects) $(BUILD)/$(1)/libcrescent.a $(runtime_library)
-	$$(link) $$^ -o $$@ $$(call libraries,$(1))
+	$$(link) $$(pie) $$^ -o $$@ $$(call libraries,$(1))
 
 $(BUILD)/$(1)/crescent-fuzz: $(call object,$(fuzz_sources)) $(BUILD)/$(1)/libcrescent.a \
     $(runtime_library)

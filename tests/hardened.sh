@@ -1,5 +1,15 @@
 # hardened.sh - what tests hold of programs and libraries that are linked; they read it with `.`, behind report.sh
 
+# hardened FILE: what the loader writes is read-only afterwards, all of it, and code is position-independent.
+hardened() {
+    {
+        readelf -hW "$1" | grep 'Type: *DYN' && readelf -lW "$1" | grep GNU_RELRO &&
+            readelf -dW "$1" | grep 'BIND_NOW\|FLAGS_1.* NOW' && readelf -lW "$1" | grep 'GNU_STACK.* RW ' &&
+            ! readelf -dW "$1" | grep TEXTREL
+    } >"$log" 2>&1
+    report $? "$1: expected PIE, RELRO, BIND_NOW, no executable stack, no relocations of code"
+}
+
 # without_writable_code WHAT COMMAND...: the command goes well where no written page can be executed.
 without_writable_code() {
     what=$1

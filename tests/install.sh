@@ -38,6 +38,8 @@ expect "crescent $(sed -n 's/^#define CRESCENT_VERSION "\(.*\)"/\1/p' compiler/c
 expect 'shapes match' "$prefix/bin/crescent" run graphs/tiny_block.lua --set T=2 --set n_embd=12
 expect '^' "$prefix/bin/crescent" params graphs/gpt2.lua --config graphs/configs/gpt2.lua
 expect 'Once' "$prefix/bin/crescent" generate graphs/fables --tokens 3
+hardened "$prefix/bin/crescent"
+hardened "$prefix/lib/libcrescent.so"
 without_writable_code 'crescent generate' "$prefix/bin/crescent" generate graphs/fables --tokens 3
 ln -s "$prefix/bin/crescent" "$T/linked"
 expect 'shapes match' "$T/linked" run graphs/tiny_block.lua --set T=2 --set n_embd=12

@@ -19,6 +19,7 @@ nm -D -u "$module" | awk '{ print $2 }' | grep '^lua' | grep -v -e '^lua_' -e '^
 report $? 'names of Lua that are no part of its interface'
 ! readelf -d "$module" | grep NEEDED | grep -i lua >"$log"
 report $? 'a Lua of its own'
+hardened "$module"
 
 if ! command -v "$lua" >/dev/null 2>&1; then
     echo "skipped: there is no $lua"
