@@ -26,6 +26,7 @@ const struct cr_oracle cr_oracles[] = {
     {"dead", cr_oracle_dead, 4, "the same bits with nodes that nothing needs"},
     {"search", cr_oracle_search, 3, "a value has its own largest element: one set of bits"},
     {"identity", cr_oracle_identity, 2, "the same with identities put in"},
+    {"chunks", cr_oracle_chunks, 1, "a causal model in chunks has the bits of the whole text"},
 };
 
 const int cr_n_oracles = sizeof cr_oracles / sizeof *cr_oracles;

@@ -52,6 +52,9 @@ cr_oracle_function cr_oracle_isa, cr_oracle_threads, cr_oracle_again, cr_oracle_
 /* oracle_entries.c: the same alone and beside another */
 cr_oracle_function cr_oracle_entries;
 
+/* oracle_chunks.c: a causal model, token after token */
+cr_oracle_function cr_oracle_chunks;
+
 /* oracle_plan.c: memory */
 cr_oracle_function cr_oracle_plan;
 

@@ -135,13 +135,13 @@ static int read_data(const void *data, int64_t first, int64_t n, float *out)
     return 0;
 }
 
-/* Every other parameter is handed in as elements to be read, not as memory. */
-static void load_weights(const struct cr_case *c, const struct cr_program *p,
-                         const struct cr_runtime *rt, struct cr_pool *pool, float *weights)
+void cr_load_case(const struct cr_case *c, const struct cr_program *p, const struct cr_runtime *rt,
+                  struct cr_pool *pool, float *weights)
 {
     for (int i = 0; i < p->n_params; i++) {
         const void *data = cr_case_data(c, p->params[i].name);
-        const struct cr_contents contents = {i % 2 ? data : NULL, read_data, data, NULL}, *from = &contents;
+        const struct cr_contents contents = {.data = i % 2 ? data : NULL, .read = read_data, .context = data},
+                                    *from = &contents;
         struct cr_error error;
         if (cr_fill_weights(p, i, 1, &from, rt, pool, weights, &error))
             abort();
@@ -235,7 +235,7 @@ bool cr_run(const struct cr_case *c, const struct cr_compiled *code, const char 
     int64_t n_arena = (p->arena_bytes + cr_pool_threads(pool) * p->scratch_bytes) / 4;
     int64_t weights = reserve(&l, n_weights), arena = reserve(&l, n_arena);
     arrange_outputs(p, c, &l, o);
-    load_weights(c, p, rt, pool, l.memory + weights);
+    cr_load_case(c, p, rt, pool, l.memory + weights);
     const void **in = cr_calloc((size_t)p->n_inputs + 1, sizeof *in);
     for (int i = 0; i < p->n_inputs; i++)
         in[i] = input_of(c, o, &p->inputs[i]);

@@ -56,6 +56,11 @@ struct cr_outputs {
 
 void cr_outputs_free(struct cr_outputs *o);
 
+/* Fills the weights of a program with the case's data: every other parameter is handed in as elements
+ * to be read, not as memory. */
+void cr_load_case(const struct cr_case *c, const struct cr_program *p, const struct cr_runtime *rt,
+                  struct cr_pool *pool, float *weights);
+
 /*
  * Runs all entries with the kernels of an instruction set (null: the best), by so many threads.  Memory that
  * nothing was written to holds NaN.  False if the run fails or writes outside its memory.

@@ -1,0 +1,361 @@
+/*
+ * Oracle: a causal model gives each token the bits that a run of the whole text gives it, whatever
+ * chunks the tokens come in, for all of them or the last one of each chunk alone, for a text alone or
+ * among others, in whatever format weights are kept, and whatever number of tokens there is room for.
+ *
+ * It says something of graphs with an input `ids`.  One that cannot go on from the tokens before is
+ * refused with a line.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/incremental.h"
+#include "compiler/ir/mem.h"
+#include "compiler/passes/arithmetics.h"
+#include "compiler/passes/formats.h"
+#include "oracles.h"
+#include "resize.h"
+#include "runtime/select.h"
+
+enum { GUARD = 16, PAST = 0x55555555 /* an id past the tokens of a chunk */ };
+
+/* How weights are kept and multiplied; null is f32. */
+struct keeping {
+    char format[48];
+    const char *arithmetic;
+};
+
+/* A model and its memory, which stays from run to run. */
+struct session {
+    struct cr_compiled code;
+    const struct cr_runtime *rt;
+    float *weights, *arena, *logits;
+    const void **inputs;
+    int64_t batch, room, row; /* texts, tokens a run can take, floats of the logits of one token */
+    int32_t *ids, n;
+    int64_t floats; /* of logits */
+};
+
+/* How a text is cut. */
+struct way {
+    int64_t chunk;
+    int plan;
+    bool last_only;
+};
+
+/* ---- the model ---- */
+
+static cr_id find_ids(const struct cr_graph *g)
+{
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        if (cr_is_input(node) && strcmp(node->name, CR_IDS) == 0 && node->rank == 2 &&
+            node->dtype == CR_I32)
+            return id;
+    }
+    return CR_NONE;
+}
+
+/* The number of the output that is wanted: the only one, or that of the name; -1 if there is none, or
+ * if it is not of each token. */
+static int find_logits(const struct cr_graph *g, cr_id ids)
+{
+    int found = -1;
+    for (int i = 0; i < cr_n_results(g); i++)
+        if (cr_n_results(g) == 1 || strcmp(g->outputs[i].name, CR_LOGITS) == 0)
+            found = i;
+    const struct cr_node *node = found < 0 ? NULL : &g->nodes[g->outputs[found].id];
+    bool fits = node && node->rank > 2 && node->dtype == CR_F32 &&
+                node->shape[0] == g->nodes[ids].shape[0] && node->shape[1] == g->nodes[ids].shape[1];
+    return fits ? found : -1;
+}
+
+/* The same model for so many texts of so many tokens; null if that cannot be made of the graph alone. */
+static struct cr_graph *model_of(const struct cr_graph *g, cr_id ids, int output, int64_t batch,
+                                 int64_t tokens)
+{
+    const struct cr_node *from = &g->nodes[ids];
+    struct cr_resize sizes[2];
+    int n = 0;
+    if (batch != from->shape[0])
+        sizes[n++] = (struct cr_resize){from->shape[0], batch};
+    if (tokens != from->shape[1])
+        sizes[n++] = (struct cr_resize){from->shape[1], tokens};
+    struct cr_graph *made = cr_resize_graph(g, output, sizes, n);
+    cr_id new_ids = made ? find_ids(made) : CR_NONE;
+    if (new_ids != CR_NONE && made->nodes[new_ids].shape[0] == batch &&
+        made->nodes[new_ids].shape[1] == tokens && find_logits(made, new_ids) == 0)
+        return made;
+    if (made)
+        cr_graph_free(made);
+    return NULL;
+}
+
+/* ---- compiling ---- */
+
+static void close_session(struct session *s)
+{
+    cr_compiled_free(&s->code);
+    for (int i = 0; s->code.program && s->inputs && i < s->code.program->n_inputs; i++)
+        if (s->code.program->inputs[i].state)
+            free((void *)(uintptr_t)s->inputs[i]);
+    free(s->weights);
+    free(s->arena);
+    free(s->logits);
+    free(s->ids);
+    free(s->inputs);
+    *s = (struct session){0};
+}
+
+/* Memory of the kernels: NaN. */
+static float *new_floats(int64_t n)
+{
+    float *made;
+    if (posix_memalign((void **)&made, 64, (size_t)(n + 1) * sizeof *made))
+        abort();
+    for (int64_t i = 0; i < n; i++)
+        made[i] = NAN;
+    return made;
+}
+
+/* The memory of one input: ids, the number of tokens that come, a state. */
+static const void *input_of(struct session *s, const struct cr_port *port)
+{
+    int64_t n = cr_elements(port->rank, port->shape);
+    if (port->state)
+        return cr_calloc((size_t)n + GUARD, sizeof(float));
+    return strcmp(port->name, CR_TOKENS) == 0 ? &s->n : s->ids;
+}
+
+static void make_memory(struct session *s, const struct cr_case *c)
+{
+    const struct cr_program *p = s->code.program;
+    const struct cr_port *logits = &p->outputs[0], *ids = NULL;
+    s->weights = new_floats(p->weights_bytes / 4);
+    s->arena = new_floats((p->arena_bytes + p->scratch_bytes) / 4);
+    s->floats = cr_elements(logits->rank, logits->shape);
+    s->logits = new_floats(s->floats + GUARD);
+    for (int i = 0; i < p->n_inputs; i++)
+        if (strcmp(p->inputs[i].name, CR_IDS) == 0)
+            ids = &p->inputs[i];
+    s->batch = logits->shape[0];
+    s->room = ids ? ids->shape[1] : logits->shape[1];
+    s->row = s->floats / (s->batch * logits->shape[1]);
+    s->ids = cr_calloc((size_t)(s->batch * s->room), sizeof *s->ids);
+    s->inputs = cr_calloc((size_t)p->n_inputs + 1, sizeof *s->inputs);
+    for (int i = 0; i < p->n_inputs; i++)
+        s->inputs[i] = input_of(s, &p->inputs[i]);
+    cr_load_case(c, p, s->rt, NULL, s->weights);
+}
+
+/* Compiles a graph, which is used up. */
+static bool open_session(struct session *s, const struct cr_case *c, struct cr_graph *g,
+                         const struct keeping *keep, const char *isa, struct cr_report *report)
+{
+    struct cr_error error = {""};
+    struct cr_program *program = NULL;
+    *s = (struct session){.rt = cr_runtime_select(isa)};
+    s->rt = s->rt ? s->rt : cr_runtime_select(NULL);
+    if (cr_want_formats(g, *keep->format ? keep->format : NULL, "g", &error) ||
+        cr_want_arithmetics(g, keep->arithmetic, "g", &error))
+        cr_graph_free(g);
+    else
+        program = cr_program_of(g, NULL, &error);
+    if (!program)
+        return cr_found(report, "refused: %.400s", error.text);
+    if (!cr_compile_program(&s->code, program, cr_compile_tcc, report))
+        return false;
+    make_memory(s, c);
+    return true;
+}
+
+/* ---- running ---- */
+
+/* Tokens from `at` on of texts from `text` on, out of those of the case. */
+static bool run_tokens(struct session *s, const int32_t *all, int64_t context, int64_t text,
+                       int64_t at, int64_t n, struct cr_report *report)
+{
+    void *outputs[1] = {s->logits};
+    s->n = (int32_t)n;
+    for (int64_t i = 0; i < s->batch * s->room; i++) {
+        int64_t t = i % s->room;
+        s->ids[i] = t < n ? all[(text + i / s->room) * context + at + t] : PAST;
+    }
+    if (s->code.code.execute[0](s->rt, NULL, s->weights, s->inputs, outputs, s->arena))
+        return cr_found(report, "the run fails");
+    for (int i = 0; i < GUARD; i++)
+        if (!isnan(s->logits[s->floats + i]))
+            return cr_found(report, "float %d behind the logits was written", i);
+    for (int i = 0; i < s->code.program->n_inputs; i++) {
+        const struct cr_port *port = &s->code.program->inputs[i];
+        const int32_t *behind = (const int32_t *)s->inputs[i] + cr_elements(port->rank, port->shape);
+        for (int k = 0; port->state && k < GUARD; k++)
+            if (behind[k])
+                return cr_found(report, "word %d behind the state %s was written", k, port->name);
+    }
+    return true;
+}
+
+static bool same_bits(float x, float y)
+{
+    return memcmp(&x, &y, sizeof x) == 0 || (isnan(x) && isnan(y));
+}
+
+/* The logits of one token against those of the whole text. */
+static bool check_token(const float *expected, const float *logits, int64_t row, int64_t token,
+                        int64_t text, const char *how, struct cr_report *report)
+{
+    for (int64_t v = 0; v < row; v++)
+        if (!same_bits(expected[v], logits[v]))
+            return cr_found(report,
+                            "%s: token %" PRId64 " of text %" PRId64 ", logit %" PRId64
+                            ": %.9g, expected the bits of %.9g",
+                            how, token, text, v, (double)logits[v], (double)expected[v]);
+    return true;
+}
+
+static int64_t tokens_at(struct cr_subject *s, const struct way *way, int64_t left)
+{
+    int64_t n = way->plan == 0 ? way->chunk : way->plan == 1 ? 1 : 1 + cr_pick(s, way->chunk);
+    return n < left ? n : left;
+}
+
+/* All tokens of texts from `text` on, against what the whole gave, which has `context` tokens of each. */
+static bool check_texts(struct cr_subject *s, struct session *part, const struct way *way,
+                        const float *whole, int64_t context, int64_t tokens, int64_t text,
+                        const int32_t *ids, const char *how, struct cr_report *report)
+{
+    for (int64_t at = 0, n; at < tokens; at += n) {
+        n = tokens_at(s, way, tokens - at);
+        if (!run_tokens(part, ids, context, text, at, n, report))
+            return false;
+        for (int64_t b = 0; b < part->batch; b++)
+            for (int64_t t = way->last_only ? n - 1 : 0; t < n; t++) {
+                int64_t row = way->last_only ? b : b * part->room + t;
+                if (!check_token(whole + ((text + b) * context + at + t) * part->row,
+                                 part->logits + row * part->row, part->row, at + t, text + b, how,
+                                 report))
+                    return false;
+            }
+    }
+    return true;
+}
+
+/* ---- ways ---- */
+
+static const char *const formats[] = {"bf16", "f16", "q8", "q4"};
+
+/* All weights in one format, or those of some names, and some in another. */
+static struct keeping choose_keeping(struct cr_subject *s)
+{
+    struct keeping keep = {"", NULL};
+    int64_t way = cr_pick(s, 6);
+    const char *format = formats[cr_pick(s, 4)];
+    size_t room = sizeof keep.format;
+    if (way < 2)
+        return keep;
+    if (way < 5)
+        snprintf(keep.format, room, "%s", format);
+    else
+        snprintf(keep.format, room, "%s,*%d*=%s", format, (int)cr_pick(s, 4),
+                 cr_pick(s, 2) ? "f32" : formats[cr_pick(s, 4)]);
+    if (cr_pick(s, 3) == 0)
+        keep.arithmetic = *format == 'q' ? "int8" : strcmp(format, "bf16") == 0 ? "bf16" : NULL;
+    return keep;
+}
+
+/* A rule whose names no parameter has is refused, as is an arithmetic that no format has. */
+static bool is_refused_rule(const struct cr_report *report)
+{
+    return strstr(report->text, "--format") || strstr(report->text, "--arithmetic");
+}
+
+/* Half of the time all there are, else fewer. */
+static int64_t fewer(struct cr_subject *s, int64_t n)
+{
+    return n == 1 || cr_pick(s, 2) ? n : 1 + cr_pick(s, n - 1);
+}
+
+static struct way choose_way(struct cr_subject *s, int64_t tokens)
+{
+    struct way way = {.plan = (int)cr_pick(s, 4), .last_only = cr_pick(s, 2) == 0};
+    way.chunk = way.plan == 1 && cr_pick(s, 2) ? 1 : 1 + cr_pick(s, tokens);
+    return way;
+}
+
+/* The line that a model is refused with: FILE:LINE: op: found ..., expected ...; or without a line of
+ * the script where the model as a whole is meant. */
+static bool check_refusal(const struct cr_error *error, struct cr_report *report)
+{
+    const char *found = strstr(error->text, ": found "), *expected = strstr(error->text, ", expected ");
+    if (found && expected && found < expected && !strchr(error->text, '\n'))
+        return true;
+    return cr_found(report, "refused without a reason: %.400s", error->text);
+}
+
+/* The model of some texts and tokens against all of them: in chunks, or a whole once more. */
+static bool check_model(struct cr_subject *s, struct cr_graph *g, const struct keeping *keep,
+                        const float *whole, int64_t context, int64_t tokens, int64_t texts,
+                        const int32_t *ids, struct cr_report *report)
+{
+    struct session part;
+    struct cr_error error = {""};
+    struct way way = {.chunk = tokens};
+    bool again = cr_pick(s, 6) == 0;
+    char how[160];
+    int64_t batch = g->nodes[find_ids(g)].shape[0];
+    if (!again) {
+        struct cr_graph *made = NULL;
+        way = choose_way(s, tokens);
+        const struct cr_incremental_how wanted = {way.chunk, way.last_only};
+        int status = cr_incremental(g, &wanted, &made, "g", &error);
+        cr_graph_free(g);
+        if (status)
+            return check_refusal(&error, report);
+        g = made;
+    }
+    const char *isa = (const char *const[]){NULL, NULL, "avx2", "plain"}[cr_pick(s, 4)];
+    snprintf(how, sizeof how, "%" PRId64 " of %" PRId64 " texts, %" PRId64 " tokens%s%s%s%s%s", batch,
+             texts, tokens, again ? "" : way.last_only ? ", the last" : ", all",
+             *keep->format ? ", " : "", keep->format, keep->arithmetic ? ", " : "",
+             keep->arithmetic ? keep->arithmetic : "");
+    if (!again)
+        snprintf(how + strlen(how), sizeof how - strlen(how), ", chunks of %" PRId64 ", plan %d",
+                 way.chunk, way.plan);
+    bool good = open_session(&part, s->c, g, keep, isa, report);
+    if (good)
+        good = check_texts(s, &part, &way, whole, context, tokens, cr_pick(s, texts - batch + 1),
+                           ids, how, report);
+    close_session(&part);
+    return good;
+}
+
+/* The whole model in a format, and a way of it. */
+bool cr_oracle_chunks(struct cr_subject *s, struct cr_report *report)
+{
+    const struct cr_graph *g = s->c->graph;
+    cr_id node = find_ids(g);
+    int output = node == CR_NONE ? -1 : find_logits(g, node);
+    if (output < 0)
+        return true;
+    int64_t texts = g->nodes[node].shape[0], context = g->nodes[node].shape[1];
+    struct keeping keep = choose_keeping(s);
+    struct session whole;
+    struct cr_graph *all = model_of(g, node, output, texts, context);
+    if (!all || !open_session(&whole, s->c, all, &keep, NULL, report))
+        return !all || is_refused_rule(report);
+    const int32_t *ids = s->c->data[node];
+    bool good = run_tokens(&whole, ids, context, 0, 0, context, report);
+    if (good) {
+        int64_t batch = cr_pick(s, 2) ? 1 : texts, tokens = fewer(s, context);
+        struct cr_graph *part = model_of(g, node, output, batch, tokens);
+        if (!part) /* sizes that are not to be told apart */
+            part = model_of(g, node, output, texts, tokens = context);
+        good = check_model(s, part, &keep, whole.logits, context, tokens, texts, ids, report);
+    }
+    close_session(&whole);
+    return good;
+}
