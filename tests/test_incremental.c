@@ -167,6 +167,21 @@ static const char *const spellings[] = {
     "    local mixed = matmul(permute(p, {1, 3, 4, 2}), param('talk', {H, H}, {normal = 1}))\n"
     "    return merged(matmul(permute(mixed, {1, 4, 2, 3}), heads 'v'))\n"
     "end",
+    /* pairs that turn, side by side, before a norm of each head's row */
+    "mix = function()\n"
+    "    local w = float(iota({T, d / 2}, 1)) * 0.37 ^ float(iota({T, d / 2}, 2))\n"
+    "    local function turned(x)\n"
+    "        local y = reshape(x, {B, H, T, d / 2, 2})\n"
+    "        local a, b = reshape(narrow(y, 5, 0, 1), {B, H, T, d / 2}), reshape(narrow(y, 5, 1, 1), "
+    "{B, H, T, d / 2})\n"
+    "        local c, e = a * cos(w) - b * sin(w), a * sin(w) + b * cos(w)\n"
+    "        c, e = reshape(c, {B, H, T, d / 2, 1}), reshape(e, {B, H, T, d / 2, 1})\n"
+    "        y = reshape(concat({c, e}, 5), {B, H, T, d})\n"
+    "        return y * rsqrt(sum(y ^ 2, 4) / d + 1e-5)\n"
+    "    end\n"
+    "    local s = matmul(turned(heads 'q'), transpose(turned(heads 'k'), 3, 4)) * 0.3\n"
+    "    return attend(where(le(key(), query()), s, -math.huge))\n"
+    "end",
     /* values and keys that all heads share */
     "mix = function()\n"
     "    local k, v = scope('k', nn.linear, x, d), scope('v', nn.linear, x, d)\n"

@@ -313,12 +313,23 @@ static int push_reduction(struct cr_evaluate *ev, cr_id id, int value, const str
     return push(ev, &reduction, map);
 }
 
-/* True if a reduction goes over rows of which the program makes one part. */
-static bool spans_parts(const struct cr_evaluate *ev, const struct cr_map *map, int rank,
-                        int64_t extent)
+/* True if the parts stand in the order of the row, each in one piece. */
+static bool are_in_order(const struct cr_row_parts *rows, int64_t extent)
+{
+    for (int p = 0; p < rows->n; p++)
+        if (rows->items[p].step != 1 || rows->items[p].start != p * extent)
+            return false;
+    return true;
+}
+
+/* True if a reduction goes over rows of which the program makes one part.  A sum adds them in the order
+ * of the row, so it has to be that of the parts: pairs of a rotation that stand side by side are not. */
+static bool spans_parts(const struct cr_evaluate *ev, enum cr_op op, const struct cr_map *map,
+                        int rank, int64_t extent)
 {
     return ev->rows && ev->col >= 0 && !depends_on(map, rank, ev->col) &&
-           extent == ev->rows->n * ev->kernel->atoms.extent[ev->col];
+           extent == ev->rows->n * ev->kernel->atoms.extent[ev->col] &&
+           (op == CR_OP_max || are_in_order(ev->rows, ev->kernel->atoms.extent[ev->col]));
 }
 
 /* The reduction of whole rows, of which each part is a tile: in the order of rows that are in one
@@ -361,7 +372,7 @@ static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map
                 (repeated && ev->kernel->atoms.n > before)) /* else the columns repeat it */
                 return stop_at(ev, id);
         }
-        if (spans_parts(ev, map, node->rank, extent))
+        if (spans_parts(ev, node->op, map, node->rank, extent))
             return reduce_parts(ev, id, map);
         if (ev->col < 0 || ev->kernel->atoms.extent[ev->col] != extent ||
             ev->kernel->atoms.length[ev->col] != length || depends_on(map, node->rank, ev->col))
