@@ -2,10 +2,19 @@
 
 #include "kernel_kinds.h"
 
+/* True if rows of the left operand, or keys, are computed by a program. */
+static bool is_computed(const struct cr_kernel *kernel, int i)
+{
+    if (&kernel->operands[i] == &kernel->a)
+        return kernel->prologue.n > 0;
+    return &kernel->operands[i] == &kernel->b && kernel->key_rows[0].n > 0;
+}
+
 int cr_ref_of_operand(const struct cr_kernel *kernel, int i)
 {
     bool packed = &kernel->operands[i] == &kernel->b && cr_packed(kernel) != CR_NONE;
-    return cr_parts_of(kernel)->operands[i].used && !packed ? kernel->operands[i].ref : -1;
+    bool read = cr_parts_of(kernel)->operands[i].used && !packed && !is_computed(kernel, i);
+    return read ? kernel->operands[i].ref : -1;
 }
 
 static bool reads_ref(const struct cr_value *v)

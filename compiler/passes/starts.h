@@ -17,7 +17,8 @@ struct cr_starts {
     int64_t at[CR_MAX_REFS + 1];
 };
 
-/* The ref of operand `i`; -1 if the kernel has no such operand, or it is a packed weight. */
+/* The ref of operand `i`; -1 if the kernel has no such operand, or it is a packed weight, or computed
+ * row by row. */
 int cr_ref_of_operand(const struct cr_kernel *kernel, int i);
 
 /* True if all that the code of a kernel takes from a ref or its result lies at an index that
