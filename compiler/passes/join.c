@@ -4,8 +4,13 @@
  * A head's query, key and value projections multiply the same normalised rows by
  * different weights: x W1, x W2 ... are slices of x [W1 W2 ...].  One wide product reads
  * x once and keeps the micro-kernel's columns full.  Weights are joined when they are
- * loaded, so the concatenation costs nothing.  So are biases, if each of the products has one and
- * nothing else reads it: x W1 + b1, x W2 + b2 ... are slices of x [W1 W2 ...] + [b1 b2 ...].
+ * loaded, so the concatenation costs nothing.  So are biases, of products that nothing else
+ * reads: x W1 + b1, x W2 + b2 ... are slices of x [W1 W2 ...] + [b1 b2 ...].
+ *
+ * A product begins its sums with the vector that is added to its rows (schedule_gemm_parts.c).  Which
+ * products are there to be joined differs from graph to graph of one model - where the last token's
+ * logits alone are wanted, queries are those of fewer rows - and must not change whether it does.  So
+ * products with biases are joined with such, and others with others.
  */
 #include <stdlib.h>
 
@@ -37,11 +42,19 @@ static cr_id copy_weight(struct cr_rewrite *rw, cr_id id)
     return rw->map[id];
 }
 
+/* What is added to the rows of a product. */
+enum added {
+    NOTHING, /* no vector */
+    BIAS,    /* a parameter, by the only node that reads the product */
+    OTHER,   /* a vector in another way, with which the product alone would begin */
+    N_ADDED = OTHER /* products of that kind are joined with none */
+};
+
 /* Projections that become one. */
 struct group {
     cr_id *members;
     int n;
-    cr_id *sums; /* by member: the only node that reads it, member + bias; used if all have one */
+    cr_id *sums; /* by member: the only node that reads it, member + bias, if biased */
     bool biased;
 };
 
@@ -54,23 +67,43 @@ static cr_id bias_of(const struct cr_graph *g, cr_id id)
                                                                                          : CR_NONE;
 }
 
-/* Finds the sums of members and biases; there are none unless each member has one, and nothing else
- * reads it. */
-static void find_biases(struct group *group, const struct cr_graph *g, const struct cr_users *users)
+static bool is_output(const struct cr_graph *g, cr_id id)
 {
-    group->biased = true;
-    for (int i = 0; i < group->n; i++) {
-        cr_id sum = cr_only_user(users, group->members[i]);
-        group->biased &= sum != CR_NONE && g->nodes[sum].op == CR_OP_add;
-        if (!group->biased)
-            return;
-        bool second = cr_in(g, sum, 0) == group->members[i];
-        group->biased = bias_of(g, cr_in(g, sum, second)) != CR_NONE;
-        group->sums[i] = sum;
-    }
     for (int i = 0; i < g->n_outputs; i++)
-        for (int m = 0; m < group->n; m++)
-            group->biased &= g->outputs[i].id != group->members[m];
+        if (g->outputs[i].id == id)
+            return true;
+    return false;
+}
+
+/* What is under the moves of a node. */
+static cr_id moved(const struct cr_graph *g, cr_id id)
+{
+    while (cr_kind_of(g, id) == CR_KIND_MOVE)
+        id = cr_in(g, id, 0);
+    return id;
+}
+
+/* What is added to the rows of a product, at once or behind moves. */
+static enum added added_to(const struct cr_graph *g, const struct cr_users *users, cr_id product)
+{
+    cr_id from = product, user = cr_only_user(users, product);
+    while (user != CR_NONE && cr_kind_of(g, user) == CR_KIND_MOVE && !is_output(g, from))
+        from = user, user = cr_only_user(users, user);
+    if (user == CR_NONE || g->nodes[user].op != CR_OP_add || is_output(g, from))
+        return NOTHING;
+    cr_id other = cr_in(g, user, cr_in(g, user, 0) == from);
+    if (from == product && bias_of(g, other) != CR_NONE)
+        return BIAS;
+    other = moved(g, other);
+    return g->nodes[other].rank == 1 ? OTHER : NOTHING;
+}
+
+/* Finds the sums of members and biases. */
+static void find_sums(struct group *group, const struct cr_graph *g, const struct cr_users *users)
+{
+    group->biased = added_to(g, users, group->members[0]) == BIAS;
+    for (int i = 0; i < group->n; i++)
+        group->sums[i] = cr_only_user(users, group->members[i]);
 }
 
 /* The bias that a member's sum adds. */
@@ -142,18 +175,22 @@ static bool are_alike(const struct cr_graph *g, cr_id a, cr_id b)
 }
 
 /* By node: the next live projection of the same rows that is like it, or CR_NONE. */
-static cr_id *link_projections(const struct cr_rewrite *rw)
+static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_users *users)
 {
     const struct cr_graph *g = rw->from;
     bool *weights = cr_find_weights(g);
-    cr_id *next = cr_calloc((size_t)g->n_nodes, sizeof *next);
-    cr_id *first = cr_calloc((size_t)g->n_nodes, sizeof *first); /* by rows: seen from the end */
-    for (cr_id id = 0; id < g->n_nodes; id++)
-        next[id] = first[id] = CR_NONE;
+    size_t n = (size_t)g->n_nodes;
+    cr_id *next = cr_calloc(n, sizeof *next);
+    cr_id *first = cr_calloc(n * N_ADDED, sizeof *first); /* by rows and what is added: seen from the end */
+    for (size_t i = 0; i < n * N_ADDED; i++)
+        next[i / N_ADDED] = first[i] = CR_NONE;
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
         if (!rw->live[id] || !is_projection(g, weights, id))
             continue;
-        cr_id *seen = &first[cr_in(g, id, 0)];
+        enum added added = added_to(g, users, id);
+        if (added == OTHER)
+            continue;
+        cr_id *seen = &first[cr_in(g, id, 0) * N_ADDED + (int)added];
         if (*seen != CR_NONE && are_alike(g, *seen, id))
             next[id] = *seen;
         *seen = id;
@@ -173,13 +210,11 @@ static bool any_linked(const cr_id *next, int n)
 }
 
 /* Copies the graph, with each group of projections in the place of its first. */
-static void join_all(struct cr_rewrite *rw, const cr_id *next)
+static void join_all(struct cr_rewrite *rw, const cr_id *next, const struct cr_users *users)
 {
     size_t n = (size_t)rw->from->n_nodes;
     struct group group = {cr_calloc(n, sizeof *group.members), 0,
                           cr_calloc(n, sizeof *group.sums), false};
-    struct cr_users users;
-    cr_users_list(&users, rw->from);
     for (cr_id id = 0; id < rw->from->n_nodes; id++) {
         if (!rw->live[id] || rw->map[id] != CR_NONE)
             continue;
@@ -187,13 +222,12 @@ static void join_all(struct cr_rewrite *rw, const cr_id *next)
         for (cr_id member = id; next[id] != CR_NONE && member != CR_NONE; member = next[member])
             group.members[group.n++] = member;
         if (group.n > 1) {
-            find_biases(&group, rw->from, &users);
+            find_sums(&group, rw->from, users);
             join(rw, &group);
         } else {
             cr_rewrite_copy(rw, id);
         }
     }
-    cr_users_free(&users);
     free(group.members);
     free(group.sums);
 }
@@ -202,13 +236,16 @@ static void join_all(struct cr_rewrite *rw, const cr_id *next)
 void cr_pass_join(struct cr_module *module)
 {
     struct cr_rewrite rw;
+    struct cr_users users;
+    cr_users_list(&users, module->graph);
     cr_rewrite_begin(&rw, module->graph, &cr_rules);
-    cr_id *next = link_projections(&rw);
+    cr_id *next = link_projections(&rw, &users);
     if (any_linked(next, rw.from->n_nodes)) {
-        join_all(&rw, next);
+        join_all(&rw, next, &users);
         module->graph = cr_rewrite_end(&rw);
     } else {
         cr_rewrite_cancel(&rw);
     }
+    cr_users_free(&users);
     free(next);
 }
