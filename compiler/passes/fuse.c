@@ -555,9 +555,11 @@ static bool is_repeated_function(const struct fusion *f, cr_id id)
     return elements > 1 && times * FUNCTION > CHEAP;
 }
 
-/* From the outputs backwards: a node belongs to the kernel of its users, if there is one. */
+/* From the outputs backwards: a node belongs to the kernel of its users, if there is one.  Weights
+ * that are joined for several products, as of layers that share them, lie in panels already. */
 static void find_owners(struct fusion *f)
 {
+    bool *weights = cr_find_weights(f->g);
     for (cr_id id = f->g->n_nodes - 1; id >= 0; id--) {
         cr_id owner = CR_NONE;
         for (int i = f->users.first[id]; i < f->users.first[id + 1]; i++) {
@@ -565,14 +567,15 @@ static void find_owners(struct fusion *f)
             owner = owner == CR_NONE || owner == need ? need : SEVERAL;
         }
         f->owner[id] = owner;
-        bool moves = cr_kind_of(f->g, id) == CR_KIND_MOVE;
-        if (owner == SEVERAL && f->cost[id] > CHEAP && !moves && !is_leaf(f, id) && !f->inside[id])
+        bool lies = cr_kind_of(f->g, id) == CR_KIND_MOVE || weights[id];
+        if (owner == SEVERAL && f->cost[id] > CHEAP && !lies && !is_leaf(f, id) && !f->inside[id])
             store_for_several(f, id);
         else if (owner == SEVERAL && is_repeated_function(f, id) && !f->inside[id])
             f->m->materialised[id] = true;
         if (f->by_row[id] && !f->m->materialised[id])
             store_row_numbers(f, id);
     }
+    free(weights);
 }
 
 /* ---- kernels ---- */

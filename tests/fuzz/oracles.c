@@ -86,7 +86,7 @@ static bool prepare(struct cr_subject *s, struct cr_report *report)
 int cr_try_oracles(struct cr_case *c, int64_t number, int only, volatile int *at,
                    struct cr_report *report)
 {
-    struct cr_subject s = {.c = c};
+    struct cr_subject s = {.c = c, .thorough = number < 0};
     *at = 0;
     int found = prepare(&s, report) ? -1 : 0;
     for (int i = 0; i < cr_n_oracles && found < 0; i++) {

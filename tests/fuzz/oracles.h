@@ -13,6 +13,7 @@ struct cr_subject {
     struct cr_compiled plain;   /* of it, by TinyCC */
     struct cr_outputs expected; /* of it, by one thread */
     uint64_t state;             /* of numbers that choose places and ways; differs by variant */
+    bool thorough;              /* a script: several variants of each oracle are tried */
 };
 
 /* False if the oracle finds something, with the report's text set. */
