@@ -192,6 +192,14 @@ static const char *const spellings[] = {
     /* scores that are said twice */
     "mix = function() return attend(where(gt(key(), query()), -math.huge,\n"
     "    where(lt(query() - key(), 7), scores(), scores() * 0.5))) end",
+    /* elements along an axis: of each token's own numbers, of a head for each token */
+    "mix = function() return x * gather(x, argmax(x, -1, true), 3) end",
+    "mix = function()\n"
+    "    local own = reshape(ids, {B, T, 1}) + 3 * iota({B, T, 3}, 3) - 1\n"
+    "    local some = gather(x, remainder(own, C), 3)\n"
+    "    local head = gather(heads 'a', expand(reshape(ids % H, {B, 1, T, 1}), {B, 1, T, d}), 2)\n"
+    "    return concat({some, reshape(head, {B, T, d}), const(1, {B, T, C - d - 3})}, 3)\n"
+    "end",
     /* no attention at all */
     "mix = function() return nn.layer_norm(x, {}) end",
     /* each token alone, and the number of its place */
@@ -643,9 +651,19 @@ static const struct {
      ": cumsum: found sums over tokens, one after another"},
     {"mix = function() return reshape(x, {B, 1, T, C}) * reshape(x, {B, T, 1, C}) end",
      "found logits of pairs of tokens"},
-    {"mix = function() return expand(sum(x, 2), {B, T, C}) end",
-     "found a tensor without tokens that tokens look at"},
-    {"mix = function() return cumsum(x, 2) end", "found tokens cut, joined or merged"},
+    {"mix = function()\n"
+     "    local all = sum(x, 2)\n"
+     "    return expand(all * 0.5, {B, T, C})\n"
+     "end",
+     "layer.lua:17: sum: found tokens that look at later ones"},
+    {"mix = function()\n"
+     "    local flat = reshape(x, {B * T * C})\n"
+     "    return expand(narrow(flat, 1, 0, 1), {B, T, C})\n"
+     "end",
+     "layer.lua:17: reshape: found tokens cut, joined or merged"},
+    {"mix = function() return gather(x, T - 1 - query({B, T, C}), 2) end",
+     ": gather: found tokens that are chosen by number"},
+    {"mix = function() return cumsum(x, 2) end", ": cumsum: found sums over tokens, one after another"},
     {"mix = function() return concat({slice(x, {0, 1, 0}, {B, T - 1, C}), const(0, {B, 1, C})}, 2) "
      "end",
      "found tokens cut, joined or merged"},

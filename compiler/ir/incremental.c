@@ -13,10 +13,12 @@
  */
 #include "incremental.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "along.h"
 #include "axes.h"
 #include "causal.h"
 #include "hash.h"
@@ -67,11 +69,19 @@ static int token_axis(const struct work *w, cr_id id)
     return CR_NONE;
 }
 
+/* True if a node takes elements of something that depends on ids along an axis, by an index.  Such a node
+ * counts as one op: its other axes are those of both operands. */
+static bool find_along(const struct work *w, cr_id id, struct cr_along *along)
+{
+    return w->varies[id] && cr_find_along(w->from, id, along);
+}
+
 /* An axis is one of tokens if one of an operand that it comes from is. */
 static void find_tokens(struct work *w)
 {
     for (cr_id id = 0; id < w->from->n_nodes; id++) {
         const struct cr_node *node = &w->from->nodes[id];
+        struct cr_along along;
         if (id == w->ids) {
             w->varies[id] = true;
             w->tokens[id] = 1u << 1;
@@ -85,6 +95,9 @@ static void find_tokens(struct work *w)
                     w->tokens[id] |= (unsigned char)(1u << a);
             }
         }
+        if (find_along(w, id, &along))
+            w->tokens[id] =
+                w->tokens[along.index] | (w->tokens[along.a] & (unsigned char)~(1u << along.axis));
     }
 }
 
@@ -106,11 +119,43 @@ static bool is_seen_through(const struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];
     int axis = token_axis(w, id);
-    if (cr_kind_of(w->from, id) != CR_KIND_MOVE || node->op == CR_OP_slice || axis == CR_NONE)
+    struct cr_along along;
+    if (cr_kind_of(w->from, id) != CR_KIND_MOVE || node->op == CR_OP_slice || axis == CR_NONE ||
+        find_along(w, id, &along))
         return false;
     int from = cr_operand_axis(w->from, id, 0, axis);
     return from != CR_NONE && is_token_axis(w, cr_in(w->from, id, 0), from) &&
            (node->op == CR_OP_expand || node->op == CR_OP_detach || axis != node->rank - 2);
+}
+
+static int fail_looks_ahead(const struct work *w, cr_id id)
+{
+    return fail_at(w, id, "tokens that look at later ones",
+                   "a causal model: that a mask, whose "
+                   "positions `iota` counts, hides what comes later");
+}
+
+static int fail_merged(const struct work *w, cr_id id)
+{
+    if (cr_kind_of(w->from, id) == CR_KIND_SCAN)
+        return fail_at(w, id, "sums over tokens, one after another", "a sum along another axis");
+    return fail_at(w, id, "tokens cut, joined or merged with another axis",
+                   "tokens that stay an axis of their own");
+}
+
+/* Tokens look at a tensor without a token axis.  The error names the node that removed the axis: there
+ * a token sees later ones. */
+static int fail_without_tokens(const struct work *w, cr_id id)
+{
+    for (int i = 0; i < w->from->nodes[id].n_in; i++) {
+        cr_id in = cr_in(w->from, id, i);
+        if (w->varies[in] && !w->tokens[in])
+            return fail_without_tokens(w, in);
+    }
+    enum cr_kind kind = cr_kind_of(w->from, id);
+    if (kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT)
+        return fail_merged(w, id);
+    return fail_looks_ahead(w, id);
 }
 
 /* In full a node is what its operands give in full, or a state. */
@@ -122,20 +167,13 @@ static int want_full(struct work *w, cr_id id)
         return 0;
     }
     int axis = token_axis(w, id);
-    if (axis == CR_NONE)
-        return fail_at(w, id,
-                       w->tokens[id] ? "a tensor of pairs of tokens that other tokens look at"
-                                     : "a tensor without tokens that tokens look at",
+    if (axis == CR_NONE && w->tokens[id])
+        return fail_at(w, id, "a tensor of pairs of tokens that other tokens look at",
                        "a tensor whose rows are of one token each");
+    if (axis == CR_NONE)
+        return fail_without_tokens(w, id);
     want(w, id, ROWS + axis);
     return 0;
-}
-
-static int fail_looks_ahead(const struct work *w, cr_id id)
-{
-    return fail_at(w, id, "tokens that look at later ones",
-                   "a causal model: that a mask, whose "
-                   "positions `iota` counts, hides what comes later");
 }
 
 /* Whether a sum or a maximum along an axis of the node's operand, and tokens, leaves out later ones. */
@@ -196,9 +234,7 @@ static int check_causal(const struct work *w, cr_id id, int row)
     case CR_KIND_CONTRACT:
         return check_contract(w, id, row);
     case CR_KIND_SCAN:
-        if (!is_token_axis(w, cr_in(w->from, id, 0), node->axis))
-            return 0;
-        return fail_at(w, id, "sums over tokens, one after another", "a sum along another axis");
+        return is_token_axis(w, cr_in(w->from, id, 0), node->axis) ? fail_merged(w, id) : 0;
     case CR_KIND_REDUCE:
         break;
     case CR_KIND_GATHER:
@@ -238,13 +274,29 @@ static bool goes_by_rows(const struct work *w, cr_id id, int axis)
     return node->n_in > 0;
 }
 
+/* Rows of elements along another axis are elements of the same rows. */
+static int want_along(struct work *w, cr_id id, const struct cr_along *along, int axis, int variant)
+{
+    const struct cr_node *a = &w->from->nodes[along->a];
+    if (a->dtype == CR_BOOL || a->rank == CR_MAX_RANK)
+        return fail_merged(w, id);
+    if (axis == along->axis || is_token_axis(w, along->a, along->axis))
+        return fail_at(w, id, "tokens that are chosen by number, later ones among them",
+                       "elements of each token's own");
+    want(w, along->a, variant + axis);
+    want(w, along->index, variant + axis);
+    return 0;
+}
+
 /* Some rows along an axis, which are one after another; `variant` is ROWS or LAST. */
 static int want_rows(struct work *w, cr_id id, int axis, int variant)
 {
+    struct cr_along along;
+    if (find_along(w, id, &along))
+        return want_along(w, id, &along, axis, variant);
     if (!goes_by_rows(w, id, axis)) {
         if (w->varies[id])
-            return fail_at(w, id, "tokens cut, joined or merged with another axis",
-                           "tokens that stay an axis of their own");
+            return fail_merged(w, id);
         want(w, id, FULL);
         return 0;
     }
@@ -473,12 +525,76 @@ static cr_id make_ids(struct work *w)
     return make(w, CR_OP_input, 0, NULL, &attr);
 }
 
+/* ---- elements along an axis ---- */
+
+static cr_id two(struct work *w, enum cr_op op, cr_id a, cr_id b)
+{
+    return make(w, op, 2, (cr_id[]){a, b}, NULL);
+}
+
+/* `value` everywhere in the shape of a node. */
+static cr_id number(struct work *w, cr_id like, enum cr_dtype dtype, double value)
+{
+    struct cr_attr attr = {.dtype = dtype, .rank = w->to->nodes[like].rank, .value = value};
+    memcpy(attr.shape, w->to->nodes[like].shape, sizeof attr.shape);
+    return make(w, CR_OP_const, 0, NULL, &attr);
+}
+
+/* A node with one more axis, of size `n`, along which it is repeated. */
+static cr_id repeat(struct work *w, cr_id in, int axis, int64_t n)
+{
+    const struct cr_node *node = &w->to->nodes[in];
+    struct cr_attr attr = {.rank = node->rank + 1};
+    for (int i = 0; i < attr.rank; i++)
+        attr.shape[i] = i == axis ? 1 : node->shape[i - (i > axis)];
+    in = make(w, CR_OP_reshape, 1, &in, &attr);
+    attr.shape[axis] = n;
+    return make(w, CR_OP_expand, 1, &in, &attr);
+}
+
+/* NaN where an index is no position; of i32 the least number is there already. */
+static cr_id or_outside(struct work *w, cr_id taken, cr_id index, int64_t size)
+{
+    if (w->to->nodes[taken].dtype == CR_I32)
+        return taken;
+    cr_id first = two(w, CR_OP_ge, index, number(w, index, CR_I32, 0));
+    cr_id last = two(w, CR_OP_lt, index, number(w, index, CR_I32, (double)size));
+    cr_id in[] = {two(w, CR_OP_logical_and, first, last), taken, number(w, taken, CR_F32, NAN)};
+    return make(w, CR_OP_where, 3, in, NULL);
+}
+
+/*
+ * Rows of elements along another axis, of rows of both operands.  Rows of n tokens cannot be laid flat, so
+ * an index is compared with all positions, along an axis behind its own, and the largest of what stands
+ * where it points is taken: of one element.
+ */
+static cr_id take_along(struct work *w, const struct cr_along *along, int axis, int variant)
+{
+    cr_id a = w->made[along->a][variant + axis], index = w->made[along->index][variant + axis];
+    int64_t size = w->to->nodes[a].shape[along->axis], n = w->to->nodes[index].shape[along->axis];
+    int behind = along->axis + 1;
+    struct cr_attr shape = {.rank = w->to->nodes[index].rank}, at;
+    memcpy(shape.shape, w->to->nodes[index].shape, sizeof shape.shape);
+    cr_id all = repeat(w, a, along->axis, n), chosen = repeat(w, index, behind, size);
+    at = (struct cr_attr){.dtype = CR_I32, .rank = shape.rank + 1, .axis = behind};
+    memcpy(at.shape, w->to->nodes[all].shape, sizeof at.shape);
+    cr_id hit = two(w, CR_OP_eq, make(w, CR_OP_iota, 0, NULL, &at), chosen);
+    enum cr_dtype dtype = w->to->nodes[a].dtype;
+    cr_id least = number(w, all, dtype, dtype == CR_I32 ? INT32_MIN : -INFINITY);
+    cr_id found = make(w, CR_OP_where, 3, (cr_id[]){hit, all, least}, NULL);
+    found = make(w, CR_OP_max, 1, &found, &(struct cr_attr){.axis = behind});
+    return or_outside(w, make(w, CR_OP_reshape, 1, &found, &shape), index, size);
+}
+
 /* The rows along an axis that come now, or the last one of them. */
 static cr_id make_rows(struct work *w, cr_id id, int axis, int variant)
 {
     const struct cr_node *node = &w->from->nodes[id];
+    struct cr_along along;
     if (variant == LAST && is_last_of_rows(w, id, axis))
         return take_last(w, w->made[id][ROWS + axis], axis);
+    if (find_along(w, id, &along))
+        return take_along(w, &along, axis, variant);
     if (id == w->ids)
         return variant == ROWS ? make_ids(w) : take_last(w, make_ids(w), axis);
     if (!goes_by_rows(w, id, axis))

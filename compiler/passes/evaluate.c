@@ -322,8 +322,8 @@ static bool are_in_order(const struct cr_row_parts *rows, int64_t extent)
     return true;
 }
 
-/* True if a reduction goes over rows of which the program makes one part.  A sum adds them in the order
- * of the row, so it has to be that of the parts: pairs of a rotation that stand side by side are not. */
+/* True if a reduction goes over rows of which the program makes one part.  A sum adds the columns in
+ * their order, which has to be the order of the parts: interleaved parts do not fit. */
 static bool spans_parts(const struct cr_evaluate *ev, enum cr_op op, const struct cr_map *map,
                         int rank, int64_t extent)
 {

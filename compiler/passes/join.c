@@ -42,12 +42,12 @@ static cr_id copy_weight(struct cr_rewrite *rw, cr_id id)
     return rw->map[id];
 }
 
-/* What is added to the rows of a product. */
+/* The kinds of vectors that a graph adds to the rows of a product. */
 enum added {
     NOTHING, /* no vector */
-    BIAS,    /* a parameter, by the only node that reads the product */
-    OTHER,   /* a vector in another way, with which the product alone would begin */
-    N_ADDED = OTHER /* products of that kind are joined with none */
+    BIAS,    /* a parameter; the sum is the only reader of the product */
+    OTHER,   /* any other vector: such a product is not joined */
+    N_ADDED = OTHER
 };
 
 /* Projections that become one. */
@@ -75,7 +75,7 @@ static bool is_output(const struct cr_graph *g, cr_id id)
     return false;
 }
 
-/* What is under the moves of a node. */
+/* The first node below that is no movement op. */
 static cr_id moved(const struct cr_graph *g, cr_id id)
 {
     while (cr_kind_of(g, id) == CR_KIND_MOVE)
@@ -83,7 +83,7 @@ static cr_id moved(const struct cr_graph *g, cr_id id)
     return id;
 }
 
-/* What is added to the rows of a product, at once or behind moves. */
+/* The kind of the vector that a product is added to, directly or behind movement ops. */
 static enum added added_to(const struct cr_graph *g, const struct cr_users *users, cr_id product)
 {
     cr_id from = product, user = cr_only_user(users, product);
@@ -181,7 +181,7 @@ static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_user
     bool *weights = cr_find_weights(g);
     size_t n = (size_t)g->n_nodes;
     cr_id *next = cr_calloc(n, sizeof *next);
-    cr_id *first = cr_calloc(n * N_ADDED, sizeof *first); /* by rows and what is added: seen from the end */
+    cr_id *first = cr_calloc(n * N_ADDED, sizeof *first); /* by left operand and kind */
     for (size_t i = 0; i < n * N_ADDED; i++)
         next[i / N_ADDED] = first[i] = CR_NONE;
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {

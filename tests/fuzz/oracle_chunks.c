@@ -73,6 +73,17 @@ static int find_logits(const struct cr_graph *g, cr_id ids)
     return fits ? found : -1;
 }
 
+/* Whether a number may have been computed from a size, as strides are. */
+static bool counts(const struct cr_graph *g, int64_t size)
+{
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        if (node->op == CR_OP_const && node->value != 0 && fmod(node->value, (double)size) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The same model for so many texts of so many tokens; null if that cannot be made of the graph alone. */
 static struct cr_graph *model_of(const struct cr_graph *g, cr_id ids, int output, int64_t batch,
                                  int64_t tokens)
@@ -80,6 +91,8 @@ static struct cr_graph *model_of(const struct cr_graph *g, cr_id ids, int output
     const struct cr_node *from = &g->nodes[ids];
     struct cr_resize sizes[2];
     int n = 0;
+    if (tokens != from->shape[1] && counts(g, from->shape[1]))
+        return NULL;
     if (batch != from->shape[0])
         sizes[n++] = (struct cr_resize){from->shape[0], batch};
     if (tokens != from->shape[1])
@@ -348,7 +361,9 @@ static bool check_way(struct cr_subject *s, cr_id node, int output, struct cr_re
     if (good) {
         int64_t batch = cr_pick(s, 2) ? 1 : texts, tokens = fewer(s, context);
         struct cr_graph *part = model_of(g, node, output, batch, tokens);
-        if (!part) /* sizes that are not to be told apart */
+        if (!part) /* other sizes are not to be told apart, or those of tokens */
+            part = model_of(g, node, output, batch, tokens = context);
+        if (!part)
             part = model_of(g, node, output, texts, tokens = context);
         good = check_model(s, part, &keep, whole.logits, context, tokens, texts, ids, report);
     }
