@@ -77,6 +77,16 @@ static const struct {
               "for i = 1, 5 do prefix('h.' .. i .. '.') x = gpt2.block(x, {n_embd = 32, n_head = 2, "
               "layer_norm_epsilon = 1e-5, layout = 'conv1d'}) end\n"
               "return {y = x}"},
+    /* two products in one kernel: the first is summed along the length, or the second has it in columns */
+    {"chain", "local a, v = input('a', {3, T}), input('v', {T, 4})\n"
+              "local y = matmul(maximum(matmul(a, v), 0), param('w', {4, 33}, {normal = 1}))\n"
+              "return {y = y, z = matmul(maximum(matmul(y, input('c', {33, 5})), 0), input('d', {5, T}))}"},
+    {"softmax chain", "local q, k, v = input('q', {T, 16}), input('k', {S, 16}), input('v', {S, 4})\n"
+              "local p = nn.softmax(matmul(q, k:transpose(1, 2)) * 0.5)\n"
+              "return {y = matmul(maximum(matmul(p, v), 0), param('w', {4, 33}, {normal = 1}))}"},
+    {"channels", "local x = input('x', {2, T, 8})\n"
+              "local p = nn.softmax(matmul(x:transpose(2, 3), x))\n"
+              "return {y = matmul(p, x:transpose(2, 3))}"},
     /* more rows than a block has, which a norm makes for several groups of columns */
     {"blocks", "local R = o.T == 0 and length('R', 300) or o.T\n"
                "local h = scope('ln', nn.layer_norm, input('x', {R, 40}), {eps = 1e-5})\n"

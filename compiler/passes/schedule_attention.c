@@ -103,6 +103,17 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
         s->sink = take(b, "sink", s->rows, "one score more of a query");
 }
 
+/* How far the axis of queries and keys goes, and the columns of values: a length may end them. */
+static struct cr_argument depth_of(struct cr_builder *b)
+{
+    return cr_x(cr_size(b, b->k->k));
+}
+
+static struct cr_argument columns_of(struct cr_builder *b)
+{
+    return cr_x(cr_size(b, b->k->col));
+}
+
 static struct cr_argument m_of(struct cr_builder *b, const struct attention *s)
 {
     return cr_x(cr_var(b, s->v.i.count));
@@ -137,7 +148,7 @@ static void let_visible(struct cr_builder *b, struct attention *s, const struct 
 static void pack_values(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
-    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_x(cr_var(b, s->visible)), cr_n(b, k->attention.N),
+    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_x(cr_var(b, s->visible)), columns_of(b),
             cr_at_slot(s->values), cr_n(b, s->keys * CR_PANEL),
             cr_at(cr_operand_at(b, &k->v, -1, CR_NONE, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)));
@@ -151,7 +162,7 @@ static void start_rows(struct cr_builder *b, struct attention *s, cr_expr keys)
         cr_start_softmax(b, &s->v);
     if (b->k->sink.n)
         cr_see_sink(b, &s->v, s->sink, s->rows);
-    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, m, cr_n(b, b->k->attention.N), cr_at_slot(s->sums),
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, m, columns_of(b), cr_at_slot(s->sums),
             cr_n(b, s->width), cr_at_constant(b, 0), n0, n0);
     if (b->k->attention.chooses)
         CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, CR_LANES), m, cr_at_slot(s->chosen), m,
@@ -196,6 +207,7 @@ static void make_part(struct cr_builder *b, const struct made_rows *rows, int p,
 {
     const struct cr_row_part *part = &rows->parts->items[p];
     int64_t K = b->k->attention.K, size = cr_extent(b->k, part->atom);
+    cr_expr cols = cr_size(b, part->atom);
     struct cr_tile_job job = {.tiles = rows->first + p,
                               .row = rows->row,
                               .col = part->atom,
@@ -204,7 +216,7 @@ static void make_part(struct cr_builder *b, const struct made_rows *rows, int p,
                               .first_row = rows->from,
                               .first_col = CR_NONE,
                               .rows = rows->count,
-                              .cols = cr_number(b, size),
+                              .cols = cols,
                               .dest = {to, K}};
     job.dest.address.base += part->start;
     if (part->step == 1) {
@@ -217,7 +229,7 @@ static void make_part(struct cr_builder *b, const struct made_rows *rows, int p,
     int tile = take(b, name, rows->most * size, "columns that lie apart in a row");
     job.dest = (struct cr_tile){cr_start_of(tile), size};
     cr_schedule_tiles(b, &job);
-    CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, cr_x(rows->count), cr_n(b, size), cr_at(to),
+    CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, cr_x(rows->count), cr_x(cols), cr_at(to),
             cr_n(b, K), cr_n(b, part->step), cr_at_slot(tile), cr_n(b, size));
 }
 
@@ -262,7 +274,7 @@ static void pack_queries(struct cr_builder *b, const struct attention *s)
         k_step = cr_coef(&k->a.at, k->k);
         row_step = cr_coef(&k->a.at, k->row);
     }
-    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_n(b, k->attention.K), m_of(b, s),
+    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, depth_of(b), m_of(b, s),
             cr_at_slot(s->v.queries), cr_n(b, k->attention.K * CR_PANEL), cr_at(at),
             cr_n(b, k_step), cr_n(b, row_step));
 }
@@ -326,12 +338,12 @@ static void add_values(struct cr_builder *b, const struct attention *s)
     struct cr_argument sums = cr_at_slot(s->sums), width = cr_n(b, s->width);
     struct cr_argument panels = cr_n(b, s->keys * CR_PANEL), ld = cr_n(b, CR_PANEL);
     if (k->attention.direct)
-        CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), cr_n(b, k->attention.N), n_of(b, s),
+        CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), columns_of(b), n_of(b, s),
                 cr_at_slot(s->v.scores), cr_n(b, 1), ld, cr_at(values), panels, sums, width, sums,
                 width, cr_vectors(b), cr_none_ahead(b));
     else {
         struct cr_band band = cr_band_of_queries(b, &s->v, s->finite);
-        CR_CALL(b, CR_CALLEE_gemm_scaled, CR_FORMAT_f32, m_of(b, s), cr_n(b, k->attention.N),
+        CR_CALL(b, CR_CALLEE_gemm_scaled, CR_FORMAT_f32, m_of(b, s), columns_of(b),
                 n_of(b, s), cr_at_slot(s->v.scores), cr_n(b, 1), ld, cr_at(values), panels, sums,
                 width, cr_at_slot(s->v.scale), cr_x(band.begin), cr_x(band.end), cr_vectors(b),
                 cr_none_ahead(b));
@@ -395,7 +407,7 @@ static void end_rows(struct cr_builder *b, struct attention *s)
                               .first_row = s->v.i.first,
                               .first_col = CR_NONE,
                               .rows = cr_var(b, s->v.i.count),
-                              .cols = cr_number(b, k->attention.N),
+                              .cols = cr_size(b, k->col),
                               .dest_strided = cr_coef(&k->dest, k->col) != 1,
                               .core = {cr_start_of(s->sums), s->width}};
     job.dest = job.core;
@@ -412,7 +424,7 @@ static void end_rows(struct cr_builder *b, struct attention *s)
         see_chosen_of_skipped(b, s);
         one_unless_chosen(b, s, s->v.sum);
     }
-    CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 2, m, cr_n(b, k->attention.N), cr_at(job.core.address),
+    CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 2, m, columns_of(b), cr_at(job.core.address),
                 cr_n(b, job.core.ld), cr_at_slot(s->sums), width, cr_at_slot(s->v.sum), cr_n(b, 1));
     cr_schedule_tiles(b, &job);
 }
@@ -461,7 +473,7 @@ static void attend_block(struct cr_builder *b, const struct attention *s, struct
     const struct cr_kernel *k = b->k;
     struct cr_argument n = n_of(b, s), scores = cr_at_slot(s->v.scores);
     struct cr_argument scale = cr_at_slot(s->v.scale);
-    CR_CALL(b, CR_CALLEE_dots, CR_FORMAT_f32, n, cr_n(b, k->attention.K), scores,
+    CR_CALL(b, CR_CALLEE_dots, CR_FORMAT_f32, n, depth_of(b), scores,
             cr_at(cr_operand_at(b, &k->b, k->key, s->v.j.first, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->b.at, k->key)), cr_at(query));
     if (k->scores.n > 1)
@@ -470,7 +482,7 @@ static void attend_block(struct cr_builder *b, const struct attention *s, struct
     CR_CALL(b, CR_CALLEE_softmax_row, CR_FORMAT_f32, n, scores,
             cr_by_value(cr_constant(b, CR_FORMAT_f32, k->attention.factor)), cr_at_slot(s->v.max),
             cr_at_slot(s->v.sum), scale);
-    CR_CALL(b, CR_CALLEE_add_rows, CR_FORMAT_f32, n, cr_n(b, k->attention.N), cr_at_slot(s->sums),
+    CR_CALL(b, CR_CALLEE_add_rows, CR_FORMAT_f32, n, columns_of(b), cr_at_slot(s->sums),
             scores, cr_at(cr_operand_at(b, &k->v, k->key, s->v.j.first, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->v.at, k->key)), scale);
 }

@@ -410,7 +410,7 @@ static void multiply_scores(struct cr_builder *b, const struct cr_attention_vars
                    : cr_operand_at(b, &k->b, k->key, v->j.first, -1, CR_NONE));
     struct cr_argument key_step = cr_n(b, made ? k->attention.K : cr_coef(&k->b.at, k->key));
     struct cr_argument k_step = cr_n(b, made ? 1 : cr_coef(&k->b.at, k->k));
-    struct cr_argument K = cr_n(b, k->attention.K);
+    struct cr_argument K = cr_x(cr_size(b, k->k));
     struct cr_argument queries = cr_at_slot(v->queries), product = cr_at_slot(v->product);
     struct cr_argument panel = cr_n(b, k->attention.K * CR_PANEL), ld = cr_n(b, CR_PANEL);
     bool bounded = find_moving(k, true) || find_moving(k, false);
