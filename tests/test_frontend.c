@@ -571,7 +571,7 @@ static const struct fail_case {
     {"x = 'abc\ny'", "t.lua:1: unfinished string"},
     {"softmax(3)", "t.lua:1: 'softmax' is not defined, did you mean nn.softmax, of require \"nn\"?"},
     {"local nn = require 'nn'\nnn.layer_norm(input('x', {1}))",
-     "t.lua:2: found no argument `config`, a table is expected (in graphs/lib/nn.lua:"},
+     "t.lua:2: nn.layer_norm: found nothing, a table of options is expected"},
     {"local r = require 'recurrent'\nlocal x, w = input('x', {5, 2, 3}), param('w', {16, 3})\n"
      "local y = r.gru(x, w, param('r', {16, 4}), {})",
      "t.lua:3: expected x [T, B, n], weights [3 * H, n] and [3 * H, H] (in graphs/lib/recurrent.lua:"},
@@ -579,8 +579,10 @@ static const struct fail_case {
      "local y = r.lstm(x, w, param('r', {16, 4}), {result = 'z'})",
      "t.lua:3: the result is y or h, or c of an LSTM (in graphs/lib/recurrent.lua:"},
     {"local nn = require 'nn'\nlocal y = nn.linear(input('x', {2, 3}))",
-     "t.lua:2: param: shape: item 1: found nothing, a whole number is expected, is the argument "
-     "`n_out` missing? (in graphs/lib/nn.lua:"},
+     "t.lua:2: nn.linear: n_out is missing, a whole number from 1 on is expected"},
+    {"local r = require 'rotary'\nlocal y = r.angles()",
+     "t.lua:2: iota: shape: item 1: found nothing, a whole number is expected, is the argument "
+     "`T` missing? (in graphs/lib/rotary.lua:"},
     {"local nn = require 'nn'\nlocal y = nn.sotfmax(input('x', {2, 3}))",
      "t.lua:2: found nothing in the field 'sotfmax', a function is expected, did you mean nn.softmax?"},
     {"local nn = require 'nn'\nlocal y = nn.no_such_layer_at_all(1)",
@@ -617,6 +619,136 @@ static const struct fail_case {
 START_TEST(reports_mistakes)
 {
     must_fail(fail_cases[_i].text, "", fail_cases[_i].error);
+}
+END_TEST
+
+/* ---- Options of layers ---------------------------------------------------------------- */
+
+/* What stands before the calls below, in the first line. */
+#define LAYERS                                                                                     \
+    "local nn, t, a = require 'nn', require 'transformer', require 'attention' "                   \
+    "local optim, r, llama = require 'optim', require 'recurrent', require 'llama' "               \
+    "local x, q = input('x', {1, 4, 8}), input('q', {1, 2, 4, 4}) "                                \
+    "local names = {q = 'q', k = 'k', v = 'v', out = 'o'} "                                        \
+    "local w = {w = param('w', {2})} local ids = input('ids', {1, 4}, 'i32') "                     \
+    "local sizes = {T = 4, vocab_size = 8, hidden_size = 8, intermediate_size = 8, "               \
+    "num_hidden_layers = 1, num_attention_heads = 2}\n"
+
+/* Calls with an option that no layer has; what is refused. */
+static const char *const unknown_option_cases[][2] = {
+    {"nn.layer_norm(x, {zzz = 1})", "nn.layer_norm"},
+    {"nn.rms_norm(x, {eps = 1, zzz = 1})", "nn.rms_norm"},
+    {"nn.cross_entropy(x, ids, {zzz = 1})", "nn.cross_entropy"},
+    {"a.attend(q, q, q, nil, nil, {zzz = 1})", "attention.attend"},
+    {"a.grouped(q, q, q, nil, nil, {zzz = 1})", "attention.attend"},
+    {"a.fused(x, {n_head = 2, qkv_name = 'a', out_name = 'b', zzz = 1})", "attention.fused"},
+    {"a.separate(x, {n_head = 2, names = names, zzz = 1})", "attention.separate"},
+    {"a.separate(x, {n_head = 2, names = {q = 'q', k = 'k', v = 'v', zzz = 'o'}})",
+     "attention.separate: names"},
+    {"a.of_heads(x, {n_head = 2, zzz = 1})", "attention.of_heads"},
+    {"require('gpt2').block(x, {n_head = 2, zzz = 1})", "gpt2.block"},
+    {"t.feed_forward(x, {d_ff = 8, act = tanh, in_name = 'a', out_name = 'b', zzz = 1})",
+     "transformer.feed_forward"},
+    {"t.gated_feed_forward(x, {d_ff = 8, glu = nn.swiglu, gate_name = 'a', up_name = 'b', "
+     "down_name = 'c', zzz = 1})", "transformer.gated_feed_forward"},
+    {"optim.sgd(w, w, {lr = 1, zzz = 1})", "optim.sgd"},
+    {"optim.adam(w, w, {lr = 1, zzz = 1})", "optim.adam"},
+    {"optim.adamw(w, w, {lr = 1, zzz = 1})", "optim.adamw"},
+    {"optim.cosine_schedule(optim.step(), {lr = 1, steps = 9, zzz = 1})", "optim.cosine_schedule"},
+    {"r.rnn(x, param('i', {4, 8}), param('h', {4, 4}), {zzz = 1})", "recurrent.rnn"},
+    {"r.gru(x, param('i', {12, 8}), param('h', {12, 4}), {zzz = 1})", "recurrent.gru"},
+    {"r.lstm(x, param('i', {16, 8}), param('h', {16, 4}), {zzz = 1})", "recurrent.lstm"},
+    {"llama.model(ids, sizes, {zzz = 1})", "llama.model"},
+    {"llama.model(ids, {zzz = 1}, {})", "llama.model"},
+    {"llama.layers({zzz = 1})", "llama.layers"},
+    {"llama.feed_forward(x, {zzz = 1}, 'silu')", "llama.feed_forward"},
+    {"llama.block(x, {zzz = 1}, {})", "llama.block"},
+    {"llama.head(x, {zzz = 1})", "llama.head"},
+    {"require('huggingface').rope({zzz = 1}, 4, 4)", "huggingface.rope"},
+};
+
+START_TEST(layers_refuse_unknown_options)
+{
+    char text[2048], error[160];
+    snprintf(text, sizeof text, LAYERS "local y = %s", unknown_option_cases[_i][0]);
+    snprintf(error, sizeof error, "t.lua:2: %s: unknown option 'zzz'", unknown_option_cases[_i][1]);
+    must_fail(text, "", error);
+}
+END_TEST
+
+static const struct fail_case layer_cases[] = {
+    {"nn.layer_norm(x, {epsilon = 1e-5})",
+     "nn.layer_norm: unknown option 'epsilon', did you mean eps?"},
+    {"nn.layer_norm(x, {ep = 1e-5})", "nn.layer_norm: unknown option 'ep', did you mean eps?"},
+    {"nn.layer_norm(x, {zz = 1})", "nn.layer_norm: unknown option 'zz', the options are bias, eps"},
+    {"nn.layer_norm(x, {1e-5})", "nn.layer_norm: found an item without a name"},
+    {"nn.layer_norm(x, 1e-5)", "nn.layer_norm: found number, a table of options is expected"},
+    {"nn.layer_norm(x, {eps = '1e-5'})", "nn.layer_norm: eps: found '1e-5', a number is expected"},
+    {"nn.layer_norm(x, {bias = 0})", "nn.layer_norm: bias: found 0, true or false is expected"},
+    {"nn.rms_norm(x, {})", "nn.rms_norm: eps is missing, a number is expected"},
+    {"scope('norm', nn.rms_norm, x, {eps = false})",
+     "nn.rms_norm: eps: found boolean, a number is expected"},
+    {"require('gpt2').block(x, {n_heads = 4})",
+     "gpt2.block: unknown option 'n_heads', did you mean n_head?"},
+    {"require('gpt2').block(x, {})",
+     "gpt2.block: n_head is missing, a whole number from 1 on is expected"},
+    {"require('gpt2').block(x, {n_head = 2.5})",
+     "gpt2.block: n_head: found 2.5, a whole number from 1 on is expected"},
+    {"require('gpt2').block(x, {n_head = 2, layout = 'conv'})",
+     "gpt2.block: layout: found 'conv', 'conv1d' or 'linear' is expected"},
+    {"require('gpt2').block(x, options {n_heads = 4})",
+     "gpt2.block: n_head is missing, a whole number from 1 on is expected"},
+    {"nn.linear(x, 8, {bias = false})", "nn.linear: bias: found table, true or false is expected"},
+    {"nn.conv1d(x, '8')", "nn.conv1d: n_out: found '8', a whole number from 1 on is expected"},
+    {"nn.embedding(ids, 8)", "nn.embedding: size is missing, a whole number from 1 on is expected"},
+    {"nn.dropout(x, 0.5, 'seed')", "nn.dropout: seed: found 'seed', a number or a tensor is expected"},
+    {"a.attend(q, q, q, nil, nil, {scale = q, soft_cap = '1'})",
+     "attention.attend: soft_cap: found '1', a number or a tensor is expected"},
+    {"a.separate(x, {n_head = 2, names = names, norm = tanh})",
+     "attention.separate: names: k_norm is missing, a text is expected"},
+    {"optim.adamw(w, w, {lr = 1, betas = {0.9}})", "betas: expected two numbers (in graphs/lib/optim"},
+    {"llama.model(ids, sizes, {windows = {}})", "0 windows, expected one for each of 1 layers (in"},
+    {"(function() local function f(x, c) c = layer_options('f', c, {k = 'number'}) return x end\n"
+     "local y = f(x, {j = 1})\nreturn y end)()", "f: unknown option 'j', the options are k"},
+    {"layer_options('f', {}, {k = 'nmuber'})", "layer_options: k: 'nmuber' is no type"},
+    {"layer_options('f', {}, {k = 3})", "layer_options: k: found number, a type such as"},
+    {"layer_options('f', {}, {'number'})", "layer_options: found a key that is no name"},
+    {"layer_options('f', {}, 3)", "layer_options: found number, {name = type, ...} is expected"},
+};
+
+START_TEST(layers_check_their_options)
+{
+    char text[2048], error[200];
+    const struct fail_case *c = &layer_cases[_i];
+    snprintf(text, sizeof text, LAYERS "local y = %s", c->text);
+    snprintf(error, sizeof error, "t.lua:%d: %s", strchr(c->text, '\n') ? 3 : 2, c->error);
+    must_fail(text, "", error);
+}
+END_TEST
+
+/* False leaves an option out that may be, options of a whole model may have more than a layer takes, and
+ * what a layer took may be handed on. */
+START_TEST(layers_take_what_they_declare)
+{
+    const char *taken[] = {
+        "local y = a.attend(q, q, q, false, false, {bias = false, softmax = nn.safe_softmax})",
+        "local y = require('gpt2').block(x, options {n_head = 2, B = 1, name_prefix = ''})",
+        "local y = a.of_heads(x, layer_options('f', {n_head = 2, z = 1}, "
+        "{n_head = 'size', z = 'whole'}))",
+        "local y = llama.head(x, require('huggingface').merge(options {vocab_size = 8, z = 1}, {}))",
+        "local o = layer_options('f', {}, {k = {'number', 7}}, {j = 'boolean?'}) "
+        "assert(o.k == 7 and o.j == nil) local y = x + o.k",
+        "local y = llama.head(llama.block(x, options(sizes), llama.layers(sizes)[1]), sizes)",
+    };
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        char text[2048];
+        struct cr_script script;
+        struct cr_error error = {""};
+        snprintf(text, sizeof text, LAYERS "%s return {y = y}", taken[i]);
+        write_text("t.lua", text);
+        ck_assert_msg(run_path(path_of("t.lua"), "", &script, &error) == 0, "%s", error.text);
+        cr_script_free(&script);
+    }
 }
 END_TEST
 
@@ -952,8 +1084,8 @@ static const struct refusal {
     const char *path, *settings, *words;
 } refusals[] = {
     {"graphs/gpt2_block.lua", "n_embd=33 n_head=2", "n_embd 33 is not divisible by n_head 2"},
-    {"graphs/heads_block.lua", "n_head=0", "n_embd 64 is not divisible by n_head 0"},
-    {"graphs/decoder_block.lua", "n_head=-3", "n_embd 768 is not divisible by n_head -3"},
+    {"graphs/heads_block.lua", "n_head=0", "attention.of_heads: n_head: found 0, a whole number from 1"},
+    {"graphs/decoder_block.lua", "n_head=-3", "attention.fused: n_head: found -3, a whole number from 1"},
     {"graphs/decoder_block.lua", "T=1025", "T 1025 is more than n_positions 1024"},
     {"graphs/heads_block.lua", "T=33", "T 33 is more than block_size 32"},
     {"graphs/heads_block.lua", "train=true dropout=-0.5",
@@ -1008,6 +1140,9 @@ static Suite *suite(void)
     tcase_add_test(tests, passes_attributes_on);
     tcase_add_loop_test(tests, names_values, 0, COUNT(name_cases));
     tcase_add_loop_test(tests, reports_mistakes, 0, COUNT(fail_cases));
+    tcase_add_loop_test(tests, layers_refuse_unknown_options, 0, COUNT(unknown_option_cases));
+    tcase_add_loop_test(tests, layers_check_their_options, 0, COUNT(layer_cases));
+    tcase_add_test(tests, layers_take_what_they_declare);
     tcase_add_loop_test(tests, survives_hostile_scripts, 0, COUNT(hostile_cases));
     tcase_add_test(tests, survives_deep_nesting);
     tcase_add_test(tests, reads_only_scripts);

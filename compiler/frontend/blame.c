@@ -64,14 +64,14 @@ static struct cr_line line_of_host(const struct cr_run *run, const lua_Debug *fr
                             frame->currentline > 0 ? frame->currentline : 0};
 }
 
-/* Visits at most MAX_LEVELS frames, since Lua takes time in proportion to the depth to find
- * one.  After the function of a hosted run has returned its last line is to blame. */
-void cr_find_lines(lua_State *L, const struct cr_run *run, struct cr_line *user,
-                   struct cr_line *inner)
+/* Visits at most MAX_LEVELS frames from `level` on, since Lua takes time in proportion to the depth to
+ * find one.  After the function of a hosted run has returned its last line is to blame. */
+static void find_lines(lua_State *L, const struct cr_run *run, int level, struct cr_line *user,
+                       struct cr_line *inner)
 {
     lua_Debug frame;
     *user = *inner = (struct cr_line){NULL, 0};
-    for (int level = 0; level < MAX_LEVELS && lua_getstack(L, level, &frame); level++) {
+    for (; level < MAX_LEVELS && lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "Sl", &frame);
         const struct cr_chunk *chunk = chunk_of_name(run, frame.source);
         if (is_caller(L, run, &frame))
@@ -89,6 +89,21 @@ void cr_find_lines(lua_State *L, const struct cr_run *run, struct cr_line *user,
     }
     if (run->hosted)
         *user = run->function.end;
+}
+
+void cr_find_lines(lua_State *L, const struct cr_run *run, struct cr_line *user,
+                   struct cr_line *inner)
+{
+    find_lines(L, run, 0, user, inner);
+}
+
+struct cr_line cr_caller_line(lua_State *L, const struct cr_run *run)
+{
+    struct cr_line user, inner;
+    find_lines(L, run, 2, &user, &inner);
+    if (!user.path)
+        find_lines(L, run, 0, &user, &inner);
+    return user;
 }
 
 void cr_report_text(struct cr_run *run, struct cr_line line, const char *text)

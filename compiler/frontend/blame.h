@@ -11,6 +11,10 @@ void cr_add_chunk(struct cr_run *run, const char *path, bool library, char *name
 void cr_find_lines(lua_State *L, const struct cr_run *run, struct cr_line *user,
                    struct cr_line *inner);
 
+/* The user's line that called the running Lua function, for a C function that is called by a layer: a
+ * mistake in the layer's arguments is reported at the line that called the layer. */
+struct cr_line cr_caller_line(lua_State *L, const struct cr_run *run);
+
 /* The message handler: writes the one line that run->error is to hold. */
 int cr_report(lua_State *L);
 

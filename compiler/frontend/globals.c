@@ -80,8 +80,10 @@ static int no_new_global(lua_State *L)
 /* The functions of the language that make graphs, into the table on top of the stack. */
 static void add_graph_functions(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"require", cr_lua_require}, {"options", cr_lua_options}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"require", cr_lua_require},
+                                         {"options", cr_lua_options},
+                                         {"layer_options", cr_lua_layer_options},
+                                         {NULL, NULL}};
     cr_add_functions(L, functions);
     cr_add_primitives(L);
     cr_add_elementwise(L);

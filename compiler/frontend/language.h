@@ -26,6 +26,7 @@ int cr_lua_matmul(lua_State *L);  /* broadcast.c */
 int cr_lua_grad(lua_State *L);    /* grad.c */
 int cr_lua_replace(lua_State *L); /* replace.c */
 int cr_lua_options(lua_State *L); /* script_options.c */
+int cr_lua_layer_options(lua_State *L); /* layer_options.c */
 int cr_lua_require(lua_State *L); /* source.c */
 
 /* Makes the type of tensors, with its operators and methods (operators.c). */

@@ -200,7 +200,7 @@ static bool parse_number(const char *text, double *value)
     return *end == '\0' && isfinite(*value);
 }
 
-static bool is_whole(double value)
+bool cr_is_whole(double value)
 {
     return fabs(value) <= MAX_WHOLE && value == floor(value);
 }
@@ -221,9 +221,9 @@ static void push_number_option(lua_State *L, const char *name, double initial, b
 {
     double value = given.null ? 0 : initial;
     if (given.text && !given.null &&
-        (!parse_number(given.text, &value) || (whole && !is_whole(value))))
+        (!parse_number(given.text, &value) || (whole && !cr_is_whole(value))))
         misfit(L, name, given, whole ? "a whole number" : "a number");
-    if (is_whole(value))
+    if (cr_is_whole(value))
         lua_pushinteger(L, (lua_Integer)value);
     else
         lua_pushnumber(L, value);
@@ -303,7 +303,7 @@ static void push_value(lua_State *L, const char *name, struct given given)
         cr_raise(L, "option %s: a value of %zu bytes", name, strlen(given.text));
     switch (lua_type(L, top)) {
     case LUA_TNUMBER:
-        push_number_option(L, name, lua_tonumber(L, top), is_whole(lua_tonumber(L, top)), given);
+        push_number_option(L, name, lua_tonumber(L, top), cr_is_whole(lua_tonumber(L, top)), given);
         break;
     case LUA_TBOOLEAN:
         push_boolean_option(L, name, lua_toboolean(L, top), given);
@@ -349,6 +349,17 @@ static int undeclared(lua_State *L)
     lua_settop(L, 2);
     cr_raise(L, "option '%.100s' is not declared",
              lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2));
+}
+
+bool cr_is_options(lua_State *L, int index)
+{
+    if (!lua_getmetatable(L, index))
+        return false;
+    lua_pushliteral(L, "__index");
+    lua_rawget(L, -2);
+    bool is = lua_tocfunction(L, -1) == undeclared;
+    lua_pop(L, 2);
+    return is;
 }
 
 /* Refuses what is neither nil nor a table as an argument of options. */

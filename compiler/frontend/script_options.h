@@ -7,6 +7,12 @@
 /* A number as text, the shortest that reads back; returns text. */
 const char *cr_option_text(char *text, size_t size, double value);
 
+/* True for a whole number of at most 2^53. */
+bool cr_is_whole(double value);
+
+/* True if the table at `index` was returned by `options`. */
+bool cr_is_options(lua_State *L, int index);
+
 /* Refuses settings that no script asked for. */
 void cr_check_settings(lua_State *L, struct cr_run *run);
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_WORD = 96 };
+enum { MAX_WORD = 96, LEAST_COMMON = 3 };
 
 static int smallest(int a, int b, int c)
 {
@@ -31,6 +31,20 @@ static int distance(const char *a, int n, const char *b, int m)
     return d[1][m];
 }
 
+/* The shortest of the names that begin with the word, or that the word begins with: "eps" of "epsilon". */
+static const char *abbreviation(const char *word, const char *const *names, int n)
+{
+    const char *best = NULL;
+    for (int i = 0; i < n; i++) {
+        size_t length = strlen(word), other = names[i] ? strlen(names[i]) : 0;
+        size_t common = length < other ? length : other;
+        if (common >= LEAST_COMMON && strncmp(word, names[i], common) == 0 && length != other &&
+            (!best || other < strlen(best)))
+            best = names[i];
+    }
+    return best;
+}
+
 const char *cr_nearest(const char *word, const char *const *names, int n)
 {
     size_t length = strlen(word);
@@ -46,7 +60,7 @@ const char *cr_nearest(const char *word, const char *const *names, int n)
             best = names[i];
         }
     }
-    return best;
+    return best || length > MAX_WORD ? best : abbreviation(word, names, n);
 }
 
 char *cr_did_you_mean(char *buf, size_t size, const char *word, const char *const *names, int n)

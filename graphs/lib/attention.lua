@@ -29,13 +29,15 @@ end
 --     bias      added to the scores, such as masks.alibi, or none
 --     softmax   in place of nn.softmax, such as nn.safe_softmax
 function attention.attend(q, k, v, mask, drop, how)
-    how = how or {}
+    how = layer_options("attention.attend", how or {}, {
+        scale = "number|tensor?", soft_cap = "number|tensor?", bias = "tensor?",
+        softmax = {"function", nn.softmax}})
     local scores = matmul(q, k:transpose(-2, -1)) * (how.scale or 1 / math.sqrt(q:size(-1)))
     if how.soft_cap then scores = attention.soft_cap(scores, how.soft_cap) end
     if how.bias then scores = scores + how.bias end
     if mask then scores = where(mask, scores, -math.huge) end
     tap("scores", scores)
-    local probs = tap("probs", (how.softmax or nn.softmax)(scores))
+    local probs = tap("probs", how.softmax(scores))
     if drop then probs = drop(probs) end
     return matmul(probs, v)
 end
@@ -84,15 +86,19 @@ end
 -- config: n_head, mask (or none), drop (of probabilities, or none), project = nn.linear or
 -- nn.conv1d, bias, the names of the two projections, and how (see attend).
 function attention.fused(x, config)
+    local o = layer_options("attention.fused", config, {
+        n_head = "size", mask = "tensor?", drop = "function?", how = "table?",
+        project = {"function", nn.linear}, bias = {"boolean", true},
+        qkv_name = "string", out_name = "string"})
     local C = x:size(-1)
-    attention.head_size(C, config.n_head)
-    local qkv = scope(config.qkv_name, config.project, x, 3 * C, config.bias)
-    local q = tap("q", attention.split_heads(part(qkv, 0, 3), config.n_head))
-    local k = tap("k", attention.split_heads(part(qkv, 1, 3), config.n_head))
-    local v = tap("v", attention.split_heads(part(qkv, 2, 3), config.n_head))
-    local y = attention.attend(q, k, v, config.mask, config.drop, config.how)
+    attention.head_size(C, o.n_head)
+    local qkv = scope(o.qkv_name, o.project, x, 3 * C, o.bias)
+    local q = tap("q", attention.split_heads(part(qkv, 0, 3), o.n_head))
+    local k = tap("k", attention.split_heads(part(qkv, 1, 3), o.n_head))
+    local v = tap("v", attention.split_heads(part(qkv, 2, 3), o.n_head))
+    local y = attention.attend(q, k, v, o.mask, o.drop, o.how)
     y = tap("y", attention.merge_heads(y))
-    return (scope(config.out_name, config.project, y, C, config.bias))
+    return (scope(o.out_name, o.project, y, C, o.bias))
 end
 
 -- Multi-head self-attention with a projection each for Q, K and V, [B, T, C] to [B, T, C].
@@ -102,38 +108,44 @@ end
 -- Query-Key Normalization for Transformers, 2020); position, such as rotary.halves: what is
 -- done to them next, or none; mask, drop, how: see attend.
 function attention.separate(x, config)
-    local C, H, names = x:size(-1), config.n_head, config.names
-    local G, d = config.n_kv_head or H, config.head_size or attention.head_size(C, H)
+    local o = layer_options("attention.separate", config, {
+        n_head = "size", n_kv_head = "size?", head_size = "size?", bias = {"boolean", true},
+        out_bias = {"boolean", true}, names = "table", norm = "function?", position = "function?",
+        mask = "tensor?", drop = "function?", how = "table?"})
+    local names = layer_options("attention.separate: names", o.names, {
+        q = "string", k = "string", v = "string", out = "string",
+        q_norm = o.norm and "string" or "string?", k_norm = o.norm and "string" or "string?"})
+    local C, H = x:size(-1), o.n_head
+    local G, d = o.n_kv_head or H, o.head_size or attention.head_size(C, H)
     local function project(name, n)
-        return (attention.split_heads(scope(name, nn.linear, x, n * d, config.bias), n))
+        return (attention.split_heads(scope(name, nn.linear, x, n * d, o.bias), n))
     end
     local q, k, v = project(names.q, H), project(names.k, G), project(names.v, G)
-    if config.norm then
-        q, k = scope(names.q_norm, config.norm, q), scope(names.k_norm, config.norm, k)
-    end
-    if config.position then q, k = config.position(q), config.position(k) end
-    local y = attention.grouped(tap("q", q), tap("k", k), tap("v", v), config.mask, config.drop,
-        config.how)
+    if o.norm then q, k = scope(names.q_norm, o.norm, q), scope(names.k_norm, o.norm, k) end
+    if o.position then q, k = o.position(q), o.position(k) end
+    local y = attention.grouped(tap("q", q), tap("k", k), tap("v", v), o.mask, o.drop, o.how)
     y = tap("y", attention.merge_heads(y))
-    return (scope(names.out, nn.linear, y, C, config.out_bias))
+    return (scope(names.out, nn.linear, y, C, o.out_bias))
 end
 
 -- One head with its own projections, [B, T, n_embd] to [B, T, size].
-local function head(x, size, config)
+local function head(x, size, o)
     local k = scope("key", nn.linear, x, size, false)
     local q = scope("query", nn.linear, x, size, false)
     local v = scope("value", nn.linear, x, size, false)
-    return attention.attend(q, k, v, config.mask, config.drop)
+    return attention.attend(q, k, v, o.mask, o.drop)
 end
 
 -- The same with a projection a head: heads.0.key, heads.0.query, ... and proj.
 -- config: n_head, mask (or none), drop (of probabilities, or none).
 function attention.of_heads(x, config)
+    local o = layer_options("attention.of_heads", config,
+        {n_head = "size", mask = "tensor?", drop = "function?"})
     local C = x:size(-1)
-    local size = attention.head_size(C, config.n_head)
+    local size = attention.head_size(C, o.n_head)
     local heads = {}
-    for i = 0, config.n_head - 1 do
-        table.insert(heads, (scope("heads." .. i, head, x, size, config)))
+    for i = 0, o.n_head - 1 do
+        table.insert(heads, (scope("heads." .. i, head, x, size, o)))
     end
     local y = tap("y", concat(heads, -1))
     return (scope("proj", nn.linear, y, C))

@@ -9,16 +9,19 @@ local gpt2 = {}
 
 -- x + attn(ln_1(x)), then x + mlp(ln_2(x)).
 -- config: n_head, layer_norm_epsilon, layout: "conv1d" (weights [in, out], as Hugging
--- Face stores them) or "linear" (weights [out, in]).  d_ff (4 n_embd) and act (nn.gelu_tanh) are
+-- Face stores them) or "linear" (weights [out, in]); or the table of a script's options.  d_ff (4 n_embd) and act (nn.gelu_tanh) are
 -- of the feed-forward, how (attention.attend) is of attention.
 function gpt2.block(x, config, d_ff, act, how)
-    local norm = {eps = config.layer_norm_epsilon}
-    local project = config.layout == "linear" and nn.linear or nn.conv1d
+    local o = layer_options("gpt2.block", config, {
+        n_head = "size", layer_norm_epsilon = {"number", 1e-5},
+        layout = {"'conv1d'|'linear'", "conv1d"}})
+    local norm = {eps = o.layer_norm_epsilon}
+    local project = o.layout == "linear" and nn.linear or nn.conv1d
     return transformer.block(x,
         function(x)
             local n = scope("ln_1", nn.layer_norm, x, norm)
             return (scope("attn", attention.fused, n, {
-                n_head = config.n_head, mask = attention.causal_mask(x:size(2)),
+                n_head = o.n_head, mask = attention.causal_mask(x:size(2)),
                 how = how, project = project, qkv_name = "c_attn", out_name = "c_proj"}))
         end,
         function(x)

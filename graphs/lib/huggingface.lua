@@ -62,12 +62,12 @@ for _, name in ipairs {"head_dim", "hidden_size", "image_size", "intermediate_si
     huggingface.sizes[name] = 1
 end
 
--- Two tables of options as one; the second one counts.
+-- Two tables of options as one; the second one counts.  It is what `options` returned if the first one is.
 function huggingface.merge(defaults, own)
     local all = {}
     for name, value in pairs(defaults) do all[name] = value end
     for name, value in pairs(own) do all[name] = value end
-    return all
+    return setmetatable(all, getmetatable(defaults))
 end
 
 local activations = {
@@ -137,6 +137,14 @@ function huggingface.rope_options()
     }
 end
 
+-- The same as options of a layer.
+huggingface.of_rope = {}
+for name, default in pairs(huggingface.rope_options()) do
+    local value = type(default) == "table" and (default.number or default[1])
+    if value == false then value = default end
+    huggingface.of_rope[name] = {type(value), value}
+end
+
 -- What `name` says, or an error if that is nothing.
 local function given(o, name)
     if o[name] == 0 or o[name] == "" then
@@ -194,6 +202,7 @@ local kinds = {
 
 -- The angles that T positions turn the first d numbers of a head by.
 function huggingface.rope(o, T, d)
+    o = layer_options("huggingface.rope", o, huggingface.of_rope)
     local w, scale = rotary.frequencies(d, o.rope_theta), 1
     if o.rope_type ~= "default" then w, scale = kinds[o.rope_type](o, w, T, d) end
     return rotary.angles(T, w, scale)
@@ -201,11 +210,15 @@ end
 
 -- The same for the part of a head of d numbers that o.partial_rotary_factor says.
 function huggingface.partial_rope(o, d)
+    o = layer_options("huggingface.partial_rope", o, huggingface.of_rope,
+        {T = "size", partial_rotary_factor = "number"})
     return huggingface.rope(o, o.T, math.floor(d * o.partial_rotary_factor))
 end
 
 -- A feed-forward part of two layers with these names, as a function of its input.
 function huggingface.feed_forward(o, in_name, out_name)
+    o = layer_options("huggingface.feed_forward", o,
+        {intermediate_size = "size", hidden_act = "string"})
     local layer = {d_ff = o.intermediate_size, act = huggingface.activation(o.hidden_act),
         project = nn.linear, in_name = in_name, out_name = out_name}
     return function(x) return (scope("mlp", transformer.feed_forward, x, layer)) end
@@ -214,6 +227,8 @@ end
 -- The sliding window of each layer, from 1 on, or 0: as o.layer_types says or, where that is "", as
 -- `slides` does of a layer from 0 on.
 function huggingface.windows(o, slides)
+    o = layer_options("huggingface.windows", o, {
+        num_hidden_layers = "size", layer_types = {"string", ""}, sliding_window = {"whole", 0}})
     local types, windows = o.layer_types ~= "" and split(o.layer_types), {}
     if types and #types ~= o.num_hidden_layers then
         error("layer_types has " .. #types .. " items, expected one for each of " ..

@@ -23,14 +23,34 @@ function llama.options(own)
     return huggingface.merge(huggingface.merge(common, huggingface.rope_options()), own)
 end
 
--- Positions, masks and sizes that all layers share.  windows: of each layer, or 0.
+-- What the functions below take: the options of such a model, or a table that has the same.
+local of_model = {
+    B = "size?", T = "size?", vocab_size = "size?", hidden_size = "size?", intermediate_size = "size?",
+    num_hidden_layers = "size?", num_attention_heads = "size?", num_key_value_heads = {"whole", 0},
+    head_dim = {"whole", 0}, hidden_act = {"string", "silu"}, rms_norm_eps = {"number", 1e-6},
+    tie_word_embeddings = {"boolean", false},
+}
+
+-- Those that cannot be left out: of all layers, of a feed-forward, of a head.
+local of_layers = {
+    T = "size", hidden_size = "size", num_hidden_layers = "size", num_attention_heads = "size",
+}
+local of_feed_forward = {intermediate_size = "size"}
+local of_head = {vocab_size = "size"}
+
+-- What attention.separate needs for each layer: positions, masks and sizes.  windows: of each layer, or 0;
+-- without it a token sees all before it.
 function llama.layers(o, windows)
+    o = layer_options("llama.layers", o, of_model, huggingface.of_rope, of_layers)
+    if windows and #windows ~= o.num_hidden_layers then
+        error(#windows .. " windows, expected one for each of " .. o.num_hidden_layers .. " layers")
+    end
     local d = o.head_dim > 0 and o.head_dim or attention.head_size(o.hidden_size, o.num_attention_heads)
     local angles, causal, sliding = huggingface.rope(o, o.T, d), masks.causal(o.T)
     local layers = {}
     for i = 1, o.num_hidden_layers do
         local mask = causal
-        if windows[i] > 0 and windows[i] < o.T then
+        if windows and windows[i] > 0 and windows[i] < o.T then
             sliding = sliding or masks.sliding_window(o.T, windows[i])
             mask = sliding
         end
@@ -47,6 +67,7 @@ end
 
 -- The gated feed-forward of a block.  act: a name that huggingface.gated knows.
 function llama.feed_forward(x, o, act, bias)
+    o = layer_options("llama.feed_forward", o, of_model, huggingface.of_rope, of_feed_forward)
     return (scope("mlp", transformer.gated_feed_forward, x, {
         d_ff = o.intermediate_size, glu = huggingface.gated(act), bias = bias or false,
         gate_name = "gate_proj", up_name = "up_proj", down_name = "down_proj"}))
@@ -54,6 +75,7 @@ end
 
 -- x + self_attn(norm(x)), then x + mlp(norm(x)).  layer: config of attention.separate.
 function llama.block(x, o, layer, mlp_bias)
+    o = layer_options("llama.block", o, of_model, huggingface.of_rope, of_feed_forward)
     local norm = {eps = o.rms_norm_eps}
     return transformer.block(x,
         function(x)
@@ -68,6 +90,7 @@ end
 
 -- Logits of the vectors x: by the embedding's table if heads are tied.
 function llama.head(x, o)
+    o = layer_options("llama.head", o, of_model, huggingface.of_rope, of_head)
     if o.tie_word_embeddings then
         return (scope("model.embed_tokens", nn.tied_head, x, o.vocab_size, 0.02))
     end
@@ -78,14 +101,13 @@ end
 -- parts, all of which may be left out: bias of the projections to Q, K and V, out_bias of
 -- attention's output, mlp_bias; qk_norm, true to normalise queries and keys; windows of the layers.
 function llama.model(ids, o, parts)
-    local windows = parts.windows
-    if not windows then
-        windows = {}
-        for i = 1, o.num_hidden_layers do windows[i] = 0 end
-    end
+    parts = layer_options("llama.model", parts or {}, {
+        bias = {"boolean", false}, out_bias = {"boolean", false}, mlp_bias = {"boolean", false},
+        qk_norm = {"boolean", false}, windows = "table?"})
+    o = layer_options("llama.model", o, of_model, huggingface.of_rope, of_layers, of_feed_forward, of_head)
     local x = scope("model.embed_tokens", nn.embedding, ids, o.vocab_size, o.hidden_size, 0.02)
-    for i, layer in ipairs(llama.layers(o, windows)) do
-        layer.bias, layer.out_bias = parts.bias or false, parts.out_bias or false
+    for i, layer in ipairs(llama.layers(o, parts.windows)) do
+        layer.bias, layer.out_bias = parts.bias, parts.out_bias
         if parts.qk_norm then
             layer.norm = function(x) return (nn.rms_norm(x, {eps = o.rms_norm_eps})) end
         end

@@ -16,12 +16,13 @@ end
 -- (Ba, Kiros, Hinton: Layer Normalization, 2016).  Without `eps` the denominator is
 -- sigma alone, as textbooks have it; with bias = false there is no beta.
 function nn.layer_norm(x, config)
+    local o = layer_options("nn.layer_norm", config, {eps = "number?", bias = {"boolean", true}})
     local n = x:size(-1)
     local centred = x - nn.mean(x, -1)
     local variance = nn.mean(centred ^ 2, -1)
-    if config.eps then variance = variance + config.eps end
+    if o.eps then variance = variance + o.eps end
     local y = centred * rsqrt(variance) * param("weight", {n}, {fill = 1})
-    if config.bias ~= false then y = y + param("bias", {n}, {fill = 0}) end
+    if o.bias then y = y + param("bias", {n}, {fill = 0}) end
     return y
 end
 
@@ -29,25 +30,30 @@ end
 -- (Zhang, Sennrich: Root Mean Square Layer Normalization, 2019).  With `unit_offset` the
 -- parameter is gamma - 1, as Gemma has it, and starts at 0.
 function nn.rms_norm(x, config)
-    local offset = config.unit_offset and 1 or 0
+    local o = layer_options("nn.rms_norm", config, {eps = "number", unit_offset = {"boolean", false}})
+    local offset = o.unit_offset and 1 or 0
     local gamma = param("weight", {x:size(-1)}, {fill = 1 - offset})
     if offset ~= 0 then gamma = gamma + offset end
-    return x * rsqrt(nn.mean(x ^ 2, -1) + config.eps) * gamma
+    return x * rsqrt(nn.mean(x ^ 2, -1) + o.eps) * gamma
 end
 
 -- y = x W^T + b with W [out, in], as torch.nn.Linear.
 function nn.linear(x, n_out, bias)
+    local o = layer_options("nn.linear", {n_out = n_out, bias = bias},
+        {n_out = "size", bias = {"boolean", true}})
     local n_in = x:size(-1)
     local start = {uniform = 1 / math.sqrt(n_in)}
     local y = matmul(x, param("weight", {n_out, n_in}, start):transpose(1, 2))
-    if bias ~= false then y = y + param("bias", {n_out}, start) end
+    if o.bias then y = y + param("bias", {n_out}, start) end
     return y
 end
 
 -- y = x W + b with W [in, out], as Hugging Face's Conv1D.
 function nn.conv1d(x, n_out, bias)
+    local o = layer_options("nn.conv1d", {n_out = n_out, bias = bias},
+        {n_out = "size", bias = {"boolean", true}})
     local y = matmul(x, param("weight", {x:size(-1), n_out}, {normal = 0.02}))
-    if bias ~= false then y = y + param("bias", {n_out}, {fill = 0}) end
+    if o.bias then y = y + param("bias", {n_out}, {fill = 0}) end
     return y
 end
 
@@ -120,35 +126,39 @@ end
 -- are never there.  logits [.., n], targets i32 [..]; a position whose target is
 -- config.ignore_index (-100) does not count.
 function nn.cross_entropy(logits, targets, config)
-    local ignored = config and config.ignore_index or -100
+    local o = layer_options("nn.cross_entropy", config or {}, {ignore_index = {"whole", -100}})
     local wide = {}
     for i, size in ipairs(targets.shape) do wide[i] = size end
     table.insert(wide, 1)
     local s = logits - detach(max(logits, -1))
     local hit = eq(iota(s.shape, s.rank), targets:reshape(wide))
     local loss = log(sum(exp(s), -1, false)) - sum(where(hit, s, 0), -1, false)
-    local counts = ne(targets, ignored)
+    local counts = ne(targets, o.ignore_index)
     return nn.total(where(counts, loss, 0)) / nn.total(float(counts))
 end
 
 -- Rows of a table of n vectors, one for each id, as torch.nn.Embedding.  ids: i32.  They
 -- start with a standard deviation of 1 or, if it is given, `std`.
 function nn.embedding(ids, n, size, std)
-    return gather(param("weight", {n, size}, {normal = std or 1}), ids)
+    local o = layer_options("nn.embedding", {n = n, size = size, std = std},
+        {n = "size", size = "size", std = {"number", 1}})
+    return gather(param("weight", {n, size}, {normal = o.std}), ids)
 end
 
 -- Learned positions: x [B, T, C] plus the first T rows of a table of n vectors
 -- (Gehring et al.: Convolutional Sequence to Sequence Learning, 2017).
 function nn.learned_positions(x, n, std)
+    local o = layer_options("nn.learned_positions", {n = n, std = std}, {n = "size", std = {"number", 1}})
     local T, C = x:size(-2), x:size(-1)
     if T > n then error(T .. " tokens, expected at most " .. n .. ", as there are positions") end
-    return x + param("weight", {n, C}, {normal = std or 1}):slice({0, 0}, {T, C})
+    return x + param("weight", {n, C}, {normal = o.std}):slice({0, 0}, {T, C})
 end
 
 -- Tied heads: logits by the table of an embedding of n vectors, in whose scope this is called
 -- (Press, Wolf: Using the Output Embedding to Improve Language Models, 2017).
 function nn.tied_head(x, n, std)
-    local table = param("weight", {n, x:size(-1)}, {normal = std or 1})
+    local o = layer_options("nn.tied_head", {n = n, std = std}, {n = "size", std = {"number", 1}})
+    local table = param("weight", {n, x:size(-1)}, {normal = o.std})
     return matmul(x, table:transpose(1, 2))
 end
 
@@ -157,6 +167,7 @@ end
 -- told by the seed, a number or an i32 tensor; without one, outside of training, nothing
 -- is dropped.  p is rounded to 24 bits, as many as random numbers have.
 function nn.dropout(x, p, seed)
+    layer_options("nn.dropout", {p = p, seed = seed}, {p = "number", seed = "number|tensor?"})
     if p < 0 or p >= 1 then error("dropout " .. p .. ", expected at least 0 and less than 1") end
     if not seed or p == 0 then return x end
     local threshold = math.floor(p * 2 ^ 24 + 0.5) / 2 ^ 24

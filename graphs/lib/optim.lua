@@ -52,9 +52,9 @@ local function zeros(name, shape)
 end
 
 -- Whether weight decay is for a parameter: for all, or as config.decays(name, p) says.
-local function decay_of(config, default, name, p)
-    if config.decays and not config.decays(name, p) then return 0 end
-    return config.weight_decay or default
+local function decay_of(o, name, p)
+    if o.decays and not o.decays(name, p) then return 0 end
+    return o.weight_decay
 end
 
 -- Stochastic gradient descent, as torch.optim.SGD:
@@ -62,17 +62,19 @@ end
 -- (with nesterov: p - lr (g + momentum b)).  The state is sgd.NAME.
 -- config: lr, momentum, weight_decay, nesterov, decays, state.
 function optim.sgd(params, grads, config)
-    local state, momentum = config.state or zeros, config.momentum or 0
+    local o = layer_options("optim.sgd", config, {
+        lr = "number|tensor", momentum = {"number", 0}, weight_decay = {"number", 0},
+        nesterov = {"boolean", false}, decays = "function?", state = {"function", zeros}})
     local next = {}
     for name, p in pairs(params) do
-        local g, decay = grads[name], decay_of(config, 0, name, p)
+        local g, decay = grads[name], decay_of(o, name, p)
         if decay ~= 0 then g = g + decay * p end
-        if momentum ~= 0 then
-            local b = momentum * state("sgd." .. name, p.shape) + g
+        if o.momentum ~= 0 then
+            local b = o.momentum * o.state("sgd." .. name, p.shape) + g
             next["sgd." .. name] = b
-            g = config.nesterov and g + momentum * b or b
+            g = o.nesterov and g + o.momentum * b or b
         end
-        next[name] = p - config.lr * g
+        next[name] = p - o.lr * g
     end
     return next
 end
@@ -87,29 +89,35 @@ end
 -- both made up for their beginning at zero:
 --     p = p - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
 -- `prepare(p, g, decay)` returns the parameter and the gradient that the step begins with.
-local function adam(params, grads, config, default_decay, prepare)
-    local state, eps = config.state or zeros, config.eps or 1e-8
-    local beta1, beta2 = 0.9, 0.999
-    if config.betas then beta1, beta2 = config.betas[1], config.betas[2] end
+local function adam(params, grads, o, prepare)
+    local state, beta1, beta2 = o.state, o.betas[1], o.betas[2]
+    assert(type(beta1) == "number" and type(beta2) == "number", "betas: expected two numbers")
     local part1 = average(state("adam.part1", {}), 1, beta1)
     local part2 = average(state("adam.part2", {}), 1, beta2)
     local next = {["adam.part1"] = part1, ["adam.part2"] = part2}
-    local rate, root = config.lr / part1, sqrt(part2)
+    local rate, root = o.lr / part1, sqrt(part2)
     for name, p in pairs(params) do
-        local old, g = prepare(p, grads[name], decay_of(config, default_decay, name, p))
+        local old, g = prepare(p, grads[name], decay_of(o, name, p))
         local m = average(state("adam.m." .. name, p.shape), g, beta1)
         local v = average(state("adam.v." .. name, p.shape), g * g, beta2)
         next["adam.m." .. name], next["adam.v." .. name] = m, v
-        next[name] = old - rate * m / (sqrt(v) / root + eps)
+        next[name] = old - rate * m / (sqrt(v) / root + o.eps)
     end
     return next
 end
+
+-- Options of adam and adamw.
+local adam_options = {
+    lr = "number|tensor", betas = {"table", {0.9, 0.999}}, eps = {"number", 1e-8},
+    weight_decay = {"number", 0}, decays = "function?", state = {"function", zeros},
+}
 
 -- As torch.optim.Adam: weight decay is added to the gradient.  The state is adam.m.NAME,
 -- adam.v.NAME, adam.part1 and adam.part2.
 -- config: lr, betas = {0.9, 0.999}, eps = 1e-8, weight_decay = 0, decays, state.
 function optim.adam(params, grads, config)
-    return adam(params, grads, config, 0, function(p, g, decay)
+    local o = layer_options("optim.adam", config, adam_options)
+    return adam(params, grads, o, function(p, g, decay)
         return p, decay ~= 0 and g + decay * p or g
     end)
 end
@@ -118,8 +126,9 @@ end
 -- (Loshchilov, Hutter: Decoupled Weight Decay Regularization, 2019).
 -- config: as for adam, with weight_decay = 0.01.
 function optim.adamw(params, grads, config)
-    local keep = 1 - (config.weight_decay or 0.01) * config.lr
-    return adam(params, grads, config, 0.01, function(p, g, decay)
+    local o = layer_options("optim.adamw", config, adam_options, {weight_decay = {"number", 0.01}})
+    local keep = 1 - o.weight_decay * o.lr
+    return adam(params, grads, o, function(p, g, decay)
         return decay ~= 0 and p * keep or p, g
     end)
 end
@@ -147,15 +156,17 @@ end
 --     min_lr + (lr - min_lr) (1 + cos(pi (step - warmup) / (steps - warmup))) / 2
 -- (Loshchilov, Hutter: SGDR, 2017).  step: an i32 scalar, from 0.
 function optim.cosine_schedule(step, config)
-    local s, warmup, low = float(step), config.warmup or 0, config.min_lr or 0
-    if config.steps <= warmup then
-        error("steps " .. config.steps .. ", expected more than warmup " .. warmup)
+    local o = layer_options("optim.cosine_schedule", config, {
+        lr = "number|tensor", min_lr = {"number|tensor", 0}, warmup = {"number", 0}, steps = "number"})
+    local s, warmup, low = float(step), o.warmup, o.min_lr
+    if o.steps <= warmup then
+        error("steps " .. o.steps .. ", expected more than warmup " .. warmup)
     end
-    local progress = minimum(maximum((s - warmup) / (config.steps - warmup), 0), 1)
+    local progress = minimum(maximum((s - warmup) / (o.steps - warmup), 0), 1)
     local share = maximum(0.5 * (1 + cos_pi(progress)), 0) -- whose error might make it less
-    local cosine = low + (config.lr - low) * share
+    local cosine = low + (o.lr - low) * share
     if warmup == 0 then return cosine end
-    return where(lt(s, warmup), (s + 1) * (config.lr / warmup), cosine)
+    return where(lt(s, warmup), (s + 1) * (o.lr / warmup), cosine)
 end
 
 return optim

@@ -88,6 +88,13 @@ local function check(x, weight_ih, weight_hh, o, n_gates, n_states)
     assert(known[o.result or "y"], "the result is y or h, or c of an LSTM")
 end
 
+-- Options of rnn, gru and lstm.
+local common = {
+    gates = "table?", bias_ih = "tensor?", bias_hh = "tensor?", bias = "tensor?", h = "tensor?",
+    reverse = {"boolean", false}, lengths = "tensor?", clip = "number?", f = "function|table?",
+    result = {"string", "y"},
+}
+
 -- A layer of one direction, or of some, beside each other.
 local function layer(cell, x, weight_ih, weight_hh, o, n_gates, n_states)
     check(x, weight_ih, weight_hh, o, n_gates, n_states)
@@ -149,8 +156,25 @@ local function lstm(x, weight_ih, weight_hh, o)
     end)
 end
 
-function recurrent.rnn(x, weight_ih, weight_hh, o) return layer(rnn, x, weight_ih, weight_hh, o, 1, 1) end
-function recurrent.gru(x, weight_ih, weight_hh, o) return layer(gru, x, weight_ih, weight_hh, o, 3, 1) end
-function recurrent.lstm(x, weight_ih, weight_hh, o) return layer(lstm, x, weight_ih, weight_hh, o, 4, 2) end
+-- A network of Elman's: h' = f(x W_ih^T + b_ih + h W_hh^T + b_hh).
+function recurrent.rnn(x, weight_ih, weight_hh, config)
+    local o = layer_options("recurrent.rnn", config or {}, common)
+    return (layer(rnn, x, weight_ih, weight_hh, o, 1, 1))
+end
+
+-- Gated recurrent units: the gates are r, z and n.
+function recurrent.gru(x, weight_ih, weight_hh, config)
+    local o = layer_options("recurrent.gru", config or {}, common,
+        {g = "function|table?", reset_before = {"boolean", false}})
+    return (layer(gru, x, weight_ih, weight_hh, o, 3, 1))
+end
+
+-- Long short-term memory: the gates are i, f, g and o.
+function recurrent.lstm(x, weight_ih, weight_hh, config)
+    local o = layer_options("recurrent.lstm", config or {}, common, {
+        c = "tensor?", g = "function|table?", h_act = "function|table?", peepholes = "tensor?",
+        coupled = {"boolean", false}})
+    return (layer(lstm, x, weight_ih, weight_hh, o, 4, 2))
+end
 
 return recurrent

@@ -8,19 +8,25 @@ local transformer = {}
 -- config: d_ff (the inner width), act, project = nn.linear or nn.conv1d, bias, and the
 -- names of the two projections.
 function transformer.feed_forward(x, config)
-    local inner = scope(config.in_name, config.project, x, config.d_ff, config.bias)
-    local act = tap("act", config.act(inner))
-    return (scope(config.out_name, config.project, act, x:size(-1), config.bias))
+    local o = layer_options("transformer.feed_forward", config, {
+        d_ff = "size", act = "function", project = {"function", nn.linear}, bias = {"boolean", true},
+        in_name = "string", out_name = "string"})
+    local inner = scope(o.in_name, o.project, x, o.d_ff, o.bias)
+    local act = tap("act", o.act(inner))
+    return (scope(o.out_name, o.project, act, x:size(-1), o.bias))
 end
 
 -- The gated one: FFN(x) = glu(x W_gate, x W_up) W_down (Shazeer: GLU Variants Improve
 -- Transformer, 2020).
 -- config: d_ff, glu = nn.swiglu or nn.geglu, bias, and the names of the three projections.
 function transformer.gated_feed_forward(x, config)
-    local gate = scope(config.gate_name, nn.linear, x, config.d_ff, config.bias)
-    local up = scope(config.up_name, nn.linear, x, config.d_ff, config.bias)
-    local act = tap("act", config.glu(gate, up))
-    return (scope(config.down_name, nn.linear, act, x:size(-1), config.bias))
+    local o = layer_options("transformer.gated_feed_forward", config, {
+        d_ff = "size", glu = "function", bias = {"boolean", true},
+        gate_name = "string", up_name = "string", down_name = "string"})
+    local gate = scope(o.gate_name, nn.linear, x, o.d_ff, o.bias)
+    local up = scope(o.up_name, nn.linear, x, o.d_ff, o.bias)
+    local act = tap("act", o.glu(gate, up))
+    return (scope(o.down_name, nn.linear, act, x:size(-1), o.bias))
 end
 
 -- x + f(x): what a part of the model adds to the residual stream.

@@ -183,8 +183,14 @@ it("mistakes are the script's, at the line of the function", function()
         end)
     equal(line_of(function() local y = param("a", {0.5}) end),
         "param: shape: item 1: found 0.5, a whole number is expected")
-    equal(line_of(function() local y = require("nn").linear(input("x", {2})) end)
-        :match("%(in graphs/lib/nn%.lua:%d+%)$") ~= nil, true)
+    equal(line_of(function() local y = require("rotary").angles() end)
+        :match("%(in graphs/lib/rotary%.lua:%d+%)$") ~= nil, true)
+    line = debug.getinfo(1, "l").currentline
+    fails("crescent: tests/lua/function_spec.lua:" .. line + 3 .. ": nn.layer_norm: unknown option 'epsilon', did",
+        crescent.model, function()
+            local y = require("nn").layer_norm(input("x", {2}), {epsilon = 1e-5})
+            return {y = y}
+        end)
     equal(line_of(function() error("mine") end), "mine")
     equal(line_of(function() error("mine", 0) end), "mine")
     equal(line_of(function() return 5 end),

@@ -6,7 +6,7 @@ local function block(h)
     local n = scope("ln", nn.layer_norm, h, {eps = 1e-5})
     local a = scope("attn", attention.fused, n, {n_head = 4, project = nn.linear,
         mask = attention.causal_mask(16), qkv_name = "qkv", out_name = "out"})
-    local m = scope("fc", nn.linear, nn.layer_norm(h + a, {eps = 1e-5, affine = false}), 256)
+    local m = scope("fc", nn.linear, nn.layer_norm(h + a, {eps = 1e-5}), 256)
     return h + a + scope("proj", nn.linear, nn.gelu(m), 64)
 end
 local y = block(x)

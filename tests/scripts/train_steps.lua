@@ -52,10 +52,11 @@ for step = 0, o.steps - 1 do
     local now = loss()
     local grads = optim.gradients(now, params)
     if o.clip > 0 then grads = optim.clip_grad_norm(grads, o.clip) end
+    local is_sgd = o.optimiser == "sgd"
     local next = optim[o.optimiser](params, grads, {
-        lr = rate(step), momentum = o.momentum, nesterov = o.nesterov,
-        weight_decay = o.weight_decay, state = state,
-        decays = o.decay_matrices_only and function(name, p) return p.rank > 1 end or nil})
+        lr = rate(step), momentum = is_sgd and o.momentum or nil,
+        nesterov = is_sgd and o.nesterov or nil, weight_decay = o.weight_decay, state = state,
+        decays = o.decay_matrices_only and function(name, p) return p.rank > 1 end})
     for name, value in pairs(next) do
         if params[name] then params[name] = value else kept[name] = value end
     end
