@@ -359,6 +359,26 @@ START_TEST(refuses_files_that_are_corrupt)
 }
 END_TEST
 
+/* A table of integers, whose type is called as a format that is none of weights. */
+START_TEST(refuses_integers_for_weights)
+{
+    static const uint32_t i32 = 26;
+    struct gguf g = {.n_values = 0};
+    make_both(&families[0], GGML_F32, &g);
+    struct bytes b = read_bytes(in_folder("model.gguf"));
+    memcpy(b.at + find_text(&b, "token_embd.weight") + 37, &i32, sizeof i32);
+    write_bytes(in_folder("bad.gguf"), &b);
+    free(b.at);
+    for (int i = 0; i < 2; i++) {
+        const char *found = shell(2, i ? "crescent run $T/bad.gguf --format bf16"
+                                       : "crescent run $T/bad.gguf");
+        ck_assert_msg(strstr(found, "bad.gguf: tensor 'token_embd.weight' has type I32, expected one of"),
+                      "%s", found);
+        ck_assert_ptr_eq(strchr(found, '\n'), found + strlen(found) - 1);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("gguf_formats");
@@ -373,6 +393,7 @@ int main(void)
     tcase_add_test(tests, is_evaluated_beside_floats);
     tcase_add_test(tests, refuses_files_that_are_cut);
     tcase_add_test(tests, refuses_files_that_are_corrupt);
+    tcase_add_test(tests, refuses_integers_for_weights);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -6,14 +6,25 @@
 #include "compiler/exec/quantised_columns.h"
 #include "compiler/exec/weight_names.h"
 
-/* The format whose numbers are those of a type.  F16 and BF16 have its name. */
+/* The format whose numbers are those of a type.  F16 and BF16 have its name; I32 has that of a format, too,
+ * but none of weights. */
 static enum cr_format format_of(const char *type)
 {
     enum cr_quantised quantised;
     if (cr_quantised_find(type, &quantised))
         return cr_quantised_format(quantised);
     enum cr_format format = cr_format_find(type, strlen(type));
-    return format < CR_FORMAT_COUNT ? format : CR_FORMAT_f32;
+    return format < CR_FORMAT_COUNT && cr_formats[format].place ? format : CR_FORMAT_f32;
+}
+
+/* Sets the format of a parameter that is an item of a file; a type that cannot be read is refused. */
+static int take_format(struct cr_node *param, const struct cr_gguf_weight *weight,
+                       struct cr_error *error)
+{
+    if (cr_gguf_check(weight->file, weight->tensor, error->text, sizeof error->text))
+        return -1;
+    param->format = format_of(weight->tensor->type->name);
+    return 0;
 }
 
 int cr_take_own_formats(struct cr_graph *g, const struct cr_origin *origin, struct cr_error *error)
@@ -26,17 +37,18 @@ int cr_take_own_formats(struct cr_graph *g, const struct cr_origin *origin, stru
     for (cr_id id = 0; id < g->n_nodes; id++)
         if (g->nodes[id].op == CR_OP_param)
             cr_names_add(&params, g->nodes[id].name);
-    for (cr_id id = 0; id < g->n_nodes; id++) {
+    int status = 0;
+    for (cr_id id = 0; id < g->n_nodes && status == 0; id++) {
         const struct cr_weight_file *file;
         const struct cr_st_tensor *tensor =
             g->nodes[id].op == CR_OP_param
                 ? cr_weight_find(&files, g->nodes[id].name, origin->family, &params, &file)
                 : NULL;
         if (tensor)
-            g->nodes[id].format =
-                format_of(file->gguf->items[tensor - file->file.tensors].tensor->type->name);
+            status = take_format(&g->nodes[id], &file->gguf->items[tensor - file->file.tensors],
+                                 error);
     }
     cr_names_free(&params);
     cr_weight_files_close(&files);
-    return 0;
+    return status;
 }
