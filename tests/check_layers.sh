@@ -93,7 +93,7 @@ violations() {
             set("sys/stat.h sys/sysinfo.h sys/time.h sys/types.h sys/uio.h sys/wait.h", libc)
             set("cpuid.h immintrin.h x86intrin.h arm_neon.h sys/auxv.h", machine)
 
-            set("compiler/ir/error.h compiler/ir/escape.h compiler/ir/guard.h", helpers)
+            set("compiler/ir/amount.h compiler/ir/error.h compiler/ir/escape.h compiler/ir/guard.h", helpers)
             set("compiler/ir/mem.h compiler/ir/near.h compiler/exec/child.h", helpers)
 
             n = split("ir passes emit exec library", chain, " ")
@@ -344,7 +344,7 @@ linked() {
 }
 
 if [ -n "$objects" ] && [ -f "$objects/../${lua##*/}/libcrescent.so" ]; then
-    helpers=$(for file in ir/error ir/escape ir/guard ir/mem ir/near exec/child; do
+    helpers=$(for file in ir/amount ir/error ir/escape ir/guard ir/mem ir/near exec/child; do
         echo "$objects/compiler/$file.o"
     done)
     linked

@@ -41,6 +41,16 @@ expect 'Once' "$prefix/bin/crescent" generate graphs/fables --tokens 3
 hardened "$prefix/bin/crescent"
 hardened "$prefix/lib/libcrescent.so"
 without_writable_code 'crescent generate' "$prefix/bin/crescent" generate graphs/fables --tokens 3
+expect 'shapes match' "$prefix/bin/crescent" run tiny_block.lua --set T=2 --set n_embd=12
+expect '^' "$prefix/bin/crescent" params gpt2.lua --config configs/gpt2.lua
+expect 'Once' "$prefix/bin/crescent" generate fables --tokens 3
+expect 'model_type' "$prefix/bin/crescent" inspect fables
+expect 'did you mean tiny_block.lua?' sh -c '! "$@"' sh "$prefix/bin/crescent" run tiny_block
+expect 'configs: cannot be read' sh -c '! "$@"' sh "$prefix/bin/crescent" run configs
+mkdir "$T/here"
+echo 'return {own = input("x", {2}) + 1}' >"$T/here/tiny_block.lua"
+(cd "$T/here" && "$prefix/bin/crescent" dump tiny_block.lua --after script) >"$log" 2>&1 && grep -q own "$log"
+report $? 'a local script comes first'
 ln -s "$prefix/bin/crescent" "$T/linked"
 expect 'shapes match' "$T/linked" run graphs/tiny_block.lua --set T=2 --set n_embd=12
 mkdir -p "$T/mine/graphs"

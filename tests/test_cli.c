@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +66,7 @@ static void make_folder(void)
         abort();
     setenv("T", folder, 1);
     setenv("CRESCENT", "build/crescent", 0);
+    char commas[64];
     write_text("lookup.lua", "local i = input('i', {4}, 'i32')\n"
                              "return {y = gather(param('table', {3, 2}), i)}\n");
     write_text("double.lua", "local o = options{N = 4}\n"
@@ -87,6 +89,14 @@ static void make_folder(void)
                              "return {y = x + input('z', {3})}\n");
     write_text("short.npy", "\x93NUMPY");
     write_text("not.safetensors", "GGUF, say");
+    write_text("model.pt", "PK\3\4\377");
+    write_text("lfs", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+    write_text("story.txt", "Once upon a time\n");
+    snprintf(commas, sizeof commas, "%s/commas", folder);
+    if (mkdir(commas, 0700))
+        abort();
+    write_text("commas/config.json", "{\"model_type\": \"llama\", \"vocab_size\": 8,\n}\n");
+    write_text("commas/tokenizer.json", "{\"model\": {\"vocab\": [1, 2, ]}}\n");
 }
 
 static void remove_folder(void)
@@ -117,6 +127,46 @@ static const struct {
     {"run graphs/gpt2_blok.lua", "did you mean graphs/gpt2_block.lua?"},
     {"run $T", "a folder without config.json"},
     {"run a.lua b.lua", "one model only"},
+
+    /* what is no model, or stands where an option does */
+    {"run graphs/fables/model.safetensors",
+     "weights (safetensors), expected the folder of the model: graphs/fables\n"},
+    {"generate graphs/fables/config.json", "the configuration of a model, expected the folder of"},
+    {"params graphs/fables/tokenizer.json", "a tokenizer, expected the folder of the model: graphs/fab"},
+    {"run tests/fixtures/stack/model.safetensors", "expected a script, with --weights for this file"},
+    {"run tests/fixtures/tiny/x.npy", "an array of NumPy, expected a model, with --input NAME=FILE.npy"},
+    {"run $T/short.npy", "short.npy: an array of NumPy"},
+    {"run $T/model.pt", "torch.save, expected a model whose weights are safetensors"},
+    {"run $T/lfs", "a pointer of Git LFS, expected the file that it stands for (git lfs pull)"},
+    {"run " BLOCK "--weights $T/lfs", "a pointer of Git LFS"},
+    {"run $T/story.txt", "story.txt: a text, expected a model; generate MODEL --prompt-file FILE"},
+    {"run README.md", "README.md: a text, expected a model"},
+    {"run tests/acceptance.py", "a program in Python, expected a script in Lua, or an ONNX file"},
+    {"run build/crescent", "a program or a library, expected a model"},
+    {"tokenize graphs/fables/model.safetensors --text a",
+     "weights (safetensors), expected tokenizer.json, a folder"},
+    {"run meta-llama/Llama-3.2-1B",
+     "hf download meta-llama/Llama-3.2-1B --local-dir Llama-3.2-1B) and give its folder: Llama-3.2-1B"},
+    {"run https://huggingface.co/gpt2", "an address, expected a file or a folder"},
+    {"run graphs/gpt2_block", "did you mean graphs/gpt2_block.lua?"},
+    {"run $T/commas", "config.json:2: JSON: a comma before '}', expected none behind the last member"},
+    {"tokenize $T/commas --text a", "tokenizer.json:1: JSON: a comma behind the last item, expected none"},
+    {"generate graphs/fables Once upon",
+     "generate: 'Once' after the model graphs/fables, expected --prompt 'Once upon'"},
+    {"generate graphs/fables $T/story.txt", "story.txt' after the model graphs/fables, expected --prompt-file"},
+    {"run graphs/gpt2_block.lua x.npy", "expected --input NAME=x.npy"},
+    {"run graphs/gpt2_block.lua w.safetensors", "expected --weights w.safetensors"},
+    {"run graphs/gpt2_block.lua T=3", "expected --set T=3"},
+    {"emit graphs/gpt2_block.lua out.c", "expected --out out.c"},
+    {"generate graphs/gpt2_block.lua --tokens 2",
+     "no input ids of whole numbers [texts, tokens], expected one of a model that generates"},
+    {"generate graphs/gpt2.lua --ids --set n_layer=1", "expected --prompt TEXT or --prompt-ids 1,2,3"},
+    {"generate graphs/fables --prompt-file /dev/zero",
+     "/dev/zero: more than 1.0 MiB, expected a prompt that fits the model's context"},
+    {"generate graphs/fables --prompt-file - </dev/zero", "standard input: more than 1.0 MiB"},
+    {"generate graphs/gpt2.lua --tokenizer graphs/fables --prompt-file /dev/zero", "more than 16.0 MiB"},
+    {"generate graphs/fables --prompt-file $T/model.pt", "no UTF-8"},
+    {"generate graphs/fables --prompt \"$(printf 'a\\377')\"", "--prompt: byte 1 of the text is no UTF-8"},
     {"run $T/broken.lua --backend ref", "broken.lua:2: "},
     {"run " BLOCK "--seeed 3", "unknown option --seeed, did you mean --seed?"},
     {"run " BLOCK "-x", "unknown option -x"},
@@ -134,7 +184,12 @@ static const struct {
     {"run $T/seeded.lua --seed 2147483648",
      "seeded.lua: --seed 2147483648: the script takes it, expected at most 2147483647"},
     {"run " BLOCK "--backend gcc", "backend 'gcc', expected tcc, cc, ref or standalone"},
-    {"run " BLOCK "--isa mmx", "instruction set 'mmx'"},
+    {"run " BLOCK "--isa mmx", "'mmx': not known, expected amx, vnni, avx512, avx2, neon or plain, of which"},
+#ifdef __aarch64__
+    {"run " BLOCK "--isa avx2", "'avx2': not on this machine, expected one that it has: "},
+#else
+    {"run " BLOCK "--isa neon", "'neon': not on this machine, expected one that it has: "},
+#endif
     {"run " BLOCK "--cotangent y=$T/g.npy", "--cotangent y: expected --grads beside it"},
     {"run " BLOCK "--grads $T/g.safetensors --cotangent z=$T/g.npy",
      "--cotangent z: no output or tapped value of that name"},
@@ -173,8 +228,15 @@ static const struct {
     {"run " BLOCK "--set prefix=h.0 --weights tests/fixtures/stack/model.safetensors",
      "no tensor 'h.0ln_1.weight', expected one of shape [8] (it has 'h.0.ln_1.weight': does the "
      "prefix lack its dot?)"},
-    {"run graphs/gpt2_block.lua --set B=300000 --set T=500 --backend ref", "bytes"},
-    {"run graphs/gpt2_block.lua --set B=300000 --set T=500", "bytes"},
+    {"run graphs/gpt2_block.lua --set B=300000 --set T=500 --backend ref", "TiB"},
+    {"run graphs/gpt2_block.lua --set B=300000 --set T=500",
+     "TiB, there are "},
+    {"run graphs/gpt2_block.lua --set B=300000 --set T=500",
+     " of memory, mostly for values in between: expected smaller sizes (--set), or --max-arena"},
+    {"run graphs/gpt2_block.lua --set n_embd=480000 --set T=1",
+     " TiB, there are "},
+    {"run graphs/gpt2_block.lua --set n_embd=480000 --set T=1",
+     "mostly for weights: expected fewer of them, or a --format of fewer bits"},
     {"run " COMPILED "--skip fuse", "skipped"},
     {"run " BLOCK "--set T=9000000000000", "gpt2_block.lua"},
     {"run docs/entries.lua",

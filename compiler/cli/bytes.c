@@ -20,7 +20,7 @@ static bool grow(struct cr_bytes *b)
 }
 
 /* What was read is the caller's to free, also after a failure. */
-static int read_stream(FILE *in, const char *name, struct cr_bytes *b, struct cr_error *error)
+static int read_stream(FILE *in, const char *name, size_t most, struct cr_bytes *b, struct cr_error *error)
 {
     size_t n;
     errno = 0;
@@ -29,20 +29,22 @@ static int read_stream(FILE *in, const char *name, struct cr_bytes *b, struct cr
             return cr_fail(error, "%.300s: out of memory after %zu bytes", name, b->n);
         n = fread(b->data + b->n, 1, b->room - b->n - 1, in);
         b->n += n;
+        if (b->n > most)
+            return cr_fail(error, "%.300s: more than %zu bytes, expected at most so many", name, most);
     } while (n > 0);
     b->data[b->n] = '\0';
     return ferror(in) ? cr_fail(error, "%.300s: cannot be read: %s", name, strerror(errno)) : 0;
 }
 
-int cr_read_bytes(const char *path, struct cr_bytes *b, struct cr_error *error)
+int cr_read_bytes(const char *path, size_t most, struct cr_bytes *b, struct cr_error *error)
 {
     *b = (struct cr_bytes){0};
     if (strcmp(path, "-") == 0)
-        return read_stream(stdin, "standard input", b, error);
+        return read_stream(stdin, "standard input", most, b, error);
     FILE *in = fopen(path, "rb");
     if (!in)
         return cr_fail(error, "%.300s: cannot be opened: %s", path, strerror(errno));
-    int status = read_stream(in, path, b, error);
+    int status = read_stream(in, path, most, b, error);
     fclose(in);
     return status;
 }

@@ -34,21 +34,43 @@ struct generate {
 
 /* ---- the prompt ---- */
 
-/* The ids of a text, with what the tokenizer puts around it. */
-static int encode(struct generate *g, const char *text, size_t length, struct cr_error *error)
+/* The ids of a text, with what the tokenizer puts around it; `name` is what the text is called. */
+static int encode(struct generate *g, const char *name, const char *text, size_t length,
+                  struct cr_error *error)
 {
     size_t n;
     int status = crescent_encode(g->tokenizer, text, length, CRESCENT_FRAMED, &g->ids, &n);
     g->n_prompt = status ? 0 : (int64_t)n;
-    return cr_passed(g->options, status, error);
+    return status ? cr_fail(error, "%.300s: %s", name, crescent_error(g->options->context)) : 0;
 }
 
+/* Bytes of a text that the context may hold: each token stands for so many at most, before a normaliser makes
+ * letters shorter.  A megabyte is for what normalisers leave out.  Of a script, which may be asked for as
+ * many positions as the prompt needs, 16 MiB. */
+static size_t most_bytes(const struct generate *g)
+{
+    int64_t tokens = g->about.context ? g->about.context : g->options->context_size;
+    size_t longest = 1, n;
+    const char *text;
+    for (int id = 0; id < crescent_tokenizer_size(g->tokenizer); id++)
+        if ((text = crescent_token_text(g->tokenizer, id)) && (n = strlen(text)) > longest)
+            longest = n;
+    size_t most = tokens ? ((size_t)tokens + 1) * longest * 4 + (1 << 20) : 1 << 24;
+    return most < CR_MOST_TEXT ? most : CR_MOST_TEXT;
+}
+
+/* A file without end is not read to it. */
 static int encode_file(struct generate *g, const char *path, struct cr_error *error)
 {
     struct cr_bytes bytes;
-    int status = cr_read_bytes(path, &bytes, error);
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    size_t most = most_bytes(g);
+    int status = cr_read_bytes(path, most, &bytes, error);
+    if (bytes.n > most)
+        cr_fail(error, "%.300s: more than %s, expected a prompt that fits the model's context", name,
+                cr_bytes((int64_t)most).text);
     if (!status)
-        status = encode(g, bytes.data, bytes.n, error);
+        status = encode(g, name, bytes.data, bytes.n, error);
     free(bytes.data);
     return status;
 }
@@ -62,13 +84,13 @@ static int begin_text(struct generate *g, struct cr_error *error)
         g->ids = cr_calloc(1, sizeof *g->ids);
         g->ids[0] = (int32_t)g->about.begin;
         g->n_prompt = 1;
-    } else if (g->tokenizer && encode(g, "", 0, error)) {
+    } else if (g->tokenizer && encode(g, "no prompt", "", 0, error)) {
         return -1;
     }
     return g->n_prompt ? 0
                        : cr_fail(error,
-                                 "%.400s: no prompt, and no bos_token_id to begin with: expected "
-                                 "one of them",
+                                 "%.400s: no prompt, and no bos_token_id to begin with, expected "
+                                 "--prompt TEXT or --prompt-ids 1,2,3",
                                  g->options->model);
 }
 
@@ -98,7 +120,7 @@ static int read_prompt(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
     return open_tokenizer(g, error) || (o->prompt_ids && cr_parse_ids(&g->ids, &g->n_prompt, o->prompt_ids, error)) ||
-                   (o->prompt && encode(g, o->prompt, strlen(o->prompt), error)) ||
+                   (o->prompt && encode(g, "--prompt", o->prompt, strlen(o->prompt), error)) ||
                    (o->prompt_file && encode_file(g, o->prompt_file, error))
                ? -1
                : 0;
@@ -173,13 +195,24 @@ static int open_generator(struct generate *g, struct cr_error *error)
                                          g->about.texts);
 }
 
+/* The prompt of a script.  One that generates nothing is refused for that, not for want of a tokenizer. */
+static int read_script_prompt(struct generate *g, struct cr_error *error)
+{
+    struct cr_error other;
+    if (read_prompt(g, error) == 0)
+        return 0;
+    if (!g->tokenizer && !g->n_prompt && open_generator(g, &other))
+        *error = other;
+    return -1;
+}
+
 /* All that can be refused, before anything is computed.  The prompt of a script is read first, as it may be
  * what says how many positions are needed; of a folder the model is what may be wrong first. */
 static int prepare(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
     bool script = cr_without_tokenizer(o->model) != NULL;
-    if (check_prompts(o, error) || (script && read_prompt(g, error)) || open_generator(g, error) ||
+    if (check_prompts(o, error) || (script && read_script_prompt(g, error)) || open_generator(g, error) ||
         (!script && read_prompt(g, error)) || check_prompt(g, error))
         return -1;
     set_limit(g);

@@ -439,6 +439,45 @@ static int64_t cores(void)
     return n < 1 ? 1 : n > 256 ? 256 : n;
 }
 
+/* The option that a word behind the model was likely meant for, if the verb has it; else null. */
+static const char *option_for(const struct cr_verb *verb, const char *word)
+{
+    static const struct {
+        const char *end, *name;
+    } ends[] = {{".safetensors", "weights"}, {".gguf", "weights"}, {".npy", "input"}, {".c", "out"},
+                {".lua", "out"}, {".html", "out"}, {".txt", "prompt-file"}, {"", "prompt"}};
+    const char *equals = strchr(word, '=');
+    size_t n = strlen(word);
+    const char *name = equals && equals != word ? "set" : NULL;
+    for (size_t i = 0; !name && i < sizeof ends / sizeof *ends; i++) {
+        size_t m = strlen(ends[i].end);
+        if (n > m && strcmp(word + n - m, ends[i].end) == 0)
+            name = ends[i].name;
+    }
+    for (int i = 0; name && i < N_ROWS; i++)
+        if (rows[i].verbs & verb->bit && strcmp(rows[i].name, name) == 0)
+            return name;
+    return NULL;
+}
+
+/* Words behind the model: the rest of the line is the prompt if one is likely. */
+static int fail_words(const struct cr_verb *verb, int n, char **words, const char *model,
+                      struct cr_error *error)
+{
+    char text[120] = "";
+    const char *name = option_for(verb, words[0]);
+    bool prompt = name && strcmp(name, "prompt") == 0;
+    size_t at = 0;
+    for (int i = 0; i < (prompt ? n : 1) && at < sizeof text; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", i ? " " : "", words[i]);
+    if (!name)
+        return cr_fail(error, "%s: '%.200s' after the model %.200s, expected one model only", verb->name,
+                       words[0], model);
+    return cr_fail(error, "%s: '%.200s' after the model %.200s, expected --%s %s%s%s%s", verb->name, words[0],
+                   model, name, strcmp(name, "input") == 0 ? "NAME=" : "", prompt ? "'" : "", text,
+                   prompt ? "'" : "");
+}
+
 int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc, char **argv,
                      struct cr_error *error)
 {
@@ -474,8 +513,7 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
     if (verb->bit & (CR_VERB_TOKENIZE | CR_VERB_EVALUATE) && optind + 1 < argc)
         o->file = argv[++optind];
     if (optind + 1 < argc)
-        return cr_fail(error, "%s: '%.200s' after the model %.200s, expected one model only",
-                       verb->name, argv[optind + 1], argv[optind]);
+        return fail_words(verb, argc - optind - 1, argv + optind + 1, argv[optind], error);
     return 0;
 }
 

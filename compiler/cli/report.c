@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "compiler/ir/amount.h"
 #include "compiler/ir/escape.h"
 
 struct cr_phrase cr_thousands(int64_t n)
@@ -36,13 +37,8 @@ struct cr_phrase cr_duration(int64_t nanoseconds)
 
 struct cr_phrase cr_bytes(int64_t bytes)
 {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
     struct cr_phrase out;
-    double value = (double)bytes;
-    int unit = 0;
-    for (; value >= 1024 && unit < 4; unit++)
-        value /= 1024;
-    snprintf(out.text, sizeof out.text, "%.*f %s", unit ? 1 : 0, value, units[unit]);
+    snprintf(out.text, sizeof out.text, "%s", cr_amount(bytes).text);
     return out;
 }
 

@@ -59,7 +59,7 @@ static int read_text(const struct cr_options *o, struct cr_bytes *b, struct cr_e
     if (o->text && o->file)
         return cr_fail(error, "%.200s: found a file beside --text, expected one of them", o->file);
     if (!o->text)
-        return cr_read_bytes(o->file ? o->file : "-", b, error);
+        return cr_read_bytes(o->file ? o->file : "-", CR_MOST_TEXT, b, error);
     b->data = cr_strdup(o->text);
     b->n = strlen(o->text);
     return 0;

@@ -68,7 +68,7 @@ static int decode(const struct cr_options *o, crescent_tokenizer *tokenizer, str
     if (o->text || o->file)
         return cr_fail(error, "--decode: found a text, too, expected one of them");
     if (strcmp(o->decode, "-") == 0)
-        status = cr_read_bytes("-", &b, error);
+        status = cr_read_bytes("-", CR_MOST_TEXT, &b, error);
     else
         b = (struct cr_bytes){cr_strdup(o->decode), strlen(o->decode), 0};
     if (status == 0)

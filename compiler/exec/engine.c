@@ -321,13 +321,21 @@ static int64_t border_bytes(const struct cr_engine *e)
     return elements * (int64_t)sizeof(float);
 }
 
-/* Refuses what the machine cannot hold, before any of it is allocated. */
-static int check_memory(const struct cr_engine *e, int64_t bytes, struct cr_error *error)
+/* Refuses what the machine cannot hold, before any of it is allocated, and says what makes it smaller: the
+ * largest part decides. */
+static int check_memory(const struct cr_engine *e, int64_t weights, int64_t arena, struct cr_error *error)
 {
     struct cr_error why;
-    if (cr_memory_check(bytes + border_bytes(e), "a run", &why))
-        return cr_fail(error, "%s: %s", e->path, why.text);
-    return 0;
+    int64_t border = border_bytes(e);
+    if (cr_memory_check(weights + arena + border, "a run", &why) == 0)
+        return 0;
+    const char *advice = weights >= arena && weights >= border
+                             ? "mostly for weights: expected fewer of them, or a --format of fewer bits"
+                         : arena >= border
+                             ? "mostly for values in between: expected smaller sizes (--set), or --max-arena"
+                             : "mostly for inputs, outputs and states: expected smaller sizes (--set), or a "
+                               "shorter --context";
+    return cr_fail(error, "%s: %s, %s", e->path, why.text, advice);
 }
 
 /* ---- the interpreter ---- */
@@ -385,7 +393,7 @@ static int make_layout(struct cr_engine *e, const struct cr_engine_options *o,
     if (!any)
         return 0;
     e->layout = cr_make_program(cr_graph_copy(e->graph), &passes, NULL, error);
-    if (!e->layout || check_memory(e, e->layout->weights_bytes, error))
+    if (!e->layout || check_memory(e, e->layout->weights_bytes, 0, error))
         return -1;
     match_params(e, e->layout);
     set_arithmetics(e);
@@ -420,7 +428,7 @@ static int open_ref(struct cr_engine *e, const struct cr_engine_options *o, stru
         elements += cr_port_elements(&e->params[i]);
     for (int i = 0; i < n_results; i++)
         elements += 2 * cr_port_elements(result_port(e, i));
-    if (check_memory(e, elements * (int64_t)sizeof(float), error))
+    if (check_memory(e, elements * (int64_t)sizeof(float), 0, error))
         return -1;
     e->tensors = cr_calloc((size_t)e->n_params, sizeof *e->tensors);
     e->exact = cr_calloc((size_t)n_results, sizeof *e->exact);
@@ -556,7 +564,7 @@ static int make_room(struct cr_engine *e, struct cr_error *error)
     if (__builtin_mul_overflow(p->scratch_bytes, (int64_t)e->threads, &scratch))
         return cr_fail(error, "%s: %d threads need too much memory", e->path, e->threads);
     int64_t arena = p->arena_bytes + scratch;
-    if (check_memory(e, p->weights_bytes + arena, error))
+    if (check_memory(e, p->weights_bytes, arena, error))
         return -1;
     e->weights = cr_memory_new(p->weights_bytes, "the weights", error);
     e->arena = e->weights ? cr_memory_new(arena, "the arena", error) : NULL;
@@ -564,6 +572,26 @@ static int make_room(struct cr_engine *e, struct cr_error *error)
         return -1;
     e->program_outputs = cr_calloc((size_t)p->n_outputs, sizeof *e->program_outputs);
     return make_states(e, error);
+}
+
+/* An instruction set that is not to be had: another machine's, or none that is known. */
+static int fail_isa(const char *isa, struct cr_error *error)
+{
+    static const char *const names[] = {"amx", "vnni", "avx512", "avx2", "neon", "plain"};
+    char here[64] = "";
+    bool known = false;
+    for (size_t i = 0, n = 0; i < sizeof names / sizeof *names; i++) {
+        known |= strcmp(isa, names[i]) == 0;
+        if (cr_runtime_select(names[i]))
+            n += (size_t)snprintf(here + n, sizeof here - n, "%s%s", n ? ", " : "", names[i]);
+    }
+    if (known)
+        return cr_fail(error, "instruction set '%s': not on this machine, expected one that it has: %s", isa,
+                       here);
+    return cr_fail(error,
+                   "instruction set '%.60s': not known, expected amx, vnni, avx512, avx2, neon or plain, of "
+                   "which this machine has %s",
+                   isa, here);
 }
 
 /* The runtime and the threads; fewer threads than asked for are no harm. */
@@ -577,10 +605,7 @@ static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
                        o->isa);
     e->rt = cr_runtime_select(o->isa);
     if (!e->rt)
-        return cr_fail(error,
-                       "instruction set '%.60s': not on this machine, expected amx, vnni, "
-                       "avx512, avx2, neon or plain",
-                       o->isa);
+        return fail_isa(o->isa, error);
     if (o->threads > 1 && !(e->pool = cr_pool_new(o->threads)))
         return cr_fail(error, "%d threads could not be started", o->threads);
     e->threads = cr_pool_threads(e->pool);
@@ -726,7 +751,7 @@ int cr_engine_keep_params(struct cr_engine *e, struct cr_error *error)
         return 0;
     for (int i = 0; i < e->n_params; i++)
         elements += cr_port_elements(&e->params[i]);
-    if (check_memory(e, elements * (int64_t)sizeof(float), error))
+    if (check_memory(e, elements * (int64_t)sizeof(float), 0, error))
         return -1;
     e->tensors = cr_calloc((size_t)e->n_params, sizeof *e->tensors);
     return 0;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/amount.h"
 #include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
 #include "exec.h"
@@ -38,8 +39,8 @@ int cr_view_own(struct cr_interpreter *in, struct cr_view *value, int64_t count)
         return -1;
     struct cr_view_buffer *buffer = malloc((size_t)bytes);
     if (!buffer)
-        return cr_fail(in->error, "the interpreter needs %lld bytes more, which could not be had",
-                       (long long)bytes);
+        return cr_fail(in->error, "the interpreter needs %s more, which could not be had",
+                       cr_amount(bytes).text);
     buffer->uses = 1;
     buffer->bytes = bytes;
     in->live_bytes += bytes;

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "compiler/ir/amount.h"
+
 /* The limit a control group file states, or INT64_MAX where there is none ("max"). */
 static int64_t group_limit(const char *path)
 {
@@ -49,9 +51,12 @@ static int64_t memory_limit(void)
 int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
 {
     int64_t most = memory_limit();
-    if (bytes < 0 || bytes > most)
-        return cr_fail(error, "%s would take %" PRId64 " bytes, there are %" PRId64, what, bytes,
-                       most);
+    if (bytes < 0)
+        return cr_fail(error, "%s would take more bytes than can be counted, there are %s of memory", what,
+                       cr_amount(most).text);
+    if (bytes > most)
+        return cr_fail(error, "%s would take %s, there are %s of memory", what, cr_amount(bytes).text,
+                       cr_amount(most).text);
     return 0;
 }
 
@@ -65,7 +70,7 @@ void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 64;
     size_t room = ((size_t)bytes + align) / align * align; /* whole pages, and never none */
     if (posix_memalign(&memory, align, room)) {
-        cr_fail(error, "%s would take %" PRId64 " bytes, which could not be had", what, bytes);
+        cr_fail(error, "%s would take %s, which could not be had", what, cr_amount(bytes).text);
         return NULL;
     }
     if (align == HUGE_PAGE) /* a hint: weights streamed from memory miss the TLB on small pages */
@@ -81,7 +86,7 @@ int cr_zeros_new(struct cr_zeros *zeros, int64_t bytes, const char *what, struct
     size_t room = (size_t)bytes + 1; /* and never none */
     void *m = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (m == MAP_FAILED)
-        return cr_fail(error, "%s would take %" PRId64 " bytes, which could not be had", what, bytes);
+        return cr_fail(error, "%s would take %s, which could not be had", what, cr_amount(bytes).text);
     *zeros = (struct cr_zeros){m, room};
     return 0;
 }

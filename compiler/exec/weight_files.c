@@ -28,17 +28,40 @@ char *cr_path_in(const char *folder, const char *name)
     return path;
 }
 
-/* A file of torch.save is known by its name: its bytes are a program for a reader of pickles. */
-static void name_torch(const char *path, struct cr_error *error)
+bool cr_is_torch_file(const char *path)
 {
     static const char *const ends[] = {".pt", ".pth", ".bin", ".ckpt"};
     const char *end = strrchr(path, '.');
     for (size_t i = 0; end && i < sizeof ends / sizeof *ends; i++)
-        if (strcmp(end, ends[i]) == 0 && access(path, F_OK) == 0)
-            cr_fail(error,
-                    "%.400s: a file of PyTorch's torch.save, expected safetensors "
-                    "(in Python: safetensors.torch.save_file(tensors, path))",
-                    path);
+        if (strcmp(end, ends[i]) == 0)
+            return access(path, F_OK) == 0;
+    return false;
+}
+
+/* True for a pointer of Git LFS: a small text that a clone has in place of a large file. */
+static bool is_lfs_pointer(const char *path)
+{
+    struct cr_mapping file;
+    struct cr_error unused;
+    const size_t n = sizeof CR_LFS_POINTER - 1;
+    if (cr_map_file(&file, path, unused.text, sizeof unused.text))
+        return false;
+    bool is = file.size >= n && memcmp(file.bytes, CR_LFS_POINTER, n) == 0;
+    cr_unmap_file(&file);
+    return is;
+}
+
+/* Replaces the error where the file is of another kind that is often given as weights. */
+static void name_other(const char *path, struct cr_error *error)
+{
+    if (is_lfs_pointer(path))
+        cr_fail(error, "%.400s: a pointer of Git LFS, expected the file that it stands for (git lfs pull)",
+                path);
+    else if (cr_is_torch_file(path))
+        cr_fail(error,
+                "%.400s: a file of PyTorch's torch.save, expected safetensors "
+                "(in Python: safetensors.torch.save_file(tensors, path))",
+                path);
 }
 
 /* Opens a file whose path becomes that of the list. */
@@ -52,7 +75,7 @@ static int open_file(struct cr_weight_files *files, char *path, const char *aske
     if (f->gguf ? cr_gguf_weights_open(f->gguf, &f->file, f->path, error) == 0
                 : cr_safetensors_open(&f->file, f->path, error->text, sizeof error->text) == 0)
         return 0;
-    name_torch(path, error);
+    name_other(path, error);
     free(f->gguf);
     free(f->path);
     files->n--;

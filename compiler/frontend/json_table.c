@@ -69,12 +69,21 @@ static void push_number(struct reader *r)
 
 static void push_value(struct reader *r);
 
+/* A comma in front of the end, as other languages allow. */
+static void refuse_last_comma(struct reader *r, char end)
+{
+    if (cr_json_take(&r->json, end))
+        raise_here(r, end == '}' ? "a comma before '}', expected none behind the last member"
+                                 : "a comma before ']', expected none behind the last item");
+}
+
 /* The members of an object, behind its '{'. */
 static void push_object(struct reader *r)
 {
     int more;
     lua_newtable(r->L);
     for (int i = 0; (more = cr_json_next(&r->json, i, '}')) > 0; i++) {
+        refuse_last_comma(r, '}');
         push_string(r);
         if (!cr_json_take(&r->json, ':'))
             raise_wrong(r, "expected ':'");
@@ -96,6 +105,7 @@ static void push_array(struct reader *r)
     int more;
     lua_newtable(r->L);
     for (int i = 0; (more = cr_json_next(&r->json, i, ']')) > 0; i++) {
+        refuse_last_comma(r, ']');
         push_value(r);
         lua_rawseti(r->L, -2, i + 1);
     }

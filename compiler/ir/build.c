@@ -51,12 +51,14 @@ static bool take_shape(struct build *b, int rank, const int64_t *shape)
     if (rank < 0 || rank > CR_MAX_RANK)
         return misfit(b, "rank %d, the most is %d", rank, CR_MAX_RANK);
     int64_t elements = 1;
+    char text[200];
     for (int i = 0; i < rank; i++) {
         if (shape[i] < 1)
             return misfit(b, "size %lld of axis %d, sizes are at least 1", (long long)shape[i],
                           i + 1);
         if (shape[i] > CR_MAX_ELEMENTS / elements)
-            return misfit(b, "more than %lld elements", (long long)CR_MAX_ELEMENTS);
+            return misfit(b, "a tensor %s of more than 2^40 elements (4 TiB), expected smaller sizes",
+                          cr_shape_text(text, sizeof text, rank, shape));
         elements *= shape[i];
     }
     b->node->rank = rank;

@@ -15,6 +15,7 @@
 #include "compiler/ir/mem.h"
 #include "folder.h"
 #include "handles.h"
+#include "installed.h"
 
 /* A tensor, and where its elements come from: one of these by the kind of the file. */
 struct item {
@@ -479,7 +480,10 @@ int crescent_contents_open(crescent_context *context, const char *path,
         *contents = NULL;
     CR_REQUIRE_CONTEXT(context, path && contents);
     CR_ENTER(context);
-    return cr_done(&guard, open_contents(context, path, contents, guard.error));
+    char *found = cr_find_installed(path);
+    int status = open_contents(context, found, contents, guard.error);
+    free(found);
+    return cr_done(&guard, status);
 }
 
 /* The kind closes what the file has, and lets go of it before the lists. */

@@ -35,7 +35,7 @@ static int find_tokens(const crescent_graph *graph, int64_t *tokens, struct cr_e
     cr_id id = find_node(g, CR_OP_input, CR_IDS);
     if (id == CR_NONE || g->nodes[id].dtype != CR_I32 || g->nodes[id].rank != 2)
         return cr_fail(error, "%.400s: no input %s of whole numbers [texts, tokens], expected one of "
-                              "a model that generates",
+                              "a model that generates, as graphs/gpt2.lua and graphs/fables are",
                        graph->origin->path, CR_IDS);
     *tokens = g->nodes[id].shape[1];
     return 0;

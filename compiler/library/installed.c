@@ -11,15 +11,39 @@
 
 #include "compiler/ir/mem.h"
 
-/* FOLDER/MIDDLE/PATH if there is such a file, to be freed, or null. */
-static char *below(const char *folder, size_t length, const char *middle, const char *path)
+/* FOLDER/MIDDLE/SUB/PATH if there is such a file, to be freed, or null. */
+static char *join(const char *folder, size_t length, const char *middle, const char *sub, const char *path)
 {
-    size_t size = length + strlen(middle) + strlen(path) + 2;
+    size_t size = length + strlen(middle) + strlen(sub) + strlen(path) + 2;
     char *whole = cr_calloc(size, 1);
-    snprintf(whole, size, "%.*s%s/%s", (int)length, folder, middle, path);
+    snprintf(whole, size, "%.*s%s%s/%s", (int)length, folder, middle, sub, path);
     if (length && access(whole, F_OK) == 0)
         return whole;
     free(whole);
+    return NULL;
+}
+
+/* True for a script, and for a folder with a config.json. */
+static bool is_model(const char *path)
+{
+    size_t n = strlen(path);
+    if (n > 4 && strcmp(path + n - 4, ".lua") == 0)
+        return true;
+    char *config = join(path, n, "", "", "config.json");
+    free(config);
+    return config != NULL;
+}
+
+/* FOLDER/MIDDLE/PATH, or the model FOLDER/MIDDLE/graphs/PATH, or null. */
+static char *below(const char *folder, size_t length, const char *middle, const char *path)
+{
+    char *found = join(folder, length, middle, "", path);
+    if (found)
+        return found;
+    found = join(folder, length, middle, "/graphs", path);
+    if (found && is_model(found))
+        return found;
+    free(found);
     return NULL;
 }
 

@@ -5,8 +5,9 @@
 /*
  * The path of a file or a folder, to be freed: as it is if there is one, or if it is absolute.  Else
  * that of one installed, if there is one: below a folder of $CRESCENT_PATH, which has colons between
- * them, or below share/crescent in a folder that the program, or the shared library, lies in.  So
- * graphs/gpt2_block.lua is found from anywhere, and nothing depends on where that was installed.
+ * them, or below share/crescent in a folder that the program, or the shared library, lies in; there
+ * `graphs/` may be left out.  So graphs/gpt2_block.lua and gpt2_block.lua are found from anywhere, and
+ * nothing depends on where that was installed.
  */
 char *cr_find_installed(const char *path);
 

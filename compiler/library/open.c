@@ -1,9 +1,6 @@
 /* open.c - from a script to its graph, and what else it shall give out; see crescent.h. */
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "compiler/emit/pipeline.h"
 #include "compiler/exec/weight_files.h"
@@ -17,43 +14,8 @@
 #include "handles.h"
 #include "imported.h"
 #include "installed.h"
+#include "model_path.h"
 #include "own_formats.h"
-
-/* ---- the file ---- */
-
-/* The file in the same folder whose name is nearest, as ", did you mean PATH?". */
-static void near_file(const char *path, char *buf, size_t size)
-{
-    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
-    int folder = (int)(file - path), n = 0, cap = 0;
-    char *name = cr_strdup(path), **names = NULL;
-    name[folder] = '\0';
-    DIR *dir = opendir(folder ? name : ".");
-    for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (strlen(entry->d_name) > 4 &&
-            strcmp(entry->d_name + strlen(entry->d_name) - 4, ".lua") == 0)
-            *CR_PUSH(names, n, cap) = cr_strdup(entry->d_name);
-    const char *near = cr_nearest(file, (const char *const *)names, n);
-    buf[0] = '\0';
-    if (near)
-        snprintf(buf, size, ", did you mean %s%s?", name, near);
-    for (int i = 0; i < n; i++)
-        free(names[i]);
-    free(names);
-    free(name);
-    if (dir)
-        closedir(dir);
-}
-
-static int check_readable(const char *path, struct cr_error *error)
-{
-    char near[512];
-    if (access(path, R_OK) == 0)
-        return 0;
-    int reason = errno;
-    near_file(path, near, sizeof near);
-    return cr_fail(error, "%.400s: cannot be read: %s%s", path, strerror(reason), near);
-}
 
 /* ---- the script ---- */
 
@@ -105,7 +67,7 @@ static int open_graph(crescent_context *context, struct cr_origin *origin, struc
     struct cr_error *error = cr_error_of(context);
     struct cr_script script = {0};
     int64_t start = cr_clock();
-    if ((!origin->text && !L && check_readable(origin->path, error)) ||
+    if ((!origin->text && !L && cr_check_script_path(origin->path, error)) ||
         run_script(origin, L, &script, error)) {
         cr_origin_release(origin);
         return -1;
@@ -244,7 +206,7 @@ static int take_gguf(struct cr_origin *o, const char *path, struct cr_error *err
 static int take_onnx(struct cr_origin *o, const char *path, const crescent_script *how,
                      struct cr_error *error)
 {
-    if (check_readable(path, error) ||
+    if (cr_check_readable(path, error) ||
         !(o->imported = cr_imported_open(path, o->settings, o->n_settings, how, error)))
         return -1;
     keep_text(o, o->imported->import.text, o->imported->import.length);

@@ -6,6 +6,7 @@
 #include "compiler/tokenizer/tokenizer.h"
 #include "handles.h"
 #include "installed.h"
+#include "model_path.h"
 
 struct crescent_tokenizer {
     crescent_context *context;
@@ -22,6 +23,21 @@ static void release(crescent_tokenizer *t)
     free(t);
 }
 
+/* The tokenizer of a file or folder, which may be an installed one.  Of a file of another kind the error says
+ * what it is, and not in which line it is no JSON. */
+static struct cr_tokenizer *open_installed(const char *path, struct cr_error *error)
+{
+    char *found = cr_find_installed(path);
+    const char *end = strrchr(found, '.');
+    struct cr_tokenizer *tokenizer = cr_tokenizer_open(found, error);
+    const char *what = tokenizer || (end && strcmp(end, ".json") == 0) ? NULL : cr_other_file(found);
+    if (what)
+        cr_fail(error, "%.300s: %s, expected tokenizer.json, a folder that has one, or a GGUF file", found,
+                what);
+    free(found);
+    return tokenizer;
+}
+
 /* The handle is made last, so that nothing else has to be closed. */
 int crescent_tokenizer_open(crescent_context *context, const char *path,
                             crescent_tokenizer **tokenizer)
@@ -30,9 +46,7 @@ int crescent_tokenizer_open(crescent_context *context, const char *path,
         *tokenizer = NULL;
     CR_REQUIRE_CONTEXT(context, path && tokenizer);
     CR_ENTER(context);
-    char *found = cr_find_installed(path);
-    struct cr_tokenizer *inner = cr_tokenizer_open(found, guard.error);
-    free(found);
+    struct cr_tokenizer *inner = open_installed(path, guard.error);
     if (!inner)
         return cr_done(&guard, -1);
     crescent_tokenizer *t = cr_calloc(1, sizeof *t);

@@ -136,6 +136,8 @@ static int read_items(struct reader *r, int parent, char end, struct cr_error *e
     for (int i = 0; (more = cr_json_next(&r->json, i, end)) > 0; i++) {
         const char *key = NULL;
         size_t length = 0;
+        if (cr_json_take(&r->json, end))
+            return fail_here(r, "a comma behind the last item, expected none", error);
         if (take_key(r, end, &key, &length, error))
             return -1;
         int item = read_value(r, error);

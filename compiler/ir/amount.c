@@ -1,0 +1,16 @@
+/* amount.c - a number of bytes for a person; see amount.h. */
+#include "amount.h"
+
+#include <stdio.h>
+
+struct cr_amount cr_amount(int64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    struct cr_amount out;
+    double value = (double)bytes;
+    int unit = 0;
+    for (; value >= 1024 && unit < 6; unit++)
+        value /= 1024;
+    snprintf(out.text, sizeof out.text, "%.*f %s", unit ? 1 : 0, value, units[unit]);
+    return out;
+}

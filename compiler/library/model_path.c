@@ -1,0 +1,203 @@
+/* model_path.c - a path that leads to no model; see model_path.h. */
+#include "model_path.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/exec/weight_files.h"
+#include "compiler/ir/mem.h"
+#include "compiler/ir/near.h"
+#include "installed.h"
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* ---- nothing there ---- */
+
+/* The script in the same folder whose name is nearest, as ", did you mean PATH?". */
+static void near_file(const char *path, char *buf, size_t size)
+{
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    int folder = (int)(file - path), n = 0, cap = 0;
+    char *name = cr_strdup(path), **names = NULL;
+    name[folder] = '\0';
+    DIR *dir = opendir(folder ? name : ".");
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (ends_in(entry->d_name, ".lua"))
+            *CR_PUSH(names, n, cap) = cr_strdup(entry->d_name);
+    const char *near = cr_nearest(file, (const char *const *)names, n);
+    buf[0] = '\0';
+    if (near)
+        snprintf(buf, size, ", did you mean %s%s?", name, near);
+    for (int i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+    free(name);
+    if (dir)
+        closedir(dir);
+}
+
+/* The path with .lua behind it, if that is a script here or an installed one: ", did you mean PATH.lua?". */
+static bool with_ending(const char *path, char *buf, size_t size)
+{
+    size_t room = strlen(path) + 5;
+    char *name = cr_calloc(room, 1);
+    snprintf(name, room, "%s.lua", path);
+    char *found = cr_find_installed(name);
+    bool there = access(found, R_OK) == 0;
+    if (there)
+        snprintf(buf, size, ", did you mean %s?", name);
+    free(found);
+    free(name);
+    return there;
+}
+
+/* Whether a path looks like OWNER/NAME, as models are called on Hugging Face's hub. */
+static bool is_hub_name(const char *path)
+{
+    static const char *const files[] = {".lua", ".onnx", ".gguf", ".json", ".safetensors", ".bin", ".pt"};
+    const char *slash = strchr(path, '/');
+    bool is = slash && slash != path && slash[1] && path[0] != '.' && path[0] != '~';
+    for (const char *c = path; is && *c; c++)
+        is = isalnum((unsigned char)*c) || *c == '-' || *c == '_' || *c == '.' || c == slash;
+    for (size_t i = 0; is && i < sizeof files / sizeof *files; i++)
+        is = !ends_in(path, files[i]);
+    if (!is)
+        return false;
+    char *owner = cr_strdup(path);
+    owner[slash - path] = '\0';
+    is = access(owner, F_OK) != 0;
+    free(owner);
+    return is;
+}
+
+/* What is said of a path where nothing is. */
+static int fail_missing(const char *path, int reason, struct cr_error *error)
+{
+    char near[512];
+    if (strstr(path, "://"))
+        return cr_fail(error, "%.300s: an address, expected a file or a folder that was downloaded", path);
+    if (is_hub_name(path))
+        return cr_fail(error,
+                       "%.200s: no such file or folder; if it is a model on Hugging Face's hub, download it "
+                       "(hf download %.200s --local-dir %.200s) and give its folder: %.200s",
+                       path, path, strchr(path, '/') + 1, strchr(path, '/') + 1);
+    if (!with_ending(path, near, sizeof near))
+        near_file(path, near, sizeof near);
+    return cr_fail(error, "%.400s: cannot be read: %s%s", path, strerror(reason), near);
+}
+
+int cr_check_readable(const char *path, struct cr_error *error)
+{
+    return access(path, R_OK) == 0 ? 0 : fail_missing(path, errno, error);
+}
+
+/* ---- another file ---- */
+
+/* A kind of file that is no script, by the end of its name or by its first bytes. */
+struct kind {
+    const char *end, *begin; /* one of them is null */
+    const char *what;
+    const char *expected; /* what is to be given in place of the file, or beside a model */
+    bool in_folder;       /* a part of a folder that is a model, where config.json is beside it */
+};
+
+#define A_MODEL "a model: a script, a folder with config.json and weights, a GGUF or an ONNX file"
+#define FOR_ARRAY "a model, with --input NAME=FILE.npy for an array"
+#define FOR_WEIGHTS "a script, with --weights for this file"
+#define FOR_TEXT "a model; generate MODEL --prompt-file FILE goes on with a text"
+
+/* The first row that fits counts: first bytes that say more than a name stand above it. */
+static const struct kind kinds[] = {
+    {NULL, CR_LFS_POINTER, "a pointer of Git LFS", "the file that it stands for (git lfs pull)", false},
+    {".safetensors", NULL, "weights (safetensors)", FOR_WEIGHTS, true},
+    {".safetensors.index.json", NULL, "the index of weights in several files", FOR_WEIGHTS, true},
+    {".npy", NULL, "an array of NumPy", FOR_ARRAY, false},
+    {NULL, "\x93NUMPY", "an array of NumPy", FOR_ARRAY, false},
+    {".npz", NULL, "an archive of arrays of NumPy", FOR_ARRAY, false},
+    {"config.json", NULL, "the configuration of a model", A_MODEL, true},
+    {"tokenizer.json", NULL, "a tokenizer", A_MODEL, true},
+    {".json", NULL, "a JSON file", A_MODEL, true},
+    {".txt", NULL, "a text", FOR_TEXT, false},
+    {".md", NULL, "a text", FOR_TEXT, false},
+    {".py", NULL, "a program in Python", "a script in Lua, or an ONNX file, which torch.onnx.export writes",
+     false},
+    {NULL, "\x7f" "ELF", "a program or a library", A_MODEL, false},
+    {NULL, "PK\x03\x04", "a zip archive", A_MODEL, false},
+    {NULL, "\x1f\x8b", "a compressed file", A_MODEL, false},
+};
+enum { N_KINDS = sizeof kinds / sizeof *kinds, BEGIN = 64 };
+
+static const struct kind torch = {
+    NULL, NULL, "a file of PyTorch's torch.save",
+    "a model whose weights are safetensors (in Python: safetensors.torch.save_file(tensors, path))", true};
+static const struct kind binary = {NULL, NULL, "a file that is no text", A_MODEL, false};
+
+/* Which kind of file it is; null for one that may be a script.  Bytecode of Lua is left to Lua, which
+ * refuses it. */
+static const struct kind *kind_of(const char *path)
+{
+    char bytes[BEGIN];
+    struct stat status;
+    bool regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *file = regular && !ends_in(path, ".lua") ? fopen(path, "rb") : NULL;
+    if (!file)
+        return NULL;
+    size_t n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    if (cr_is_torch_file(path))
+        return &torch;
+    for (int i = 0; i < N_KINDS; i++) {
+        const char *begin = kinds[i].begin;
+        size_t m = begin ? strlen(begin) : 0;
+        if (begin ? n >= m && memcmp(bytes, begin, m) == 0 : ends_in(path, kinds[i].end))
+            return &kinds[i];
+    }
+    return n && *bytes != '\x1b' && memchr(bytes, '\0', n) ? &binary : NULL;
+}
+
+/* The folder of a file if it has a config.json; else "". */
+static void own_folder(const char *path, char *buf, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = cr_strdup(slash ? path : ".");
+    if (slash)
+        folder[slash - path + (slash == path)] = '\0';
+    char *config = cr_path_in(folder, "config.json");
+    buf[0] = '\0';
+    if (access(config, F_OK) == 0)
+        snprintf(buf, size, "%.250s", folder);
+    free(config);
+    free(folder);
+}
+
+int cr_check_script_path(const char *path, struct cr_error *error)
+{
+    char folder[300] = "";
+    if (cr_check_readable(path, error))
+        return -1;
+    const struct kind *kind = kind_of(path);
+    if (!kind)
+        return 0;
+    if (kind->in_folder)
+        own_folder(path, folder, sizeof folder);
+    if (*folder)
+        return cr_fail(error, "%.300s: %s, expected the folder of the model: %s", path, kind->what, folder);
+    return cr_fail(error, "%.300s: %s, expected %s", path, kind->what, kind->expected);
+}
+
+const char *cr_other_file(const char *path)
+{
+    const struct kind *kind = kind_of(path);
+    return kind ? kind->what : NULL;
+}
