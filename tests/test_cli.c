@@ -312,7 +312,11 @@ static const struct {
     {"evaluate graphs/fables --prompt-ids 1,2,512", "token 2 is 512, expected an id from 0 to 511"},
     {"evaluate graphs/fables --text a --context 1", "--context 1: expected 2 at least"},
     {"evaluate graphs/fables --text a --format q9", "'q9' is no format of weights"},
-    {"params graphs/gpt2_block.lua >/dev/full", "standard output: cannot be written"},
+    {"params graphs/gpt2_block.lua >/dev/full",
+     "standard output: cannot be written: No space left on device"},
+    {"generate graphs/fables --tokens 9 >/dev/full",
+     "standard output: cannot be written: No space left on device"},
+    {"ops >&-", "standard output: cannot be written: Bad file descriptor"},
 };
 
 static int count_lines(const char *text)
@@ -331,6 +335,32 @@ START_TEST(a_fault_gets_one_line)
     ck_assert_msg(strncmp(o->err, "crescent: ", 10) == 0 && count_lines(o->err) == 1,
                   "%s: more than one line, or not one of ours: %s", faults[_i].arguments, o->err);
     ck_assert_str_eq(o->out, "");
+}
+END_TEST
+
+/* Lines of each verb that prints, whose reader is gone before the first one comes. */
+static const char *const unread[] = {
+    "help", "run --help", "--version", "help --man run", "help --completion bash", "ops", "targets",
+    "params graphs/gpt2_block.lua", "params graphs/gpt2_block.lua --json", "run " BLOCK,
+    "dump $T/double.lua --after script", "compare " COMPILED "--backends tcc,ref",
+    "inspect graphs/fables", "tokenize graphs/fables --text a", "generate graphs/fables --tokens 60",
+    "bench " COMPILED "--compile-only", "evaluate graphs/fables --text 'a frog'",
+};
+
+/* What was read was enough: the end is the one of a reader that reads on, without a word. */
+START_TEST(nobody_reads)
+{
+    char command[512];
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    close(ends[0]);
+    snprintf(command, sizeof command, "\"$CRESCENT\" %s >&%d 2>$T/err", unread[_i], ends[1]);
+    int status = system(command);
+    char err[MAX_OUTPUT];
+    read_text("err", err);
+    close(ends[1]);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: status %d, %s", unread[_i], status, err);
+    ck_assert_msg(*err == '\0', "%s: %s", unread[_i], err);
 }
 END_TEST
 
@@ -744,6 +774,7 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, a_fault_gets_one_line, 0, sizeof faults / sizeof *faults);
+    tcase_add_loop_test(all, nobody_reads, 0, sizeof unread / sizeof *unread);
     tcase_add_test(all, compilers_that_are_none);
     tcase_add_test(all, what_works);
     tcase_add_test(all, turns);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compiler/crescent.h"
 #include "compiler/ir/escape.h"
@@ -97,6 +98,57 @@ static void print_error(const struct cr_error *error)
     fputc('\n', stderr);
 }
 
+/* ---- standard output ---- */
+
+static int output_errno; /* of the first write that failed, or 0 */
+
+#ifdef __GLIBC__
+/* Writes all bytes to standard output, and notes errno where that fails. */
+static ssize_t write_output(void *unused, const char *bytes, size_t n)
+{
+    size_t done = 0;
+    (void)unused;
+    while (done < n) {
+        ssize_t some = write(STDOUT_FILENO, bytes + done, n - done);
+        if (some < 0 && errno == EINTR)
+            continue;
+        if (some < 0) {
+            output_errno = output_errno ? output_errno : errno;
+            return 0;
+        }
+        done += (size_t)some;
+    }
+    return (ssize_t)n;
+}
+#endif
+
+/* A stream does not keep errno, and a write may fail long before the end of the verb: stdout becomes a stream
+ * that notes it. */
+static void keep_output_errno(void)
+{
+#ifdef __GLIBC__
+    FILE *kept = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_output});
+    if (!kept)
+        return;
+    if (isatty(STDOUT_FILENO))
+        setvbuf(kept, NULL, _IOLBF, BUFSIZ);
+    stdout = kept;
+#endif
+}
+
+/* A full disk is an error.  A pipe without a reader is none, as behind `| head -1`: the reader had enough. */
+static int finish_output(int status, struct cr_error *error)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    if (!output_errno)
+        output_errno = errno;
+    if (output_errno == EPIPE || status == 2)
+        return status;
+    cr_fail(error, "standard output: cannot be written: %s", strerror(output_errno));
+    return 2;
+}
+
 /* Memory that a compilation gave back is kept for the next one, and blocks the size of a graph come
  * from there: pages that are touched for the first time take a fifth of a compilation. */
 static void keep_memory(void)
@@ -107,19 +159,15 @@ static void keep_memory(void)
 #endif
 }
 
-/* What was printed has to arrive: a full disk or a closed pipe is an error, too.  So is a file
- * beyond the limit of its size (ulimit -f): without a signal, write says so. */
+/* A file beyond the limit of its size (ulimit -f) is an error: without a signal, write says so. */
 int main(int argc, char **argv)
 {
     struct cr_error error = {""};
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     keep_memory();
-    int status = dispatch_guarded(argc, argv, &error);
-    if (status != 2 && (fflush(stdout) != 0 || ferror(stdout))) {
-        cr_fail(&error, "standard output: cannot be written: %s", strerror(errno));
-        status = 2;
-    }
+    keep_output_errno();
+    int status = finish_output(dispatch_guarded(argc, argv, &error), &error);
     if (status == 2)
         print_error(&error);
     return status == 2 && cr_is_bug(&error) ? 3 : status;
