@@ -13,6 +13,7 @@
 #include "compiler/import/arena.h"
 #include "compiler/import/import.h"
 #include "compiler/import/ops.h"
+#include "compiler/import/translate.h"
 #include "onnx_writer.h"
 
 enum { FLOAT = 1, INT8 = 3, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9 };
@@ -254,6 +255,90 @@ START_TEST(folds_shape_arithmetic)
 {
     struct message graph = shape_graph();
     expect_text(&graph, "n", "5", "local y = reshape(x, {5, 6})\n");
+}
+END_TEST
+
+/* a0 = range(5, 5 + n), a1 = a0 + 1, ..., a_last; late = a_last[2], early = a0[2], which a branch reads;
+ * y = x + early + late, and z = x + a_half. */
+static struct message range_graph(int64_t n, int last)
+{
+    const int64_t numbers[] = {5, n + 5, 1, 2};
+    const char *const names[] = {"start", "limit", "one", "at"};
+    struct message graph = {.n = 0}, branches = {.n = 0}, yes = {.n = 0};
+    char in[32], out[32];
+    put_node(&graph, "Range", "start limit one", "a0", NULL);
+    for (int i = 0; i < last; i++) {
+        snprintf(in, sizeof in, "a%d one", i);
+        snprintf(out, sizeof out, "a%d", i + 1);
+        put_node(&graph, "Add", in, out, NULL);
+    }
+    snprintf(in, sizeof in, "a%d at", last);
+    put_node(&graph, "Gather", in, "late", NULL);
+    put_node(&yes, "Gather", "a0 at", "taken", NULL);
+    put_value(&yes, 12, "taken", INT64, 0, NULL);
+    put_graph_attribute(&branches, "then_branch", &yes);
+    put_node(&graph, "If", "condition", "early", &branches);
+    put_node(&graph, "Add", "early late", "both", NULL);
+    put_node(&graph, "Add", "x both", "y", NULL);
+    snprintf(in, sizeof in, "x a%d", last / 2);
+    put_node(&graph, "Add", in, "z", NULL);
+    for (int i = 0; i < 4; i++)
+        put_tensor(&graph, names[i], INT64, 0, NULL, &numbers[i], 8);
+    put_tensor(&graph, "condition", BOOL, 0, NULL, "\1", 1);
+    put_value(&graph, 11, "x", INT64, 1, (int64_t[]){1});
+    put_value(&graph, 12, "y", INT64, 1, (int64_t[]){1});
+    put_value(&graph, 12, "z", INT64, 1, (int64_t[]){n});
+    return graph;
+}
+
+/* Translates a graph where so many bytes of elements are taken for kept; how many there are afterwards, and
+ * how many lines are not known. */
+static size_t bytes_kept(const struct message *graph, size_t before, int *n_lines)
+{
+    struct message bytes = model_of(graph, 18);
+    struct cr_onnx_model model;
+    struct cr_onnx_graph made;
+    struct cr_onnx_script script;
+    ck_assert_msg(!cr_onnx_model_parse(&model, "m.onnx", bytes.at, bytes.n, &error) &&
+                      !cr_onnx_graph_make(&made, &model, &error),
+                  "%s", error.text);
+    made.elements.bytes = before;
+    ck_assert_msg(!cr_onnx_translate(&script, &made, NULL, 0, &error), "%s", error.text);
+    size_t kept = made.elements.bytes;
+    *n_lines = script.n_statements;
+    cr_onnx_script_free(&script);
+    cr_onnx_graph_free(&made);
+    cr_onnx_model_close(&model);
+    return kept;
+}
+
+/* 40 arrays of 2^19 elements would be 160 MiB. */
+START_TEST(frees_known_elements)
+{
+    struct message graph = range_graph(1 << 19, 40);
+    struct cr_import made;
+    int n_lines;
+    ck_assert_uint_le(bytes_kept(&graph, 0, &n_lines), (size_t)72 << 20);
+    ck_assert_int_eq(n_lines, 2);
+    ck_assert_msg(import(&made, &graph, NULL, NULL) == 0, "%s", error.text);
+    ck_assert_msg(strstr(made.text, "x + 54") &&
+                      strstr(made.text, "x + (iota({524288}, 1) + 25)"),
+                  "%s", made.text);
+    cr_import_close(&made);
+}
+END_TEST
+
+/* Of few elements everything is known, so that shapes are; of many nothing is once too much is kept. */
+START_TEST(keeps_a_bounded_number_of_elements)
+{
+    for (int64_t n = CR_ELEMENTS_FEW; n <= CR_ELEMENTS_FEW + 1; n++) {
+        struct message graph = range_graph(n, 4);
+        int n_lines;
+        bytes_kept(&graph, CR_ELEMENTS_MOST / 2, &n_lines);
+        ck_assert_int_eq(n_lines, 2);
+        bytes_kept(&graph, CR_ELEMENTS_MOST + 1, &n_lines);
+        ck_assert_int_eq(n_lines, n == CR_ELEMENTS_FEW ? 2 : 10);
+    }
 }
 END_TEST
 
@@ -1016,6 +1101,8 @@ int main(void)
     tcase_add_loop_test(scripts, resizes_by_neighbours, 0, 2);
     tcase_add_test(scripts, asks_for_sizes);
     tcase_add_test(scripts, folds_shape_arithmetic);
+    tcase_add_test(scripts, frees_known_elements);
+    tcase_add_test(scripts, keeps_a_bounded_number_of_elements);
     tcase_add_test(scripts, takes_the_branch);
     tcase_add_test(scripts, takes_branches_in_branches);
     tcase_add_test(scripts, loops_over_branches);

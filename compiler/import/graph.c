@@ -79,8 +79,7 @@ static int define_new(struct cr_onnx_graph *g, struct cr_onnx_names *names, cons
     return 0;
 }
 
-/* The value of a name here or outside, or CR_ONNX_NONE. */
-static int look_up(const struct cr_onnx_names *names, const char *name)
+int cr_onnx_named(const struct cr_onnx_names *names, const char *name)
 {
     for (; names; names = names->outer) {
         const struct entry *e = names->cap ? slot(names, name) : NULL;
@@ -290,7 +289,7 @@ static int take_inputs(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                        const struct cr_onnx_names *names, int *inputs, struct cr_error *error)
 {
     for (int i = 0; i < call->n_inputs; i++) {
-        inputs[i] = *call->inputs[i] ? cr_onnx_standing(g, look_up(names, call->inputs[i]))
+        inputs[i] = *call->inputs[i] ? cr_onnx_standing(g, cr_onnx_named(names, call->inputs[i]))
                                      : CR_ONNX_NONE;
         if (*call->inputs[i] && inputs[i] == CR_ONNX_NONE)
             return cr_fail(error, "%.300s: %s (%s) reads %s, which no node before it gives",
@@ -340,7 +339,7 @@ static int add_function(struct cr_onnx_graph *g, const struct cr_onnx_call *call
         return -1;
     for (int i = 0; i < f->body.n_outputs && i < call->n_outputs; i++)
         if (*call->outputs[i] && define_new(g, names, call->outputs[i],
-                                            look_up(kept, f->body.outputs[i].name), error))
+                                            cr_onnx_named(kept, f->body.outputs[i].name), error))
             return -1;
     return 0;
 }
@@ -463,7 +462,7 @@ int cr_onnx_inline(struct cr_onnx_graph *g, const struct cr_onnx_node *node,
     if (add_calls(g, body, names, error))
         return -1;
     for (int i = 0; i < body->n_outputs; i++) {
-        outputs[i] = cr_onnx_standing(g, look_up(names, body->outputs[i].name));
+        outputs[i] = cr_onnx_standing(g, cr_onnx_named(names, body->outputs[i].name));
         if (outputs[i] == CR_ONNX_NONE)
             return cr_fail(error, "%.300s: no node gives the output %s", g->path,
                            cr_show(body->outputs[i].name, strlen(body->outputs[i].name)).text);
@@ -505,7 +504,7 @@ static int add_inputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, stru
     g->inputs = new_list(g, body->n_inputs);
     for (int i = 0; i < body->n_inputs; i++) {
         const struct cr_onnx_info *info = &body->inputs[i];
-        int given = look_up(&defaults, info->name);
+        int given = cr_onnx_named(&defaults, info->name);
         if (given != CR_ONNX_NONE) {
             if (check_default(g, info, &body->initializers[given], error))
                 return -1;
@@ -529,7 +528,7 @@ static int add_outputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, str
     g->outputs = new_list(g, body->n_outputs);
     g->output_names = cr_arena_new(&g->arena, (size_t)body->n_outputs, sizeof *g->output_names);
     for (int i = 0; i < body->n_outputs; i++) {
-        int v = look_up(names, body->outputs[i].name);
+        int v = cr_onnx_named(names, body->outputs[i].name);
         if (v == CR_ONNX_NONE)
             return cr_fail(error, "%.300s: no node gives the output %s", g->path,
                            cr_show(body->outputs[i].name, strlen(body->outputs[i].name)).text);
@@ -585,6 +584,7 @@ void cr_onnx_graph_free(struct cr_onnx_graph *g)
 {
     free(g->values);
     free(g->nodes);
+    cr_elements_free(&g->elements);
     cr_arena_free(&g->arena);
     *g = (struct cr_onnx_graph){0};
 }

@@ -2,7 +2,8 @@
  * graph.h - the graph of an ONNX model, as it is between its file and a script.
  *
  * Values have numbers; nodes stand in an order in which what they read comes first.  Functions and
- * branches of `If` are inlined.  Everything lives in the graph's arena until cr_onnx_graph_free.
+ * branches of `If` are inlined.  Everything lives in the graph's arena until cr_onnx_graph_free, but that
+ * elements of known values may be freed before (elements.h).
  */
 #ifndef CR_ONNX_GRAPH_H
 #define CR_ONNX_GRAPH_H
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "elements.h"
 #include "model.h"
 
 /* The domain of the nodes that recognisers make; ops_crescent.c translates them. */
@@ -50,6 +52,7 @@ struct cr_onnx_node {
 struct cr_onnx_graph {
     const char *path; /* for messages; the model's */
     struct cr_arena arena;
+    struct cr_elements elements;
     struct cr_onnx_value *values;
     struct cr_onnx_node *nodes;
     int n_values, cap_values, n_nodes, cap_nodes;
@@ -68,6 +71,9 @@ void cr_onnx_graph_free(struct cr_onnx_graph *graph);
 int cr_onnx_inline(struct cr_onnx_graph *graph, const struct cr_onnx_node *node,
                    const struct cr_onnx_body *body, const char *prefix, const int *inputs,
                    int *outputs, struct cr_error *error);
+
+/* The value of a name where the names hold, or outside of it; or CR_ONNX_NONE. */
+int cr_onnx_named(const struct cr_onnx_names *names, const char *name);
 
 /* A further value; its name is made from the text and is no other value's. */
 int cr_onnx_new_value(struct cr_onnx_graph *graph, const char *name);

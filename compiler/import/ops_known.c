@@ -59,7 +59,7 @@ void cr_op_bit_cast(struct cr_translation *t)
     const double *known = cr_t_known(t, x);
     if (!known)
         return;
-    double *data = cr_arena_new(t->arena, (size_t)cr_t_elements(x), sizeof *data);
+    double *data = cr_t_array(t, cr_t_elements(x));
     for (int64_t i = 0; i < cr_t_elements(x); i++) {
         if (isnan(known[i])) {
             cr_onnx_refuse(t, "the bits of NaN, which are not kept");
@@ -67,7 +67,7 @@ void cr_op_bit_cast(struct cr_translation *t)
         }
         data[i] = number_of(to, bits_of(x->type, known[i]));
     }
-    cr_give(t, 0, cr_t_data(t, to, x->rank, x->shape, data));
+    cr_give(t, 0, cr_t_computed(t, to, x->rank, x->shape, data));
 }
 
 /* ---- optional values ---- */

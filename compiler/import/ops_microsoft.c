@@ -380,10 +380,10 @@ void cr_op_matmul_nbits(struct cr_translation *t)
         cr_onnx_refuse(t, "expected known weights of 2, 4 or 8 bits, in order");
         return;
     }
-    double *data = cr_arena_new(t->arena, (size_t)(w.N * w.K), sizeof *data);
+    double *data = cr_t_array(t, w.N * w.K);
     for (int64_t n = 0; n < w.N; n++)
         for (int64_t k = 0; k < w.K; k++)
             data[n * w.K + k] = wide(&w, n, k);
-    cr_t weight = cr_t_data(t, CR_ONNX_FLOAT, 2, (int64_t[]){w.N, w.K}, data);
+    cr_t weight = cr_t_computed(t, CR_ONNX_FLOAT, 2, (int64_t[]){w.N, w.K}, data);
     cr_give(t, 0, sum_of(t, cr_t_matmul(t, t->in[0], cr_t_swap(t, weight, 0, 1)), cr_input(t, 5)));
 }

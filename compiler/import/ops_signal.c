@@ -46,12 +46,12 @@ static cr_t matrix_of(struct cr_translation *t, enum cr_onnx_type type, const st
     if (f->length > MOST_LENGTH || shape[0] * shape[1] > MOST_MATRIX)
         return cr_onnx_refuse(t, "a transform of %lld elements: its matrix has more than %d",
                               (long long)f->length, MOST_MATRIX);
-    double *data = cr_arena_new(t->arena, (size_t)(shape[0] * shape[1]), sizeof *data);
+    double *data = cr_t_array(t, shape[0] * shape[1]);
     for (int64_t i = 0; i < shape[0]; i++)
         for (int64_t k = 0; k < shape[1]; k++)
             data[i * shape[1] + k] = factor(f, i / f->floats_in, (int)(i % f->floats_in),
                                             k / f->floats_out, (int)(k % f->floats_out));
-    return cr_t_data(t, type, 2, shape, data);
+    return cr_t_computed(t, type, 2, shape, data);
 }
 
 /* Along an axis that is not the last; what is missing are zeros, what is beyond the length is cut. */
@@ -186,8 +186,7 @@ void cr_op_mel_weight_matrix(struct cr_translation *t)
         return;
     }
     const int64_t shape[] = {length / 2 + 1, bins};
-    double *data = cr_arena_new(t->arena, (size_t)(shape[0] * bins), sizeof *data);
-    memset(data, 0, sizeof *data * (size_t)(shape[0] * bins));
+    double *data = cr_t_array(t, shape[0] * bins);
     for (int64_t i = 0; i < bins; i++) {
         int64_t at[3];
         for (int k = 0; k < 3; k++)
@@ -195,7 +194,7 @@ void cr_op_mel_weight_matrix(struct cr_translation *t)
         put_triangle(data + i, shape[0], bins, at);
     }
     cr_give(t, 0,
-            cr_t_data(t,
-                      (enum cr_onnx_type)cr_onnx_integer(t->node, "output_datatype", CR_ONNX_FLOAT),
-                      2, shape, data));
+            cr_t_computed(
+                t, (enum cr_onnx_type)cr_onnx_integer(t->node, "output_datatype", CR_ONNX_FLOAT), 2,
+                shape, data));
 }

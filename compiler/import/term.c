@@ -98,33 +98,57 @@ static double round_to(enum cr_onnx_type type, double number)
     return number;
 }
 
-double *cr_t_room(struct cr_translation *t, const struct cr_onnx_term *x)
+void *cr_t_array(struct cr_translation *t, int64_t n)
 {
-    return cr_arena_new(t->arena, (size_t)cr_t_elements(x), sizeof(double));
+    return cr_elements_new(&t->graph->elements, t->arena, (size_t)n);
 }
 
-bool cr_t_folds(const struct cr_onnx_term *like, int n, const cr_t *operands)
+double *cr_t_room(struct cr_translation *t, const struct cr_onnx_term *x)
+{
+    return cr_t_array(t, cr_t_elements(x));
+}
+
+static bool has_room(const struct cr_translation *t, int64_t elements)
+{
+    return elements <= CR_ELEMENTS_FEW || t->graph->elements.bytes <= CR_ELEMENTS_MOST;
+}
+
+bool cr_t_folds(const struct cr_translation *t, const struct cr_onnx_term *like, int n,
+                const cr_t *operands)
 {
     bool whole = cr_language_type(like->type) != CR_LANGUAGE_F32;
     if (cr_t_elements(like) == 0)
         return true;
+    if (!has_room(t, cr_t_elements(like)))
+        return false;
     for (int i = 0; i < n; i++)
         if (!operands[i]->data || (operands[i]->kind != CR_TERM_DATA && !whole))
             return false;
     return cr_t_elements(like) <= (whole ? CR_FOLDED_WHOLE : CR_FOLDED);
 }
 
-cr_t cr_t_data(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
-               const double *data)
+cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
+                   double *data)
 {
     struct cr_onnx_term *x = t->failed ? NULL : cr_t_new(t, CR_TERM_DATA, type, rank, shape);
     if (!x)
         return NULL;
+    for (int64_t i = 0; i < cr_t_elements(x); i++)
+        data[i] = round_to(type, data[i]);
+    x->data = data;
+    return x;
+}
+
+cr_t cr_t_data(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
+               const double *data)
+{
+    const struct cr_onnx_term *x = t->failed ? NULL : cr_t_new(t, CR_TERM_DATA, type, rank, shape);
+    if (!x)
+        return NULL;
     double *copy = cr_t_room(t, x);
     for (int64_t i = 0; i < cr_t_elements(x); i++)
-        copy[i] = round_to(type, data[i]);
-    x->data = copy;
-    return x;
+        copy[i] = data[i];
+    return cr_t_computed(t, type, rank, shape, copy);
 }
 
 cr_t cr_t_number(struct cr_translation *t, enum cr_onnx_type type, double number)
@@ -164,7 +188,7 @@ cr_t cr_t_iota(struct cr_translation *t, int rank, const int64_t *shape, int axi
         t->failed ? NULL : cr_t_new(t, CR_TERM_CALL, CR_ONNX_INT64, rank, shape);
     if (!x)
         return NULL;
-    if (cr_t_elements(x) > CR_FOLDED_WHOLE)
+    if (cr_t_elements(x) > CR_FOLDED_WHOLE || !has_room(t, cr_t_elements(x)))
         return cr_t_call(t, "iota", CR_ONNX_INT64, rank, shape,
                          (struct cr_onnx_argument[]){{NULL, cr_t_list(t, rank, shape)},
                                                      {NULL, cr_t_text(t, axis + 1)}},
@@ -175,7 +199,7 @@ cr_t cr_t_iota(struct cr_translation *t, int rank, const int64_t *shape, int axi
         inner *= shape[i];
     for (int64_t i = 0; i < cr_t_elements(x); i++)
         data[i] = (double)(i / inner % shape[axis]);
-    return cr_t_data(t, CR_ONNX_INT64, rank, shape, data);
+    return cr_t_computed(t, CR_ONNX_INT64, rank, shape, data);
 }
 
 const double *cr_t_known(struct cr_translation *t, cr_t x)
@@ -231,6 +255,8 @@ static bool broadcast(int *rank, int64_t *shape, cr_t x)
 static int64_t at_broadcast(cr_t x, int rank, const int64_t *shape, int64_t i)
 {
     int64_t at = 0, stride = 1;
+    if (x->rank == rank && memcmp(x->shape, shape, (size_t)rank * sizeof *shape) == 0)
+        return i;
     for (int a = rank - 1; a >= rank - x->rank; a--) {
         int64_t size = x->shape[a - rank + x->rank];
         at += size == 1 ? 0 : i % shape[a] * stride;
@@ -301,11 +327,11 @@ static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr
     struct cr_onnx_term like = *x;
     like.type = type;
     int op = find(unary_names, (int)(sizeof unary_names / sizeof *unary_names), name);
-    if (op >= 0 && cr_t_folds(&like, 1, &x)) {
+    if (op >= 0 && cr_t_folds(t, &like, 1, &x)) {
         double *data = cr_t_room(t, x);
         for (int64_t i = 0; i < cr_t_elements(x); i++)
             data[i] = unary(op, x->data[i]);
-        return cr_t_data(t, type, x->rank, x->shape, data);
+        return cr_t_computed(t, type, x->rank, x->shape, data);
     }
     return cr_t_call(t, name, type, x->rank, x->shape, (struct cr_onnx_argument[]){{x, NULL}}, 1);
 }
@@ -398,12 +424,12 @@ static cr_t make_binary(struct cr_translation *t, int op, cr_t a, cr_t b)
     if (!broadcast(&x->rank, x->shape, b))
         return cr_onnx_refuse(t, "operands of the shapes %s and %s, expected ones that fit",
                               cr_t_list(t, a->rank, a->shape), cr_t_list(t, b->rank, b->shape));
-    if (cr_t_folds(x, 2, (cr_t[]){a, b})) {
+    if (cr_t_folds(t, x, 2, (cr_t[]){a, b})) {
         double *data = cr_t_room(t, x);
         for (int64_t i = 0; i < cr_t_elements(x); i++)
             data[i] = binary(op, a->data[at_broadcast(a, x->rank, x->shape, i)],
                              b->data[at_broadcast(b, x->rank, x->shape, i)]);
-        return cr_t_data(t, type, x->rank, x->shape, data);
+        return cr_t_computed(t, type, x->rank, x->shape, data);
     }
     struct cr_onnx_argument *arguments = cr_arena_new(t->arena, 2, sizeof *arguments);
     arguments[0].term = a;
@@ -457,13 +483,13 @@ cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
         return NULL;
     if (!broadcast(&x->rank, x->shape, a) || !broadcast(&x->rank, x->shape, b))
         return cr_onnx_refuse(t, "operands of shapes that do not fit");
-    if (cr_t_folds(x, 3, (cr_t[]){c, a, b})) {
+    if (cr_t_folds(t, x, 3, (cr_t[]){c, a, b})) {
         double *data = cr_t_room(t, x);
         for (int64_t i = 0; i < cr_t_elements(x); i++) {
             cr_t from = c->data[at_broadcast(c, x->rank, x->shape, i)] != 0 ? a : b;
             data[i] = from->data[at_broadcast(from, x->rank, x->shape, i)];
         }
-        return cr_t_data(t, x->type, x->rank, x->shape, data);
+        return cr_t_computed(t, x->type, x->rank, x->shape, data);
     }
     if (a->type == CR_ONNX_BOOL) /* of bools it is logic */
         return cr_t_binary(t, "logical_or", cr_t_binary(t, "logical_and", c, a),

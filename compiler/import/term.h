@@ -82,6 +82,11 @@ int64_t cr_t_elements(cr_t x);
 cr_t cr_t_number(struct cr_translation *t, enum cr_onnx_type type, double number);
 cr_t cr_t_data(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
                const double *data);
+/* Room for n numbers of 8 bytes, which are 0, while the node is translated. */
+void *cr_t_array(struct cr_translation *t, int64_t n);
+/* As cr_t_data, but the numbers in such room become those of the term. */
+cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
+                   double *data);
 /* Every element is the number. */
 cr_t cr_t_full(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
                double number);

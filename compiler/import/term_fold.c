@@ -15,7 +15,7 @@ void cr_t_strides(int rank, const int64_t *shape, int64_t *strides)
 int64_t *cr_t_places(struct cr_translation *t, const struct cr_onnx_term *like,
                      const int64_t *strides, int64_t offset)
 {
-    int64_t n = cr_t_elements(like), *places = cr_arena_new(t->arena, (size_t)n, sizeof *places);
+    int64_t n = cr_t_elements(like), *places = cr_t_array(t, n);
     for (int64_t i = 0; i < n; i++) {
         int64_t rest = i;
         places[i] = offset;
@@ -46,7 +46,7 @@ cr_t cr_t_fold_reduce(struct cr_translation *t, bool is_sum, cr_t x,
         data[i] = is_sum ? 0 : -INFINITY;
     for (int64_t i = 0; i < n; i++)
         data[to[i]] = is_sum ? data[to[i]] + x->data[i] : larger(data[to[i]], x->data[i]);
-    return cr_t_data(t, like->type, like->rank, like->shape, data);
+    return cr_t_computed(t, like->type, like->rank, like->shape, data);
 }
 
 /* The places of x where an axis begins: those of a tensor whose axis has size 1. */
@@ -73,7 +73,7 @@ cr_t cr_t_fold_argmax(struct cr_translation *t, cr_t x, int axis, const struct c
                 best = k;
         data[i] = (double)best;
     }
-    return cr_t_data(t, like->type, like->rank, like->shape, data);
+    return cr_t_computed(t, like->type, like->rank, like->shape, data);
 }
 
 cr_t cr_t_fold_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
@@ -87,7 +87,7 @@ cr_t cr_t_fold_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
             data[at] = sum += x->data[at];
         }
     }
-    return cr_t_data(t, x->type, x->rank, x->shape, data);
+    return cr_t_computed(t, x->type, x->rank, x->shape, data);
 }
 
 cr_t cr_t_fold_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis)
@@ -103,7 +103,7 @@ cr_t cr_t_fold_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index
     for (int64_t i = 0; i < n; i++)
         if (index->data[i] >= 0 && index->data[i] < (double)x->shape[axis])
             data[to[i] + (int64_t)index->data[i] * step] = values->data[i];
-    return cr_t_data(t, x->type, x->rank, x->shape, data);
+    return cr_t_computed(t, x->type, x->rank, x->shape, data);
 }
 
 /* The places of an operand's rows, or columns, for each element of a product: axes of the result that it
@@ -134,5 +134,5 @@ cr_t cr_t_fold_matmul(struct cr_translation *t, cr_t a, cr_t b, const struct cr_
     for (int64_t i = 0; i < cr_t_elements(like); i++)
         for (int64_t j = 0; j < k; j++)
             data[i] += a->data[left[i] + j] * b->data[right[i] + j * across];
-    return cr_t_data(t, like->type, like->rank, like->shape, data);
+    return cr_t_computed(t, like->type, like->rank, like->shape, data);
 }

@@ -14,7 +14,7 @@ static cr_t pick(struct cr_translation *t, const struct cr_onnx_term *like, cr_t
     double *data = cr_t_room(t, like);
     for (int64_t i = 0; i < cr_t_elements(like); i++)
         data[i] = x->data[from[i]];
-    return cr_t_data(t, x->type, like->rank, like->shape, data);
+    return cr_t_computed(t, x->type, like->rank, like->shape, data);
 }
 
 static bool same_shape(cr_t x, int rank, const int64_t *shape)
@@ -35,7 +35,7 @@ cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *sha
     if (cr_t_elements(like) != cr_t_elements(x))
         return cr_onnx_refuse(t, "reshape of %s to %s", cr_t_list(t, x->rank, x->shape),
                               cr_t_list(t, rank, shape));
-    if (cr_t_folds(like, 1, &x)) {
+    if (cr_t_folds(t, like, 1, &x)) {
         like->data = x->data;
         return like;
     }
@@ -65,7 +65,7 @@ cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int *axes)
     struct cr_onnx_term *like = n ? cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape) : NULL;
     if (!like)
         return x;
-    if (cr_t_folds(like, 1, &x)) {
+    if (cr_t_folds(t, like, 1, &x)) {
         return pick(t, like, x, cr_t_places(t, like, moved, 0));
     }
     if (n == 2)
@@ -109,7 +109,7 @@ cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shap
     if (rank < x->rank)
         return cr_onnx_refuse(t, "%s cannot be expanded to %s", cr_t_list(t, x->rank, x->shape),
                               cr_t_list(t, rank, shape));
-    if (cr_t_folds(like, 1, &x)) {
+    if (cr_t_folds(t, like, 1, &x)) {
         return pick(t, like, x, cr_t_places(t, like, repeated, 0));
     }
     return cr_t_call(t, "expand", x->type, rank, shape,
@@ -134,7 +134,7 @@ cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int6
     if (start < 0 || size < 0 || start + size > x->shape[axis])
         return cr_onnx_refuse(t, "a slice outside of an axis of %lld", (long long)x->shape[axis]);
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
-    if (like && cr_t_folds(like, 1, &x)) {
+    if (like && cr_t_folds(t, like, 1, &x)) {
         cr_t_strides(x->rank, x->shape, strides);
         return pick(t, like, x, cr_t_places(t, like, strides, start * strides[axis]));
     }
@@ -189,7 +189,7 @@ static cr_t fold_concat(struct cr_translation *t, const struct cr_onnx_term *lik
                 memcpy(data + at, parts[p]->data + o * row, (size_t)row * sizeof *data);
             at += row;
         }
-    return cr_t_data(t, like->type, like->rank, like->shape, data);
+    return cr_t_computed(t, like->type, like->rank, like->shape, data);
 }
 
 /* Parts without elements are left out, as the language has no such tensors. */
@@ -217,7 +217,7 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, parts[0]->type, parts[0]->rank, shape);
     if (!like)
         return NULL;
-    if (cr_t_folds(like, n, parts))
+    if (cr_t_folds(t, like, n, parts))
         return fold_concat(t, like, parts, n, axis);
     if (kept == 1)
         return items[0].term;
@@ -296,8 +296,8 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, table->type, rank, shape);
     if (!like)
         return NULL;
-    if (index->data && cr_t_folds(like, 1, &table)) {
-        int64_t *from = cr_arena_new(t->arena, (size_t)cr_t_elements(like), sizeof *from);
+    if (index->data && cr_t_folds(t, like, 1, &table)) {
+        int64_t *from = cr_t_array(t, cr_t_elements(like));
         for (int i = 1; i < table->rank; i++)
             inner *= table->shape[i];
         for (int64_t i = 0; i < cr_t_elements(like); i++) {
@@ -359,7 +359,7 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
     if (t->failed || !x || !index || !fits(t, x, index, axis))
         return NULL;
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, index->rank, index->shape);
-    if (like && index->data && cr_t_folds(like, 1, &x)) {
+    if (like && index->data && cr_t_folds(t, like, 1, &x)) {
         cr_t_strides(x->rank, x->shape, strides);
         int64_t step = strides[axis];
         strides[axis] = 0;
@@ -395,7 +395,7 @@ cr_t cr_t_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int
                               cr_t_list(t, index->rank, index->shape));
     if (cr_t_elements(index) == 0)
         return x;
-    if (index->data && values->data && cr_t_folds(x, 3, (cr_t[]){x, values, index}))
+    if (index->data && values->data && cr_t_folds(t, x, 3, (cr_t[]){x, values, index}))
         return cr_t_fold_scatter(t, x, values, index, axis);
     if (cr_language_type(x->type) == CR_LANGUAGE_BOOL)
         return cr_t_cast(t,
@@ -430,7 +430,7 @@ cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, cons
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
     if (!like || !n)
         return x;
-    if (cr_t_folds(like, 1, &x)) {
+    if (cr_t_folds(t, like, 1, &x)) {
         cr_t y = cr_t_fold_reduce(t, strcmp(name, "sum") == 0, x, like);
         return keep ? y : cr_t_reshape(t, y, rank, left);
     }
@@ -455,7 +455,7 @@ cr_t cr_t_argmax(struct cr_translation *t, cr_t x, int axis, bool keep)
         if (i != axis || keep)
             shape[rank++] = i == axis ? 1 : x->shape[i];
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, CR_ONNX_INT64, rank, shape);
-    if (like && x->kind == CR_TERM_DATA && x->shape[axis] && cr_t_folds(like, 1, &x))
+    if (like && x->kind == CR_TERM_DATA && x->shape[axis] && cr_t_folds(t, like, 1, &x))
         return cr_t_fold_argmax(t, x, axis, like);
     return cr_t_call(t, "argmax", CR_ONNX_INT64, rank, shape,
                      (struct cr_onnx_argument[]){{x, NULL},
@@ -468,7 +468,7 @@ cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
 {
     if (t->failed || !x)
         return NULL;
-    if (cr_t_folds(x, 1, &x))
+    if (cr_t_folds(t, x, 1, &x))
         return cr_t_fold_cumsum(t, x, axis, reverse);
     return cr_t_call(
         t, "cumsum", x->type, x->rank, x->shape,
@@ -521,7 +521,7 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
     if (like && k == 0)
         return cr_t_full(t, a->type, n, shape, 0);
     if (like && cr_t_elements(like) <= CR_FOLDED_WHOLE / (k + 1) &&
-        cr_t_folds(like, 2, (cr_t[]){a, b}))
+        cr_t_folds(t, like, 2, (cr_t[]){a, b}))
         return cr_t_fold_matmul(t, a, b, like);
     if (cr_language_type(a->type) != CR_LANGUAGE_F32 && ra > 1 && rb > 1)
         return integer_matmul(t, a, b);

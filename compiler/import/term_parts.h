@@ -16,11 +16,14 @@ struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind k
                               enum cr_onnx_type type, int rank, const int64_t *shape);
 
 /* Whether what is like a term can be computed: its operands are known, and of floats written down in the
- * model, not weights; or it has no elements, and its operands need not be known. */
-bool cr_t_folds(const struct cr_onnx_term *like, int n, const cr_t *operands);
+ * model, not weights; or it has no elements, and its operands need not be known.  Many elements are not
+ * computed once all that are kept are past CR_ELEMENTS_MOST. */
+bool cr_t_folds(const struct cr_translation *t, const struct cr_onnx_term *like, int n,
+                const cr_t *operands);
 
-/* Room for the elements of a term. */
+/* Room for the elements of a term, which are 0. */
 double *cr_t_room(struct cr_translation *t, const struct cr_onnx_term *x);
+
 
 /* Strides of a shape. */
 void cr_t_strides(int rank, const int64_t *shape, int64_t *strides);

@@ -8,6 +8,7 @@
 #include "compiler/ir/mem.h"
 #include "ops.h"
 #include "term_parts.h"
+#include "unread.h"
 
 enum { KNOWN = 4096, MOST_ROUNDS = 1024, MOST_NUMBER = 1 << 30 };
 
@@ -99,7 +100,7 @@ static const double *elements(struct work *w, const struct cr_onnx_tensor *t)
 {
     if (t->type == CR_ONNX_DOUBLE && (uintptr_t)t->data % sizeof(double) == 0)
         return (const double *)(const void *)t->data;
-    double *data = cr_arena_new(&w->graph->arena, (size_t)t->elements, sizeof *data);
+    double *data = cr_elements_new(&w->graph->elements, &w->graph->arena, (size_t)t->elements);
     for (int64_t i = 0; i < t->elements; i++)
         data[i] = cr_onnx_element(t, i);
     return data;
@@ -225,11 +226,15 @@ static int check_output(struct work *w, const struct cr_onnx_node *n, int i, cr_
 
 static int translate_node(struct work *w, int node);
 
+/* Between the nodes of the file itself, as rounds of a loop hold values that no node names. */
 static int translate_from(struct work *w, int first)
 {
-    for (int i = first; i < w->graph->n_nodes; i++)
+    for (int i = first; i < w->graph->n_nodes; i++) {
         if (translate_node(w, i))
             return -1;
+        if (first == 0 && cr_elements_are_many(&w->graph->elements))
+            cr_onnx_free_unread(w->script, w->done, w->cap_done);
+    }
     return 0;
 }
 
