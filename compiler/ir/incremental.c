@@ -22,6 +22,7 @@
 #include "axes.h"
 #include "causal.h"
 #include "hash.h"
+#include "lengths.h"
 #include "mem.h"
 
 /* How a node is wanted: all rows; along an axis, the rows of the n tokens, or the last one of them. */
@@ -727,7 +728,10 @@ static int make_incremental(struct work *w)
         if (w->wanted[id])
             make_node(w, id);
     finish(w, result);
-    return 0;
+    struct cr_lengths lengths; /* some ops cannot have rows of n tokens */
+    int status = cr_lengths_find(&lengths, w->to, w->path, w->error);
+    cr_lengths_free(&lengths);
+    return status;
 }
 
 int cr_incremental(const struct cr_graph *g, const struct cr_incremental_how *how,
