@@ -127,6 +127,17 @@ int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
 
 /* ---- one call and its epilogue ---- */
 
+/* True if a vector is read along the columns alone; of a single column, at one place. */
+static bool is_along_columns(const struct cr_kernel *k, const struct cr_value *row)
+{
+    if (k->gemm.N > 1)
+        return !row->by_row && !cr_coef(&row->at, k->row) && cr_coef(&row->at, k->col) == 1;
+    for (int a = 0; a < k->atoms.n; a++)
+        if (row->at.coef[a])
+            return false;
+    return true;
+}
+
 /*
  * If the first op on the product adds a vector to all its rows, gemm can begin with that vector:
  * *bias is its address, and the sum becomes the core of the epilogue.  The vector is recognised by
@@ -151,8 +162,8 @@ static bool take_bias(struct cr_builder *b, struct cr_tiles *epilogue, int col_v
         return false;
     struct cr_value *add = &epilogue->values[sum];
     const struct cr_value *row = &epilogue->values[add->arg[add->arg[0] == core]];
-    if (row->source != CR_LOAD || !row->vector || row->by_row || cr_coef(&row->at, k->row) ||
-        cr_coef(&row->at, k->col) != 1 || b->g->nodes[k->refs[row->ref]].dtype != CR_F32)
+    if (row->source != CR_LOAD || !row->vector || !is_along_columns(k, row) ||
+        b->g->nodes[k->refs[row->ref]].dtype != CR_F32)
         return false;
     *bias = cr_element(b, b->ref[row->ref], &row->at, -1, CR_NONE, k->col, col_var);
     add->source = CR_CORE;
