@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/ir/gradient.h"
+#include "compiler/ir/incremental.h"
 #include "leaves.h"
 #include "maker.h"
 
@@ -325,12 +326,26 @@ static void choose_size(struct cr_maker *m, enum subject subject)
     m->most_work = m->longer ? 800000 : 80000;
 }
 
-struct cr_case *cr_generate(uint64_t seed, uint64_t number)
+/* A causal model from ids to logits, which is all it gives. */
+static struct cr_case *generate_model(struct cr_maker *m)
+{
+    m->most_work = 20000000;
+    mark(m, CR_NONE, -1, 0);
+    cr_add_output(m->g, CR_LOGITS, cr_make_model(m));
+    cr_case_evaluate(m->c);
+    return m->c;
+}
+
+enum { MODEL_IN = 11 }; /* so many graphs one is a model */
+
+struct cr_case *cr_generate(uint64_t seed, uint64_t number, bool models)
 {
     char name[64];
-    snprintf(name, sizeof name, "fuzz_%" PRIu64 "_%" PRIu64, seed, number);
+    snprintf(name, sizeof name, "%s_%" PRIu64 "_%" PRIu64, models ? "model" : "fuzz", seed, number);
     struct cr_case *c = cr_case_new(name);
     struct cr_maker m = {.c = c, .g = c->graph, .state = cr_seed_of_text(name)};
+    if (models || number % MODEL_IN == MODEL_IN - 1)
+        return generate_model(&m);
     enum subject subject = subjects[cr_below(&m, sizeof subjects / sizeof *subjects)];
     choose_size(&m, subject);
     mark(&m, CR_NONE, -1, 0);

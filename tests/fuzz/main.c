@@ -1,7 +1,8 @@
 /*
  * main.c - crescent-fuzz: random graphs through the compiler, held against every oracle.
  *
- *     crescent-fuzz [N=1000] [SEED=1] [JOBS=2] [FIRST=0] [REACH=1] [OUT=FOLDER]
+ *     crescent-fuzz [N=1000] [SEED=1] [JOBS=2] [FIRST=0] [REACH=1] [MODELS=1] [ORACLE=NAME]
+ *                  [OUT=FOLDER]
  *     crescent-fuzz FILE.lua ...                     scripts, against all oracles
  *     crescent-fuzz PRINT=i [SEED=1]                 graph number i as a script
  *
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "generate.h"
+#include "oracles.h"
 #include "reduce.h"
 #include "workers.h"
 
@@ -28,7 +30,7 @@ static const struct {
 } numbers[] = {
     {"N", &settings.n},         {"SEED", &settings.seed},       {"JOBS", &settings.jobs},
     {"FIRST", &settings.first}, {"SECONDS", &settings.seconds}, {"PRINT", &print},
-    {"REACH", &settings.reach},
+    {"REACH", &settings.reach}, {"MODELS", &settings.models},
 };
 
 static bool read_setting(const char *word)
@@ -37,6 +39,10 @@ static bool read_setting(const char *word)
     if (strncmp(word, "OUT=", 4) == 0) {
         settings.out = word + 4;
         return true;
+    }
+    if (strncmp(word, "ORACLE=", 7) == 0) {
+        settings.only = word + 7;
+        return cr_oracle_by_name(settings.only) >= 0;
     }
     if (strncmp(word, "KNOWN=", 6) == 0) {
         known = word + 6;
@@ -98,7 +104,7 @@ static int try_files(int n, char **paths)
 
 static int print_graph(void)
 {
-    struct cr_case *c = cr_generate((uint64_t)settings.seed, (uint64_t)print);
+    struct cr_case *c = cr_generate((uint64_t)settings.seed, (uint64_t)print, settings.models);
     char *text = cr_graph_text(c->graph);
     fputs(text, stdout);
     free(text);
@@ -117,7 +123,7 @@ int main(int argc, char **argv)
     if (n < argc && !strstr(argv[n], ".lua")) {
         fprintf(stderr,
                 "crescent-fuzz: %s: expected N=, SEED=, JOBS=, FIRST=, SECONDS=, REACH=, "
-                "OUT=, KNOWN=, PRINT= or scripts\n",
+                "MODELS=, ORACLE=, OUT=, KNOWN=, PRINT= or scripts\n",
                 argv[n]);
         return 2;
     }

@@ -99,6 +99,16 @@ cr_id cr_make_matrix(struct cr_maker *m, cr_id x);
 cr_recipe cr_recipe_norm, cr_recipe_attention, cr_recipe_feed_forward, cr_recipe_softmax,
     cr_recipe_dropout;
 
+/* Layer norm or RMS norm, and softmax, along an axis. */
+cr_id cr_make_norm(struct cr_maker *m, cr_id x, int axis);
+cr_id cr_make_softmax(struct cr_maker *m, cr_id x, int axis);
+
+/* Softmax along the last axis with one score more. */
+cr_id cr_make_sink(struct cr_maker *m, cr_id x);
+
+/* models.c: logits of a causal model of token ids. */
+cr_id cr_make_model(struct cr_maker *m);
+
 /* x W + b in one of many spellings, of n columns. */
 cr_id cr_make_linear(struct cr_maker *m, cr_id x, int64_t n);
 

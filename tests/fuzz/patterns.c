@@ -128,13 +128,8 @@ static cr_id by_root(struct cr_maker *m, cr_id x, cr_id v)
     }
 }
 
-/* Layer norm, RMS norm; along the last axis or another. */
-cr_id cr_recipe_norm(struct cr_maker *m, cr_id x)
+cr_id cr_make_norm(struct cr_maker *m, cr_id x, int axis)
 {
-    int rank = cr_node_of(m, x)->rank;
-    if (rank == 0)
-        return CR_NONE;
-    int axis = cr_chance(m, 75) ? rank - 1 : (int)cr_below(m, rank);
     int64_t n = cr_size_of(m, x, -1);
     cr_id y = x;
     if (cr_chance(m, 70))
@@ -148,6 +143,15 @@ cr_id cr_recipe_norm(struct cr_maker *m, cr_id x)
     if (cr_chance(m, 50))
         y = cr_make2(m, CR_OP_add, y, cr_make_like(m, cr_make_leaf(m, CR_OP_param, 1, &n, 1), y));
     return y;
+}
+
+/* Along the last axis or another. */
+cr_id cr_recipe_norm(struct cr_maker *m, cr_id x)
+{
+    int rank = cr_node_of(m, x)->rank;
+    if (rank == 0)
+        return CR_NONE;
+    return cr_make_norm(m, x, cr_chance(m, 75) ? rank - 1 : (int)cr_below(m, rank));
 }
 
 /* ---- softmax ---- */
@@ -189,14 +193,18 @@ static cr_id divided(struct cr_maker *m, cr_id x, cr_id sum)
     }
 }
 
+cr_id cr_make_softmax(struct cr_maker *m, cr_id x, int axis)
+{
+    struct softmax s = exponentials(m, x, axis);
+    return divided(m, s.exp, s.sum);
+}
+
 cr_id cr_recipe_softmax(struct cr_maker *m, cr_id x)
 {
     int rank = cr_node_of(m, x)->rank;
     if (rank == 0)
         return CR_NONE;
-    int axis = cr_chance(m, 70) ? rank - 1 : (int)cr_below(m, rank);
-    struct softmax s = exponentials(m, x, axis);
-    return divided(m, s.exp, s.sum);
+    return cr_make_softmax(m, x, cr_chance(m, 70) ? rank - 1 : (int)cr_below(m, rank));
 }
 
 /* ---- dropout ---- */
@@ -401,7 +409,7 @@ static cr_id prepared(struct cr_maker *m, cr_id scores, double scale)
 }
 
 /* softmax with one score more: in the denominator, or beside the others. */
-static cr_id with_sink(struct cr_maker *m, cr_id x)
+cr_id cr_make_sink(struct cr_maker *m, cr_id x)
 {
     int last = cr_node_of(m, x)->rank - 1;
     int64_t keys = cr_size_of(m, x, -1);
@@ -469,7 +477,7 @@ static cr_id attend(struct cr_maker *m, cr_id q, cr_id k, cr_id v)
         return cr_make2(m, CR_OP_matmul, weights_alone(m, cr_make_with(m, CR_OP_mul, scores, scale)),
                         v);
     if (cr_chance(m, 10))
-        return cr_make2(m, CR_OP_matmul, with_sink(m, prepared(m, scores, scale)), v);
+        return cr_make2(m, CR_OP_matmul, cr_make_sink(m, prepared(m, scores, scale)), v);
     struct softmax s = exponentials(m, prepared(m, scores, scale), axis);
     if (axis == rank - 1 && cr_chance(m, 20)) /* divided after the product */
         return divided(m, cr_make2(m, CR_OP_matmul, s.exp, v), s.sum);

@@ -98,8 +98,9 @@ static void try_number(struct shared *s, const struct cr_fuzz_settings *o, int w
     alarm(PATIENCE);
     s->oracle[worker] = 0;
     s->number[worker] = number;
-    struct cr_case *c = cr_generate((uint64_t)o->seed, (uint64_t)number);
-    int oracle = cr_try_oracles(c, number, -1, &s->oracle[worker], &report);
+    struct cr_case *c = cr_generate((uint64_t)o->seed, (uint64_t)number, o->models);
+    int only = o->only ? cr_oracle_by_name(o->only) : -1;
+    int oracle = cr_try_oracles(c, number, only, &s->oracle[worker], &report);
     if (oracle >= 0)
         add_finding(s, number, oracle, 0, report.text);
     cr_case_free(c);
@@ -276,7 +277,7 @@ static void show(const struct cr_fuzz_settings *o, const struct finding *f, int6
 {
     char path[4096];
     struct cr_verdict verdict;
-    struct cr_case *c = cr_generate((uint64_t)o->seed, (uint64_t)f->number);
+    struct cr_case *c = cr_generate((uint64_t)o->seed, (uint64_t)f->number, o->models);
     struct cr_graph *g =
         cr_reduce_graph(c->graph, f->oracle, seconds < 20 ? seconds : 20, &verdict);
     char *text = cr_graph_text(g);

@@ -1,0 +1,601 @@
+/*
+ * Random graphs: causal models from ids to logits, in the spellings of many families and of none.
+ *
+ * Each token looks at itself and those before it; now and then a step looks ahead, or cannot go on from
+ * the tokens before, and the compiler has to say so.  Sizes of texts are such that no other size is a
+ * multiple of them, most of the time, so that a model can be made for fewer (resize.h).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/ir/incremental.h"
+#include "maker.h"
+
+enum { MAX_WEIGHTS = 128, MOST_LAYERS = 3 };
+
+struct model {
+    struct cr_maker *m;
+    int64_t B, T, C, H, G, d; /* texts, tokens, width, heads, groups that share keys, width of a head */
+    cr_id ids, table;         /* of words */
+    cr_id weights[MAX_WEIGHTS];
+    int n, next;       /* weights of the first layer; those a later one has taken */
+    uint64_t shared;   /* by weight: later layers have the same one */
+    bool later;        /* a layer like the first */
+    int norms, biases; /* of 100 */
+};
+
+/* ---- weights ---- */
+
+static cr_id weight(struct model *a, int rank, const int64_t *shape, double size)
+{
+    int i = a->next++;
+    const struct cr_node *first = a->later && i < a->n ? cr_node_of(a->m, a->weights[i]) : NULL;
+    if (first && a->shared >> i % 64 & 1 && first->rank == rank &&
+        memcmp(first->shape, shape, sizeof *shape * (size_t)rank) == 0)
+        return a->weights[i];
+    cr_id made = cr_make_leaf(a->m, CR_OP_param, rank, shape, size);
+    if (!a->later && i < MAX_WEIGHTS)
+        a->weights[a->n++] = made;
+    return made;
+}
+
+static cr_id vector(struct model *a, int64_t n, double size)
+{
+    return weight(a, 1, &n, size);
+}
+
+/* A matrix K x N in one of several spellings. */
+static cr_id matrix(struct model *a, int64_t K, int64_t N)
+{
+    struct cr_maker *m = a->m;
+    double size = 1 / sqrt((double)K);
+    switch (cr_below(m, 8)) {
+    case 0:
+    case 1:
+        return cr_make_swap(m, weight(a, 2, (int64_t[]){N, K}, size));
+    case 2: {
+        int64_t start = cr_below(m, 4);
+        return cr_make_slice(m, weight(a, 2, (int64_t[]){K, N + 3}, size), 1, start, N);
+    }
+    case 3: {
+        cr_id left = weight(a, 2, (int64_t[]){K, N}, size);
+        return cr_make_concat(m, 2, (cr_id[]){left, weight(a, 2, (int64_t[]){K, N}, size)}, 1);
+    }
+    default:
+        return weight(a, 2, (int64_t[]){K, N}, size);
+    }
+}
+
+/* x times a matrix that all of the batch shares; of one that is too wide, the first columns. */
+static cr_id product(struct model *a, cr_id x, cr_id w, int64_t n)
+{
+    struct cr_maker *m = a->m;
+    struct cr_attr attr = cr_attr_of(cr_node_of(m, x));
+    attr.shape[attr.rank - 2] = cr_size_of(m, w, 0);
+    attr.shape[attr.rank - 1] = cr_size_of(m, w, 1);
+    cr_id wide = attr.rank > 2 ? cr_make(m, CR_OP_expand, 1, &w, &attr) : w;
+    cr_id y = cr_make2(m, CR_OP_matmul, x, wide);
+    return cr_size_of(m, y, -1) == n ? y : cr_make_slice(m, y, attr.rank - 1, 0, n);
+}
+
+/* + b, before or behind, as a vector or a row. */
+static cr_id biased(struct model *a, cr_id y)
+{
+    struct cr_maker *m = a->m;
+    int64_t n = cr_size_of(m, y, -1);
+    cr_id b = vector(a, n, 0.5);
+    switch (cr_below(m, 10)) {
+    case 0:
+        b = cr_make_reshape(m, b, 3, (int64_t[]){1, 1, n});
+        break;
+    case 1:
+        b = cr_make_with(m, CR_OP_mul, b, 0.7);
+        break;
+    case 2:
+        return cr_make2(m, CR_OP_sub, y, cr_make_like(m, b, y));
+    case 3:
+        return cr_make2(m, CR_OP_add, cr_make_like(m, b, y), y);
+    case 4: { /* behind a view */
+        struct cr_node node = *cr_node_of(m, y);
+        int64_t flat[2] = {cr_elements(node.rank - 1, node.shape), n};
+        cr_id z = cr_make_reshape(m, y, 2, flat);
+        z = cr_make2(m, CR_OP_add, z, cr_make_like(m, b, z));
+        int64_t shape[CR_MAX_RANK];
+        memcpy(shape, node.shape, sizeof shape);
+        return a->B > 1 && cr_chance(m, 70) ? cr_make2(m, CR_OP_add, y, cr_make_like(m, b, y))
+                                            : cr_make_reshape(m, z, node.rank, shape);
+    }
+    }
+    return cr_make2(m, CR_OP_add, y, cr_make_like(m, b, y));
+}
+
+static cr_id linear(struct model *a, cr_id x, int64_t n)
+{
+    cr_id y = product(a, x, matrix(a, cr_size_of(a->m, x, -1), n), n);
+    return cr_chance(a->m, a->biases) ? biased(a, y) : y;
+}
+
+/* ---- positions ---- */
+
+/* Angles of rotations [T, n]. */
+static cr_id angles(struct model *a, int64_t n)
+{
+    struct cr_maker *m = a->m;
+    struct cr_attr attr = {.rank = 2, .shape = {a->T, n}, .axis = 0};
+    cr_id at = cr_make1(m, CR_OP_float, cr_make(m, CR_OP_iota, 0, NULL, &attr));
+    attr.axis = 1;
+    cr_id pair = cr_make1(m, CR_OP_float, cr_make(m, CR_OP_iota, 0, NULL, &attr));
+    cr_id base = cr_make_const(m, pair, 0.37);
+    return cr_make2(m, CR_OP_mul, at, cr_make2(m, CR_OP_pow, base, pair));
+}
+
+static cr_id part(struct model *a, cr_id x, int64_t start, int64_t n)
+{
+    return cr_make_slice(a->m, x, cr_node_of(a->m, x)->rank - 1, start, n);
+}
+
+/* (p, q) turned: p cos - q sin, p sin + q cos. */
+static void turn(struct model *a, cr_id *p, cr_id *q, cr_id c, cr_id s)
+{
+    struct cr_maker *m = a->m;
+    cr_id x = *p, y = *q;
+    c = cr_make_like(m, c, x), s = cr_make_like(m, s, x);
+    *p = cr_make2(m, CR_OP_sub, cr_make2(m, CR_OP_mul, x, c), cr_make2(m, CR_OP_mul, y, s));
+    *q = cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, x, s), cr_make2(m, CR_OP_mul, y, c));
+}
+
+/* Neighbours are pairs: as [.., d / 2, 2]. */
+static cr_id turn_neighbours(struct model *a, cr_id x, cr_id c, cr_id s)
+{
+    struct cr_maker *m = a->m;
+    struct cr_node node = *cr_node_of(m, x);
+    int64_t shape[CR_MAX_RANK], back[CR_MAX_RANK];
+    int r = node.rank;
+    memcpy(back, node.shape, sizeof back);
+    memcpy(shape, node.shape, sizeof shape);
+    shape[r - 1] = back[r - 1] / 2;
+    shape[r] = 2;
+    cr_id pairs = cr_make_reshape(m, x, r + 1, shape);
+    cr_id p = cr_make_reshape(m, part(a, pairs, 0, 1), r, shape);
+    cr_id q = cr_make_reshape(m, part(a, pairs, 1, 1), r, shape);
+    turn(a, &p, &q, c, s);
+    shape[r] = 1;
+    p = cr_make_reshape(m, p, r + 1, shape), q = cr_make_reshape(m, q, r + 1, shape);
+    return cr_make_reshape(m, cr_make_concat(m, 2, (cr_id[]){p, q}, r), r, back);
+}
+
+/* x cos + (-second half, first half) sin, by tables of whole rows. */
+static cr_id turn_by_halves(struct model *a, cr_id x, cr_id c, cr_id s)
+{
+    struct cr_maker *m = a->m;
+    int last = cr_node_of(m, x)->rank - 1;
+    int64_t n = cr_size_of(m, x, -1);
+    cr_id turned[] = {cr_make1(m, CR_OP_neg, part(a, x, n / 2, n / 2)), part(a, x, 0, n / 2)};
+    c = cr_make_like(m, cr_make_concat(m, 2, (cr_id[]){c, c}, 1), x);
+    s = cr_make_like(m, cr_make_concat(m, 2, (cr_id[]){s, s}, 1), x);
+    cr_id y = cr_make_concat(m, 2, turned, last);
+    return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, x, c), cr_make2(m, CR_OP_mul, y, s));
+}
+
+/* Rows x [.., T, d] turned by where they are, in a way, all columns or the first of them. */
+static cr_id rotated(struct model *a, cr_id x, int way)
+{
+    struct cr_maker *m = a->m;
+    int64_t d = cr_size_of(m, x, -1), n = way >= 4 && d % 4 == 0 ? d / 2 : d;
+    if (d % 2)
+        return x;
+    cr_id at = angles(a, n / 2), c = cr_make1(m, CR_OP_cos, at), s = cr_make1(m, CR_OP_sin, at);
+    cr_id y = n == d ? x : part(a, x, 0, n);
+    int last = cr_node_of(m, x)->rank - 1;
+    if (way % 4 == 0) {
+        cr_id p = part(a, y, 0, n / 2), q = part(a, y, n / 2, n / 2);
+        turn(a, &p, &q, c, s);
+        y = cr_make_concat(m, 2, (cr_id[]){p, q}, last);
+    } else {
+        y = way % 4 == 1 ? turn_by_halves(a, y, c, s) : turn_neighbours(a, y, c, s);
+    }
+    return n == d ? y : cr_make_concat(m, 2, (cr_id[]){y, part(a, x, n, d - n)}, last);
+}
+
+/* Numbers of tokens' places added to words: learned, of waves, by a product with the place. */
+static cr_id placed(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    int64_t ahead = cr_below(m, 4), rows[2] = {a->T + ahead, a->C};
+    struct cr_attr attr = {.rank = 1, .shape = {a->T}};
+    switch (cr_below(m, 7)) {
+    case 0:
+    case 1: {
+        cr_id table = weight(a, 2, rows, 1);
+        return cr_make2(m, CR_OP_add, x,
+                        cr_make_like(m, cr_make_slice(m, table, 0, cr_below(m, ahead + 1), a->T), x));
+    }
+    case 2: {
+        cr_id at = cr_make(m, CR_OP_iota, 0, NULL, &attr);
+        if (ahead)
+            at = cr_make_with(m, CR_OP_add, at, (double)ahead);
+        cr_id table = weight(a, 2, rows, 1);
+        return cr_make2(m, CR_OP_add, x, cr_make_like(m, cr_make2(m, CR_OP_gather, table, at), x));
+    }
+    case 3:
+        return cr_make2(m, CR_OP_add, x, cr_make_like(m, cr_make1(m, CR_OP_sin, angles(a, a->C)), x));
+    case 4: {
+        cr_id at = cr_make1(m, CR_OP_float, cr_make_iota(m, x, 1));
+        return cr_make2(m, CR_OP_mul, x, cr_make_with(m, CR_OP_add, cr_make_with(m, CR_OP_mul, at, 0.01), 1));
+    }
+    default:
+        return x;
+    }
+}
+
+/* ---- masks ---- */
+
+/* A bool [T, T] or of the scores' shape: which keys a query sees, in some order of axes. */
+static cr_id sees(struct model *a, cr_id like, int query, int key)
+{
+    struct cr_maker *m = a->m;
+    cr_id q = cr_make_iota(m, like, query), k = cr_make_iota(m, like, key);
+    double window = 1 + (double)cr_below(m, a->T + 2);
+    cr_id past;
+    switch (cr_below(m, 4)) {
+    case 0:
+        past = cr_make2(m, CR_OP_ge, q, k);
+        break;
+    case 1:
+        past = cr_make1(m, CR_OP_logical_not, cr_make2(m, CR_OP_gt, k, q));
+        break;
+    case 2:
+        past = cr_make_with(m, CR_OP_ge, cr_make2(m, CR_OP_sub, q, k), 0);
+        break;
+    default:
+        past = cr_make2(m, CR_OP_le, k, q);
+    }
+    if (cr_chance(m, 3)) /* ahead */
+        return cr_make2(m, CR_OP_le, k, cr_make_with(m, CR_OP_add, q, 1));
+    if (cr_chance(m, 65))
+        return past;
+    cr_id near = cr_make_with(m, CR_OP_lt, cr_make2(m, CR_OP_sub, q, k), window);
+    if (cr_chance(m, 40))
+        near = cr_make2(m, CR_OP_logical_or, near, cr_make_with(m, CR_OP_lt, k, 1 + (double)cr_below(m, 3)));
+    else if (cr_chance(m, 15)) /* own, and every third */
+        near = cr_make2(m, CR_OP_logical_or, cr_make2(m, CR_OP_eq, k, q),
+                        cr_make_with(m, CR_OP_eq, cr_make_with(m, CR_OP_remainder, k, 3), 0));
+    return cr_make2(m, CR_OP_logical_and, past, near);
+}
+
+/* A node of the queries and keys of scores alone, for iotas to be made like. */
+static cr_id like_mask(struct model *a, cr_id scores)
+{
+    struct cr_attr attr = {.dtype = CR_F32, .rank = 2, .shape = {a->T, a->T}};
+    return cr_chance(a->m, 50) ? scores : cr_make(a->m, CR_OP_const, 0, NULL, &attr);
+}
+
+static cr_id masked(struct model *a, cr_id scores, bool turned)
+{
+    static const double hides[] = {-INFINITY, -INFINITY, -INFINITY, -1e9, -1e30, -3e38};
+    struct cr_maker *m = a->m;
+    cr_id like = like_mask(a, scores);
+    int r = cr_node_of(m, like)->rank;
+    cr_id mask = sees(a, like, turned ? r - 1 : r - 2, turned ? r - 2 : r - 1);
+    double least = hides[cr_below(m, 6)];
+    if (cr_chance(m, 60))
+        return cr_make_select(m, cr_make_like(m, mask, scores), scores, cr_make_const(m, scores, least));
+    if (cr_chance(m, 20)) { /* GPT-2's own */
+        cr_id b = cr_make_like(m, cr_make1(m, CR_OP_float, mask), scores);
+        cr_id no = cr_make_with(m, CR_OP_mul, cr_make2(m, CR_OP_sub, cr_make_const(m, b, 1), b), -1e10);
+        return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, scores, b), no);
+    }
+    cr_id zero = cr_make_const(m, like, 0);
+    cr_id bias = cr_make_select(m, mask, zero, cr_make_const(m, like, least));
+    return cr_make2(m, CR_OP_add, scores, cr_make_like(m, bias, scores));
+}
+
+/* A bias by distance: for each head a slope, or rows of a table. */
+static cr_id with_distance(struct model *a, cr_id scores)
+{
+    struct cr_maker *m = a->m;
+    struct cr_attr attr = {.rank = 2, .shape = {a->T, a->T}, .axis = 0};
+    int r = cr_node_of(m, scores)->rank;
+    cr_id q = cr_make(m, CR_OP_iota, 0, NULL, &attr);
+    attr.axis = 1;
+    cr_id way = cr_make2(m, CR_OP_sub, q, cr_make(m, CR_OP_iota, 0, NULL, &attr));
+    int64_t heads = r > 2 ? cr_size_of(m, scores, -3) : 1;
+    if (cr_chance(m, 50)) {
+        cr_id slope = cr_make_reshape(m, vector(a, heads, 0.5), 3, (int64_t[]){heads, 1, 1});
+        cr_id far = cr_make_like(m, cr_make1(m, CR_OP_float, way), scores);
+        if (r == 3)
+            return cr_make2(m, CR_OP_sub, scores, cr_make_with(m, CR_OP_mul, far, 0.25));
+        return cr_make2(m, CR_OP_sub, scores, cr_make2(m, CR_OP_mul, cr_make_like(m, slope, scores), far));
+    }
+    way = cr_make_with(m, CR_OP_minimum, cr_make_with(m, CR_OP_maximum, way, 0), 6);
+    cr_id table = weight(a, 2, (int64_t[]){7, heads}, 1);
+    cr_id bias = cr_make_permute(m, cr_make2(m, CR_OP_gather, table, way), (int64_t[]){2, 0, 1});
+    return cr_make2(m, CR_OP_add, scores, r == 3 ? cr_make_like(m, cr_make_reshape(m, bias, 2, attr.shape), scores)
+                                                 : cr_make_like(m, bias, scores));
+}
+
+/* ---- attention ---- */
+
+/* [B, T, n d] as heads [B, n, T, d], in one of two orders of columns. */
+static cr_id heads_of(struct model *a, cr_id x, int64_t n, bool inside)
+{
+    struct cr_maker *m = a->m;
+    int64_t d = cr_size_of(m, x, -1) / n;
+    if (inside) {
+        cr_id y = cr_make_reshape(m, x, 4, (int64_t[]){a->B, a->T, d, n});
+        return cr_make_permute(m, y, (int64_t[]){0, 3, 1, 2});
+    }
+    cr_id y = cr_make_reshape(m, x, 4, (int64_t[]){a->B, a->T, n, d});
+    return cr_make_permute(m, y, (int64_t[]){0, 2, 1, 3});
+}
+
+/* Keys or values of G heads for all H. */
+static cr_id for_all_heads(struct model *a, cr_id x, bool apart)
+{
+    struct cr_maker *m = a->m;
+    int64_t n = cr_size_of(m, x, 1), d = cr_size_of(m, x, -1);
+    if (n == a->H)
+        return x;
+    if (n == 1 && apart)
+        return cr_make(m, CR_OP_expand, 1, &x, &(struct cr_attr){.rank = 4, .shape = {a->B, a->H, a->T, d}});
+    int64_t wide[] = {a->B, n, a->H / n, a->T, d};
+    cr_id y = cr_make_reshape(m, x, 5, (int64_t[]){a->B, n, 1, a->T, d});
+    struct cr_attr attr = {.rank = 5};
+    memcpy(attr.shape, wide, sizeof wide);
+    y = cr_make(m, CR_OP_expand, 1, &y, &attr);
+    return cr_make_reshape(m, y, 4, (int64_t[]){a->B, a->H, a->T, d});
+}
+
+/* Queries, keys and values, as projections of their own or parts of one. */
+static void project(struct model *a, cr_id x, cr_id *qkv)
+{
+    const int64_t n[3] = {a->H * a->d, a->G * a->d, a->G * a->d};
+    if (cr_chance(a->m, 25)) {
+        cr_id all = linear(a, x, n[0] + n[1] + n[2]);
+        for (int64_t i = 0, start = 0; i < 3; start += n[i++])
+            qkv[i] = part(a, all, start, n[i]);
+        return;
+    }
+    for (int i = 0; i < 3; i++)
+        qkv[i] = linear(a, x, n[i]);
+    if (cr_chance(a->m, 6))
+        qkv[2] = qkv[1];
+}
+
+/* Heads of queries or keys: normed, turned, in either order. */
+static cr_id prepared(struct model *a, cr_id x, bool norm, bool first, int way)
+{
+    if (norm && first)
+        x = cr_make_norm(a->m, x, 3);
+    if (way >= 0)
+        x = rotated(a, x, way);
+    return norm && !first ? cr_make_norm(a->m, x, 3) : x;
+}
+
+/* What stands between scores and softmax. */
+static cr_id scored(struct model *a, cr_id s, bool turned)
+{
+    struct cr_maker *m = a->m;
+    double scale = 1 / sqrt((double)a->d);
+    if (cr_chance(m, 70))
+        s = cr_chance(m, 50) ? cr_make_with(m, CR_OP_mul, s, scale) : cr_make_with(m, CR_OP_div, s, 1 / scale);
+    if (cr_chance(m, 15))
+        s = cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_tanh, cr_make_with(m, CR_OP_div, s, 5)), 5);
+    if (cr_chance(m, 20) && !turned)
+        s = with_distance(a, s);
+    s = masked(a, s, turned);
+    return cr_chance(m, 5) ? cr_make_with(m, CR_OP_mul, s, 0.5) : s;
+}
+
+/* Weights of values, of scores [B, H, queries, keys]. */
+static cr_id weighted(struct model *a, cr_id s)
+{
+    struct cr_maker *m = a->m;
+    int64_t way = cr_below(m, 20);
+    if (way < 3)
+        return cr_make_sink(m, s);
+    if (way == 3)
+        return cr_make1(m, CR_OP_sigmoid, s);
+    if (way == 4) { /* no softmax: what is hidden is 0 */
+        cr_id like = like_mask(a, s);
+        int r = cr_node_of(m, like)->rank;
+        cr_id seen = cr_make1(m, CR_OP_float, sees(a, like, r - 2, r - 1));
+        return cr_make2(m, CR_OP_mul, cr_make_with(m, CR_OP_maximum, s, 0), cr_make_like(m, seen, s));
+    }
+    return cr_make_softmax(m, s, 3);
+}
+
+static cr_id transposed_softmax(struct model *a, cr_id q, cr_id k)
+{
+    struct cr_maker *m = a->m;
+    cr_id s = scored(a, cr_make2(m, CR_OP_matmul, k, cr_make_swap(m, q)), true);
+    return cr_make_swap(m, cr_make_softmax(m, s, 2));
+}
+
+/* Heads [B, H, T, d] side by side. */
+static cr_id merged(struct model *a, cr_id y)
+{
+    struct cr_maker *m = a->m;
+    int64_t n = cr_size_of(m, y, 1) * cr_size_of(m, y, -1);
+    y = cr_make_permute(m, y, (int64_t[]){0, 2, 1, 3});
+    return cr_make_reshape(m, y, 3, (int64_t[]){a->B, a->T, n});
+}
+
+static cr_id attention(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    cr_id qkv[3];
+    bool inside = cr_chance(m, 10), apart = cr_chance(m, 50), first = cr_chance(m, 50);
+    int way = cr_chance(m, 65) ? (int)cr_below(m, 8) : -1;
+    bool norms = cr_chance(m, a->norms);
+    project(a, x, qkv);
+    if (cr_chance(m, 10))
+        qkv[0] = cr_make_norm(m, qkv[0], 2);
+    cr_id q = prepared(a, heads_of(a, qkv[0], a->H, inside), norms, first, way);
+    cr_id k = heads_of(a, qkv[1], a->G, inside), v = heads_of(a, qkv[2], a->G, inside);
+    k = prepared(a, k, norms && cr_chance(m, 90), first, way);
+    if (cr_chance(m, 10))
+        q = cr_make_with(m, CR_OP_mul, q, 0.3);
+    k = for_all_heads(a, k, apart), v = for_all_heads(a, v, apart);
+    cr_id p = cr_chance(m, 8) ? transposed_softmax(a, q, k)
+                              : weighted(a, scored(a, cr_make2(m, CR_OP_matmul, q, cr_make_swap(m, k)), false));
+    cr_id y = merged(a, cr_make2(m, CR_OP_matmul, p, v));
+    if (cr_chance(m, 10))
+        y = cr_make2(m, CR_OP_mul, y, cr_make1(m, CR_OP_sigmoid, linear(a, x, a->H * a->d)));
+    return cr_chance(m, 85) || a->H * a->d != a->C ? linear(a, y, a->C) : y;
+}
+
+/* ---- other ways to look back, and ahead ---- */
+
+/* x [B, T, C]: means over the past, the largest of it, sums one after another, a shift, its own elements
+ * by number. */
+static cr_id looks_back(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    struct cr_attr square = {.dtype = CR_F32, .rank = 3, .shape = {a->B, a->T, a->T}};
+    cr_id like = cr_make(m, CR_OP_const, 0, NULL, &square);
+    switch (cr_below(m, 8)) {
+    case 0:
+    case 1: { /* a mean of those that are seen */
+        cr_id seen = cr_make1(m, CR_OP_float, sees(a, like, 1, 2));
+        cr_id n = cr_make_with(m, CR_OP_add, cr_make_fold(m, CR_OP_sum, seen, 2), 1);
+        seen = cr_make2(m, CR_OP_div, seen, cr_make_like(m, n, seen));
+        return cr_make2(m, CR_OP_matmul, seen, x);
+    }
+    case 2: { /* the largest */
+        if (a->B * a->T * a->T * a->C > 20000)
+            return x;
+        cr_id rows = cr_make_reshape(m, x, 4, (int64_t[]){a->B, 1, a->T, a->C});
+        struct cr_attr all = {.rank = 4, .shape = {a->B, a->T, a->T, a->C}};
+        rows = cr_make(m, CR_OP_expand, 1, &rows, &all);
+        cr_id seen = sees(a, rows, 1, 2);
+        rows = cr_make_select(m, seen, rows, cr_make_const(m, rows, -INFINITY));
+        return cr_make_reshape(m, cr_make_fold(m, CR_OP_max, rows, 2), 3, (int64_t[]){a->B, a->T, a->C});
+    }
+    case 3: /* scores of tokens themselves */
+        return cr_make2(m, CR_OP_matmul,
+                        cr_make_softmax(m, masked(a, cr_make2(m, CR_OP_matmul, x, cr_make_swap(m, x)), false), 2), x);
+    case 4: /* running sums, which are refused */
+        return cr_make(m, CR_OP_cumsum, 1, &x, &(struct cr_attr){.axis = 1});
+    case 5: /* running sums of each token's own numbers */
+        return cr_make(m, CR_OP_cumsum, 1, &x, &(struct cr_attr){.axis = 2});
+    case 6: { /* shifted by one, which is refused */
+        if (a->T == 1)
+            return x;
+        cr_id none = cr_make_const(m, cr_make_slice(m, x, 1, 0, 1), 0);
+        return cr_make_concat(m, 2, (cr_id[]){none, cr_make_slice(m, x, 1, 0, a->T - 1)}, 1);
+    }
+    default: /* a sum of all, which looks ahead */
+        return cr_make_like(m, cr_make_fold(m, CR_OP_sum, x, 1), x);
+    }
+}
+
+/* ---- layers ---- */
+
+static cr_id feed_forward(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    int64_t inner = 2 + cr_below(m, 40);
+    int64_t way = cr_below(m, 10);
+    cr_id y = linear(a, x, inner);
+    if (way < 4) {
+        y = cr_make2(m, CR_OP_mul, cr_recipe_activation(m, y), linear(a, x, inner));
+    } else if (way == 4) { /* the better of two experts, by their gates */
+        cr_id gates = linear(a, x, 2), other = linear(a, x, inner);
+        cr_id first = cr_make2(m, CR_OP_ge, part(a, gates, 0, 1), part(a, gates, 1, 1));
+        y = cr_make_select(m, cr_make_like(m, first, y), y, other);
+    } else {
+        y = cr_recipe_activation(m, y);
+    }
+    return linear(a, y, a->C);
+}
+
+static cr_id normed(struct model *a, cr_id x, bool there)
+{
+    return there ? cr_make_norm(a->m, x, 2) : x;
+}
+
+/* One layer: norms before or behind, two parts one after another or side by side. */
+static cr_id layer(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    bool before = cr_chance(m, 65), behind = cr_chance(m, before ? 15 : 60);
+    bool besides = cr_chance(m, 15), feeds = cr_chance(m, 70);
+    cr_id in = normed(a, x, before);
+    cr_id y = cr_chance(m, 6) ? looks_back(a, in) : attention(a, in);
+    y = normed(a, y, behind && cr_chance(m, 50));
+    cr_id x2 = cr_chance(m, 85) ? cr_make2(m, CR_OP_add, x, y) : y;
+    if (!before && behind)
+        x2 = normed(a, x2, cr_chance(m, 60));
+    if (!feeds)
+        return x2;
+    y = feed_forward(a, besides ? in : normed(a, x2, before));
+    if (cr_chance(m, 10))
+        y = cr_make2(m, CR_OP_mul, y, cr_make_like(m, vector(a, a->C, 1), y));
+    return normed(a, cr_make2(m, CR_OP_add, x2, y), behind && !before);
+}
+
+/* Layers alike, of other weights or of some of the same, or each of its own kind. */
+static cr_id layers(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    int n = 1 + (int)cr_below(m, MOST_LAYERS);
+    bool alike = cr_chance(m, 60);
+    uint64_t seed = cr_next(m);
+    a->shared = cr_chance(m, 70) ? 0 : cr_chance(m, 50) ? ~(uint64_t)0 : cr_next(m);
+    for (int i = 0; i < n; i++) {
+        a->next = 0;
+        a->later = i > 0 && alike;
+        if (alike)
+            m->state = seed;
+        x = layer(a, x);
+    }
+    m->state = seed ^ 1;
+    a->later = false;
+    return x;
+}
+
+/* Logits: of a matrix of their own, or of the table of words. */
+static cr_id head(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    int64_t words = cr_size_of(m, a->table, 0);
+    cr_id y = cr_chance(m, 40) ? product(a, x, cr_make_swap(m, a->table), words)
+                               : linear(a, x, 3 + cr_below(m, 40));
+    if (cr_chance(m, 15))
+        y = cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_tanh, cr_make_with(m, CR_OP_div, y, 3)), 3);
+    return cr_chance(m, 10) ? cr_make_softmax(m, y, 2) : y;
+}
+
+static void choose_sizes(struct model *a)
+{
+    static const int64_t tokens[] = {2, 3, 5, 7, 7, 9, 11, 13, 17, 19, 23, 29, 31, 37};
+    static const int64_t texts[] = {1, 1, 1, 2, 5, 5}, widths[] = {1, 2, 4, 4, 6, 8, 8, 16};
+    struct cr_maker *m = a->m;
+    a->T = cr_chance(m, 2) ? 131 + cr_below(m, 20) : tokens[cr_below(m, 14)];
+    a->B = a->T > 40 ? 1 : texts[cr_below(m, 6)];
+    do {
+        a->G = 1 + cr_below(m, 2);
+        a->H = a->G * (1 + cr_below(m, 3));
+        a->d = widths[cr_below(m, 8)];
+    } while (a->B * a->H * a->T * a->T * a->d > 60000 && a->H * a->d > 1);
+    a->C = cr_chance(m, 60) ? a->H * a->d : 1 + cr_below(m, 34);
+    a->norms = cr_chance(m, 50) ? 10 : 70;
+    a->biases = cr_chance(m, 30) ? 0 : cr_chance(m, 50) ? 45 : 100;
+}
+
+cr_id cr_make_model(struct cr_maker *m)
+{
+    struct model a = {.m = m};
+    choose_sizes(&a);
+    struct cr_attr attr = {.dtype = CR_I32, .rank = 2, .shape = {a.B, a.T}, .name = CR_IDS};
+    a.ids = cr_make(m, CR_OP_input, 0, NULL, &attr);
+    a.table = cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){4 + cr_below(m, 30), a.C}, 1);
+    cr_id x = cr_make2(m, CR_OP_gather, a.table, a.ids);
+    if (cr_chance(m, 15))
+        x = cr_make_with(m, CR_OP_mul, x, sqrt((double)a.C));
+    x = placed(&a, x);
+    x = normed(&a, x, cr_chance(m, 15));
+    x = layers(&a, x);
+    return head(&a, normed(&a, x, cr_chance(m, 70)));
+}
