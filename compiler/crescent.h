@@ -82,6 +82,11 @@ void crescent_context_free(crescent_context *context);
  */
 const char *crescent_error(const crescent_context *context);
 
+/* Notes of the scripts that were run in this context, one line each: keys of a config.json that were
+ * passed over, parameters of one name that were declared twice in a scope.  Equal notes are kept once,
+ * eight notes at most.  Null for an index behind the last one. */
+const char *crescent_note_at(const crescent_context *context, int index);
+
 /* CRESCENT_VERSION of the library that is linked. */
 const char *crescent_version(void);
 

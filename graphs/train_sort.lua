@@ -37,7 +37,7 @@ local function model(ids)
     if o.model == "llama" then return (small_llama(ids)) end
     local t = ids:size(2)
     local token = scope("wte", nn.embedding, ids, VALUES, o.n_embd)
-    local position = param("wpe.weight", {T, o.n_embd}, {normal = 0.02})
+    local position = param("wpe.weight", {T, o.n_embd}, {normal = 0.02, tied = true})
     local x = token + position:slice({0, 0}, {t, o.n_embd})
     x = transformer.stack(x, "h", o.n_layer, gpt2.block,
         {n_head = o.n_head, layer_norm_epsilon = 1e-5, layout = "conv1d"})

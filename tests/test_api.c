@@ -602,6 +602,30 @@ START_TEST(entries_of_a_script)
 }
 END_TEST
 
+/* A note is kept once, however often the script runs, and says where; a failure leaves none. */
+START_TEST(notes_of_scripts)
+{
+    static const char text[] = "local nn = require 'nn'\nlocal y = nn.linear(input('x', {2, 4}), 4)\n"
+                               "y = nn.linear(y, 4)\nreturn {y = y}",
+                      wrong[] = "local nn = require 'nn'\nlocal y = nn.linear(input('x', {2, 4}), 4)\n"
+                                "y = nn.linear(y, 4)\nreturn {}";
+    crescent_graph *graph;
+    REFUSED(crescent_graph_open_text(context, "w.lua", wrong, sizeof wrong - 1, NULL, &graph), "no outputs");
+    ck_assert_ptr_null(crescent_note_at(context, 0));
+    for (int i = 0; i < 2; i++) {
+        GOOD(crescent_graph_open_text(context, "n.lua", text, sizeof text - 1, NULL, &graph));
+        crescent_graph_close(graph);
+    }
+    const char *begin = "n.lua:3: parameter weight is declared again in the same scope (line 2), so";
+    ck_assert_ptr_nonnull(crescent_note_at(context, 0));
+    ck_assert_msg(strncmp(crescent_note_at(context, 0), begin, strlen(begin)) == 0, "%s",
+                  crescent_note_at(context, 0));
+    ck_assert_ptr_null(crescent_note_at(context, 1));
+    ck_assert_ptr_null(crescent_note_at(context, -1));
+    ck_assert_ptr_null(crescent_note_at(NULL, 0));
+}
+END_TEST
+
 START_TEST(options_of_a_script)
 {
     const crescent_setting unknown = {"n_hed", "2"};
@@ -1657,6 +1681,7 @@ static void add_tests(TCase *all)
     tcase_add_test(all, offsets_of_entries);
     tcase_add_loop_test(all, offsets_outside, 0, sizeof offsets / sizeof *offsets);
     tcase_add_test(all, an_autopsy);
+    tcase_add_test(all, notes_of_scripts);
     tcase_add_test(all, options_of_a_script);
     tcase_add_test(all, a_graph_stays);
     tcase_add_test(all, names_that_are_wrong);

@@ -543,6 +543,9 @@ static const struct fail_case {
     {"iota({2 ^ 31 + 1}, 1)",
      "t.lua:1: iota: 2147483649 elements along the axis, an i32 counts 2147483648"},
     {"scope('a/b', print)", "t.lua:1: scope: name 'a/b': letters, digits"},
+    {"param('w', {2}, {tied = true, fill = 1, normal = 1})", "t.lua:1: param: init: {uniform"},
+    {"param('w', {2}, {tied = 1})", "t.lua:1: param: init: {uniform"},
+    {"input('x', {2}, 'f32', {tied = true})", "t.lua:1: input: init: {uniform"},
     {"scope('a', 3)", "t.lua:1: scope: found number, a function is expected"},
     /* sizes */
     {"input('x', {2^31, 2^31})", "t.lua:1: input: a tensor [2147483648, 2147483648] of more than 2^40 elements"},
@@ -750,6 +753,52 @@ START_TEST(layers_take_what_they_declare)
         ck_assert_msg(run_path(path_of("t.lua"), "", &script, &error) == 0, "%s", error.text);
         cr_script_free(&script);
     }
+}
+END_TEST
+
+/* ---- Weights that are tied ---------------------------------------------------------- */
+
+static const struct {
+    const char *text, *note; /* null: none */
+} tied_cases[] = {
+    {"local y = nn.linear(x, 8)\ny = nn.linear(y, 8)",
+     "t.lua:3: parameter weight is declared again in the same scope (line 2)"},
+    {"local y = x\nfor i = 1, 2 do y = nn.rms_norm(y, {eps = 1}) end",
+     "t.lua:3: parameter weight is declared again in the same scope (line 3)"},
+    {"local y = scope('a', function(x)\nlocal y = nn.layer_norm(nn.layer_norm(x, {}), {}) return y end, x)",
+     "t.lua:3: parameter a.weight is declared again in the same scope (line 3)"},
+    {"local y = nn.layer_norm(x, {bias = false})\ny = nn.rms_norm(y, {eps = 1})",
+     "t.lua:3: parameter weight is declared again in the same scope (line 2)"},
+    {"local function f(x) local y = x * param('w', {8}) return y end\nlocal y = f(f(x))",
+     "t.lua:2: parameter w is declared again in the same scope (line 2)"},
+    /* on purpose */
+    {"local y = scope('a', nn.linear, x, 8)\ny = scope('a', nn.linear, y, 8)", NULL},
+    {"local y = scope('a', nn.linear, x, 8)\ny = scope('b', nn.linear, y, 8)", NULL},
+    {"local y = x * param('w', {8})\ny = y * param('w', {8})", NULL},
+    {"local y = x * param('w', {8}) * param('w', {8})", NULL},
+    {"local function f(x) local y = x * param('w', {8}, {tied = true}) return y end\n"
+     "local y = f(f(x))", NULL},
+    {"local function f(x) local y = x * param('w', {8}, {fill = 1, tied = true}) return y end\n"
+     "local y = f(f(x))", NULL},
+    {"local ids = input('ids', {4}, 'i32') local y = scope('e', nn.embedding, ids, 5, 8)\n"
+     "y = scope('e', nn.tied_head, y, 5)", NULL},
+};
+
+START_TEST(notes_weights_that_are_tied)
+{
+    char text[2048];
+    struct cr_script script;
+    struct cr_error error = {""};
+    snprintf(text, sizeof text, "local nn, x = require 'nn', input('x', {4, 8})\n%s\nreturn {y = y}",
+             tied_cases[_i].text);
+    write_text("t.lua", text);
+    ck_assert_msg(run_path(path_of("t.lua"), "", &script, &error) == 0, "%s", error.text);
+    const char *note = tied_cases[_i].note;
+    if (!note)
+        ck_assert_msg(!script.tied, "%s", script.tied);
+    else
+        ck_assert_msg(script.tied && strstr(script.tied, note), "found: %s\nexpected: %s", script.tied, note);
+    cr_script_free(&script);
 }
 END_TEST
 
@@ -1144,6 +1193,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tests, layers_refuse_unknown_options, 0, COUNT(unknown_option_cases));
     tcase_add_loop_test(tests, layers_check_their_options, 0, COUNT(layer_cases));
     tcase_add_test(tests, layers_take_what_they_declare);
+    tcase_add_loop_test(tests, notes_weights_that_are_tied, 0, COUNT(tied_cases));
     tcase_add_loop_test(tests, survives_hostile_scripts, 0, COUNT(hostile_cases));
     tcase_add_test(tests, survives_deep_nesting);
     tcase_add_test(tests, reads_only_scripts);

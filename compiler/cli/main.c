@@ -12,6 +12,7 @@
 #include "compiler/ir/escape.h"
 #include "compiler/ir/guard.h"
 #include "manual.h"
+#include "report.h"
 #include "verbs.h"
 
 /* "crescent 0.1.0 (Lua 5.4.4, TinyCC 0.9.27, avx512)" */
@@ -47,6 +48,16 @@ static int help(const char *name, const char *more, struct cr_error *error)
     return 0;
 }
 
+/* Prints the notes of scripts if the verb succeeded: a failure prints one line only. */
+static void print_notes(const crescent_context *context, int status)
+{
+    const char *note;
+    for (int i = 0; status < 2 && (note = crescent_note_at(context, i)); i++) {
+        fflush(stdout); /* so that the note comes last; main reports a failure to write */
+        cr_note("%s", note);
+    }
+}
+
 /* All calls of a verb have one context. */
 static int run_verb(int argc, char **argv, struct cr_error *error)
 {
@@ -59,6 +70,7 @@ static int run_verb(int argc, char **argv, struct cr_error *error)
         if (!(options.context = crescent_context_new()))
             cr_give_up("out of memory");
         status = options.help ? help(verb->name, NULL, error) : verb->run(&options, error);
+        print_notes(options.context, status);
     }
     crescent_context_free(options.context);
     cr_options_free(&options);

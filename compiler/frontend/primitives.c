@@ -8,6 +8,7 @@
 #include "args.h"
 #include "blame.h"
 #include "broadcast.h"
+#include "compiler/ir/mem.h"
 #include "composites.h"
 #include "limits.h"
 #include "literal.h"
@@ -17,6 +18,7 @@
 #include "tensor.h"
 
 static const char names_key; /* kept: name of an input or parameter -> its node */
+static const char calls_key; /* kept: name of a parameter -> the call of scope that declared it last */
 
 static const struct cr_node *node_at(lua_State *L, cr_id id)
 {
@@ -92,8 +94,71 @@ static int named_leaf(lua_State *L, enum cr_op op, const struct cr_attr *attr)
     return 1;
 }
 
-/* {uniform = bound}, {normal = std} or {fill = value} for op; false if there is none. */
-static bool read_init(lua_State *L, int index, const char *op, struct cr_attr *attr)
+/* Keeps the note that a parameter is declared again by a layer; one is enough for a script. */
+static void note_tied(struct cr_run *run, struct cr_line user, const char *name, int line)
+{
+    char text[1200];
+    if (run->tied)
+        return;
+    snprintf(text, sizeof text,
+             "%.400s:%d: parameter %.255s is declared again in the same scope (line %d), so two layers share "
+             "it, expected a scope for each layer, or {tied = true}",
+             user.path ? user.path : run->path, user.number, name, line);
+    run->tied = cr_strdup(text);
+}
+
+/* True if the function that calls the running one is the text of the script, and no function in it. */
+static bool is_called_by_main(lua_State *L)
+{
+    lua_Debug frame;
+    return lua_getstack(L, 1, &frame) && lua_getinfo(L, "S", &frame) &&
+           strcmp(frame.what, "main") == 0;
+}
+
+/* Notes a parameter that is declared a second time within one call of a scope by a function that was called
+ * twice, or by functions of a library: two layers that have no scope of their own.  A script that repeats
+ * the name elsewhere in its own text ties by that name. */
+static void check_tied(lua_State *L, const char *name, bool tied)
+{
+    struct cr_run *run = cr_run_of(L);
+    struct cr_line user, inner;
+    char now[600];
+    cr_find_lines(L, run, &user, &inner);
+    int n = snprintf(now, sizeof now, "%lld ", (long long)run->scope_call);
+    snprintf(now + n, sizeof now - (size_t)n, "%.500s:%d", inner.path ? inner.path : "", inner.number);
+    cr_push_kept_table(L, &calls_key);
+    lua_getfield(L, -1, name);
+    const char *before = lua_tostring(L, -1);
+    bool in_library = inner.path != user.path;
+    bool again = before && strncmp(before, now, (size_t)n) == 0 &&
+                 (in_library || (strcmp(before, now) == 0 && !is_called_by_main(L)));
+    lua_pop(L, 1);
+    lua_pushstring(L, now);
+    cr_set_own_field(L, -2, name);
+    lua_pop(L, 1);
+    if (!again || tied)
+        return;
+    cr_id id = find_name(L, name);
+    lua_pop(L, 1);
+    if (id != CR_NONE)
+        note_tied(run, user, name, node_at(L, id)->where.line);
+}
+
+/* True for {tied = true} of a parameter, beside which there may be how it starts. */
+static bool read_tied(lua_State *L, int index)
+{
+    if (!lua_istable(L, index))
+        return false;
+    lua_pushliteral(L, "tied");
+    lua_rawget(L, index);
+    bool tied = lua_isboolean(L, -1) && lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return tied;
+}
+
+/* {uniform = bound}, {normal = std} or {fill = value} for op; false if there is none.  `tied`: the table
+ * has {tied = true}, too. */
+static bool read_init(lua_State *L, int index, const char *op, bool tied, struct cr_attr *attr)
 {
     static const char *const kinds[] = {
         [CR_INIT_UNIFORM] = "uniform", [CR_INIT_NORMAL] = "normal", [CR_INIT_FILL] = "fill"};
@@ -101,7 +166,9 @@ static bool read_init(lua_State *L, int index, const char *op, struct cr_attr *a
         return false;
     int found = 0, entries = 0;
     if (lua_type(L, index) == LUA_TTABLE)
-        entries = cr_count_entries(L, index, 1);
+        entries = cr_count_entries(L, index, 1 + tied) - tied;
+    if (tied && entries == 0)
+        return false;
     for (int kind = CR_INIT_UNIFORM; entries == 1 && kind <= CR_INIT_FILL; kind++) {
         lua_pushstring(L, kinds[kind]);
         lua_rawget(L, index);
@@ -140,7 +207,7 @@ static int make_input(lua_State *L)
     attr.dtype = cr_arg_dtype(L, 3, "input");
     if (attr.dtype == CR_BOOL)
         cr_raise(L, "input: type bool, f32 or i32 is expected");
-    if (read_init(L, 4, "input", &attr))
+    if (read_init(L, 4, "input", false, &attr))
         check_integer_init(L, &attr);
     if (attr.init == CR_INIT_UNIFORM && attr.value == 0 && !lua_isnoneornil(L, 4))
         attr.init = CR_INIT_FILL; /* a width of 0 stands for no init */
@@ -221,7 +288,7 @@ static int all_parameters(lua_State *L)
     return 1;
 }
 
-/* param(name, shape [, init]): the scope's path stands before the name */
+/* param(name, shape [, init]), where init may have {tied = true}: the scope's path stands before the name */
 static int make_param(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -231,8 +298,10 @@ static int make_param(lua_State *L)
     char full[3 * (CR_NAME_MAX + 1)];
     attr.name = put_scope(L, full, sizeof full, run->prefix, "param", name);
     read_shape(L, 2, "param", &attr);
-    if (!read_init(L, 3, "param", &attr))
+    bool tied = read_tied(L, 3);
+    if (!read_init(L, 3, "param", tied, &attr))
         attr.init = CR_INIT_FILL;
+    check_tied(L, attr.name, tied);
     return named_leaf(L, CR_OP_param, &attr);
 }
 

@@ -121,10 +121,13 @@ static int run_in_scope(lua_State *L)
     join_path(L, run->scope, name, path, sizeof path, "scope");
     memcpy(run->scope, path, sizeof path);
     run->n_scopes++;
+    int64_t outer_call = run->scope_call;
+    run->scope_call = ++run->n_scope_calls;
     bool good = call_within(L, run);
     if (good)
         name_results(L, 2, path);
     run->n_scopes--;
+    run->scope_call = outer_call;
     run->scope[outer] = '\0';
     return good ? lua_gettop(L) - 1 : lua_error(L);
 }

@@ -335,9 +335,10 @@ static int run_whole(struct cr_run *run, struct cr_script *script)
     close_run(run);
     if (good) {
         run->graph->most_nodes = 0;
-        *script = (struct cr_script){run->graph, run->options, run->n_options};
+        *script = (struct cr_script){run->graph, run->options, run->n_options, run->tied};
         return 0;
     }
+    free(run->tied);
     cr_graph_free(run->graph);
     free_options(run->options, run->n_options);
     return -1;
@@ -413,5 +414,6 @@ void cr_script_free(struct cr_script *script)
 {
     cr_graph_free(script->graph);
     free_options(script->options, script->n_options);
-    *script = (struct cr_script){NULL, NULL, 0};
+    free(script->tied);
+    *script = (struct cr_script){0};
 }

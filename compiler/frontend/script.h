@@ -25,6 +25,7 @@ struct cr_script {
     struct cr_graph *graph;
     struct cr_script_option *options; /* sorted by name */
     int n_options;
+    char *tied; /* a note, a line, of a parameter that was declared twice in a scope; or null */
 };
 
 /* What a script may take.  docs/sandbox.md says how each is measured. */

@@ -74,6 +74,8 @@ struct cr_run {
 
     char scope[CR_NAME_MAX + 1]; /* "h.0.attn" */
     int n_scopes;
+    int64_t scope_call, n_scope_calls; /* the number of the running call of scope, and how many there were */
+    char *tied; /* see struct cr_script */
     char prefix[CR_NAME_MAX + 1]; /* before every parameter's name */
     bool in_dump;                 /* nodes come from `at`, not from the running line */
     struct cr_where at;

@@ -30,8 +30,11 @@ crescent_context *cr_refer(crescent_context *context)
 
 void cr_release(crescent_context *context)
 {
-    if (context && --context->references == 0)
-        free(context);
+    if (!context || --context->references > 0)
+        return;
+    for (int i = 0; i < context->n_notes; i++)
+        free(context->notes[i]);
+    free(context);
 }
 
 void crescent_context_free(crescent_context *context)
@@ -42,6 +45,27 @@ void crescent_context_free(crescent_context *context)
 const char *crescent_version(void)
 {
     return CRESCENT_VERSION;
+}
+
+/* ---- notes ---- */
+
+void cr_keep_note(crescent_context *context, const char *note)
+{
+    const int room = sizeof context->notes / sizeof *context->notes;
+    char line[4096];
+    if (!note)
+        return;
+    cr_escape(line, sizeof line, note, strlen(note), "");
+    for (int i = 0; i < context->n_notes; i++)
+        if (strcmp(context->notes[i], line) == 0)
+            return;
+    if (context->n_notes < room)
+        context->notes[context->n_notes++] = cr_strdup(line);
+}
+
+const char *crescent_note_at(const crescent_context *context, int index)
+{
+    return context && index >= 0 && index < context->n_notes ? context->notes[index] : NULL;
 }
 
 /* ---- errors ---- */

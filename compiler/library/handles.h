@@ -21,6 +21,8 @@
 struct crescent_context {
     int references;
     struct cr_error error;
+    char *notes[8]; /* see crescent_note_at */
+    int n_notes;
     bool knows_host;
     struct cr_target host; /* this machine, once it was asked for */
 };
@@ -100,6 +102,9 @@ int cr_done(struct cr_guard *guard, int status);
     cr_guard_enter(&guard, &(context)->error);                                                     \
     if (setjmp(guard.back))                                                                        \
     return cr_done(&guard, CRESCENT_FAILED)
+
+/* Keeps a line for crescent_note_at; null is none. */
+void cr_keep_note(crescent_context *context, const char *note);
 
 /* ---- lives ---- */
 

@@ -72,6 +72,10 @@ static int open_graph(crescent_context *context, struct cr_origin *origin, struc
         cr_origin_release(origin);
         return -1;
     }
+    if (!origin->imported) /* a weight that an ONNX file reads twice is one */
+        cr_keep_note(context, script.tied);
+    free(script.tied);
+    script.tied = NULL;
     bool has_formats = origin->folder && cr_is_gguf(origin->folder);
     if ((origin->entry && cr_choose_entry(script.graph, origin->entry, origin->path, error)) ||
         (has_formats && cr_take_own_formats(script.graph, origin, error))) {

@@ -13,7 +13,7 @@ local o = options {
 local input_mean, input_std, eps = 1, 3, 1e-5
 
 local function layer_norm(x)
-    return nn.layer_norm(x, {eps = eps})
+    return (scope("norm", nn.layer_norm, x, {eps = eps})) -- one layer, whatever x is
 end
 
 -- BatchNorm(x) = (x - mu) / sqrt(sigma^2 + eps), mu and sigma of a feature over batch and
