@@ -129,6 +129,8 @@ typedef struct {
     const crescent_setting *lengths; /* of an ONNX file: symbols of sizes that stay lengths, known when the
                                       * model runs, and their bounds: {"seq", "128"} */
     int n_lengths;
+    const char *const *ignored; /* keys of the file of values that are passed over; it must have them */
+    int n_ignored;
 } crescent_script;
 
 /*

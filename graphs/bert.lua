@@ -11,11 +11,12 @@ local o = options({
     vocab_size = 30522, max_position_embeddings = 512, type_vocab_size = 2,
     hidden_size = 768, intermediate_size = 3072, num_hidden_layers = 12, num_attention_heads = 12,
     hidden_act = huggingface.activations("gelu"), layer_norm_eps = 1e-12,
-    position_embedding_type = {"absolute"}, is_decoder = {"false"}, add_cross_attention = {"false"},
+    position_embedding_type = {"absolute"}, is_decoder = {"false"}, is_causal = {"false"},
+    add_cross_attention = {"false"},
     padding = false, -- whether there is an input attention_mask [B, T], 0 for padding
     pooler = true,   -- whether there is the vector for all
     name_prefix = "", -- before every parameter's name
-}, huggingface.keys {"tie_word_embeddings"}, huggingface.sizes)
+}, huggingface.keys({"tie_word_embeddings"}, true), huggingface.sizes)
 
 local norm = {eps = o.layer_norm_eps}
 local mask

@@ -14,10 +14,10 @@ local o = options({
     activation_function = huggingface.activations("gelu_new"), layer_norm_epsilon = 1e-5,
     tie_word_embeddings = true,
     scale_attn_weights = true, scale_attn_by_inverse_layer_idx = false,
-    add_cross_attention = {"false"},
+    add_cross_attention = {"false"}, position_embedding_type = {"absolute"},
     layout = {"conv1d", "linear"}, -- of weights: [in, out], as Hugging Face stores them, or [out, in]
     name_prefix = "transformer.", -- before every parameter's name but that of a head of its own
-}, huggingface.keys(), huggingface.sizes)
+}, huggingface.keys({}, true), huggingface.sizes)
 
 prefix(o.name_prefix)
 local ids = input("ids", {o.B, o.T}, "i32")

@@ -13,7 +13,7 @@ local o = options(huggingface.merge(huggingface.rope_options(), {
     num_attention_heads = 4, hidden_act = huggingface.activations("gelu"), layer_norm_eps = 1e-5,
     partial_rotary_factor = {number = 0.25}, use_parallel_residual = true, attention_bias = true,
     tie_word_embeddings = false,
-}), huggingface.keys {"is_decoder"}, huggingface.sizes)
+}), huggingface.keys({"is_decoder"}, true), huggingface.sizes)
 
 local norm = {eps = o.layer_norm_eps}
 local H = o.num_attention_heads

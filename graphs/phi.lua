@@ -13,7 +13,7 @@ local o = options(huggingface.merge(huggingface.rope_options(), {
     num_attention_heads = 4, num_key_value_heads = 0, -- 0: as many
     hidden_act = huggingface.activations("gelu_new"), layer_norm_eps = 1e-5,
     partial_rotary_factor = {number = 0.5}, qk_layernorm = false, tie_word_embeddings = {"false"},
-}), huggingface.keys(), huggingface.sizes)
+}), huggingface.keys({"is_decoder"}, true), huggingface.sizes)
 
 local norm = {eps = o.layer_norm_eps}
 local d = attention.head_size(o.hidden_size, o.num_attention_heads)

@@ -7,7 +7,7 @@ local o = options(llama.options {
     use_sliding_window = false, sliding_window = 4096, max_window_layers = 28,
     use_mrope = {"false"},
     layer_types = "", -- "sliding_attention,full_attention" and so on; "": as below
-}, huggingface.keys(), huggingface.sizes)
+}, huggingface.keys({"attention_bias"}, true), huggingface.sizes)
 
 local ids = input("ids", {o.B, o.T}, "i32")
 local windows = huggingface.windows(o, function(layer)

@@ -9,29 +9,33 @@ local transformer = require "transformer"
 local o = options({
     B = 1, -- images
     model_type = {"vit"},
-    image_size = 224, patch_size = 16, num_channels = 3,
+    image_size = "224", patch_size = "16", -- or "height,width"
+    num_channels = 3,
     hidden_size = 768, intermediate_size = 3072, num_hidden_layers = 12, num_attention_heads = 12,
     hidden_act = huggingface.activations("gelu"), layer_norm_eps = 1e-12, qkv_bias = true,
+    position_embedding_type = {"absolute"},
     pooler = true, -- whether there is the vector for the image, behind a layer of its own
     pooler_output_size = 0, -- 0: hidden_size
     pooler_act = huggingface.activations("tanh"),
     name_prefix = "", -- before every parameter's name
-}, huggingface.keys(), huggingface.sizes)
+}, huggingface.keys({}, true), huggingface.sizes)
 
 local norm = {eps = o.layer_norm_eps}
-local B, C, channels, patch = o.B, o.hidden_size, o.num_channels, o.patch_size
-if o.image_size % patch ~= 0 then
-    error("image_size " .. o.image_size .. " is not divisible by patch_size " .. patch)
+local B, C, channels = o.B, o.hidden_size, o.num_channels
+local height, width = huggingface.pair(o, "image_size")
+local patch_height, patch_width = huggingface.pair(o, "patch_size")
+if height % patch_height ~= 0 or width % patch_width ~= 0 then
+    error("image_size " .. o.image_size .. " is not divisible by patch_size " .. o.patch_size)
 end
-local side = o.image_size / patch
+local rows, columns = height / patch_height, width / patch_width
 
 -- Each patch is projected by itself: a convolution whose stride is its size.
 local function patches(pixels)
-    local weight = param("weight", {C, channels, patch, patch}, {normal = 0.02})
-    local x = pixels:reshape{B, channels, side, patch, side, patch}:permute{1, 3, 5, 2, 4, 6}
-    x = x:reshape{B, side * side, channels * patch * patch}
-    return matmul(x, weight:reshape{C, channels * patch * patch}:transpose(1, 2))
-        + param("bias", {C}, {fill = 0})
+    local size = channels * patch_height * patch_width
+    local weight = param("weight", {C, channels, patch_height, patch_width}, {normal = 0.02})
+    local x = pixels:reshape{B, channels, rows, patch_height, columns, patch_width}
+    x = x:permute{1, 3, 5, 2, 4, 6}:reshape{B, rows * columns, size}
+    return matmul(x, weight:reshape{C, size}:transpose(1, 2)) + param("bias", {C}, {fill = 0})
 end
 
 local layer = {
@@ -55,11 +59,11 @@ local function block(x)
 end
 
 prefix(o.name_prefix)
-local pixels = input("pixel_values", {B, channels, o.image_size, o.image_size})
+local pixels = input("pixel_values", {B, channels, height, width})
 local x = scope("embeddings.patch_embeddings.projection", patches, pixels)
 local class = param("embeddings.cls_token", {1, 1, C}, {normal = 0.02}):expand{B, 1, C}
 x = concat({class, x}, 2)
-    + param("embeddings.position_embeddings", {1, side * side + 1, C}, {normal = 0.02})
+    + param("embeddings.position_embeddings", {1, rows * columns + 1, C}, {normal = 0.02})
 x = transformer.stack(x, "encoder.layer", o.num_hidden_layers, block)
 x = scope("layernorm", nn.layer_norm, x, norm)
 if not o.pooler then return {last_hidden_state = x} end

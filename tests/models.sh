@@ -89,6 +89,104 @@ bert bert-base
 vit vit-base-16
 TABLE
 
+# ---- config.json of published models, as people find them: tests/configs/published/NAME.json ----
+# BERT and ViT are counted with their pooler and without a head.
+found() {
+    cat <<'TABLE'
+gpt2                                      124,439,808
+gpt2-medium                               354,823,168
+gpt2-large                                774,030,080
+gpt2-xl                                 1,557,611,200
+distilgpt2                                 81,912,576
+DialoGPT-small                            124,439,808
+Cerebras-GPT-111M                         111,050,496
+gpt2-chinese-cluecorpussmall              102,068,736
+llama-7b                                6,738,415,616
+Llama-2-7b-hf                           6,738,415,616
+Llama-2-13b-chat-hf                    13,015,864,320
+Llama-2-70b-hf                         68,976,648,192
+CodeLlama-7b-hf                         6,738,546,688
+Meta-Llama-3-8B                         8,030,261,248
+Meta-Llama-3-70B-Instruct              70,553,706,496
+Llama-3.1-8B-Instruct                   8,030,261,248
+Llama-3.2-1B                            1,235,814,400
+unsloth-Llama-3.2-3B                    3,212,749,824
+TinyLlama-1.1B-Chat-v1.0                1,100,048,384
+SmolLM-135M                               134,515,008
+SmolLM-360M-Instruct                      361,821,120
+SmolLM-1.7B                             1,711,376,384
+SmolLM2-135M                              134,515,008
+SmolLM2-360M-Instruct                     361,821,120
+SmolLM2-1.7B-Instruct                   1,711,376,384
+open_llama_3b                           3,426,473,600
+Yi-6B                                   6,061,035,520
+deepseek-llm-7b-base                    6,910,365,696
+deepseek-coder-1.3b-base                1,346,471,936
+Yarn-Llama-2-7b-64k                     6,738,415,616
+llama2.c-stories15M                        15,191,712
+Mistral-7B-v0.1                         7,241,732,096
+Mistral-7B-Instruct-v0.2                7,241,732,096
+Mistral-7B-v0.3                         7,248,023,552
+zephyr-7b-beta                          7,241,732,096
+Mistral-Nemo-Base-2407                 12,247,782,400
+Qwen2-0.5B                                494,032,768
+Qwen2-1.5B-Instruct                     1,543,714,304
+Qwen2-7B                                7,615,616,512
+Qwen2.5-3B                              3,085,938,688
+Qwen2.5-14B-Instruct                   14,770,033,664
+Qwen2.5-7B-Instruct-1M                  7,615,616,512
+DeepSeek-R1-Distill-Qwen-1.5B           1,777,088,000
+Qwen2.5-Coder-32B-Instruct             32,763,876,352
+Qwen3-0.6B                                596,049,920
+Qwen3-1.7B                              1,720,574,976
+Qwen3-4B-Instruct-2507                  4,022,468,096
+Qwen3-14B                              14,768,307,200
+Qwen3-Embedding-0.6B                      595,776,512
+gemma-2-2b-it                           2,614,341,888
+gemma-2-9b                              9,241,705,984
+gemma-2-27b                            27,227,128,320
+pythia-70m-deduped                         70,426,624
+pythia-160m                               162,322,944
+pythia-1.4b                             1,414,647,808
+pythia-6.9b                             6,857,302,016
+pythia-12b                             11,846,072,320
+gpt-neox-20b                           20,554,567,680
+dolly-v2-3b                             2,775,086,080
+RedPajama-INCITE-Base-3B-v1             2,775,864,320
+phi-1                                   1,418,270,720
+phi-1_5                                 1,418,270,720
+phi-2                                   2,779,683,840
+bert-base-uncased                         109,482,240
+bert-base-cased                           108,310,272
+bert-large-uncased                        335,141,888
+bert-base-multilingual-cased              177,853,440
+bert-base-chinese                         102,267,648
+all-MiniLM-L6-v2                           22,713,216
+bge-small-en-v1.5                          33,360,000
+bge-large-en-v1.5                         335,141,888
+paraphrase-multilingual-MiniLM-L12-v2     117,653,760
+LaBSE                                     470,926,848
+vit-base-patch16-224-in21k                 86,389,248
+vit-base-patch16-384                       86,681,088
+vit-large-patch16-224-in21k               304,351,232
+vit-huge-patch14-224-in21k                632,404,480
+dino-vits8                                 21,818,112
+TABLE
+}
+
+found >"$T/found"
+while read -r name total; do
+    mkdir "$T/folder" && cp "tests/configs/published/$name.json" "$T/folder/config.json"
+    "$crescent" params "$T/folder" >"$log" 2>&1 &&
+        [ "$(awk '$1 == "total" { print $2 }' "$log")" = "$total" ]
+    report $? "tests/configs/published/$name.json: expected $total parameters"
+    rm -r "$T/folder"
+done <"$T/found"
+
+ls tests/configs/published | sed 's/\.json$//' | LC_ALL=C sort >"$T/files"
+awk '{ print $1 }' "$T/found" | LC_ALL=C sort | diff - "$T/files" >"$log" 2>&1
+report $? 'every file of tests/configs/published is in the table'
+
 # ---- what is refused ---------------------------------------------------------------------------
 
 # refuses SCRIPT JSON LINE: as a config.json, behind the file's name.
@@ -120,17 +218,44 @@ complains llama "rope_long_factor has 2 items, expected one for each of 4 freque
     --set rope_type=longrope --set rope_factor=2 --set rope_long_factor=1,2 \
     --set rope_original_max_position_embeddings=8
 refuses llama '{"hidden_act": "relu2"}' \
-    "option hidden_act: found 'relu2', expected silu or gelu or gelu_new or gelu_pytorch_tanh or relu or swish"
-refuses llama '{"quantization_config": {"bits": 4}}' \
-    'quantization_config.bits 4: graphs/llama.lua has no such option'
-refuses llama '{"num_experts": 8}' 'num_experts 8: graphs/llama.lua has no such option'
+    "option hidden_act: found 'relu2', expected silu or gelu or gelu_new or gelu_pytorch_tanh or \
+quick_gelu or relu or swish"
+
+# unknown SCRIPT JSON KEY VALUE: a key that may change the numbers.
+unknown() {
+    refuses "$1" "$2" "$3 $4: graphs/$1.lua has no such option, expected --ignore-config ${3%%.*} if \
+it may be passed over"
+}
+
+unknown llama '{"quantization_config": {"bits": 4}}' quantization_config.bits 4
+unknown llama '{"quantization_config": {"load_in_4bit": false}}' quantization_config.load_in_4bit false
+unknown llama '{"num_experts": 8}' num_experts 8
+unknown llama '{"rope_interleaved": true}' rope_interleaved true
+unknown llama '{"layer_types": ["full_attention", "sliding_attention"]}' layer_types \
+    full_attention,sliding_attention
+unknown llama '{"rope_scaling": {"mrope_section": [16, 24, 24]}}' rope_scaling.mrope_section 16,24,24
+unknown llama '{"sliding_window": 4096}' sliding_window 4096
+unknown llama '{"logits_scaling": 8.0}' logits_scaling 8
+unknown llama '{"use_rope": false}' use_rope false
+unknown gpt2 '{"use_bias": false}' use_bias false
+unknown phi '{"num_attention_heads": 4, "hidden_size": 64, "head_dim": 32}' head_dim 32
+unknown mistral '{"attention_bias": true}' attention_bias true
 refuses llama '{"hiden_size": 64}' \
     'hiden_size 64: graphs/llama.lua has no such option, did you mean hidden_size?'
 refuses gpt2 '{"add_cross_attention": true}' \
     "option add_cross_attention: found 'true', expected false"
 refuses bert '{"position_embedding_type": "relative_key"}' \
     "option position_embedding_type: found 'relative_key', expected absolute"
-refuses bert '{"pruned_heads": {"0": [1, 2]}}' 'pruned_heads.0 1,2: graphs/bert.lua has no such option'
+unknown bert '{"pruned_heads": {"0": [1, 2]}}' pruned_heads.0 1,2
+refuses bert '{"is_decoder": true}' "option is_decoder: found 'true', expected false"
+refuses llama '{"rope_theta": 10000.0, "rope_parameters": {"rope_theta": 500000.0}}' \
+    'rope_parameters.rope_theta 500000: expected 10000, as rope_theta says'
+refuses llama '{"rope_theta": null}' 'option rope_theta: found null, expected at least 1'
+refuses llama '{"hidden_size": []}' 'option hidden_size: found an empty table, expected one value'
+refuses llama '{"hidden_size": [64, 64]}' "option hidden_size: found '64,64', expected a whole number"
+refuses llama '{"intermediate_size": 2147483647}' \
+    "option intermediate_size: found '2147483647', expected at most 1048576"
+refuses llama '{"vocab_size": "many"}' "option vocab_size: found 'many', expected a whole number"
 
 complains gpt2 '1025 tokens, expected at most 1024, as there are positions' --set T=1025
 complains llama 'n_embd 64 is not divisible by n_head 7' --set num_attention_heads=7
@@ -141,17 +266,57 @@ complains qwen2 "layer_types: found 'linear_attention', expected" \
     --set layer_types=full_attention,linear_attention
 complains vit 'image_size 20 is not divisible by patch_size 16' --set image_size=20
 
-# What a config.json has besides changes nothing.
-cat >"$T/config.json" <<'JSON'
-{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": "bfloat16",
+# harmless SCRIPT JSON: what of a config.json changes nothing, and is not worth a note.
+harmless() {
+    printf '%s' "$2" >"$T/config.json"
+    "$crescent" params "graphs/$1.lua" --config "$T/config.json" >"$T/one" 2>"$log" &&
+        "$crescent" params "graphs/$1.lua" >"$T/other" 2>>"$log" &&
+        cmp "$T/one" "$T/other" >>"$log" 2>&1 && [ ! -s "$log" ]
+    report $? "$1: $2: changes nothing"
+}
+
+harmless llama '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": "bfloat16",
  "id2label": {"0": "LABEL_0"}, "eos_token_id": [1, 2], "head_dim": null, "rope_scaling": null,
- "quantization_config": null, "use_cache": true, "pretraining_tp": 1, "num_hidden_layers": 3,
- "max_position_embeddings": 2048, "initializer_range": 0.02, "transformers_version": "4.41.0"}
-JSON
-"$crescent" params graphs/llama.lua --config "$T/config.json" >"$T/one" 2>"$log" &&
-    "$crescent" params graphs/llama.lua --set num_hidden_layers=3 >"$T/other" 2>"$log" &&
-    cmp "$T/one" "$T/other" >"$log" 2>&1
-report $? 'keys without meaning for the graph'
+ "quantization_config": null, "use_cache": true, "pretraining_tp": 1, "num_hidden_layers": 2.0,
+ "max_position_embeddings": 2048.0, "initializer_range": 0.02, "transformers_version": "4.41.0"}'
+harmless llama '{"is_decoder": false, "add_cross_attention": false, "is_encoder_decoder": false,
+ "layer_types": ["full_attention", "full_attention"], "pruned_heads": {}, "rope_interleaved": false,
+ "use_sliding_window": false, "sliding_window": 4096, "max_window_layers": 28, "num_experts": 0,
+ "embedding_multiplier": 1.0, "qk_norm": false, "n_embd": 64, "position_embedding_type": "rope",
+ "tie_word_embeddings": null, "vocab_size": "512", "is_causal": true, "window_size": -1}'
+harmless mistral '{"attention_bias": false, "mlp_bias": false, "use_sliding_window": false}'
+harmless qwen2 '{"attention_bias": false, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}'
+harmless gpt2 '{"hidden_size": 768, "n_special": 0, "predict_special_tokens": true, "_num_labels": 1,
+ "vocab_size_or_config_json_file": 50257, "hidden_act": "gelu_new", "scale_attn_weights": true}'
+harmless phi '{"hidden_size": 64, "num_attention_heads": 4, "head_dim": 16, "is_decoder": false}'
+harmless vit '{"image_size": [224, 224], "patch_size": [16, 16]}'
+
+# Keys that nobody knows are passed over with one note.
+printf '{"zebra": {"a": [{}, {"b": 1}], "c": 2}, "lion_dropout": 0.1, "max_tiger": 3, "image_token_id": 9}' \
+    >"$T/config.json"
+"$crescent" params graphs/llama.lua --config "$T/config.json" >/dev/null 2>"$log" &&
+    [ "$(cat "$log")" = "crescent: note: $T/config.json: passed over keys that graphs/llama.lua does not \
+know: image_token_id, lion_dropout, max_tiger, zebra" ]
+report $? 'one note names all unknown keys'
+
+# --ignore-config passes over what is named.
+printf '{"num_experts": 8, "rope_scaling": {"type": "mrope"}, "vocab_size": 7}' >"$T/config.json"
+"$crescent" params graphs/llama.lua --config "$T/config.json" --ignore-config num_experts \
+    --ignore-config rope_scaling --ignore-config vocab_size >"$T/one" 2>"$log" &&
+    "$crescent" params graphs/llama.lua >"$T/other" 2>>"$log" && cmp "$T/one" "$T/other" >>"$log" 2>&1 &&
+    [ ! -s "$log" ]
+report $? '--ignore-config passes over known and unknown keys'
+"$crescent" params graphs/llama.lua --config "$T/config.json" --ignore-config experts >"$log" 2>&1
+[ $? -eq 2 ] &&
+    [ "$(cat "$log")" = "crescent: $T/config.json: --ignore-config experts: the file has no such key" ]
+report $? '--ignore-config of a key that is not there'
+
+# A rectangular image has patches by rows.
+"$crescent" params graphs/vit.lua --set image_size=32,48 --set patch_size=16,8 --set num_hidden_layers=1 \
+    >"$log" 2>&1 && grep -q 'embeddings.position_embeddings *\[1, 13, 768\]' "$log" &&
+    grep -q 'projection.weight *\[768, 3, 16, 8\]' "$log"
+report $? 'vit: images and patches that are no squares'
+complains vit "image_size: found '32,48,3', expected a whole number" --set image_size=32,48,3
 
 # ---- a trained model, where it is here ---------------------------------------------------------
 

@@ -27,15 +27,40 @@ static const char model[] =
     "    whole = 3, eps = 1e-5, number = {number = 1}, yes = true, text = 'x',\n"
     "    kind = {'default', 'llama3'}},\n"
     "    {['rope.kind'] = 'kind', ['old.kind'] = 'kind', who = false, many = false},\n"
-    "    {whole = 2, none = 1})\n"
+    "    {whole = 2, none = 1, number = {-30, 40, null = false}})\n"
     "return {y = input('x', {1})}\n";
+
+/* The same that is asked about other names. */
+static const char asked[] =
+    "local o = options({n = 3}, {old = 'n', older = 'n', who = false, ['*'] = function(key, value, all)\n"
+    "    assert(all[key] == value)\n"
+    "    if key:sub(1, 4) == 'none' then return false end\n"
+    "    if key:sub(1, 3) == 'any' then return true end\n"
+    "end})\n"
+    "return {y = input('x', {1})}\n";
+
+/* Runs `asked` with a file, of which keys are passed over. */
+static int ask(const char *config, const char *const *ignored, int n, struct cr_script *script,
+               struct cr_error *error)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s", write_file("a.json", config));
+    const struct cr_script_source source = {.path = "m.lua",
+                                            .text = asked,
+                                            .length = sizeof asked - 1,
+                                            .config = path,
+                                            .ignored = ignored,
+                                            .n_ignored = n};
+    return cr_script_run_from(&source, NULL, 0, script, error);
+}
 
 static int run(const char *config_name, const char *config, const struct cr_setting *settings,
                int n, struct cr_script *script, struct cr_error *error)
 {
     char path[256];
     snprintf(path, sizeof path, "%s", write_file(config_name, config));
-    const struct cr_script_source source = {"m.lua", model, sizeof model - 1, path, false};
+    const struct cr_script_source source = {.path = "m.lua", .text = model,
+                                            .length = sizeof model - 1, .config = path};
     return cr_script_run_from(&source, settings, n, script, error);
 }
 
@@ -58,6 +83,10 @@ static const struct {
     {"a.json",
      "{\"whole\": 4, \"eps\": 1E-6, \"number\": -2.5e+1, \"yes\": false, \"text\": \"\\u00e4 b\"}",
      PLAIN("4", "1e-06", "default", "-25", "\xc3\xa4 b", "false")},
+    {"a.json", "{\"text\": [], \"unknown\": {}, \"many\": []}",
+     PLAIN("3", "1e-05", "default", "1", "", "true")},
+    {"a.json", "{\"rope\": {\"kind\": \"llama3\"}, \"kind\": null, \"old\": {\"kind\": \"llama3\"}}",
+     PLAIN("3", "1e-05", "llama3", "1", "x", "true")},
     {"a.json", " {\n\"whole\":null,\"eps\":null,\"yes\":null,\"text\":null,\"kind\":null}\t",
      PLAIN("0", "0", "default", "1", "", "false")},
     {"a.json", "{\"rope\": {\"kind\": \"llama3\"}}", PLAIN("3", "1e-05", "llama3", "1", "x", "true")},
@@ -92,6 +121,13 @@ static const struct {
 } bad[] = {
     {"a.json", "{\"whole\": 2.5}", "a.json: option whole: found '2.5', expected a whole number"},
     {"a.json", "{\"whole\": 1}", "a.json: option whole: found '1', expected at least 2"},
+    {"a.json", "{\"number\": 41}", "a.json: option number: found '41', expected at most 40"},
+    {"a.json", "{\"number\": -31}", "a.json: option number: found '-31', expected at least -30"},
+    {"a.json", "{\"number\": null}", "a.json: option number: found null, expected at least -30"},
+    {"a.json", "{\"whole\": []}", "a.json: option whole: found an empty table, expected one value"},
+    {"a.json", "{\"yes\": {}}", "a.json: option yes: found an empty table, expected one value"},
+    {"a.json", "{\"kind\": \"default\", \"rope\": {\"kind\": \"llama3\"}}",
+     "a.json: kind default: expected llama3, as rope.kind says"},
     {"a.json", "{\"whole\": true}", "a.json: option whole: found 'true', expected a whole number"},
     {"a.json", "{\"whole\": {\"a\": 1}}", "a.json: whole.a 1: m.lua has no such option"},
     {"a.json", "{\"yes\": 1}", "a.json: option yes: found '1', expected true or false"},
@@ -144,6 +180,85 @@ START_TEST(refuses)
 }
 END_TEST
 
+static const struct {
+    const char *config, *n, *note; /* without the file's name */
+} passed_over[] = {
+    {"{\"n\": 4}", "4", NULL},
+    {"{\"none\": 4, \"none_b\": {\"a\": 1}, \"who\": 2}", "3", NULL},
+    {"{\"any\": 4, \"n\": 5}", "5", ": passed over keys that m.lua does not know: any"},
+    {"{\"any.b\": {\"x\": 1, \"y\": [{}, {\"z\": 2}]}, \"any\": {\"b\": 1}, \"any_n\": null}", "3",
+     ": passed over keys that m.lua does not know: any, any.b"},
+    {"{\"old\": 7, \"older\": 7, \"any\": 1}", "7", ": passed over keys that m.lua does not know: any"},
+};
+
+START_TEST(passes_over)
+{
+    struct cr_script script;
+    struct cr_error error = {""};
+    char expected[400];
+    snprintf(expected, sizeof expected, "%s/a.json%s", folder,
+             passed_over[_i].note ? passed_over[_i].note : "");
+    ck_assert_msg(ask(passed_over[_i].config, NULL, 0, &script, &error) == 0, "%s", error.text);
+    ck_assert_str_eq(script.options[0].value, passed_over[_i].n);
+    if (passed_over[_i].note)
+        ck_assert_str_eq(script.note, expected);
+    else
+        ck_assert_ptr_null(script.note);
+    cr_script_free(&script);
+}
+END_TEST
+
+/* A note has room for some of the keys. */
+START_TEST(ends_a_long_note)
+{
+    static char config[20000] = "{";
+    struct cr_script script;
+    struct cr_error error = {""};
+    for (int i = 0; i < 1000; i++)
+        snprintf(config + strlen(config), sizeof config - strlen(config), "\"any_%d\": 1%s", i,
+                 i < 999 ? ", " : "}");
+    ck_assert_msg(ask(config, NULL, 0, &script, &error) == 0, "%s", error.text);
+    ck_assert_uint_gt(strlen(script.note), 900);
+    ck_assert_uint_lt(strlen(script.note), 1000);
+    ck_assert_str_eq(script.note + strlen(script.note) - 5, ", ...");
+    cr_script_free(&script);
+}
+END_TEST
+
+static const struct {
+    const char *config, *key, *expected; /* expected: the value of n, or the message */
+} ignoring[] = {
+    {"{\"n\": 4}", "n", "3"},
+    {"{\"old\": 4, \"b\": {\"c\": 1}}", "b", "4"},
+    {"{\"b.c\": {\"d\": 1}}", "b.c", "3"},
+    {"{\"b\": {\"c\": {\"d\": 1}}}", "b.c", "3"},
+    {"{\"b\": null}", "b", "3"},
+    {"{\"b\": {}}", "b", "3"},
+    {"{\"b\": {\"c\": 1, \"d\": 2}}", "b.c", "a.json: b.d 2: m.lua has no such option, expected "
+                                              "--ignore-config b if it may be passed over"},
+    {"{\"b.c\": {\"d\": 1}}", "b", "a.json: --ignore-config b: the file has no such key"},
+    {"{\"bc\": 1}", "b", "a.json: --ignore-config b: the file has no such key"},
+    {"{\"old\": 4, \"older\": 5}", "older", "4"},
+    {"{\"old\": 4, \"older\": 5}", "old", "5"},
+};
+
+START_TEST(ignores)
+{
+    struct cr_script script;
+    struct cr_error error = {""};
+    if (strlen(ignoring[_i].expected) == 1) {
+        ck_assert_msg(ask(ignoring[_i].config, &ignoring[_i].key, 1, &script, &error) == 0, "%s",
+                      error.text);
+        ck_assert_str_eq(script.options[0].value, ignoring[_i].expected);
+        ck_assert_ptr_null(script.note);
+        cr_script_free(&script);
+    } else {
+        ck_assert(ask(ignoring[_i].config, &ignoring[_i].key, 1, &script, &error) != 0);
+        ck_assert_str_eq(error.text + strlen(folder) + 1, ignoring[_i].expected);
+    }
+}
+END_TEST
+
 /* A setting counts for more than the file, and the file for more than an optional setting. */
 START_TEST(is_overridden)
 {
@@ -167,15 +282,18 @@ START_TEST(needs_a_script_with_options)
     char path[256];
     snprintf(path, sizeof path, "%s", write_file("a.json", "{\"n\": 1}"));
     const char *text = "return {y = input('x', {1})}";
-    const struct cr_script_source source = {"m.lua", text, strlen(text), path, false};
+    const struct cr_script_source source = {.path = "m.lua", .text = text,
+                                            .length = strlen(text), .config = path};
     ck_assert(cr_script_run_from(&source, NULL, 0, &script, &error) != 0);
     ck_assert_ptr_nonnull(strstr(error.text, "a.json: n 1: m.lua has no such option"));
-    const struct cr_script_source none = {"m.lua", text, strlen(text), "/nowhere/a.json", false};
+    const struct cr_script_source none = {.path = "m.lua", .text = text,
+                                          .length = strlen(text), .config = "/nowhere/a.json"};
     error.text[0] = '\0';
     ck_assert(cr_script_run_from(&none, NULL, 0, &script, &error) != 0);
     ck_assert_str_eq(error.text, "/nowhere/a.json: No such file or directory");
     const char *wrong = "options({}, 3)";
-    const struct cr_script_source third = {"m.lua", wrong, strlen(wrong), NULL, false};
+    const struct cr_script_source third = {.path = "m.lua", .text = wrong,
+                                           .length = strlen(wrong)};
     error.text[0] = '\0';
     ck_assert(cr_script_run_from(&third, NULL, 0, &script, &error) != 0);
     ck_assert_str_eq(error.text,
@@ -203,6 +321,34 @@ START_TEST(is_a_field_of_the_library)
 }
 END_TEST
 
+/* The context keeps a note once, and the keys that are passed over stay so when the script runs again. */
+START_TEST(is_noted_by_the_context)
+{
+    char path[256], expected[300];
+    const char *const keys[] = {"num_experts"}, *const none[] = {""};
+    snprintf(path, sizeof path, "%s", write_file("a.json", "{\"any\\n\": 1, \"num_experts\": 40}"));
+    snprintf(expected, sizeof expected, "%.200s: passed over keys that m.lua does not know: any\\n", path);
+    crescent_context *context = crescent_context_new();
+    crescent_graph *graph;
+    crescent_script how = {.config = path, .ignored = keys, .n_ignored = 1};
+    ck_assert_ptr_null(crescent_note_at(context, 0));
+    for (int i = 0; i < 2; i++) {
+        ck_assert_msg(crescent_graph_open_text(context, "m.lua", asked, sizeof asked - 1, &how,
+                                               &graph) == CRESCENT_OK,
+                      "%s", crescent_error(context));
+        crescent_graph_close(graph);
+    }
+    ck_assert_str_eq(crescent_note_at(context, 0), expected);
+    ck_assert_ptr_null(crescent_note_at(context, 1));
+    ck_assert_ptr_null(crescent_note_at(context, -1));
+    how.ignored = none;
+    ck_assert_int_ne(crescent_graph_open_text(context, "m.lua", asked, sizeof asked - 1, &how, &graph),
+                     CRESCENT_OK);
+    ck_assert_str_eq(crescent_error(context), "m.lua: key 0 that is ignored is none, expected a name");
+    crescent_context_free(context);
+}
+END_TEST
+
 #define COUNT(array) (int)(sizeof(array) / sizeof *(array))
 
 int main(void)
@@ -213,9 +359,13 @@ int main(void)
     TCase *tests = tcase_create("config");
     tcase_add_loop_test(tests, gives_values, 0, COUNT(good));
     tcase_add_loop_test(tests, refuses, 0, COUNT(bad));
+    tcase_add_loop_test(tests, passes_over, 0, COUNT(passed_over));
+    tcase_add_test(tests, ends_a_long_note);
+    tcase_add_loop_test(tests, ignores, 0, COUNT(ignoring));
     tcase_add_test(tests, is_overridden);
     tcase_add_test(tests, needs_a_script_with_options);
     tcase_add_test(tests, is_a_field_of_the_library);
+    tcase_add_test(tests, is_noted_by_the_context);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

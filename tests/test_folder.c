@@ -309,7 +309,7 @@ static const struct {
     {"config.json", "{\"model_type\": 3}", "config.json:1: JSON: model_type is no text"},
     {"config.json", "[]", "config.json:1: JSON: expected '{'"},
     {"config.json", "{\n\"a\": [1, 2\n}", "config.json:3: JSON: expected ',' or ']'"},
-    {"config.json", "{\"model_type\": \"gpt2\", \"rotor\": 3}", "config.json: rotor 3: "},
+    {"config.json", "{\"model_type\": \"gpt2\", \"rotor_scale\": 3}", "config.json: rotor_scale 3: "},
     {"config.json", "{\"model_type\": \"gpt2\", \"n_embd\": 20, \"vocab_size\": 24, \"n_layer\": 2,"
                     " \"n_positions\": 32, \"n_head\": 2}",
      "transformer.wte.weight has shape [24, 16], expected [24, 20]"},

@@ -80,7 +80,9 @@ static int emit_generator(const struct cr_options *o, const char *packed, struct
                                     .n_lengths = o->length.n,
                                     .seed = o->seed,
                                     .entry = o->entry,
-                                    .config = o->config};
+                                    .config = o->config,
+                                    .ignored = o->ignore_config.items,
+                                    .n_ignored = o->ignore_config.n};
     const crescent_generator_source what = {.tokenizer = o->tokenizer,
                                             .ids_only = o->ids,
                                             .pack = packed,

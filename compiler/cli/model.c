@@ -89,6 +89,8 @@ static int load(const struct cr_options *o, const char *entry, crescent_graph **
                                  .seed = o->seed,
                                  .entry = o->entry ? o->entry : entry,
                                  .config = o->config,
+                                 .ignored = o->ignore_config.items,
+                                 .n_ignored = o->ignore_config.n,
                                  .inputs = o->input.items,
                                  .n_inputs = o->input.n};
     *graph = NULL;

@@ -39,6 +39,9 @@ static const struct option_row rows[] = {
     {"config", 0, TEXT, "FILE", CR_VERB_MODELS | CR_VERB_VARY, FIELD(config), 0, 0,
      "values for the script's options: a config.json, or a Lua file that returns a table; --set\n"
      "                            overrides them"},
+    {"ignore-config", 0, LIST, "KEY", CR_VERB_MODELS | CR_VERB_VARY, FIELD(ignore_config), 0, 0,
+     "pass over a key of the config.json of --config or of the folder, whatever it says\n"
+     "                            (repeatable)"},
     {"entry", 0, TEXT, "NAME", CR_VERB_MODELS, FIELD(entry), 0, 0,
      "of a script that returns several entries, this one alone"},
     {"weights", 0, LIST, "FILE|FOLDER",
@@ -361,7 +364,7 @@ struct cr_options cr_options_copy(const struct cr_options *o)
     struct cr_options copy = *o;
     struct cr_pairs *pairs[] = {&copy.set,    &copy.length, &copy.resumed,   &copy.input,
                                 &copy.output, &copy.expect, &copy.cotangent, &copy.validation_input};
-    struct cr_list *lists[] = {&copy.weights, &copy.skip, &copy.vs};
+    struct cr_list *lists[] = {&copy.weights, &copy.skip, &copy.vs, &copy.ignore_config};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         copy_pairs(pairs[i]);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
@@ -537,6 +540,7 @@ void cr_options_free(struct cr_options *o)
     free(o->weights.items);
     free(o->skip.items);
     free(o->vs.items);
+    free(o->ignore_config.items);
 }
 
 /* ---- what they say together ---- */

@@ -26,7 +26,7 @@ struct cr_options {
     crescent_context *context; /* of all calls of the library */
     const char *model;
     struct cr_pairs set, length, resumed, input, output, expect, cotangent, validation_input;
-    struct cr_list weights, skip, vs;
+    struct cr_list weights, skip, vs, ignore_config;
     const char *grads, *expect_grads, *expect_taps, *after, *out, *isa, *target, *backend, *backends, *entry;
     const char *config;
     const char *format, *arithmetic;

@@ -29,7 +29,9 @@ int cr_generator_load(const struct cr_options *o, const crescent_generation *how
                                     .n_lengths = o->length.n,
                                     .seed = o->seed,
                                     .entry = o->entry,
-                                    .config = o->config};
+                                    .config = o->config,
+                                    .ignored = o->ignore_config.items,
+                                    .n_ignored = o->ignore_config.n};
     int status = crescent_generator_open(o->context, o->model, &script, &config, how, generator);
     return cr_passed(o, status, error);
 }

@@ -42,12 +42,24 @@ static void make_text(lua_State *L, const char *path, const char *key)
     lua_replace(L, -2);
 }
 
-/* Takes the text on top of the stack, or nil, for the value of a key. */
-static void take_text(lua_State *L, struct cr_run *run, const char *key)
+/* Takes the text on top of the stack for the value of a key; nil stands for null, a table for one that is
+ * empty. */
+static void take_text(lua_State *L, struct cr_run *run, const char *key, size_t top)
 {
     struct cr_config_value *value = CR_PUSH(run->values, run->n_values, run->cap_values);
-    *value = (struct cr_config_value){cr_strdup(key), NULL, 0};
-    value->text = lua_isnil(L, -1) ? NULL : cr_strdup(lua_tostring(L, -1));
+    *value = (struct cr_config_value){
+        .key = cr_strdup(key), .top = top ? top : strlen(key), .empty = lua_istable(L, -1)};
+    value->text = lua_type(L, -1) == LUA_TSTRING ? cr_strdup(lua_tostring(L, -1)) : NULL;
+}
+
+/* True if the table on top of the stack is empty. */
+static bool is_empty(lua_State *L)
+{
+    lua_pushnil(L);
+    if (!lua_next(L, -2))
+        return true;
+    lua_pop(L, 2);
+    return false;
 }
 
 /* Whether the table on top of the stack is a list without tables in it. */
@@ -95,8 +107,9 @@ static void join_key(lua_State *L, const char *path, const char *above, char *ke
         cr_raise_in(L, path, 0, "%.60s...: a name of more than %d bytes", key, (int)size - 1);
 }
 
-/* Takes what the table on top of the stack holds, whose own key is `above`. */
-static void take_table(lua_State *L, struct cr_run *run, const char *above, int depth)
+/* Takes what the table on top of the stack holds, whose own key is `above`; `top` bytes of that are the key
+ * at the top of the file, 0 for the file's own table. */
+static void take_table(lua_State *L, struct cr_run *run, const char *above, size_t top, int depth)
 {
     char key[CR_NAME_MAX + 1];
     luaL_checkstack(L, 8, "a table that is nested");
@@ -108,13 +121,15 @@ static void take_table(lua_State *L, struct cr_run *run, const char *above, int 
         join_key(L, run->config, above, key, sizeof key);
         if (!lua_istable(L, -1)) {
             make_text(L, run->config, key);
-            take_text(L, run, key);
+            take_text(L, run, key, top);
         } else if (is_plain_list(L)) {
             push_joined(L, run->config, key);
-            take_text(L, run, key);
+            take_text(L, run, key, top);
             lua_pop(L, 1);
+        } else if (is_empty(L)) {
+            take_text(L, run, key, top);
         } else {
-            take_table(L, run, key, depth + 1);
+            take_table(L, run, key, top ? top : strlen(key), depth + 1);
         }
         lua_pop(L, 1);
     }
@@ -141,7 +156,7 @@ void cr_read_config(lua_State *L, struct cr_run *run)
     if (!lua_istable(L, -1))
         cr_raise_in(L, run->config, 0, "found %s, expected a table of values for options",
                     cr_type_name(L, -1));
-    take_table(L, run, "", 0);
+    take_table(L, run, "", 0, 0);
     lua_settop(L, 1);
     if (run->n_values)
         qsort(run->values, (size_t)run->n_values, sizeof *run->values, by_key);

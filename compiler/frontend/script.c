@@ -335,9 +335,10 @@ static int run_whole(struct cr_run *run, struct cr_script *script)
     close_run(run);
     if (good) {
         run->graph->most_nodes = 0;
-        *script = (struct cr_script){run->graph, run->options, run->n_options, run->tied};
+        *script = (struct cr_script){run->graph, run->options, run->n_options, run->note, run->tied};
         return 0;
     }
+    free(run->note);
     free(run->tied);
     cr_graph_free(run->graph);
     free_options(run->options, run->n_options);
@@ -372,6 +373,8 @@ int cr_script_run_from(const struct cr_script_source *source, const struct cr_se
                          .length = source->length,
                          .config = source->config,
                          .builtin = source->builtin,
+                         .ignored = source->ignored,
+                         .n_ignored = source->n_ignored,
                          .error = error,
                          .settings = settings,
                          .n_settings = n_settings,
@@ -391,6 +394,8 @@ int cr_script_run_function(struct lua_State *L, const struct cr_script_source *s
                          .function = {.caller = run_script},
                          .path = source->path,
                          .config = source->config,
+                         .ignored = source->ignored,
+                         .n_ignored = source->n_ignored,
                          .error = &own,
                          .settings = settings,
                          .n_settings = n_settings,
@@ -414,6 +419,7 @@ void cr_script_free(struct cr_script *script)
 {
     cr_graph_free(script->graph);
     free_options(script->options, script->n_options);
+    free(script->note);
     free(script->tied);
     *script = (struct cr_script){0};
 }

@@ -25,7 +25,8 @@ struct cr_script {
     struct cr_graph *graph;
     struct cr_script_option *options; /* sorted by name */
     int n_options;
-    char *tied; /* a note, a line, of a parameter that was declared twice in a scope; or null */
+    char *note; /* a line that names keys of a config.json that were passed over; or null */
+    char *tied; /* a line that names a parameter that was declared twice in a scope; or null */
 };
 
 /* What a script may take.  docs/sandbox.md says how each is measured. */
@@ -56,6 +57,8 @@ struct cr_script_source {
     size_t length;
     const char *config; /* a file of values, which settings override unless they are optional; or null */
     bool builtin;       /* require finds the modules built in, and no others */
+    const char *const *ignored; /* keys of `config` that are passed over */
+    int n_ignored;
 };
 
 /* The same for a source. */

@@ -16,7 +16,7 @@
 #include "script_state.h"
 #include "seal.h"
 
-enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 4096 };
+enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 4096, MAX_NOTE = 1000 };
 
 /* Of a value of the file of --config, in place of the number of an option. */
 enum { UNKNOWN = -1, IGNORED = -2 };
@@ -27,6 +27,7 @@ static const double MAX_WHOLE = 9007199254740992.0; /* 2^53 */
 struct given {
     const char *text; /* null: nothing is given, the default counts */
     bool null;        /* the file of values says null, which is 0, false or "" */
+    bool empty;       /* it has an empty table there, which is "" */
     const char *file; /* null: a setting */
 };
 
@@ -39,13 +40,17 @@ static const struct cr_setting *setting_of(const struct cr_run *run, const char 
     return NULL;
 }
 
-/* The value of the file for option number `option`: of several that mean it, the last one. */
+/* The value of the file for option number `option`: of several that mean it, the last one that has a
+ * text. */
 static const struct cr_config_value *config_value_of(const struct cr_run *run, int option)
 {
+    const struct cr_config_value *none = NULL;
     for (int i = run->n_values - 1; i >= 0; i--)
-        if (run->values[i].option == option)
+        if (run->values[i].option == option && run->values[i].text)
             return &run->values[i];
-    return NULL;
+        else if (run->values[i].option == option)
+            none = &run->values[i];
+    return none;
 }
 
 /* A setting counts for more than the file of values, and that for more than an optional setting. */
@@ -54,8 +59,9 @@ static struct given given_for(const struct cr_run *run, int option)
     const struct cr_setting *setting = setting_of(run, run->options[option].name);
     const struct cr_config_value *value = config_value_of(run, option);
     if (value && (!setting || setting->optional))
-        return (struct given){value->text ? value->text : "", !value->text, run->config};
-    return (struct given){setting ? setting->value : NULL, false, NULL};
+        return (struct given){value->text ? value->text : "", !value->text && !value->empty,
+                              value->empty, run->config};
+    return (struct given){.text = setting ? setting->value : NULL};
 }
 
 static int by_name(const void *a, const void *b)
@@ -131,15 +137,63 @@ static int meaning_of(lua_State *L, const struct cr_run *run, int meanings, cons
     return option;
 }
 
+/* True if `ignored` is the key of the value, or the key of a table that contains the value. */
+static bool is_within(const struct cr_config_value *value, const char *ignored)
+{
+    size_t size = strlen(ignored);
+    if (strncmp(value->key, ignored, size) != 0)
+        return false;
+    return value->key[size] == '\0' || size == value->top ||
+           (size > value->top && value->key[size] == '.');
+}
+
+/* Marks the values that the caller wants to be passed over; each of the keys has to be there. */
+static void ignore_values(lua_State *L, struct cr_run *run)
+{
+    for (int i = 0; i < run->n_ignored; i++) {
+        bool found = false;
+        for (int j = 0; j < run->n_values; j++)
+            if (is_within(&run->values[j], run->ignored[i])) {
+                run->values[j].option = IGNORED;
+                found = true;
+            }
+        cr_work(L, (size_t)run->n_values);
+        if (!found && run->config)
+            cr_raise_in(L, run->config, 0, "--ignore-config %.100s: the file has no such key",
+                        run->ignored[i]);
+        if (!found)
+            cr_raise(L, "--ignore-config %.100s: expected a file of values, as of --config",
+                     run->ignored[i]);
+    }
+}
+
+/* Refuses a file in which two keys mean an option and differ. */
+static void check_agreement(lua_State *L, const struct cr_run *run)
+{
+    for (int i = 0; i < run->n_values; i++) {
+        const struct cr_config_value *value = &run->values[i], *last;
+        if (value->option < 0 || !value->text)
+            continue;
+        last = config_value_of(run, value->option);
+        if (strcmp(last->text, value->text) != 0)
+            cr_raise_in(L, run->config, 0, "%.100s %.100s: expected %.100s, as %.100s says",
+                        value->key, value->text, last->text, last->key);
+    }
+}
+
 /* Finds the option of each value of the file; `meanings` is a table, or 0. */
 static void resolve_config(lua_State *L, struct cr_run *run, int meanings)
 {
+    ignore_values(L, run);
     for (int i = 0; i < run->n_values; i++) {
         struct cr_config_value *value = &run->values[i];
+        if (value->option == IGNORED)
+            continue;
         value->option = option_of(run, value->key);
         if (value->option == UNKNOWN && meanings)
             value->option = meaning_of(L, run, meanings, value->key);
     }
+    check_agreement(L, run);
 }
 
 /* Refuses a setting that is no option: it may be a typing error. */
@@ -166,19 +220,95 @@ static void near_option(const struct cr_run *run, const char *name, char *text, 
     cr_did_you_mean(text, size, name, names, run->n_options);
 }
 
-/* Refuses a value of the file that the script knows nothing of, as the model may not be what the
- * file describes; but for null, which says that there is none. */
-static void check_config(lua_State *L, const struct cr_run *run)
+static _Noreturn void refuse_value(lua_State *L, const struct cr_run *run,
+                                   const struct cr_config_value *value)
 {
     char near[300];
+    near_option(run, value->key, near, sizeof near);
+    if (!*near)
+        snprintf(near, sizeof near, ", expected --ignore-config %.*s if it may be passed over",
+                 (int)(value->top < 100 ? value->top : 100), value->key);
+    cr_raise_in(L, run->config, 0, "%.100s %.100s: %.200s has no such option%s", value->key,
+                value->text, run->path, near);
+}
+
+/* Pushes a table of what the file holds, with the texts of its values. */
+static void push_values(lua_State *L, const struct cr_run *run)
+{
+    lua_newtable(L);
+    for (int i = 0; i < run->n_values; i++) {
+        cr_work(L, CR_WORK_OF_NEXT);
+        lua_pushstring(L, run->values[i].text);
+        cr_set_own_field(L, -2, run->values[i].key);
+    }
+}
+
+/* Calls the function on top of the stack for a value with an unknown key; the table of all values is below
+ * the function.  Returns true if the value is to be noted, and raises if it is refused. */
+static bool ask_of(lua_State *L, const struct cr_run *run, const struct cr_config_value *value)
+{
+    lua_pushvalue(L, -1);
+    lua_pushstring(L, value->key);
+    lua_pushstring(L, value->text);
+    lua_pushvalue(L, -5);
+    cr_call(L, 3, 1);
+    if (!lua_isboolean(L, -1))
+        refuse_value(L, run, value);
+    bool note = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return note;
+}
+
+/* Adds the key at the top of the file that a value stands under to the note; *count keys are in it. */
+static void add_to_note(struct cr_run *run, const struct cr_config_value *value, int *count)
+{
+    if (!run->note)
+        run->note = cr_calloc(MAX_NOTE, 1);
+    size_t at = strlen(run->note);
+    int top = (int)value->top;
+    if (*count == 0)
+        at += (size_t)snprintf(run->note, MAX_NOTE / 2, "%.300s: passed over keys that %.150s does not "
+                                                        "know: ", run->config, run->path);
+    if (at + value->top + 20 > MAX_NOTE)
+        snprintf(run->note + at, MAX_NOTE - at, at + 4 < MAX_NOTE ? ", ..." : "");
+    else
+        snprintf(run->note + at, MAX_NOTE - at, "%s%.*s", *count ? ", " : "", top, value->key);
+    ++*count;
+}
+
+/* True if two values stand under one key at the top of the file. */
+static bool share_top(const struct cr_config_value *a, const struct cr_config_value *b)
+{
+    return a->top == b->top && memcmp(a->key, b->key, a->top) == 0;
+}
+
+/* Refuses a value of the file that the script knows nothing of, as the model may not be what the
+ * file describes; but for null, which says that there is none, and for what the function "*" of the
+ * table of meanings lets pass, which may want a note.  `meanings` is a table, or 0. */
+static void check_config(lua_State *L, struct cr_run *run, int meanings)
+{
+    const struct cr_config_value *noted = NULL;
+    int count = 0;
+    bool asks = false;
+    if (meanings) {
+        push_values(L, run);
+        lua_pushliteral(L, "*");
+        lua_rawget(L, meanings);
+        asks = lua_isfunction(L, -1);
+    }
     for (int i = 0; i < run->n_values; i++) {
         const struct cr_config_value *value = &run->values[i];
         if (!value->text || value->option != UNKNOWN)
             continue;
-        near_option(run, value->key, near, sizeof near);
-        cr_raise_in(L, run->config, 0, "%.100s %.100s: %.200s has no such option%s", value->key,
-                    value->text, run->path, near);
+        if (!asks)
+            refuse_value(L, run, value);
+        if (ask_of(L, run, value) && !(noted && share_top(noted, value))) {
+            add_to_note(run, value, &count);
+            noted = value;
+        }
     }
+    if (meanings)
+        lua_pop(L, 2);
 }
 
 void cr_check_settings(lua_State *L, struct cr_run *run)
@@ -187,7 +317,7 @@ void cr_check_settings(lua_State *L, struct cr_run *run)
         return;
     check_known(L, run);
     resolve_config(L, run, 0);
-    check_config(L, run);
+    check_config(L, run, 0);
 }
 
 /* A finite number from all of a text. */
@@ -208,6 +338,9 @@ bool cr_is_whole(double value)
 static _Noreturn void misfit(lua_State *L, const char *name, struct given found,
                              const char *expected)
 {
+    if (found.file && (found.null || found.empty))
+        cr_raise_in(L, found.file, 0, "option %s: found %s, expected %s", name,
+                    found.null ? "null" : "an empty table", expected);
     if (found.file)
         cr_raise_in(L, found.file, 0, "option %s: found '%.100s', expected %s", name, found.text,
                     expected);
@@ -229,20 +362,53 @@ static void push_number_option(lua_State *L, const char *name, double initial, b
         lua_pushnumber(L, value);
 }
 
-/* Refuses a size that is too small, where one was given: null, and a default that is set, say that there
- * is none.  The bounds are the table at index `least`, the value is on top of the stack. */
-static void check_least(lua_State *L, int least, const char *name, double initial,
-                        struct given given)
+/* The least and the most that an option may be. */
+struct bounds {
+    double least, most;
+    bool null; /* it may be null */
+};
+
+/* The bounds that the table at index `table` has for an option: {least, most, null = false}, or the least
+ * alone. */
+static struct bounds bounds_of(lua_State *L, int table, const char *name)
+{
+    struct bounds bounds = {-INFINITY, INFINITY, true};
+    lua_pushstring(L, name);
+    lua_rawget(L, table);
+    if (lua_istable(L, -1)) {
+        cr_unseal(L, lua_gettop(L));
+        for (int i = 1; i <= 2; i++) {
+            lua_rawgeti(L, -1, i);
+            if (lua_type(L, -1) == LUA_TNUMBER)
+                *(i == 1 ? &bounds.least : &bounds.most) = lua_tonumber(L, -1);
+            lua_pop(L, 1);
+        }
+        lua_pushliteral(L, "null");
+        lua_rawget(L, -2);
+        bounds.null = !lua_isboolean(L, -1) || lua_toboolean(L, -1);
+        lua_pop(L, 1);
+    } else if (lua_type(L, -1) == LUA_TNUMBER) {
+        bounds.least = lua_tonumber(L, -1);
+    }
+    lua_pop(L, 1);
+    return bounds;
+}
+
+/* Refuses a number out of bounds, where one was given: null, and a default that is set, say that there
+ * is none.  The bounds are in the table at index `table`, the value is on top of the stack. */
+static void check_bounds(lua_State *L, int table, const char *name, double initial,
+                         struct given given)
 {
     char expected[60], number[40];
-    lua_pushstring(L, name);
-    lua_rawget(L, least);
-    double bound = lua_tonumber(L, -1), value = lua_tonumber(L, -2);
-    snprintf(expected, sizeof expected, "at least %s", cr_option_text(number, sizeof number, bound));
-    if (lua_type(L, -1) == LUA_TNUMBER && given.text && !given.null && value < bound &&
-        (given.file || value != initial))
+    double value = lua_tonumber(L, -1);
+    struct bounds bounds = bounds_of(L, table, name);
+    bool least = value < bounds.least || given.null;
+    if (!given.text || (given.null && bounds.null) || (!given.file && value == initial))
+        return;
+    snprintf(expected, sizeof expected, "%s %s", least ? "at least" : "at most",
+             cr_option_text(number, sizeof number, least ? bounds.least : bounds.most));
+    if (given.null || value < bounds.least || value > bounds.most)
         misfit(L, name, given, expected);
-    lua_pop(L, 1);
 }
 
 static void push_boolean_option(lua_State *L, const char *name, bool initial, struct given given)
@@ -299,6 +465,8 @@ static void push_table_option(lua_State *L, const char *name, struct given given
 static void push_value(lua_State *L, const char *name, struct given given)
 {
     int top = lua_gettop(L);
+    if (given.empty && lua_type(L, top) != LUA_TSTRING)
+        misfit(L, name, given, "one value");
     if (given.text && strlen(given.text) >= MAX_TEXT)
         cr_raise(L, "option %s: a value of %zu bytes", name, strlen(given.text));
     switch (lua_type(L, top)) {
@@ -370,9 +538,10 @@ static void check_table(lua_State *L, int argument, const char *expected)
                  expected);
 }
 
-/* options({name = default, ...} [, meanings [, least]]): a table of their values.  `meanings` is for names
- * in the file of --config: {name = "option"}, or {name = false} for what means nothing to the script;
- * `least` says what a number is at least, {name = number}, also of names that are no options. */
+/* options({name = default, ...} [, meanings [, bounds]]): a table of their values.  `meanings` is for names
+ * in the file of --config: {name = "option"}, or {name = false} for what means nothing to the script, and
+ * ["*"] a function that is asked about all others; `bounds` says what a number is at least,
+ * {name = number}, or {name = {least, most, null = false}}, also of names that are no options. */
 int cr_lua_options(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -398,12 +567,12 @@ int cr_lua_options(lua_State *L)
         double initial = lua_tonumber(L, -1);
         push_value(L, option->name, given_for(run, i));
         if (lua_istable(L, 3) && lua_type(L, -1) == LUA_TNUMBER)
-            check_least(L, 3, option->name, initial, given_for(run, i));
+            check_bounds(L, 3, option->name, initial, given_for(run, i));
         option->value = value_text(L);
         lua_setfield(L, 4, option->name);
         lua_settop(L, 4);
     }
-    check_config(L, run);
+    check_config(L, run, lua_istable(L, 2) ? 2 : 0);
     lua_newtable(L);
     lua_pushcfunction(L, undeclared);
     lua_setfield(L, -2, "__index");

@@ -43,6 +43,8 @@ struct cr_host_function {
 /* A value of the file of --config; those of tables within have names with dots, "a.b". */
 struct cr_config_value {
     char *key, *text; /* as --set would have it; null where JSON says null */
+    size_t top;       /* bytes of `key` that are the key at the top of the file */
+    bool empty;       /* a table without values; `text` is null */
     int option;       /* that it is for; see script_options.c */
 };
 
@@ -65,6 +67,9 @@ struct cr_run {
     const char *config; /* a file of values for options, or null */
     struct cr_config_value *values;
     int n_values, cap_values;
+    const char *const *ignored; /* keys of `config` that are passed over */
+    int n_ignored;
+    char *note; /* see struct cr_script */
     struct cr_script_option *options;
     int n_options, cap_options;
     bool options_declared;

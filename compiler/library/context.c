@@ -123,6 +123,9 @@ void cr_origin_release(struct cr_origin *origin)
         free(origin->options[i].name);
         free(origin->options[i].value);
     }
+    for (int i = 0; i < origin->n_ignored; i++)
+        free(origin->ignored[i]);
+    free(origin->ignored);
     free(origin->settings);
     free(origin->options);
     free(origin->text);

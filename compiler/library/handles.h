@@ -42,6 +42,8 @@ struct cr_origin {
     int64_t seed;
     char *entry;  /* that is chosen; null: all of them, "": the only one */
     char *config; /* a file of values for options, or null */
+    char **ignored; /* keys of it that are passed over */
+    int n_ignored;
     struct cr_script_option *options; /* that the script declared, with their values */
     int n_options;
 };

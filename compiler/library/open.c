@@ -43,8 +43,13 @@ static int run_script(struct cr_origin *o, struct lua_State *L, struct cr_script
     for (int i = 0; i < o->n_settings; i++)
         settings[n + i] = o->settings[i];
     n += o->n_settings;
-    const struct cr_script_source source = {o->path, o->text, o->length, o->config,
-                                            o->folder != NULL};
+    const struct cr_script_source source = {.path = o->path,
+                                            .text = o->text,
+                                            .length = o->length,
+                                            .config = o->config,
+                                            .builtin = o->folder != NULL,
+                                            .ignored = (const char *const *)o->ignored,
+                                            .n_ignored = o->n_ignored};
     int status = L ? cr_script_run_function(L, &source, settings, n, script, error)
                    : cr_script_run_from(&source, settings, n, script, error);
     free(settings);
@@ -72,10 +77,12 @@ static int open_graph(crescent_context *context, struct cr_origin *origin, struc
         cr_origin_release(origin);
         return -1;
     }
+    cr_keep_note(context, script.note);
     if (!origin->imported) /* a weight that an ONNX file reads twice is one */
         cr_keep_note(context, script.tied);
+    free(script.note);
     free(script.tied);
-    script.tied = NULL;
+    script.note = script.tied = NULL;
     bool has_formats = origin->folder && cr_is_gguf(origin->folder);
     if ((origin->entry && cr_choose_entry(script.graph, origin->entry, origin->path, error)) ||
         (has_formats && cr_take_own_formats(script.graph, origin, error))) {
@@ -147,11 +154,15 @@ static int check_settings(const crescent_setting *settings, int n, const char *p
     return 0;
 }
 
+/* The seed, the keys and the settings of a caller are such as a script can take. */
 static int check_script(const crescent_script *how, const char *path, struct cr_error *error)
 {
     if (how->seed < 0)
         return cr_fail(error, "%.400s: the seed %lld, expected one from 0 on", path,
                        (long long)how->seed);
+    for (int i = 0; i < how->n_ignored; i++)
+        if (!how->ignored || !how->ignored[i] || !*how->ignored[i])
+            return cr_fail(error, "%.400s: key %d that is ignored is none, expected a name", path, i);
     return check_settings(how->settings, how->n_settings, path, error) ||
                    check_settings(how->defaults, how->n_defaults, path, error) ||
                    check_settings(how->lengths, how->n_lengths, path, error)
@@ -234,6 +245,14 @@ static int take_model(struct cr_origin *o, const char *path, const crescent_scri
     return cr_is_gguf(path) ? take_gguf(o, path, error) : 0;
 }
 
+/* Keeps copies of keys of the file of values that are passed over. */
+static void ignore_keys(struct cr_origin *o, const char *const *keys, int n)
+{
+    o->ignored = cr_calloc((size_t)n, sizeof *o->ignored);
+    for (; o->n_ignored < n; o->n_ignored++)
+        o->ignored[o->n_ignored] = cr_strdup(keys[o->n_ignored]);
+}
+
 /* The caller's strings are copied: a validation runs the script again. */
 static struct cr_origin *origin_of(const char *path, const crescent_script *how)
 {
@@ -242,6 +261,7 @@ static struct cr_origin *origin_of(const char *path, const crescent_script *how)
     add_settings(o, how->settings, how->n_settings, false);
     o->entry = how->entry ? cr_strdup(how->entry) : NULL;
     o->config = how->config ? cr_find_installed(how->config) : NULL;
+    ignore_keys(o, how->ignored, how->n_ignored);
     return o;
 }
 
@@ -291,6 +311,7 @@ int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
     o->imported = cr_imported_refer(origin->imported);
     o->entry = origin->entry ? cr_strdup(origin->entry) : NULL;
     o->config = origin->config ? cr_strdup(origin->config) : NULL;
+    ignore_keys(o, (const char *const *)origin->ignored, origin->n_ignored);
     if (origin->text)
         keep_text(o, origin->text, origin->length);
     return open_graph(context, o, NULL, graph);

@@ -5,36 +5,213 @@ local rotary, transformer = require "rotary", require "transformer"
 
 local huggingface = {}
 
--- Keys that mean nothing to a graph: of training, of generation, of files.
-local ignored = {
-    "_attn_implementation_autoset", "_name_or_path", "architectures", "attention_dropout",
-    "attention_probs_dropout_prob", "attn_pdrop", "auto_map", "bad_words_ids",
-    "begin_suppress_tokens", "bos_token_id", "cache_implementation", "chunk_size_feed_forward",
-    "classifier_dropout", "decoder_start_token_id", "directionality", "diversity_penalty",
-    "do_sample", "dtype", "early_stopping", "embd_pdrop", "encoder_no_repeat_ngram_size",
-    "encoder_stride", "eos_token_id", "exponential_decay_length_penalty", "finetuning_task",
-    "forced_bos_token_id", "forced_eos_token_id", "gradient_checkpointing", "hidden_dropout",
-    "hidden_dropout_prob", "id2label", "initializer_range", "label2id", "length_penalty",
-    "max_length", "max_position_embeddings", "min_length", "n_ctx", "no_repeat_ngram_size",
-    "num_beam_groups", "num_beams", "num_return_sequences", "output_attentions",
-    "output_hidden_states", "output_past", "output_scores", "pad_token_id", "pooler_fc_size",
-    "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type",
-    "prefix", "pretraining_tp", "problem_type", "remove_invalid_values", "reorder_and_upcast_attn",
-    "repetition_penalty", "resid_pdrop", "return_dict", "return_dict_in_generate", "sep_token_id",
-    "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type",
-    "summary_use_proj", "suppress_tokens", "task_specific_params", "temperature",
-    "tokenizer_class", "top_k", "top_p", "torch_dtype", "torchscript", "transformers_version",
-    "typical_p", "unk_token_id", "use_bfloat16", "use_cache",
+-- "a,b" as {"a", "b"}
+local function split(text)
+    local list, start = {}, 1
+    for i = 1, #text + 1 do
+        if i > #text or text:sub(i, i) == "," then
+            table.insert(list, text:sub(start, i - 1))
+            start = i + 1
+        end
+    end
+    return list
+end
+
+-- A set of the names in texts with spaces between.
+local function set(...)
+    local names = {}
+    for _, text in ipairs {...} do
+        local start = 1
+        for i = 1, #text + 1 do
+            if i > #text or text:sub(i, i) == " " then
+                names[text:sub(start, i - 1)] = true
+                start = i + 1
+            end
+        end
+    end
+    return names
+end
+
+-- Keys that mean nothing to a graph: of training, of generation, of files, of ways to compute the same.
+local ignored = set(
+    "_attn_implementation _attn_implementation_autoset _attn_implementation_internal",
+    "_commit_hash _flash_attn_2_enabled _name_or_path _num_labels add_prefix_space architectures",
+    "attention_dropout attention_dropout_prob attention_probs_dropout_prob",
+    "attention_softmax_in_fp32 attn_implementation attn_pdrop auto_map bad_words_ids",
+    "begin_suppress_tokens bos_token bos_token_id cache_implementation chunk_size_feed_forward",
+    "classifier_dropout cls_token_id custom_pipelines decoder_start_token_id directionality",
+    "diversity_penalty do_sample dtype early_stopping embd_pdrop encoder_no_repeat_ngram_size",
+    "encoder_stride eos_token eos_token_id exponential_decay_length_penalty finetuning_task",
+    "forced_bos_token_id forced_eos_token_id gradient_checkpointing hidden_dropout",
+    "hidden_dropout_prob id2label initializer_factor initializer_range is_llama_config label2id",
+    "label_smoothing layerdrop length_penalty mask_token_id max_length max_new_tokens",
+    "max_position_embeddings max_seq_len max_seq_length max_sequence_length min_length",
+    "model_max_length n_ctx n_positions n_special no_repeat_ngram_size num_beam_groups num_beams",
+    "num_labels num_return_sequences output_attentions output_hidden_states output_past output_scores",
+    "pad_token pad_token_id pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers",
+    "pooler_size_per_head pooler_type predict_special_tokens prefix pretraining_tp problem_type",
+    "remove_invalid_values reorder_and_upcast_attn repetition_penalty resid_pdrop return_dict",
+    "return_dict_in_generate rope_scaling.finetuned sep_token_id seq_length softmax_in_fp32",
+    "summary_activation summary_first_dropout summary_proj_to_labels summary_type",
+    "summary_use_proj suppress_tokens task_specific_params temperature tf_legacy_loss",
+    "tokenizer_class top_k top_p torch_dtype torchscript transformers.js_config",
+    "transformers_version typical_p unk_token_id unsloth_fixed unsloth_version use_bfloat16",
+    "use_cache")
+
+-- Words of keys that are of a kind that changes numbers.
+local numeric = set(
+    "absolute act activation activations adapter adapters alibi attention attentions attn audio",
+    "awq bias biased biases bidirectional bit bits block blocks bnb cap capping causal channels",
+    "chunk chunked clamp clip compressed compression concat conv convolution cross decoder depth",
+    "dilated dim dims dual embd embed embedding embeddings encoder eps epsilon expert experts",
+    "factor factors ff ffn fp8 freq frequency gate gated gating geglu gelu glu gptq group",
+    "grouped groups head heads hidden image inner int4 int8 interleave interleaved intermediate",
+    "kernel kv latent layer layernorm layers learned linear ln local logit logits lora mask",
+    "masked memory mixture mla mlp moe mqa mrope mtp multimodal multiplier mup ndims nope norm",
+    "normalization normalize normalized norms ntk offset parallel patch permutation pos position",
+    "positional positions projection projections projector prune pruned qk qkv quant",
+    "quantization quantize quantized quantizer queries query rank ratio recurrent relative relu",
+    "residual rms rmsnorm rope rotary rotate rotation routed router routing scale scaled scales",
+    "scaling shared sharing sigmoid silu sink sinks size sizes sliding softcap softcapping",
+    "softmax sparse sparsity ssm stages state states stride swiglu temperature theta tie tied",
+    "transpose video vision vocab vocabulary width window windowed windows xpos yarn")
+
+-- Words that say of such a key that it is about training, files or a way to compute the same.
+local harmless = set(
+    "cache checkpoint checkpointing checkpoints classifier compile deepspeed drop dropout dropouts",
+    "dtype efficient flash fp32 fused generation gradient impl implementation init initialization",
+    "initializer label labels layerdrop liger loss losses optimizer pdrop sdpa seed summary",
+    "tokenizer triton xformers")
+
+-- Tables that other programs read, and transformers does not.
+local foreign = {"dual_chunk_attention_config."}
+
+-- Tables that say that weights are kept in other formats than f32, f16 and bf16.
+local quantized = {"quantization_config.", "compression_config."}
+
+-- What a file says of a part that a model is without where it is not there by nature.
+local without = set("false 0 -1 none None")
+
+-- Parts that such a model has by nature, so that to be without is a change.
+local natural = set(
+    "attention causal embedding embeddings glu is_causal layer_norm layernorm mlp norm position",
+    "position_embedding position_embeddings positional_embeddings residual rms_norm rmsnorm rope",
+    "rotary rotary_emb rotary_embedding rotary_embeddings scale scale_attention scale_attn_weights",
+    "softmax")
+
+-- The words of a key: what stands between characters that are no letters or digits.
+local function words_of(key)
+    local words, start = {}, 1
+    key = key:lower()
+    for i = 1, #key + 1 do
+        local c = i <= #key and key:byte(i) or 32
+        if not (c >= 97 and c <= 122 or c >= 48 and c <= 57) then
+            if i > start then table.insert(words, key:sub(start, i - 1)) end
+            start = i + 1
+        end
+    end
+    return words
+end
+
+-- Whether one of some words is in a set.
+local function any(words, names)
+    for _, word in ipairs(words) do
+        if names[word] then return true end
+    end
+    return false
+end
+
+-- Whether a key ends in `last`.
+local function ends_in(key, last)
+    return #key >= #last and key:sub(#key - #last + 1) == last
+end
+
+-- Whether a key asks for a part that such a model has by nature: "use_rope", "rope".
+local function is_natural(key)
+    for _, first in ipairs {"use_", "with_", "has_", "add_", "apply_", "enable_", "do_"} do
+        if key:sub(1, #first) == first then key = key:sub(#first + 1) end
+    end
+    return natural[key] or false
+end
+
+-- Whether a key begins with one of some texts.
+local function begins_with(key, list)
+    for _, first in ipairs(list) do
+        if key:sub(1, #first) == first then return true end
+    end
+    return false
+end
+
+-- Whether all items of a list are one text.
+local function all_are(list, text)
+    for _, item in ipairs(split(list)) do
+        if item ~= text then return false end
+    end
+    return true
+end
+
+-- The width of a head as the sizes of a file have it.
+local function head_width(values)
+    local width = tonumber(values.hidden_size or values.n_embd or "")
+    local heads = tonumber(values.num_attention_heads or values.n_head or "")
+    return width and heads and width / heads
+end
+
+-- Keys whose value may say what is so without them: a function of the value and of all values of the file.
+local agrees = {
+    attention_head_size = function(value, values) return tonumber(value) == head_width(values) end,
+    block_size = function(value, values)
+        return value == (values.n_positions or values.max_position_embeddings)
+    end,
+    head_dim = function(value, values) return tonumber(value) == head_width(values) end,
+    is_causal = function(value) return value == "true" end,
+    layer_types = function(value) return all_are(value, "full_attention") end,
+    max_window_layers = function(_, values) return values.use_sliding_window ~= "true" end,
+    num_key_value_heads = function(value, values)
+        return value == (values.num_attention_heads or values.n_head)
+    end,
+    position_embedding_type = function(value) return value == "rope" or value == "rotary" end,
+    sliding_window = function(_, values) return values.use_sliding_window == "false" end,
 }
 
--- Other names of options: rotary positions stood at the top, then in rope_scaling, then in
--- rope_parameters.
+-- What a key means that neither `options` nor `ignored` knows, whose value is a text; `values` are all
+-- of the file.  True: nothing to the numbers, as far as its name says; false: nothing; nil: it
+-- may change them.
+local function judge(key, value, values, biased)
+    local words = words_of(key)
+    if begins_with(key, quantized) then return nil end
+    for _, last in ipairs {"_token", "_token_id", "_token_ids", "_token_index"} do
+        if ends_in(key, last) then return true end
+    end
+    if not any(words, numeric) or any(words, harmless) or begins_with(key, foreign) then
+        return true
+    end
+    if agrees[key] and agrees[key](value, values) then return false end
+    if any(words, {bias = true, biases = true, biased = true}) and biased then return nil end
+    if any(words, {factor = true, multiplier = true, scale = true, scaling = true}) then
+        if value == "1" or value == "false" then return false end
+        return nil
+    end
+    if is_natural(key) then return nil end
+    if without[value] or value == "" then return false end
+    return nil
+end
+
+-- Other names of options: those of Hugging Face's attribute_map, and of rotary positions, which stood
+-- at the top, then in rope_scaling, then in rope_parameters.
 local renamed = {
+    hidden_size = "n_embd", num_hidden_layers = "n_layer", num_attention_heads = "n_head",
+    d_model = "hidden_size", embedding_size = "hidden_size", n_embd = "hidden_size",
+    n_layer = "num_hidden_layers", n_layers = "num_hidden_layers", num_layers = "num_hidden_layers",
+    n_head = "num_attention_heads", n_heads = "num_attention_heads",
+    num_heads = "num_attention_heads", n_kv_heads = "num_key_value_heads",
+    num_kv_heads = "num_key_value_heads", n_inner = "intermediate_size",
+    activation_function = "hidden_act", hidden_activation = "hidden_act",
+    hidden_act = "activation_function", layer_norm_eps = "layer_norm_epsilon",
+    layer_norm_epsilon = "layer_norm_eps", sliding_window_size = "sliding_window",
+    vocab_size_or_config_json_file = "vocab_size", n_vocab = "vocab_size",
     rotary_emb_base = "rope_theta", rotary_pct = "partial_rotary_factor",
     original_max_position_embeddings = "rope_original_max_position_embeddings",
-    ["rope_scaling.type"] = "rope_type", ["rope_scaling.rope_type"] = "rope_type",
-    ["rope_parameters.rope_type"] = "rope_type", ["rope_parameters.rope_theta"] = "rope_theta",
-    ["rope_parameters.partial_rotary_factor"] = "partial_rotary_factor",
 }
 for _, name in ipairs {"factor", "low_freq_factor", "high_freq_factor",
     "original_max_position_embeddings", "attention_factor", "beta_fast", "beta_slow", "mscale",
@@ -42,24 +219,55 @@ for _, name in ipairs {"factor", "low_freq_factor", "high_freq_factor",
     renamed["rope_scaling." .. name] = "rope_" .. name
     renamed["rope_parameters." .. name] = "rope_" .. name
 end
+for _, name in ipairs {"rope_scaling.", "rope_parameters."} do
+    renamed[name .. "type"], renamed[name .. "rope_type"] = "rope_type", "rope_type"
+    renamed[name .. "rope_theta"] = "rope_theta"
+    renamed[name .. "partial_rotary_factor"] = "partial_rotary_factor"
+end
 
--- The second argument of `options` for a script of a model; `more` keys mean nothing to it.
-function huggingface.keys(more)
+-- The second argument of `options` for a script of a model.  `more` keys mean nothing to it; a key of its
+-- file that nobody knows is passed over unless its name is of a kind that changes numbers, and its value
+-- does not say that there is none.  biased: layers have biases by nature, so that none is a change.
+function huggingface.keys(more, biased)
     local keys = {}
     for name, option in pairs(renamed) do keys[name] = option end
-    for _, name in ipairs(ignored) do keys[name] = false end
+    for name in pairs(ignored) do keys[name] = false end
     for _, name in ipairs(more or {}) do keys[name] = false end
+    keys["*"] = function(key, value, values) return judge(key, value, values, biased) end
     return keys
 end
 
--- The third argument of `options` for such a script: a size that is there is a size.  What a model does
--- without, as head_dim or n_inner, a file leaves out or has as null.
-huggingface.sizes = {sliding_window = 0}
-for _, name in ipairs {"head_dim", "hidden_size", "image_size", "intermediate_size", "n_embd", "n_head",
-    "n_inner", "n_layer", "n_positions", "num_attention_heads", "num_channels", "num_hidden_layers",
-    "num_key_value_heads", "max_position_embeddings", "patch_size", "type_vocab_size",
-    "vocab_size"} do
-    huggingface.sizes[name] = 1
+-- The third argument of `options` for such a script: a size that is there is a size, and no larger than
+-- any that was published by far, so that no product of some is out of reach.  What a model does without,
+-- as head_dim or n_inner, a file leaves out or has as null.
+huggingface.sizes = {
+    sliding_window = {0, 2 ^ 40}, head_dim = {1, 2 ^ 16}, num_key_value_heads = {1, 2 ^ 16},
+    n_inner = {1, 2 ^ 20}, rope_theta = {1, 2 ^ 100, null = false},
+    partial_rotary_factor = {0, 1, null = false}, query_pre_attn_scalar = {1, 2 ^ 40, null = false},
+    attn_logit_softcapping = {0, 2 ^ 40}, final_logit_softcapping = {0, 2 ^ 40},
+    max_position_embeddings = {1, 2 ^ 40}, num_hidden_layers = {1, 2 ^ 16, null = false},
+}
+for _, name in ipairs {"hidden_size", "intermediate_size", "n_embd", "n_head", "n_layer",
+    "n_positions", "num_attention_heads", "num_channels", "type_vocab_size"} do
+    huggingface.sizes[name] = {1, 2 ^ 20, null = false}
+end
+huggingface.sizes.vocab_size = {1, 2 ^ 24, null = false}
+for _, name in ipairs {"layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps"} do
+    huggingface.sizes[name] = {0, 1, null = false}
+end
+
+-- The two sizes that an option says: "384,640" is height and width, "224" is both.
+function huggingface.pair(o, name)
+    local sizes = split(o[name])
+    for i = 1, 2 do
+        local size = tonumber(sizes[i] or sizes[1])
+        if not size or size % 1 ~= 0 or size < 1 or size > 2 ^ 20 or #sizes > 2 then
+            error(name .. ": found '" .. o[name] .. "', expected a whole number from 1 to " ..
+                math.floor(2 ^ 20) .. ", or two with a comma between")
+        end
+        sizes[i] = size
+    end
+    return sizes[1], sizes[2]
 end
 
 -- Two tables of options as one; the second one counts.  It is what `options` returned if the first one is.
@@ -72,7 +280,8 @@ end
 
 local activations = {
     gelu = nn.gelu, gelu_new = nn.gelu_tanh, gelu_pytorch_tanh = nn.gelu_tanh,
-    gelu_fast = nn.gelu_tanh, relu = nn.relu, silu = nn.silu, swish = nn.silu, tanh = tanh,
+    gelu_fast = nn.gelu_tanh, gelu_python = nn.gelu, quick_gelu = nn.quick_gelu, relu = nn.relu,
+    silu = nn.silu, swish = nn.silu, tanh = tanh,
 }
 
 -- The choices of an option that names an activation; the first is the default.
@@ -95,7 +304,7 @@ end
 
 local gated = {
     silu = nn.swiglu, swish = nn.swiglu, gelu_pytorch_tanh = nn.geglu, gelu_new = nn.geglu,
-    gelu = gate_by(nn.gelu), relu = gate_by(nn.relu),
+    gelu = gate_by(nn.gelu), quick_gelu = gate_by(nn.quick_gelu), relu = gate_by(nn.relu),
 }
 
 -- The same for gated linear units.
@@ -109,18 +318,6 @@ end
 
 function huggingface.gated(name)
     return gated[name]
-end
-
--- "a,b" as {"a", "b"}
-local function split(text)
-    local list, start = {}, 1
-    for i = 1, #text + 1 do
-        if i > #text or text:sub(i, i) == "," then
-            table.insert(list, text:sub(start, i - 1))
-            start = i + 1
-        end
-    end
-    return list
 end
 
 -- The options of rotary positions; 0 and "" stand for what config.json does not say.

@@ -81,6 +81,11 @@ function nn.silu(x)
     return x * sigmoid(x)
 end
 
+-- GELU by a sigmoid, as CLIP has it: x sigmoid(1.702 x) (Hendrycks, Gimpel, as above).
+function nn.quick_gelu(x)
+    return x * sigmoid(1.702 * x)
+end
+
 -- Gated linear units: one projection passes through the activation and gates another
 -- (Shazeer: GLU Variants Improve Transformer, 2020).
 function nn.swiglu(gate, up)

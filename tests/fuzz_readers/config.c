@@ -21,7 +21,8 @@ static void run_with(const uint8_t *data, size_t size, const char *suffix)
     int fd = mkstemps(path, (int)strlen(suffix));
     PROMISE(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     close(fd);
-    const struct cr_script_source source = {"model.lua", model, sizeof model - 1, path, false};
+    const struct cr_script_source source = {
+        .path = "model.lua", .text = model, .length = sizeof model - 1, .config = path};
     int status = cr_script_run_from(&source, NULL, 0, &script, &error);
     unlink(path);
     if (status != 0) {
