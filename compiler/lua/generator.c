@@ -14,6 +14,7 @@ struct cr_lua_generator {
     crescent_tokenizer *tokenizer;
     crescent_text_stream *stream; /* of the text that is being made */
     int busy;                     /* a call of generate is under way */
+    unsigned texts;               /* that were begun */
 };
 
 /* ---- opening ---- */
@@ -297,6 +298,7 @@ static void begin(lua_State *L, struct generation *r)
     size_t length;
     crescent_text_stream_close(g->stream);
     g->stream = NULL;
+    g->texts++;
     cr_lua_pass(L, crescent_generator_reset(g->generator));
     if (g->tokenizer)
         cr_lua_pass(L, crescent_text_stream_open(g->tokenizer, CRESCENT_SPECIALS_NONE, &g->stream));
@@ -319,16 +321,22 @@ static void go_on(lua_State *L, struct generation *r)
     }
 }
 
-/* All that may raise while the generator is busy. */
-static int generate_protected(lua_State *L)
+/* Reads the prompt at 2 and the options at 3, and says how many tokens follow at most. */
+static void read_arguments(lua_State *L, struct generation *r)
 {
-    struct generation *r = lua_touserdata(L, 4);
     cr_lua_pass(L, crescent_generator_look(r->g->generator, &r->about));
     read_options(L, r);
     read_prompt(L, r);
     int64_t room = r->about.context - (int64_t)r->prompt.n + 1;
     if (r->limit < 0 || r->limit > room)
         r->limit = room;
+}
+
+/* All that may raise while the generator is busy. */
+static int generate_protected(lua_State *L)
+{
+    struct generation *r = lua_touserdata(L, 4);
+    read_arguments(L, r);
     r->ids = cr_lua_scratch(L, (size_t)r->limit, sizeof *r->ids);
     lua_newtable(L);
     r->pieces = lua_gettop(L);
@@ -367,6 +375,83 @@ static int generate(lua_State *L)
     return status ? lua_error(L) : 2;
 }
 
+/* ---- an iterator ---- */
+
+/* A text that is made by an iterator, between its calls. */
+struct walk {
+    struct generation r;
+    unsigned text; /* of the generator's texts, which one */
+    int32_t id;    /* the last token */
+    int ended, over;
+};
+
+/* The piece that is left behind the last token, with no id; or nothing, at the end. */
+static int walk_end(lua_State *L, struct walk *w)
+{
+    const char *text;
+    size_t length = 0;
+    w->over = 1;
+    if (w->r.g->stream && w->r.n)
+        cr_lua_pass(L, crescent_text_stream_end(w->r.g->stream, &text, &length));
+    if (!length)
+        return 0;
+    lua_pushlstring(L, text, length);
+    return 1;
+}
+
+/* Called by `for`: the next piece and its id.  Nothing of the module is on the stack while the body of the loop
+ * runs, so that it may yield.  A token goes through the model when the next one is asked for. */
+static int walk_on(lua_State *L)
+{
+    struct walk *w = lua_touserdata(L, lua_upvalueindex(1));
+    struct cr_lua_generator *g = w->r.g;
+    const char *text = "";
+    size_t length = 0;
+    if (w->over)
+        return 0;
+    if (!g->generator)
+        return cr_lua_fail(L, "each: the generator is closed");
+    if (g->busy || w->text != g->texts)
+        return cr_lua_fail(L, "each: the generator has begun another text, expected one at a time");
+    if (w->ended)
+        return walk_end(L, w);
+    w->over = 1; /* if anything raises */
+    if (w->r.n)
+        cr_lua_pass(L, crescent_generator_feed(g->generator, &w->id, 1, NULL));
+    cr_lua_pass(L, crescent_generator_choose(g->generator, &w->r.sampling, &w->id));
+    w->r.n++;
+    if (g->stream)
+        cr_lua_pass(L, crescent_text_stream_add(g->stream, w->id, &text, &length));
+    w->over = 0;
+    w->ended = w->r.n == w->r.limit || (!w->r.ignore_eos && is_end(&w->r, w->id));
+    lua_pushlstring(L, text, length);
+    lua_pushinteger(L, w->id);
+    return 2;
+}
+
+/* g:each(prompt, options): an iterator over the pieces of the text that follows, and the ids of their tokens:
+ * for piece, id in g:each(prompt) do ... end. */
+static int each(lua_State *L)
+{
+    struct cr_lua_generator *g = self(L);
+    if (g->busy)
+        return luaL_error(L, "the generator is in use");
+    lua_settop(L, 3);
+    struct walk *w = lua_newuserdata(L, sizeof *w); /* at 4 */
+    *w = (struct walk){.r = {.g = g}};
+    read_arguments(L, &w->r);
+    if (w->r.callback)
+        return cr_lua_fail(L, "each: found on_token, which is of generate, expected a loop over the pieces");
+    begin(L, &w->r);
+    w->text = g->texts;
+    w->ended = w->r.limit == 0;
+    w->r.prompt = (struct cr_lua_ids){0};
+    lua_pushvalue(L, 4);
+    lua_pushvalue(L, 1); /* keeps the generator */
+    lua_pushcclosure(L, walk_on, 2);
+    return 1;
+}
+
 /* ---- what it says of itself ---- */
 
 static int report(lua_State *L)
@@ -400,9 +485,9 @@ static int logits(lua_State *L)
 
 void cr_lua_add_generators(lua_State *L)
 {
-    static const luaL_Reg methods[] = {{"generate", generate}, {"logits", logits},
-                                       {"report", report},     {"close", close_generator},
-                                       {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"generate", generate}, {"each", each},
+                                       {"logits", logits},     {"report", report},
+                                       {"close", close_generator}, {NULL, NULL}};
     static const luaL_Reg metamethods[] = {{"__gc", collect}, {NULL, NULL}};
     static const luaL_Reg functions[] = {{"generator", open_generator}, {"emit_generator", emit_generator}, {NULL, NULL}};
     static const struct cr_lua_class class = {class_name, methods, metamethods};

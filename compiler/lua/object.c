@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- classes ---- */
@@ -113,12 +114,115 @@ crescent_context *cr_lua_context(lua_State *L)
 
 /* ---- errors ---- */
 
+static const char error_class[] = "crescent.error";
+
+/* The line of an error, pushed; of another value itself. */
+static void push_line(lua_State *L, int index)
+{
+    index = cr_lua_absolute(L, index);
+    lua_pushvalue(L, index);
+    if (!lua_istable(L, index))
+        return;
+    lua_getfield(L, index, "message");
+    lua_getfield(L, index, "file");
+    lua_getfield(L, index, "line");
+    lua_getfield(L, index, "script");
+    const char *message = lua_tostring(L, -4), *file = lua_tostring(L, -3), *line = lua_tostring(L, -2);
+    message = message ? message : "";
+    if (file && line && !lua_rawequal(L, -1, -3))
+        lua_pushfstring(L, "crescent: %s (called at %s:%s)", message, file, line);
+    else
+        lua_pushfstring(L, "crescent: %s", message);
+    lua_replace(L, -6);
+    lua_pop(L, 4);
+}
+
+static int error_to_string(lua_State *L)
+{
+    push_line(L, 1);
+    return 1;
+}
+
+static int error_concat(lua_State *L)
+{
+    push_line(L, 1);
+    push_line(L, 2);
+    lua_concat(L, 2);
+    return 1;
+}
+
+/* A function of Lua's string library, the upvalue, of the line. */
+static int call_of_line(lua_State *L)
+{
+    push_line(L, 1);
+    lua_replace(L, 1);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+/* An error has the methods of strings: message:find("no tensor"). */
+static int error_index(lua_State *L)
+{
+    lua_pushliteral(L, "");
+    if (!luaL_getmetafield(L, -1, "__index") || !lua_istable(L, -1))
+        return 0;
+    lua_pushvalue(L, 2);
+    lua_gettable(L, -2);
+    if (lua_isfunction(L, -1))
+        lua_pushcclosure(L, call_of_line, 1);
+    return 1;
+}
+
+/* The metatable of errors, pushed. */
+static void push_error_metatable(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"__tostring", error_to_string}, {"__concat", error_concat},
+                                         {"__index", error_index}, {NULL, NULL}};
+    if (luaL_newmetatable(L, error_class)) {
+        cr_lua_add_functions(L, functions);
+        cr_lua_set_string(L, "__name", error_class);
+    }
+}
+
+/* Sets `script` and `script_line` of the table on top where the message begins with "FILE:LINE: ". */
+static void set_script(lua_State *L, const char *message)
+{
+    const char *colon = strchr(message, ':');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    if (!digits || digits > 9 || colon[1 + digits] != ':')
+        return;
+    lua_pushlstring(L, message, (size_t)(colon - message));
+    lua_setfield(L, -2, "script");
+    cr_lua_set_integer(L, "script_line", strtol(colon + 1, NULL, 10));
+}
+
+/* Raises an error with its fields: the message, and where the program of the host called. */
+static void raise(lua_State *L, const char *message)
+{
+    lua_Debug at;
+    luaL_checkstack(L, 8, "crescent");
+    lua_newtable(L);
+    cr_lua_set_string(L, "message", message);
+    set_script(L, message);
+    for (int level = 0; lua_getstack(L, level, &at); level++) {
+        lua_getinfo(L, "Sl", &at);
+        if (at.currentline <= 0)
+            continue;
+        cr_lua_set_string(L, "file", at.short_src);
+        cr_lua_set_integer(L, "line", at.currentline);
+        break;
+    }
+    push_error_metatable(L);
+    lua_setmetatable(L, -2);
+    lua_error(L);
+}
+
 void cr_lua_pass(lua_State *L, int status)
 {
-    if (status == CRESCENT_OK)
-        return;
-    lua_pushfstring(L, "crescent: %s", crescent_error(cr_lua_context(L)));
-    lua_error(L);
+    if (status != CRESCENT_OK)
+        raise(L, crescent_error(cr_lua_context(L)));
 }
 
 int cr_lua_fail(lua_State *L, const char *format, ...)
@@ -128,8 +232,8 @@ int cr_lua_fail(lua_State *L, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    lua_pushfstring(L, "crescent: %s", line);
-    return lua_error(L);
+    raise(L, line);
+    return 0;
 }
 
 /* ---- values ---- */

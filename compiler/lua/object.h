@@ -49,10 +49,12 @@ int cr_lua_absolute(lua_State *L, int index);
 crescent_context *cr_lua_context(lua_State *L);
 void cr_lua_add_context(lua_State *L);
 
-/* Raises the line that the command line prints if a call failed. */
+/* Raises an error if a call failed: a table with `message`, the line that the command line prints, `file` and
+ * `line` of the host's call, and `script` and `script_line` where the message begins with them.  As a string it
+ * is that line. */
 void cr_lua_pass(lua_State *L, int status);
 
-/* Raises such a line of this module's own. */
+/* Raises such an error of this module's own. */
 int cr_lua_fail(lua_State *L, const char *format, ...);
 
 /* Pushes a text of the library, and frees it; a null pointer is nil. */

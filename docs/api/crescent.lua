@@ -2,8 +2,10 @@
 
 These are comments for LDoc (`make ldoc`); the functions are in compiler/lua/. docs/lua.md has the guide.
 
-A mistake is a Lua error of one line, `crescent: FILE[:LINE]: what was found, what was expected`. Nothing
-prints, ends the process, sets a hook or a global. Objects are freed by the collector, by `close`, and in
+A mistake is a Lua error: a table with `message`, `file` and `line` of the call and, where the message begins with
+them, `script` and `script_line`. As a string it is one line,
+`crescent: FILE[:LINE]: what was found, what was expected (called at FILE:LINE)`, and it has the methods of strings.
+Nothing prints, ends the process, sets a hook or a global. Objects are freed by the collector, by `close`, and in
 Lua 5.4 at the end of the scope of a variable that closes. An object belongs to its Lua state.
 
 @module crescent
@@ -317,6 +319,18 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 -- `on_token = function(text, id)`, after whose `false` no other token follows
 -- @treturn string the text that follows
 -- @treturn table its ids
+
+--- An iterator over the pieces of the text that follows.
+--
+-- Nothing of the module is on the stack while the body of the loop runs: it may yield. The generator makes one text
+-- at a time.
+-- @function Generator:each
+-- @tparam ?string|table prompt a text, or ids
+-- @tparam[opt] table options as for @{Generator:generate}, without `on_token`
+-- @treturn function gives the next piece, a string that may be empty, and the id of its token; the last piece may
+-- have none
+-- @usage
+-- for piece in g:each("Once upon a time") do io.write(piece) end
 
 --- The logits of the last token.
 -- @function Generator:logits

@@ -11,14 +11,16 @@ function check.equal(found, expected)
     end
 end
 
--- A call raises an error of one line with the text in it; returns the line.
+-- A call raises an error of one line with the text in it; returns the line, without where the call is.
 function check.fails(text, f, ...)
     local good, message = pcall(f, ...)
     if good then error("no error, expected one with '" .. text .. "'", 2) end
-    if type(message) ~= "string" or message:find("\n") or not message:find(text, 1, true) then
+    local line = type(message) == "table" and "crescent: " .. message.message
+    message = tostring(message)
+    if message:find("\n") or not message:find(text, 1, true) then
         error("the error '" .. tostring(message) .. "', expected one with '" .. text .. "'", 2)
     end
-    return message
+    return line or message
 end
 
 return check

@@ -424,6 +424,94 @@ it("a generator says what the program says", function()
     equal(#g:logits(), g:report().vocabulary)
 end)
 
+-- What the loop makes, and its ids.
+local function loop(g, prompt, options)
+    local pieces, ids = {}, {}
+    for piece, id in g:each(prompt, options) do
+        pieces[#pieces + 1], ids[#ids + 1] = piece, id
+    end
+    return table.concat(pieces), ids, #pieces
+end
+
+it("a loop over pieces makes the text of a call", function()
+    local g = crescent.generator("graphs/fables", {threads = 1})
+    for _, options in ipairs{{tokens = 30}, {tokens = 30, temperature = 0.9, seed = 3}, {tokens = 0}, {}} do
+        local text, ids = g:generate("Once upon a time", options)
+        local found, found_ids, n = loop(g, "Once upon a time", options)
+        equal(found, text)
+        equal(found_ids, ids)
+        equal(n >= #ids, true)
+    end
+    for _ in g:each("", {tokens = 9}) do break end
+    equal(g:report().used, 1) -- a token goes through the model when the next one is asked for
+    equal(loop(g, "", {tokens = 5}), "Once upon a time,")
+    equal(loop(g, {1, 2}, {tokens = 4}), (g:generate({1, 2}, {tokens = 4})))
+end)
+
+it("the body of a loop yields", function()
+    local g = crescent.generator("graphs/fables", {threads = 1})
+    local text = g:generate("The", {tokens = 12})
+    local next_piece = coroutine.wrap(function()
+        for piece in g:each("The", {tokens = 12}) do coroutine.yield(piece) end
+        return nil
+    end)
+    local pieces = {}
+    for piece in next_piece do pieces[#pieces + 1] = piece end
+    equal(table.concat(pieces), text)
+    local other = crescent.generator("graphs/fables", {threads = 1})
+    local a, b = g:each("The", {tokens = 12}), other:each("The", {tokens = 12})
+    for i = 1, 12 do equal(a(), (b())) end -- in turns
+    collectgarbage()
+    equal((a()), nil)
+    equal((a()), nil)
+end)
+
+it("a loop whose generator went on without it says so", function()
+    local g = crescent.generator("graphs/fables", {threads = 1})
+    local first = g:each("The")
+    first()
+    local second = g:each("A")
+    fails("has begun another text", first)
+    second()
+    g:generate("A", {tokens = 1})
+    fails("has begun another text", second)
+    fails("found on_token, which is of generate", g.each, g, "A", {on_token = print})
+    fails("option token: not known", g.each, g, "A", {token = 1})
+    local third = g:each("A")
+    g:close()
+    fails("the generator is closed", third)
+end)
+
+it("an error has fields, and is its line as a string", function()
+    local line
+    local good, err = pcall(function()
+        line = debug.getinfo(1, "l").currentline + 1
+        crescent.open("none.lua")
+    end)
+    equal(good, false)
+    equal(type(err), "table")
+    equal(err.message, "none.lua: cannot be read: No such file or directory")
+    equal(err.file, "tests/lua/module_spec.lua")
+    equal(err.line, line)
+    equal(err.script, nil)
+    equal(tostring(err), "crescent: " .. err.message .. " (called at " .. err.file .. ":" .. line .. ")")
+    equal(err:find("cannot be read", 1, true), 21)
+    equal(#err:upper(), #tostring(err))
+    equal("! " .. err .. " !", "! " .. tostring(err) .. " !")
+    equal(err.nothing, nil)
+    equal(select(2, pcall(error, err)) == err, true)
+
+    good, err = pcall(crescent.model, "local x = input('x', {2})\nreturn {y = x + y}", {name = "mine.lua"})
+    equal({err.script, err.script_line}, {"mine.lua", 2})
+    equal(err.message:find("mine.lua:2: ", 1, true), 1)
+
+    good, err = pcall(crescent.generator("graphs/fables").generate, crescent.generator("graphs/fables"), 5)
+    equal(err.message, "generate: found number, expected a text, or a table of ids")
+    good, err = pcall(coroutine.wrap(function() crescent.open("none.lua") end))
+    equal(tostring(err):find("module_spec.lua:", 1, true) ~= nil, true)
+    equal(type(select(2, pcall(crescent.open))), "string")
+end)
+
 it("a generator as C is the program's", function()
     local options = {set = {}, context = 40}
     local command = "emit graphs/fables --generate --context 40 -o " .. folder .. "/generator.c"

@@ -5,7 +5,7 @@ local seen = 0
 
 -- What an interpreter prints of a line: its values, or its error.
 local function evaluate(line)
-    local chunk = load_text("return " .. line) or assert(load_text(line))
+    local chunk = load_text("return " .. line, "=stdin") or assert(load_text(line, "=stdin"))
     local values = {pcall(chunk)}
     for i = 1, #values do values[i] = tostring(values[i]) end
     return table.concat(values, "\t", 2)
@@ -30,4 +30,4 @@ for text in io.lines("docs/lua.md") do
         expected[#expected + 1] = text
     end
 end
-it("there is a session", function() check.equal(seen, 14) end)
+it("there is a session", function() check.equal(seen, 15) end)
