@@ -57,7 +57,8 @@ static bool is_element(const struct grid *grid, cr_id id)
         id = cr_in(g, id, 0);
     }
     if (grid->outer > 1) {
-        if (!is_op(g, id, CR_OP_add) || !is_with(grid, cr_in(g, id, 1), CR_OP_mul, (double)grid->size) ||
+        if (!is_op(g, id, CR_OP_add) ||
+            !is_with(grid, cr_in(g, id, 1), CR_OP_mul, (double)grid->size) ||
             !is_position(g, cr_in(g, cr_in(g, id, 1), 0), 0))
             return false;
         id = cr_in(g, id, 0);

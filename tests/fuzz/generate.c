@@ -336,7 +336,7 @@ static struct cr_case *generate_model(struct cr_maker *m)
     return m->c;
 }
 
-enum { MODEL_IN = 11 }; /* so many graphs one is a model */
+enum { MODEL_IN = 37 }; /* so many graphs one is a model */
 
 struct cr_case *cr_generate(uint64_t seed, uint64_t number, bool models)
 {

@@ -15,8 +15,9 @@ enum { MAX_WEIGHTS = 128, MOST_LAYERS = 3 };
 
 struct model {
     struct cr_maker *m;
-    int64_t B, T, C, H, G, d; /* texts, tokens, width, heads, groups that share keys, width of a head */
-    cr_id ids, table;         /* of words */
+    int64_t B, T, C, H, G,
+        d;            /* texts, tokens, width, heads, groups that share keys, width of a head */
+    cr_id ids, table; /* of words */
     cr_id weights[MAX_WEIGHTS];
     int n, next;       /* weights of the first layer; those a later one has taken */
     uint64_t shared;   /* by weight: later layers have the same one */
@@ -49,10 +50,22 @@ static cr_id matrix(struct model *a, int64_t K, int64_t N)
 {
     struct cr_maker *m = a->m;
     double size = 1 / sqrt((double)K);
-    switch (cr_below(m, 8)) {
+    switch (cr_below(m, 16)) {
     case 0:
     case 1:
+    case 4:
+    case 5:
         return cr_make_swap(m, weight(a, 2, (int64_t[]){N, K}, size));
+    case 6: /* computed of weights: times a number, or of rows that are normed, or with a product added */
+        return cr_make_with(m, CR_OP_mul, weight(a, 2, (int64_t[]){K, N}, size), 0.7);
+    case 7:
+        return cr_make_norm(m, weight(a, 2, (int64_t[]){K, N}, 1), 1);
+    case 8: {
+        cr_id low = weight(a, 2, (int64_t[]){K, 2}, size),
+              up = weight(a, 2, (int64_t[]){2, N}, 0.5);
+        return cr_make2(m, CR_OP_add, weight(a, 2, (int64_t[]){K, N}, size),
+                        cr_make2(m, CR_OP_matmul, low, up));
+    }
     case 2: {
         int64_t start = cr_below(m, 4);
         return cr_make_slice(m, weight(a, 2, (int64_t[]){K, N + 3}, size), 1, start, N);
@@ -109,8 +122,24 @@ static cr_id biased(struct model *a, cr_id y)
     return cr_make2(m, CR_OP_add, y, cr_make_like(m, b, y));
 }
 
+/* The same of x with tokens as columns, as a convolution of width 1: (W' x' + b)'. */
+static cr_id turned(struct model *a, cr_id x, int64_t n)
+{
+    struct cr_maker *m = a->m;
+    struct cr_attr attr = cr_attr_of(cr_node_of(m, x));
+    int64_t K = attr.shape[attr.rank - 1];
+    cr_id w = weight(a, 2, (int64_t[]){n, K}, 1 / sqrt((double)K));
+    attr.shape[attr.rank - 2] = n;
+    cr_id y = cr_make2(m, CR_OP_matmul, cr_make(m, CR_OP_expand, 1, &w, &attr), cr_make_swap(m, x));
+    if (cr_chance(m, a->biases))
+        y = cr_make2(m, CR_OP_add, y, cr_make_like(m, weight(a, 2, (int64_t[]){n, 1}, 0.5), y));
+    return cr_make_swap(m, y);
+}
+
 static cr_id linear(struct model *a, cr_id x, int64_t n)
 {
+    if (cr_chance(a->m, 4))
+        return turned(a, x, n);
     cr_id y = product(a, x, matrix(a, cr_size_of(a->m, x, -1), n), n);
     return cr_chance(a->m, a->biases) ? biased(a, y) : y;
 }
@@ -207,8 +236,9 @@ static cr_id placed(struct model *a, cr_id x)
     case 0:
     case 1: {
         cr_id table = weight(a, 2, rows, 1);
-        return cr_make2(m, CR_OP_add, x,
-                        cr_make_like(m, cr_make_slice(m, table, 0, cr_below(m, ahead + 1), a->T), x));
+        return cr_make2(
+            m, CR_OP_add, x,
+            cr_make_like(m, cr_make_slice(m, table, 0, cr_below(m, ahead + 1), a->T), x));
     }
     case 2: {
         cr_id at = cr_make(m, CR_OP_iota, 0, NULL, &attr);
@@ -218,10 +248,12 @@ static cr_id placed(struct model *a, cr_id x)
         return cr_make2(m, CR_OP_add, x, cr_make_like(m, cr_make2(m, CR_OP_gather, table, at), x));
     }
     case 3:
-        return cr_make2(m, CR_OP_add, x, cr_make_like(m, cr_make1(m, CR_OP_sin, angles(a, a->C)), x));
+        return cr_make2(m, CR_OP_add, x,
+                        cr_make_like(m, cr_make1(m, CR_OP_sin, angles(a, a->C)), x));
     case 4: {
         cr_id at = cr_make1(m, CR_OP_float, cr_make_iota(m, x, 1));
-        return cr_make2(m, CR_OP_mul, x, cr_make_with(m, CR_OP_add, cr_make_with(m, CR_OP_mul, at, 0.01), 1));
+        return cr_make2(m, CR_OP_mul, x,
+                        cr_make_with(m, CR_OP_add, cr_make_with(m, CR_OP_mul, at, 0.01), 1));
     }
     default:
         return x;
@@ -256,7 +288,8 @@ static cr_id sees(struct model *a, cr_id like, int query, int key)
         return past;
     cr_id near = cr_make_with(m, CR_OP_lt, cr_make2(m, CR_OP_sub, q, k), window);
     if (cr_chance(m, 40))
-        near = cr_make2(m, CR_OP_logical_or, near, cr_make_with(m, CR_OP_lt, k, 1 + (double)cr_below(m, 3)));
+        near = cr_make2(m, CR_OP_logical_or, near,
+                        cr_make_with(m, CR_OP_lt, k, 1 + (double)cr_below(m, 3)));
     else if (cr_chance(m, 15)) /* own, and every third */
         near = cr_make2(m, CR_OP_logical_or, cr_make2(m, CR_OP_eq, k, q),
                         cr_make_with(m, CR_OP_eq, cr_make_with(m, CR_OP_remainder, k, 3), 0));
@@ -279,10 +312,12 @@ static cr_id masked(struct model *a, cr_id scores, bool turned)
     cr_id mask = sees(a, like, turned ? r - 1 : r - 2, turned ? r - 2 : r - 1);
     double least = hides[cr_below(m, 6)];
     if (cr_chance(m, 60))
-        return cr_make_select(m, cr_make_like(m, mask, scores), scores, cr_make_const(m, scores, least));
+        return cr_make_select(m, cr_make_like(m, mask, scores), scores,
+                              cr_make_const(m, scores, least));
     if (cr_chance(m, 20)) { /* GPT-2's own */
         cr_id b = cr_make_like(m, cr_make1(m, CR_OP_float, mask), scores);
-        cr_id no = cr_make_with(m, CR_OP_mul, cr_make2(m, CR_OP_sub, cr_make_const(m, b, 1), b), -1e10);
+        cr_id no =
+            cr_make_with(m, CR_OP_mul, cr_make2(m, CR_OP_sub, cr_make_const(m, b, 1), b), -1e10);
         return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, scores, b), no);
     }
     cr_id zero = cr_make_const(m, like, 0);
@@ -305,13 +340,15 @@ static cr_id with_distance(struct model *a, cr_id scores)
         cr_id far = cr_make_like(m, cr_make1(m, CR_OP_float, way), scores);
         if (r == 3)
             return cr_make2(m, CR_OP_sub, scores, cr_make_with(m, CR_OP_mul, far, 0.25));
-        return cr_make2(m, CR_OP_sub, scores, cr_make2(m, CR_OP_mul, cr_make_like(m, slope, scores), far));
+        return cr_make2(m, CR_OP_sub, scores,
+                        cr_make2(m, CR_OP_mul, cr_make_like(m, slope, scores), far));
     }
     way = cr_make_with(m, CR_OP_minimum, cr_make_with(m, CR_OP_maximum, way, 0), 6);
     cr_id table = weight(a, 2, (int64_t[]){7, heads}, 1);
     cr_id bias = cr_make_permute(m, cr_make2(m, CR_OP_gather, table, way), (int64_t[]){2, 0, 1});
-    return cr_make2(m, CR_OP_add, scores, r == 3 ? cr_make_like(m, cr_make_reshape(m, bias, 2, attr.shape), scores)
-                                                 : cr_make_like(m, bias, scores));
+    return cr_make2(m, CR_OP_add, scores,
+                    r == 3 ? cr_make_like(m, cr_make_reshape(m, bias, 2, attr.shape), scores)
+                           : cr_make_like(m, bias, scores));
 }
 
 /* ---- attention ---- */
@@ -329,6 +366,28 @@ static cr_id heads_of(struct model *a, cr_id x, int64_t n, bool inside)
     return cr_make_permute(m, y, (int64_t[]){0, 2, 1, 3});
 }
 
+/* Heads [B, n, T, d] of x [B, T, C] by a matrix for each. */
+static cr_id by_heads(struct model *a, cr_id x, int64_t n)
+{
+    struct cr_maker *m = a->m;
+    int64_t C = cr_size_of(m, x, -1);
+    cr_id w = weight(a, 3, (int64_t[]){n, C, a->d}, 1 / sqrt((double)C));
+    cr_id rows = cr_make_reshape(m, x, 4, (int64_t[]){a->B, 1, a->T, C});
+    rows = cr_make(m, CR_OP_expand, 1, &rows,
+                   &(struct cr_attr){.rank = 4, .shape = {a->B, n, a->T, C}});
+    w = cr_make(m, CR_OP_expand, 1, &w, &(struct cr_attr){.rank = 4, .shape = {a->B, n, C, a->d}});
+    return cr_make2(m, CR_OP_matmul, rows, w);
+}
+
+/* Weights of values that heads exchange: [B, H, queries, keys]. */
+static cr_id exchanged(struct model *a, cr_id p)
+{
+    struct cr_maker *m = a->m;
+    cr_id y = cr_make_permute(m, p, (int64_t[]){0, 2, 3, 1});
+    y = product(a, y, weight(a, 2, (int64_t[]){a->H, a->H}, 0.5), a->H);
+    return cr_make_permute(m, y, (int64_t[]){0, 3, 1, 2});
+}
+
 /* Keys or values of G heads for all H. */
 static cr_id for_all_heads(struct model *a, cr_id x, bool apart)
 {
@@ -337,7 +396,8 @@ static cr_id for_all_heads(struct model *a, cr_id x, bool apart)
     if (n == a->H)
         return x;
     if (n == 1 && apart)
-        return cr_make(m, CR_OP_expand, 1, &x, &(struct cr_attr){.rank = 4, .shape = {a->B, a->H, a->T, d}});
+        return cr_make(m, CR_OP_expand, 1, &x,
+                       &(struct cr_attr){.rank = 4, .shape = {a->B, a->H, a->T, d}});
     int64_t wide[] = {a->B, n, a->H / n, a->T, d};
     cr_id y = cr_make_reshape(m, x, 5, (int64_t[]){a->B, n, 1, a->T, d});
     struct cr_attr attr = {.rank = 5};
@@ -378,9 +438,11 @@ static cr_id scored(struct model *a, cr_id s, bool turned)
     struct cr_maker *m = a->m;
     double scale = 1 / sqrt((double)a->d);
     if (cr_chance(m, 70))
-        s = cr_chance(m, 50) ? cr_make_with(m, CR_OP_mul, s, scale) : cr_make_with(m, CR_OP_div, s, 1 / scale);
+        s = cr_chance(m, 50) ? cr_make_with(m, CR_OP_mul, s, scale)
+                             : cr_make_with(m, CR_OP_div, s, 1 / scale);
     if (cr_chance(m, 15))
-        s = cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_tanh, cr_make_with(m, CR_OP_div, s, 5)), 5);
+        s = cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_tanh, cr_make_with(m, CR_OP_div, s, 5)),
+                         5);
     if (cr_chance(m, 20) && !turned)
         s = with_distance(a, s);
     s = masked(a, s, turned);
@@ -400,7 +462,8 @@ static cr_id weighted(struct model *a, cr_id s)
         cr_id like = like_mask(a, s);
         int r = cr_node_of(m, like)->rank;
         cr_id seen = cr_make1(m, CR_OP_float, sees(a, like, r - 2, r - 1));
-        return cr_make2(m, CR_OP_mul, cr_make_with(m, CR_OP_maximum, s, 0), cr_make_like(m, seen, s));
+        return cr_make2(m, CR_OP_mul, cr_make_with(m, CR_OP_maximum, s, 0),
+                        cr_make_like(m, seen, s));
     }
     return cr_make_softmax(m, s, 3);
 }
@@ -433,12 +496,17 @@ static cr_id attention(struct model *a, cr_id x)
         qkv[0] = cr_make_norm(m, qkv[0], 2);
     cr_id q = prepared(a, heads_of(a, qkv[0], a->H, inside), norms, first, way);
     cr_id k = heads_of(a, qkv[1], a->G, inside), v = heads_of(a, qkv[2], a->G, inside);
+    if (cr_chance(m, 5))
+        k = by_heads(a, x, a->G);
     k = prepared(a, k, norms && cr_chance(m, 90), first, way);
     if (cr_chance(m, 10))
         q = cr_make_with(m, CR_OP_mul, q, 0.3);
     k = for_all_heads(a, k, apart), v = for_all_heads(a, v, apart);
-    cr_id p = cr_chance(m, 8) ? transposed_softmax(a, q, k)
-                              : weighted(a, scored(a, cr_make2(m, CR_OP_matmul, q, cr_make_swap(m, k)), false));
+    cr_id p = cr_chance(m, 8)
+                  ? transposed_softmax(a, q, k)
+                  : weighted(a, scored(a, cr_make2(m, CR_OP_matmul, q, cr_make_swap(m, k)), false));
+    if (cr_chance(m, 5))
+        p = exchanged(a, p);
     cr_id y = merged(a, cr_make2(m, CR_OP_matmul, p, v));
     if (cr_chance(m, 10))
         y = cr_make2(m, CR_OP_mul, y, cr_make1(m, CR_OP_sigmoid, linear(a, x, a->H * a->d)));
@@ -447,6 +515,29 @@ static cr_id attention(struct model *a, cr_id x)
 
 /* ---- other ways to look back, and ahead ---- */
 
+/* x [B, T, C] times those of its elements that its largest ones are the numbers of, as the language spells
+ * gather(x, index, 3). */
+static cr_id own_elements(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    int64_t T = a->B * a->T, C = cr_size_of(m, x, -1), flat[] = {T * C}, grid[] = {T, 1, 1};
+    cr_id at =
+        cr_make1(m, CR_OP_int, cr_make_with(m, CR_OP_mul, cr_make_fold(m, CR_OP_max, x, 2), 1.5));
+    if (T < 2 || C < 2)
+        return x;
+    cr_id index = cr_make_reshape(m, at, 3, grid);
+    cr_id inside = cr_make2(m, CR_OP_logical_and, cr_make_with(m, CR_OP_ge, index, 0),
+                            cr_make_with(m, CR_OP_lt, index, (double)C));
+    cr_id number = cr_make_with(m, CR_OP_mul, cr_make_iota(m, index, 0), (double)C);
+    number = cr_make2(m, CR_OP_add, index, number);
+    number = cr_make_select(m, inside, number, cr_make_const(m, number, -1));
+    cr_id taken = cr_make2(m, CR_OP_gather, cr_make_reshape(m, x, 1, flat), number);
+    taken = cr_make_reshape(m, taken, 3, (int64_t[]){a->B, a->T, 1});
+    taken =
+        cr_make_select(m, cr_make_with(m, CR_OP_lt, taken, 100), taken, cr_make_const(m, taken, 1));
+    return cr_make2(m, CR_OP_mul, x, cr_make_like(m, taken, x));
+}
+
 /* x [B, T, C]: means over the past, the largest of it, sums one after another, a shift, its own elements
  * by number. */
 static cr_id looks_back(struct model *a, cr_id x)
@@ -454,7 +545,10 @@ static cr_id looks_back(struct model *a, cr_id x)
     struct cr_maker *m = a->m;
     struct cr_attr square = {.dtype = CR_F32, .rank = 3, .shape = {a->B, a->T, a->T}};
     cr_id like = cr_make(m, CR_OP_const, 0, NULL, &square);
-    switch (cr_below(m, 8)) {
+    switch (cr_below(m, 10)) {
+    case 8:
+    case 9:
+        return own_elements(a, x);
     case 0:
     case 1: { /* a mean of those that are seen */
         cr_id seen = cr_make1(m, CR_OP_float, sees(a, like, 1, 2));
@@ -470,11 +564,15 @@ static cr_id looks_back(struct model *a, cr_id x)
         rows = cr_make(m, CR_OP_expand, 1, &rows, &all);
         cr_id seen = sees(a, rows, 1, 2);
         rows = cr_make_select(m, seen, rows, cr_make_const(m, rows, -INFINITY));
-        return cr_make_reshape(m, cr_make_fold(m, CR_OP_max, rows, 2), 3, (int64_t[]){a->B, a->T, a->C});
+        return cr_make_reshape(m, cr_make_fold(m, CR_OP_max, rows, 2), 3,
+                               (int64_t[]){a->B, a->T, a->C});
     }
     case 3: /* scores of tokens themselves */
-        return cr_make2(m, CR_OP_matmul,
-                        cr_make_softmax(m, masked(a, cr_make2(m, CR_OP_matmul, x, cr_make_swap(m, x)), false), 2), x);
+        return cr_make2(
+            m, CR_OP_matmul,
+            cr_make_softmax(m, masked(a, cr_make2(m, CR_OP_matmul, x, cr_make_swap(m, x)), false),
+                            2),
+            x);
     case 4: /* running sums, which are refused */
         return cr_make(m, CR_OP_cumsum, 1, &x, &(struct cr_attr){.axis = 1});
     case 5: /* running sums of each token's own numbers */
@@ -522,7 +620,7 @@ static cr_id layer(struct model *a, cr_id x)
     bool before = cr_chance(m, 65), behind = cr_chance(m, before ? 15 : 60);
     bool besides = cr_chance(m, 15), feeds = cr_chance(m, 70);
     cr_id in = normed(a, x, before);
-    cr_id y = cr_chance(m, 6) ? looks_back(a, in) : attention(a, in);
+    cr_id y = cr_chance(m, 10) ? looks_back(a, in) : attention(a, in);
     y = normed(a, y, behind && cr_chance(m, 50));
     cr_id x2 = cr_chance(m, 85) ? cr_make2(m, CR_OP_add, x, y) : y;
     if (!before && behind)
@@ -563,7 +661,8 @@ static cr_id head(struct model *a, cr_id x)
     cr_id y = cr_chance(m, 40) ? product(a, x, cr_make_swap(m, a->table), words)
                                : linear(a, x, 3 + cr_below(m, 40));
     if (cr_chance(m, 15))
-        y = cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_tanh, cr_make_with(m, CR_OP_div, y, 3)), 3);
+        y = cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_tanh, cr_make_with(m, CR_OP_div, y, 3)),
+                         3);
     return cr_chance(m, 10) ? cr_make_softmax(m, y, 2) : y;
 }
 

@@ -74,7 +74,8 @@ static int find_logits(const struct cr_graph *g, cr_id ids)
             found = i;
     const struct cr_node *node = found < 0 ? NULL : &g->nodes[g->outputs[found].id];
     bool fits = node && node->rank > 2 && node->dtype == CR_F32 &&
-                node->shape[0] == g->nodes[ids].shape[0] && node->shape[1] == g->nodes[ids].shape[1];
+                node->shape[0] == g->nodes[ids].shape[0] &&
+                node->shape[1] == g->nodes[ids].shape[1];
     return fits ? found : -1;
 }
 
@@ -229,7 +230,8 @@ static bool run_tokens(struct session *s, const int32_t *all, int64_t context, i
             return cr_found(report, "float %d behind the logits was written", i);
     for (int i = 0; i < s->code.program->n_inputs; i++) {
         const struct cr_port *port = &s->code.program->inputs[i];
-        const int32_t *behind = (const int32_t *)s->inputs[i] + cr_elements(port->rank, port->shape);
+        const int32_t *behind =
+            (const int32_t *)s->inputs[i] + cr_elements(port->rank, port->shape);
         for (int k = 0; port->state && k < GUARD; k++)
             if (behind[k])
                 return cr_found(report, "word %d behind the state %s was written", k, port->name);
@@ -373,8 +375,11 @@ static bool check_model(struct cr_subject *s, struct cr_graph *g, const struct k
             return cr_found(report, "refused for some tokens alone: %.400s", error.text);
     }
     const char *isa = (const char *const[]){NULL, NULL, "avx2", "plain"}[cr_pick(s, 4)];
-    snprintf(how, sizeof how, "%" PRId64 " of %" PRId64 " texts, %" PRId64 " tokens%s%s%s%s%s", batch,
-             texts, tokens, again ? "" : way.last_only ? ", the last" : ", all",
+    snprintf(how, sizeof how, "%" PRId64 " of %" PRId64 " texts, %" PRId64 " tokens%s%s%s%s%s",
+             batch, texts, tokens,
+             again           ? ""
+             : way.last_only ? ", the last"
+                             : ", all",
              *keep->format ? ", " : "", keep->format, keep->arithmetic ? ", " : "",
              keep->arithmetic ? keep->arithmetic : "");
     if (!again)
