@@ -122,7 +122,9 @@ typedef struct {
     const char *entry; /* of a script that returns several entries: this one alone, as if the script
                         * returned its outputs; "": the only one; null: all of them */
     const char *config; /* a file of values for its options, which count where no setting is for one:
-                         * JSON if its name ends in .json, else Lua; or null */
+                         * JSON if its name ends in .json, of a folder its config.json, else Lua; or null */
+    const char *script; /* of a folder or a GGUF file: the script to run in place of the one that its
+                         * model_type chooses; or null */
     const crescent_setting *inputs; /* of an ONNX file: files of inputs, which say the sizes that are symbols
                                      * in it and, where shapes depend on them, the inputs' elements */
     int n_inputs;
@@ -135,8 +137,8 @@ typedef struct {
 
 /*
  * Runs the script at `path` in its sandbox.  `path` may also be a folder in Hugging Face's layout:
- * model_type of its config.json chooses one of the scripts of whole models, which are built in, and the
- * rest of it has values for the script's options, unless `how` names another file for them.  Or a GGUF
+ * model_type of its config.json chooses one of the scripts of whole models, which are built in, or else
+ * MODEL_TYPE.lua in the folder or on $CRESCENT_PATH, and the rest of it has values for the script's options, unless `how` names another file for them.  Or a GGUF
  * file, whose metadata say the same.  Or an ONNX file, which becomes a script (docs/onnx.md): settings are
  * sizes of its symbols, and the numbers of inputs that have to be known, "2,3".
  */

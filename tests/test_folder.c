@@ -266,7 +266,7 @@ START_TEST(is_a_place_of_weights)
     crescent_model *model;
     int64_t n = make_folder(&namings[0], expected);
     const char *path = folder;
-    const crescent_script how = {.config = in_folder("config.json")};
+    const crescent_script how = {.config = _i ? folder : in_folder("config.json")};
     GOOD(crescent_open(context, "graphs/gpt2.lua", &how, NULL, &model));
     ck_assert_ptr_null(crescent_weights_path(model));
     GOOD(crescent_load_weights(model, &path, 1, CRESCENT_MODEL_TENSORS_ONLY, NULL));
@@ -295,6 +295,70 @@ START_TEST(needs_no_files_beside)
 }
 END_TEST
 
+/* ---- scripts of one's own ---- */
+
+#define OWN_SCRIPT                                                                                 \
+    "local n = require 'own_numbers'\n"                                                            \
+    "local o = options({model_type = {'own'}, T = 4, width = 2})\n"                               \
+    "return {y = input('x', {o.T, o.width}) * param('w', {o.width}) * n.two}\n"
+
+/* Opens the folder, and its graph is that of the script with the width of config.json. */
+static void takes_own_script(const crescent_script *how)
+{
+    crescent_graph *graph;
+    crescent_port port;
+    GOOD(crescent_graph_open(context, folder, how, &graph));
+    GOOD(crescent_graph_port_at(graph, CRESCENT_PARAM, 0, &port));
+    ck_assert_str_eq(port.name, "w");
+    ck_assert_int_eq(port.shape[0], 3);
+    crescent_graph_close(graph);
+}
+
+/* A script of the caller's, in the folder, and on CRESCENT_PATH, each with a module beside it. */
+START_TEST(takes_a_script_of_ones_own)
+{
+    char path[128];
+    const crescent_script how = {.script = path};
+    crescent_graph *graph;
+    snprintf(path, sizeof path, "%s/mine/f.lua", folder);
+    write_text("config.json", "{\"model_type\": \"own\", \"width\": 3}");
+    ck_assert_int_eq(mkdir(in_folder("mine"), 0700), 0);
+    write_text("mine/f.lua", OWN_SCRIPT);
+    write_text("mine/own_numbers.lua", "return {two = 2}");
+    ck_assert_int_eq(crescent_graph_open(context, folder, NULL, &graph), CRESCENT_FAILED);
+    takes_own_script(&how);
+    write_text("mine/own.lua", OWN_SCRIPT);
+    setenv("CRESCENT_PATH", in_folder("mine"), 1);
+    takes_own_script(NULL);
+    unsetenv("CRESCENT_PATH");
+    write_text("own.lua", OWN_SCRIPT);
+    write_text("own_numbers.lua", "return {two = 2}");
+    takes_own_script(NULL);
+    write_text("own.lua", "error 'the script in the folder'");
+    ck_assert_int_eq(crescent_graph_open(context, folder, NULL, &graph), CRESCENT_FAILED);
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "own.lua:1: the script in the folder"));
+    takes_own_script(&how);
+    write_text("config.json", "{\"width\": 3}"); /* no model_type */
+    takes_own_script(&how);
+    write_text("config.json", "{\"model_type\": \"gpt2\", \"width\": 3}");
+    ck_assert_int_eq(crescent_graph_open(context, folder, &how, &graph), CRESCENT_FAILED);
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "model_type: found 'gpt2', expected own"));
+}
+END_TEST
+
+/* A script for what has one, or that is not there. */
+START_TEST(refuses_a_script)
+{
+    const crescent_script how = {.script = "graphs/gpt2.lua"}, none = {.script = "none.lua"};
+    crescent_graph *graph;
+    ck_assert_int_eq(crescent_graph_open(context, "graphs/gpt2.lua", &how, &graph), CRESCENT_FAILED);
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "--script graphs/gpt2.lua: expected a folder"));
+    write_text("config.json", GPT2);
+    ck_assert_int_eq(crescent_graph_open(context, folder, &none, &graph), CRESCENT_FAILED);
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "none.lua: cannot be read"));
+}
+END_TEST
+
 /* ---- what is wrong with a folder ---- */
 
 /* Files of text, and what is said; "" as a text removes a file. */
@@ -303,8 +367,13 @@ static const struct {
 } wrong_folders[] = {
     {"config.json", "", ": a folder without config.json"},
     {"config.json", "{\"model_type\": \"mamba\"}",
-     ": no script for the model_type 'mamba', expected one of bert, gemma2, gpt2, gpt_neox"},
-    {"config.json", "{\"model_type\": \"../lib/nn\"}", "'../lib/nn', expected one of"},
+     ": no script for the model_type 'mamba', expected --script F.lua, mamba.lua in the folder or on "
+     "CRESCENT_PATH, or one of bert, gemma2, gpt2, gpt_neox"},
+    {"config.json", "{\"model_type\": \"mixtral\"}", "; the nearest is mistral"},
+    {"config.json", "{\"model_type\": \"olmo\", \"rms_norm_eps\": 1}", "; the nearest is llama"},
+    {"config.json", "{\"model_type\": \"../lib/nn\"}",
+     "'../lib/nn', expected --script F.lua, or one of bert"},
+    {"config.json", "{\"model_type\": \"..\"}", "'..', expected --script F.lua, or one of bert"},
     {"config.json", "{}", "config.json: no model_type"},
     {"config.json", "{\"model_type\": 3}", "config.json:1: JSON: model_type is no text"},
     {"config.json", "[]", "config.json:1: JSON: expected '{'"},
@@ -414,7 +483,9 @@ int main(void)
     TCase *tests = tcase_create("folder");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, finds_the_weights, 0, COUNT(namings));
-    tcase_add_test(tests, is_a_place_of_weights);
+    tcase_add_loop_test(tests, is_a_place_of_weights, 0, 2);
+    tcase_add_test(tests, takes_a_script_of_ones_own);
+    tcase_add_test(tests, refuses_a_script);
     tcase_add_test(tests, needs_no_files_beside);
     tcase_add_loop_test(tests, is_refused, 0, COUNT(wrong_folders));
     tcase_add_test(tests, knows_every_model);

@@ -80,6 +80,7 @@ static int emit_generator(const struct cr_options *o, const char *packed, struct
                                     .n_lengths = o->length.n,
                                     .seed = o->seed,
                                     .entry = o->entry,
+                                    .script = o->script,
                                     .config = o->config,
                                     .ignored = o->ignore_config.items,
                                     .n_ignored = o->ignore_config.n};

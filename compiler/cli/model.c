@@ -88,6 +88,7 @@ static int load(const struct cr_options *o, const char *entry, crescent_graph **
                                  .n_defaults = o->resumed.n,
                                  .seed = o->seed,
                                  .entry = o->entry ? o->entry : entry,
+                                 .script = o->script,
                                  .config = o->config,
                                  .ignored = o->ignore_config.items,
                                  .n_ignored = o->ignore_config.n,

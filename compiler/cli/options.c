@@ -36,9 +36,12 @@ static const struct option_row rows[] = {
     {"length", 0, PAIR, "NAME=BOUND", CR_VERB_MODELS | CR_VERB_IMPORT, FIELD(length), 0, 0,
      "of an ONNX file: a symbolic size that stays a length, known when the model runs and at most\n"
      "                            the bound (repeatable)"},
+    {"script", 0, TEXT, "F.lua", CR_VERB_MODELS | CR_VERB_VARY, FIELD(script), 0, 0,
+     "of a folder or a GGUF file: the script that makes the model, in place of the one that its\n"
+     "                            model_type chooses"},
     {"config", 0, TEXT, "FILE", CR_VERB_MODELS | CR_VERB_VARY, FIELD(config), 0, 0,
-     "values for the script's options: a config.json, or a Lua file that returns a table; --set\n"
-     "                            overrides them"},
+     "values for the script's options: a config.json or a folder that has one, or a Lua file that\n"
+     "                            returns a table; --set overrides them"},
     {"ignore-config", 0, LIST, "KEY", CR_VERB_MODELS | CR_VERB_VARY, FIELD(ignore_config), 0, 0,
      "pass over a key of the config.json of --config or of the folder, whatever it says\n"
      "                            (repeatable)"},

@@ -28,7 +28,7 @@ struct cr_options {
     struct cr_pairs set, length, resumed, input, output, expect, cotangent, validation_input;
     struct cr_list weights, skip, vs, ignore_config;
     const char *grads, *expect_grads, *expect_taps, *after, *out, *isa, *target, *backend, *backends, *entry;
-    const char *config;
+    const char *script, *config;
     const char *format, *arithmetic;
     const char *tokenizer, *text, *decode, *file; /* file: the second word */
     const char *resume, *checkpoint, *save, *loss_curve;

@@ -29,6 +29,7 @@ int cr_generator_load(const struct cr_options *o, const crescent_generation *how
                                     .n_lengths = o->length.n,
                                     .seed = o->seed,
                                     .entry = o->entry,
+                                    .script = o->script,
                                     .config = o->config,
                                     .ignored = o->ignore_config.items,
                                     .n_ignored = o->ignore_config.n};

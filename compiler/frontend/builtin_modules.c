@@ -125,6 +125,14 @@ const char *cr_builtin_model(const char *name, const char **path, size_t *size)
     return find(models, N_MODELS, name, path, size);
 }
 
+int cr_builtin_model_names(const char **names, int max)
+{
+    int n = 0;
+    for (; n < N_MODELS && n < max; n++)
+        names[n] = models[n].name;
+    return n;
+}
+
 char *cr_builtin_models(char *buf, size_t size)
 {
     size_t at = 0;

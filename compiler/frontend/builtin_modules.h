@@ -19,6 +19,9 @@ int cr_builtin_functions(char *buf, size_t size, const char **names, int max);
 /* The same for the script of a model, graphs/NAME.lua; its name is the model_type of config.json. */
 const char *cr_builtin_model(const char *name, const char **path, size_t *size);
 
+/* The names of all models, at most `max`; how many. */
+int cr_builtin_model_names(const char **names, int max);
+
 /* The names of all models with commas between, cut to `size` bytes; returns buf. */
 char *cr_builtin_models(char *buf, size_t size);
 

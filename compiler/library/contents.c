@@ -13,6 +13,7 @@
 #include "compiler/frontend/natural_order.h"
 #include "compiler/import/model.h"
 #include "compiler/ir/mem.h"
+#include "family.h"
 #include "folder.h"
 #include "handles.h"
 #include "installed.h"
@@ -133,9 +134,7 @@ static int read_weight(const crescent_contents *c, const struct item *item, int6
 static int open_folder(crescent_contents *c, struct cr_error *error)
 {
     struct cr_error ignored = {0};
-    const char *script = NULL;
     char known[400], none[480];
-    size_t size;
     if (open_weights(c, error))
         return -1;
     char *model_type = cr_folder_model_type(c->path, &ignored);
@@ -144,7 +143,9 @@ static int open_folder(crescent_contents *c, struct cr_error *error)
     add_text(c, "model_type", model_type);
     snprintf(none, sizeof none, "none covers it; there are %s",
              cr_builtin_models(known, sizeof known));
-    add_text(c, "script", cr_builtin_model(model_type, &script, &size) ? script : none);
+    char *script = cr_family_script(c->path, model_type);
+    add_text(c, "script", script ? script : none);
+    free(script);
     free(model_type);
     return 0;
 }

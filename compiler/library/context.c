@@ -138,6 +138,13 @@ void cr_origin_release(struct cr_origin *origin)
     free(origin);
 }
 
+void cr_keep_text(struct cr_origin *o, const char *text, size_t length)
+{
+    o->text = cr_calloc(length + 1, 1);
+    memcpy(o->text, text, length);
+    o->length = length;
+}
+
 const char *cr_origin_option(const struct cr_origin *origin, const char *name)
 {
     for (int i = 0; i < origin->n_options; i++)

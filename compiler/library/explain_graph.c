@@ -101,7 +101,8 @@ static char *source_of(const crescent_explanation *e, const char *path)
     struct cr_mapping mapping;
     if (o->text && strcmp(path, o->path) == 0)
         return cr_strdup(o->text);
-    if (!o->folder && cr_map_file(&mapping, path, error, sizeof error) == 0) {
+    bool is_builtin = o->folder && o->text;
+    if (!is_builtin && cr_map_file(&mapping, path, error, sizeof error) == 0) {
         char *text = cr_calloc(mapping.size + 1, 1);
         memcpy(text, mapping.bytes, mapping.size);
         cr_unmap_file(&mapping);

@@ -80,6 +80,20 @@ char *cr_folder_model_type(const char *folder, struct cr_error *error)
     return type;
 }
 
+bool cr_folder_has_key(const char *folder, const char *key)
+{
+    char *path = cr_path_in(folder, "config.json");
+    struct cr_error ignored = {0};
+    struct json_file file;
+    bool found = false;
+    if (open_json(&file, path, &ignored) == 0) {
+        found = find_member(&file, key, &ignored) > 0;
+        close_json(&file);
+    }
+    free(path);
+    return found;
+}
+
 /* ---- numbers ---- */
 
 /* One number, or a list of them. */

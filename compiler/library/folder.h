@@ -2,6 +2,7 @@
 #ifndef CR_FOLDER_H
 #define CR_FOLDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "compiler/ir/error.h"
@@ -9,6 +10,9 @@
 /* What model_type of the folder's config.json says; freed by the caller.  Null, with an error, for a
  * folder without either. */
 char *cr_folder_model_type(const char *folder, struct cr_error *error);
+
+/* True if the folder's config.json has a key; false if it cannot be read. */
+bool cr_folder_has_key(const char *folder, const char *key);
 
 /* The whole numbers under a key of a JSON file: one, or a list of at most `most`.  None if there is no
  * such file, if the key is not there, or if it is null. */

@@ -34,7 +34,7 @@ struct cr_origin {
     char *text; /* of a script in memory, else null */
     size_t length;
     bool is_function; /* of a running Lua, which is called once */
-    char *folder; /* in Hugging Face's layout, or a GGUF file, whose script is built in; or null */
+    char *folder; /* in Hugging Face's layout, or a GGUF file; its script is built in if there is a text */
     char *family; /* its model_type; or null */
     struct cr_imported *imported; /* of an ONNX file, which `folder` names; or null */
     struct cr_setting *settings; /* keys and values are its own */
@@ -162,6 +162,9 @@ int cr_check_chosen(const crescent_graph *graph, struct cr_error *error);
 
 /* The name of an output as callers see it: "decode.y" in an entry with a name.  The graph's. */
 const char *cr_public_output(const crescent_graph *graph, int index);
+
+/* The script of an origin is a text in memory, of which it keeps a copy. */
+void cr_keep_text(struct cr_origin *o, const char *text, size_t length);
 
 /* Runs a script once more, with settings behind those that it had before. */
 int cr_graph_again(crescent_context *context, const struct cr_origin *origin,

@@ -110,13 +110,16 @@ static char *beside(const char *path)
     return found;
 }
 
+char *cr_find_on_path(const char *path)
+{
+    char *found = in_list(getenv("CRESCENT_PATH"), path);
+    return found ? found : beside(path);
+}
+
 char *cr_find_installed(const char *path)
 {
     char *found = NULL;
-    if (path[0] != '/' && access(path, F_OK) != 0) {
-        found = in_list(getenv("CRESCENT_PATH"), path);
-        if (!found)
-            found = beside(path);
-    }
+    if (path[0] != '/' && access(path, F_OK) != 0)
+        found = cr_find_on_path(path);
     return found ? found : cr_strdup(path);
 }

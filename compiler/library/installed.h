@@ -11,4 +11,7 @@
  */
 char *cr_find_installed(const char *path);
 
+/* The same without the current folder; null if none is installed. */
+char *cr_find_on_path(const char *path);
+
 #endif

@@ -5,10 +5,10 @@
 #include "compiler/emit/pipeline.h"
 #include "compiler/exec/weight_files.h"
 #include "compiler/files/mapping.h"
-#include "compiler/frontend/builtin_modules.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/near.h"
 #include "folder.h"
+#include "family.h"
 #include "function.h"
 #include "gguf_model.h"
 #include "handles.h"
@@ -47,7 +47,7 @@ static int run_script(struct cr_origin *o, struct lua_State *L, struct cr_script
                                             .text = o->text,
                                             .length = o->length,
                                             .config = o->config,
-                                            .builtin = o->folder != NULL,
+                                            .builtin = o->folder && o->text,
                                             .ignored = (const char *const *)o->ignored,
                                             .n_ignored = o->n_ignored};
     int status = L ? cr_script_run_function(L, &source, settings, n, script, error)
@@ -135,13 +135,6 @@ static struct cr_origin *new_origin(const char *path, int64_t seed, int n_settin
     return o;
 }
 
-static void keep_text(struct cr_origin *o, const char *text, size_t length)
-{
-    o->text = cr_calloc(length + 1, 1);
-    memcpy(o->text, text, length);
-    o->length = length;
-}
-
 static int check_settings(const crescent_setting *settings, int n, const char *path,
                           struct cr_error *error)
 {
@@ -170,28 +163,13 @@ static int check_script(const crescent_script *how, const char *path, struct cr_
                : 0;
 }
 
-/* The script of o->family is one of those built in. */
-static int take_family(struct cr_origin *o, const char *folder, struct cr_error *error)
+/* Of a folder config.json chooses the script, unless the caller does, and has values for its options. */
+static int take_folder(struct cr_origin *o, const char *folder, const char *script,
+                       struct cr_error *error)
 {
-    char known[400];
-    const char *path;
-    size_t length;
-    const char *text = cr_builtin_model(o->family, &path, &length);
-    if (!text)
-        return cr_fail(error, "%.300s: no script for the model_type %s, expected one of %s", folder,
-                       cr_show(o->family, strlen(o->family)).text,
-                       cr_builtin_models(known, sizeof known));
-    keep_text(o, text, length);
-    free(o->path);
-    o->path = cr_strdup(path);
-    o->folder = cr_strdup(folder);
-    return 0;
-}
-
-/* Of a folder config.json chooses the script, and has values for its options. */
-static int take_folder(struct cr_origin *o, const char *folder, struct cr_error *error)
-{
-    if (!(o->family = cr_folder_model_type(folder, error)) || take_family(o, folder, error))
+    struct cr_error none = {0};
+    o->family = cr_folder_model_type(folder, script ? &none : error);
+    if ((!o->family && !script) || cr_take_family(o, folder, script, error))
         return -1;
     if (!o->config)
         o->config = cr_path_in(folder, "config.json");
@@ -199,7 +177,8 @@ static int take_folder(struct cr_origin *o, const char *folder, struct cr_error 
 }
 
 /* Of a GGUF file its metadata do both: its settings stand before those of the caller. */
-static int take_gguf(struct cr_origin *o, const char *path, struct cr_error *error)
+static int take_gguf(struct cr_origin *o, const char *path, const char *script,
+                     struct cr_error *error)
 {
     struct cr_gguf_model model;
     if (cr_gguf_model_read(&model, path, error))
@@ -214,7 +193,7 @@ static int take_gguf(struct cr_origin *o, const char *path, struct cr_error *err
     free(own);
     o->family = cr_strdup(model.family);
     cr_gguf_model_free(&model);
-    return take_family(o, path, error);
+    return cr_take_family(o, path, script, error);
 }
 
 /* An ONNX file is a script once its sizes are known, which the settings say. */
@@ -224,7 +203,7 @@ static int take_onnx(struct cr_origin *o, const char *path, const crescent_scrip
     if (cr_check_readable(path, error) ||
         !(o->imported = cr_imported_open(path, o->settings, o->n_settings, how, error)))
         return -1;
-    keep_text(o, o->imported->import.text, o->imported->import.length);
+    cr_keep_text(o, o->imported->import.text, o->imported->import.length);
     o->folder = cr_strdup(path);
     free_settings(o); /* the script has no options */
     return 0;
@@ -234,15 +213,30 @@ static int take_onnx(struct cr_origin *o, const char *path, const crescent_scrip
 static int take_model(struct cr_origin *o, const char *path, const crescent_script *how,
                       struct cr_error *error)
 {
-    if (cr_is_onnx(path))
+    if (cr_is_onnx(path) && !how->script)
         return take_onnx(o, path, how, error);
     if (how->n_lengths)
         return cr_fail(error, "%.300s: --length %s: expected an ONNX file, a script says itself what is "
                        "a length", path,
                        cr_show(how->lengths[0].key, strlen(how->lengths[0].key)).text);
     if (cr_is_folder(path))
-        return take_folder(o, path, error);
-    return cr_is_gguf(path) ? take_gguf(o, path, error) : 0;
+        return take_folder(o, path, how->script, error);
+    if (cr_is_gguf(path))
+        return take_gguf(o, path, how->script, error);
+    if (how->script)
+        return cr_fail(error, "%.300s: --script %.300s: expected a folder or a GGUF file before it, which "
+                       "have no script of their own", path, how->script);
+    return 0;
+}
+
+/* The file of values that a path names: of a folder its config.json.  Takes the path over. */
+static char *config_file(char *path)
+{
+    if (!cr_is_folder(path))
+        return path;
+    char *file = cr_path_in(path, "config.json");
+    free(path);
+    return file;
 }
 
 /* Keeps copies of keys of the file of values that are passed over. */
@@ -260,7 +254,7 @@ static struct cr_origin *origin_of(const char *path, const crescent_script *how)
     add_settings(o, how->defaults, how->n_defaults, true);
     add_settings(o, how->settings, how->n_settings, false);
     o->entry = how->entry ? cr_strdup(how->entry) : NULL;
-    o->config = how->config ? cr_find_installed(how->config) : NULL;
+    o->config = how->config ? config_file(cr_find_installed(how->config)) : NULL;
     ignore_keys(o, how->ignored, how->n_ignored);
     return o;
 }
@@ -275,7 +269,7 @@ static int open_origin(crescent_context *context, const char *path, const char *
         return -1;
     struct cr_origin *o = origin_of(path, how);
     if (text)
-        keep_text(o, text, length);
+        cr_keep_text(o, text, length);
     else if (take_model(o, path, how, cr_error_of(context))) {
         cr_origin_release(o);
         return -1;
@@ -313,7 +307,7 @@ int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
     o->config = origin->config ? cr_strdup(origin->config) : NULL;
     ignore_keys(o, (const char *const *)origin->ignored, origin->n_ignored);
     if (origin->text)
-        keep_text(o, origin->text, origin->length);
+        cr_keep_text(o, origin->text, origin->length);
     return open_graph(context, o, NULL, graph);
 }
 

@@ -231,13 +231,14 @@ void cr_lua_read_opening(lua_State *L, int index, const char *const *more,
     static const char *const known[] = {
         "set",    "length",     "seed",    "entry",  "config", "backend",   "isa",
         "format", "arithmetic", "threads", "target", "skip",   "max_arena", "weights",
-        "grads",  "cotangents", "taps",    "keep",   "ignore_config", NULL};
+        "grads",  "cotangents", "taps",    "keep",   "script", "ignore_config", NULL};
     *o = (struct cr_lua_opening){0};
     cr_lua_check_options(L, index, known, more);
     luaL_checkstack(L, 16, "crescent");
     o->seed = cr_lua_integer_option(L, index, "seed", 0);
     o->script.seed = o->seed;
     o->script.entry = cr_lua_string_option(L, index, "entry");
+    o->script.script = cr_lua_string_option(L, index, "script");
     o->script.config = cr_lua_string_option(L, index, "config");
     o->script.ignored = strings_option(L, index, "ignore_config", &o->script.n_ignored);
     o->script.n_settings = read_settings(L, index, "set", &o->script.settings);

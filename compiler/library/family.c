@@ -1,0 +1,103 @@
+/* family.c - which script makes the model of a folder or of a GGUF file; see family.h. */
+#include "family.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/exec/weight_files.h"
+#include "compiler/frontend/builtin_modules.h"
+#include "compiler/ir/mem.h"
+#include "compiler/ir/near.h"
+#include "folder.h"
+#include "installed.h"
+
+/* A model_type that can be the name of a file: nothing that leads to another folder. */
+static bool is_file_name(const char *family)
+{
+    bool good = isalnum((unsigned char)*family) && strlen(family) < 100;
+    for (const char *c = family; *c; c++)
+        good = good && (isalnum((unsigned char)*c) || *c == '_' || *c == '-' || *c == '.');
+    return good;
+}
+
+/* FAMILY.lua in the folder, on $CRESCENT_PATH or installed; null if there is none. */
+static char *find_script(const char *folder, const char *family)
+{
+    char name[128];
+    if (!is_file_name(family))
+        return NULL;
+    snprintf(name, sizeof name, "%s.lua", family);
+    char *path = cr_is_folder(folder) ? cr_path_in(folder, name) : NULL;
+    if (path && access(path, F_OK) == 0)
+        return path;
+    free(path);
+    return cr_find_on_path(name);
+}
+
+char *cr_family_script(const char *folder, const char *family)
+{
+    const char *path;
+    size_t length;
+    return cr_builtin_model(family, &path, &length) ? cr_strdup(path) : find_script(folder, family);
+}
+
+/* The family whose name is nearest; else, of a folder, that whose config.json has the same keys; or null. */
+static const char *nearest_family(const char *folder, const char *family)
+{
+    static const char *const keys[][2] = {{"rms_norm_eps", "llama"},
+                                          {"type_vocab_size", "bert"},
+                                          {"image_size", "vit"},
+                                          {"partial_rotary_factor", "phi"},
+                                          {"rotary_pct", "gpt_neox"},
+                                          {"n_embd", "gpt2"}};
+    const char *names[64];
+    int n = cr_builtin_model_names(names, sizeof names / sizeof *names);
+    const char *near = cr_nearest(family, names, n);
+    for (size_t i = 0; !near && cr_is_folder(folder) && i < sizeof keys / sizeof *keys; i++)
+        if (cr_folder_has_key(folder, keys[i][0]))
+            near = keys[i][1];
+    return near;
+}
+
+static int fail_family(const char *folder, const char *family, struct cr_error *error)
+{
+    char known[400], file[160] = "";
+    const char *near = nearest_family(folder, family);
+    if (is_file_name(family))
+        snprintf(file, sizeof file, ", %s.lua in the folder or on CRESCENT_PATH", family);
+    return cr_fail(error,
+                   "%.300s: no script for the model_type %s, expected --script F.lua%s, or one of %s%s%s",
+                   folder, cr_show(family, strlen(family)).text, file,
+                   cr_builtin_models(known, sizeof known), near ? "; the nearest is " : "",
+                   near ? near : "");
+}
+
+/* The script is a file, with modules beside it. */
+static int take_file(struct cr_origin *o, const char *folder, char *path)
+{
+    free(o->path);
+    o->path = path;
+    o->folder = cr_strdup(folder);
+    return 0;
+}
+
+int cr_take_family(struct cr_origin *o, const char *folder, const char *script,
+                   struct cr_error *error)
+{
+    const char *path;
+    size_t length;
+    if (script)
+        return take_file(o, folder, cr_find_installed(script));
+    const char *text = cr_builtin_model(o->family, &path, &length);
+    if (!text) {
+        char *found = find_script(folder, o->family);
+        return found ? take_file(o, folder, found) : fail_family(folder, o->family, error);
+    }
+    cr_keep_text(o, text, length);
+    free(o->path);
+    o->path = cr_strdup(path);
+    o->folder = cr_strdup(folder);
+    return 0;
+}
