@@ -165,6 +165,13 @@ taps 0 'agreement' "$T/taps.lua" --expect-taps "$T/taps.safetensors"
 report $? "a row for each of six tensors"
 taps 1 'h.2.act is the first that differs' "$T/taps.lua" --expect-taps "$T/taps.safetensors" --set scale=0.51
 taps 1 '"first": "h.2.act"' "$T/taps.lua" --expect-taps "$T/taps.safetensors" --set scale=0.51 --json
+# A tensor of another shape fails, and the others are compared all the same.
+sed 's/\(model.h.1.act[^[]*\)\[1,4,8\]/\1[1,8,4]/' "$T/taps.safetensors" >"$T/other.safetensors"
+taps 1 'h.1.act is the first that differs' "$T/taps.lua" --expect-taps "$T/other.safetensors" --set scale=0.51
+grep -q '^h.1.act  *other.safetensors  *FAIL  *shape \[1, 8, 4\], expected \[4, 8\]$' "$log" &&
+    [ "$(grep -c 'other.safetensors .* ok ' "$log")" = 2 ] && grep -q '^h.2.act .* FAIL ' "$log"
+report $? "a row for the tensor of another shape, and for each of the others"
+taps 1 '"shape": "[1, 8, 4]"' "$T/taps.lua" --expect-taps "$T/other.safetensors" --json
 taps 2 'no tensor in it has the name of an output or a tapped value' graphs/gpt2_block.lua \
     --expect-taps "$T/taps.safetensors"
 

@@ -25,6 +25,7 @@ struct result {
 struct expected {
     const char *file;
     double *values; /* null: none */
+    struct cr_phrase shape; /* that a tensor of --expect-taps has in place of the value's, or "" */
 };
 
 struct comparison {
@@ -109,7 +110,8 @@ static int read_taps(struct comparison *c, struct cr_error *error)
             continue;
         x->file = path;
         status = new_values(c, &c->outputs[i], path, &x->values, error) ||
-                 cr_read_expected_tap(c->options, file, tensor, &c->outputs[i], x->values, error);
+                 cr_read_expected_tap(c->options, file, tensor, &c->outputs[i], x->values, &x->shape,
+                                      error);
     }
     crescent_contents_close(file);
     return status;
@@ -347,11 +349,32 @@ static void print_row(struct comparison *c, int output, const char *backend, con
     puts(d->failures ? ")" : "");
 }
 
+/* The row of a tensor of another shape, which is a failure like other values. */
+static void print_other_shape(struct comparison *c, int output)
+{
+    const struct expected *x = &c->expected[output];
+    const crescent_port *port = &c->outputs[output];
+    const char *found = x->shape.text;
+    c->failures++;
+    c->failed[output] = true;
+    if (c->options->json)
+        json_array_append_new(c->rows, json_pack("{s:s, s:s, s:s, s:s, s:b}", "output", port->name,
+                                                 "against", x->file, "shape", found, "expected_shape",
+                                                 cr_port_shape(port).text, "ok", false));
+    else
+        cr_print(stdout, "%-*s %-8s %-16s %-32s  FAIL    shape %s, expected %s\n", width_of(c), port->name,
+                 "", last_name(x->file), "", found, cr_port_shape(port).text);
+}
+
 /* The rows of one output: each backend against the file, or against the first. */
 static void compare_output(struct comparison *c, int output)
 {
     int64_t n = crescent_port_elements(&c->outputs[output]);
     const struct expected *x = &c->expected[output];
+    if (x->shape.text[0]) {
+        print_other_shape(c, output);
+        return;
+    }
     for (int i = x->values ? 0 : 1; i < c->n_results; i++) {
         const double *want = x->values ? x->values : c->results[0].values[output];
         const char *against = x->values ? x->file : crescent_backend_name(c->results[0].backend);
