@@ -79,12 +79,27 @@ START_TEST(no_pass_undoes_another)
 }
 END_TEST
 
+/* Products that would be larger than a tensor may be stay apart: of three, two become one. */
+START_TEST(joins_what_fits)
+{
+    struct cr_module *m = load("tests/scripts/wide_products.lua");
+    int n = 0;
+    hash_after(m, "simplify");
+    hash_after(m, "join");
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        n += m->graph->nodes[id].op == CR_OP_matmul;
+    ck_assert_int_eq(n, 2);
+    cr_module_free(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("simplify");
     TCase *tests = tcase_create("simplify");
     tcase_add_loop_test(tests, once_is_enough, 0, N_SCRIPTS);
     tcase_add_loop_test(tests, no_pass_undoes_another, 0, N_SCRIPTS);
+    tcase_add_test(tests, joins_what_fits);
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -174,13 +174,24 @@ static bool are_alike(const struct cr_graph *g, cr_id a, cr_id b)
            cr_panel_arithmetic(g, cr_in(g, a, 1)) == cr_panel_arithmetic(g, cr_in(g, b, 1));
 }
 
-/* By node: the next live projection of the same rows that is like it, or CR_NONE. */
+/* True if a projection and its weights may have so many columns. */
+static bool may_have(const struct cr_graph *g, cr_id id, int64_t columns)
+{
+    const struct cr_node *product = &g->nodes[id], *weights = &g->nodes[cr_in(g, id, 1)];
+    int64_t own = product->shape[product->rank - 1];
+    return cr_elements(product->rank, product->shape) / own <= CR_MAX_ELEMENTS / columns &&
+           cr_elements(weights->rank, weights->shape) / own <= CR_MAX_ELEMENTS / columns;
+}
+
+/* By node: the next live projection of the same rows that is like it, or CR_NONE.  All that are linked fit
+ * into one. */
 static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_users *users)
 {
     const struct cr_graph *g = rw->from;
     bool *weights = cr_find_weights(g);
     size_t n = (size_t)g->n_nodes;
     cr_id *next = cr_calloc(n, sizeof *next);
+    int64_t *columns = cr_calloc(n, sizeof *columns); /* from there to the last one */
     cr_id *first = cr_calloc(n * N_ADDED, sizeof *first); /* by left operand and kind */
     for (size_t i = 0; i < n * N_ADDED; i++)
         next[i / N_ADDED] = first[i] = CR_NONE;
@@ -191,10 +202,15 @@ static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_user
         if (added == OTHER)
             continue;
         cr_id *seen = &first[cr_in(g, id, 0) * N_ADDED + (int)added];
-        if (*seen != CR_NONE && are_alike(g, *seen, id))
+        columns[id] = g->nodes[id].shape[g->nodes[id].rank - 1];
+        if (*seen != CR_NONE && are_alike(g, *seen, id) &&
+            may_have(g, id, columns[id] + columns[*seen])) {
             next[id] = *seen;
+            columns[id] += columns[*seen];
+        }
         *seen = id;
     }
+    free(columns);
     free(weights);
     free(first);
     return next;
