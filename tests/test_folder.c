@@ -374,7 +374,14 @@ static const struct {
     {"config.json", "{\"model_type\": \"../lib/nn\"}",
      "'../lib/nn', expected --script F.lua, or one of bert"},
     {"config.json", "{\"model_type\": \"..\"}", "'..', expected --script F.lua, or one of bert"},
-    {"config.json", "{}", "config.json: no model_type"},
+    {"config.json", "{}", "config.json: no model_type and no architectures"},
+    {"config.json", "{\"architectures\": []}", "config.json: no model_type and no architectures"},
+    {"config.json", "{\"architectures\": \"GPT2LMHeadModel\"}", "no model_type and no architectures"},
+    {"config.json", "{\"architectures\": [3]}", "config.json:1: JSON: expected the name of an"},
+    {"config.json", "{\"architectures\": [\"GPT2Model\", \"BertModel\"]}",
+     "config.json: no model_type, and the architecture 'BertModel', expected a class of one of bert, "},
+    {"config.json", "{\"architectures\": [\"Phi3ForCausalLM\"]}", "the architecture 'Phi3ForCausalLM', "},
+    {"config.json", "{\"architectures\": [\"GPT2\"]}", "the architecture 'GPT2', expected a class"},
     {"config.json", "{\"model_type\": 3}", "config.json:1: JSON: model_type is no text"},
     {"config.json", "[]", "config.json:1: JSON: expected '{'"},
     {"config.json", "{\n\"a\": [1, 2\n}", "config.json:3: JSON: expected ',' or ']'"},
@@ -423,6 +430,9 @@ static const struct {
     {"config.json", "{\"model_type\": \"llama\", \"vocab_size\": -3}",
      "config.json: option vocab_size: found '-3', expected at least 1"},
     {"model.safetensors", "", NULL}, /* the folder as it is made is good */
+    {"config.json", "{\"architectures\": [\"GPT2LMHeadModel\", \"GPT2DoubleHeadsModel\"],"
+                    " \"model_type\": null, \"n_embd\": 16, \"n_layer\": 2, \"n_head\": 2,"
+                    " \"vocab_size\": 24, \"n_positions\": 32.0, \"layer_norm_epsilon\": 1e-3}", NULL},
 };
 
 START_TEST(is_refused)
@@ -449,6 +459,64 @@ START_TEST(is_refused)
     ck_assert_msg(strncmp(found, folder, strlen(folder)) == 0 &&
                       strstr(found, wrong_folders[_i].expected) && !strchr(found, '\n'),
                   "found '%s', expected '%s'", found, wrong_folders[_i].expected);
+}
+END_TEST
+
+/* A folder whose weights are files of torch.save alone says how they are converted. */
+START_TEST(tells_how_to_convert)
+{
+    static const char *const names[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
+    static float expected[MAX_OUTPUT];
+    static const struct naming naming = {"graphs/gpt2.lua", GPT2, .less = "transformer."};
+    char start[200];
+    make_folder(&naming, expected);
+    unlink(in_folder("model.safetensors"));
+    for (int i = 0; i < 2; i++) {
+        crescent_model *model;
+        const char *path = folder;
+        write_text(names[i], "");
+        GOOD(crescent_open(context, folder, NULL, NULL, &model));
+        ck_assert_int_eq(crescent_load_weights(model, &path, 1, CRESCENT_ANY_TENSORS, NULL),
+                         CRESCENT_FAILED);
+        crescent_close(model);
+        snprintf(start, sizeof start, "%s: its weights are in %s, expected model.safetensors; in that "
+                                      "folder: python3 -c '", folder, names[i]);
+        ck_assert_msg(strncmp(crescent_error(context), start, strlen(start)) == 0, "%s",
+                      crescent_error(context));
+        ck_assert_str_eq(strrchr(crescent_error(context), '}'), "}, \"model.safetensors\")'");
+        unlink(in_folder(names[i]));
+    }
+}
+END_TEST
+
+/* Numbers of config.json may be written as 32.0, and the first of several tokens begins a text.  A key that is
+ * passed over does not say how many positions there are. */
+START_TEST(reads_numbers_for_generation)
+{
+    static const char *const keys[] = {"n_positions"};
+    static const char config[] =
+        "{\"architectures\": [\"GPT2LMHeadModel\"], \"n_embd\": 16, \"n_layer\": 1, \"n_head\": 2,"
+        " \"vocab_size\": 24.0, \"n_positions\": 32.0, \"n_ctx\": 1.6e1, \"bos_token_id\": [3.0, 4],"
+        " \"eos_token_id\": [5, 6.0, 7]}";
+    for (int i = 0; i < 2; i++) {
+        const crescent_script how = {.ignored = keys, .n_ignored = i};
+        const crescent_generation generation = {0};
+        crescent_generator *generator;
+        crescent_generator_status status;
+        write_text("config.json", config);
+        GOOD(crescent_generator_open(context, folder, &how, NULL, &generation, &generator));
+        GOOD(crescent_generator_look(generator, &status));
+        ck_assert_int_eq(status.context, i ? 16 : 32);
+        ck_assert_int_eq(status.begin, 3);
+        ck_assert_int_eq(status.ends, 3);
+        crescent_generator_close(generator);
+    }
+    write_text("config.json", "{\"model_type\": \"gpt2\", \"n_positions\": 32.5}");
+    crescent_generator *generator;
+    ck_assert_int_ne(crescent_generator_open(context, folder, NULL, NULL, &(crescent_generation){0},
+                                             &generator), CRESCENT_OK);
+    ck_assert_msg(strstr(crescent_error(context), "config.json:1: JSON: expected a whole number"), "%s",
+                  crescent_error(context));
 }
 END_TEST
 
@@ -488,6 +556,8 @@ int main(void)
     tcase_add_test(tests, refuses_a_script);
     tcase_add_test(tests, needs_no_files_beside);
     tcase_add_loop_test(tests, is_refused, 0, COUNT(wrong_folders));
+    tcase_add_test(tests, tells_how_to_convert);
+    tcase_add_test(tests, reads_numbers_for_generation);
     tcase_add_test(tests, knows_every_model);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

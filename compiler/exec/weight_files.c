@@ -217,6 +217,25 @@ static bool has_file(const char *path)
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
+/* A folder without safetensors, maybe with files of torch.save. */
+static int fail_weights(const char *folder, struct cr_error *error)
+{
+    static const char *const names[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = cr_path_in(folder, names[i]);
+        bool found = access(path, F_OK) == 0;
+        free(path);
+        if (found)
+            return cr_fail(error, "%.300s: its weights are in %s, expected " WHOLE "; in that folder: "
+                           "python3 -c 'import glob, torch, safetensors.torch; t = {}; "
+                           "[t.update(torch.load(f, map_location=\"cpu\", weights_only=True)) "
+                           "for f in glob.glob(\"pytorch_model*.bin\")]; safetensors.torch.save_file("
+                           "{k: v.clone().contiguous() for k, v in t.items()}, \"" WHOLE "\")'",
+                           folder, names[i]);
+    }
+    return cr_fail(error, "%.400s: no weights in it, expected %s or %s", folder, WHOLE, INDEX);
+}
+
 /* One file is preferred to shards, as Hugging Face's own reader does. */
 static int open_folder(struct cr_weight_files *files, const char *folder, struct cr_error *error)
 {
@@ -227,8 +246,7 @@ static int open_folder(struct cr_weight_files *files, const char *folder, struct
     char *index = cr_path_in(folder, INDEX);
     int status = has_file(index)
                      ? open_shards(files, folder, folder, index, error)
-                     : cr_fail(error, "%.400s: no weights in it, expected %s or %s", folder, WHOLE,
-                               INDEX);
+                     : fail_weights(folder, error);
     free(index);
     return status;
 }

@@ -1,6 +1,9 @@
 /* folder.c - a model as a folder in Hugging Face's layout; see folder.h. */
 #include "folder.h"
 
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +11,7 @@
 #include "compiler/exec/weight_files.h"
 #include "compiler/files/json_value.h"
 #include "compiler/files/mapping.h"
+#include "compiler/frontend/builtin_modules.h"
 #include "compiler/ir/mem.h"
 
 /* ---- a file of JSON ---- */
@@ -53,15 +57,85 @@ static int find_member(struct json_file *file, const char *key, struct cr_error 
 
 /* ---- config.json ---- */
 
+/* True if null comes next. */
+static bool is_null(const struct cr_json *json)
+{
+    return json->end - json->at >= 4 && memcmp(json->at, "null", 4) == 0;
+}
+
+/* True if a class such as GPT2LMHeadModel or GPTNeoXForCausalLM is one of a family such as gpt2 or
+ * gpt_neox, whose name has `size` letters. */
+static bool is_class_of(const char *class, const char *family, size_t size)
+{
+    static const char *const ends[] = {"For", "Model", "LMHeadModel", "DoubleHeadsModel"};
+    for (size_t i = 0; i < size; i++)
+        if (family[i] != '_' && tolower((unsigned char)*class++) != family[i])
+            return false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strncmp(class, ends[i], strlen(ends[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The name of the built-in model that a class is one of, or null; `known` are all names. */
+static char *family_of(const char *class, const char *known)
+{
+    while (*known) {
+        size_t size = strcspn(known, ",");
+        if (is_class_of(class, known, size))
+            return memcpy(cr_calloc(size + 1, 1), known, size);
+        known += size;
+        known += strspn(known, ", ");
+    }
+    return NULL;
+}
+
+/* The family of the classes that `architectures` lists; null, with an error, if there is none or if they are
+ * of several families. */
+static char *read_architectures(struct json_file *file, struct cr_error *error)
+{
+    char known[400], *family = NULL;
+    int found = find_member(file, "architectures", error), more = 0;
+    if (found < 0)
+        return NULL;
+    cr_builtin_models(known, sizeof known);
+    if (found && cr_json_take(&file->json, '['))
+        for (int i = 0; (more = cr_json_next(&file->json, i, ']')) > 0; i++) {
+            bool text = cr_json_string(&file->json, file->room) > 0;
+            char *one = text ? family_of(file->room, known) : NULL;
+            if (one && (!family || strcmp(one, family) == 0)) {
+                free(family);
+                family = one;
+                continue;
+            }
+            free(one);
+            free(family);
+            if (text)
+                cr_fail(error, "%.300s: no model_type, and the architecture %s, expected a class of one of "
+                               "%s", file->path, cr_show(file->room, strlen(file->room)).text, known);
+            else
+                fail_json(file, "expected the name of an architecture", error);
+            return NULL;
+        }
+    if (more < 0)
+        fail_json(file, "expected a list of architectures", error);
+    else if (!family)
+        cr_fail(error, "%.400s: no model_type and no architectures, expected the name of an architecture",
+                file->path);
+    if (more < 0)
+        free(family);
+    return more < 0 ? NULL : family;
+}
+
 static char *read_model_type(struct json_file *file, struct cr_error *error)
 {
     int found = find_member(file, "model_type", error);
     if (found > 0 && cr_json_string(&file->json, file->room))
         return cr_strdup(file->room);
+    if (found == 0 || (found > 0 && is_null(&file->json)))
+        return read_architectures(file, error);
     if (found > 0)
         fail_json(file, "model_type is no text, expected the name of an architecture", error);
-    else if (found == 0)
-        cr_fail(error, "%.400s: no model_type, expected the name of an architecture", file->path);
     return NULL;
 }
 
@@ -96,24 +170,39 @@ bool cr_folder_has_key(const char *folder, const char *key)
 
 /* ---- numbers ---- */
 
+/* A whole number, which may be written as 2048.0. */
+static bool take_whole(struct cr_json *json, int64_t *value)
+{
+    char *end;
+    if (cr_json_integer(json, value))
+        return true;
+    size_t size = json->wrong ? 0 : cr_json_number_size(json->at, json->end);
+    double number = size ? strtod(json->at, &end) : 0.5;
+    if (!(fabs(number) <= 0x1p53) || number != floor(number))
+        return false;
+    *value = (int64_t)number;
+    json->at += size;
+    return true;
+}
+
 /* One number, or a list of them. */
 static int read_integers(struct json_file *file, const char *key, int64_t *values, int most, int *n,
                          struct cr_error *error)
 {
     struct cr_json *json = &file->json;
     int more = 1;
-    if (cr_json_integer(json, &values[0])) {
+    if (take_whole(json, &values[0])) {
         *n = 1;
         return 0;
     }
     if (!cr_json_take(json, '['))
-        return json->end - json->at >= 4 && memcmp(json->at, "null", 4) == 0
+        return is_null(json)
                    ? 0
                    : fail_json(file, "expected a whole number, or a list of some", error);
     for (int i = 0; (more = cr_json_next(json, i, ']')) > 0; i++) {
         if (i == most)
             return cr_fail(error, "%.400s: %s: more than %d numbers", file->path, key, most);
-        if (!cr_json_integer(json, &values[i]))
+        if (!take_whole(json, &values[i]))
             return fail_json(file, "expected a whole number", error);
         *n = i + 1;
     }

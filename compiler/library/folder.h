@@ -7,8 +7,8 @@
 
 #include "compiler/ir/error.h"
 
-/* What model_type of the folder's config.json says; freed by the caller.  Null, with an error, for a
- * folder without either. */
+/* The family of the folder's config.json, as its model_type says, or else the classes of its
+ * architectures; freed by the caller.  Null, with an error, if neither does. */
 char *cr_folder_model_type(const char *folder, struct cr_error *error);
 
 /* True if the folder's config.json has a key; false if it cannot be read. */

@@ -58,6 +58,7 @@ int cr_read_text_ends(struct cr_text_ends *ends, const struct cr_origin *o, int6
 {
     const char *dot = o->config ? strrchr(o->config, '.') : NULL;
     const char *config = dot && strcmp(dot, ".json") == 0 ? o->config : NULL;
+    int64_t begin[CR_MAX_ENDS];
     int n = 0, status = 0;
     *ends = (struct cr_text_ends){.begin = CRESCENT_NONE};
     if (o->folder && cr_is_gguf(o->folder)) {
@@ -72,7 +73,9 @@ int cr_read_text_ends(struct cr_text_ends *ends, const struct cr_origin *o, int6
         status =
             cr_config_integers(config, "eos_token_id", ends->items, CR_MAX_ENDS, &ends->n, error);
     if (!status && config)
-        status = cr_config_integers(config, "bos_token_id", &ends->begin, 1, &n, error);
+        status = cr_config_integers(config, "bos_token_id", begin, CR_MAX_ENDS, &n, error);
+    if (n > 0)
+        ends->begin = begin[0]; /* of several, the first */
     if (ends->begin >= vocabulary || ends->begin < 0)
         ends->begin = CRESCENT_NONE;
     return status;
