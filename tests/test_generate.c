@@ -495,6 +495,9 @@ END_TEST
 
 /* ---- what is refused ---- */
 
+#define ROPE "graphs/llama.lua --prompt-ids 3,1,4,1,5,9,2 --ids --tokens 1 --logits $T/l.npy "
+#define DYNAMIC ROPE "--set rope_type=dynamic --set rope_factor=2 --set max_position_embeddings=8 "
+
 static const struct {
     const char *arguments, *message;
 } faults[] = {
@@ -522,6 +525,8 @@ static const struct {
     {"$M --prompt-ids 1 --steps 3", "generate has no option --steps"},
     {"$M --prompt-ids 1 --set rotor=3", "unknown option 'rotor'"},
     {"$M --prompt-ids 1 --set B=2 --ids", "2 texts, expected one"},
+    {DYNAMIC "--context 9", "crescent: --context 9: with rope_type dynamic, the positions of all tokens"},
+    {DYNAMIC "--set T=9", "crescent: context 9: with rope_type dynamic, the positions of all tokens"},
     {"$T --prompt-ids 1", ": a folder without config.json"},
     {"$T/none.lua --ids --prompt-ids 1", "none.lua: cannot be read"},
     {"graphs/gpt2_block.lua --ids --prompt-ids 1", "no input ids"},
@@ -539,6 +544,19 @@ START_TEST(refuses_in_one_line)
                       strchr(o->err, '\n') == o->err + strlen(o->err) - 1,
                   "%s: %s", faults[_i].arguments, o->err);
     ck_assert_str_eq(o->out, "");
+}
+END_TEST
+
+#define LONGROPE ROPE "--set rope_type=longrope --set max_position_embeddings=32 --set hidden_size=64 "         \
+                      "--set rope_original_max_position_embeddings=8 --set num_attention_heads=8 "             \
+                      "--set rope_short_factor=1,1.1,1.2,1.3 --set rope_long_factor=1,1.5,2.25,4.5 "
+
+/* Where nobody asks for a context, that of LongRoPE is the one of the short factors. */
+START_TEST(takes_the_factors_of_short_texts)
+{
+    out_of("crescent generate " LONGROPE "&& mv $T/l.npy $T/default.npy");
+    out_of("crescent generate " LONGROPE "--context 8 && cmp $T/l.npy $T/default.npy");
+    out_of("crescent generate " LONGROPE "--context 9 && ! cmp -s $T/l.npy $T/default.npy");
 }
 END_TEST
 
@@ -598,6 +616,7 @@ int main(void)
     tcase_add_test(tests, takes_prompts);
     tcase_add_test(tests, writes_the_same_logits);
     tcase_add_test(tests, draws_by_the_seed);
+    tcase_add_test(tests, takes_the_factors_of_short_texts);
     tcase_add_test(tests, ends_at_a_token);
     tcase_add_test(tests, ends_with_the_context);
     tcase_add_test(tests, makes_room_in_a_script);

@@ -61,8 +61,23 @@ static bool is_set(const struct cr_origin *o, const char *name)
     return false;
 }
 
+/* Keys of a file of values that are passed over. */
+struct keys {
+    const char *const *items;
+    int n;
+};
+
+static bool has_key(const struct keys *keys, const char *name)
+{
+    for (int i = 0; i < keys->n; i++)
+        if (strcmp(keys->items[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* The positions that a file of values says a model has; 0 if it does not, or is none of JSON. */
-static int config_positions(const char *config, int64_t *positions, struct cr_error *error)
+static int config_positions(const char *config, const struct keys *ignored, int64_t *positions,
+                            struct cr_error *error)
 {
     static const char *const names[] = {"n_positions", "max_position_embeddings", "n_ctx"};
     const char *dot = config ? strrchr(config, '.') : NULL;
@@ -70,6 +85,8 @@ static int config_positions(const char *config, int64_t *positions, struct cr_er
     for (int i = 0; i < 3 && !*positions && dot && strcmp(dot, ".json") == 0; i++) {
         int64_t value = 0;
         int n = 0;
+        if (has_key(ignored, names[i]))
+            continue;
         if (cr_config_integers(config, names[i], &value, 1, &n, error))
             return -1;
         if (n == 1 && value < 1)
@@ -80,10 +97,22 @@ static int config_positions(const char *config, int64_t *positions, struct cr_er
     return 0;
 }
 
-/* The positions that a model was made for, by its options and its file of values; 0 if neither says. */
+/* True if the script has an option rope_type with this value. */
+static bool has_rope_type(const struct cr_origin *o, const char *type)
+{
+    const char *found = cr_origin_option(o, "rope_type");
+    return found && strcmp(found, type) == 0;
+}
+
+/* The positions that a model was made for, by its options and its file of values; 0 if neither says.  For
+ * LongRoPE they are the original ones, as longer texts have other frequencies. */
 static int model_positions(const struct cr_origin *o, int64_t *positions, struct cr_error *error)
 {
-    if (config_positions(o->config, positions, error))
+    const struct keys ignored = {(const char *const *)o->ignored, o->n_ignored};
+    *positions = has_rope_type(o, "longrope")
+                     ? option_number(o, "rope_original_max_position_embeddings")
+                     : 0;
+    if (!*positions && config_positions(o->config, &ignored, positions, error))
         return -1;
     if (!*positions)
         *positions = option_number(o, "n_positions");
@@ -147,6 +176,18 @@ static int take_as_it_is(crescent_context *context, const crescent_generation *g
     return 0;
 }
 
+/* Refuses a context beyond max_position_embeddings for dynamic frequencies: there, each new token changes
+ * the frequencies of all tokens, and keys that are kept have the old ones. */
+static int check_positions(const struct cr_origin *o, int64_t context, struct cr_error *error)
+{
+    int64_t most = option_number(o, "max_position_embeddings");
+    if (!has_rope_type(o, "dynamic") || !most || context <= most)
+        return 0;
+    return cr_fail(error, "context %" PRId64 ": with rope_type dynamic, the positions of all tokens change as a "
+                          "text grows beyond max_position_embeddings, expected at most %" PRId64,
+                   context, most);
+}
+
 /* One of all tokens at once: its option T becomes the number of positions. */
 static int make_incremental(crescent_context *context, const crescent_generation *generation,
                             struct cr_continuation *made, struct cr_error *error)
@@ -167,6 +208,8 @@ static int make_incremental(crescent_context *context, const crescent_generation
                                            : CHUNK;
     if (made->chunk > made->context)
         made->chunk = made->context;
+    if (check_positions(made->graph->origin, made->context, error))
+        return -1;
     const crescent_incremental how = {made->chunk, !generation->all_logits};
     return crescent_graph_incremental(made->graph, &how);
 }
@@ -190,8 +233,9 @@ static int open_folder(crescent_context *context, const char *path, crescent_scr
 {
     char text[32], *config = cr_path_in(path, "config.json");
     const crescent_script plain = *how;
+    const struct keys ignored = {how->ignored, how->n_ignored};
     bool asked = wanted > 0;
-    int status = wanted ? 0 : config_positions(config, &wanted, error);
+    int status = wanted ? 0 : config_positions(config, &ignored, &wanted, error);
     free(config);
     if (status)
         return -1;
