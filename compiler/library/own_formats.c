@@ -6,8 +6,8 @@
 #include "compiler/exec/quantised_columns.h"
 #include "compiler/exec/weight_names.h"
 
-/* The format whose numbers are those of a type.  F16 and BF16 have its name; I32 has that of a format, too,
- * but none of weights. */
+/* The format whose numbers are those of a type.  Of the formats with such
+ * a name f16 and bf16 are of weights; i32 is not. */
 static enum cr_format format_of(const char *type)
 {
     enum cr_quantised quantised;
