@@ -13,7 +13,7 @@ n="${N:-400}" seconds="${SECONDS_EACH:-20}" seed="${SEED:-1}"
 # ---- seeds ----
 
 mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script" "$T/config" "$T/folder" "$T/tokenizer" \
-    "$T/gguf" "$T/onnx"
+    "$T/pattern" "$T/gguf" "$T/onnx"
 
 # array NAME DICT BYTES [VERSION]: a .npy file of so many bytes of elements.
 array() {
@@ -82,6 +82,13 @@ printf '{"a": {"b": [true, false]}, "model_type": "gpt\\u0032", "eos_token_id": 
 for name in llama3 spm_first parts prefixed; do
     cp tests/tokenizers/$name.json "$T/tokenizer"
 done
+
+# pattern NAME REGEX: an expression of Oniguruma.
+pattern() { printf '%s' "$2" >"$T/pattern/$1"; }
+pattern cl100k "(?i:'s|'t)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s+(?!\S)|\s+"
+pattern classes '[a[^b-d]&&[[:punct:]\w]&&-]|[]x-]+|[\xc3\xa9\x{20}-\u007f]{1,3}?|[^\s[.,!?]]{2}{,3}'
+pattern groups '(?x: a # c
+)|(?im-x:k|(?i)s)|(?<n>a)|(?>b*)|(?<=a)\b|(?<!\h)\B|(1)\1|\R\N\O|^\A\G.\Z\z$|(?#c)\p{^Han}\P{Alpha}\101'
 
 # GGUF files.  The functions print the numbers, texts and values that such a file is made of.
 bytes() { # VALUE BYTES: the lowest one first

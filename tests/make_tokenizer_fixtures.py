@@ -7,6 +7,9 @@ tokenizers, and what that library makes of many texts.
 
 NAME.json is the tokenizer; NAME.cases.json a list of [text, ids, text of the ids with special tokens],
 without the latter where it is the text.
+
+patterns.json is a list of [pattern, [text, ends of the pieces in bytes], ...], of which the library refuses
+those without texts.
 """
 import glob
 import json
@@ -219,6 +222,56 @@ def words():
 ALL = [gpt2, prefixed, added, llama3, qwen2, gpt4o, spm_prepend, spm_first, spm_always, gemma, parts, words]
 
 
+# Where Oniguruma, which the library has, reads a pattern in another way than PCRE2, and what models cut by.
+PATTERNS = [
+    # cl100k as tiktoken has it: \p{N}{1,3}+ is a repetition of a repetition.
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
+    r"|\s*[\r\n]|\s+(?!\S)|\s",
+    # BLOOM, DeepSeek V3, Kimi K2.
+    r" ?[^(\s|[.,!?…。，、।۔،])]+",
+    r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    # Repetitions.
+    r'a{2}?', r'a{2}+', r'a{,2}', r'a{1,2}?', r'a{3,1}', r'a{1,2}{2}', r'(?:ab?){1,2}+', r'a??b', r'a+?+', r'a{x}', r'{', r'a{2,}?1',
+    # Options: m is for dots, those that stand alone hold up to the end of the group.
+    r'(?m:a.)', r'a.', r'(?m)1.(?-m).', r'b|a(?i)b|c', r'(?x: a \ b # c' '\n' r')', r"(?i)'(s|t)|k", r'(?i:[^sk])', r'(?#a)1(?#b)+',
+    # Classes inside classes, and what they share.
+    r'[a[bc]]+', r'[^a[^bc]]+', r'[a-z&&[^aeiou]]+', r'[^a-z&&[^aeiou]]+', r'[a&&]', r'[\w&&\S&&[^\d]]+', r'[]a]+', r'[a-]+', r'[--1]+',
+    r'[0-9-a]+', r'[[:punct:]]+', r'[[:^alpha:]]+', r'[[:word:]]+', r'[:a]+', r'[\W1]+', r'[\H]+', r'[\b]', r'[\xc3\xa9]+',
+    # Words, and other escapes.
+    r'\b', r'\B', r'\w+', r'\W+', r'\h+', r'\v', r'\R', r'\N+', r'\O', r'\p{^L}+', r'\P{^Lu}', r'\p{Han}+', r'\p{Greek}+', r'\p{Punct}+',
+    r'\p{PosixPunct}+', r'\p{Lowercase Letter}+', r'\xe6\xbc\xa2', r'\u00e9', r'\x{1f999}', r'\141', r'(a|b)\1', r'\e|\j|\q', r'\Ga',
+    # Ends.
+    r'^', r'$', r'\A.', r'.\Z', r'.\z', r'(?<=a)b', r'(?<!a)b', r'(?>a+)b', r'(?<n>a)(b)', r'a\Kb', r'',
+    # What is no expression.
+    r'(', r')', r'[', r'[]', r'*a', r'a|{1,2}', r'^*', r'(?s:.)', r'(?P<n>a)', r'[b-a]', r'[\w-z]', r'[a-\d]', r'[[:alpho:]]', r'\p{Nope}', r'\p{',
+    '\\', r'(?:a', r'\u12',
+]
+
+PATTERN_TEXTS = [
+    "½1234567 12 1", "it'S don't weSK'ſ", 'a\u0301b é\u0308 漢字、。カタカナー αβ\u1fbd ǅ ab', 'aab abab aAbBcC aa{x}{ 2,', '\n\na\r\n b\n', '$+<=>^`|~ !"#-.:_[]',
+    ' \u00a0\u2028\u0085\x0b\x1c\t ', 'x²³¹¼½ⓐ\u200d_1٣Ⅳ', 'abc-def--19 a1b2', '🦙👍🏽\u0301 \b\x1bj', '', 'a.b,c!d?e…f。g，h、i।j۔k،l(m|n)',
+]
+
+
+def pattern_cases(pattern):
+    try:
+        split = pre_tokenizers.Split(Regex(pattern), 'isolated')
+    except Exception:
+        return [pattern]
+    cases = [pattern]
+    for text in PATTERN_TEXTS:
+        ends = [0]
+        for piece, _ in split.pre_tokenize_str(text):
+            ends.append(ends[-1] + len(piece.encode()))
+        cases.append([text, ends[1:]])
+    return cases
+
+
 def cases(tokenizer):
     for text in TEXTS:
         ids = tokenizer.encode(text).ids
@@ -236,6 +289,9 @@ def main():
         with open('%s/%s.cases.json' % (FOLDER, make.__name__), 'w', encoding='utf8') as file:
             lines = (json.dumps(case, ensure_ascii=False, separators=(',', ':')) for case in cases(tokenizer))
             file.write('[\n' + ',\n'.join(lines) + '\n]\n')
+    with open('%s/patterns.json' % FOLDER, 'w', encoding='utf8') as file:
+        lines = (json.dumps(pattern_cases(pattern), ensure_ascii=False, separators=(',', ':')) for pattern in PATTERNS)
+        file.write('[\n' + ',\n'.join(lines) + '\n]\n')
 
 
 if __name__ == '__main__':

@@ -230,6 +230,109 @@ START_TEST(closes_in_any_order)
 }
 END_TEST
 
+/* ---- patterns ---- */
+
+/* The pieces of one text, which end where the library ends them. */
+static void check_ends(const struct cr_pattern *pattern, const char *name, const json_t *item)
+{
+    const json_t *text = json_array_get(item, 0), *ends = json_array_get(item, 1);
+    struct cr_pieces pieces = {0};
+    struct cr_error error;
+    size_t at = 0;
+    ck_assert_int_eq(cr_cut(&pieces, pattern, CR_ISOLATED, false, json_string_value(text),
+                            json_string_length(text), true, &error),
+                     0);
+    ck_assert_msg((size_t)pieces.n == json_array_size(ends), "%s: '%s': %d pieces, expected %zu", name,
+                  json_string_value(text), pieces.n, json_array_size(ends));
+    for (int i = 0; i < pieces.n; i++) {
+        at += pieces.items[i].length;
+        ck_assert_msg((json_int_t)at == json_integer_value(json_array_get(ends, (size_t)i)),
+                      "%s: '%s': piece %d ends at %zu", name, json_string_value(text), i, at);
+    }
+    cr_free_pieces(&pieces);
+}
+
+/* What the library refuses is refused with one line; by all else texts are cut alike. */
+static void check_pattern(const json_t *item)
+{
+    const char *name = json_string_value(json_array_get(item, 0));
+    struct cr_error error = {""};
+    struct cr_pattern *pattern = cr_pattern_regex(name, strlen(name), "here", &error);
+    if (json_array_size(item) == 1) {
+        ck_assert_msg(!pattern, "%s was taken", name);
+        ck_assert_msg(strncmp(error.text, "here: found ", 12) == 0 && strstr(error.text, ", expected "),
+                      "%s: %s", name, error.text);
+        return;
+    }
+    ck_assert_msg(pattern, "%s: %s", name, error.text);
+    for (size_t i = 1; i < json_array_size(item); i++)
+        check_ends(pattern, name, json_array_get(item, i));
+    cr_pattern_free(pattern);
+}
+
+START_TEST(cuts_by_patterns_of_oniguruma)
+{
+    json_error_t why;
+    json_t *patterns = json_load_file("tests/tokenizers/patterns.json", JSON_ALLOW_NUL, &why);
+    ck_assert_msg(patterns, "%s", why.text);
+    ck_assert_uint_gt(json_array_size(patterns), 90);
+    for (size_t i = 0; i < json_array_size(patterns); i++)
+        check_pattern(json_array_get(patterns, i));
+    json_decref(patterns);
+}
+END_TEST
+
+/* What Oniguruma has and PCRE2 has nothing like. */
+START_TEST(refuses_patterns_by_what_is_in_them)
+{
+    static const char *const cases[][2] = {
+        {"(?~ab)", "found the group (?'~ab)' in a pattern, expected one that is understood, or the options"},
+        {"(?i:[\\p{L}])", "found a class beyond ASCII in a pattern where (?i) is on, expected none"},
+        {"(?i:ss)", "found letters whose other case has another count of letters in a pattern, expected none"},
+        {"(?i:\xc3\x9f)", "found letters whose other case has another count of letters in a pattern"},
+        {"\\X", "found \\X in a pattern, expected nothing of its kind"},
+        {"(?<n>a)\\k<n>", "found \\k in a pattern, expected nothing of its kind"},
+        {"(?<n>a)(b)\\1", "found groups with names beside \\1 in a pattern, expected no names"},
+        {"(*FAIL)", "found (* in a pattern, expected nothing of its kind"},
+        {"a{100001}", "found a count of repetitions in a pattern, expected one of at most 100000"},
+        {"\\cA", "found \\c in a pattern, expected another way to write the character"},
+        {"\\xe6\\xbc", "found \\x in a pattern, expected the bytes of a character in UTF-8"},
+        {"(?<=a+)b", "found a pattern that is no regular expression (lookbehind assertion"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cr_error error = {""};
+        ck_assert_ptr_null(cr_pattern_regex(cases[i][0], strlen(cases[i][0]), "here", &error));
+        ck_assert_msg(strncmp(error.text, "here: ", 6) == 0 && strstr(error.text, cases[i][1]) == error.text + 6,
+                      "%s: %s", cases[i][0], error.text);
+    }
+}
+END_TEST
+
+/* Groups and classes inside each other without end, and one pattern that is too long. */
+START_TEST(refuses_patterns_without_end)
+{
+    static const char *const units[] = {"(", "[", "a|(?:", "(?i)", "(?=", "(?#", "a{1}", "[a&&", "\\"};
+    enum { LONGEST = (1 << 16) + 2 };
+    char *text = calloc(LONGEST + 16, 1);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t n = 0, unit = strlen(units[i]);
+        for (; n < LONGEST - 8; n += unit)
+            memcpy(text + n, units[i], unit);
+        for (size_t cut = n; cut > 1000; cut /= 7) {
+            struct cr_error error = {""};
+            struct cr_pattern *pattern = cr_pattern_regex(text, cut, "here", &error);
+            ck_assert_msg(!pattern == !!*error.text, "%s: %s", units[i], error.text);
+            cr_pattern_free(pattern);
+        }
+        struct cr_error error = {""};
+        memset(text, 'a', LONGEST);
+        ck_assert_ptr_null(cr_pattern_regex(text, LONGEST, "here", &error));
+        ck_assert_str_eq(error.text, "here: found a pattern of 65538 bytes, expected at most 65536");
+    }
+    free(text);
+}
+END_TEST
+
 /* ---- small tokenizers ---- */
 
 #define MODEL(more, vocabulary, merges)                                                            \
@@ -389,9 +492,7 @@ static const struct refused {
      ": found the pre_tokenizer UnicodeScripts, expected one of ByteLevel, Split, Metaspace, "
      "Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, Sequence"},
     {PART("pre_tokenizer", "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"}}"),
-     ": Split: found a pattern that is no regular expression (missing closing parenthesis)"},
-    {PART("pre_tokenizer", "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[\\\\W]\"}}"),
-     ": Split: found \\W in a class of characters, expected none"},
+     ": Split: found a group without its ) in a pattern, expected one"},
     {PART("pre_tokenizer",
           "{\"type\":\"Split\",\"pattern\":{\"String\":\"a\"},\"behavior\":\"No\"}"),
      ": Split: found the behavior No, expected Removed, Isolated, MergedWithPrevious, "
@@ -421,6 +522,12 @@ static const struct refused {
     {PART("added_tokens", "[{\"id\":99999999999,\"content\":\"y\"}]"),
      ": found the id -1 of token 'y', expected one from 0 to 4194303"},
     {PART("added_tokens", "[3]"), ": added_tokens: found an integer, expected an object"},
+    {PART("decoder", "{\"type\":\"Metaspace\",\"replacement\":\"\"}"),
+     ": Metaspace: found '' for \"replacement\", expected one character"},
+    {PART("pre_tokenizer", "{\"type\":\"CharDelimiterSplit\",\"delimiter\":\"ab\"}"),
+     ": CharDelimiterSplit: found 'ab' for \"delimiter\", expected one character"},
+    {PART("decoder", "{\"type\":\"Strip\",\"content\":\"ab\",\"start\":1,\"stop\":0}"),
+     ": Strip: found 'ab' for \"content\", expected one character"},
 };
 enum { N_REFUSED = sizeof refused / sizeof *refused };
 
@@ -507,6 +614,45 @@ START_TEST(takes_long_texts)
         crescent_tokenizer_close(t);
     }
     free(text);
+}
+END_TEST
+
+/* ---- what grows ---- */
+
+#define DOUBLE "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aa\"}"
+#define TEN(text) text "," text "," text "," text "," text "," text "," text "," text "," text "," text
+#define FORTY(text) TEN(text) "," TEN(text) "," TEN(text) "," TEN(text)
+#define SEQUENCE(role, members, part)                                                              \
+    "\"" role "\":{\"type\":\"Sequence\",\"" members "\":[" FORTY(part) "]},"
+
+/* Small files that make much of a small text: each part doubles it. */
+static const struct bomb {
+    const char *json, *text;
+    int token; /* to be decoded; -1: text is encoded */
+} bombs[] = {
+    {"{" SEQUENCE("normalizer", "normalizers", DOUBLE) MODEL("", ABC, "") "}", "aaaa", -1},
+    {"{" SEQUENCE("pre_tokenizer", "pretokenizers", "{\"type\":\"ByteLevel\"}") MODEL("", ABC, "") "}", "\xc3\xa9", -1},
+    {"{" SEQUENCE("decoder", "decoders", DOUBLE) MODEL("", ABC, "") "}", NULL, 0},
+    {"{\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Fuse\"}," FORTY(
+         "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"a\"},\"content\":\"aa\"}") "]}," MODEL("", ABC, "") "}",
+     NULL, 0},
+};
+enum { N_BOMBS = sizeof bombs / sizeof *bombs };
+
+START_TEST(bounds_what_it_makes)
+{
+    const struct bomb *b = &bombs[_i];
+    crescent_tokenizer *t = open_text(b->json);
+    const int32_t id = b->token;
+    int32_t *ids;
+    char *text;
+    size_t n;
+    ck_assert_int_eq(b->text ? crescent_encode(t, b->text, strlen(b->text), CRESCENT_PLAIN, &ids, &n)
+                             : crescent_decode(t, &id, 1, CRESCENT_SPECIALS_ALL, &text, &n),
+                     CRESCENT_FAILED);
+    ck_assert_msg(strstr(crescent_error(context), "the tokenizer makes more than 65"), "%s",
+                  crescent_error(context));
+    crescent_tokenizer_close(t);
 }
 END_TEST
 
@@ -676,6 +822,10 @@ int main(void)
     tcase_add_loop_test(t, agrees_with_the_library, 0, N_FIXTURES);
     tcase_add_loop_test(t, streams_what_it_decodes, 0, N_FIXTURES);
     tcase_add_test(t, closes_in_any_order);
+    tcase_add_test(t, cuts_by_patterns_of_oniguruma);
+    tcase_add_test(t, refuses_patterns_by_what_is_in_them);
+    tcase_add_test(t, refuses_patterns_without_end);
+    tcase_add_loop_test(t, bounds_what_it_makes, 0, N_BOMBS);
     tcase_add_test(t, merges_by_rank);
     tcase_add_test(t, finds_whole_tokens_without_merges);
     tcase_add_test(t, stands_in_for_the_unknown);

@@ -33,6 +33,9 @@ int cr_add_added(struct cr_added *a, const struct cr_added_token *token,
     if (check(token, v, path, error) ||
         cr_add_word(&a->words, token->text, token->length, token->id, path, error))
         return -1;
+    while (a->n_places <= token->id)
+        *CR_PUSH(a->places, a->n_places, a->places_cap) = 0;
+    a->places[token->id] = a->n;
     *CR_PUSH(a->tokens, a->n, a->cap) = *token;
     return 0;
 }
@@ -91,25 +94,28 @@ static int normalize(struct cr_added_token *token, const struct cr_text_parts *n
     return status;
 }
 
-/* Special tokens are planted first. */
+/* Special tokens are planted first.  Normalized tokens together grow no more than a text may. */
 int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
                    struct cr_error *error)
 {
+    size_t taken = 0, made = 0;
     int status = 0;
     add_node(&a->raw, 0);
     add_node(&a->normalized, 0);
-    a->places = cr_calloc((size_t)a->words.n, sizeof *a->places);
     for (int special = 1; special >= 0; special--)
         for (int i = 0; i < a->n && status == 0; i++) {
             struct cr_added_token *token = &a->tokens[i];
             if (token->special != special)
                 continue;
-            a->places[token->id] = i;
             if (!token->normalized) {
                 plant(&a->raw, token->text, token->length, i);
                 continue;
             }
             status = normalize(token, normalizers, error);
+            taken += token->length;
+            made += token->shown_length;
+            if (status == 0)
+                status = cr_check_growth(made, taken, error);
             plant(&a->normalized, token->shown, token->shown_length, i);
         }
     return status;

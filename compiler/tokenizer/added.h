@@ -35,7 +35,8 @@ struct cr_added {
     struct cr_added_token *tokens;
     int n, cap;
     struct cr_vocabulary words; /* the same, by id and by text */
-    int *places;                /* by id: which of `tokens` it is */
+    int *places;                /* by id: which of `tokens` it is, where it is one */
+    int n_places, places_cap;
     struct cr_trie raw, normalized;
 };
 

@@ -63,7 +63,7 @@ static int fuse(const struct cr_text_part *part, struct cr_decoding *state, cons
 static int read_strip(struct cr_text_part *part, const struct cr_document *d, int object,
                       const char *where, struct cr_error *error)
 {
-    return cr_read_content(part, d, object, where, "content", error) ||
+    return cr_read_character(part, d, object, where, "content", error) ||
                    cr_read_integer(d, object, where, "start", &part->start, error) ||
                    cr_read_integer(d, object, where, "stop", &part->stop, error)
                ? -1
@@ -81,7 +81,10 @@ static int strip(const struct cr_text_part *part, struct cr_decoding *state, con
 {
     (void)error;
     if (!part->fused)
-        *state = (struct cr_decoding){.out = state->out, .gathered = state->gathered};
+        *state = (struct cr_decoding){.out = state->out,
+                                      .gathered = state->gathered,
+                                      .taken = state->taken,
+                                      .made = state->made};
     while (!state->begun && state->stripped < part->start && begins_with(text, n, part)) {
         text += part->length;
         n -= part->length;
@@ -168,6 +171,9 @@ static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding 
         state->out.length = 0;
         if (part->kind->decode(part, state, text, n, &state->out, error))
             return -1;
+        state->made += state->out.length;
+        if (cr_check_growth(state->made, states->taken, error))
+            return -1;
         text = state->out.data ? state->out.data : "";
         n = state->out.length;
     }
@@ -178,6 +184,8 @@ static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding 
 int cr_decode_token(const struct cr_text_parts *decoders, struct cr_decoding *states,
                     const char *text, size_t n, struct cr_text *out, struct cr_error *error)
 {
+    if (decoders->n > 0)
+        states->taken += n;
     return decode_from(decoders, states, 0, text, n, out, error);
 }
 
@@ -192,6 +200,7 @@ int cr_decode_end(const struct cr_text_parts *decoders, struct cr_decoding *stat
         state->out.length = 0;
         if (part->kind->decode(part, state, state->gathered.data ? state->gathered.data : "",
                                state->gathered.length, &state->out, error) ||
+            cr_check_growth(state->out.length, states->taken, error) ||
             decode_from(decoders, states, i + 1, state->out.data ? state->out.data : "",
                         state->out.length, out, error))
             return -1;

@@ -34,7 +34,7 @@ int cr_read_metaspace(struct cr_text_part *part, const struct cr_document *d, in
                       const char *where, struct cr_error *error)
 {
     part->split = true;
-    if (cr_read_content(part, d, object, where, "replacement", error) ||
+    if (cr_read_character(part, d, object, where, "replacement", error) ||
         read_scheme(part, d, object, where, error) ||
         cr_read_bool(d, object, where, "split", &part->split, error))
         return -1;

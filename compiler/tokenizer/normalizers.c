@@ -144,7 +144,10 @@ int cr_normalize(const struct cr_text_parts *normalizers, const char *text, size
     for (int i = 0; i < normalizers->n && status == 0; i++) {
         const struct cr_text_part *part = &normalizers->items[i];
         to.length = 0;
-        status = part->kind->normalize(part, from.data, from.length, &to, first, error);
+        status = part->kind->normalize(part, from.data, from.length, &to, first, error) ||
+                         cr_check_growth(to.length, n, error)
+                     ? -1
+                     : 0;
         struct cr_text old = from;
         from = to;
         to = old;

@@ -87,6 +87,15 @@ static int check_frame(const struct cr_tokenizer *t, const char *path, struct cr
     return 0;
 }
 
+/* Indexes the added tokens.  An error begins with the path: it is about the file and not about a text. */
+static int index_added(struct cr_tokenizer *t, const char *path, struct cr_error *error)
+{
+    struct cr_error why = {""};
+    return cr_index_added(&t->added, &t->normalizers, &why)
+               ? cr_fail(error, "%s: added_tokens: %.400s", path, why.text)
+               : 0;
+}
+
 /* What is found out once all was read. */
 static int link(struct cr_tokenizer *t, const char *path, const char *folder,
                 struct cr_error *error)
@@ -95,7 +104,7 @@ static int link(struct cr_tokenizer *t, const char *path, const char *folder,
     t->frame = cr_frame_of(&t->post_processors);
     cr_index_bpe(&t->bpe);
     cr_link_decoders(&t->decoders);
-    return cr_index_added(&t->added, &t->normalizers, error) || check_frame(t, path, error) ||
+    return index_added(t, path, error) || check_frame(t, path, error) ||
                    (*folder && cr_read_ends(t, folder, error))
                ? -1
                : 0;

@@ -93,6 +93,17 @@ void cr_free_parts(struct cr_text_parts *parts)
     *parts = (struct cr_text_parts){0};
 }
 
+int cr_check_growth(size_t made, size_t n, struct cr_error *error)
+{
+    enum { FREE = 1 << 16, FACTOR = 32, MOST = 1 << 28 };
+    size_t most = n < MOST / FACTOR ? FREE + FACTOR * n : MOST;
+    return made <= most ? 0
+                        : cr_fail(error,
+                                  "the tokenizer makes more than %zu bytes of %zu bytes of text, expected "
+                                  "fewer",
+                                  most, n);
+}
+
 struct cr_pattern *cr_read_pattern(const struct cr_document *d, int object, const char *where,
                                    struct cr_error *error)
 {

@@ -29,6 +29,7 @@ struct cr_decoding {
     bool begun;
     struct cr_text out,
         gathered; /* what it gave last; the text of a part that has to see all of it */
+    size_t taken, made; /* bytes: of all tokens, counted by the first part; that this part made */
 };
 
 /* One token, or with `fused` the next bytes of the only one, as text of `out`. */
@@ -94,6 +95,10 @@ int cr_read_parts(struct cr_text_parts *parts, const struct cr_part_table *table
 struct cr_text_part *cr_add_part(struct cr_text_parts *parts, const struct cr_part_table *table,
                                  const char *type);
 void cr_free_parts(struct cr_text_parts *parts);
+
+/* Refuses more bytes than parts may make of a text of n bytes: so that a small file does not fill the memory
+ * with a small text. */
+int cr_check_growth(size_t made, size_t n, struct cr_error *error);
 
 /* Reads {"String": ...} or {"Regex": ...}. */
 struct cr_pattern *cr_read_pattern(const struct cr_document *document, int object,

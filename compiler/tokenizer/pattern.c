@@ -6,11 +6,15 @@
 
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
+#include "oniguruma.h"
 #include "pattern.h"
 #include "scanner.h"
 
-/* Steps of PCRE2's matcher for one match. */
-enum { MATCH_LIMIT = 100000000 };
+/* Steps of PCRE2's matcher for one match, and the KiB that it may remember meanwhile. */
+enum { MATCH_LIMIT = 100000000, HEAP_LIMIT = 1 << 18 };
+
+/* From 10.40 on \p{Han} has characters that the script shares with others, too. */
+enum { BARE_SCRIPTS = PCRE2_MAJOR == 10 && PCRE2_MINOR < 40 };
 
 struct cr_pattern {
     enum cr_scanner scanner;
@@ -69,68 +73,16 @@ enum cr_scanner cr_pattern_scanner(const struct cr_pattern *p, size_t *digits)
     return p->scanner;
 }
 
-/* ---- Oniguruma's expressions for PCRE2 ---- */
+/* ---- PCRE2 ---- */
 
-#define SPACES                                                                                     \
-    "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}"    \
-    "\\x{205f}\\x{3000}"
-#define NO_SPACES                                                                                  \
-    "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{84}\\x{86}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-"         \
-    "\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}"        \
-    "\\x{3001}-\\x{10ffff}"
-#define WORDS                                                                                      \
-    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}\\x{24b6}-\\x{24e9}"     \
-    "\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
-
-/* What an escape stands for: alone, and among the characters of a class. */
-static const struct escape {
-    char letter;
-    const char *alone, *inside;
-} escapes[] = {
-    {'s', "[" SPACES "]", SPACES}, {'S', "[^" SPACES "]", NO_SPACES}, {'w', "[" WORDS "]", WORDS},
-    {'W', "[^" WORDS "]", NULL},   {'h', "[0-9a-fA-F]", "0-9a-fA-F"}, {'H', "[^0-9a-fA-F]", NULL},
-};
-
-static const struct escape *find_escape(char letter)
+/* The settings for compiling a pattern: a newline is LF, independent of how PCRE2 was built.  Null if memory
+ * is short. */
+static pcre2_compile_context *new_context(void)
 {
-    for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
-        if (escapes[i].letter == letter)
-            return &escapes[i];
-    return NULL;
-}
-
-/* Rewrites an escape; -1 with an error at what there is no way for. */
-static int rewrite_escape(struct cr_text *out, const char *text, bool inside, const char *where,
-                          struct cr_error *error)
-{
-    const struct escape *escape = find_escape(text[1]);
-    if (!escape)
-        cr_put_bytes(out, text, 2);
-    else if (inside && !escape->inside)
-        return cr_fail(error, "%s: found \\%c in a class of characters, expected none", where,
-                       escape->letter);
-    else
-        cr_put(out, "%s", inside ? escape->inside : escape->alone);
-    return 0;
-}
-
-/* Rewrites what PCRE2 reads in another way. */
-static int rewrite(struct cr_text *out, const char *text, size_t n, const char *where,
-                   struct cr_error *error)
-{
-    bool inside = false; /* brackets */
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == '\\' && i + 1 < n) {
-            if (rewrite_escape(out, text + i++, inside, where, error))
-                return -1;
-            continue;
-        }
-        if (inside && text[i] == '&' && i + 1 < n && text[i + 1] == '&')
-            return cr_fail(error, "%s: found && in a class of characters, expected none", where);
-        inside = inside ? text[i] != ']' : text[i] == '[';
-        cr_put_bytes(out, text + i, 1);
-    }
-    return 0;
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    if (context)
+        pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    return context;
 }
 
 /* As Oniguruma reads it: ^ and $ are at the ends of lines. */
@@ -140,30 +92,35 @@ static int compile(struct cr_pattern *p, const struct cr_text *text, const char 
     int code;
     PCRE2_SIZE at;
     char why[128];
-    p->code = pcre2_compile((PCRE2_SPTR)(text->data ? text->data : ""), text->length,
-                            PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
-                            &code, &at, NULL);
-    if (!p->code) {
-        pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
-        return cr_fail(error, "%s: found a pattern that is no regular expression (%s)", where, why);
-    }
+    pcre2_compile_context *context = new_context();
     p->match = pcre2_match_data_create(1, NULL);
     p->limits = pcre2_match_context_create(NULL);
-    if (!p->match || !p->limits)
+    if (!p->match || !p->limits || !context) {
+        pcre2_compile_context_free(context);
         return cr_fail(error, "out of memory");
+    }
+    p->code = pcre2_compile((PCRE2_SPTR)(text->data ? text->data : ""), text->length,
+                            PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
+                            &code, &at, context);
+    pcre2_compile_context_free(context);
     pcre2_set_match_limit(p->limits, MATCH_LIMIT);
-    return 0;
+    pcre2_set_heap_limit(p->limits, HEAP_LIMIT);
+    if (p->code)
+        return 0;
+    pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
+    return cr_fail(error, "%s: found a pattern that is no regular expression (%s), expected one",
+                   where, why);
 }
 
 struct cr_pattern *cr_pattern_pcre2(const char *text, size_t length, const char *where,
                                     struct cr_error *error)
 {
     struct cr_pattern *p = cr_calloc(1, sizeof *p);
-    struct cr_text rewritten = {0};
-    int status = rewrite(&rewritten, text, length, where, error);
+    struct cr_text translated = {0};
+    int status = cr_oniguruma_to_pcre2(&translated, text, length, BARE_SCRIPTS, where, error);
     if (status == 0)
-        status = compile(p, &rewritten, where, error);
-    free(rewritten.data);
+        status = compile(p, &translated, where, error);
+    free(translated.data);
     if (status == 0)
         return p;
     cr_pattern_free(p);
@@ -216,8 +173,7 @@ void cr_pattern_free(struct cr_pattern *p)
 static int find_literal(const struct cr_pattern *p, const char *text, size_t n, size_t from,
                         struct cr_match *match)
 {
-    const char *at =
-        from < n && p->length ? memmem(text + from, n - from, p->literal, p->length) : NULL;
+    const char *at = memmem(text + from, n - from, p->literal, p->length);
     if (!at)
         return 0;
     *match = (struct cr_match){(size_t)(at - text), (size_t)(at - text) + p->length};
@@ -260,4 +216,24 @@ int cr_pattern_find(const struct cr_pattern *p, const char *text, size_t n, size
         return p->literal ? find_literal(p, text, n, from, match)
                           : find_regex(p, text, n, from, match, error);
     }
+}
+
+int cr_pattern_next(struct cr_matches *m, struct cr_match *match, struct cr_error *error)
+{
+    size_t last = m->from;
+    int found = 0;
+    while (m->n > 0 && m->from <= m->n &&
+           (found = cr_pattern_find(m->pattern, m->text, m->n, m->from, match, error)) > 0) {
+        bool again = m->is_next && match->begin == last && match->end == last;
+        if (!again) {
+            m->from = match->end;
+            m->is_next = true;
+            return 1;
+        }
+        do
+            m->from++;
+        while (m->from < m->n && ((unsigned char)m->text[m->from] & 0xc0) == 0x80);
+        found = 0;
+    }
+    return found;
 }

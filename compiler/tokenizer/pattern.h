@@ -2,8 +2,8 @@
  * pattern.h - what text is cut by: a regular expression, a string, or one of the patterns that a
  * scanner of our own knows.
  *
- * Regular expressions of tokenizer.json are Oniguruma's; what PCRE2 reads differently (\s, \w, \h,
- * $) is rewritten.  Text is valid UTF-8.
+ * Regular expressions of tokenizer.json are Oniguruma's; PCRE2 matches by them once they were translated
+ * (oniguruma.h).  Text is valid UTF-8.
  */
 #ifndef CR_PATTERN_H
 #define CR_PATTERN_H
@@ -51,5 +51,18 @@ struct cr_match {
  * much work. */
 int cr_pattern_find(const struct cr_pattern *pattern, const char *text, size_t n, size_t from,
                     struct cr_match *match, struct cr_error *error);
+
+/* All matches in a text, one after another. */
+struct cr_matches {
+    const struct cr_pattern *pattern;
+    const char *text;
+    size_t n;
+    size_t from;  /* where the next one is looked for; 0 at first */
+    bool is_next; /* not the first */
+};
+
+/* The next match, as the tokenizers library finds it: an empty one where the last one ended is none, and
+ * neither is any in an empty text.  Returns what cr_pattern_find does. */
+int cr_pattern_next(struct cr_matches *matches, struct cr_match *match, struct cr_error *error);
 
 #endif

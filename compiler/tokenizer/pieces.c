@@ -51,31 +51,23 @@ static void add_span(struct spans *s, size_t begin, size_t end, bool is_match)
     *CR_PUSH(s->items, s->n, s->cap) = (struct span){begin, end, is_match};
 }
 
-/* An empty match right behind another one is none. */
+/* Finds the matches, and what lies between them. */
 static int find_spans(struct spans *s, const struct cr_pattern *pattern, bool invert,
                       const char *text, size_t n, struct cr_error *error)
 {
-    size_t from = 0, done = 0;
-    int found = 1;
-    while (from <= n) {
-        struct cr_match match;
-        found = cr_pattern_find(pattern, text, n, from, &match, error);
-        if (found <= 0)
-            break;
-        bool empty = match.end == match.begin;
+    struct cr_matches matches = {.pattern = pattern, .text = text, .n = n};
+    struct cr_match match;
+    size_t done = 0;
+    int found;
+    while ((found = cr_pattern_next(&matches, &match, error)) > 0) {
         if (match.begin > done)
             add_span(s, done, match.begin, invert);
-        if (!empty || match.begin > done || s->n == 0)
-            add_span(s, match.begin, match.end, !invert);
+        add_span(s, match.begin, match.end, !invert);
         done = match.end;
-        from = match.end;
-        do
-            from += empty;
-        while (empty && from < n && ((unsigned char)text[from] & 0xc0) == 0x80);
     }
     if (found >= 0 && done < n)
         add_span(s, done, n, invert);
-    return found < 0 ? -1 : 0;
+    return found;
 }
 
 /* Joins each match with what stands before it, unless that is a match, too; or two neighbours that

@@ -6,6 +6,8 @@
 
 #include "compiler/ir/mem.h"
 
+enum { MOST_IDS = 4096 };
+
 /* Adds an id before the text, or behind it. */
 static int add_id(struct cr_frame *frame, bool behind, int64_t id, const char *path,
                   const char *where, struct cr_error *error)
@@ -13,6 +15,9 @@ static int add_id(struct cr_frame *frame, bool behind, int64_t id, const char *p
     if (id < 0 || id > INT32_MAX)
         return cr_fail(error, "%s: %s: found the id %lld, expected one of the vocabulary", path,
                        where, (long long)id);
+    if (frame->n_before + frame->n_after >= MOST_IDS)
+        return cr_fail(error, "%s: %s: found more than %d ids around a text, expected fewer", path,
+                       where, MOST_IDS);
     if (behind)
         *CR_PUSH(frame->after, frame->n_after, frame->after_cap) = (int32_t)id;
     else

@@ -4,6 +4,7 @@
 
 #include "byte_letters.h"
 #include "metaspace.h"
+#include "replace.h"
 
 /* ---- Split and its like ---- */
 
@@ -103,10 +104,9 @@ static int read_whitespace_split(struct cr_text_part *part, const struct cr_docu
 static int read_delimiter(struct cr_text_part *part, const struct cr_document *d, int object,
                           const char *where, struct cr_error *error)
 {
-    int member = cr_need_member(d, object, where, "delimiter", CR_JSON_STRING, error);
-    if (member < 0)
+    if (cr_read_character(part, d, object, where, "delimiter", error))
         return -1;
-    part->pattern = cr_pattern_literal(d->values[member].text, d->values[member].length);
+    part->pattern = cr_pattern_literal(part->content, part->length);
     part->behavior = CR_REMOVED;
     return 0;
 }
@@ -186,10 +186,14 @@ int cr_pre_tokenize(const struct cr_text_parts *pre_tokenizers, struct cr_pieces
                     struct cr_error *error)
 {
     struct cr_pieces out = {0};
+    size_t n = pieces->text.length;
     int status = 0;
     for (int i = 0; i < pre_tokenizers->n && status == 0; i++) {
         cr_empty_pieces(&out);
-        status = apply(&pre_tokenizers->items[i], pieces, &out, error);
+        status = apply(&pre_tokenizers->items[i], pieces, &out, error) ||
+                         cr_check_growth(out.text.length, n, error)
+                     ? -1
+                     : 0;
         struct cr_pieces old = *pieces;
         *pieces = out;
         out = old;

@@ -17,7 +17,8 @@
 #define KEY "tokenizer.ggml."
 #define SPACE "\xe2\x96\x81" /* U+2581 */
 
-enum { LONGEST_TOKEN = 4096 };
+/* Pairs that make a token are looked for at each of its characters. */
+enum { LONGEST_TOKEN = 1024 };
 
 /* Types of tokens, by their numbers in files. */
 enum token_type { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE };

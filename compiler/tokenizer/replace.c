@@ -1,6 +1,9 @@
 /* replace.c - what a pattern matches, replaced; see replace.h. */
 #include "replace.h"
 
+#include "compiler/files/json.h"
+#include "compiler/files/mapping.h"
+
 int cr_read_content(struct cr_text_part *part, const struct cr_document *d, int object,
                     const char *where, const char *name, struct cr_error *error)
 {
@@ -12,6 +15,17 @@ int cr_read_content(struct cr_text_part *part, const struct cr_document *d, int 
     return 0;
 }
 
+int cr_read_character(struct cr_text_part *part, const struct cr_document *d, int object,
+                      const char *where, const char *name, struct cr_error *error)
+{
+    if (cr_read_content(part, d, object, where, name, error))
+        return -1;
+    if (part->length > 0 && cr_utf8(part->content, part->content + part->length) == part->length)
+        return 0;
+    return cr_fail(error, "%s: %s: found %s for \"%s\", expected one character", d->path, where,
+                   cr_show(part->content, part->length).text, name);
+}
+
 int cr_read_replace(struct cr_text_part *part, const struct cr_document *d, int object,
                     const char *where, struct cr_error *error)
 {
@@ -19,24 +33,20 @@ int cr_read_replace(struct cr_text_part *part, const struct cr_document *d, int 
     return part->pattern ? cr_read_content(part, d, object, where, "content", error) : -1;
 }
 
-/* Behind an empty match one character is copied. */
 int cr_put_replaced(const struct cr_text_part *part, const char *text, size_t n,
                     struct cr_text *out, struct cr_error *error)
 {
+    struct cr_matches matches = {.pattern = part->pattern, .text = text, .n = n};
     struct cr_match match;
-    size_t done = 0, from = 0;
-    int found = 0;
-    while (from <= n &&
-           (found = cr_pattern_find(part->pattern, text, n, from, &match, error)) > 0) {
+    size_t done = 0;
+    int found;
+    while ((found = cr_pattern_next(&matches, &match, error)) > 0) {
+        if (cr_check_growth(out->length + part->length, n, error))
+            return -1;
         cr_put_bytes(out, text + done, match.begin - done);
         cr_put_bytes(out, part->content, part->length);
-        done = from = match.end;
-        if (match.end > match.begin)
-            continue;
-        do
-            from++;
-        while (from < n && ((unsigned char)text[from] & 0xc0) == 0x80);
+        done = match.end;
     }
     cr_put_bytes(out, text + done, n - done);
-    return found < 0 ? -1 : 0;
+    return found;
 }

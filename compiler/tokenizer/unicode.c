@@ -103,6 +103,15 @@ void cr_put_normal(struct cr_text *out, const char *text, size_t n, enum cr_norm
 
 /* ---- cases and accents ---- */
 
+bool cr_folds_to_many(uint32_t character)
+{
+    enum { LONGEST = 32 };
+    utf8proc_int32_t parts[LONGEST];
+    int boundary = 0;
+    return utf8proc_decompose_char((utf8proc_int32_t)character, parts, LONGEST, UTF8PROC_CASEFOLD,
+                                   &boundary) > 1;
+}
+
 /* One character becomes one, but for the I with a dot. */
 void cr_put_lowercase(struct cr_text *out, const char *text, size_t n)
 {

@@ -3,6 +3,7 @@
 #define CR_UNICODE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "compiler/ir/text.h"
 
@@ -12,6 +13,9 @@ enum cr_normal_form { CR_NFC, CR_NFD, CR_NFKC, CR_NFKD };
 void cr_put_normal(struct cr_text *out, const char *text, size_t n, enum cr_normal_form form);
 void cr_put_lowercase(struct cr_text *out, const char *text, size_t n);
 void cr_put_without_accents(struct cr_text *out, const char *text, size_t n);
+
+/* True if the character in any case is several characters, as the sharp s is ss. */
+bool cr_folds_to_many(uint32_t character);
 
 /* True if n bytes are UTF-8; else `at` is where they are not. */
 bool cr_is_utf8(const char *text, size_t n, size_t *at);
