@@ -797,6 +797,55 @@ START_TEST(reads_two_files)
 }
 END_TEST
 
+#define LISTED(id, content, more)                                                                  \
+    "\"" id "\":{\"content\":\"" content "\"" more "}"
+
+/* What transformers makes of tokenizer.json and tokenizer_config.json: tokens that the latter has alone are
+ * added in the order of their ids, its flags count, then come special tokens by their names. */
+START_TEST(adds_the_tokens_of_a_configuration)
+{
+    static const struct {
+        const char *config, *text, *expected;
+    } cases[] = {
+        {"{\"added_tokens_decoder\":{" LISTED("7", "<z>", "") "," LISTED("6", "<y>", ",\"special\":true") "}}",
+         "a<y>b<z>", "0 6 1 7"},
+        {"{\"added_tokens_decoder\":{" LISTED("3", "ab", ",\"lstrip\":true,\"normalized\":false") "}}",
+         "c  ab", "2 3"},
+        {"{\"added_tokens_decoder\":{" LISTED("1", "b", ",\"rstrip\":true") "}}", "bb  b", "1 1 1"},
+        {"{\"eos_token\":\"<e>\",\"pad_token\":null,\"extra_special_tokens\":{\"image\":\"<i>\"},"
+         "\"additional_special_tokens\":[\"<q>\",\"ab\"],\"bos_token\":{\"content\":\"<s>\",\"rstrip\":true}}",
+         "<s>  a<e><i><q>", "6 0 7 9 8"},
+        {"{\"eos_token\":\"bc\"}", "abc", "0 5"},
+        {"{\"added_tokens_decoder\":{}}", "abc", "3 2"},
+        {"[]", "abc", "3 2"},
+    };
+    static const char json[] = "{\"added_tokens\":[{\"id\":3,\"content\":\"ab\"}]," MODEL("", ABC, "\"b c\"") "}";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *files[][2] = {{"tokenizer.json", json}, {"tokenizer_config.json", cases[i].config}};
+        crescent_tokenizer *t = open_folder(files, 2);
+        ck_assert_msg(t, "%s: %s", cases[i].config, crescent_error(context));
+        expect_ids(t, cases[i].text, cases[i].expected);
+        crescent_tokenizer_close(t);
+    }
+    static const char *const wrong[][2] = {
+        {"{\"added_tokens_decoder\":{" LISTED("8", "<y>", "") "}}",
+         "/tokenizer_config.json: added_tokens_decoder: found the id 8 of '<y>', expected 6, which is the next one"},
+        {"{\"added_tokens_decoder\":{" LISTED("6", "bc", "") "}}",
+         "/tokenizer_config.json: added_tokens_decoder: found the id 6 of 'bc', expected 5, which tokenizer.json has"},
+        {"{\"added_tokens_decoder\":{" LISTED("x", "bc", "") "}}",
+         "/tokenizer_config.json: found 'x' among added_tokens_decoder, expected ids"},
+        {"{\"added_tokens_decoder\":{\"6\":7}}", "/tokenizer_config.json: added_tokens: found nothing for \"content\""},
+        {"{\"eos_token\":7}", "/tokenizer_config.json: found an integer for \"eos_token\", expected tokens"},
+        {"{", "/tokenizer_config.json:1: found the end of the file"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *files[][2] = {{"tokenizer.json", json}, {"tokenizer_config.json", wrong[i][0]}};
+        ck_assert_ptr_null(open_folder(files, 2));
+        ck_assert_msg(strstr(crescent_error(context), wrong[i][1]), "%s", crescent_error(context));
+    }
+}
+END_TEST
+
 START_TEST(knows_stories)
 {
     if (access(STORIES, F_OK) != 0)
@@ -826,6 +875,7 @@ int main(void)
     tcase_add_test(t, refuses_patterns_by_what_is_in_them);
     tcase_add_test(t, refuses_patterns_without_end);
     tcase_add_loop_test(t, bounds_what_it_makes, 0, N_BOMBS);
+    tcase_add_test(t, adds_the_tokens_of_a_configuration);
     tcase_add_test(t, merges_by_rank);
     tcase_add_test(t, finds_whole_tokens_without_merges);
     tcase_add_test(t, stands_in_for_the_unknown);

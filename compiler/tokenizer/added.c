@@ -40,6 +40,19 @@ int cr_add_added(struct cr_added *a, const struct cr_added_token *token,
     return 0;
 }
 
+int cr_amend_added(struct cr_added *a, const struct cr_added_token *token,
+                   const struct cr_vocabulary *v, const char *path, struct cr_error *error)
+{
+    int32_t id = cr_find_word(&a->words, token->text, token->length);
+    if (id < 0)
+        return cr_add_added(a, token, v, path, error);
+    if (id != token->id)
+        return cr_fail(error, "%s: found the id %d of added token %s, expected %d as it has already",
+                       path, token->id, cr_show(token->text, token->length).text, id);
+    a->tokens[a->places[id]] = *token;
+    return 0;
+}
+
 const struct cr_added_token *cr_find_added(const struct cr_added *a, int32_t id)
 {
     if (id < 0 || id >= a->words.n || !a->words.tokens[id].text)

@@ -44,6 +44,10 @@ struct cr_added {
 int cr_add_added(struct cr_added *added, const struct cr_added_token *token,
                  const struct cr_vocabulary *vocabulary, const char *path, struct cr_error *error);
 
+/* Gives a token that is there another one's flags, or adds that. */
+int cr_amend_added(struct cr_added *added, const struct cr_added_token *token,
+                   const struct cr_vocabulary *vocabulary, const char *path, struct cr_error *error);
+
 /* When all are added. */
 int cr_index_added(struct cr_added *added, const struct cr_text_parts *normalizers,
                    struct cr_error *error);

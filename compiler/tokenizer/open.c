@@ -47,6 +47,18 @@ static int read_pair(struct cr_tokenizer *t, const char *folder, const char *onl
                    folder);
 }
 
+/* Reads the tokenizer.json of a folder, and what the tokenizer_config.json beside it adds. */
+static int read_json(struct cr_tokenizer *t, const char *folder, const char *json,
+                     struct cr_error *error)
+{
+    char config[CR_PATH_SIZE];
+    return cr_join_path(config, folder, "tokenizer_config.json", error) ||
+                   cr_read_tokenizer_json(t, json, error) ||
+                   (is_there(config) && cr_read_config_tokens(t, config, error))
+               ? -1
+               : 0;
+}
+
 /* Reads what is at the path; the folder with more about it is left in `folder`, or "". */
 static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_PATH_SIZE],
                       struct cr_error *error)
@@ -56,8 +68,7 @@ static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_P
         if (cr_join_path(json, path, "tokenizer.json", error))
             return -1;
         snprintf(folder, CR_PATH_SIZE, "%s", path);
-        return is_there(json) ? cr_read_tokenizer_json(t, json, error)
-                              : read_pair(t, path, NULL, error);
+        return is_there(json) ? read_json(t, path, json, error) : read_pair(t, path, NULL, error);
     }
     *folder = '\0';
     if (cr_is_gguf(path))

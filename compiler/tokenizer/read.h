@@ -17,6 +17,25 @@ int cr_read_vocabulary(struct cr_vocabulary *vocabulary, const struct cr_documen
 int cr_read_added_token(struct cr_tokenizer *tokenizer, const struct cr_document *document,
                         int object, int64_t id, struct cr_error *error);
 
+/* Reads such a token from the document; its id is 0. */
+int cr_read_added_flags(struct cr_added_token *token, const struct cr_document *document, int object,
+                        struct cr_error *error);
+
+/* Reads added_tokens_decoder of a tokenizer_config.json, {"ID": {"content": ...}, ...}, in the order of ids:
+ * the number of each value in the document, and its id.  Returns how many there are, or -1; the caller frees
+ * the list. */
+struct cr_listed {
+    int64_t id;
+    int value, place;
+};
+int cr_read_listed(struct cr_listed **listed, const struct cr_document *document,
+                   struct cr_error *error);
+
+/* Adds the tokens of the tokenizer_config.json beside a tokenizer.json, as transformers does.  First come those
+ * of added_tokens_decoder; their flags replace those of tokenizer.json.  Special tokens such as eos_token come
+ * next. */
+int cr_read_config_tokens(struct cr_tokenizer *tokenizer, const char *path, struct cr_error *error);
+
 /* Reads GPT-2's layout: a JSON object of tokens and ids, and a text of merges.  `config`, a
  * tokenizer_config.json or null, says how text is cut, and which tokens were added. */
 int cr_read_gpt2_files(struct cr_tokenizer *tokenizer, const char *vocabulary, const char *merges,

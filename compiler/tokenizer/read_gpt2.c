@@ -110,21 +110,14 @@ static void add_parts(struct cr_tokenizer *t, const struct class *class, bool pr
     cr_add_byte_level_parts(t, class->pattern ? class->pattern() : NULL, class->nfc, prefix_space);
 }
 
-/* Added tokens are {"ID": {"content": ...}, ...}. */
 static int read_added(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
 {
-    int list = cr_member(d, 0, "added_tokens_decoder");
-    for (int i = list < 0 ? -1 : d->values[list].first; i >= 0; i = d->values[i].next) {
-        const char *key = d->values[i].key ? d->values[i].key : "";
-        char *end;
-        long id = strtol(key, &end, 10);
-        if (end == key || *end)
-            return cr_fail(error, "%s: found %s among added_tokens_decoder, expected ids", d->path,
-                           cr_show(key, strlen(key)).text);
-        if (cr_read_added_token(t, d, i, id, error))
-            return -1;
-    }
-    return 0;
+    struct cr_listed *listed = NULL;
+    int n = cr_read_listed(&listed, d, error), status = n < 0 ? -1 : 0;
+    for (int i = 0; i < n && status == 0; i++)
+        status = cr_read_added_token(t, d, listed[i].value, listed[i].id, error);
+    free(listed);
+    return status;
 }
 
 /* What tokenizer_config.json says, if it is there. */

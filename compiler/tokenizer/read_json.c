@@ -117,7 +117,7 @@ static int read_model(struct cr_bpe *bpe, const struct cr_document *d, struct cr
 /* ---- added tokens ---- */
 
 /* A token that is special is looked for in the text as it is, unless it says otherwise. */
-int cr_read_added_token(struct cr_tokenizer *t, const struct cr_document *d, int object, int64_t id,
+int cr_read_added_flags(struct cr_added_token *out, const struct cr_document *d, int object,
                         struct cr_error *error)
 {
     static const char where[] = "added_tokens";
@@ -127,7 +127,6 @@ int cr_read_added_token(struct cr_tokenizer *t, const struct cr_document *d, int
     struct cr_added_token token = {
         .text = d->values[content].text,
         .length = d->values[content].length,
-        .id = (int32_t)(id < 0 || id > INT32_MAX ? -1 : id),
     };
     if (cr_read_bool(d, object, where, "special", &token.special, error) ||
         cr_read_bool(d, object, where, "single_word", &token.single_word, error) ||
@@ -135,9 +134,18 @@ int cr_read_added_token(struct cr_tokenizer *t, const struct cr_document *d, int
         cr_read_bool(d, object, where, "rstrip", &token.rstrip, error))
         return -1;
     token.normalized = !token.special;
-    return cr_read_bool(d, object, where, "normalized", &token.normalized, error)
-               ? -1
-               : cr_add_added(&t->added, &token, &t->bpe.vocabulary, d->path, error);
+    *out = token;
+    return cr_read_bool(d, object, where, "normalized", &out->normalized, error);
+}
+
+int cr_read_added_token(struct cr_tokenizer *t, const struct cr_document *d, int object, int64_t id,
+                        struct cr_error *error)
+{
+    struct cr_added_token token;
+    if (cr_read_added_flags(&token, d, object, error))
+        return -1;
+    token.id = (int32_t)(id < 0 || id > INT32_MAX ? -1 : id);
+    return cr_add_added(&t->added, &token, &t->bpe.vocabulary, d->path, error);
 }
 
 /* One of the list, which has its id. */

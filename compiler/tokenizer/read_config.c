@@ -1,0 +1,162 @@
+/* read_config.c - the tokens that a tokenizer_config.json adds to those of other files; see read.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/files/mapping.h"
+#include "compiler/ir/mem.h"
+#include "read.h"
+
+/* ---- added_tokens_decoder ---- */
+
+static int by_id(const void *a, const void *b)
+{
+    const struct cr_listed *x = a, *y = b;
+    return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : x->place - y->place;
+}
+
+/* Of ids that are there twice, the first one of the file goes first. */
+int cr_read_listed(struct cr_listed **listed, const struct cr_document *d, struct cr_error *error)
+{
+    int list = cr_member(d, 0, "added_tokens_decoder"), n = 0, cap = 0;
+    for (int i = list < 0 ? -1 : d->values[list].first; i >= 0; i = d->values[i].next) {
+        const char *key = d->values[i].key ? d->values[i].key : "";
+        char *end;
+        long id = strtol(key, &end, 10);
+        if (end == key || *end)
+            return cr_fail(error, "%s: found %s among added_tokens_decoder, expected ids", d->path,
+                           cr_show(key, strlen(key)).text);
+        int place = n;
+        *CR_PUSH(*listed, n, cap) = (struct cr_listed){id, i, place};
+    }
+    if (n > 0)
+        qsort(*listed, (size_t)n, sizeof **listed, by_id);
+    return n;
+}
+
+/* ---- tokens of a configuration ---- */
+
+/* A configuration on its way into a tokenizer. */
+struct reading {
+    struct cr_tokenizer *t;
+    const struct cr_document *d;
+    struct cr_error *error;
+    int n_words; /* of the vocabulary of the model */
+};
+
+/* Names of special tokens, in the order in which those that are missing get their ids. */
+static const char *const names[] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                    "pad_token", "cls_token", "mask_token"};
+enum { N_NAMES = sizeof names / sizeof *names };
+
+/* The id that a token without one gets: behind the vocabulary and all tokens that were added. */
+static int32_t next_id(const struct reading *r)
+{
+    const struct cr_added *added = &r->t->added;
+    return added->words.n > r->n_words ? added->words.n : r->n_words;
+}
+
+/* The id of a token that is there, or the next one. */
+static int32_t id_of(const struct reading *r, const char *text, size_t length)
+{
+    int32_t id = cr_token_id(r->t, text, length);
+    return id >= 0 ? id : next_id(r);
+}
+
+/* The string that a value is, or has as its content; CR_NO_VALUE if it is neither. */
+static int content_of(const struct reading *r, int value)
+{
+    int content = cr_member(r->d, value, "content");
+    content = content >= 0 ? content : value;
+    return content >= 0 && r->d->values[content].kind == CR_JSON_STRING ? content : CR_NO_VALUE;
+}
+
+/* True if a name of special tokens is that of this text. */
+static bool has_name(const struct reading *r, const char *text)
+{
+    for (int i = 0; i < N_NAMES; i++) {
+        int content = content_of(r, cr_member(r->d, 0, names[i]));
+        if (content >= 0 && strcmp(r->d->values[content].text, text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Takes a token of the list.  An id that the token would not get is refused: texts would be cut into ids that
+ * the file does not say. */
+static int take_listed(struct reading *r, const struct cr_listed *listed)
+{
+    struct cr_added_token token;
+    if (cr_read_added_flags(&token, r->d, listed->value, r->error))
+        return -1;
+    token.id = id_of(r, token.text, token.length);
+    token.special |= has_name(r, token.text);
+    if (token.id != listed->id)
+        return cr_fail(r->error,
+                       "%s: added_tokens_decoder: found the id %lld of %s, expected %d, which %s",
+                       r->d->path, (long long)listed->id, cr_show(token.text, token.length).text,
+                       token.id,
+                       cr_token_id(r->t, token.text, token.length) >= 0 ? "tokenizer.json has"
+                                                                        : "is the next one");
+    return cr_amend_added(&r->t->added, &token, &r->t->bpe.vocabulary, r->d->path, r->error);
+}
+
+static int take_list(struct reading *r)
+{
+    struct cr_listed *listed = NULL;
+    int n = cr_read_listed(&listed, r->d, r->error), status = n < 0 ? -1 : 0;
+    for (int i = 0; i < n && status == 0; i++)
+        status = take_listed(r, &listed[i]);
+    free(listed);
+    return status;
+}
+
+/* Adds a special token, a string or an object, unless it was added before, and then it stays as it is. */
+static int take_special(struct reading *r, int value, const char *name)
+{
+    int content = content_of(r, value);
+    if (content < 0)
+        return cr_fail(r->error, "%s: found %s for \"%s\", expected tokens", r->d->path,
+                       cr_kind_of_value(r->d, value), name);
+    struct cr_added_token token = {.text = r->d->values[content].text,
+                                   .length = r->d->values[content].length};
+    if (token.length == 0 || cr_find_word(&r->t->added.words, token.text, token.length) >= 0)
+        return 0;
+    if (content != value && cr_read_added_flags(&token, r->d, value, r->error))
+        return -1;
+    token.special = true;
+    token.id = id_of(r, token.text, token.length);
+    return cr_add_added(&r->t->added, &token, &r->t->bpe.vocabulary, r->d->path, r->error);
+}
+
+/* Those with names, then the lists of others. */
+static int take_specials(struct reading *r)
+{
+    static const char *const lists[] = {"additional_special_tokens", "extra_special_tokens"};
+    for (int i = 0; i < N_NAMES; i++) {
+        int value = cr_member(r->d, 0, names[i]);
+        if (value >= 0 && take_special(r, value, names[i]))
+            return -1;
+    }
+    for (int i = 0; i < 2; i++) {
+        int list = cr_member(r->d, 0, lists[i]);
+        for (int k = list < 0 ? -1 : r->d->values[list].first; k >= 0; k = r->d->values[k].next)
+            if (take_special(r, k, lists[i]))
+                return -1;
+    }
+    return 0;
+}
+
+int cr_read_config_tokens(struct cr_tokenizer *t, const char *path, struct cr_error *error)
+{
+    struct cr_document d;
+    if (cr_document_read(&d, path, error))
+        return -1;
+    *CR_PUSH(t->strings, t->n_strings, t->strings_cap) = d.strings;
+    struct reading r = {t, &d, error, 0};
+    for (int i = 0; i < t->bpe.vocabulary.n; i++)
+        r.n_words += t->bpe.vocabulary.tokens[i].text != NULL;
+    int status = take_list(&r) || take_specials(&r) ? -1 : 0;
+    cr_document_keep_strings(&d);
+    cr_document_free(&d);
+    return status;
+}
