@@ -8,6 +8,7 @@ CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 BUILD  ?= build
 OBJCOPY ?= objcopy
+STRIP  ?= strip
 
 # What was built last is what is installed.
 ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
@@ -500,7 +501,7 @@ installed = $(bindir)/crescent $(libdir)/libcrescent.a $(libdir)/libcrescent_rt.
     $(libdir)/pkgconfig/crescent.pc $(includedir)/crescent.h \
     $(mandir)/man1/crescent.1 \
     $(datadir)/bash-completion/completions/crescent $(datadir)/zsh/site-functions/_crescent \
-    $(datadir)/fish/vendor_completions.d/crescent.fish
+    $(datadir)/fish/vendor_completions.d/crescent.fish $(datadir)/crescent/luals/crescent.lua
 scripts   = $(wildcard graphs/*.lua graphs/lib/*.lua graphs/configs/*.lua graphs/fables/*)
 
 # What a program needs that is linked with libcrescent.a; a shared library knows what it needs.
@@ -514,7 +515,15 @@ $(BUILD)/$(LUA)/crescent.pc: always
 install: all
 	@$(MAKE) --no-print-directory install-built LUA=$(LUA)
 
-# The same of what was built before, as it is.
+# Programs that are linked with the shared library find it where the dynamic linker looks: its cache is renewed, or
+# what is to be done is said.
+cache_libraries = if ! PATH="$$PATH:/usr/sbin:/sbin" ldconfig -NXv 2>/dev/null | grep -q '^$(libdir):'; then \
+        echo 'The dynamic linker does not look in $(libdir) for libcrescent.so.$(soversion): set LD_LIBRARY_PATH,'; \
+        echo 'link with -Wl,-rpath,$(libdir), or add it to /etc/ld.so.conf.d and run ldconfig.'; \
+    elif [ "$$(id -u)" -eq 0 ]; then PATH="$$PATH:/usr/sbin:/sbin" ldconfig; \
+    else echo 'Run ldconfig as root, so that programs find $(libdir)/libcrescent.so.$(soversion).'; fi
+
+# The same of what was built before.  STRIP=: keeps symbols and debug information.
 install-built: $(BUILD)/$(LUA)/crescent.pc
 	install -d $(addprefix $(DESTDIR),$(sort $(dir $(installed)) $(dir $(scripts:%=$(datadir)/crescent/%))))
 	install $(BUILD)/$(LUA)/crescent $(DESTDIR)$(bindir)
@@ -535,13 +544,23 @@ install-built: $(BUILD)/$(LUA)/crescent.pc
 	for file in $(scripts); do \
 	    install -m 644 $$file $(DESTDIR)$(datadir)/crescent/$$file || exit; \
 	done
+	install -m 644 $(annotations) $(DESTDIR)$(datadir)/crescent/luals
+	$(STRIP) $(DESTDIR)$(bindir)/crescent
+	$(STRIP) --strip-unneeded $(DESTDIR)$(libdir)/libcrescent.so.$(version)
+	$(STRIP) --strip-debug $(DESTDIR)$(libdir)/libcrescent.a $(DESTDIR)$(libdir)/libcrescent_rt.a
+	@$(if $(DESTDIR),,$(cache_libraries))
+
+# Annotations of the module for Lua, for editors: where `require` does not look.
+annotations = docs/api/luals/crescent.lua
 
 # The module alone, where `require` of that Lua looks, and the scripts; LuaRocks says where that is.
 LIBDIR ?= $(libdir)/lua/$(call lua_abi,$(LUA))
 LUADIR ?= $(datadir)/lua/$(call lua_abi,$(LUA))
 install-lua: lua-module
-	install -d $(DESTDIR)$(LIBDIR) $(addprefix $(DESTDIR)$(LUADIR)/crescent/,$(sort $(dir $(scripts))))
+	install -d $(DESTDIR)$(LIBDIR) $(addprefix $(DESTDIR)$(LUADIR)/crescent/,luals $(sort $(dir $(scripts))))
 	install $(BUILD)/$(LUA)/crescent.so $(DESTDIR)$(LIBDIR)
+	$(STRIP) --strip-unneeded $(DESTDIR)$(LIBDIR)/crescent.so
+	install -m 644 $(annotations) $(DESTDIR)$(LUADIR)/crescent/luals
 	for file in $(scripts); do install -m 644 $$file $(DESTDIR)$(LUADIR)/crescent/$$file || exit; done
 
 # What install made, and folders that nothing else is in.
@@ -550,6 +569,10 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR),$(installed) $(scripts:%=$(datadir)/crescent/%))
 	-rmdir --ignore-fail-on-non-empty -p $(addprefix $(DESTDIR),$(sort \
 	    $(dir $(scripts:%=$(datadir)/crescent/%)) $(dir $(installed)))) 2>/dev/null
+
+# What the rockspec takes when it is not in a checkout: the last commit.
+dist:
+	git archive --prefix=crescent-$(version)/ -o crescent-$(version).tar.gz HEAD
 
 clean:
 	rm -rf $(BUILD)
@@ -585,11 +608,13 @@ help:
 	@echo 'make variants          what ways to attend cost, into the table of docs/variants.md'
 	@echo 'make unicode           the classes of characters anew, from utf8proc'
 	@echo 'make format            clang-format in place'
-	@echo 'make install PREFIX=   program, libraries, header, manual, completions, graphs; uninstall'
+	@echo 'make install PREFIX=   program, libraries, header, manual, completions, graphs; STRIP=: keeps'
+	@echo '                       symbols and debug information; uninstall'
+	@echo 'make dist              crescent-VERSION.tar.gz of the last commit, which the rockspec names'
 	@echo 'make clean             remove build/'
 
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
-    demo docs experiments format fuzz fuzz-readers generated help install install-lua layers ldoc \
+    demo dist docs experiments format fuzz fuzz-readers generated help install install-lua layers ldoc \
     lua-module lua-versions run-fuzzers setup \
     install-built uninstall test train-demo train-fables accuracy tsan unicode valgrind variants

@@ -30,6 +30,35 @@ expect() {
 
 install install-built
 report $? 'make install'
+grep -q "does not look in $prefix/lib for libcrescent.so.0: set LD_LIBRARY_PATH" "$log"
+report $? 'make install does not say how the shared library is found'
+
+# Stripped, but for the names that an archive is linked by; STRIP=: keeps all.
+for file in bin/crescent lib/libcrescent.so; do
+    ! nm "$prefix/$file" 2>/dev/null | grep -q . && ! readelf -S "$prefix/$file" | grep -q '\.debug_'
+    report $? "$file is not stripped"
+done
+! readelf -S "$prefix/lib/libcrescent.a" | grep -q '\.debug_'
+report $? 'libcrescent.a has debug information'
+nm "$prefix/lib/libcrescent.a" 2>/dev/null | grep -q 'T crescent_open$'
+report $? 'libcrescent.a has no symbols'
+"${MAKE:-make}" -s install-built BUILD="$build" LUA="$lua" PREFIX="$T/whole" STRIP=: >"$log" 2>&1 &&
+    nm "$T/whole/bin/crescent" | grep -q ' cr_graph_open_text\| crescent_open$'
+report $? 'STRIP=: keeps no symbols'
+rm -rf "$T/whole"
+
+# ---- set-up ----
+
+# Where something is missing, nobody is root, and there is no sudo, the line to run is printed.
+mkdir -p "$T/few"
+for tool in sh cat cut tr sed; do ln -s "$(command -v $tool)" "$T/few/$tool"; done
+printf '#!/bin/sh\necho 1000\n' >"$T/few/id"
+printf '#!/bin/sh\nexit 1\n' >"$T/few/apt-get"
+chmod +x "$T/few/id" "$T/few/apt-get"
+PATH="$T/few" sh tests/setup.sh >"$log" 2>&1
+[ $? -eq 1 ] && grep -q '^    apt-get install --no-install-recommends make gcc .*liblua5.4-dev.* check$' "$log" &&
+    grep -q 'Not root, and found no sudo' "$log"
+report $? 'make setup without sudo'
 
 # ---- the program ----
 

@@ -40,4 +40,14 @@ for lua in ${*:-lua5.4 luajit}; do
     [ ! -s "$log" ]
     report $? "$lua: luarocks remove"
 done
+
+# From the archive that the rockspec names, in a folder without a checkout.
+mkdir "$T/archive"
+make -s -C "$T/clone" dist >"$log" 2>&1 && mv "$T"/clone/crescent-*.tar.gz "$T/archive" &&
+    cp "$T"/clone/crescent-*.rockspec "$T/archive" && (cd "$T/archive" &&
+        luarocks --tree "$T/tree" --lua-version 5.4 install crescent-*.rockspec) >"$log" 2>&1
+report $? 'luarocks install of the archive'
+found=$(cd / && LUA_CPATH="$T/tree/lib/lua/5.4/?.so" lua5.4 "$T/use.lua" 2>"$log")
+[ "$found" = 'Once upon a time,' ]
+report $? "the module of the archive: found '$found'"
 conclude

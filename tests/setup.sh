@@ -82,13 +82,17 @@ done
 packages=$(echo "$rows" | cut -d'|' -f1)
 
 have apt-get || fail 'found no apt-get: install the equivalents by hand, then run make again'
-[ "$(id -u)" -eq 0 ] || have sudo || fail 'not root and found no sudo: install them as root'
+if [ "$(id -u)" -ne 0 ] && ! have sudo; then
+    echo 'Not root, and found no sudo. Run this as root, and then make again:'
+    echo "    apt-get install --no-install-recommends $(echo $packages)"
+    exit 1
+fi
 
 echo 'Installing them with apt-get.'
 as_root apt-get update -q || echo 'setup.sh: apt-get update failed; trying with the old lists' >&2
 as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get install -q -y --no-install-recommends $packages ||
-    fail 'apt-get install failed'
+    fail "apt-get install failed; to run by hand: apt-get install --no-install-recommends $(echo $packages)"
 
 rows=$(missing)
 [ -z "$rows" ] ||
