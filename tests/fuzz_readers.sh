@@ -13,7 +13,7 @@ n="${N:-400}" seconds="${SECONDS_EACH:-20}" seed="${SEED:-1}"
 # ---- seeds ----
 
 mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script" "$T/config" "$T/folder" "$T/tokenizer" \
-    "$T/pattern" "$T/gguf" "$T/onnx"
+    "$T/pattern" "$T/gguf" "$T/onnx" "$T/onnx_nodes"
 
 # array NAME DICT BYTES [VERSION]: a .npy file of so many bytes of elements.
 array() {
@@ -162,6 +162,16 @@ model() { # FAMILY: eight values
 } >"$T/gguf/gpt2"
 
 cp tests/onnx/*.onnx "$T/onnx"
+
+# Lists of nodes: any bytes are one.
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    printf "$(awk -v s="$i" 'BEGIN {
+        for (k = 0; k < 300; k++) {
+            s = s * 16807 % 2147483647
+            printf "\\%03o", int(s / 65536) % 256
+        }
+    }')" >"$T/onnx_nodes/$i"
+done
 
 # Scripts, and graphs as a pass leaves them.
 cp tests/golden/*.lua graphs/*_block.lua "$T/script"

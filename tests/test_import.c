@@ -131,6 +131,37 @@ static void run_model(const struct message *graph, const crescent_script *how, c
     crescent_context_free(context);
 }
 
+/* An index that is shorter than x along another axis leaves the rest as it is. */
+START_TEST(scatters_into_a_corner)
+{
+    static const float x[] = {1, 2, 3, 4}, update[] = {9};
+    static const int64_t index[] = {1};
+    struct message graph = {.n = 0};
+    float y[4];
+    put_node(&graph, "ScatterElements", "x index update", "y", NULL);
+    put_tensor(&graph, "index", INT64, 2, (int64_t[]){1, 1}, index, sizeof index);
+    put_tensor(&graph, "update", FLOAT, 2, (int64_t[]){1, 1}, update, sizeof update);
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){2, 2});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){2, 2});
+    run_model(&graph, NULL, x, y);
+    ck_assert(y[0] == 1 && y[1] == 2 && y[2] == 9 && y[3] == 4);
+}
+END_TEST
+
+/* No integer is -0, which would be written as another number than 0. */
+START_TEST(negates_zero)
+{
+    static const int64_t zero[] = {0};
+    struct message graph = {.n = 0}, axis = {.n = 0};
+    put_integer_attribute(&axis, "axis", 0);
+    put_node(&graph, "Neg", "zero", "minus", NULL);
+    put_node(&graph, "Concat", "zero minus", "y", &axis);
+    put_tensor(&graph, "zero", INT64, 1, (int64_t[]){1}, zero, sizeof zero);
+    put_value(&graph, 12, "y", INT64, 1, (int64_t[]){2});
+    expect_text(&graph, NULL, NULL, "y = const(0, {2}, \"i32\"),");
+}
+END_TEST
+
 START_TEST(runs_a_model)
 {
     static const float x[] = {1, 0, 0, 1}, expected[] = {11, 22, 33, 14, 25, 36};
@@ -802,6 +833,46 @@ START_TEST(refuses_numbers_out_of_reach)
 }
 END_TEST
 
+/* Operands of types that ONNX does not allow, whether they are known or not, and shapes without elements that
+ * something is divided by. */
+START_TEST(refuses_other_operands)
+{
+    static const struct {
+        const char *op;
+        int type, rank;
+        int64_t shape[3];
+        const char *words;
+    } cases[] = {
+        {"Sin", INT64, 1, {2}, "an operand of type int64, expected floats"},
+        {"Gelu", INT32, 1, {2}, "an operand of type int32, expected floats"},
+        {"Neg", BOOL, 1, {2}, "an operand of type bool, expected numbers"},
+        {"Not", FLOAT, 1, {2}, "an operand of type float, expected booleans"},
+        {"And", INT32, 1, {2}, "an operand of type int32, expected booleans"},
+        {"Gather", FLOAT, 1, {2}, "an operand of type float, expected integers"},
+        {"MatMul", BOOL, 2, {2, 2}, "an operand of type bool, expected numbers"},
+        {"Where", FLOAT, 1, {2}, "an operand of type float, expected booleans"},
+        {"GroupNormalization", FLOAT, 3, {2, 4, 0}, "output 'y' has no elements"},
+        {"Resize", FLOAT, 1, {0}, "axis 0 from 0 to"},
+        {"RotaryEmbedding", FLOAT, 3, {1, 2, 0}, "0 heads of a tensor of 3 axes"},
+    };
+    static const float four[] = {4, 4, 4, 4};
+    const char *op = cases[_i].op;
+    struct message graph = {.n = 0};
+    put_node(&graph, op,
+             strcmp(op, "Resize") == 0               ? "x - four"
+             : strcmp(op, "RotaryEmbedding") == 0    ? "x table table"
+             : strcmp(op, "GroupNormalization") == 0 ? "x row row"
+                                                     : "x x x",
+             "y", NULL);
+    put_tensor(&graph, "four", FLOAT, 1, (int64_t[]){1}, four, 4);
+    put_tensor(&graph, "row", FLOAT, 1, (int64_t[]){4}, four, 16);
+    put_value(&graph, 11, "table", FLOAT, 2, (int64_t[]){2, 0});
+    put_value(&graph, 11, "x", cases[_i].type, cases[_i].rank, cases[_i].shape);
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){2});
+    expect_refusal(&graph, cases[_i].words);
+}
+END_TEST
+
 START_TEST(refuses_names_twice)
 {
     static const float one = 1;
@@ -1097,6 +1168,8 @@ int main(void)
     tcase_add_checked_fixture(refusals, make_folder, remove_folder);
     tcase_add_test(scripts, prints_a_script);
     tcase_add_test(scripts, runs_a_model);
+    tcase_add_test(scripts, scatters_into_a_corner);
+    tcase_add_test(scripts, negates_zero);
     tcase_add_test(scripts, blocks_share_known_numbers);
     tcase_add_loop_test(scripts, resizes_by_neighbours, 0, 2);
     tcase_add_test(scripts, asks_for_sizes);
@@ -1124,6 +1197,7 @@ int main(void)
     tcase_add_loop_test(refusals, refuses_what_cannot_be, 0, 17);
     tcase_add_loop_test(refusals, refuses_numbers_out_of_reach, 0, 16 * 6);
     tcase_add_loop_test(refusals, refuses_names_twice, 0, 5);
+    tcase_add_loop_test(refusals, refuses_other_operands, 0, 11);
     tcase_add_test(refusals, refuses_other_initializers);
     tcase_add_loop_test(refusals, refuses_versions, 0, 4);
     tcase_add_test(refusals, refuses_names_with_nul);

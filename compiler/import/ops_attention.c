@@ -35,7 +35,7 @@ cr_t cr_repeat_heads(struct cr_translation *t, cr_t x, int64_t heads)
 {
     if (!x || x->shape[1] == heads)
         return x;
-    if (heads % x->shape[1])
+    if (x->shape[1] == 0 || heads % x->shape[1])
         return cr_onnx_refuse(t, "%lld heads of queries, %lld of keys", (long long)heads,
                               (long long)x->shape[1]);
     int64_t G = x->shape[1], n = heads / G;
@@ -183,10 +183,10 @@ void cr_op_attention(struct cr_translation *t)
 static cr_t half_of(struct cr_translation *t, cr_t x, int which, bool interleaved)
 {
     int last = x->rank - 1;
-    int64_t n = x->shape[last] / 2, *indices = cr_arena_new(t->arena, (size_t)n, sizeof *indices);
-    for (int64_t i = 0; i < n; i++)
+    int64_t n = x->shape[last] / 2, *indices = cr_t_axis_array(t, n);
+    for (int64_t i = 0; indices && i < n; i++)
         indices[i] = interleaved ? 2 * i + which : which * n + i;
-    return cr_t_take(t, x, last, n, indices);
+    return indices ? cr_t_take(t, x, last, n, indices) : NULL;
 }
 
 /* Halves side by side, or element by element. */
@@ -214,6 +214,9 @@ cr_t cr_rotate(struct cr_translation *t, cr_t x, cr_t cosines, cr_t sines, bool 
 {
     if (!x || !cosines || !sines)
         return NULL;
+    if (x->rank != 4 || cosines->rank != 3 || sines->rank != 3)
+        return cr_onnx_refuse(t, "cosines of %d axes for a tensor of %d, expected 3 for 4",
+                              cosines->rank, x->rank);
     int64_t n = 2 * cosines->shape[2], d = x->shape[3];
     const int64_t shape[] = {cosines->shape[0], 1, cosines->shape[1], cosines->shape[2]};
     if (n > d)
@@ -232,7 +235,7 @@ cr_t cr_rotate(struct cr_translation *t, cr_t x, cr_t cosines, cr_t sines, bool 
 /* The rows of a table [positions, n] for ids [B, T], or the table [B, T, n] itself. */
 static cr_t rows_of(struct cr_translation *t, cr_t table, cr_t positions)
 {
-    if (!table || table->rank == 3 || !positions)
+    if (!table || table->rank != 2 || !positions)
         return table;
     return cr_t_gather(t, table, positions);
 }
@@ -243,11 +246,13 @@ void cr_rotary(struct cr_translation *t, cr_t positions, cr_t cosines, cr_t sine
     cr_t x = t->in[0];
     int64_t heads = cr_onnx_integer(t->node, "num_heads", 0),
             dim = cr_onnx_integer(t->node, "rotary_embedding_dim", 0);
-    if (!x || !cosines || !sines || (x->rank != 3 && x->rank != 4))
+    if (!x || !cosines || !sines || (x->rank != 3 && x->rank != 4) || cosines->rank < 2 ||
+        sines->rank < 2)
         return;
     bool flat = x->rank == 3;
-    if (flat && !heads) /* com.microsoft: the table says how wide a head is */
-        heads = x->shape[2] / (dim ? dim : 2 * cosines->shape[cosines->rank - 1]);
+    int64_t width = dim ? dim : 2 * cosines->shape[cosines->rank - 1];
+    if (flat && !heads && width > 0) /* com.microsoft: the table says how wide a head is */
+        heads = x->shape[2] / width;
     cosines = rows_of(t, cosines, positions);
     sines = rows_of(t, sines, positions);
     cr_t y = cr_rotate(t, flat ? cr_split_heads(t, x, heads) : x, cosines, sines,

@@ -436,11 +436,10 @@ static cr_t turned(struct cr_translation *t, cr_t weights, int64_t groups)
     if (weights->rank + 1 > CR_ONNX_RANK || groups < 1 || C % groups)
         return cr_onnx_refuse(t, "%lld groups of %lld channels", (long long)groups, (long long)C);
     for (int i = 2; i < weights->rank; i++) {
-        int64_t n = weights->shape[i],
-                *indices = cr_arena_new(t->arena, (size_t)n, sizeof *indices);
-        for (int64_t k = 0; k < n; k++)
+        int64_t n = weights->shape[i], *indices = cr_t_axis_array(t, n);
+        for (int64_t k = 0; indices && k < n; k++)
             indices[k] = n - 1 - k;
-        weights = cr_t_take(t, weights, i, n, indices);
+        weights = indices ? cr_t_take(t, weights, i, n, indices) : NULL;
         if (!weights)
             return NULL;
     }

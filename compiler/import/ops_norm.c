@@ -273,7 +273,9 @@ void cr_op_group_normalization(struct cr_translation *t)
     }
     shape[0] = x->shape[0];
     shape[1] = groups;
-    shape[2] = cr_t_elements(x) / (shape[0] * groups);
+    shape[2] = x->shape[1] / groups;
+    for (int i = 2; i < x->rank; i++)
+        shape[2] *= x->shape[i];
     cr_t y = standardise(t, cr_t_reshape(t, x, 3, shape), 1, (int[]){2},
                          cr_onnx_real(t->node, "epsilon", 1e-5), &mean, &inverse);
     bool by_group = t->in[1] && cr_t_elements(t->in[1]) == groups && groups != x->shape[1];

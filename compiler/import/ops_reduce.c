@@ -205,12 +205,12 @@ static void arg(struct cr_translation *t, bool smallest)
     int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
     bool last = cr_onnx_integer(t->node, "select_last_index", 0) != 0,
          keep = cr_onnx_integer(t->node, "keepdims", 1) != 0;
-    int64_t n = x->shape[axis], *backwards = cr_arena_new(t->arena, (size_t)n, sizeof *backwards);
-    for (int64_t i = 0; i < n; i++)
+    int64_t n = x->shape[axis], *backwards = last ? cr_t_axis_array(t, n) : NULL;
+    for (int64_t i = 0; backwards && i < n; i++)
         backwards[i] = n - 1 - i;
     if (smallest)
         x = cr_t_unary(t, "neg", x);
-    if (last)
+    if (backwards)
         x = cr_t_take(t, x, axis, n, backwards);
     cr_t index = cr_t_argmax(t, x, axis, keep);
     cr_give(t, 0,

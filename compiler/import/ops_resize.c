@@ -10,7 +10,7 @@
 
 #include "ops.h"
 
-enum { MOST_SIZE = 1 << 20, MOST_SUMMANDS = 4 };
+enum { MOST_REACH = 1 << 28, MOST_SIZE = 1 << 20, MOST_SUMMANDS = 4 };
 
 /* What attributes say, of all axes. */
 struct resizing {
@@ -303,8 +303,9 @@ static cr_t resize_all(struct cr_translation *t, const struct resizing *r,
     enum cr_onnx_type type = x->type;
     bool blends = strcmp(r->mode, "nearest") != 0;
     for (int i = 0; i < x->rank; i++)
-        if (axes[i].out < 1 || axes[i].out > MOST_SIZE || axes[i].in > MOST_SIZE ||
-            !(axes[i].scale > 0))
+        if (axes[i].out < 1 || axes[i].out > MOST_SIZE || axes[i].in < 1 ||
+            axes[i].in > MOST_SIZE || !(axes[i].scale > 0 &&
+              (double)axes[i].out / axes[i].scale <= MOST_REACH))
             return cr_onnx_refuse(t, "axis %d from %lld to %lld elements", i, (long long)axes[i].in,
                                   (long long)axes[i].out);
     cr_t y = blends ? cr_t_cast(t, x, CR_ONNX_FLOAT) : x;

@@ -222,12 +222,12 @@ void cr_op_grid_sample(struct cr_translation *t)
 /* Coordinates between -1 and 1 along an axis, as one of `rank`. */
 static cr_t places_along(struct cr_translation *t, int rank, int axis, int64_t size, bool corners)
 {
-    double *at = cr_arena_new(t->arena, (size_t)size, sizeof *at);
-    for (int64_t i = 0; i < size; i++)
+    double *at = cr_t_axis_array(t, size);
+    for (int64_t i = 0; at && i < size; i++)
         at[i] = !corners    ? (double)(2 * i + 1) / (double)size - 1
                 : size == 1 ? 0
                             : (double)(2 * i) / (double)(size - 1) - 1;
-    return numbers_along(t, rank, axis, (int)size, at);
+    return at ? numbers_along(t, rank, axis, (int)size, at) : NULL;
 }
 
 /* Column `j` of matrices [N, r, r + 1], as [N, 1.., r] of the rank of a grid. */
@@ -274,7 +274,9 @@ static cr_t samples(struct cr_translation *t, cr_t rois, int from, int64_t bins,
     bool shifted =
         t->node->version >= 16 &&
         strcmp(cr_string(t, "coordinate_transformation_mode", "half_pixel"), "half_pixel") == 0;
-    double *steps = cr_arena_new(t->arena, (size_t)n, sizeof *steps);
+    double *steps = cr_t_axis_array(t, n);
+    if (!steps)
+        return NULL;
     for (int64_t i = 0; i < n; i++)
         steps[i] = ((double)i + 0.5) / (double)n;
     cr_t start = cr_t_with(t, "*", cr_t_narrow(t, rois, 1, from, 1), scale);

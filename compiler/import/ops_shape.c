@@ -252,10 +252,10 @@ static cr_t slice_axis(struct cr_translation *t, cr_t x, int axis, int64_t start
         end = clamp(end, -1, size - 1);
         n = start > end ? (start - end - 1) / -step + 1 : 0;
     }
-    int64_t *indices = cr_arena_new(t->arena, (size_t)n, sizeof *indices);
-    for (int64_t i = 0; i < n; i++)
+    int64_t *indices = cr_t_axis_array(t, n);
+    for (int64_t i = 0; indices && i < n; i++)
         indices[i] = start + i * step;
-    return cr_t_take(t, x, axis, n, indices);
+    return indices ? cr_t_take(t, x, axis, n, indices) : NULL;
 }
 
 /* Limits are attributes before version 10, then inputs. */
@@ -312,9 +312,9 @@ static cr_t pad_by_index(struct cr_translation *t, cr_t x, int axis, int64_t bef
                          const char *mode)
 {
     int64_t size = x->shape[axis], n = size + before + after;
-    if (n > 1 << 24)
-        return cr_onnx_refuse(t, "an axis padded to %lld elements", (long long)n);
-    int64_t *indices = cr_arena_new(t->arena, n > 0 ? (size_t)n : 0, sizeof *indices);
+    int64_t *indices = cr_t_axis_array(t, n > 0 ? n : 0);
+    if (!indices)
+        return NULL;
     bool edge = strcmp(mode, "edge") == 0, wrap = strcmp(mode, "wrap") == 0;
     if (!edge && !wrap && strcmp(mode, "reflect") != 0)
         return cr_onnx_refuse(t, "mode %s", mode);

@@ -10,6 +10,8 @@
 
 #define MOST_ELEMENTS (INT64_C(1) << 31)
 
+enum { MOST_LISTED = 1 << 24 };
+
 cr_t cr_onnx_refuse(struct cr_translation *t, const char *format, ...)
 {
     char text[600], node[256];
@@ -95,12 +97,37 @@ static double round_to(enum cr_onnx_type type, double number)
         return (double)(float)number;
     if (type == CR_ONNX_BOOL)
         return number != 0;
-    return number;
+    return number == 0 ? 0 : number; /* an integer has no -0 */
+}
+
+bool cr_t_is_of(struct cr_translation *t, cr_t x, int types)
+{
+    enum cr_language_type type = cr_language_type(x->type);
+    int own = type == CR_LANGUAGE_F32   ? CR_OF_FLOATS
+              : type == CR_LANGUAGE_I32 ? CR_OF_INTEGERS
+                                        : CR_OF_BOOLEANS;
+    if (!(types & own))
+        cr_onnx_refuse(t, "an operand of type %s, expected %s", cr_onnx_type_name(x->type),
+                       types == CR_OF_FLOATS     ? "floats"
+                       : types == CR_OF_INTEGERS ? "integers"
+                       : types == CR_OF_NUMBERS  ? "numbers"
+                                                 : "booleans");
+    return (types & own) != 0;
 }
 
 void *cr_t_array(struct cr_translation *t, int64_t n)
 {
     return cr_elements_new(&t->graph->elements, t->arena, (size_t)n);
+}
+
+void *cr_t_axis_array(struct cr_translation *t, int64_t n)
+{
+    if (n < 0 || n > MOST_LISTED) {
+        cr_onnx_refuse(t, "%lld places along an axis, expected at most %d", (long long)n,
+                       MOST_LISTED);
+        return NULL;
+    }
+    return cr_t_array(t, n);
 }
 
 double *cr_t_room(struct cr_translation *t, const struct cr_onnx_term *x)
@@ -133,8 +160,13 @@ cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, c
     struct cr_onnx_term *x = t->failed ? NULL : cr_t_new(t, CR_TERM_DATA, type, rank, shape);
     if (!x)
         return NULL;
-    for (int64_t i = 0; i < cr_t_elements(x); i++)
+    bool is_whole = cr_language_type(type) == CR_LANGUAGE_I32;
+    for (int64_t i = 0; i < cr_t_elements(x); i++) {
         data[i] = round_to(type, data[i]);
+        if (is_whole && isfinite(data[i]) && data[i] != floor(data[i]))
+            return cr_onnx_refuse(t, "a number %g of type %s, expected a whole one", data[i],
+                                  cr_onnx_type_name(type));
+    }
     x->data = data;
     return x;
 }
@@ -156,6 +188,14 @@ cr_t cr_t_number(struct cr_translation *t, enum cr_onnx_type type, double number
     return cr_t_data(t, type, 0, NULL, &number);
 }
 
+/* The first operand of a function of the library is of floats, but for ids and relu, which compares. */
+static int operands_of(const char *name)
+{
+    return strncmp(name, "nn.", 3) != 0 || strcmp(name, "nn.embedding") == 0 ? CR_OF_ANY
+           : strcmp(name, "nn.relu") == 0                                    ? CR_OF_NUMBERS
+                                                                             : CR_OF_FLOATS;
+}
+
 /* What has no elements is known, whatever the call reads; the language has no tensor that it could read
  * instead of one without elements. */
 cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type type, int rank,
@@ -168,6 +208,8 @@ cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type typ
             return cr_onnx_refuse(t, "an operand of %s is left out", name);
     struct cr_onnx_term *x = cr_t_new(t, CR_TERM_CALL, type, rank, shape);
     if (!x)
+        return NULL;
+    if (n && arguments[0].term && !cr_t_is_of(t, arguments[0].term, operands_of(name)))
         return NULL;
     if (cr_t_elements(x) == 0)
         return cr_t_data(t, type, rank, shape, NULL);
@@ -272,6 +314,12 @@ static const char *const unary_names[] = {"neg",   "abs",         "exp",     "lo
                                           "tanh",  "erf",         "sigmoid", "sin", "cos",  "floor",
                                           "round", "logical_not", "float",   "int"};
 
+/* What each is of: neg and abs of numbers, exp to round of floats, logical_not of booleans. */
+static int unary_operands(int op)
+{
+    return op < 2 ? CR_OF_NUMBERS : op < 13 ? CR_OF_FLOATS : op == 13 ? CR_OF_BOOLEANS : CR_OF_ANY;
+}
+
 /* Its value, by the place of its name in the list. */
 static double unary(int op, double x)
 {
@@ -327,6 +375,8 @@ static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr
     struct cr_onnx_term like = *x;
     like.type = type;
     int op = find(unary_names, (int)(sizeof unary_names / sizeof *unary_names), name);
+    if (op >= 0 && !cr_t_is_of(t, x, unary_operands(op)))
+        return NULL;
     if (op >= 0 && cr_t_folds(t, &like, 1, &x)) {
         double *data = cr_t_room(t, x);
         for (int64_t i = 0; i < cr_t_elements(x); i++)
@@ -344,6 +394,8 @@ cr_t cr_t_unary(struct cr_translation *t, const char *name, cr_t x)
 static const char *const binary_names[] = {
     "+",  "-",  "*",  "/",  "pow", "floor_divide", "remainder",   "maximum",   "minimum",
     "lt", "le", "gt", "ge", "eq",  "ne",           "logical_and", "logical_or"};
+
+enum { DIVIDE = 3, LOGICAL = 15 }; /* places: of "/", and of the first one of booleans */
 
 /* Its value, by the place of its name in the list. */
 static double binary(int op, double a, double b)
@@ -457,7 +509,9 @@ cr_t cr_t_binary(struct cr_translation *t, const char *name, cr_t a, cr_t b)
     if (cr_language_type(a->type) != cr_language_type(b->type))
         return cr_onnx_refuse(t, "operands of type %s and %s, expected ones alike",
                               cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
-    if (a->type == CR_ONNX_BOOL && op < 15) { /* the language compares numbers */
+    if (!cr_t_is_of(t, a, op == DIVIDE ? CR_OF_FLOATS : op < LOGICAL ? CR_OF_ANY : CR_OF_BOOLEANS))
+        return NULL;
+    if (a->type == CR_ONNX_BOOL && op < LOGICAL) { /* the language compares numbers */
         a = cr_t_cast(t, a, CR_ONNX_INT32);
         b = cr_t_cast(t, b, CR_ONNX_INT32);
     }
@@ -476,8 +530,11 @@ cr_t cr_t_with(struct cr_translation *t, const char *name, cr_t a, double number
 
 cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
 {
-    if (t->failed || !c || !a || !b)
+    if (t->failed || !c || !a || !b || !cr_t_is_of(t, c, CR_OF_BOOLEANS))
         return NULL;
+    if (cr_language_type(a->type) != cr_language_type(b->type))
+        return cr_onnx_refuse(t, "operands of type %s and %s, expected ones alike",
+                              cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
     struct cr_onnx_term *x = cr_t_new(t, CR_TERM_CALL, a->type, c->rank, c->shape);
     if (!x)
         return NULL;

@@ -84,6 +84,8 @@ cr_t cr_t_data(struct cr_translation *t, enum cr_onnx_type type, int rank, const
                const double *data);
 /* Room for n numbers of 8 bytes, which are 0, while the node is translated. */
 void *cr_t_array(struct cr_translation *t, int64_t n);
+/* The same for numbers along an axis; null, refused, if there are too many to list them. */
+void *cr_t_axis_array(struct cr_translation *t, int64_t n);
 /* As cr_t_data, but the numbers in such room become those of the term. */
 cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
                    double *data);

@@ -260,6 +260,14 @@ cr_t cr_t_pad(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_
 
 /* ---- indices ---- */
 
+/* Whether there is such an axis; refused if not. */
+static bool has_axis(struct cr_translation *t, cr_t x, int axis)
+{
+    if (axis >= x->rank)
+        cr_onnx_refuse(t, "rows of a tensor of %d axes, expected more than %d", x->rank, axis);
+    return axis < x->rank;
+}
+
 /* Whether indices are known, and one after another. */
 static bool is_counted(cr_t index)
 {
@@ -286,7 +294,8 @@ static cr_t slice_counted(struct cr_translation *t, cr_t x, cr_t index, int axis
 cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
 {
     int64_t shape[2 * CR_ONNX_RANK], inner = 1;
-    if (t->failed || !table || !index)
+    if (t->failed || !table || !index || !has_axis(t, table, 0) ||
+        !cr_t_is_of(t, index, CR_OF_INTEGERS))
         return NULL;
     if (is_counted(index))
         return slice_counted(t, table, index, 0);
@@ -319,7 +328,8 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
 cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
     int order[2 * CR_ONNX_RANK], front[CR_ONNX_RANK], n = 0;
-    if (t->failed || !x || !index)
+    if (t->failed || !x || !index || !has_axis(t, x, axis) ||
+        !cr_t_is_of(t, index, CR_OF_INTEGERS))
         return NULL;
     if (is_counted(index))
         return slice_counted(t, x, index, axis);
@@ -356,7 +366,8 @@ static bool fits(struct cr_translation *t, cr_t x, cr_t index, int axis)
 cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
     int64_t strides[CR_ONNX_RANK];
-    if (t->failed || !x || !index || !fits(t, x, index, axis))
+    if (t->failed || !x || !index || !cr_t_is_of(t, index, CR_OF_INTEGERS) ||
+        !fits(t, x, index, axis))
         return NULL;
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, index->rank, index->shape);
     if (like && index->data && cr_t_folds(t, like, 1, &x)) {
@@ -385,18 +396,35 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
         (struct cr_onnx_argument[]){{x, NULL}, {index, NULL}, {NULL, cr_t_text(t, axis + 1)}}, 3);
 }
 
+/* The first elements of an axis, scattered, and the others as they are. */
+static cr_t scatter_first(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis, int along)
+{
+    int64_t n = index->shape[along];
+    cr_t first = cr_t_scatter(t, cr_t_narrow(t, x, along, 0, n), values, index, axis);
+    cr_t others = cr_t_narrow(t, x, along, n, x->shape[along] - n);
+    return cr_t_concat(t, (cr_t[]){first, others}, 2, along);
+}
+
+/* The language has an index whose other axes are those of x. */
 cr_t cr_t_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis)
 {
-    if (t->failed || !x || !values || !index || !fits(t, x, index, axis))
+    if (t->failed || !x || !values || !index || !cr_t_is_of(t, index, CR_OF_INTEGERS) ||
+        !fits(t, x, index, axis))
         return NULL;
     if (!same_shape(values, index->rank, index->shape))
         return cr_onnx_refuse(t, "values and indices of the shapes %s and %s, expected them alike",
                               cr_t_list(t, values->rank, values->shape),
                               cr_t_list(t, index->rank, index->shape));
+    if (cr_language_type(x->type) != cr_language_type(values->type))
+        return cr_onnx_refuse(t, "values of type %s among those of type %s",
+                              cr_onnx_type_name(values->type), cr_onnx_type_name(x->type));
     if (cr_t_elements(index) == 0)
         return x;
     if (index->data && values->data && cr_t_folds(t, x, 3, (cr_t[]){x, values, index}))
         return cr_t_fold_scatter(t, x, values, index, axis);
+    for (int i = 0; i < x->rank; i++)
+        if (i != axis && index->shape[i] < x->shape[i])
+            return scatter_first(t, x, values, index, axis, i);
     if (cr_language_type(x->type) == CR_LANGUAGE_BOOL)
         return cr_t_cast(t,
                          cr_t_scatter(t, cr_t_cast(t, x, CR_ONNX_INT32),
@@ -416,10 +444,13 @@ cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, cons
     int64_t shape[CR_ONNX_RANK], left[CR_ONNX_RANK], list[CR_ONNX_RANK];
     bool reduced[CR_ONNX_RANK] = {false};
     int rank = 0;
-    if (t->failed || !x)
+    if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))
         return NULL;
     memcpy(shape, x->shape, sizeof shape);
     for (int i = 0; i < n; i++) {
+        if (axes[i] < 0 || axes[i] >= x->rank || reduced[axes[i]])
+            return cr_onnx_refuse(t, "axis %d of %d, expected each once at most",
+                                  axes[i], x->rank);
         shape[axes[i]] = 1;
         reduced[axes[i]] = true;
         list[i] = axes[i] + 1;
@@ -449,7 +480,7 @@ cr_t cr_t_argmax(struct cr_translation *t, cr_t x, int axis, bool keep)
 {
     int64_t shape[CR_ONNX_RANK];
     int rank = 0;
-    if (t->failed || !x)
+    if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))
         return NULL;
     for (int i = 0; i < x->rank; i++)
         if (i != axis || keep)
@@ -466,7 +497,7 @@ cr_t cr_t_argmax(struct cr_translation *t, cr_t x, int axis, bool keep)
 
 cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
 {
-    if (t->failed || !x)
+    if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))
         return NULL;
     if (cr_t_folds(t, x, 1, &x))
         return cr_t_fold_cumsum(t, x, axis, reverse);
@@ -498,8 +529,11 @@ static cr_t integer_matmul(struct cr_translation *t, cr_t a, cr_t b)
 cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
 {
     int64_t shape[CR_ONNX_RANK];
-    if (t->failed || !a || !b)
+    if (t->failed || !a || !b || !cr_t_is_of(t, a, CR_OF_NUMBERS))
         return NULL;
+    if (cr_language_type(a->type) != cr_language_type(b->type))
+        return cr_onnx_refuse(t, "operands of type %s and %s, expected ones alike",
+                              cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
     int ra = a->rank, rb = b->rank, rank = ra > rb ? ra : rb, n = 0;
     if (!ra || !rb || a->shape[ra - 1] != b->shape[rb > 1 ? rb - 2 : 0])
         return cr_onnx_refuse(t, "a product of %s and %s, expected matrices that fit",
@@ -523,8 +557,11 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
     if (like && cr_t_elements(like) <= CR_FOLDED_WHOLE / (k + 1) &&
         cr_t_folds(t, like, 2, (cr_t[]){a, b}))
         return cr_t_fold_matmul(t, a, b, like);
-    if (cr_language_type(a->type) != CR_LANGUAGE_F32 && ra > 1 && rb > 1)
-        return integer_matmul(t, a, b);
+    if (cr_language_type(a->type) != CR_LANGUAGE_F32) {
+        cr_t row = ra > 1 ? a : cr_t_reshape(t, a, 2, (int64_t[]){1, k});
+        cr_t column = rb > 1 ? b : cr_t_reshape(t, b, 2, (int64_t[]){k, 1});
+        return row && column ? cr_t_reshape(t, integer_matmul(t, row, column), n, shape) : NULL;
+    }
     return cr_t_call(t, "matmul", a->type, n, shape,
                      (struct cr_onnx_argument[]){{a, NULL}, {b, NULL}}, 2);
 }

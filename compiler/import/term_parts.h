@@ -21,6 +21,12 @@ struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind k
 bool cr_t_folds(const struct cr_translation *t, const struct cr_onnx_term *like, int n,
                 const cr_t *operands);
 
+/* What operands may be of, together. */
+enum { CR_OF_FLOATS = 1, CR_OF_INTEGERS = 2, CR_OF_NUMBERS = 3, CR_OF_BOOLEANS = 4, CR_OF_ANY = 7 };
+
+/* Whether an operand is of such a type; refused if it is not. */
+bool cr_t_is_of(struct cr_translation *t, cr_t x, int types);
+
 /* Room for the elements of a term, which are 0. */
 double *cr_t_room(struct cr_translation *t, const struct cr_onnx_term *x);
 
