@@ -1,6 +1,6 @@
 #include "along.h"
 
-/* What numbers are made of: index[outer, n, inner] in a seen as [outer, size, inner]. */
+/* The shape of `a` around the axis, [outer, size, inner], and the index in the same shape. */
 struct grid {
     const struct cr_graph *g;
     cr_id at; /* the index so */
@@ -44,7 +44,7 @@ static bool is_inside(const struct grid *grid, cr_id id)
     return false;
 }
 
-/* True for (outer size + at) inner + position, without what is 0 or times 1. */
+/* True for (i * size + at) * inner + k, where i and k are positions along outer and inner. */
 static bool is_element(const struct grid *grid, cr_id id)
 {
     const struct cr_graph *g = grid->g;
@@ -66,7 +66,7 @@ static bool is_element(const struct grid *grid, cr_id id)
     return id == grid->at;
 }
 
-/* Whether an index along that axis gives the numbers. */
+/* True if the numbers are those of the index along that axis. */
 static bool fits(const struct cr_graph *g, const struct cr_along *along, cr_id at, cr_id numbers)
 {
     const struct cr_node *a = &g->nodes[along->a], *index = &g->nodes[along->index];

@@ -1,4 +1,4 @@
-/* along.h - elements that an index takes along an axis, found in the ops that they are made of. */
+/* along.h - finds gather(a, index, axis) in a graph. */
 #ifndef CR_ALONG_H
 #define CR_ALONG_H
 
@@ -11,8 +11,8 @@ struct cr_along {
 };
 
 /*
- * Whether a node is that as the language spells it (gather(a, index, axis), frontend/composites.c):
- * rows of `a` laid flat are gathered by the numbers of its elements, which indices and the index give.
+ * True if a node is gather(a, index, axis) as the front end writes it (frontend/composites.c): a gather from
+ * `a` reshaped to one axis, by element numbers that are computed from the index.
  */
 bool cr_find_along(const struct cr_graph *g, cr_id id, struct cr_along *along);
 

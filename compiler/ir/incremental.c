@@ -70,8 +70,8 @@ static int token_axis(const struct work *w, cr_id id)
     return CR_NONE;
 }
 
-/* True if a node takes elements of something that depends on ids along an axis, by an index.  Such a node
- * counts as one op: its other axes are those of both operands. */
+/* True if a node is gather(a, index, axis) and depends on ids.  It counts as one op whose other axes are
+ * those of both operands. */
 static bool find_along(const struct work *w, cr_id id, struct cr_along *along)
 {
     return w->varies[id] && cr_find_along(w->from, id, along);
