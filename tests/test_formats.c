@@ -331,19 +331,26 @@ static const struct {
     {"graphs/llama.lua", {{"num_hidden_layers", "2"}, {"T", "7"}, {"B", "2"}}},
 };
 
-static const char gathered[] =
+static const char *const gathered[] = {
     "local ids = input('ids', {3, 5}, 'i32')\n"
     "local x = gather(param('table', {45, 51}), ids)\n"
     "local w, v = param('w', {51, 37}), param('v', {19, 51})\n"
-    "return {y = matmul(x * x, w), z = matmul(x, transpose(v, 1, 2))}\n";
+    "return {y = matmul(x * x, w), z = matmul(x, transpose(v, 1, 2))}\n",
+    /* rows that are cut into heads at once */
+    "local x = gather(param('table', {45, 52}), input('ids', {3, 5}, 'i32'))\n"
+    "local h = reshape(x, {3, 5, 4, 13})\n"
+    "return {y = h * rsqrt(sum(h ^ 2, 4) + 0.1)}\n",
+};
+
+enum { N_MODELS = sizeof models / sizeof *models + sizeof gathered / sizeof *gathered };
 
 static crescent_graph *open_model(int i)
 {
     crescent_graph *graph;
     int n = 0, status;
-    if (i == (int)(sizeof models / sizeof *models)) {
-        status = crescent_graph_open_text(context, "gathered.lua", gathered, sizeof gathered - 1,
-                                          NULL, &graph);
+    if (i >= (int)(sizeof models / sizeof *models)) {
+        const char *text = gathered[i - (int)(sizeof models / sizeof *models)];
+        status = crescent_graph_open_text(context, "gathered.lua", text, strlen(text), NULL, &graph);
     } else {
         while (n < 6 && models[i].settings[n].key)
             n++;
@@ -586,7 +593,7 @@ int main(void)
     tcase_add_loop_test(tests, arithmetics_are_read, 0, (int)(sizeof choices / sizeof *choices));
     tcase_add_test(tests, comments_say_the_arithmetic);
     tcase_add_loop_test(tests, rounded_before_or_when_packed, 0,
-                        2 * (int)(sizeof models / sizeof *models + 1));
+                        2 * N_MODELS);
     tcase_add_loop_test(tests, only_f32_is_learned, 0, CR_FORMAT_COUNT);
     tcase_add_loop_test(tests, what_is_replaced_stays_f32, 0, CR_FORMAT_COUNT);
     tcase_add_loop_test(tests, rules_are_read, 0, (int)(sizeof rules / sizeof *rules));

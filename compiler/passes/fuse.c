@@ -19,9 +19,11 @@
 #include "attention.h"
 #include "compiler/ir/mem.h"
 #include "formats.h"
+#include "kernel_kinds.h"
 #include "lower.h"
 #include "pass_list.h"
 #include "states.h"
+#include "tables.h"
 #include "weights.h"
 
 enum {
@@ -637,6 +639,22 @@ static bool may_store(const struct fusion *f, const struct cr_goal *goal, cr_id 
 
 static void clear_node(struct fusion *f, cr_id id);
 
+/* A gather that a kernel computes from a table that is to be kept in another format than f32, but not
+ * by whole rows, or CR_NONE.  Stored, it reads whole rows: which parameters are kept in a format is for
+ * the graph to say, not for its kernels. */
+static cr_id cut_table(const struct fusion *f, const struct cr_kernel *k)
+{
+    for (int p = 0; p < CR_PROGRAMS; p++)
+        for (int i = 0; cr_parts_of(k)->programs[p].loops && i < k->programs[p].n; i++) {
+            const struct cr_value *v = &k->programs[p].values[i];
+            const struct cr_node *table = v->source == CR_GATHER ? &f->g->nodes[k->refs[v->ref]] : NULL;
+            if (table && table->op == CR_OP_param && table->format != cr_format_of(CR_F32) &&
+                !f->m->materialised[v->node] && !cr_gathers_rows(f->g, k, v->ref))
+                return v->node;
+        }
+    return CR_NONE;
+}
+
 /* Makes a kernel, in the place of the one that was made for it when less was stored; see
  * cr_lower. */
 static cr_id make_kernel(struct fusion *f, struct need *need)
@@ -649,6 +667,8 @@ static cr_id make_kernel(struct fusion *f, struct need *need)
     struct cr_kernel *kernel = &m->kernels[need->kernel];
     cr_kernel_free(kernel);
     cr_id obstacle = cr_lower(f->lowering, &need->goal, kernel);
+    if (obstacle == CR_NONE)
+        obstacle = cut_table(f, kernel);
     kernel->entry = f->g->nodes[need->goal.buffer].where.entry;
     need->made = obstacle == CR_NONE;
     return obstacle;
