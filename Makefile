@@ -284,7 +284,7 @@ with_lua    := $(filter-out $(without_lua:%=test_%) $(numbers:%=test_%),$(test_s
 scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/scale.sh'
 standalone = $(foreach s,standalone extend entries machines train_c pool,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(numbers:%=test_%)) '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
-    $(scale) $(foreach s,recompute names train files fables explain taps import,$(call script,$(LUA),$(s).sh)) \
+    $(scale) $(foreach s,recompute names train files fables families explain taps import,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(without_lua:%=test_%)) \
     'sh tests/check_without_lua.sh $(without_lua:%=$(BUILD)/$(LUA)/tests/test_%)'
 

@@ -107,6 +107,24 @@ CASES = {
     "phi": ("PhiForCausalLM", "PhiConfig",
             dict(CAUSAL, hidden_size=24, intermediate_size=40, num_attention_heads=3,
                  num_key_value_heads=1, qk_layernorm=True), dict(B=2, T=9)),
+    # Families of docs/add-a-family.md.
+    "olmo2": ("Olmo2ForCausalLM", "Olmo2Config",
+              dict(CAUSAL, hidden_size=24, intermediate_size=36, num_attention_heads=3,
+                   num_key_value_heads=1), dict(B=2, T=10)),
+    "gemma3": ("Gemma3ForCausalLM", "Gemma3TextConfig",
+               dict(CAUSAL, hidden_size=21, intermediate_size=28, num_attention_heads=3,
+                    num_key_value_heads=1, head_dim=8, query_pre_attn_scalar=6, sliding_window=4,
+                    layer_types=["sliding_attention", "full_attention"], pad_token_id=None,
+                    rope_parameters=dict(full_attention=dict(rope_type="linear", factor=8.0,
+                                                             rope_theta=1000.0),
+                                         sliding_attention=dict(rope_type="default",
+                                                                rope_theta=100.0))),
+               dict(B=2, T=11)),
+    "mixtral": ("MixtralForCausalLM", "MixtralConfig",
+                dict(CAUSAL, hidden_size=16, intermediate_size=20, num_attention_heads=2,
+                     num_key_value_heads=1, num_local_experts=4, num_experts_per_tok=2,
+                     experts_implementation="eager"),
+                dict(B=2, T=9)),
     "bert": ("BertModel", "BertConfig",
              dict(vocab_size=31, hidden_size=24, intermediate_size=40, num_hidden_layers=2,
                   num_attention_heads=3, max_position_embeddings=14, pad_token_id=None),
@@ -224,7 +242,7 @@ def make_case(name):
     for module in model.modules():
         if isinstance(module, torch.nn.Embedding):
             module.weight.data *= 4
-    if name == "gemma2":  # its norms' weights are gamma - 1
+    if name in ("gemma2", "gemma3"):  # its norms' weights are gamma - 1
         for key, p in model.named_parameters():
             if p.dim() == 1:
                 p.data -= 1
@@ -272,7 +290,10 @@ def make_case(name):
     error = max(np.abs(low[key] - high[key]).max() for key in high)
     grad_error = max(np.abs(low_grads[key] - high_grads[key]).max() for key in high_grads)
     with open(os.path.join(folder, "case.txt"), "w") as f:
-        f.write("script graphs/%s.lua\nconfig config.json\n" % model.config.model_type)
+        script = "graphs/%s.lua" % model.config.model_type
+        if not os.path.exists(os.path.join(HERE, "..", script)):
+            script = "docs/families/%s.lua" % model.config.model_type
+        f.write("script %s\nconfig config.json\n" % script)
         for key, value in options.items():
             f.write("set %s=%s\n" % (key, str(value).lower()))
         for key in inputs:

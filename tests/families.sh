@@ -1,0 +1,73 @@
+#!/bin/sh
+# families.sh - the families of docs/add-a-family.md: each is found for its folder, every verb takes its
+# script, and `generate` gives the logits of `run`, whatever the chunks.
+#
+# Their outputs and gradients are held against PyTorch's by tests/fixtures.sh.  $CRESCENT is the program.
+# The last line is "N passed, M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+. "$(dirname "$0")/report.sh"
+
+n=12 prompt=3,5,30,9,11,2,15,17,5,21,23,1
+{
+    printf '\223NUMPY\001\000\166\000'
+    printf '%-117s\n' "{'descr': '<i4', 'fortran_order': False, 'shape': (1, $n)}"
+    for id in $(echo $prompt | tr , ' '); do printf "\\$(printf %o "$id")\\000\\000\\000"; done
+} >"$T/ids.npy"
+
+# succeeds WHAT COMMAND...
+succeeds() {
+    what=$1
+    shift
+    "$@" >"$log" 2>&1 </dev/null
+    report $? "$what"
+}
+
+# elements FILE: the bytes of n rows of logits, at the end of a file.
+elements() {
+    tail -c $((4 * n * 37)) "$1"
+}
+
+# generate MODEL CHUNK OPTION...: the logits of the prompt go to $T/chunks.npy.
+generate() {
+    model=$1 chunk=$2
+    shift 2
+    "$crescent" generate "$model" --prompt-ids $prompt --ids --tokens 1 --chunk "$chunk" \
+        --logits "$T/chunks.npy" "$@"
+}
+
+for family in olmo2:olmo2 gemma3:gemma3_text mixtral:mixtral; do
+    folder=tests/fixtures/model_${family%:*} script=docs/families/${family#*:}.lua
+    ! "$crescent" params "$folder" >"$log" 2>&1 && grep -q "^crescent: .*--script F.lua, ${family#*:}.lua in" "$log"
+    report $? "$folder: what to type"
+    succeeds "$script: run" "$crescent" run "$folder" --script "$script" --set B=1 --set T=$n \
+        --input "ids=$T/ids.npy" --output "logits=$T/all.npy"
+    elements "$T/all.npy" >"$T/all"
+    for chunk in 1 5 12; do
+        succeeds "$script: generate" generate "$folder" $chunk --script "$script"
+        elements "$T/chunks.npy" | cmp - "$T/all" >"$log" 2>&1
+        report $? "$script: the bits of run in chunks of $chunk"
+    done
+    succeeds "$script: generate, on CRESCENT_PATH" env CRESCENT_PATH=docs/families \
+        "$crescent" generate "$folder" --prompt-ids $prompt --ids --tokens 3
+    succeeds "$script: folders for --config and --weights" "$crescent" run "$script" --config "$folder" \
+        --weights "$folder" --set B=1 --set T=$n --input "ids=$T/ids.npy" --output "logits=$T/other.npy"
+    elements "$T/other.npy" | cmp - "$T/all" >"$log" 2>&1
+    report $? "$script: the same by hand"
+done
+
+# The other verbs, with the smallest of them.
+olmo2="tests/fixtures/model_olmo2 --script docs/families/olmo2.lua"
+succeeds params "$crescent" params $olmo2
+succeeds dump "$crescent" dump $olmo2 --after fuse
+succeeds emit "$crescent" emit $olmo2 -o "$T/olmo2.c"
+succeeds compare "$crescent" compare $olmo2 --backends ref,tcc
+succeeds explain "$crescent" explain $olmo2 -o "$T/olmo2.html"
+succeeds bench "$crescent" bench $olmo2 --seconds 0.01
+succeeds 'emit --generate' "$crescent" emit $olmo2 --generate --ids \
+    -o "$T/generate.c"
+grep -q 'docs/families/olmo2.lua' "$T/olmo2.html" && grep -q 'Norms come before heads are split' "$T/olmo2.html"
+report $? "explain has the script's lines"
+
+conclude
