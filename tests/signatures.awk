@@ -145,6 +145,12 @@ function print_file(    i, name, list, text) {
             print_comment(i - 1)
         }
         if (lines[i] ~ ("^" module "\\.[a-z_]+ = [a-z_]+\\.[a-z_]+$")) print "\n" lines[i]
+        if (lines[i] ~ ("^" module "\\.[a-z_]+ = \\{")) {
+            name = lines[i]
+            sub(/ = .*/, "", name)
+            print "\n" name " = {...}"
+            print_comment(i - 1)
+        }
     }
 }
 
