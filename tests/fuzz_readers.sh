@@ -13,7 +13,7 @@ n="${N:-400}" seconds="${SECONDS_EACH:-20}" seed="${SEED:-1}"
 # ---- seeds ----
 
 mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script" "$T/config" "$T/folder" "$T/tokenizer" \
-    "$T/pattern" "$T/gguf" "$T/onnx" "$T/onnx_nodes"
+    "$T/pattern" "$T/gguf" "$T/onnx" "$T/onnx_nodes" "$T/family"
 
 # array NAME DICT BYTES [VERSION]: a .npy file of so many bytes of elements.
 array() {
@@ -70,6 +70,12 @@ printf '{"n": 4, "x": -2.5e-1, "b": false, "s": ["a", 1.5, null], "c": "two"}' >
 printf '{"t": {"n": null, "s": "\\u00e9"}, "list": [[1, {}], {"a": true}], "many": {"0": 1e3}}' \
     >"$T/config/nested"
 printf 'return {n = 2 * 3, t = {s = "b"}, list = {{1}, 2}, c = "two", b = not true}' >"$T/config/lua"
+
+# Which file of tests/configs, how far it goes, and changes of keys and values.
+for file in 000 001 002 003 004 005 006 007 010 011; do
+    printf "\\$file\\002\\001\\003\\006\\003\\007\\061\\021" >"$T/family/incremental-$file"
+    printf "\\$file\\005\\004\\007\\011\\062" >"$T/family/graph-$file"
+done
 
 # What folders of models hold.
 printf '{"metadata": {"total_size": 8}, "weight_map": {"a": "a.safetensors", "b": "b.safetensors"}}' \

@@ -124,6 +124,7 @@ deepseek-llm-7b-base                    6,910,365,696
 deepseek-coder-1.3b-base                1,346,471,936
 Yarn-Llama-2-7b-64k                     6,738,415,616
 llama2.c-stories15M                        15,191,712
+Llama-3.2-1B-Instruct                   1,235,814,400
 Mistral-7B-v0.1                         7,241,732,096
 Mistral-7B-Instruct-v0.2                7,241,732,096
 Mistral-7B-v0.3                         7,248,023,552
@@ -166,6 +167,8 @@ bge-small-en-v1.5                          33,360,000
 bge-large-en-v1.5                         335,141,888
 paraphrase-multilingual-MiniLM-L12-v2     117,653,760
 LaBSE                                     470,926,848
+ms-marco-MiniLM-L6-v2                      22,713,216
+rubert-tiny2                               29,193,768
 vit-base-patch16-224-in21k                 86,389,248
 vit-base-patch16-384                       86,681,088
 vit-large-patch16-224-in21k               304,351,232
@@ -212,6 +215,10 @@ complains() {
 refuses llama '{"model_type": "qwen2"}' "option model_type: found 'qwen2', expected llama"
 refuses llama '{"rope_scaling": {"type": "mrope", "factor": 4.0}}' \
     "option rope_type: found 'mrope', expected default or linear or llama3 or yarn or longrope or dynamic"
+complains llama 'rotary positions of 7 numbers of a head, expected an even number' --set head_dim=7
+complains llama 'rope_type longrope: a frequency that is not finite' --set rope_type=longrope \
+    --set rope_factor=2 --set rope_long_factor=0,1,1,1 --set rope_short_factor=0,1,1,1 \
+    --set rope_original_max_position_embeddings=8
 complains llama "rope_type linear needs rope_factor" --set rope_type=linear
 complains llama "rope_type yarn needs max_position_embeddings" --set rope_type=yarn
 complains llama "rope_long_factor has 2 items, expected one for each of 4 frequencies" \
@@ -284,6 +291,18 @@ harmless llama '{"is_decoder": false, "add_cross_attention": false, "is_encoder_
  "use_sliding_window": false, "sliding_window": 4096, "max_window_layers": 28, "num_experts": 0,
  "embedding_multiplier": 1.0, "qk_norm": false, "n_embd": 64, "position_embedding_type": "rope",
  "tie_word_embeddings": null, "vocab_size": "512", "is_causal": true, "window_size": -1}'
+harmless llama '{"return_dict": true, "output_hidden_states": false, "torchscript": false,
+ "use_bfloat16": false, "tf_legacy_loss": false, "tie_encoder_decoder": false, "chunk_size_feed_forward": 0,
+ "cross_attention_hidden_size": null, "max_length": 20, "min_length": 0, "do_sample": false, "num_beams": 1,
+ "temperature": 1.0, "top_k": 50, "top_p": 1.0, "typical_p": 1.0, "repetition_penalty": 1.0,
+ "bad_words_ids": null, "forced_eos_token_id": null, "suppress_tokens": null, "prefix": null,
+ "sep_token_id": null, "decoder_start_token_id": null, "task_specific_params": null, "problem_type": null,
+ "_name_or_path": "", "_attn_implementation_autoset": true, "activation": "swiglu", "hidden_act": "silu",
+ "layer_norm_eps": 1e-06, "rms_norm_eps": 1e-06, "neftune_noise_alpha": null, "auto_map": {"AutoConfig": "x"},
+ "custom_pipelines": {"text-generation": {"impl": "p.P", "pt": ["AutoModelForCausalLM"]}},
+ "sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"}'
+harmless bert '{"emb_size": 768, "embedding_size": 768, "sentence_transformers": {"activation_fn": "Identity"},
+ "pooler_fc_size": 768, "directionality": "bidi", "gradient_checkpointing": false, "num_labels": 3}'
 harmless mistral '{"attention_bias": false, "mlp_bias": false, "use_sliding_window": false}'
 harmless qwen2 '{"attention_bias": false, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}'
 harmless gpt2 '{"hidden_size": 768, "n_special": 0, "predict_special_tokens": true, "_num_labels": 1,
@@ -310,6 +329,16 @@ report $? '--ignore-config passes over known and unknown keys'
 [ $? -eq 2 ] &&
     [ "$(cat "$log")" = "crescent: $T/config.json: --ignore-config experts: the file has no such key" ]
 report $? '--ignore-config of a key that is not there'
+
+# x sigmoid(1.702 x), and the same with a gate: 1.935661 and 3.871322 for x = 2.
+cat >"$T/quick_gelu.lua" <<'LUA'
+local huggingface = require "huggingface"
+local x = const(2, {1})
+return {y = huggingface.activation("quick_gelu")(x) + huggingface.gated("quick_gelu")(x, x)}
+LUA
+"$crescent" run "$T/quick_gelu.lua" --output "y=$T/y.npy" >"$log" 2>&1 &&
+    tail -c 4 "$T/y.npy" | od -An -tf4 | awk '{ exit !($1 > 5.80697 && $1 < 5.80699) }'
+report $? 'quick_gelu as an activation and as a gate'
 
 # A rectangular image has patches by rows.
 "$crescent" params graphs/vit.lua --set image_size=32,48 --set patch_size=16,8 --set num_hidden_layers=1 \

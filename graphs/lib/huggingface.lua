@@ -47,16 +47,17 @@ local ignored = set(
     "label_smoothing layerdrop length_penalty mask_token_id max_length max_new_tokens",
     "max_position_embeddings max_seq_len max_seq_length max_sequence_length min_length",
     "model_max_length n_ctx n_positions n_special no_repeat_ngram_size num_beam_groups num_beams",
-    "num_labels num_return_sequences output_attentions output_hidden_states output_past output_scores",
-    "pad_token pad_token_id pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers",
-    "pooler_size_per_head pooler_type predict_special_tokens prefix pretraining_tp problem_type",
-    "remove_invalid_values reorder_and_upcast_attn repetition_penalty resid_pdrop return_dict",
-    "return_dict_in_generate rope_scaling.finetuned sep_token_id seq_length softmax_in_fp32",
-    "summary_activation summary_first_dropout summary_proj_to_labels summary_type",
-    "summary_use_proj suppress_tokens task_specific_params temperature tf_legacy_loss",
-    "tokenizer_class top_k top_p torch_dtype torchscript transformers.js_config",
+    "num_labels num_return_sequences output_attentions output_hidden_states output_past",
+    "output_scores pad_token pad_token_id pooler_fc_size pooler_num_attention_heads",
+    "pooler_num_fc_layers pooler_size_per_head pooler_type predict_special_tokens prefix",
+    "pretraining_tp problem_type remove_invalid_values reorder_and_upcast_attn",
+    "repetition_penalty resid_pdrop return_dict return_dict_in_generate rope_scaling.finetuned",
+    "sbert_ce_default_activation_function sentence_transformers sep_token_id seq_length",
+    "softmax_in_fp32 summary_activation summary_first_dropout summary_proj_to_labels",
+    "summary_type summary_use_proj suppress_tokens task_specific_params temperature",
+    "tf_legacy_loss tokenizer_class top_k top_p torch_dtype torchscript transformers.js_config",
     "transformers_version typical_p unk_token_id unsloth_fixed unsloth_version use_bfloat16",
-    "use_cache")
+    "use_cache use_return_dict")
 
 -- Words of keys that are of a kind that changes numbers.
 local numeric = set(
@@ -159,12 +160,16 @@ end
 
 -- Keys whose value may say what is so without them: a function of the value and of all values of the file.
 local agrees = {
+    activation = function(value, values)
+        return value == values.hidden_act or value == "swiglu" and values.hidden_act == "silu"
+    end,
     attention_head_size = function(value, values) return tonumber(value) == head_width(values) end,
     block_size = function(value, values)
         return value == (values.n_positions or values.max_position_embeddings)
     end,
     head_dim = function(value, values) return tonumber(value) == head_width(values) end,
     is_causal = function(value) return value == "true" end,
+    layer_norm_eps = function(value, values) return value == values.rms_norm_eps end,
     layer_types = function(value) return all_are(value, "full_attention") end,
     max_window_layers = function(_, values) return values.use_sliding_window ~= "true" end,
     num_key_value_heads = function(value, values)
@@ -201,7 +206,7 @@ end
 -- at the top, then in rope_scaling, then in rope_parameters.
 local renamed = {
     hidden_size = "n_embd", num_hidden_layers = "n_layer", num_attention_heads = "n_head",
-    d_model = "hidden_size", embedding_size = "hidden_size", n_embd = "hidden_size",
+    d_model = "hidden_size", emb_size = "hidden_size", embedding_size = "hidden_size", n_embd = "hidden_size",
     n_layer = "num_hidden_layers", n_layers = "num_hidden_layers", num_layers = "num_hidden_layers",
     n_head = "num_attention_heads", n_heads = "num_attention_heads",
     num_heads = "num_attention_heads", n_kv_heads = "num_key_value_heads",
@@ -400,8 +405,16 @@ local kinds = {
 -- The angles that T positions turn the first d numbers of a head by.
 function huggingface.rope(o, T, d)
     o = layer_options("huggingface.rope", o, huggingface.of_rope)
+    if d < 2 or d % 2 ~= 0 then
+        error("rotary positions of " .. d .. " numbers of a head, expected an even number")
+    end
     local w, scale = rotary.frequencies(d, o.rope_theta), 1
     if o.rope_type ~= "default" then w, scale = kinds[o.rope_type](o, w, T, d) end
+    for i = 1, #w do
+        if w[i] - w[i] ~= 0 then
+            error("rope_type " .. o.rope_type .. ": a frequency that is not finite")
+        end
+    end
     return rotary.angles(T, w, scale)
 end
 
