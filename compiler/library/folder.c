@@ -90,41 +90,41 @@ static char *family_of(const char *class, const char *known)
     return NULL;
 }
 
+/* Takes the next item of `architectures`, whose family is that of those before, if there are any. */
+static int take_architecture(struct json_file *file, char **family, struct cr_error *error)
+{
+    char known[400];
+    if (!cr_json_string(&file->json, file->room))
+        return fail_json(file, "expected the name of an architecture", error);
+    char *one = family_of(file->room, cr_builtin_models(known, sizeof known));
+    if (!one || (*family && strcmp(one, *family) != 0)) {
+        free(one);
+        return cr_fail(error, "%.300s: no model_type, and the architecture %s, expected a class of one of "
+                              "%s", file->path, cr_show(file->room, strlen(file->room)).text, known);
+    }
+    free(*family);
+    *family = one;
+    return 0;
+}
+
 /* The family of the classes that `architectures` lists; null, with an error, if there is none or if they are
  * of several families. */
 static char *read_architectures(struct json_file *file, struct cr_error *error)
 {
-    char known[400], *family = NULL;
-    int found = find_member(file, "architectures", error), more = 0;
-    if (found < 0)
-        return NULL;
-    cr_builtin_models(known, sizeof known);
-    if (found && cr_json_take(&file->json, '['))
-        for (int i = 0; (more = cr_json_next(&file->json, i, ']')) > 0; i++) {
-            bool text = cr_json_string(&file->json, file->room) > 0;
-            char *one = text ? family_of(file->room, known) : NULL;
-            if (one && (!family || strcmp(one, family) == 0)) {
-                free(family);
-                family = one;
-                continue;
-            }
-            free(one);
-            free(family);
-            if (text)
-                cr_fail(error, "%.300s: no model_type, and the architecture %s, expected a class of one of "
-                               "%s", file->path, cr_show(file->room, strlen(file->room)).text, known);
-            else
-                fail_json(file, "expected the name of an architecture", error);
-            return NULL;
-        }
-    if (more < 0)
-        fail_json(file, "expected a list of architectures", error);
-    else if (!family)
-        cr_fail(error, "%.400s: no model_type and no architectures, expected the name of an architecture",
-                file->path);
-    if (more < 0)
-        free(family);
-    return more < 0 ? NULL : family;
+    char *family = NULL;
+    int found = find_member(file, "architectures", error), status = found < 0 ? -1 : 0, more = 0;
+    if (found > 0 && cr_json_take(&file->json, '['))
+        for (int i = 0; !status && (more = cr_json_next(&file->json, i, ']')) > 0; i++)
+            status = take_architecture(file, &family, error);
+    if (!status && more < 0)
+        status = fail_json(file, "expected a list of architectures", error);
+    else if (!status && !family)
+        status = cr_fail(error, "%.400s: no model_type and no architectures, expected the name of an "
+                                "architecture", file->path);
+    if (!status)
+        return family;
+    free(family);
+    return NULL;
 }
 
 static char *read_model_type(struct json_file *file, struct cr_error *error)

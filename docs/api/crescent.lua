@@ -30,7 +30,7 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 --- Opens the model of a path, and compiles it.
 -- @function open
 -- @tparam string path a script, a folder in Hugging Face's layout, or a GGUF file
--- @tparam[opt] table options those of the command line: `set = {T = 8}`, `seed`, `entry`, `config`, `backend`,
+-- @tparam[opt] table options those of the command line: `set = {T = 8}`, `seed`, `entry`, `config`, `ignore_config`, `backend`,
 -- `isa`, `threads`, `format`, `arithmetic`, `target`, `skip`, `max_arena`, `weights`; and `grads`,
 -- `cotangents`, `taps`, `keep`
 -- @treturn Model

@@ -563,6 +563,19 @@ it("a tokenizer", function()
     fails("UTF-8", t.encode, t, "\255")
 end)
 
+it("keys of a config.json are passed over", function()
+    local path = folder .. "/config.json"
+    local file = assert(io.open(path, "w"))
+    file:write '{"num_experts": 8, "hidden_size": 32, "zebra": 1}'
+    file:close()
+    fails("num_experts 8", crescent.open, "graphs/llama.lua", {config = path})
+    fails("no such key", crescent.open, "graphs/llama.lua", {config = path, ignore_config = "experts"})
+    for _, keys in ipairs {"num_experts", {"num_experts", "zebra"}} do
+        local m = crescent.open("graphs/llama.lua", {config = path, ignore_config = keys})
+        equal(m:weight("model.norm.weight").shape, {32})
+    end
+end)
+
 -- ---- the host ----
 
 it("the host's globals and hooks are as they were", function()
