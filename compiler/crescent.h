@@ -400,11 +400,12 @@ int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, in
 
 /* Copies the elements that there are by `sized` out of a tensor that is laid out as `port` says, one after
  * another; crescent_spread copies them into one.  An element has `width` bytes: 4, or 8 of doubles.  Both
- * may be done in place. */
-void crescent_pack(const crescent_port *port, const crescent_port *sized, size_t width,
-                   const void *tensor, void *packed);
-void crescent_spread(const crescent_port *port, const crescent_port *sized, size_t width,
-                     const void *packed, void *tensor);
+ * may be done in place.  Null, another width, and sizes that are not inside the shape are refused, with the
+ * error of this thread. */
+int crescent_pack(const crescent_port *port, const crescent_port *sized, size_t width,
+                  const void *tensor, void *packed);
+int crescent_spread(const crescent_port *port, const crescent_port *sized, size_t width,
+                    const void *packed, void *tensor);
 
 /* One run, once every parameter has its values; tensors are in the order of the ports.  Outputs
  * must not overlap each other or the inputs.  The model keeps its states from run to run; a run that

@@ -1461,6 +1461,15 @@ START_TEST(null_handles)
     WITHOUT(crescent_dump(NULL, NULL, path, &text));
     WITHOUT(crescent_pass_at(0, NULL));
     WITHOUT(crescent_op_at(0, NULL));
+    WITHOUT(crescent_target_at(0, NULL));
+    WITHOUT(crescent_pack(NULL, &port, sizeof element, memory, memory));
+    WITHOUT(crescent_pack(&port, NULL, sizeof element, memory, memory));
+    WITHOUT(crescent_pack(&port, &port, sizeof element, NULL, memory));
+    WITHOUT(crescent_pack(&port, &port, sizeof element, memory, NULL));
+    WITHOUT(crescent_spread(NULL, &port, sizeof element, memory, memory));
+    WITHOUT(crescent_spread(&port, NULL, sizeof element, memory, memory));
+    WITHOUT(crescent_spread(&port, &port, sizeof element, NULL, memory));
+    WITHOUT(crescent_spread(&port, &port, sizeof element, memory, NULL));
     WITHOUT(crescent_file_open(NULL, path, &file));
     WITHOUT(crescent_file_put(NULL, path, 1));
     WITHOUT(crescent_file_put_npy(NULL, &port, memory));

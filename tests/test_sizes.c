@@ -285,6 +285,35 @@ START_TEST(packing_and_spreading_are_inverse)
 }
 END_TEST
 
+/* Sizes beyond the shape would be read behind the tensor. */
+START_TEST(sizes_are_inside_the_shape)
+{
+    static const struct {
+        int rank;
+        int64_t shape[2];
+        size_t width;
+        const char *why;
+    } cases[] = {
+        {2, {3, 5}, 4, "sizes are not inside the shape of the port"},
+        {2, {-1, 4}, 4, "sizes are not inside the shape of the port"},
+        {1, {3, 4}, 4, "sizes are not inside the shape of the port"},
+        {2, {3, 4}, 2, "an element has another width, expected 4 or 8 bytes"},
+    };
+    const crescent_port port = {.rank = 2, .shape = {3, 4}};
+    float tensor[12] = {0}, packed[12] = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        crescent_port sized = {.rank = cases[i].rank};
+        memcpy(sized.shape, cases[i].shape, sizeof cases[i].shape);
+        for (int back = 0; back < 2; back++) {
+            int status = back ? crescent_spread(&port, &sized, cases[i].width, packed, tensor)
+                              : crescent_pack(&port, &sized, cases[i].width, tensor, packed);
+            ck_assert_int_eq(status, CRESCENT_FAILED);
+            ck_assert_msg(strstr(crescent_error(NULL), cases[i].why), "%s", crescent_error(NULL));
+        }
+    }
+}
+END_TEST
+
 /* run writes arrays of the sizes that there are, and compare reads such ones. */
 START_TEST(the_program_takes_and_writes_what_there_is)
 {
@@ -321,6 +350,7 @@ int main(void)
     tcase_add_test(cases, a_length_may_have_a_file);
     tcase_add_test(cases, arrays_have_to_agree);
     tcase_add_loop_test(cases, packing_and_spreading_are_inverse, 0, 6);
+    tcase_add_test(cases, sizes_are_inside_the_shape);
     tcase_add_test(cases, the_program_takes_and_writes_what_there_is);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -69,21 +69,42 @@ int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, in
     return cr_done(&guard, status ? -1 : 0);
 }
 
-static struct cr_box box_of(const crescent_port *port, const crescent_port *sized, size_t width)
+/* The box of the elements that there are; `function` refuses ports that cannot be of one tensor. */
+static int box_of(const crescent_port *port, const crescent_port *sized, size_t width,
+                  const char *function, struct cr_box *box)
 {
-    return (struct cr_box){port->rank, sized->shape, port->shape, width};
+    bool fits = port->rank == sized->rank && port->rank >= 0 && port->rank <= CRESCENT_MAX_RANK;
+    for (int axis = 0; fits && axis < port->rank; axis++)
+        fits = sized->shape[axis] >= 0 && sized->shape[axis] <= port->shape[axis];
+    if (!fits)
+        return cr_refuse(NULL, function,
+                         "the sizes are not inside the shape of the port, expected those of a run");
+    if (width != 4 && width != 8)
+        return cr_refuse(NULL, function, "an element has another width, expected 4 or 8 bytes");
+    *box = (struct cr_box){port->rank, sized->shape, port->shape, width};
+    return CRESCENT_OK;
 }
 
-void crescent_pack(const crescent_port *port, const crescent_port *sized, size_t width,
-                   const void *tensor, void *packed)
+int crescent_pack(const crescent_port *port, const crescent_port *sized, size_t width,
+                  const void *tensor, void *packed)
 {
-    struct cr_box box = box_of(port, sized, width);
-    cr_box_pack(&box, tensor, packed);
+    struct cr_box box;
+    if (!port || !sized || !tensor || !packed)
+        return cr_refuse_null(NULL, __func__);
+    int status = box_of(port, sized, width, __func__, &box);
+    if (status == CRESCENT_OK)
+        cr_box_pack(&box, tensor, packed);
+    return status;
 }
 
-void crescent_spread(const crescent_port *port, const crescent_port *sized, size_t width,
-                     const void *packed, void *tensor)
+int crescent_spread(const crescent_port *port, const crescent_port *sized, size_t width,
+                    const void *packed, void *tensor)
 {
-    struct cr_box box = box_of(port, sized, width);
-    cr_box_spread(&box, packed, tensor);
+    struct cr_box box;
+    if (!port || !sized || !tensor || !packed)
+        return cr_refuse_null(NULL, __func__);
+    int status = box_of(port, sized, width, __func__, &box);
+    if (status == CRESCENT_OK)
+        cr_box_spread(&box, packed, tensor);
+    return status;
 }

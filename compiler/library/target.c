@@ -147,8 +147,10 @@ int cr_choose_target(crescent_context *context, const char *name, struct cr_targ
 
 int crescent_target_at(int index, crescent_target *target)
 {
-    if (!target || index < 0 || index >= OWN_NAMES + cr_n_processors)
-        return CRESCENT_FAILED;
+    if (!target)
+        return cr_refuse_null(NULL, __func__);
+    if (index < 0 || index >= OWN_NAMES + cr_n_processors)
+        return cr_refuse(NULL, __func__, "no such target, expected one of the table");
     *target = (crescent_target){.name = NULL};
     if (index < OWN_NAMES)
         *target = (crescent_target){own[index].name, own[index].about};
