@@ -495,7 +495,7 @@ format:
 
 # ---- Installing ----------------------------------------------------------------------
 
-verbs     = $(shell $(BUILD)/$(LUA)/crescent help | sed -n '/^verbs:/,/^$$/s/^  \([a-z]*\) .*/\1/p')
+verbs     = $(shell $(BUILD)/$(LUA)/crescent help | sed -n '/^verbs:/,/^$$/s/^  \([a-z][a-z]*\) .*/\1/p')
 installed = $(bindir)/crescent $(libdir)/libcrescent.a $(libdir)/libcrescent_rt.a \
     $(libdir)/libcrescent.so.$(version) $(libdir)/libcrescent.so.$(soversion) $(libdir)/libcrescent.so \
     $(libdir)/pkgconfig/crescent.pc $(includedir)/crescent.h \

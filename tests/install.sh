@@ -147,7 +147,7 @@ for page in "$prefix"/share/man/man1/crescent*.1; do
     grep -q '^\.SH NAME' "$page" && [ "$(wc -l <"$page")" -gt 20 ]
     report $? "${page##*/}: no page"
 done
-verbs=$("$prefix/bin/crescent" help | sed -n '/^verbs:/,/^$/s/^  [a-z]* .*/x/p' | wc -l)
+verbs=$("$prefix/bin/crescent" help | sed -n '/^verbs:/,/^$/s/^  [a-z][a-z]* .*/x/p' | wc -l)
 [ "$(ls "$prefix/share/man/man1" | wc -l)" -eq $((verbs + 1)) ]
 report $? 'a page for each verb'
 for shell in bash zsh fish; do
@@ -159,10 +159,38 @@ for shell in bash zsh fish; do
 done
 if command -v bash >/dev/null 2>&1; then
     bash -c '. "$1"; COMP_WORDS=(crescent gen); COMP_CWORD=1; _crescent; echo "${COMPREPLY[*]}"
-        COMP_WORDS=(crescent run --we); COMP_CWORD=2; _crescent; echo "${COMPREPLY[*]}"' bash \
+        COMP_WORDS=(crescent run --we); COMP_CWORD=2; _crescent; echo "${COMPREPLY[*]}"
+        COMP_WORDS=(crescent help tok); COMP_CWORD=2; _crescent; echo "${COMPREPLY[*]}"
+        COMP_WORDS=(crescent run --backend st); COMP_CWORD=3; _crescent; echo "${COMPREPLY[*]}"
+        COMP_WORDS=(crescent run --backend = t); COMP_CWORD=4; _crescent; echo "${COMPREPLY[*]}"
+        COMP_WORDS=(crescent run --backend =); COMP_CWORD=3; _crescent; echo "${COMPREPLY[*]}"
+        COMP_WORDS=(crescent run --isa avx); COMP_CWORD=3; _crescent; echo "${COMPREPLY[*]}"
+        COMP_WORDS=(crescent run --format q); COMP_CWORD=3; _crescent; echo "${COMPREPLY[*]}"
+        COMP_WORDS=(crescent dump --after fu); COMP_CWORD=3; _crescent; echo "${COMPREPLY[*]}"
+        COMP_WORDS=(crescent run --target zen); COMP_CWORD=3; _crescent; echo "${COMPREPLY[*]}"
+        COMP_WORDS=(crescent run --target compil); COMP_CWORD=3; _crescent; echo "${COMPREPLY[*]}"
+        COMP_WORDS=(crescent run compil); COMP_CWORD=2; _crescent; echo "${COMPREPLY[*]}"' bash \
         "$prefix/share/bash-completion/completions/crescent" >"$log" 2>&1
-    [ "$(cat "$log")" = "$(printf 'generate\n--weights')" ]
+    [ "$(cat "$log")" = "$(printf '%s\n' generate --weights tokenize standalone tcc 'tcc cc ref standalone' \
+        'avx512 avx2' 'q8 q4' fuse 'zen5 zen4 zen3 zen2' compiler compiler)" ]
     report $? 'what bash completes'
+fi
+# The formats and arithmetics that are completed are those that there are.
+for option in format arithmetic; do
+    completed=$("$prefix/bin/crescent" help --completion bash | sed -n "s/^ *--$option) .* -W '\([^']*\)'.*/\1/p")
+    "$prefix/bin/crescent" run graphs/tiny_block.lua --$option none 2>"$log"
+    [ -n "$completed" ] && [ "$completed" = "$(sed 's/.*expected one of //; s/,//g' "$log")" ]
+    report $? "--$option completes '$completed'"
+done
+if command -v zsh >/dev/null 2>&1; then
+    grep -q -- "'\*--isa\[.*:(amx vnni avx512 avx2 neon plain)'" "$prefix/share/zsh/site-functions/_crescent"
+    report $? 'what zsh completes'
+fi
+if command -v fish >/dev/null 2>&1; then
+    (cd / && fish -c "source '$prefix/share/fish/vendor_completions.d/crescent.fish'
+        complete -C 'crescent run --backend st'; complete -C 'crescent dump --after fu'") >"$log" 2>&1
+    grep -q '^standalone' "$log" && grep -q '^fuse' "$log"
+    report $? 'what fish completes'
 fi
 
 install uninstall

@@ -3,10 +3,12 @@
  * they end.  $CRESCENT is the program.
  */
 #include <check.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -361,6 +363,89 @@ START_TEST(nobody_reads)
     close(ends[1]);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: status %d, %s", unread[_i], status, err);
     ck_assert_msg(*err == '\0', "%s: %s", unread[_i], err);
+}
+END_TEST
+
+/* ---- help, and terminals ---- */
+
+static const char *const helps[] = {
+    "help", "run --help", "emit --help", "generate --help", "evaluate --help", "train --help",
+    "compare --help", "dump --help", "explain --help", "params --help", "inspect --help", "bench --help",
+    "targets --help", "tune --help", "tokenize --help", "import --help", "ops --help",
+};
+
+/* Lines are no wider than the terminal, but for command lines, and for what has no space to be broken at. */
+START_TEST(help_fits_the_terminal)
+{
+    static const char *const widths[] = {"30", "45", "60", "80", "120"};
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        setenv("COLUMNS", widths[w], 1);
+        char *out = run(helps[_i])->out;
+        for (char *line = strtok(out, "\n"); line; line = strtok(NULL, "\n"))
+            ck_assert_msg((int)strlen(line) <= atoi(widths[w]) || strncmp(line, "  crescent ", 11) == 0 ||
+                              strncmp(line, "  -", 3) == 0 || !strchr(line + strspn(line, " "), ' '),
+                          "%s: %s columns: '%s'", helps[_i], widths[w], line);
+    }
+    unsetenv("COLUMNS");
+}
+END_TEST
+
+/* Each example is a command line whose options the verb has. */
+START_TEST(help_has_examples)
+{
+    char text[MAX_OUTPUT], command[256];
+    int n = 0;
+    strcpy(text, run(helps[_i])->out);
+    char *line = strstr(text, "for instance:\n");
+    ck_assert_msg(line != NULL, "%s", helps[_i]);
+    for (line = strchr(line, '\n') + 1; strncmp(line, "  crescent ", 11) == 0; line = strchr(line, '\n') + 1) {
+        int length = (int)strcspn(line, "\n");
+        ck_assert_msg(length <= 80, "%.*s", length, line);
+        snprintf(command, sizeof command, "%.*s --help", length - 11, line + 11);
+        const struct outcome *o = run(command);
+        ck_assert_msg(o->status == 0 && strncmp(o->out, "usage: crescent ", 16) == 0, "%s: %s", command, o->err);
+        n++;
+    }
+    ck_assert_int_ge(n, 1);
+    ck_assert_msg(*line == '\n', "%s: '%s'", helps[_i], line);
+}
+END_TEST
+
+/* What a training writes to a terminal of 60 columns: lines that are written over are not broken by it. */
+START_TEST(progress_fits_the_terminal)
+{
+    static const struct winsize size = {.ws_row = 24, .ws_col = 60};
+    char out[MAX_OUTPUT], name[64];
+    size_t n = 0;
+    ssize_t some;
+    int lines = 0, status, ends = posix_openpt(O_RDWR | O_NOCTTY);
+    ck_assert(ends >= 0 && grantpt(ends) == 0 && unlockpt(ends) == 0);
+    snprintf(name, sizeof name, "%s", ptsname(ends));
+    int terminal = open(name, O_RDWR | O_NOCTTY);
+    ck_assert(terminal >= 0 && ioctl(terminal, TIOCSWINSZ, &size) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(terminal, STDOUT_FILENO);
+        unsetenv("COLUMNS");
+        execlp(getenv("CRESCENT"), "crescent", "train", "graphs/train_sort.lua", "--steps", "40",
+               "--validate-every", "10", (char *)NULL);
+        _exit(99);
+    }
+    close(terminal);
+    while (n < sizeof out - 1 && (some = read(ends, out + n, sizeof out - 1 - n)) > 0)
+        n += (size_t)some;
+    out[n] = '\0';
+    close(ends);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s", out);
+    for (const char *at = out; (at = strstr(at, "\rstep ")); at++) {
+        size_t length = strcspn(at + 1, "\r\n\033");
+        ck_assert_msg(length < 60, "%.*s", (int)length, at + 1);
+        ck_assert_msg(strncmp(at + 1 + length - 5, " left", 5) == 0, "%.*s", (int)length, at + 1);
+        ck_assert_ptr_nonnull(strstr(at, ": loss "));
+        lines++;
+    }
+    ck_assert_msg(lines > 0, "%s", out);
 }
 END_TEST
 
@@ -774,6 +859,9 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, a_fault_gets_one_line, 0, sizeof faults / sizeof *faults);
+    tcase_add_loop_test(all, help_fits_the_terminal, 0, sizeof helps / sizeof *helps);
+    tcase_add_loop_test(all, help_has_examples, 0, sizeof helps / sizeof *helps);
+    tcase_add_test(all, progress_fits_the_terminal);
     tcase_add_loop_test(all, nobody_reads, 0, sizeof unread / sizeof *unread);
     tcase_add_test(all, compilers_that_are_none);
     tcase_add_test(all, what_works);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "verbs.h"
+#include "words.h"
 
 /* ---- the manual ---- */
 
@@ -94,6 +95,9 @@ static void put_verb_page(FILE *out, const struct cr_verb *verb)
     fputs(".SH OPTIONS\n", out);
     for (int i = 0; cr_option_of(verb, i, &option); i++)
         put_option(out, &option);
+    fputs(".SH EXAMPLES\n.nf\n", out);
+    put_roff(out, verb->examples + strspn(verb->examples, " "));
+    fputs(".fi\n", out);
     fprintf(out, "%s.SH SEE ALSO\n\\fBcrescent\\fR(1)\n", status_text);
 }
 
@@ -108,7 +112,7 @@ static void put_program_page(FILE *out)
           "Compiles a model to fused C and runs it, in memory by TinyCC, or writes the C as a file that "
           "needs nothing but a C compiler.\n"
           "\\fIMODEL\\fR is a Lua script that describes it, or a folder in Hugging Face's layout.\n"
-          "A script that was installed is found by its name from anywhere: graphs/gpt2_block.lua.\n"
+          "A script that was installed is found by its name from anywhere, with graphs/ or without: gpt2_block.lua.\n"
           ".SH VERBS\n", out);
     for (int i = 0; (verb = cr_verb_at(i)); i++) {
         fprintf(out, ".TP\n\\fB%s\\fR\n", verb->name);
@@ -137,21 +141,47 @@ int cr_put_manual(FILE *out, const char *name, struct cr_error *error)
 
 /* ---- completions ---- */
 
-/* The first line of a help text, without what a shell would read in quotes. */
+/* A help text up to its first semicolon, without what a shell would read in quotes. */
 static void put_line(FILE *out, const char *text)
 {
-    for (; *text && *text != '\n'; text++)
+    for (; *text && *text != '\n' && *text != ';'; text++)
         if (!strchr("'\"`$\\[]:", *text))
             fputc(*text, out);
 }
 
-/* The first word is a verb; a word with a hyphen an option of it; others are files. */
+/* The values of options that have names, of all verbs: an option has the same ones in each. */
+static void put_bash_values(FILE *out)
+{
+    const struct cr_verb *all[32], *verb;
+    struct cr_option_about option, other;
+    char words[400];
+    int n = 0;
+    fputs("    [ \"$before\" != = ] || before=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
+          "    [ \"$word\" != = ] || word=\n"
+          "    case \"$before\" in\n", out);
+    for (; (verb = cr_verb_at(n)) && n < 32; n++) {
+        all[n] = verb;
+        for (int o = 0; cr_option_of(verb, o, &option); o++) {
+            bool seen = false;
+            for (int i = 0; i < n; i++)
+                for (int p = 0; cr_option_of(all[i], p, &other); p++)
+                    seen |= strcmp(other.name, option.name) == 0;
+            if (!seen && *cr_option_words(words, sizeof words, option.name))
+                fprintf(out, "    --%s) COMPREPLY=($(compgen -W '%s' -- \"$word\")); %s ;;\n", option.name,
+                        words, option.file ? "[ ${#COMPREPLY[@]} -eq 0 ] || return" : "return");
+        }
+    }
+    fputs("    esac\n", out);
+}
+
+/* The first word is a verb; a word with a hyphen an option of it; behind an option whose values have names these;
+ * others are files. */
 static void put_bash(FILE *out)
 {
     const struct cr_verb *verb;
     struct cr_option_about option;
     fputs("# Completions of crescent for bash.\n_crescent() {\n"
-          "    local word=\"${COMP_WORDS[COMP_CWORD]}\" options=\n"
+          "    local word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"${COMP_WORDS[COMP_CWORD-1]}\" options=\n"
           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W '", out);
     for (int i = 0; (verb = cr_verb_at(i)); i++)
         fprintf(out, "%s ", verb->name);
@@ -163,21 +193,31 @@ static void put_bash(FILE *out)
             fprintf(out, "%s--%s", o ? " " : "", option.name);
         fputs("' ;;\n", out);
     }
-    fputs("    esac\n    case \"$word\" in\n"
+    fputs("    help) options='--man --completion", out);
+    for (int i = 0; (verb = cr_verb_at(i)); i++)
+        fprintf(out, " %s", verb->name);
+    fputs("'; COMPREPLY=($(compgen -W \"$options\" -- \"$word\")); return ;;\n    esac\n", out);
+    put_bash_values(out);
+    fputs("    case \"$word\" in\n"
           "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
           "    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n"
           "    esac\n}\ncomplete -o filenames -F _crescent crescent\n", out);
 }
 
+/* What _arguments of zsh takes for an option: its text and, behind colons, its value and what that may be. */
 static void put_zsh_option(FILE *out, const struct cr_option_about *option)
 {
     fprintf(out, "            '*--%s[", option->name);
     put_line(out, option->help);
     fputc(']', out);
     if (*option->value) {
+        char words[400];
         fputc(':', out);
         put_line(out, option->value);
-        fputs(option->file ? ":_files" : ":", out);
+        if (*cr_option_words(words, sizeof words, option->name))
+            fprintf(out, ":(%s)", words);
+        else
+            fputs(option->file ? ":_files" : ":", out);
     }
     fputs("' \\\n", out);
 }
@@ -217,8 +257,12 @@ static void put_fish(FILE *out)
         put_line(out, verb->summary);
         fputs("'\n", out);
         for (int o = 0; cr_option_of(verb, o, &option); o++) {
-            fprintf(out, "complete -c crescent -n '__fish_seen_subcommand_from %s' -l %s%s -d '",
-                    verb->name, option.name, *option.value ? " -r" : "");
+            char words[400];
+            fprintf(out, "complete -c crescent -n '__fish_seen_subcommand_from %s' -l %s%s", verb->name,
+                    option.name, *option.value ? " -r" : "");
+            if (*cr_option_words(words, sizeof words, option.name))
+                fprintf(out, "%s -a '%s'", option.file ? "" : " -f", words);
+            fputs(" -d '", out);
             put_line(out, option.help);
             fputs("'\n", out);
         }

@@ -11,6 +11,7 @@
 
 #include "compiler/ir/mem.h"
 #include "compiler/ir/near.h"
+#include "terminal.h"
 
 /* ---- the table ---- */
 
@@ -34,17 +35,17 @@ static const struct option_row rows[] = {
     {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(set), 0, 0,
      "override an option the script declares (repeatable)"},
     {"length", 0, PAIR, "NAME=BOUND", CR_VERB_MODELS | CR_VERB_IMPORT, FIELD(length), 0, 0,
-     "of an ONNX file: a symbolic size that stays a length, known when the model runs and at most\n"
-     "                            the bound (repeatable)"},
+     "of an ONNX file: a symbolic size that stays a length, known when the model runs and at most "
+     "the bound (repeatable)"},
     {"script", 0, TEXT, "F.lua", CR_VERB_MODELS | CR_VERB_VARY, FIELD(script), 0, 0,
-     "of a folder or a GGUF file: the script that makes the model, in place of the one that its\n"
-     "                            model_type chooses"},
+     "of a folder or a GGUF file: the script that makes the model, in place of the one that its "
+     "model_type chooses"},
     {"config", 0, TEXT, "FILE", CR_VERB_MODELS | CR_VERB_VARY, FIELD(config), 0, 0,
-     "values for the script's options: a config.json or a folder that has one, or a Lua file that\n"
-     "                            returns a table; --set overrides them"},
+     "values for the script's options: a config.json or a folder that has one, or a Lua file that "
+     "returns a table; --set overrides them"},
     {"ignore-config", 0, LIST, "KEY", CR_VERB_MODELS | CR_VERB_VARY, FIELD(ignore_config), 0, 0,
-     "pass over a key of the config.json of --config or of the folder, whatever it says\n"
-     "                            (repeatable)"},
+     "pass over a key of the config.json of --config or of the folder, whatever it says "
+     "(repeatable)"},
     {"entry", 0, TEXT, "NAME", CR_VERB_MODELS, FIELD(entry), 0, 0,
      "of a script that returns several entries, this one alone"},
     {"weights", 0, LIST, "FILE|FOLDER",
@@ -63,21 +64,21 @@ static const struct option_row rows[] = {
     {"grads", 0, TEXT, "F.safetensors", CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE |
                                      CR_VERB_EXPLAIN,
      FIELD(grads), 0, 0,
-     "the backward pass, too: write the gradient of every parameter and float input; `none`\n"
-     "                            writes no file (emit, dump, bench, tune and explain never do)"},
+     "the backward pass, too: write the gradient of every parameter and float input; `none` "
+     "writes no file (emit, dump, bench, tune and explain never do)"},
     {"expect-grads", 0, TEXT, "F.safetensors", CR_VERB_COMPARE, FIELD(expect_grads), 0, 0,
      "what the gradients should be"},
     {"expect-taps", 0, TEXT, "F.safetensors", CR_VERB_COMPARE, FIELD(expect_taps), 0, 0,
      "what outputs and tapped values should be, by their names: the first that differs is named"},
     {"taps", 0, FLAG, "", CR_VERB_COMPARE, FIELD(taps), 0, 0,
-     "hold every value that kernels store against double precision, and name the first node that\n"
-     "                            is further off than its operands' errors and roundings explain"},
+     "hold every value that kernels store against double precision, and name the first node that "
+     "is further off than its operands' errors and roundings explain"},
     {"backends", 0, TEXT, "LIST", CR_VERB_COMPARE, FIELD(backends), 0, 0,
      "backends to run, with commas between (default ref,tcc,cc; with --expect tcc)"},
     {"backend", 0, BACKEND, "NAME",
      CR_VERB_COMPILING | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY, FIELD(backend), 0, 0,
-     "tcc: TinyCC in memory (default); cc: $CC or cc; standalone: the emitted file, by $CC or\n"
-     "                            cc -O2; ref: the interpreter"},
+     "tcc: TinyCC in memory (default); cc: $CC or cc; standalone: the emitted file, by $CC or "
+     "cc -O2; ref: the interpreter"},
     {"threads", 0, COUNT, "N", CR_VERB_COMPILING | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY,
      FIELD(threads), 1, 256,
      "size of the thread pool (default: the machine's cores)"},
@@ -97,28 +98,28 @@ static const struct option_row rows[] = {
     {"target", 0, TEXT, "NAME|FILE",
      (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_VARY | CR_VERB_TARGETS,
      FIELD(target), 0, 0,
-     "the machine that loops are cut for (crescent targets lists them; default: host, for emit\n"
-     "                            and dump generic); no bit of a result depends on it"},
+     "the machine that loops are cut for (crescent targets lists them; default: host, for emit "
+     "and dump generic); no bit of a result depends on it"},
     {"skip", 0, LIST, "PASS", (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_VARY, FIELD(skip), 0, 0,
      "leave a pass out (repeatable)"},
     {"max-arena", 0, SIZE, "BYTES", (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_VARY,
      FIELD(max_arena), 0, 0,
-     "compute values again rather than keep them, so that the arena has no more than so many\n"
-     "                            bytes (or 512K, 64M, 2G); weights and scratch are apart"},
+     "compute values again rather than keep them, so that the arena has no more than so many "
+     "bytes (or 512K, 64M, 2G); weights and scratch are apart"},
     {"format", 0, TEXT, "RULES",
      CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_TEXTS |
          CR_VERB_PARAMS | CR_VERB_EXPLAIN | CR_VERB_VARY,
      FIELD(format), 0, 0,
-     "how weights of products and tables are kept: NAME for all, or GLOB=NAME by their names, with\n"
-     "                            commas between; the last rule that matches counts (default f32, of a GGUF file as its\n"
-     "                            tensors are)"},
+     "how weights of products and tables are kept: NAME for all, or GLOB=NAME by their names, with "
+     "commas between; the last rule that matches counts (default f32, of a GGUF file as its "
+     "tensors are)"},
     {"arithmetic", 0, TEXT, "RULES",
      CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_TEXTS |
          CR_VERB_EXPLAIN | CR_VERB_VARY,
      FIELD(arithmetic), 0, 0,
-     "how products by such weights are summed: rules as for --format (default f32; int8: rows\n"
-     "                            rounded to 8 bits, exact sums in blocks, for q8 and q4; bf16: rows rounded to\n"
-     "                            bf16, as AMX multiplies them, for bf16)"},
+     "how products by such weights are summed: rules as for --format (default f32; int8: rows "
+     "rounded to 8 bits, exact sums in blocks, for q8 and q4; bf16: rows rounded to "
+     "bf16, as AMX multiplies them, for bf16)"},
     {"out", 'o', TEXT, "FILE", CR_VERB_EMIT | CR_VERB_TUNE | CR_VERB_EXPLAIN | CR_VERB_IMPORT,
      FIELD(out), 0, 0,
      "the file to write; of emit it ends in .c, of import in .lua, of explain it is the page"},
@@ -137,8 +138,8 @@ static const struct option_row rows[] = {
     {"pack", 0, TEXT, "FILE", CR_VERB_EMIT, FIELD(pack), 0, 0,
      "with --generate: write the weights, too, as its program maps them into memory"},
     {"embed", 0, FLAG, "", CR_VERB_EMIT, FIELD(embed), 0, 0,
-     "with --generate: the weights are in the program, by .incbin of the file of --pack\n"
-     "                            (default: FILE.weights beside FILE.c)"},
+     "with --generate: the weights are in the program, by .incbin of the file of --pack "
+     "(default: FILE.weights beside FILE.c)"},
     {"embed-array", 0, FLAG, "", CR_VERB_EMIT, FIELD(embed_array), 0, 0,
      "the same as an array, for compilers without .incbin, and small models"},
     {"seconds", 0, REAL, "X", CR_VERB_BENCH | CR_VERB_TUNE | CR_VERB_EXPLAIN, FIELD(seconds), 0, 0,
@@ -182,8 +183,8 @@ static const struct option_row rows[] = {
     {"top-p", 0, REAL, "P", CR_VERB_GENERATE, FIELD(top_p), 0, 0,
      "draw from the smallest set of the likeliest tokens whose mass reaches P (default 1: all)"},
     {"ids", 0, FLAG, "", CR_VERB_GENERATE | CR_VERB_EMIT, FIELD(ids), 0, 0,
-     "print the ids of the continuation on a line, with spaces between, and no text; of emit:\n"
-     "                            write no tokenizer, so that ids are all that the program knows"},
+     "print the ids of the continuation on a line, with spaces between, and no text; of emit: "
+     "write no tokenizer, so that ids are all that the program knows"},
     {"logits", 0, TEXT, "F.npy", CR_VERB_GENERATE, FIELD(logits), 0, 0,
      "write the logits [positions, vocabulary] of every token but the last"},
     {"ignore-eos", 0, FLAG, "", CR_VERB_GENERATE, FIELD(ignore_eos), 0, 0,
@@ -193,8 +194,8 @@ static const struct option_row rows[] = {
     {"chunk", 0, COUNT, "N", CR_VERB_TEXTS | CR_VERB_EMIT, FIELD(chunk), 1, INT32_MAX,
      "tokens of the prompt that go through the model at a time; no bit of a result depends on it"},
     {"stats", 0, FLAG, "", CR_VERB_GENERATE | CR_VERB_INSPECT, FIELD(stats), 0, 0,
-     "of generate: say on stderr how long it took, also where that is no terminal;\n"
-     "                            of inspect: read the tensors, and print their range, mean, deviation"},
+     "of generate: say on stderr how long it took, also where that is no terminal; "
+     "of inspect: read the tensors, and print their range, mean, deviation"},
     {"all", 0, FLAG, "", CR_VERB_INSPECT, FIELD(all), 0, 0, "print a row for each tensor"},
     {"kernels", 0, FLAG, "", CR_VERB_RUN, FIELD(kernels), 0, 0,
      "list the kernels that were compiled"},
@@ -598,18 +599,38 @@ bool cr_option_of(const struct cr_verb *verb, int index, struct cr_option_about 
     return false;
 }
 
-/* The rows that are for the verb. */
-void cr_help_verb(FILE *out, const struct cr_verb *verb)
+/* The rows that are for the verb, in two columns; one below the other where the terminal is narrow. */
+static void put_options(FILE *out, const struct cr_verb *verb, int width)
 {
-    fprintf(out, "usage: crescent %s %s\n\n%s.\n%s%s\noptions:\n", verb->name, verb->usage,
-            verb->summary, *verb->about ? "\n" : "", verb->about);
     struct cr_option_about row;
     for (int i = 0; cr_option_of(verb, i, &row); i++) {
         char left[64], letter[8] = "";
+        int indent = width < 60 ? 6 : 28;
         if (row.letter)
             snprintf(letter, sizeof letter, "-%c, ", row.letter);
         snprintf(left, sizeof left, "%s--%s%s%s", letter, row.name, *row.value ? " " : "",
                  row.value);
-        fprintf(out, "  %-25s %s\n", left, row.help);
+        bool below = indent == 6 || strlen(left) > 25;
+        fprintf(out, below ? "  %s\n%*s" : "  %-25s %.*s", left, below ? indent : 0, "");
+        cr_put_wrapped(out, row.help, indent, indent, width);
     }
+}
+
+/* Usage, what the verb does, examples, and the options, as wide as the terminal. */
+void cr_help_verb(FILE *out, const struct cr_verb *verb)
+{
+    int width = cr_columns();
+    fprintf(out, "usage: ");
+    char usage[200];
+    snprintf(usage, sizeof usage, "crescent %s %s", verb->name, verb->usage);
+    cr_put_wrapped(out, usage, 7, 11, width);
+    fputc('\n', out);
+    snprintf(usage, sizeof usage, "%s.", verb->summary);
+    cr_put_wrapped(out, usage, 0, 0, width);
+    if (*verb->about) {
+        fputc('\n', out);
+        cr_put_wrapped(out, verb->about, 0, 0, width);
+    }
+    fprintf(out, "\nfor instance:\n%s\noptions:\n", verb->examples);
+    put_options(out, verb, width);
 }

@@ -88,6 +88,7 @@ struct cr_verb {
     const char *usage;
     const char *summary; /* one line */
     const char *about;   /* the rest of its help */
+    const char *examples; /* command lines, each indented by two spaces */
 };
 
 /* Reads what follows the verb: argv[0] is ignored, as getopt does. */

@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "model.h"
 #include "report.h"
+#include "terminal.h"
 
 enum { REWRITE_NS = 100000000, MAX_LINE = 200 };
 
@@ -66,13 +66,22 @@ static struct cr_phrase time_left(const struct cr_progress *p, const crescent_tr
     return out;
 }
 
-/* A line that fits the terminal: one that is broken could not be written over. */
-static void rewrite(struct cr_progress *p, const char *line)
+/* Writes over the line.  One that the terminal breaks could not be written over: where the line is too long for
+ * it, the parts that come last in importance are left out, and the rest is cut. */
+static void rewrite(struct cr_progress *p, const crescent_training *t, int64_t now)
 {
-    struct winsize size;
-    int width = MAX_LINE;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
-        width = size.ws_col - 1;
+    char line[2 * MAX_LINE], lr[32] = "";
+    int width = cr_columns() - 1;
+    if (t->has_lr)
+        snprintf(lr, sizeof lr, ", lr %.2e", t->lr);
+    for (int left_out = 0; left_out < 4; left_out++) {
+        int n = snprintf(line, sizeof line, "step %" PRId64 "/%" PRId64 ": loss %.4f%s%.40s%s%.40s, %.20s left",
+                         t->step, p->last, t->loss, left_out > 0 ? "" : lr,
+                         left_out > 2 ? "" : validation(p, t).text, left_out > 1 ? "" : ", ",
+                         left_out > 1 ? "" : speed(p, t, now).text, time_left(p, t, now).text);
+        if (n <= width)
+            break;
+    }
     printf("\r%.*s\033[K", width, line);
     fflush(stdout);
     p->shown = true;
@@ -111,7 +120,6 @@ void cr_progress_step(struct cr_progress *p)
 {
     crescent_training t = cr_status_of(p->trainer);
     int64_t now = crescent_clock();
-    char line[2 * MAX_LINE];
     if (t.step == p->first + 1)
         p->first_loss = t.loss;
     if (p->options->log && t.step % p->options->log == 0)
@@ -119,9 +127,7 @@ void cr_progress_step(struct cr_progress *p)
     if (!p->terminal || (now - p->written < REWRITE_NS && t.step < p->last))
         return;
     p->written = now;
-    snprintf(line, sizeof line, "step %" PRId64 "/%" PRId64 ": %.60s, %.40s, %.20s left", t.step,
-             p->last, numbers(p, &t).text, speed(p, &t, now).text, time_left(p, &t, now).text);
-    rewrite(p, line);
+    rewrite(p, &t, now);
 }
 
 void cr_progress_end(struct cr_progress *p)
