@@ -64,7 +64,7 @@ static bool runs(const struct cr_code *code)
     const void *inputs[] = {x};
     void *outputs[] = {y};
     return code->execute[0](NULL, NULL, NULL, inputs, outputs, NULL) == 3 && y[0] == 1.5f &&
-        y[1] == 3.5f && y[2] == 5.5f;
+           y[1] == 3.5f && y[2] == 5.5f;
 }
 
 /* Lines of /proc/self/maps whose rights are these, letters of "rwxsp", and whose end is `name`. */
@@ -168,9 +168,9 @@ enum { N_SYSTEMS = sizeof systems / sizeof *systems };
 /* The low word of the third argument. */
 static const unsigned third = offsetof(struct seccomp_data, args[2]) +
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    4;
+                              4;
 #else
-    0;
+                              0;
 #endif
 
 /* Applies the rules to this process from now on. */
@@ -185,14 +185,13 @@ static bool filter(const struct rule *rules)
                                                  (unsigned)rules[i].number, 0, 4);
         code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, third);
         code[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, rules[i].bits);
-        code[n++] =
-            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rules[i].bits, 0, 1);
+        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rules[i].bits, 0, 1);
         code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, rules[i].action);
     }
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {n, code};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 /* What a child ends with. */

@@ -64,8 +64,8 @@ bool cr_code_memory_new(struct cr_code_memory *memory, size_t bytes)
     *memory = (struct cr_code_memory){.bytes = (bytes + page - 1) / page * page, .fd = -1};
     if (map_file(memory))
         return true;
-    void *start = mmap(NULL, memory->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                       -1, 0);
+    void *start =
+        mmap(NULL, memory->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memory->start = start == MAP_FAILED ? NULL : start;
     return memory->start;
 }

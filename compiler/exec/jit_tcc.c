@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "code_memory.h"
 #include "compiler/emit/literals.h"
 #include "compiler/emit/runtime_text.h"
-#include "code_memory.h"
 #include "exec.h"
 
 /* TinyCC keeps its state in global variables. */
@@ -56,10 +56,11 @@ static int report(const char *text, const struct complaint *complaint, struct cr
 {
     char path[256];
     if (complaint->refused)
-        return cr_fail(error,
-                       "this system lets no code run that was compiled in memory: %s; the backend cc "
-                       "needs none",
-                       strerror(complaint->refused));
+        return cr_fail(
+            error,
+            "this system lets no code run that was compiled in memory: %s; the backend cc "
+            "needs none",
+            strerror(complaint->refused));
     if (strstr(complaint->text, "memory full"))
         return cr_fail(error, "not enough memory for TinyCC to compile it");
     bool kept = keep_text(text, path, sizeof path);
@@ -167,7 +168,7 @@ static bool compile(const struct cr_program *program, const char *text, struct c
     else
         complain(complaint, "memory full");
     good = good && place(tcc, memory, complaint) && find_execute(tcc, program, code) &&
-        !*complaint->text;
+           !*complaint->text;
     if (!good)
         complain(complaint, "its function is not there");
     if (tcc)
