@@ -52,6 +52,70 @@ refused '--against foo: expected standalone, FILE.lua, or NAME=VALUE' docs/tour.
 refused 'cannot be written' docs/tour.lua -o "$T/no/folder.html"
 refused 'expected --grads none' docs/tour.lua -o "$T/none.html" --grads "$T/g.safetensors"
 
+# ---- colours ----
+
+# Every colour of text on every ground, in both themes and on paper, as WCAG computes contrast: 4.5 at least;
+# those of kernels, which are areas, 3.
+awk '
+    function channel(hex) {
+        hex = (index("0123456789abcdef", substr(hex, 1, 1)) - 1) * 16 + index("0123456789abcdef", substr(hex, 2)) - 1
+        hex /= 255
+        return hex <= .04045 ? hex / 12.92 : exp(2.4 * log((hex + .055) / 1.055))
+    }
+    function light(colour) {
+        colour = substr(colour, 2)
+        if (length(colour) == 3)
+            colour = substr(colour, 1, 1) substr(colour, 1, 1) substr(colour, 2, 1) substr(colour, 2, 1) \
+                substr(colour, 3, 1) substr(colour, 3, 1)
+        return .2126 * channel(substr(colour, 1, 2)) + .7152 * channel(substr(colour, 3, 2)) + \
+            .0722 * channel(substr(colour, 5, 2))
+    }
+    function hold(theme, text, ground, least,    a, b, c) {
+        a = light(value[theme, text]); b = light(value[theme, ground])
+        c = a > b ? (a + .05) / (b + .05) : (b + .05) / (a + .05)
+        pairs++
+        if (c < least) printf "%s: %s on %s is %.2f, expected %.1f\n", theme, text, ground, c, least
+    }
+    /^@media print/ { theme = "paper" }
+    /^:root \{/ { theme = "light" }
+    /^:root\[data-theme="dark"\]/ { theme = "dark" }
+    theme && /--[a-z_-]+: #/ {
+        rest = $0
+        while (match(rest, /--[a-z_-]+: #[0-9a-f]+/)) {
+            split(substr(rest, RSTART + 2, RLENGTH - 2), w, ": ")
+            value[theme, w[1]] = w[2]
+            if (theme == "light") value["dark", w[1]] = value["paper", w[1]] = w[2]
+            if (w[1] ~ /^k-/) kinds[w[1]] = 1
+            rest = substr(rest, RSTART + RLENGTH)
+        }
+    }
+    /^}/ { theme = "" }
+    {
+        rest = $0
+        while (match(rest, /[ {;]color: var\(--[a-z-]+\)/)) {
+            word = substr(rest, RSTART, RLENGTH)
+            gsub(/.*--|\)/, "", word)
+            if (word != "panel") texts[word] = 1
+            rest = substr(rest, RSTART + RLENGTH)
+        }
+    }
+    END {
+        n = split("bg panel raised select hover accent-soft added-soft removed-soft rewired-soft", grounds, " ")
+        for (t = split("light dark paper", themes, " "); t > 0; t--) {
+            for (text in texts)
+                for (i = 1; i <= n; i++)
+                    if (themes[t] != "paper" || i <= 3) hold(themes[t], text, grounds[i], 4.5)
+            hold(themes[t], "panel", "accent", 4.5)
+            hold(themes[t], "panel", "text", 4.5)
+            for (kind in kinds)
+                for (i = 1; i <= 4; i++)
+                    if (themes[t] != "paper" || i <= 3) hold(themes[t], kind, grounds[i], 3)
+        }
+        if (pairs < 300) print pairs " pairs of colours were found in page.css"
+    }' compiler/library/page/page.css >"$log"
+[ ! -s "$log" ]
+report $? 'contrast of colours in page.css'
+
 # ---- the page in a browser ----
 
 browser="${CHROMIUM:-}"
