@@ -51,6 +51,13 @@ const countOf = (n, unit = "") => {
 };
 const percent = x => (100 * x).toFixed(x < .0995 ? 1 : 0) + "%";
 const colour = kind => `--c:var(--k-${KINDS.includes(kind) ? kind : "write"})`;
+/* "f32[1, 8, 768]": how many elements, and the sizes alone. */
+const sizesOf = shape => shape.slice(shape.indexOf("[") + 1, -1).split(",").map(Number);
+const elementsOf = shape => shape.endsWith("[]") ? 1 : sizesOf(shape).reduce((a, b) => a * b, 1);
+const shortShape = shape => {
+    const sizes = shape.endsWith("[]") ? "1" : sizesOf(shape).join("×");
+    return shape.startsWith("f32") ? sizes : shape.slice(0, shape.indexOf("[")) + " " + sizes;
+};
 const grade = share => share >= .7 ? "good" : share >= .4 ? "fair" : "poor";
 const sum = list => list.reduce((a, b) => a + b, 0);
 
@@ -73,6 +80,12 @@ function coloured(text, pattern) {
         at = m.index + m[0].length;
     }
     return out + escapeHtml(text.slice(at));
+}
+
+/* The name of the function that begins in a line of Lua, or "". */
+function definedIn(text) {
+    const m = /^\s*(?:local\s+)?(?:function\s+([\w.:]+)|([\w.]+)\s*=\s*function\b)/.exec(text || "");
+    return m ? m[1] || m[2] : "";
 }
 
 /* ---- the document, indexed ---- */
@@ -165,12 +178,52 @@ class Compilation {
             for (const line of this.linesOf(this.calls[k.first_call].main))
                 this.heat[line] += this.weight[i] / this.total;
         });
+        if (this.doc.check) this.countRoundings();
         this.error = this.kernels.map((k, i) => this.errorOf(this.callsOfKernel[i]));
+    }
+
+    /*
+     * By call, how many operations lie on the way to an element, each of which rounds: its own, and
+     * those of the operand that has most.  Roundings are as often up as down: n of them add to about the
+     * square root of n.  The worst of many elements has a multiple of that, and exp makes it more: up to
+     * eight times is called usual.  A wrong kernel has millions.
+     */
+    countRoundings() {
+        const {shapes} = this.tables;
+        this.roundings = [];
+        this.calls.forEach((call, i) => {
+            const earlier = call.reads.map(id => this.storedBy.get(id)).filter(from => from < i);
+            const inherited = Math.max(0, ...earlier.map(from => this.roundings[from]));
+            this.roundings[i] = inherited +
+                this.kernels[call.kernel].flops / elementsOf(shapes[this.graph.shape[call.root]]);
+        });
+    }
+
+    /* Whether an error is usual, in words and as a grade. */
+    judge(error) {
+        const ulp = error.max_ulp ?? Infinity, {format, arithmetic} = this.doc.model;
+        const usual = Math.max(32, 8 * Math.sqrt(error.roundings)), limit = digits(usual, 2) + " ulp";
+        const reason =
+            `${digits(error.roundings)} roundings to f32, one after another, give up to about ${limit}`;
+        if (ulp === Infinity) return {grade: "poor", short: "unusual", text: "unusual: NaN or infinity"};
+        if (ulp <= usual) return {grade: "good", short: "usual", text: `usual: ${reason}`};
+        if ((format || arithmetic) && ulp < 2 ** 20)
+            return {
+                grade: "fair",
+                short: "narrow numbers",
+                text: `usual for ${format || arithmetic}, whose numbers are rounded more; in f32 ${reason}`
+            };
+        return {
+            grade: ulp > 16 * usual ? "poor" : "fair",
+            short: "more than usual",
+            text: `more than usual: ${reason}; sums whose terms cancel give more`
+        };
     }
 
     /* The worst of some calls, or null. */
     errorOf(calls) {
-        const known = (this.doc.check ? calls.map(c => this.doc.check[c]) : []).filter(x => x);
+        const at = call => this.doc.check[call] && {...this.doc.check[call], roundings: this.roundings[call]};
+        const known = (this.doc.check ? calls.map(at) : []).filter(x => x);
         if (!known.length) return null;
         return known.reduce((a, b) => (b.max_ulp ?? Infinity) > (a.max_ulp ?? Infinity) ? b : a);
     }
@@ -255,6 +308,16 @@ class Compilation {
         const heaviest = [...s.kernels].sort((a, b) => this.weight[b] - this.weight[a])[0];
         s.mainKernel = heaviest;
         s.mainNode = this.nodesOfLine[line][0];
+        return s;
+    }
+
+    /* A row of Lua from which no node comes, or the nodes of the lines below it: of a function's body. */
+    selectRow(row, lines) {
+        const ids = new Set(lines.flatMap(line => this.nodesOfLine[line])), s = this.selectNodes([...ids]);
+        s.kind = "line";
+        s.mainRow = row;
+        s.mainNode = ids.size ? Math.min(...ids) : undefined;
+        s.mainKernel = [...s.kernels].sort((a, b) => this.weight[b] - this.weight[a])[0];
         return s;
     }
 
@@ -398,6 +461,7 @@ class List {
 
     show(i, centre = true) {
         if (i < 0) return;
+        if (centre) this.element.scrollLeft = 0;
         const top = i * this.height, seen = this.element.clientHeight, at = this.element.scrollTop;
         if (centre && (top < at + this.height || top > at + seen - 3 * this.height))
             this.element.scrollTop = Math.max(0, top - seen / 3);
@@ -558,6 +622,343 @@ class GraphRows {
     }
 }
 
+/* ---- the drawing: what the model is made of, from top to bottom ---- */
+
+/* The number of its pane, which stands first. */
+const MODEL_PANE = 4;
+const modelFirst = list => [list[MODEL_PANE], ...list.slice(0, MODEL_PANE)];
+
+/*
+ * Blocks, one below the other: a layer, which stands for all that are like it, or what lies between layers.
+ * A block has parts: what one scope does, or one line without a scope of its own.  A part hands its value to
+ * the next one; a line on the left leads to a part from an earlier one, such as around what is added to it.
+ */
+class Drawing {
+    constructor(side) {
+        this.side = side;
+        this.data = side.data;
+        this.graph = side.data.graph;
+        this.partOfNode = new Int32Array(this.graph.nodes).fill(-1);
+        this.parts = [];
+        this.elements = [];
+        this.element = make("div", {class: "list model", tabindex: "0", "aria-label": "the model"});
+        this.functions = new Map();
+        this.markConstants();
+        const groups = new GraphRows(this.data).groupsOf(this.graph);
+        const layers = groups.map(group => group.runs[0].layer).filter(layer => layer && layer.prefix);
+        this.around = layers.length ? layers[0].prefix.split(".").slice(0, -1).join(".") : "";
+        this.element.append(this.ports(["input", "state"]));
+        for (const group of groups) this.addGroup(group);
+        this.element.append(this.outputs());
+        this.element.addEventListener("click", event => this.onClick(event));
+        this.element.addEventListener("pointerover", event => this.onHover(event));
+        this.element.addEventListener("pointerleave", () => this.side.hover(null));
+    }
+
+    /* Masks and positions, which do not depend on inputs and parameters, are no part, unless a kernel
+     * is for them. */
+    markConstants() {
+        const {graph, data} = this, mains = new Set(data.calls.map(call => call.main));
+        this.skipped = new Uint8Array(graph.nodes);
+        this.leaf = new Uint8Array(graph.nodes);
+        for (let id = 0; id < graph.nodes; id++) {
+            const operands = graph.operands[id], op = data.tables.ops[graph.op[id]];
+            this.leaf[id] = operands.length === 0 && !mains.has(id);
+            this.skipped[id] = !mains.has(id) &&
+                (operands.length ? operands.every(o => this.skipped[o]) :
+                                   !["param", "input", "state"].includes(op));
+        }
+    }
+
+    /* The name of the function of the file in which a line is, or "". */
+    functionOf(line) {
+        if (line < 0) return "";
+        if (this.functions.has(line)) return this.functions.get(line);
+        const [file, number] = this.data.tables.lines[line], source = this.data.doc.sources[file] || [];
+        let at = number - 1, name = "";
+        while (at >= 0 && !name && !(at < number - 1 && /^end\b/.test(source[at]))) {
+            if (/^\S/.test(source[at] || "")) name = definedIn(source[at]);
+            at--;
+        }
+        this.functions.set(line, name);
+        return name;
+    }
+
+    /* The first word of a node's scope below its layer, or below what is around all layers; and by what the
+     * node is told apart from the one before. */
+    placeOf(id, layer) {
+        const {graph, around} = this, scope = this.data.tables.scopes[graph.scope[id]];
+        const below = layer           ? layerOf(scope).rest.replace(/^\./, "") :
+            scope === around          ? "" :
+            scope.startsWith(around + ".") ? scope.slice(around.length + 1) :
+                                             scope;
+        const name = below.split(".")[0], made = this.functionOf(graph.library[id]);
+        return {name, key: name || `${graph.line[id]} ${made}`};
+    }
+
+    /* Nodes one after another that are in one place. */
+    partsOf(run) {
+        const parts = [];
+        for (const id of run.nodes) {
+            if (this.leaf[id] || this.skipped[id]) continue;
+            const {name, key} = this.placeOf(id, run.layer), last = parts[parts.length - 1];
+            if (last && last.key === key) last.nodes.push(id);
+            else parts.push({name, key, nodes: [id], backward: run.backward, times: 1});
+        }
+        return parts;
+    }
+
+    /* Neighbours of the same operations and shapes become one, as the updates of many parameters. */
+    fold(parts) {
+        const {graph} = this, out = [];
+        for (const part of parts) {
+            const sign = part.nodes.map(id => graph.op[id] + ":" + graph.shape[id]).join();
+            const last = out[out.length - 1];
+            if (last && last.sign === sign && parts.length > 12) {
+                last.times++;
+                last.others.push(part);
+            } else out.push(Object.assign(part, {sign, others: []}));
+        }
+        return out;
+    }
+
+    addGroup(group) {
+        const parts = this.fold(this.partsOf(group.runs[0]));
+        if (!parts.length) return;
+        const from = this.parts.length;
+        for (const part of parts) {
+            for (const same of [part, ...part.others])
+                for (const id of same.nodes) this.partOfNode[id] = this.parts.length;
+            this.parts.push(part);
+        }
+        for (const run of group.runs.slice(1)) this.addLike(run, from, parts);
+        this.drawBlock(group, parts, from);
+    }
+
+    /* A layer like the one that is drawn: its parts are those, in their order. */
+    addLike(run, from, parts) {
+        let at = 0;
+        for (const part of this.partsOf(run)) {
+            const found = parts.findIndex((p, i) => i >= at && p.key === part.key);
+            if (found < 0) continue;
+            for (const id of part.nodes) this.partOfNode[id] = from + found;
+            at = found + 1;
+        }
+    }
+
+    /* Which earlier parts of the block a part takes values from; -1: what was before the block. */
+    sourcesOf(part, from) {
+        const sources = new Set();
+        const isParam = id => this.leaf[id] && this.data.tables.ops[this.graph.op[id]] === "param";
+        for (const id of part.nodes)
+            for (const o of this.graph.operands[id])
+                if (!this.skipped[o] && !isParam(o)) sources.add(Math.max(-1, this.partOfNode[o] - from));
+        return sources;
+    }
+
+    drawBlock(group, parts, from) {
+        const {layer} = group.runs[0], n = group.runs.length, block = make("div", {class: "block"});
+        if (layer) {
+            block.classList.add("layer");
+            if (n > 1) block.classList.add("many");
+            const name = (layer.prefix ? layer.prefix + "." : "") + layer.index;
+            block.append(make(
+                "h3", {},
+                make(
+                    "span", {}, n > 1 ? `${name} … ${group.runs[n - 1].layer.index}` : name,
+                    group.runs[0].backward ? " ∂" : ""),
+                n > 1 ? make("b", {}, "× " + n) : null));
+        }
+        const rows = [];
+        let top = layer ? 34 : 8;
+        parts.forEach((part, i) => {
+            const sources = this.sourcesOf(part, from), element = this.drawPart(part, from + i);
+            const height = part.name ? 44 : 26;
+            if (i && sources.has(i - 1)) element.classList.add("flows");
+            rows.push({top, height, sources});
+            top += height + 10;
+            block.append(element);
+        });
+        if (!group.runs[0].backward) block.append(this.drawLanes(rows, top));
+        this.element.append(block);
+    }
+
+    /* Lines from a part, or from the top of the block, to a part that is not the next one; in the first lane
+     * that is free there, of three. */
+    drawLanes(rows, height) {
+        const lanes = [[], [], []], paths = [];
+        rows.forEach(({top, sources, height: h}, to) => {
+            for (const from of sources) {
+                if (from === to || from === to - 1) continue;
+                const a = from < 0 ? 0 : rows[from].top + rows[from].height / 2 + 4, b = top + h / 2 - 3;
+                const lane = lanes.findIndex(spans => spans.every(([x, y]) => b <= x || a >= y));
+                if (lane < 0) continue;
+                lanes[lane].push([a, b]);
+                const x = 16 - 5 * lane;
+                paths.push(
+                    (from < 0 ? `M${x} ${a}` : `M22 ${a}H${x + 3}Q${x} ${a} ${x} ${a + 3}`) +
+                    `V${b - 3}Q${x} ${b} ${x + 3} ${b}H21m-3-2.5l3 2.5l-3 2.5`);
+            }
+        });
+        const box = make("div", {class: "lanes"});
+        box.innerHTML =
+            `<svg width="24" height="${height}" aria-hidden="true"><path d="${paths.join("")}"/></svg>`;
+        return box;
+    }
+
+    /* Its kernels, in the order of their calls, each with a call. */
+    kernelsOf(part) {
+        const found = new Map();
+        for (const id of part.nodes)
+            for (const call of this.data.callsOf[id])
+                if (!found.has(this.data.calls[call].kernel)) found.set(this.data.calls[call].kernel, call);
+        return found;
+    }
+
+    drawPart(part, i) {
+        const {graph, data} = this, {tables} = data, last = part.nodes[part.nodes.length - 1];
+        const functions = new Set(
+            part.nodes.map(id => this.functionOf(graph.library[id]).split(/[.:]/).pop()).filter(f => f));
+        const ops = new Set(part.nodes.map(id => tables.ops[graph.op[id]]));
+        const words = [...(functions.size && part.name ? functions : ops)].join(" · ");
+        const title = part.name || [...(functions.size ? functions : ops)].join(" · ");
+        const kernels = this.kernelsOf(part), shape = tables.shapes[graph.shape[last]];
+        const mains = [...kernels.keys()].filter(
+            k => part.nodes.includes(data.calls[data.kernels[k].first_call].main));
+        const heat = sum(mains.map(k => data.weight[k] / data.total));
+        const scope = tables.scopes[graph.scope[part.nodes[0]]];
+        const most = 3, chips = [...kernels].slice(0, most).map(
+            ([k, call]) => make(
+                "span", {
+                    class: "badge",
+                    style: colour(data.kernels[k].kind),
+                    "data-kernel": k,
+                    "data-call": call
+                },
+                data.kernels[k].name.split("_")[0]));
+        if (kernels.size > most) chips.push(make("span", {class: "shape"}, "+" + (kernels.size - most)));
+        const element = make(
+            "button", {
+                class: "part" + (part.name ? "" : " op") + (part.backward ? " backward" : ""),
+                type: "button",
+                "data-part": i,
+                title: `${scope || title}: ${[...ops].join(", ")}\n${shape}\n${
+                    [...kernels.keys()].map(k => data.kernels[k].name).join(", ")}`
+            },
+            make(
+                "span", {class: "line"},
+                make(
+                    "span", {class: "name"}, title, part.backward ? " ∂" : "",
+                    part.times > 1 ? make("b", {}, " × " + part.times) : null),
+                make("span", {class: "shape"}, shortShape(shape))),
+            part.name ? make("span", {class: "line"}, make("span", {class: "made"}, words), chips) : null,
+            heat > .0005 ? make(
+                               "i", {
+                                   style: `width:${Math.max(2, 100 * heat)}%`,
+                                   title: `${percent(heat)} of the ${data.doc.bench ? "time" : "work"}`
+                               }) :
+                           null);
+        this.elements.push(element);
+        return element;
+    }
+
+    port(name, shape, id) {
+        return make(
+            "button", {class: "port", type: "button", "data-node": id}, make("b", {}, name), " ",
+            shortShape(shape));
+    }
+
+    /* A row of what goes in or comes out; of many the first. */
+    portRow(ports) {
+        const most = 6;
+        return make(
+            "div", {class: "ports"}, ports.slice(0, most),
+            ports.length > most ? make("span", {class: "muted"}, `${ports.length - most} more`) : null);
+    }
+
+    ports(ops) {
+        const {graph, data} = this, {tables} = data, found = [];
+        for (let id = 0; id < graph.nodes; id++)
+            if (ops.includes(tables.ops[graph.op[id]]))
+                found.push(
+                    this.port(tables.texts[graph.name[id]] || "", tables.shapes[graph.shape[id]], id));
+        return this.portRow(found);
+    }
+
+    outputs() {
+        const {graph, data} = this;
+        return this.portRow(
+            data.doc.outputs.map(o => this.port(o.name, data.tables.shapes[graph.shape[o.node]], o.node)));
+    }
+
+    /* ---- what is clicked, and what is lit ---- */
+
+    /* A part, with the heaviest of its kernels; a kernel; what goes in or comes out. */
+    selectionOf(target) {
+        const chip = target.closest("[data-kernel]"), part = target.closest("[data-part]"),
+              port = target.closest("[data-node]"), {data} = this;
+        if (chip) return data.selectKernel(Number(chip.dataset.kernel), Number(chip.dataset.call));
+        if (port) return data.selectNode(Number(port.dataset.node));
+        if (!part) return null;
+        const {nodes} = this.parts[Number(part.dataset.part)], s = data.selectNodes(nodes);
+        const calls = [...this.kernelsOf({nodes}).values()];
+        calls.sort((a, b) => data.weight[data.calls[b].kernel] - data.weight[data.calls[a].kernel]);
+        const own = calls.find(call => nodes.includes(data.calls[call].main)), call = own ?? calls[0];
+        s.call = call;
+        s.mainKernel = call === undefined ? undefined : data.calls[call].kernel;
+        s.mainNode = own === undefined ? nodes[nodes.length - 1] : data.calls[own].main;
+        return s;
+    }
+
+    onClick(event) {
+        const s = this.selectionOf(event.target);
+        if (s) this.side.select(s, true, "model");
+    }
+
+    onHover(event) {
+        const key = event.target.closest("[data-kernel], [data-part], [data-node]");
+        if (key === this.under) return;
+        this.under = key;
+        this.side.hover(key ? this.selectionOf(key) : null);
+    }
+
+    refresh() {
+        if (this.pending) return;
+        this.pending = true;
+        requestAnimationFrame(() => {
+            this.pending = false;
+            this.update();
+        });
+    }
+
+    /* The parts of a selection; the one of its main node. */
+    marked(s) {
+        const all = new Set();
+        if (s)
+            for (const id of s.nodes)
+                if (this.partOfNode[id] >= 0) all.add(this.partOfNode[id]);
+        return {all, main: s && s.mainNode !== undefined ? this.partOfNode[s.mainNode] : -1};
+    }
+
+    update() {
+        const selected = this.marked(this.side.selected), hovered = this.marked(this.side.hovered);
+        this.elements.forEach((element, i) => {
+            element.classList.toggle("main", selected.main === i);
+            element.classList.toggle("sel", selected.all.has(i));
+            element.classList.toggle("hot", hovered.all.has(i));
+        });
+    }
+
+    /* Scrolls to what is selected. */
+    show(s) {
+        const {all, main} = this.marked(s), i = main >= 0 ? main : Math.min(...all);
+        const part = this.elements[i], seen = this.element.clientHeight;
+        if (!part || !seen) return;
+        const top = part.getBoundingClientRect().top - this.element.getBoundingClientRect().top;
+        if (top < 8 || top + part.offsetHeight > seen - 8) this.element.scrollTop += top - seen / 3;
+    }
+}
+
 const NO_CHANGES = {
     added: new Set(),
     removed: new Set(),
@@ -623,9 +1024,10 @@ class Side {
             figure(split(bytesOf(totals.weights_bytes)), `weights, ${countOf(totals.parameters)}parameters`));
         if (this.doc.check) {
             const worst = this.data.errorOf(this.data.calls.map((c, i) => i));
+            const judged = worst && this.data.judge(worst);
             list.push(figure(
                 worst ? [digits(worst.max_ulp ?? Infinity), make("small", {}, " ulp")] : ["-"],
-                "largest error of a kernel"));
+                "largest error of a kernel" + (worst ? ": " + judged.short : ""), worst && judged.text));
         }
         const chips =
             Object.entries(model.options)
@@ -732,8 +1134,7 @@ class Side {
             bytesOf(k.bytes_to_l1 * k.calls),
             make("div", {class: "at"}, "L2 " + bytesOf(k.bytes_to_l2 * k.calls))));
         if (this.doc.check)
-            cells.push(make(
-                "td", {class: "num"}, d.error[kernel] ? digits(d.error[kernel].max_ulp ?? Infinity) : ""));
+            cells.push(this.errorCell(d.error[kernel]));
         const row = make("tr", {class: "row", tabindex: "0", "data-kernel": kernel}, cells);
         row.addEventListener("click", () => this.select(d.selectKernel(kernel), true));
         row.addEventListener("pointerenter", () => this.hover(d.selectKernel(kernel)));
@@ -748,6 +1149,14 @@ class Side {
             event.stopPropagation();
         });
         return row;
+    }
+
+    errorCell(error) {
+        if (!error) return make("td", {});
+        const judged = this.data.judge(error);
+        return make(
+            "td", {class: "num", title: judged.text}, digits(error.max_ulp ?? Infinity),
+            make("div", {class: "at " + judged.grade}, judged.short));
     }
 
     /* -- passes -- */
@@ -867,19 +1276,25 @@ class Side {
     /* -- panes -- */
 
     tabs() {
-        const names = ["Lua", "Graph", "Kernels", "C"];
+        const names = ["Lua", "Graph", "Kernels", "C", "Model"];
         this.tabButtons = names.map(
             (name, i) => make(
-                "button",
-                {type: "button", role: "tab", "aria-selected": i === 0, onclick: () => this.showTab(i)},
+                "button", {
+                    type: "button",
+                    role: "tab",
+                    "aria-selected": i === MODEL_PANE,
+                    onclick: () => this.showTab(i)
+                },
                 name));
-        return make("div", {class: "tabs", role: "tablist"}, this.tabButtons);
+        return make("div", {class: "tabs", role: "tablist"}, modelFirst(this.tabButtons));
     }
 
+    /* A list that cannot be seen does not scroll: it does when its pane comes to the front. */
     showTab(i) {
         this.tabButtons.forEach((button, j) => button.setAttribute("aria-selected", i === j));
         this.paneElements.forEach((pane, j) => pane.classList.toggle("shown", i === j));
-        for (const list of this.lists) list.refresh();
+        for (const view of this.views) view.refresh();
+        if (this.selected) this.reveal(this.selected);
     }
 
     panes() {
@@ -902,6 +1317,8 @@ class Side {
         this.cList =
             new List("lines of C", 20, (i, row) => this.drawC(i, row), (what, i) => this.onC(what, i));
         this.lists = [this.luaList, this.graphList, this.kernelList, this.cList];
+        this.drawing = new Drawing(this);
+        this.views = [...this.lists, this.drawing];
         const widest = lines => Math.max(...lines.map(line => line.length), 0) + 16;
         this.luaList.replace(this.luaRows.length, widest(this.luaRows.map(row => row.text || "")));
         this.kernelList.replace(this.kernelRows.length);
@@ -922,10 +1339,13 @@ class Side {
             pane(
                 "Kernels", hint(`${this.data.kernels.length} in ${this.data.calls.length} calls`),
                 this.kernelList, this.detail),
-            pane("C", hint(`${this.doc.c.lines.length.toLocaleString("en-US")} lines`), this.cList)
+            pane("C", hint(`${this.doc.c.lines.length.toLocaleString("en-US")} lines`), this.cList),
+            pane("Model", hint("from top to bottom"), this.drawing)
         ];
-        this.paneElements[0].classList.add("shown");
-        return make("div", {class: "panes"}, this.paneElements);
+        this.paneElements.forEach(
+            (element, i) => element.classList.add("pane-" + ["lua", "graph", "kernels", "c", "model"][i]));
+        this.paneElements[MODEL_PANE].classList.add("shown");
+        return this.panesElement = make("div", {class: "panes"}, modelFirst(this.paneElements));
     }
 
     foldAll() {
@@ -963,7 +1383,10 @@ class Side {
 
     drawLua(i, row) {
         const r = this.luaRows[i];
-        if (r.file) return dress(row, "r file", escapeHtml(r.file));
+        if (r.file) {
+            const path = escapeHtml(r.file);
+            return dress(row, "r file", `<span title="${path}">${path}</span>`);
+        }
         if (r.html === undefined) {
             const heat = r.line === undefined ? 0 : this.data.heat[r.line];
             r.html = `<span class="no">${r.number || ""}</span><span class="heat"${
@@ -974,16 +1397,36 @@ class Side {
                                         ">"}</span>` +
                 coloured(r.text, LUA);
         }
-        const marks =
-            r.line === undefined ? "" : this.mark(s => s.lines.has(r.line), s => s.mainLines.has(r.line));
-        dress(row, "r" + marks, r.html);
+        const isIn = s => r.line !== undefined && s.lines.has(r.line);
+        const isMain = s => s.mainRow === i || (r.line !== undefined && s.mainLines.has(r.line));
+        dress(row, "r" + this.mark(s => isIn(s) || s.mainRow === i, isMain), r.html);
+    }
+
+    /* The lines with nodes of the function that begins in a row: up to the `end` below its first letter. */
+    bodyOf(i) {
+        const {text} = this.luaRows[i], lines = [];
+        if (!definedIn(text)) return lines;
+        const end = text.match(/^\s*/)[0] + "end";
+        for (let at = i + 1; at < this.luaRows.length && !this.luaRows[at].file; at++) {
+            const row = this.luaRows[at];
+            if (row.text.startsWith(end)) break;
+            if (row.line !== undefined) lines.push(row.line);
+        }
+        return lines;
+    }
+
+    hasNodes(row) { return row.line !== undefined && this.data.nodesOfLine[row.line].length > 0; }
+
+    /* A row of Lua that is meant: its nodes, if it has any, or those of the function that begins there. */
+    selectLua(i) {
+        const r = this.luaRows[i];
+        return this.hasNodes(r) ? this.data.selectLine(r.line) : this.data.selectRow(i, this.bodyOf(i));
     }
 
     onLua(what, i) {
-        const r = this.luaRows[i], line = r && r.line;
-        const known = line !== undefined && this.data.nodesOfLine[line].length;
-        if (what === "hover") this.hover(known ? this.data.selectLine(line) : null);
-        else if (known) this.select(this.data.selectLine(line), true, "lua");
+        const r = this.luaRows[i];
+        if (what === "hover") this.hover(r && this.hasNodes(r) ? this.data.selectLine(r.line) : null);
+        else if (r && r.number) this.select(this.selectLua(i), true, "lua");
     }
 
     /* The graph.  Nodes of an earlier pass are found by where they come from. */
@@ -1144,7 +1587,7 @@ class Side {
     hover(selection) {
         if (this.hovered === selection) return;
         this.hovered = selection;
-        for (const list of this.lists) list.refresh();
+        for (const view of this.views) view.refresh();
         this.drawArenaLater();
     }
 
@@ -1155,11 +1598,23 @@ class Side {
             row.classList.toggle("sel", is);
             if (is && row.hidden) row.hidden = false;
         }
-        for (const list of this.lists) list.refresh();
+        for (const view of this.views) view.refresh();
         this.drawArenaLater();
         this.describe(selection);
         if (selection) this.reveal(selection, null, from);
+        if (selection && tell) this.panesElement.scrollIntoView({block: "nearest"});
+        this.markTabs();
         if (tell) this.app.onSelect(this, selection);
+    }
+
+    /* Where panes are tabs: those in which something is selected have a dot. */
+    markTabs() {
+        const s = this.selected;
+        const filled = [
+            s && (s.lines.size || s.mainRow !== undefined), s && s.nodes.size, s && s.kernels.size,
+            s && s.c.size, s && s.nodes.size
+        ];
+        this.tabButtons.forEach((button, i) => button.classList.toggle("has", !!filled[i]));
     }
 
     /* Scrolls each pane but the one that was clicked to what is selected; or one pane. */
@@ -1185,7 +1640,8 @@ class Side {
                         this.originsOf(s).has(this.originOf(this.shown, r.id))));
         }
         if (only) return;
-        if (from !== "lua") {
+        if (from !== "lua" && s.mainRow !== undefined) this.luaList.show(s.mainRow);
+        else if (from !== "lua") {
             const lines = s.mainLines.size ? s.mainLines :
                 s.mainNode !== undefined   ? this.data.linesOf(s.mainNode) :
                                              s.lines;
@@ -1195,6 +1651,7 @@ class Side {
                     break;
                 }
         }
+        if (from !== "model") this.drawing.show(s);
         const kernel = s.mainKernel !== undefined ? s.mainKernel : [...s.kernels][0];
         if (from !== "kernels" && kernel !== undefined) this.kernelList.show(this.rowOfKernel.get(kernel));
         if (from !== "c" && s.c.size) {
@@ -1212,6 +1669,8 @@ class Side {
         if (kernel === undefined) {
             const node = s && s.mainNode !== undefined ?
                 `v${s.mainNode} is computed by no kernel of its own.` :
+                s && s.kind === "line" ?
+                "No node of the graph comes from this line itself." :
                 "A kernel, a node or a line that is clicked is described here.";
             return this.detail.replaceChildren(make("p", {class: "muted"}, node));
         }
@@ -1237,10 +1696,12 @@ class Side {
         add("traffic", bytesOf(k.bytes_to_l1) + " to L1, " + bytesOf(k.bytes_to_l2) + " to L2");
         add("scratch", bytesOf(k.scratch_bytes));
         const error = d.error[kernel];
-        if (error)
+        if (error) {
             add("error, at most",
                 `${digits(error.max_ulp ?? Infinity)} ulp, ${
                     error.max_abs === null ? "-" : error.max_abs.toExponential(2)}`);
+            add("is that usual", d.judge(error).text);
+        }
         this.detail.replaceChildren(
             make("h3", {}, make("span", {class: "badge", style: colour(k.kind)}, k.name)),
             make("dl", {}, rows), make("pre", {}, k.about));
@@ -1433,20 +1894,38 @@ class Side {
 
     /* -- searching -- */
 
+    placeOfRow(i) {
+        let file = i;
+        while (!this.luaRows[file].file) file--;
+        return this.luaRows[file].file.split("/").pop() + ":" + this.luaRows[i].number;
+    }
+
+    /* Rows of Lua in the order in which they are offered: where a function begins that is called so, lines
+     * with nodes, other code, comments. */
+    rankedLua(has) {
+        const rankOf = row => has(definedIn(row.text)) ? 0 : this.hasNodes(row) ? 1 :
+            /^\s*--/.test(row.text)                                               ? 3 :
+                                                                                   2;
+        return this.luaRows.map((row, i) => i)
+            .filter(i => this.luaRows[i].number && has(this.luaRows[i].text))
+            .map(i => ({i, rank: rankOf(this.luaRows[i])}))
+            .sort((a, b) => a.rank - b.rank || a.i - b.i)
+            .map(x => x.i);
+    }
+
     find(words) {
         const d = this.data, found = [], has = text => words.every(word => text.toLowerCase().includes(word)),
               most = 8;
-        const add = (what, text, select) => {
+        const add = (what, text, select, place = "") => {
             if (found.filter(f => f.what === what).length < most)
-                found.push({what, text: text.trim(), select, side: this});
+                found.push({what, text: text.trim(), place, select, side: this});
         };
         d.ranked.forEach(k => {
             if (has(d.kernels[k].name + " " + d.kernels[k].kind + " " + d.kernels[k].scope))
                 add("kernel", d.kernels[k].name + "  " + d.kernels[k].where, () => d.selectKernel(k));
         });
-        for (const row of this.luaRows)
-            if (row.line !== undefined && has(row.text) && d.nodesOfLine[row.line].length)
-                add("Lua", row.text, () => d.selectLine(row.line));
+        for (const i of this.rankedLua(has))
+            add("Lua", this.luaRows[i].text, () => this.selectLua(i), this.placeOfRow(i));
         const g = d.graph, t = d.tables;
         for (let id = 0; id < g.nodes; id++) {
             const name = g.name[id] >= 0 ? t.texts[g.name[id]] : "";
@@ -1672,7 +2151,8 @@ class App {
         const keys = [
             ["/", "search"], ["← →", "the pass before, the next pass"],
             ["↑ ↓ Enter", "rows of the pane or table that has the focus"],
-            ["1 2 3 4", "Lua, graph, kernels, C"], ["n  p", "the next slowest kernel, the one before"],
+            ["0 1 2 3 4", "the model, Lua, graph, kernels, C"],
+            ["n  p", "the next slowest kernel, the one before"],
             ["f", "fold or unfold the layers"], ["c", "of a pass only what it changed"],
             ["t", "light or dark"], ["Esc", "let go of what is selected"], ["?", "this"]
         ];
@@ -1728,7 +2208,7 @@ class App {
                             }
                         },
                         make("span", {class: "what"}, f.what + (f.side.letter ? " " + f.side.letter : "")),
-                        make("span", {class: "text"}, f.text))) :
+                        make("span", {class: "text"}, f.text), make("span", {class: "place"}, f.place))) :
                 words.length ? [make("div", {class: "muted"}, "nothing has these words")] :
                                []));
     }
@@ -1756,7 +2236,7 @@ class App {
         this.results.hidden = true;
         this.input.blur();
         f.side.select(f.select(), true);
-        f.side.element.querySelector(".panes").scrollIntoView({block: "nearest"});
+        if (f.what === "Lua") f.side.showTab(0);
     }
 
     /* -- keys -- */
@@ -1775,7 +2255,7 @@ class App {
             return;
         const side = this.sides.find(s => s.element.contains(document.activeElement)) || this.sides[0];
         if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && this.passKey(event, side)) return;
-        const pane = "1234".indexOf(event.key);
+        const pane = "12340".indexOf(event.key);
         if (event.key === "/") this.input.focus();
         else if (event.key === "?") this.dialog.showModal();
         else if (event.key === "Escape") {
@@ -1796,7 +2276,8 @@ class App {
             side.select(side.data.selectKernel(ranked[next]), true);
         } else if (pane >= 0 && event.key.length === 1) {
             side.showTab(pane);
-            side.lists[pane].element.focus();
+            side.panesElement.scrollIntoView({block: "nearest"});
+            side.views[pane].element.focus({preventScroll: true});
         } else return;
         event.preventDefault();
     }
