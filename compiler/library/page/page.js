@@ -827,7 +827,9 @@ class Drawing {
             k => part.nodes.includes(data.calls[data.kernels[k].first_call].main));
         const heat = sum(mains.map(k => data.weight[k] / data.total));
         const scope = tables.scopes[graph.scope[part.nodes[0]]];
-        const most = 3, chips = [...kernels].slice(0, most).map(
+        const most = 3, isStored = ([k, call]) => part.nodes.includes(data.calls[call].root);
+        const shown = part.name ? [...kernels] : [...kernels].filter(isStored);
+        const chips = shown.slice(0, most).map(
             ([k, call]) => make(
                 "span", {
                     class: "badge",
@@ -836,7 +838,7 @@ class Drawing {
                     "data-call": call
                 },
                 data.kernels[k].name.split("_")[0]));
-        if (kernels.size > most) chips.push(make("span", {class: "shape"}, "+" + (kernels.size - most)));
+        if (shown.length > most) chips.push(make("span", {class: "shape"}, "+" + (shown.length - most)));
         const element = make(
             "button", {
                 class: "part" + (part.name ? "" : " op") + (part.backward ? " backward" : ""),
@@ -850,7 +852,7 @@ class Drawing {
                 make(
                     "span", {class: "name"}, title, part.backward ? " ∂" : "",
                     part.times > 1 ? make("b", {}, " × " + part.times) : null),
-                make("span", {class: "shape"}, shortShape(shape))),
+                part.name ? null : chips, make("span", {class: "shape"}, shortShape(shape))),
             part.name ? make("span", {class: "line"}, make("span", {class: "made"}, words), chips) : null,
             heat > .0005 ? make(
                                "i", {
