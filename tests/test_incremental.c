@@ -182,6 +182,12 @@ static const char *const spellings[] = {
     "    local s = matmul(turned(heads 'q'), transpose(turned(heads 'k'), 3, 4)) * 0.3\n"
     "    return attend(where(le(key(), query()), s, -math.huge))\n"
     "end",
+    /* keys without a bias, beside queries and values that have one */
+    "mix = function()\n"
+    "    local k = reshape(matmul(x, param('k', {C, C}, {normal = 0.3})), {B, T, H, d})\n"
+    "    local s = matmul(heads 'q', permute(k, {1, 3, 4, 2})) * 0.3\n"
+    "    return attend(where(le(key(), query()), s, -math.huge))\n"
+    "end",
     /* values and keys that all heads share */
     "mix = function()\n"
     "    local k, v = scope('k', nn.linear, x, d), scope('v', nn.linear, x, d)\n"
