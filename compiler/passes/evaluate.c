@@ -100,7 +100,7 @@ bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int length, int *atom)
 
 bool cr_is_stored(const struct cr_evaluate *ev, cr_id id)
 {
-    if (ev->g->nodes[id].name || cr_is_joined_vector(ev->g, id))
+    if (ev->g->nodes[id].name || cr_is_joined(ev->g, id))
         return true;
     bool stored = ev->module->materialised[id];
     return stored && (id != ev->kernel->root || ev->kernel->buffer != id);

@@ -227,8 +227,8 @@ static void leave_plain(struct cr_module *m)
             if (m->graph->nodes[id].op == CR_OP_param &&
                 !cr_gathers_rows(m->graph, &m->kernels[i], r))
                 leave(m->graph, id);
-            for (int p = 0; p < m->graph->nodes[id].n_in && cr_is_joined_vector(m->graph, id); p++)
-                leave(m->graph, cr_in(m->graph, id, p));
+            for (int p = 0; p < m->graph->nodes[id].n_in && cr_is_joined(m->graph, id); p++)
+                leave(m->graph, cr_joined_param(m->graph, id, p));
         }
 }
 

@@ -67,7 +67,7 @@ enum { SEVERAL = -2 };
 
 static bool is_leaf(const struct fusion *f, cr_id id)
 {
-    return cr_kind_of(f->g, id) == CR_KIND_LEAF || cr_is_joined_vector(f->g, id);
+    return cr_kind_of(f->g, id) == CR_KIND_LEAF || cr_is_joined(f->g, id);
 }
 
 /* ---- what is stored ---- */
@@ -80,7 +80,7 @@ static void separate_outputs(struct cr_graph *g)
     for (int n = 0; n < g->n_outputs; n++) {
         int i = (n + cr_n_results(g)) % g->n_outputs;
         cr_id id = g->outputs[i].id;
-        bool shared = taken[id] || cr_kind_of(g, id) == CR_KIND_LEAF || cr_is_joined_vector(g, id);
+        bool shared = taken[id] || cr_kind_of(g, id) == CR_KIND_LEAF || cr_is_joined(g, id);
         taken[id] = true;
         struct cr_attr attr = cr_attr_of(&g->nodes[id]);
         g->here = g->nodes[id].where;
@@ -427,7 +427,7 @@ static bool is_lookup(const struct fusion *f, cr_id id)
 static int own_cost(const struct fusion *f, cr_id id)
 {
     const struct cr_op_info *info = &cr_ops[f->g->nodes[id].op];
-    if (cr_is_joined_vector(f->g, id))
+    if (cr_is_joined(f->g, id))
         return 1;
     switch (info->kind) {
     case CR_KIND_ELEMENTWISE:

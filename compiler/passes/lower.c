@@ -152,7 +152,7 @@ static bool find_loops(struct cr_lowering *lw, const struct cr_goal *goal,
 static bool can_be_stored(const struct cr_lowering *lw, cr_id id)
 {
     return !lw->ev.module->materialised[id] && !lw->g->nodes[id].name &&
-           !cr_is_joined_vector(lw->g, id);
+           !cr_is_joined(lw->g, id);
 }
 
 /* ---- the door ---- */

@@ -133,8 +133,9 @@ static void place_plain(struct weights *w, cr_id id)
     if (node->op == CR_OP_param)
         place_elements(w, id, target);
     for (int i = 0; i < node->n_in; i++) {
-        place_elements(w, cr_in(w->g, id, i), target);
-        target += w->g->nodes[cr_in(w->g, id, i)].shape[0];
+        const cr_id param = cr_joined_param(w->g, id, i);
+        place_elements(w, param, target);
+        target += cr_elements(w->g->nodes[param].rank, w->g->nodes[param].shape);
     }
     w->m->weights_floats += cr_align(cr_elements(node->rank, node->shape));
 }
@@ -144,7 +145,7 @@ static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool 
 {
     for (int r = 0; r < k->n_refs; r++) {
         cr_id id = k->refs[r];
-        bool weight = w->g->nodes[id].op == CR_OP_param || cr_is_joined_vector(w->g, id);
+        bool weight = w->g->nodes[id].op == CR_OP_param || cr_is_joined(w->g, id);
         if (!weight || (w->readers[id] > 1) != shared)
             continue;
         if (w->m->columns_of[id] == CR_NONE)

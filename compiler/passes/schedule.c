@@ -55,7 +55,7 @@ static struct cr_location location_of(const struct cr_storage *storage)
 /* What parameters that are read as one are called: "bias", after the first. */
 static const char *name_of_joined(const struct cr_graph *g, cr_id id)
 {
-    const char *first = g->nodes[cr_in(g, id, 0)].name, *dot = strrchr(first, '.');
+    const char *first = g->nodes[cr_joined_param(g, id, 0)].name, *dot = strrchr(first, '.');
     return dot ? dot + 1 : first;
 }
 
@@ -66,7 +66,7 @@ static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_lo
     struct cr_buffer *buffer = CR_PUSH(s->p->buffers, s->p->n_buffers, s->p->cap_buffers);
     char title[256];
     cr_kernel_title(title, sizeof title, &s->titles, id);
-    if (cr_is_joined_vector(s->g, id))
+    if (cr_is_joined(s->g, id))
         snprintf(title, sizeof title, "%s", name_of_joined(s->g, id));
     *buffer = (struct cr_buffer){.name = cr_strdup(node->name ? node->name : title),
                                  .format = cr_format_of(node->dtype),
@@ -195,7 +195,7 @@ static void name_operand(const struct scheduling *s, cr_id id, char *plain, size
     const struct cr_function *maker = maker_of(s, id);
     if (node->name || node->tap)
         cr_identifier(plain, size, node->name ? node->name : node->tap);
-    else if (cr_is_joined_vector(s->g, id))
+    else if (cr_is_joined(s->g, id))
         cr_identifier(plain, size, name_of_joined(s->g, id));
     else if (maker)
         snprintf(plain, size, "k%d_%.40s", maker->number, maker->title);

@@ -788,7 +788,7 @@ static int verify_refs(const struct check *c, const struct made *made)
         cr_id ref = k->refs[i];
         if (!is_node(c, ref))
             return broken(c, "it reads v[%d], which does not exist", (int)ref);
-        if (cr_is_joined_vector(c->g, ref) || cr_writes_ref(k, i))
+        if (cr_is_joined(c->g, ref) || cr_writes_ref(k, i))
             continue;
         if (!c->g->nodes[ref].name && made[ref].stored != elements(c, ref))
             return broken(c, "it reads v[%d], which is not made yet", (int)ref);

@@ -70,7 +70,7 @@ static int verify_result(const struct run *r, int kernel, cr_id id)
 /* True if no kernel makes a node: a leaf with a name, or several parameters that are read as one. */
 static bool is_handed_in(const struct run *r, cr_id id)
 {
-    return r->g->nodes[id].name || cr_is_joined_vector(r->g, id);
+    return r->g->nodes[id].name || cr_is_joined(r->g, id);
 }
 
 /* What is handed in lies in the input of its number, a parameter in the weights, a literal for

@@ -147,7 +147,7 @@ static bool is_in_place(const struct check *c, const struct matrices *all, cr_id
     if (node->op == CR_OP_param)
         return is_plain(c, find_matrix(all, target), id);
     for (int i = 0; i < node->n_in; i++) {
-        cr_id part = cr_in(c->g, id, i);
+        cr_id part = cr_joined_param(c->g, id, i);
         if (!is_plain(c, find_matrix(all, target), part))
             return false;
         target += elements_of(c, part);
@@ -195,7 +195,7 @@ static int verify_readers(const struct check *c, const struct matrices *all)
         const struct cr_kernel *k = &c->m->kernels[i];
         for (int j = 0; j < k->n_refs; j++) {
             cr_id id = k->refs[j];
-            bool weight = c->g->nodes[id].op == CR_OP_param || cr_is_joined_vector(c->g, id);
+            bool weight = c->g->nodes[id].op == CR_OP_param || cr_is_joined(c->g, id);
             if (weight && !is_in_place(c, all, id))
                 return cr_fail(c->error, "kernel %d: its parameter v[%d] is not where it reads it",
                                i, (int)id);

@@ -17,13 +17,26 @@ bool *cr_find_weights(const struct cr_graph *g)
     return weights;
 }
 
-bool cr_is_joined_vector(const struct cr_graph *g, cr_id id)
+cr_id cr_joined_param(const struct cr_graph *g, cr_id id, int i)
+{
+    cr_id in = cr_in(g, id, i);
+    while (g->nodes[in].op == CR_OP_reshape)
+        in = cr_in(g, in, 0);
+    return g->nodes[in].op == CR_OP_param ? in : CR_NONE;
+}
+
+bool cr_is_joined(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
-    for (int i = 0; i < node->n_in; i++)
-        if (g->nodes[cr_in(g, id, i)].op != CR_OP_param)
+    if (node->op != CR_OP_concat)
+        return false;
+    for (int axis = 0; axis < node->axis; axis++)
+        if (node->shape[axis] != 1)
             return false;
-    return node->op == CR_OP_concat && node->rank == 1;
+    for (int i = 0; i < node->n_in; i++)
+        if (cr_joined_param(g, id, i) == CR_NONE)
+            return false;
+    return true;
 }
 
 /* True if a broadcast repeats whole matrices, and no row or column of one. */

@@ -7,9 +7,12 @@
 /* By node: whether it is made of parameters alone, by moving and joining elements. */
 bool *cr_find_weights(const struct cr_graph *g);
 
-/* True if a node joins whole parameters of one axis, as the biases of joined projections are: they
- * lie one after another in the weights, where kernels read them as one. */
-bool cr_is_joined_vector(const struct cr_graph *g, cr_id id);
+/* True if a node joins whole parameters along its first axis, as the biases of joined projections and the
+ * rows of several tables are: they lie one after another in the weights, where kernels read them as one. */
+bool cr_is_joined(const struct cr_graph *g, cr_id id);
+
+/* The parameter that is operand i of a concat, reshaped or as it is; CR_NONE if it is none. */
+cr_id cr_joined_param(const struct cr_graph *g, cr_id id, int i);
 
 /* The node under broadcasts of whole matrices: the weight matrix of a contraction, whatever its batch. */
 cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id);
