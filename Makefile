@@ -418,7 +418,7 @@ docs: $(BUILD)/$(LUA)/crescent
 
 # The pages of the module for Lua, by LDoc (Debian: lua-ldoc).
 ldoc:
-	@ldoc --fatalwarnings -c docs/api/config.ld -d $(abspath $(BUILD))/ldoc docs/api
+	@ldoc --fatalwarnings -c docs/api/config.ld -d $(abspath $(BUILD))/ldoc docs/api/crescent.lua
 
 # Accepts what the compiler does now as what is expected; read the diff before committing.
 bless: generated
