@@ -1354,6 +1354,31 @@ START_TEST(configurations_that_are_wrong)
 }
 END_TEST
 
+/* Ids that are moved before they are rows of a table have its limit, and of two tables the smaller one's. */
+START_TEST(ids_that_are_moved)
+{
+    static const char *const texts[] = {
+        "return {y = gather(param('w', {8, 4}), reshape(transpose(ids, 1, 2), {6}))}",
+        "return {y = gather(param('w', {9, 4}), reshape(ids, {6})) + gather(param('v', {8, 4}), "
+        "reshape(ids, {6}))}",
+        "return {y = gather(param('w', {8, 4}), ids:slice({0, 1}, {2, 2}))}",
+    };
+    char text[300];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        crescent_graph *graph;
+        crescent_model *model;
+        crescent_port port;
+        snprintf(text, sizeof text, "local ids = input('ids', {2, 3}, 'i32')\n%s", texts[i]);
+        GOOD(crescent_graph_open_text(context, "ids.lua", text, strlen(text), NULL, &graph));
+        GOOD(crescent_compile(graph, NULL, &model));
+        GOOD(crescent_port_at(model, CRESCENT_INPUT, 0, &port));
+        ck_assert_int_eq(port.ids, 8);
+        crescent_close(model);
+        crescent_graph_close(graph);
+    }
+}
+END_TEST
+
 /* Kernels read a table where ids say, so ids are looked at. */
 START_TEST(ids_that_are_none)
 {
@@ -1708,7 +1733,6 @@ static void add_tests(TCase *all)
     tcase_add_test(all, files_appear_whole);
     tcase_add_test(all, tables);
     tcase_add_test(all, configurations_that_are_wrong);
-    tcase_add_test(all, ids_that_are_none);
     tcase_add_test(all, null_handles);
     tcase_add_test(all, questions_to_null);
     tcase_add_test(all, null_arguments);
@@ -1721,11 +1745,15 @@ static void add_tests(TCase *all)
 int main(void)
 {
     Suite *suite = suite_create("api");
-    TCase *all = tcase_create("all");
+    TCase *all = tcase_create("all"), *ids = tcase_create("ids");
     tcase_add_checked_fixture(all, set_up, tear_down);
+    tcase_add_checked_fixture(ids, set_up, tear_down);
+    tcase_add_test(ids, ids_that_are_none);
+    tcase_add_test(ids, ids_that_are_moved);
     tcase_set_timeout(all, 120);
     add_tests(all);
     suite_add_tcase(suite, all);
+    suite_add_tcase(suite, ids);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

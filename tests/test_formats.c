@@ -454,6 +454,36 @@ START_TEST(rounded_before_or_when_packed)
 }
 END_TEST
 
+/* Rows that are wider than a tile: of floats they are cut, but no block of a format is. */
+START_TEST(wide_rows_are_gathered)
+{
+    static const char text[] = "local ids = input('ids', {64}, 'i32')\n"
+                               "return {y = gather(param('w', {8, 4160}), ids) * 2}";
+    const char *name = format_name(_i);
+    int64_t n, m;
+    crescent_graph *graph;
+    crescent_model *ref, *model;
+    if (!name)
+        return;
+    ck_assert_int_eq(
+        crescent_graph_open_text(context, "wide.lua", text, sizeof text - 1, NULL, &graph), 0);
+    const crescent_config exact = {.backend = CRESCENT_REF, .format = name};
+    ck_assert_int_eq(crescent_compile(graph, &exact, &ref), 0);
+    ck_assert_msg(crescent_compile(graph, &(crescent_config){.format = name}, &model) == 0, "%s",
+                  crescent_error(context));
+    crescent_draw_weights(ref, 1);
+    crescent_draw_weights(model, 1);
+    float *expected = run_ids(ref, &n), *y = run_ids(model, &m);
+    ck_assert_int_eq(n, m);
+    ck_assert_msg(crescent_same_bits(y, expected, n), "%s", name);
+    free(y);
+    free(expected);
+    crescent_close(ref);
+    crescent_close(model);
+    crescent_graph_close(graph);
+}
+END_TEST
+
 /* ---- what is learned ---- */
 
 /* All that is true of f32 alone: gradients, a trainer, a step in C. */
@@ -581,7 +611,7 @@ int main(void)
 {
     report_missing_isas("test_formats");
     Suite *suite = suite_create("formats");
-    TCase *tests = tcase_create("formats");
+    TCase *tests = tcase_create("formats"), *tables = tcase_create("tables");
     SRunner *runner = srunner_create(suite);
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, begin, end);
@@ -598,7 +628,10 @@ int main(void)
     tcase_add_loop_test(tests, what_is_replaced_stays_f32, 0, CR_FORMAT_COUNT);
     tcase_add_loop_test(tests, rules_are_read, 0, (int)(sizeof rules / sizeof *rules));
     tcase_add_test(tests, globs_have_a_length);
+    tcase_add_checked_fixture(tables, begin, end);
+    tcase_add_loop_test(tables, wide_rows_are_gathered, 0, CR_FORMAT_COUNT);
     suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, tables);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

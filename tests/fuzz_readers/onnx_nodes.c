@@ -123,7 +123,7 @@ static void put_known(struct message *out, int field, const char *name, struct b
     }
     int64_t first = choose_number(b), step = choose(b, 4);
     for (int64_t i = 0; i < n && i < 500; i++)
-        put_element(&data, type, i < 6 && step == 0 ? choose_number(b) : first + step * (i % 7));
+        put_element(&data, type, i < 6 && step == 0 ? choose_number(b) : (int64_t)((uint64_t)first + (uint64_t)(step * (i % 7))));
     put_integer(&tensor, 2, type);
     if (name)
         put_text(&tensor, 8, name);
