@@ -115,17 +115,19 @@ static void read_files(void)
     struct dirent **entries;
     int n = scandir(name ? name : "tests/configs", &entries, NULL, alphasort);
     PROMISE(n > 0);
-    for (int i = 0; i < n && n_files < MAX_FILES; i++) {
+    for (int i = 0; i < n; i++) {
         static char text[MAX_TEXT];
         char file[512];
         snprintf(file, sizeof file, "%s/%s", name ? name : "tests/configs", entries[i]->d_name);
-        FILE *f = strstr(file, ".json") ? fopen(file, "r") : NULL;
+        free(entries[i]);
+        FILE *f = n_files < MAX_FILES && strstr(file, ".json") ? fopen(file, "r") : NULL;
         if (!f)
             continue;
         text[fread(text, 1, sizeof text - 1, f)] = '\0';
         fclose(f);
         read_members(&files[n_files++], text);
     }
+    free(entries);
     PROMISE(n_files > 0);
 }
 
