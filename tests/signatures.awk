@@ -136,12 +136,13 @@ function print_file(    i, name, list, text) {
                 print_comment(i - 1)
             }
         }
-        if (lines[i] ~ /^function [a-z_]+\.[a-z_0-9]+\(/) {
+        if (lines[i] ~ /^function [a-z_0-9]+\.[a-z_0-9]+\(/) {
             name = substr(lines[i], 10, index(lines[i], "(") - 10)
             list = substr(lines[i], index(lines[i], "(") + 1)
             sub(/\).*$/, "", list)
             print ""
             print_wrapped(name "(" parameters_of(list, i, name) ")")
+            printed++
             print_comment(i - 1)
         }
         if (lines[i] ~ ("^" module "\\.[a-z_]+ = [a-z_]+\\.[a-z_]+$")) print "\n" lines[i]
@@ -157,4 +158,11 @@ function print_file(    i, name, list, text) {
 FNR == 1 && NR > 1 { print_file(); n = 0; all_lines = "" }
 FNR == 1 { module = FILENAME; sub(/^.*\//, "", module); sub(/\.lua$/, "", module) }
 { lines[++n] = $0; all_lines = all_lines " " trim($0) }
-END { print_file() }
+/^function / { functions++ }
+END {
+    print_file()
+    if (printed != functions) {
+        print "signatures.awk: found " printed " of " functions " functions" >"/dev/stderr"
+        exit 1
+    }
+}

@@ -9,8 +9,9 @@ local gpt2 = {}
 
 -- x + attn(ln_1(x)), then x + mlp(ln_2(x)).
 -- config: n_head, layer_norm_epsilon, layout: "conv1d" (weights [in, out], as Hugging
--- Face stores them) or "linear" (weights [out, in]); or the table of a script's options.  d_ff (4 n_embd) and act (nn.gelu_tanh) are
--- of the feed-forward, how (attention.attend) is of attention.
+-- Face stores them) or "linear" (weights [out, in]); or the table of a script's options.
+-- d_ff (4 n_embd) and act (nn.gelu_tanh) are of the feed-forward, how (attention.attend)
+-- is of attention.
 function gpt2.block(x, config, d_ff, act, how)
     local o = layer_options("gpt2.block", config, {
         n_head = "size", layer_norm_epsilon = {"number", 1e-5},
