@@ -639,6 +639,26 @@ static const struct bomb {
 };
 enum { N_BOMBS = sizeof bombs / sizeof *bombs };
 
+/* The time to find added tokens grows with the longest of them. */
+START_TEST(bounds_added_tokens)
+{
+    char json[4000], letters[1026] = "";
+    for (int n = 1024; n <= 1025; n++) {
+        memset(letters, 'a', (size_t)n);
+        snprintf(json, sizeof json, "{\"added_tokens\":[{\"id\":8,\"content\":\"%s\"}]," MODEL("", ABC, "") "}",
+                 letters);
+        if (n == 1024) {
+            crescent_tokenizer *t = open_text(json);
+            expect_ids(t, letters, "8");
+            crescent_tokenizer_close(t);
+        } else {
+            ck_assert_msg(strstr(refusal(json, strlen(json)), " of 1025 bytes, expected at most 1024"), "%s",
+                          crescent_error(context));
+        }
+    }
+}
+END_TEST
+
 START_TEST(bounds_what_it_makes)
 {
     const struct bomb *b = &bombs[_i];
@@ -875,6 +895,7 @@ int main(void)
     tcase_add_test(t, refuses_patterns_by_what_is_in_them);
     tcase_add_test(t, refuses_patterns_without_end);
     tcase_add_loop_test(t, bounds_what_it_makes, 0, N_BOMBS);
+    tcase_add_test(t, bounds_added_tokens);
     tcase_add_test(t, adds_the_tokens_of_a_configuration);
     tcase_add_test(t, merges_by_rank);
     tcase_add_test(t, finds_whole_tokens_without_merges);

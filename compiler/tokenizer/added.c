@@ -25,11 +25,17 @@ static int check(const struct cr_added_token *token, const struct cr_vocabulary 
     return 0;
 }
 
+/* A text is looked through for the longest token at each of its places. */
+enum { LONGEST = 1024 };
+
 int cr_add_added(struct cr_added *a, const struct cr_added_token *token,
                  const struct cr_vocabulary *v, const char *path, struct cr_error *error)
 {
     if (token->length == 0)
         return cr_fail(error, "%s: found an added token without text, expected some", path);
+    if (token->length > LONGEST)
+        return cr_fail(error, "%s: found the added token %s of %zu bytes, expected at most %d", path,
+                       cr_show(token->text, token->length).text, token->length, LONGEST);
     if (check(token, v, path, error) ||
         cr_add_word(&a->words, token->text, token->length, token->id, path, error))
         return -1;
