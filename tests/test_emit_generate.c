@@ -350,6 +350,35 @@ START_TEST(takes_packed_weights)
 }
 END_TEST
 
+/* The packed file becomes empty when the first token is printed: a program that has read it goes on. */
+START_TEST(reads_packed_weights)
+{
+    static char expected[COUNT(requests)][MAX_TEXT];
+    char path[100];
+    make_model(&folders[0]);
+    ask_crescent(expected);
+    snprintf(path, sizeof path, "%s/empty.c", folder);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("#include <stdio.h>\n#include <unistd.h>\nint __real_fflush(FILE *);\n"
+          "int __wrap_fflush(FILE *f) { return truncate(EMPTIED, 0) ? EOF : __real_fflush(f); }\n",
+          file);
+    fclose(file);
+    out_of("crescent emit $M --generate -o $T/small.c --pack $T/packed >/dev/null && mkdir $T/plain &&"
+           " plain $T/small.c $T/plain && cc -O0 -DSMALL_MAIN -DEMPTIED=\"\\\"$T/copy\\\"\""
+           " $T/plain/small.c $T/empty.c -Wl,--wrap=fflush -lm -o $T/small");
+    int emptied = 0;
+    for (int i = 0; i < COUNT(requests); i++) {
+        const char *found = out_of("cp $T/packed $T/copy; $T/small $T/copy --read %s", requests[i]);
+        ck_assert_msg(strcmp(found, expected[i]) == 0, "%s: found '%s', expected '%s'", requests[i],
+                      found, expected[i]);
+        emptied += run("test ! -s $T/copy")->status == 0;
+    }
+    ck_assert_int_gt(emptied, 0);
+    must_refuse("$T/small $T/nothing --read --tokens 3", "nothing: cannot be opened");
+}
+END_TEST
+
 START_TEST(embeds_weights)
 {
     static char expected[COUNT(requests)][MAX_TEXT];
@@ -568,6 +597,7 @@ int main(void)
     suite_add_tcase(suite, t);
     tcase_add_loop_test(t, generates_alike, 0, COUNT(folders));
     tcase_add_test(t, takes_packed_weights);
+    tcase_add_test(t, reads_packed_weights);
     tcase_add_test(t, embeds_weights);
     tcase_add_test(t, takes_a_script);
     tcase_add_test(t, chats);
