@@ -92,7 +92,9 @@ static void make_folder(void)
     write_text("short.npy", "\x93NUMPY");
     write_text("not.safetensors", "GGUF, say");
     write_text("model.pt", "PK\3\4\377");
-    write_text("lfs", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+    static const char *const pointers[] = {"lfs", "lfs.gguf", "lfs.onnx"};
+    for (int i = 0; i < 3; i++)
+        write_text(pointers[i], "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
     write_text("story.txt", "Once upon a time\n");
     snprintf(commas, sizeof commas, "%s/commas", folder);
     if (mkdir(commas, 0700))
@@ -140,7 +142,10 @@ static const struct {
     {"run $T/short.npy", "short.npy: an array of NumPy"},
     {"run $T/model.pt", "torch.save, expected a model whose weights are safetensors"},
     {"run $T/lfs", "a pointer of Git LFS, expected the file that it stands for (git lfs pull)"},
-    {"run " BLOCK "--weights $T/lfs", "a pointer of Git LFS"},
+    {"run " BLOCK "--weights $T/lfs", "lfs: a pointer of Git LFS"},
+    {"tokenize $T/lfs --text a", "lfs: a pointer of Git LFS"},
+    {"run $T/lfs.gguf", "lfs.gguf: a pointer of Git LFS"},
+    {"run $T/lfs.onnx", "lfs.onnx: a pointer of Git LFS"},
     {"run $T/story.txt", "story.txt: a text, expected a model; generate MODEL --prompt-file FILE"},
     {"run README.md", "README.md: a text, expected a model"},
     {"run tests/acceptance.py", "a program in Python, expected a script in Lua, or an ONNX file"},

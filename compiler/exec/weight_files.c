@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "compiler/files/json_value.h"
+#include "compiler/files/lfs.h"
 #include "compiler/ir/mem.h"
 
 #define WHOLE "model.safetensors"
@@ -43,10 +44,9 @@ static bool is_lfs_pointer(const char *path)
 {
     struct cr_mapping file;
     struct cr_error unused;
-    const size_t n = sizeof CR_LFS_POINTER - 1;
     if (cr_map_file(&file, path, unused.text, sizeof unused.text))
         return false;
-    bool is = file.size >= n && memcmp(file.bytes, CR_LFS_POINTER, n) == 0;
+    bool is = cr_is_lfs(file.bytes, file.size);
     cr_unmap_file(&file);
     return is;
 }
@@ -55,8 +55,7 @@ static bool is_lfs_pointer(const char *path)
 static void name_other(const char *path, struct cr_error *error)
 {
     if (is_lfs_pointer(path))
-        cr_fail(error, "%.400s: a pointer of Git LFS, expected the file that it stands for (git lfs pull)",
-                path);
+        cr_fail(error, "%.400s: " CR_LFS_MESSAGE, path);
     else if (cr_is_torch_file(path))
         cr_fail(error,
                 "%.400s: a file of PyTorch's torch.save, expected safetensors "

@@ -18,9 +18,6 @@ bool cr_is_folder(const char *path);
 /* True for a file of torch.save.  It is known by its name, as its bytes may be a zip archive or a pickle. */
 bool cr_is_torch_file(const char *path);
 
-/* The first bytes of what stands for a file that Git LFS has not fetched. */
-#define CR_LFS_POINTER "version https://git-lfs."
-
 /* FOLDER/NAME; freed by the caller. */
 char *cr_path_in(const char *folder, const char *name);
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "gguf_types.h"
+#include "lfs.h"
 #include "numbers.h"
 
 enum {
@@ -378,6 +379,7 @@ int cr_gguf_parse(struct cr_gguf *file, const char *path, struct cr_mapping mapp
     return -1;
 }
 
+/* A failure leaves nothing mapped. */
 int cr_gguf_open(struct cr_gguf *file, const char *path, char *error, size_t size)
 {
     struct cr_mapping mapping;
@@ -386,6 +388,8 @@ int cr_gguf_open(struct cr_gguf *file, const char *path, char *error, size_t siz
         return -1;
     if (cr_gguf_parse(file, path, mapping, error, size) == 0)
         return 0;
+    if (cr_is_lfs(mapping.bytes, mapping.size))
+        cr_file_fail(error, size, path, CR_LFS_MESSAGE);
     cr_unmap_file(&mapping);
     return -1;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compiler/files/lfs.h"
 #include "compiler/ir/mem.h"
 #include "tensor.h"
 #include "wire.h"
@@ -445,6 +446,8 @@ static int parse(struct cr_onnx_model *model, const char *path, const void *byte
     model->path = cr_arena_text(&model->arena, path, strlen(path));
     model->producer = "";
     model->graph.name = "";
+    if (cr_is_lfs(bytes, size))
+        return cr_fail(error, "%.400s: " CR_LFS_MESSAGE, path);
     if (each(&r, (struct cr_wire){bytes, (const unsigned char *)bytes + size}, take_model, model))
         return -1;
     if (!model->graph.n_outputs || !model->n_opsets)

@@ -8,6 +8,7 @@
 
 #include "compiler/exec/weight_files.h"
 #include "compiler/files/gguf.h"
+#include "compiler/files/lfs.h"
 #include "compiler/files/npy.h"
 #include "compiler/frontend/builtin_modules.h"
 #include "compiler/frontend/natural_order.h"
@@ -409,7 +410,7 @@ static bool is_text(const char *path)
     if (cr_is_folder(path) || ends_in(path, ".index.json") ||
         cr_map_file(&map, path, error, sizeof error))
         return false;
-    bool is = map.size >= 8;
+    bool is = map.size >= 8 && !cr_is_lfs(map.bytes, map.size);
     for (int i = 0; is && i < 8; i++)
         is = isprint(map.bytes[i]) || isspace(map.bytes[i]);
     cr_unmap_file(&map);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "compiler/exec/weight_files.h"
+#include "compiler/files/lfs.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/near.h"
 #include "installed.h"
@@ -119,7 +120,7 @@ struct kind {
 
 /* The first row that fits counts: first bytes that say more than a name stand above it. */
 static const struct kind kinds[] = {
-    {NULL, CR_LFS_POINTER, "a pointer of Git LFS", "the file that it stands for (git lfs pull)", false},
+    {NULL, CR_LFS_BEGIN, "a pointer of Git LFS", "the file that it stands for (git lfs pull)", false},
     {".safetensors", NULL, "weights (safetensors)", FOR_WEIGHTS, true},
     {".safetensors.index.json", NULL, "the index of weights in several files", FOR_WEIGHTS, true},
     {".npy", NULL, "an array of NumPy", FOR_ARRAY, false},

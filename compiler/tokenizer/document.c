@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/files/json.h"
+#include "compiler/files/lfs.h"
 #include "compiler/files/mapping.h"
 #include "compiler/ir/mem.h"
 
@@ -184,6 +185,8 @@ static int read_bytes(struct cr_document *d, const char *bytes, size_t size, str
     d->strings = cr_calloc(size + 1, 1);
     struct reader r = {
         .document = d, .json = {bytes, bytes, bytes + size, NULL}, .room = d->strings};
+    if (cr_is_lfs(bytes, size))
+        return cr_fail(error, "%s: " CR_LFS_MESSAGE, d->path);
     if (read_value(&r, error) < 0)
         return -1;
     if (!cr_json_ended(&r.json))

@@ -1,0 +1,18 @@
+/* lfs.h - the small text that a clone by git has in place of a large file which Git LFS has not fetched. */
+#ifndef CR_LFS_H
+#define CR_LFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* How such a text begins, and what is said of it behind the name of the file. */
+#define CR_LFS_BEGIN "version https://git-lfs."
+#define CR_LFS_MESSAGE "a pointer of Git LFS, expected the file that it stands for (git lfs pull)"
+
+static inline bool cr_is_lfs(const void *bytes, size_t n)
+{
+    return n >= sizeof CR_LFS_BEGIN - 1 && memcmp(bytes, CR_LFS_BEGIN, sizeof CR_LFS_BEGIN - 1) == 0;
+}
+
+#endif
