@@ -851,6 +851,7 @@ START_TEST(refuses_other_operands)
         {"Gather", FLOAT, 1, {2}, "an operand of type float, expected integers"},
         {"MatMul", BOOL, 2, {2, 2}, "an operand of type bool, expected numbers"},
         {"Where", FLOAT, 1, {2}, "an operand of type float, expected booleans"},
+        {"Concat", INT64, 2, {2, 2}, "parts of type int64 and float, expected ones alike"},
         {"GroupNormalization", FLOAT, 3, {2, 4, 0}, "output 'y' has no elements"},
         {"Resize", FLOAT, 1, {0}, "axis 0 from 0 to"},
         {"RotaryEmbedding", FLOAT, 3, {1, 2, 0}, "0 heads of a tensor of 3 axes"},
@@ -862,6 +863,7 @@ START_TEST(refuses_other_operands)
              strcmp(op, "Resize") == 0               ? "x - four"
              : strcmp(op, "RotaryEmbedding") == 0    ? "x table table"
              : strcmp(op, "GroupNormalization") == 0 ? "x row row"
+             : strcmp(op, "Concat") == 0             ? "x table"
                                                      : "x x x",
              "y", NULL);
     put_tensor(&graph, "four", FLOAT, 1, (int64_t[]){1}, four, 4);
@@ -1197,7 +1199,7 @@ int main(void)
     tcase_add_loop_test(refusals, refuses_what_cannot_be, 0, 17);
     tcase_add_loop_test(refusals, refuses_numbers_out_of_reach, 0, 16 * 6);
     tcase_add_loop_test(refusals, refuses_names_twice, 0, 5);
-    tcase_add_loop_test(refusals, refuses_other_operands, 0, 11);
+    tcase_add_loop_test(refusals, refuses_other_operands, 0, 12);
     tcase_add_test(refusals, refuses_other_initializers);
     tcase_add_loop_test(refusals, refuses_versions, 0, 4);
     tcase_add_test(refusals, refuses_names_with_nul);

@@ -207,6 +207,10 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
             return NULL;
         if (parts[i]->rank != parts[0]->rank)
             return cr_onnx_refuse(t, "parts of %d and %d axes", parts[0]->rank, parts[i]->rank);
+        if (cr_language_type(parts[i]->type) != cr_language_type(parts[0]->type))
+            return cr_onnx_refuse(t, "parts of type %s and %s, expected ones alike",
+                                  cr_onnx_type_name(parts[0]->type),
+                                  cr_onnx_type_name(parts[i]->type));
         for (int a = 0; a < parts[0]->rank; a++)
             if (a != axis && parts[i]->shape[a] != shape[a])
                 return cr_onnx_refuse(t, "parts of shapes that do not fit");
