@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "compiler/exec/exec.h"
+#include "compiler/exec/id_limits.h"
 #include "compiler/ir/eval.h"
 #include "compiler/ir/gradient.h"
 #include "compiler/ir/verify.h"
@@ -278,6 +279,29 @@ START_TEST(the_gradient_of_an_op_is_its_derivative)
 }
 END_TEST
 
+/* An index that leaves rows out is legal, and stays legal with gradients, whose backward pass
+ * gathers by it. */
+START_TEST(what_a_scatter_leaves_out_has_no_gradient)
+{
+    struct trial t = {.g = cr_graph_new("t")};
+    double y[2], gradient[3] = {7, 7, 7}, *outputs[] = {gradient, y};
+    add_input(&t, CR_F32, (int64_t[]){3, 0}, (double[]){1, 2, 3});
+    add_input(&t, CR_I32, (int64_t[]){3, 0}, (double[]){0, 5, -1});
+    cr_id sums = cr_must(t.g, CR_OP_scatter_add, 2, t.in, &(struct cr_attr){.shape = {2}});
+    cr_add_output(t.g, "g", add_gradient(&t, sums, t.in[0]));
+    cr_add_output(t.g, "y", sums);
+    int64_t *limits = cr_find_id_limits(t.g);
+    ck_assert_int_eq(limits[1], 0);
+    free(limits);
+    run(&t, outputs);
+    ck_assert_double_eq(y[0], 1);
+    ck_assert_double_eq(gradient[0], t.numbers[t.n - 1][0]);
+    ck_assert_double_eq(gradient[1], 0);
+    ck_assert_double_eq(gradient[2], 0);
+    cr_graph_free(t.g);
+}
+END_TEST
+
 START_TEST(every_op_has_a_case)
 {
     for (int op = 0; op < CR_OP_COUNT; op++) {
@@ -526,6 +550,7 @@ int main(void)
     tcase_add_loop_test(ops, the_gradient_of_a_reduction_is_its_derivative, 0, CR_OP_COUNT);
     tcase_add_loop_test(ops, nothing_flows_through_a_comparison, 0, CR_OP_COUNT);
     tcase_add_loop_test(ops, the_gradient_of_an_op_is_its_derivative, 0, N_CASES);
+    tcase_add_test(ops, what_a_scatter_leaves_out_has_no_gradient);
     tcase_add_test(ops, every_op_has_a_case);
     tcase_add_test(ops, ties_share_as_in_pytorch);
     tcase_add_test(ops, masks_give_zeros);

@@ -21,6 +21,8 @@ static void limit_ids(int64_t *limits, const struct cr_graph *g, const struct cr
         limits[i] = rows;
 }
 
+/* A gather of a backward pass has the index of a forward scatter_add, which may be outside
+ * the table. */
 int64_t *cr_find_id_limits(const struct cr_graph *g)
 {
     int *number = cr_calloc((size_t)g->n_nodes, sizeof *number), n = 0;
@@ -29,7 +31,7 @@ int64_t *cr_find_id_limits(const struct cr_graph *g)
             number[i] = n++;
     int64_t *limits = cr_calloc((size_t)n, sizeof *limits);
     for (int i = 0; i < g->n_nodes; i++)
-        if (g->nodes[i].op == CR_OP_gather)
+        if (g->nodes[i].op == CR_OP_gather && !g->nodes[i].where.backward)
             limit_ids(limits, g, &g->nodes[i], number);
     free(number);
     return limits;
