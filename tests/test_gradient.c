@@ -196,6 +196,7 @@ static const struct shape_case cases[] = {
     {CR_OP_expand, 1, {{2, 1, 3}}, {.rank = 4, .shape = {2, 2, 3, 3}}, {0}},
     {CR_OP_expand, 1, {{1, 2, 1}}, {.rank = 3, .shape = {3, 2, 2}}, {0}},
     {CR_OP_expand, 1, {{0}}, {.rank = 2, .shape = {3, 2}}, {0}},
+    {CR_OP_limit, 1, {{2, 3}}, {0}, {0}},
     {CR_OP_slice, 1, {{3, 4}}, {.shape = {1, 2}, .index = {1, 2}}, {0}},
     {CR_OP_slice, 1, {{2, 5}}, {.shape = {2, 3}, .index = {0, 1}}, {0}},
     {CR_OP_concat, 3, {{2, 1}, {2, 3}, {2, 2}}, {.axis = 1}, {0}},

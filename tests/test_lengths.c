@@ -77,7 +77,8 @@ static const struct {
               "for i = 1, 5 do prefix('h.' .. i .. '.') x = gpt2.block(x, {n_embd = 32, n_head = 2, "
               "layer_norm_epsilon = 1e-5, layout = 'conv1d'}) end\n"
               "return {y = x}"},
-    /* two products in one kernel: the first is summed along the length, or the second has it in columns */
+    /* two products in one kernel: the first is summed along the length, or the second has it
+     * in columns */
     {"chain", "local a, v = input('a', {3, T}), input('v', {T, 4})\n"
               "local y = matmul(maximum(matmul(a, v), 0), param('w', {4, 33}, {normal = 1}))\n"
               "return {y = y, z = matmul(maximum(matmul(y, input('c', {33, 5})), 0), input('d', {5, T}))}"},
@@ -87,6 +88,22 @@ static const struct {
     {"channels", "local x = input('x', {2, T, 8})\n"
               "local p = nn.softmax(matmul(x:transpose(2, 3), x))\n"
               "return {y = matmul(p, x:transpose(2, 3))}"},
+    /* what is made in a shape with a length has it; `slice` says it of the beginning of a
+     * longer table */
+    {"leaves", "local x = input('x', {T, 3})\n"
+               "local u = exp(const(0, {2, T}))\n"
+               "return {n = sum(const(1, {T}), 1), s = sum(float(iota({T}, 1)), 1), "
+               "m = float(max(iota({2, T}, 2) * 3, 2)), u = u / sum(u, 2), "
+               "e = sum(expand(input('c', {1, 3}), {T, 3}), 1), r = sum(random(3, {T, 2}, 0), 1), "
+               "t = sum(slice(input('t', {200, 3}), {0, 0}, {T, 3}), 1), "
+               "p = matmul(u, x) * float(sum(const(2, {T, 1}, 'i32'), 1))}"},
+    {"scan", "local x = input('x', {2, T, 3})\n"
+             "return {y = cumsum(x, 2), z = cumsum(x, 2, true), n = float(cumsum(const(1, {T}, 'i32'), 1, true)), "
+             "w = sum(cumsum(exp(x), 2), 2)}"},
+    {"scatter", "local x, i = input('x', {T}), input('ids', {T}, 'i32')\n"
+                "local many = o.T == 0 and 128 or o.T\n" /* an index that is longer than its values */
+                "return {y = scatter(input('a', {30}), x, i, 1), z = scatter(input('b', {150}), exp(x), "
+                "iota({many}, 1) + 3, 1), k = argmax(x, 1), g = gather(x, iota({9}, 1), 1)}"},
     /* more rows than a block has, which a norm makes for several groups of columns */
     {"blocks", "local R = o.T == 0 and length('R', 300) or o.T\n"
                "local h = scope('ln', nn.layer_norm, input('x', {R, 40}), {eps = 1e-5})\n"
@@ -343,6 +360,23 @@ static const struct {
      ":1: add: axis 1 is the length T and the length S, expected one"},
     {"local S = length('S', 128) return {y = matmul(input('x', {4, T}), input('z', {S, 4}))}",
      ":1: matmul: axis 2 is the length T and the length S, expected one"},
+    {"return {y = input('x', {T}) + random(3, {4, T}, 0)}",
+     ":1: random: axis 2 is the length T, expected axes of size 1 before it: numbers depend on their index"},
+    {"return {y = input('x', {T}) + state('s', {T})}",
+     ":1: state: shape: item 1: found the length T, a whole number is expected"},
+    {"return {y = slice(input('x', {200}), {T}, {3})}",
+     ":1: slice: starts: item 1: found the length T, a whole number is expected"},
+    {"return {y = sum(input('x', {3, T}), {T})}",
+     ":1: sum: axes: item 1: found the length T, a whole number is expected"},
+    {"return {y = cumsum(input('x', {3, T}), 1)}",
+     ":1: cumsum: cannot run beside the length T (axis 2), expected it to stay an axis of its own and whole"},
+    {"return {y = scatter_add(input('x', {T, 3}), iota({T}, 1), 5)}",
+     ":1: scatter_add: cannot add up rows along the length T (axis 1), expected it to stay an axis of its own "
+     "and whole"},
+    {"return {y = limit(input('x', {T, 3}), {T, 4})}",
+     ":1: limit: found the shape [128, 4], that of the tensor is expected, [128, 3]"},
+    {"local S = length('S', 128) return {y = reshape(input('x', {T, 3}), {S, 3})}",
+     ":1: limit: axis 1 is the length T and the length S, expected one"},
     {"local x = input('x', {T}) return {y = grad(sum(x, 1), {x})[1]}",
      ":1: grad: the model has the length T, gradients need sizes that are fixed"},
     {"return {y = length('T', 64) + 1}", ":1: input: 'T' starts with other values than before "

@@ -215,6 +215,7 @@ static const struct ref_case cases[] = {
      {.shape = {2, 2}, .index = {0, 1}},
      {CR_F32, {2, 2}, {2, 3, 5, 6}}},
     {CR_OP_detach, 1, {{CR_F32, {2}, {1, NAN}}}, {0}, {CR_F32, {2}, {1, NAN}}},
+    {CR_OP_limit, 1, {{CR_F32, {2}, {1, NAN}}}, {0}, {CR_F32, {2}, {1, NAN}}},
     {CR_OP_concat,
      2,
      {{CR_F32, {2, 1}, {1, 2}}, {CR_F32, {2, 2}, {3, 4, 5, 6}}},

@@ -369,6 +369,7 @@ static int do_move(struct cr_interpreter *in, const struct cr_node *node, struct
     for (int i = 0; i < node->rank; i++) {
         switch (node->op) {
         case CR_OP_detach:
+        case CR_OP_limit:
             break;
         case CR_OP_permute:
             out->stride[i] = from->stride[node->index[i]];

@@ -178,7 +178,7 @@ static int length_on_top(lua_State *L)
 
 int cr_arg_list(lua_State *L, int index, const char *op, const char *what, int64_t *list)
 {
-    return cr_arg_sizes(L, index, op, what, list, (int64_t[CR_MAX_RANK]){0});
+    return cr_arg_sizes(L, index, op, what, list, NULL);
 }
 
 int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int64_t *list,
@@ -196,7 +196,11 @@ int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int6
         snprintf(item, sizeof item, "%s: item %d", what, i + 1);
         lua_rawgeti(L, index, i + 1);
         int length = length_on_top(L);
-        marks[i] = length + 1;
+        if (length >= 0 && !marks)
+            cr_raise(L, "%s: %s: found the length %s, a whole number is expected", op, item,
+                     cr_run_of(L)->graph->lengths[length].name);
+        if (marks)
+            marks[i] = length + 1;
         list[i] = length < 0 ? cr_arg_integer(L, -1, op, item)
                              : cr_run_of(L)->graph->lengths[length].bound;
         lua_pop(L, 1);

@@ -32,10 +32,11 @@ int cr_arg_axis(lua_State *L, int index, const char *op, int rank);
 /* How many entries the table has, more than `most` counting as most + 1. */
 int cr_count_entries(lua_State *L, int index, int most);
 
-/* A list of at most CR_MAX_RANK whole numbers; how many.  A length stands for its bound. */
+/* A list of at most CR_MAX_RANK whole numbers; how many. */
 int cr_arg_list(lua_State *L, int index, const char *op, const char *what, int64_t *list);
 
-/* The same, and for each item 1 + the number of the length that it is, or 0. */
+/* The same for a shape.  A length counts as its bound; marks[i] is 1 + the number of the
+ * length at item i, or 0. If `marks` is null, a length is refused. */
 int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int64_t *list,
                  int64_t *marks);
 

@@ -172,6 +172,20 @@ static cr_id last_along(lua_State *L, cr_id a, cr_id index, int axis)
     return shaped(L, CR_OP_expand, last, node.rank, node.shape);
 }
 
+/* Gives the index of a scatter the length that its values have along the axis. */
+static cr_id up_to_values(lua_State *L, cr_id index, cr_id values, int axis)
+{
+    struct cr_node node = node_of(L, index);
+    if (!cr_run_of(L)->graph->n_lengths)
+        return index;
+    for (int i = 0; i < node.rank; i++)
+        if (i != axis && node.shape[i] == 1 && node_of(L, values).shape[i] > 1)
+            values = reduced(L, CR_OP_max, values, i);
+    if (node_of(L, values).dtype != CR_I32)
+        values = cr_add(L, CR_OP_int, 1, &values, NULL);
+    return choose(L, constant(L, index, CR_BOOL, 1), index, values);
+}
+
 int cr_lua_scatter(lua_State *L)
 {
     cr_arg_count(L, "scatter", 4, 4);
@@ -186,7 +200,7 @@ int cr_lua_scatter(lua_State *L)
     if (!cr_same_shape(&given, &places) || given.dtype != node.dtype)
         cr_raise(L, "scatter: values are %s %s, %s %s as the index is expected",
                  cr_dtype_name(given.dtype), left, cr_dtype_name(node.dtype), right);
-    cr_id last = last_along(L, a, index, axis);
+    cr_id last = last_along(L, a, up_to_values(L, index, values, axis), axis);
     const int64_t flat[] = {cr_elements(given.rank, given.shape)};
     cr_id numbers = numbers_along(L, values, last, axis);
     cr_id taken = two(L, CR_OP_gather, shaped(L, CR_OP_reshape, values, 1, flat), numbers);

@@ -9,6 +9,7 @@
 #include "limits.h"
 #include "node.h"
 #include "script_state.h"
+#include "tensor.h"
 
 /* What a table holds: `words` lie in memory that Lua frees. */
 struct reading {
@@ -114,14 +115,15 @@ static bool has_elements(const struct cr_attr *attr, int64_t n)
 }
 
 /* The shape that is asked for: that of the table if nothing is said. */
-static void take_shape(lua_State *L, const struct reading *r, int index, struct cr_attr *attr)
+static void take_shape(lua_State *L, const struct reading *r, int index, struct cr_attr *attr,
+                       int64_t *marks)
 {
     char found[200], expected[200];
     attr->rank = r->rank;
     memcpy(attr->shape, r->shape, sizeof attr->shape);
     if (lua_isnoneornil(L, index))
         return;
-    attr->rank = cr_arg_list(L, index, "const", "shape", attr->shape);
+    attr->rank = cr_arg_sizes(L, index, "const", "shape", attr->shape, marks);
     bool same = attr->rank == r->rank &&
                 memcmp(attr->shape, r->shape, (size_t)r->rank * sizeof *r->shape) == 0;
     cr_shape_text(found, sizeof found, r->rank, r->shape);
@@ -162,15 +164,15 @@ int cr_lua_literal(lua_State *L)
     lua_settop(L, 3);
     lua_pushvalue(L, 1);
     find_shape(L, &r);
-    take_shape(L, &r, 2, &attr);
+    int64_t marks[CR_MAX_RANK] = {0};
+    take_shape(L, &r, 2, &attr, marks);
     r.words = lua_newuserdata(L, (size_t)r.room * sizeof *r.words);
     lua_insert(L, -2);
     read_level(L, &r, 0);
     const struct cr_literal literal = {r.dtype, r.n, r.words};
-    if (is_uniform(L, &r)) {
-        attr.value = first_value(&r);
-        return cr_return(L, CR_OP_const, 0, NULL, &attr);
-    }
-    attr.value = cr_add_literal(cr_run_of(L)->graph, &literal);
-    return cr_return(L, CR_OP_literal, 0, NULL, &attr);
+    bool uniform = is_uniform(L, &r);
+    attr.value = uniform ? first_value(&r) : cr_add_literal(cr_run_of(L)->graph, &literal);
+    cr_id made = cr_add(L, uniform ? CR_OP_const : CR_OP_literal, 0, NULL, &attr);
+    cr_push_tensor(L, cr_limited(L, made, marks));
+    return 1;
 }

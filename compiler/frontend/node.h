@@ -8,7 +8,11 @@
  * says. */
 cr_id cr_add(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr);
 
-/* The same, and returns the tensor to Lua. */
+/* Adds a `limit` of a tensor, or returns the tensor if no mark is set.  marks[axis] is 1 +
+ * the number of the axis' length, or 0. */
+cr_id cr_limited(lua_State *L, cr_id id, const int64_t *marks);
+
+/* Adds a node as cr_add does, and returns the tensor to Lua. */
 int cr_return(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr);
 
 #endif

@@ -37,10 +37,24 @@ static cr_id read_i32(lua_State *L, int index, const char *op, const char *what)
     return cr_add(L, CR_OP_const, 0, NULL, &attr);
 }
 
-/* The shape of a leaf. */
-static void read_shape(lua_State *L, int index, const char *op, struct cr_attr *attr)
+/* Axes that are lengths, as they stood in a shape: by axis 1 + the number of the length, or 0. */
+struct marks {
+    int64_t of[CR_MAX_RANK];
+};
+
+/* Reads the shape of a new tensor, and which of its axes are lengths. */
+static struct marks read_shape(lua_State *L, int index, const char *op, struct cr_attr *attr)
 {
-    attr->rank = cr_arg_list(L, index, op, "shape", attr->shape);
+    struct marks marks = {{0}};
+    attr->rank = cr_arg_sizes(L, index, op, "shape", attr->shape, marks.of);
+    return marks;
+}
+
+/* Returns a tensor up to the lengths of its axes. */
+static int return_limited(lua_State *L, cr_id id, const struct marks *marks)
+{
+    cr_push_tensor(L, cr_limited(L, id, marks->of));
+    return 1;
 }
 
 /* The node called `name`, or CR_NONE.  Leaves the table of names on the stack. */
@@ -254,7 +268,7 @@ static int make_state(lua_State *L)
     cr_arg_count(L, "state", 2, 3);
     const char *name = cr_arg_name(L, 1, "state", "name");
     attr.name = put_scope(L, full, sizeof full, "", "state", name);
-    read_shape(L, 2, "state", &attr);
+    attr.rank = cr_arg_list(L, 2, "state", "shape", attr.shape);
     attr.dtype = cr_arg_dtype(L, 3, "state");
     return named_leaf(L, CR_OP_state, &attr);
 }
@@ -297,12 +311,13 @@ static int make_param(lua_State *L)
     const char *name = cr_arg_name(L, 1, "param", "name");
     char full[3 * (CR_NAME_MAX + 1)];
     attr.name = put_scope(L, full, sizeof full, run->prefix, "param", name);
-    read_shape(L, 2, "param", &attr);
+    struct marks marks = read_shape(L, 2, "param", &attr);
     bool tied = read_tied(L, 3);
     if (!read_init(L, 3, "param", tied, &attr))
         attr.init = CR_INIT_FILL;
     check_tied(L, attr.name, tied);
-    return named_leaf(L, CR_OP_param, &attr);
+    named_leaf(L, CR_OP_param, &attr);
+    return return_limited(L, cr_tensor_at(L, -1), &marks);
 }
 
 /* const(value, shape [, type]), or of many values const({...} [, shape [, type]]) */
@@ -313,7 +328,7 @@ static int make_const(lua_State *L)
         return cr_lua_literal(L);
     cr_arg_count(L, "const", 2, 3);
     attr.value = cr_arg_number(L, 1, "const", "value");
-    read_shape(L, 2, "const", &attr);
+    attr.rank = cr_arg_sizes(L, 2, "const", "shape", attr.shape, attr.index);
     attr.dtype = cr_arg_dtype(L, 3, "const");
     if (attr.dtype == CR_BOOL && attr.value != 0 && attr.value != 1)
         cr_raise(L, "const: value %g, a bool is 0 or 1", attr.value);
@@ -325,7 +340,7 @@ static int make_iota(lua_State *L)
 {
     struct cr_attr attr = {.dtype = CR_I32};
     cr_arg_count(L, "iota", 2, 2);
-    read_shape(L, 1, "iota", &attr);
+    attr.rank = cr_arg_sizes(L, 1, "iota", "shape", attr.shape, attr.index);
     attr.axis = cr_arg_axis(L, 2, "iota", attr.rank);
     return cr_return(L, CR_OP_iota, 0, NULL, &attr);
 }
@@ -412,9 +427,9 @@ static int make_reshape(lua_State *L)
     struct cr_attr attr = {0};
     cr_arg_count(L, "reshape", 2, 2);
     cr_id a = cr_arg_tensor(L, 1, "reshape");
-    read_shape(L, 2, "reshape", &attr);
+    struct marks marks = read_shape(L, 2, "reshape", &attr);
     infer_size(L, &attr, cr_elements(node_at(L, a)->rank, node_at(L, a)->shape));
-    return cr_return(L, CR_OP_reshape, 1, &a, &attr);
+    return return_limited(L, cr_add(L, CR_OP_reshape, 1, &a, &attr), &marks);
 }
 
 /* Raises unless a list has an item for every axis. */
@@ -462,8 +477,26 @@ static int make_expand(lua_State *L)
     struct cr_attr attr = {0};
     cr_arg_count(L, "expand", 2, 2);
     cr_id a = cr_arg_tensor(L, 1, "expand");
-    read_shape(L, 2, "expand", &attr);
+    attr.rank = cr_arg_sizes(L, 2, "expand", "shape", attr.shape, attr.index);
     return cr_return(L, CR_OP_expand, 1, &a, &attr);
+}
+
+/* limit(a, shape): the shape has the sizes of a; an axis for which it has a length ends at
+ * that length */
+static int make_limit(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    char found[200], expected[200];
+    cr_arg_count(L, "limit", 2, 2);
+    cr_id a = cr_arg_tensor(L, 1, "limit");
+    struct marks marks = read_shape(L, 2, "limit", &attr);
+    const struct cr_node *node = node_at(L, a);
+    cr_shape_text(found, sizeof found, attr.rank, attr.shape);
+    cr_shape_text(expected, sizeof expected, node->rank, node->shape);
+    if (strcmp(found, expected) != 0)
+        cr_raise(L, "limit: found the shape %s, that of the tensor is expected, %s", found,
+                 expected);
+    return return_limited(L, a, &marks);
 }
 
 /* Raises if a list has more items than there are axes. */
@@ -481,7 +514,8 @@ static int make_slice(lua_State *L)
     cr_arg_count(L, "slice", 3, 3);
     cr_id a = cr_arg_tensor(L, 1, "slice");
     int n_starts = cr_arg_list(L, 2, "slice", "starts", attr.index);
-    int n_sizes = cr_arg_list(L, 3, "slice", "sizes", attr.shape);
+    struct marks marks = {{0}};
+    int n_sizes = cr_arg_sizes(L, 3, "slice", "sizes", attr.shape, marks.of);
     check_axes(L, "slice", "starts", n_starts, a);
     check_axes(L, "slice", "sizes", n_sizes, a);
     attr.rank = node_at(L, a)->rank;
@@ -492,7 +526,7 @@ static int make_slice(lua_State *L)
         if (i >= n_sizes || attr.shape[i] == -1)
             attr.shape[i] = size - attr.index[i];
     }
-    return cr_return(L, CR_OP_slice, 1, &a, &attr);
+    return return_limited(L, cr_add(L, CR_OP_slice, 1, &a, &attr), &marks);
 }
 
 /* gather(table, index), or along an axis gather(a, index, axis) */
@@ -527,20 +561,33 @@ static int make_cumsum(lua_State *L)
     return cr_return(L, CR_OP_cumsum, 1, &a, &attr);
 }
 
+/* A number is a function of its element's index, which what stands before an axis has a part in. */
+static void check_random_lengths(lua_State *L, const struct cr_attr *attr,
+                                 const struct marks *marks)
+{
+    int64_t before = 1;
+    for (int i = 0; i < attr->rank; before *= attr->shape[i++])
+        if (marks->of[i] && before > 1)
+            cr_raise(L, "random: axis %d is the length %s, expected axes of size 1 before it: "
+                     "numbers depend on their index", i + 1,
+                     cr_run_of(L)->graph->lengths[marks->of[i] - 1].name);
+}
+
 /* random(seed, shape [, stream]) */
 static int make_random(lua_State *L)
 {
     struct cr_attr attr = {.dtype = CR_F32};
     cr_arg_count(L, "random", 2, 3);
     cr_id seed = read_i32(L, 1, "random", "seed");
-    read_shape(L, 2, "random", &attr);
+    struct marks marks = read_shape(L, 2, "random", &attr);
+    check_random_lengths(L, &attr, &marks);
     bool given = !lua_isnoneornil(L, 3);
     int64_t before = cr_run_of(L)->n_random++; /* a stream for each call */
     int64_t stream = given ? cr_arg_integer(L, 3, "random", "stream") : before;
     if (stream < 0)
         cr_raise(L, "random: stream: found %lld, 0 or more is expected", (long long)stream);
     attr.value = (double)stream;
-    return cr_return(L, CR_OP_random, 1, &seed, &attr);
+    return return_limited(L, cr_add(L, CR_OP_random, 1, &seed, &attr), &marks);
 }
 
 /* detach(a) */
@@ -578,6 +625,7 @@ void cr_add_primitives(lua_State *L)
                                          {"permute", make_permute},
                                          {"transpose", make_transpose},
                                          {"expand", make_expand},
+                                         {"limit", make_limit},
                                          {"slice", make_slice},
                                          {"concat", make_concat},
                                          {"gather", make_gather},

@@ -26,7 +26,7 @@ static int moved_axis(const struct cr_node *in, const struct cr_node *node, int 
         return (int)node->index[axis];
     case CR_OP_expand:
         return aligned >= 0 && in->shape[aligned] == node->shape[axis] ? aligned : CR_NONE;
-    default: /* slice, detach */
+    default: /* slice, detach, limit */
         return in->shape[axis] == node->shape[axis] ? axis : CR_NONE;
     }
 }

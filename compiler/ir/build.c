@@ -112,7 +112,7 @@ static bool check_value(struct build *b)
     return true;
 }
 
-/* Axes of an input whose sizes are lengths: as large as the bound. */
+/* The axes of an input or a limit whose sizes are lengths: as large as the bound. */
 static bool take_lengths(struct build *b)
 {
     int64_t *index = begin_index(b);
@@ -127,6 +127,25 @@ static bool take_lengths(struct build *b)
                           (long long)b->g->lengths[mark - 1].bound);
         index[i] = mark;
     }
+    return true;
+}
+
+/* Takes the lengths of a constant, an iota or an expand.  Passes copy attributes from nodes
+ * of other ops, so an index that names no length of the axis' size is ignored. */
+static bool take_marks(struct build *b)
+{
+    int64_t marks[CR_MAX_RANK] = {0};
+    bool any = false;
+    for (int i = 0; i < b->node->rank && b->g->n_lengths; i++) {
+        int64_t mark = b->attr->index[i];
+        if (mark < 1 || mark > b->g->n_lengths ||
+            b->g->lengths[mark - 1].bound != b->node->shape[i])
+            continue;
+        marks[i] = mark;
+        any = true;
+    }
+    if (any)
+        memcpy(begin_index(b), marks, sizeof marks);
     return true;
 }
 
@@ -157,9 +176,9 @@ static bool infer_leaf(struct build *b)
     b->node->dtype = op == CR_OP_iota ? CR_I32 : b->attr->dtype;
     b->node->value = op == CR_OP_iota ? 0 : b->attr->value;
     if (op == CR_OP_iota)
-        return take_axis(b, b->node->rank) && check_value(b);
+        return take_axis(b, b->node->rank) && check_value(b) && take_marks(b);
     if (op == CR_OP_const)
-        return check_value(b);
+        return check_value(b) && take_marks(b);
     if (op == CR_OP_literal)
         return take_literal(b);
     if (op == CR_OP_param && b->attr->dtype != CR_F32)
@@ -281,7 +300,15 @@ static bool infer_expand(struct build *b)
     bool fits = extra >= 0;
     for (int i = 0; fits && i < a->rank; i++)
         fits = a->shape[i] == 1 || a->shape[i] == b->node->shape[extra + i];
-    return fits || misfit(b, "%s does not broadcast to %s", shape_of(a), shape_of(b->node));
+    return fits ? take_marks(b)
+                : misfit(b, "%s does not broadcast to %s", shape_of(a), shape_of(b->node));
+}
+
+/* The shape is the operand's; the index names the lengths of the axes. */
+static bool infer_limit(struct build *b)
+{
+    copy_shape(b, b->in[0]);
+    return take_lengths(b);
 }
 
 /* Some elements of each axis, side by side: index[i] is where those of axis i start. */
@@ -310,6 +337,8 @@ static bool infer_move(struct build *b)
         return infer_permute(b);
     case CR_OP_expand:
         return infer_expand(b);
+    case CR_OP_limit:
+        return infer_limit(b);
     case CR_OP_detach:
         copy_shape(b, b->in[0]);
         return true;

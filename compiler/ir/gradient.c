@@ -332,6 +332,11 @@ static void back_expand(struct walk *w, cr_id id, cr_id g)
 }
 
 /* Slices wait, since several of them may make up the whole tensor. */
+static void back_limit(struct walk *w, cr_id id, cr_id g)
+{
+    hand_over(w, cr_in(w->g, id, 0), g);
+}
+
 static void back_slice(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0);

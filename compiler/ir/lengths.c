@@ -8,9 +8,10 @@
 /* What a rule sees: the lengths of a node's operands, to find its own. */
 struct finder {
     const struct cr_graph *g;
-    signed char (*of)[CR_MAX_RANK];
-    cr_id id;
+    const signed char (*of)[CR_MAX_RANK];
     const struct cr_node *node;
+    const cr_id *in;
+    signed char *found; /* of the node */
     const char *path;
     struct cr_error *error;
 };
@@ -21,7 +22,7 @@ static int fail_at(const struct finder *f, const char *what, int axis)
     int length = 0;
     for (int i = 0; i < f->node->n_in; i++)
         for (int a = 0; a < CR_MAX_RANK && !length; a++)
-            length = f->of[cr_in(f->g, f->id, i)][a];
+            length = f->of[f->in[i]][a];
     return cr_fail(f->error, "%.400s:%d: %s: %s length %s (axis %d), expected it to stay an axis "
                    "of its own and whole", *where->file ? where->file : f->path, where->line,
                    cr_ops[f->node->op].name, what, length ? f->g->lengths[length - 1].name : "",
@@ -43,15 +44,25 @@ static int meet(const struct finder *f, int axis, int a, int b, signed char *res
 
 static const signed char *of_operand(const struct finder *f, int i)
 {
-    return f->of[cr_in(f->g, f->id, i)];
+    return f->of[f->in[i]];
 }
 
 /* ---- a rule for each kind of op ---- */
 
+/* The length that the node's index names for an axis.  One whose bound is 1 is the number 1:
+ * its axis may be broadcast. */
+static signed char marked(const struct finder *f, int axis)
+{
+    int64_t mark = f->node->index[axis];
+    return (signed char)(mark && f->g->lengths[mark - 1].bound > 1 ? mark : 0);
+}
+
 static int find_leaf(struct finder *f)
 {
-    for (int i = 0; f->node->op == CR_OP_input && i < f->node->rank; i++)
-        f->of[f->id][i] = (signed char)f->node->index[i];
+    enum cr_op op = f->node->op;
+    bool marks = op == CR_OP_input || op == CR_OP_const || op == CR_OP_iota;
+    for (int i = 0; marks && i < f->node->rank; i++)
+        f->found[i] = marked(f, i);
     return 0;
 }
 
@@ -64,7 +75,7 @@ static int find_meeting(struct finder *f)
         for (int a = 0; a < f->node->rank; a++) {
             if (concat && a == f->node->axis && in[a])
                 return fail_at(f, "found along the", a);
-            if (meet(f, a, f->of[f->id][a], in[a], &f->of[f->id][a]))
+            if (meet(f, a, f->found[a], in[a], &f->found[a]))
                 return -1;
         }
     }
@@ -73,8 +84,8 @@ static int find_meeting(struct finder *f)
 
 static int find_reduce(struct finder *f)
 {
-    memcpy(f->of[f->id], of_operand(f, 0), CR_MAX_RANK);
-    f->of[f->id][f->node->axis] = 0;
+    memcpy(f->found, of_operand(f, 0), CR_MAX_RANK);
+    f->found[f->node->axis] = 0;
     return 0;
 }
 
@@ -84,10 +95,10 @@ static int find_contract(struct finder *f)
     int r = f->node->rank;
     signed char inner;
     for (int a = 0; a < r - 2; a++)
-        if (meet(f, a, x[a], y[a], &f->of[f->id][a]))
+        if (meet(f, a, x[a], y[a], &f->found[a]))
             return -1;
-    f->of[f->id][r - 2] = x[r - 2];
-    f->of[f->id][r - 1] = y[r - 1];
+    f->found[r - 2] = x[r - 2];
+    f->found[r - 1] = y[r - 1];
     return meet(f, r - 1, x[r - 1], y[r - 2], &inner);
 }
 
@@ -100,7 +111,7 @@ static int64_t behind(const struct cr_node *node, int axis)
 /* A length stays an axis if one of the result has its size and as many elements behind it. */
 static int find_reshape(struct finder *f)
 {
-    const struct cr_node *in = &f->g->nodes[cr_in(f->g, f->id, 0)];
+    const struct cr_node *in = &f->g->nodes[f->in[0]];
     const signed char *from = of_operand(f, 0);
     for (int a = 0; a < in->rank; a++) {
         int to = 0;
@@ -111,41 +122,63 @@ static int find_reshape(struct finder *f)
             to++;
         if (to == f->node->rank)
             return fail_at(f, "cannot merge or cut the", a);
-        f->of[f->id][to] = from[a];
+        f->found[to] = from[a];
     }
     return 0;
 }
 
 static int find_slice(struct finder *f)
 {
-    const struct cr_node *in = &f->g->nodes[cr_in(f->g, f->id, 0)];
+    const struct cr_node *in = &f->g->nodes[f->in[0]];
     const signed char *from = of_operand(f, 0);
     for (int a = 0; a < in->rank; a++) {
         if (from[a] && f->node->shape[a] != in->shape[a])
             return fail_at(f, "found a part of the", a);
-        f->of[f->id][a] = from[a];
+        f->found[a] = from[a];
     }
+    return 0;
+}
+
+/* The lengths of the operand, and its own. */
+static int find_limit(struct finder *f)
+{
+    for (int a = 0; a < f->node->rank; a++)
+        if (meet(f, a, of_operand(f, 0)[a], marked(f, a), &f->found[a]))
+            return -1;
+    return 0;
+}
+
+/* The lengths of the operand, whose axes are the last ones, and the node's own. */
+static int find_expand(struct finder *f)
+{
+    int more = f->node->rank - f->g->nodes[f->in[0]].rank;
+    for (int a = 0; a < f->node->rank; a++)
+        if (meet(f, a, a < more ? 0 : of_operand(f, 0)[a - more], marked(f, a), &f->found[a]))
+            return -1;
     return 0;
 }
 
 /* A view has the lengths of what it shows, where the axes went. */
 static int find_move(struct finder *f)
 {
-    const struct cr_node *node = f->node, *in = &f->g->nodes[cr_in(f->g, f->id, 0)];
+    const struct cr_node *node = f->node;
     const signed char *from = of_operand(f, 0);
-    signed char *to = f->of[f->id];
+    signed char *to = f->found;
     switch (node->op) {
     case CR_OP_reshape:
         return find_reshape(f);
     case CR_OP_slice:
         return find_slice(f);
+    case CR_OP_limit:
+        return find_limit(f);
+    case CR_OP_expand:
+        return find_expand(f);
     case CR_OP_permute:
         for (int a = 0; a < node->rank; a++)
             to[a] = from[node->index[a]];
         return 0;
-    default: /* expand, detach */
-        for (int a = 0; a < in->rank; a++)
-            to[node->rank - in->rank + a] = from[a];
+    default: /* detach */
+        memcpy(to, from, CR_MAX_RANK);
         return 0;
     }
 }
@@ -154,9 +187,9 @@ static int find_move(struct finder *f)
 static int find_gather(struct finder *f)
 {
     const signed char *table = of_operand(f, 0), *index = of_operand(f, 1);
-    int r = f->g->nodes[cr_in(f->g, f->id, 1)].rank;
-    memcpy(f->of[f->id], index, (size_t)r);
-    memcpy(f->of[f->id] + r, table + 1, (size_t)(f->node->rank - r));
+    int r = f->g->nodes[f->in[1]].rank;
+    memcpy(f->found, index, (size_t)r);
+    memcpy(f->found + r, table + 1, (size_t)(f->node->rank - r));
     return 0;
 }
 
@@ -169,12 +202,15 @@ static int find_scatter(struct finder *f)
     return 0;
 }
 
-/* Sums run over whole axes. */
+/* Sums run to the length of their axis; what lies before and behind is one axis of the kernel
+ * each. */
 static int find_scan(struct finder *f)
 {
+    int axis = f->node->axis;
     for (int a = 0; a < f->node->rank; a++)
-        if (of_operand(f, 0)[a])
-            return fail_at(f, "cannot run along the", a);
+        if (of_operand(f, 0)[a] && a != axis)
+            return fail_at(f, "cannot run beside the", a);
+    f->found[axis] = of_operand(f, 0)[axis];
     return 0;
 }
 
@@ -186,7 +222,7 @@ static int find_write(struct finder *f)
     if (a[axis])
         return fail_at(f, "found rows written along the", axis);
     for (int i = 0; i < f->node->rank; i++)
-        if (i != axis && meet(f, i, a[i], rows[i], &f->of[f->id][i]))
+        if (i != axis && meet(f, i, a[i], rows[i], &f->found[i]))
             return -1;
     return 0;
 }
@@ -207,20 +243,35 @@ static int (*const find[])(struct finder *) = {
 };
 
 /* A state is whole after each run. */
-static int check_states(const struct finder *f)
+static int check_states(const struct cr_lengths *lengths, const struct cr_graph *g,
+                        const char *path, struct cr_error *error)
 {
-    const struct cr_graph *g = f->g;
     for (int i = cr_n_results(g); i < g->n_outputs; i++) {
         const struct cr_node *value = &g->nodes[g->outputs[i].id];
         for (int a = 0; a < value->rank; a++)
-            if (f->of[g->outputs[i].id][a])
-                return cr_fail(f->error, "%.400s:%d: replace: axis %d of what state %.100s is to "
+            if (cr_length_at(lengths, g->outputs[i].id, a))
+                return cr_fail(error, "%.400s:%d: replace: axis %d of what state %.100s is to "
                                "hold is the length %s, expected it to be known",
-                               *value->where.file ? value->where.file : f->path,
-                               value->where.line, a + 1, g->outputs[i].name,
-                               g->lengths[f->of[g->outputs[i].id][a] - 1].name);
+                               *value->where.file ? value->where.file : path, value->where.line,
+                               a + 1, g->outputs[i].name,
+                               g->lengths[cr_length_at(lengths, g->outputs[i].id, a) - 1].name);
     }
     return 0;
+}
+
+int cr_lengths_of_node(const struct cr_lengths *lengths, const struct cr_graph *g,
+                       const struct cr_node *node, const cr_id *in, const char *path,
+                       signed char *found, struct cr_error *error)
+{
+    struct finder f = {.g = g,
+                       .of = (const signed char(*)[CR_MAX_RANK])lengths->of,
+                       .node = node,
+                       .in = in,
+                       .found = found,
+                       .path = path,
+                       .error = error};
+    memset(found, 0, CR_MAX_RANK);
+    return find[cr_ops[node->op].kind](&f);
 }
 
 int cr_lengths_find(struct cr_lengths *lengths, const struct cr_graph *g, const char *path,
@@ -230,15 +281,13 @@ int cr_lengths_find(struct cr_lengths *lengths, const struct cr_graph *g, const 
     if (!g->n_lengths)
         return 0;
     lengths->of = cr_calloc((size_t)g->n_nodes, sizeof *lengths->of);
-    struct finder f = {.g = g, .of = lengths->of, .path = path, .error = error};
-    for (f.id = 0; f.id < g->n_nodes; f.id++) {
-        f.node = &g->nodes[f.id];
-        if (find[cr_kind_of(g, f.id)](&f)) {
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (cr_lengths_of_node(lengths, g, &g->nodes[id], cr_inputs(g, &g->nodes[id]), path,
+                               lengths->of[id], error)) {
             cr_lengths_free(lengths);
             return -1;
         }
-    }
-    if (check_states(&f)) {
+    if (check_states(lengths, g, path, error)) {
         cr_lengths_free(lengths);
         return -1;
     }
@@ -300,6 +349,9 @@ static cr_id fixed_operand(struct fixing *f, cr_id id, int i)
     if (kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_CONCAT)
         for (int a = 0; a < r; a++)
             sizes[a] = kind == CR_KIND_CONCAT && a == node->axis ? sizes[a] : fixed_size(f, id, a);
+    if (node->op == CR_OP_expand)
+        for (int a = 0; a < r; a++)
+            sizes[a] = sizes[a] == 1 ? 1 : fixed_size(f, id, node->rank - r + a);
     if (kind == CR_KIND_WRITE && i < 2)
         for (int a = 0; a < r; a++)
             sizes[a] = a == node->axis ? sizes[a] : fixed_size(f, id, a);
@@ -329,8 +381,10 @@ static cr_id fix_node(struct fixing *f, cr_id id)
     if (node->op == CR_OP_input)
         memset(attr.index, 0, sizeof attr.index);
     f->to->here = node->where;
-    cr_id made = cr_must(f->to, node->op, node->n_in, many, &attr);
-    if (node->tap)
+    cr_id made = node->op == CR_OP_limit
+                     ? cut_to(f, many[0], attr.shape)
+                     : cr_must(f->to, node->op, node->n_in, many, &attr);
+    if (node->tap && !f->to->nodes[made].tap)
         f->to->nodes[made].tap = node->tap;
     if (many != in)
         free(many);

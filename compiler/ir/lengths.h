@@ -1,10 +1,11 @@
 /*
  * lengths.h - which axes of a graph's nodes have a size that is known at run time.
  *
- * An input says which of its axes are lengths (graph.h); the rest follows.  What is computed from a
- * length's axis has one there.  An axis of the bound's size that meets a length, as that of a table
- * of positions does, is read from its beginning: elements past the length do not exist.  A reduction
- * over a length has as many terms as there are.
+ * An input says which of its axes are lengths (graph.h), and so do constants, indices, what is
+ * repeated and a `limit`; the rest follows.  What is computed from a length's axis has one there.
+ * An axis of the bound's size that meets a length, as that of a table of positions does, is read
+ * from its beginning: elements past the length do not exist.  A reduction over a length has as
+ * many terms as there are.
  *
  * A length cannot be cut, joined or merged: slice and concat take such an axis as a whole, and a
  * reshape keeps it as an axis of its own.
@@ -23,6 +24,11 @@ struct cr_lengths {
 /* Fails with the line of a node that a length cannot go through. */
 int cr_lengths_find(struct cr_lengths *lengths, const struct cr_graph *g, const char *path,
                     struct cr_error *error);
+/* Infers the lengths of one node from those of its operands `in`.  The node need not be in
+ * the graph. */
+int cr_lengths_of_node(const struct cr_lengths *lengths, const struct cr_graph *g,
+                       const struct cr_node *node, const cr_id *in, const char *path,
+                       signed char *found, struct cr_error *error);
 void cr_lengths_free(struct cr_lengths *lengths);
 
 /* 1 + the number of the length of one axis, or 0. */

@@ -58,10 +58,10 @@ static void print_init(FILE *out, const struct cr_node *node)
     fputc('}', out);
 }
 
-/* The shape of an input: a length stands in it as the node that holds it. */
+/* A shape with lengths, which stand in it as the nodes that hold them. */
 static void print_sizes(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
-    fputs(", {", out);
+    fputc('{', out);
     for (int i = 0; i < node->rank; i++) {
         cr_id id = 0;
         fputs(i ? ", " : "", out);
@@ -114,20 +114,20 @@ static void print_leaf(FILE *out, const struct cr_graph *g, const struct cr_node
         print_string(out, node->name);
     /* iota has no first argument, so its shape needs no comma */
     if (node->op == CR_OP_iota) {
-        fputc('{', out);
-        for (int i = 0; i < node->rank; i++)
-            fprintf(out, "%s%lld", i ? ", " : "", (long long)node->shape[i]);
-        fprintf(out, "}, %d", node->axis + 1);
+        print_sizes(out, g, node);
+        fprintf(out, ", %d", node->axis + 1);
         return;
     }
     if (node->op == CR_OP_input && cr_find_length(g, node->name) >= 0) {
         fprintf(out, ", %lld", (long long)node->value);
         return;
     }
-    if (node->op == CR_OP_input)
+    if (node->op == CR_OP_input || node->op == CR_OP_const) {
+        fputs(", ", out);
         print_sizes(out, g, node);
-    else
+    } else {
         print_list(out, node->rank, node->shape, 0);
+    }
     if (node->op != CR_OP_param)
         fprintf(out, ", \"%s\"", cr_dtype_name(node->dtype));
     if (node->op == CR_OP_param || (node->op == CR_OP_input && has_init(node)))
@@ -146,11 +146,15 @@ static void print_operands(FILE *out, const struct cr_graph *g, const struct cr_
 }
 
 /* The arguments behind the operands. */
-static void print_attributes(FILE *out, const struct cr_node *node)
+static void print_attributes(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
     switch (node->op) {
-    case CR_OP_reshape:
+    case CR_OP_limit:
     case CR_OP_expand:
+        fputs(", ", out);
+        print_sizes(out, g, node);
+        break;
+    case CR_OP_reshape:
         print_list(out, node->rank, node->shape, 0);
         break;
     case CR_OP_permute:
@@ -196,7 +200,7 @@ static void print_node(FILE *out, const struct cr_graph *g, cr_id id)
         print_operands(out, g, node);
     else
         print_leaf(out, g, node);
-    print_attributes(out, node);
+    print_attributes(out, g, node);
     fputs(")\n", out);
     if (node->tap) {
         fputs("tap(", out);

@@ -139,6 +139,7 @@ enum cr_map_status cr_map_operand(const struct cr_graph *g, cr_id id, const stru
                 operand->axis[i] = map->axis[node->rank - in->rank + i];
         return CR_MAP_OK;
     case CR_OP_detach:
+    case CR_OP_limit:
         memcpy(operand->axis, map->axis, (size_t)node->rank * sizeof *map->axis);
         return CR_MAP_OK;
     case CR_OP_slice:

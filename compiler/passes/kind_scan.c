@@ -46,12 +46,25 @@ double cr_flops_scan(const struct cr_kernel *kernel, double elements)
     return elements;
 }
 
-/* Where the columns of a share begin, in the row that the sums begin with. */
-static struct cr_argument first_row(struct cr_builder *b, struct cr_address at, int item, int col)
+/* The atom of the axis if it runs to a length, which the others do not; or -1. */
+static int limited_atom(const struct cr_kernel *k)
+{
+    for (int a = 0; a < k->atoms.n; a++)
+        if (k->atoms.length[a])
+            return a;
+    return -1;
+}
+
+/* Where the columns of a share begin, in the row that the sums begin with; `last` is a
+ * variable, or -1. */
+static struct cr_argument first_row(struct cr_builder *b, struct cr_address at, int item, int col,
+                                    int last)
 {
     const struct cr_kernel *k = b->k;
-    if (k->scan.reverse)
+    if (k->scan.reverse && last == CR_NONE)
         at.base += (k->scan.rows - 1) * k->scan.cols;
+    if (k->scan.reverse && last != CR_NONE)
+        at = cr_offset(b, at, last, CR_NONE, k->scan.cols);
     at = cr_offset(b, at, item, CR_NONE, k->scan.rows * k->scan.cols);
     return cr_at(cr_offset(b, at, col, CR_NONE, 1));
 }
@@ -61,15 +74,19 @@ int64_t cr_schedule_scan(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
     int64_t blocks = cr_ceil_div(k->scan.cols, BLOCK), step = k->scan.cols;
+    int limited = limited_atom(k), last = CR_NONE;
     step = k->scan.reverse ? -step : step;
     cr_begin_loop(b, "item", cr_var(b, CR_VAR_BEGIN), cr_var(b, CR_VAR_END), 1, CR_NONE);
     int item = cr_let(b, "row", cr_digit(b, blocks, k->scan.items, true));
     struct cr_share part = cr_let_share(b, "j0", "j1", 1, blocks, cr_ceil_div(k->scan.cols, blocks),
                                         cr_number(b, k->scan.cols));
-    CR_CALL(b, CR_CALLEE_cumsum, b->f->slots[b->out].format, cr_n(b, k->scan.rows),
+    cr_expr rows = limited < 0 ? cr_number(b, k->scan.rows) : cr_size(b, limited);
+    if (limited >= 0 && k->scan.reverse)
+        last = cr_let(b, "last", cr_plus(b, cr_size(b, limited), -1));
+    CR_CALL(b, CR_CALLEE_cumsum, b->f->slots[b->out].format, cr_x(rows),
             cr_x(cr_minus_var(b, part.last, part.first)),
-            first_row(b, cr_start_of(b->out), item, part.first), cr_n(b, step),
-            first_row(b, cr_operand_at(b, &k->a, -1, CR_NONE, -1, CR_NONE), item, part.first),
+            first_row(b, cr_start_of(b->out), item, part.first, last), cr_n(b, step),
+            first_row(b, cr_operand_at(b, &k->a, -1, CR_NONE, -1, CR_NONE), item, part.first, last),
             cr_n(b, step));
     cr_end(b);
     return k->scan.items * blocks;

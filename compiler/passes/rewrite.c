@@ -87,6 +87,8 @@ static cr_id share_newest(struct cr_rewrite *rw)
     if (slot->id_plus_1) {
         g->n_operands = g->nodes[newest].first_in;
         g->n_nodes--;
+        if (rw->n_lengths > g->n_nodes)
+            rw->n_lengths = g->n_nodes;
         return slot->id_plus_1 - 1;
     }
     *slot = (struct cr_rewrite_slot){hash, newest + 1};
@@ -107,12 +109,103 @@ cr_id cr_draft_operand(const struct cr_rewrite *rw, const struct cr_draft *draft
     return rw->map[cr_in(rw->from, draft->copied, i)];
 }
 
+/* ---- lengths ---- */
+
+/* The lengths of a node of `to`; of one through which a length cannot go none, which is found
+ * later. */
+static const signed char *lengths_of(struct cr_rewrite *rw, cr_id id)
+{
+    struct cr_error error;
+    if (id >= rw->cap_lengths) {
+        int cap = 2 * id + 64;
+        signed char(*more)[CR_MAX_RANK] = cr_calloc((size_t)cap, sizeof *more);
+        if (rw->n_lengths)
+            memcpy(more, rw->lengths.of, (size_t)rw->n_lengths * sizeof *more);
+        free(rw->lengths.of);
+        rw->lengths.of = more;
+        rw->cap_lengths = cap;
+    }
+    for (; rw->n_lengths <= id; rw->n_lengths++) {
+        const struct cr_node *node = &rw->to->nodes[rw->n_lengths];
+        cr_lengths_of_node(&rw->lengths, rw->to, node, cr_inputs(rw->to, node), "",
+                           rw->lengths.of[rw->n_lengths], &error);
+    }
+    return rw->lengths.of[id];
+}
+
+bool cr_draft_lengths(struct cr_rewrite *rw, const struct cr_draft *draft, signed char *found)
+{
+    struct cr_node node;
+    struct cr_error error;
+    cr_id few[8], *in = draft->n > 8 ? cr_calloc((size_t)draft->n, sizeof *in) : few;
+    for (int i = 0; i < draft->n; i++) {
+        in[i] = cr_draft_operand(rw, draft, i);
+        lengths_of(rw, in[i]);
+    }
+    bool good = cr_infer(rw->to, draft->op, draft->n, in, draft->attr, &node) &&
+                !cr_lengths_of_node(&rw->lengths, rw->to, &node, in, "", found, &error);
+    if (in != few)
+        free(in);
+    return good;
+}
+
+int cr_rewrite_length(struct cr_rewrite *rw, cr_id id, int axis)
+{
+    return rw->to->n_lengths ? lengths_of(rw, id)[axis] : 0;
+}
+
+bool cr_has_marks(enum cr_op op)
+{
+    return op == CR_OP_const || op == CR_OP_iota || op == CR_OP_expand;
+}
+
+cr_id cr_rewrite_limited(struct cr_rewrite *rw, cr_id id, const int64_t *marks)
+{
+    struct cr_node node = rw->to->nodes[id];
+    struct cr_attr attr = {0};
+    cr_id in = cr_has_marks(node.op) && node.n_in ? cr_in(rw->to, id, 0) : id;
+    if (cr_has_marks(node.op))
+        cr_get_attr(&node, &attr);
+    for (int a = 0; a < node.rank; a++)
+        attr.index[a] = marks[a] ? marks[a] : attr.index[a];
+    cr_must(rw->to, cr_has_marks(node.op) ? node.op : CR_OP_limit,
+            cr_has_marks(node.op) ? node.n_in : 1, &in, &attr);
+    return share_newest(rw);
+}
+
+/* Gives a rule's result the lengths of the draft; CR_NONE if it has a length that the draft
+ * does not have. */
+static cr_id keep_lengths(struct cr_rewrite *rw, const signed char *wanted, cr_id id)
+{
+    const signed char *of = lengths_of(rw, id);
+    int64_t marks[CR_MAX_RANK] = {0};
+    bool lost = false;
+    for (int a = 0; a < rw->to->nodes[id].rank; a++) {
+        if (of[a] && of[a] != wanted[a])
+            return CR_NONE;
+        marks[a] = wanted[a];
+        lost |= of[a] != wanted[a];
+    }
+    return lost ? cr_rewrite_limited(rw, id, marks) : id;
+}
+
+/* ---- rules ---- */
+
 /* The node that stands for the draft by the first rule that knows it, or CR_NONE. */
 static cr_id apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
 {
+    signed char wanted[CR_MAX_RANK];
+    bool known = false;
     cr_id id = CR_NONE;
-    for (uint64_t left = rw->rules_of[draft->op]; left && id == CR_NONE; left &= left - 1)
+    for (uint64_t left = rw->rules_of[draft->op]; left && id == CR_NONE; left &= left - 1) {
         id = rw->rules->items[__builtin_ctzll(left)].apply(rw, draft);
+        if (id == CR_NONE || !rw->to->n_lengths)
+            continue;
+        if (!known && !cr_draft_lengths(rw, draft, wanted))
+            return CR_NONE; /* a length cannot go through, which is found later */
+        known = true;
+        id = keep_lengths(rw, wanted, id);
+    }
     return id;
 }
 
@@ -129,6 +222,12 @@ cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *i
 {
     static const struct cr_attr none;
     struct cr_draft draft = {.op = op, .n = n, .attr = attr ? attr : &none, .all = in};
+    struct cr_attr unmarked;
+    if (rw->to->n_lengths && cr_has_marks(op)) {
+        unmarked = *attr;
+        memset(unmarked.index, 0, sizeof unmarked.index);
+        draft.attr = attr = &unmarked;
+    }
     for (int i = 0; i < n && i < 3; i++)
         draft.in[i] = in[i];
     cr_id id = apply_rules(rw, &draft);
@@ -247,6 +346,7 @@ static void free_tables(struct cr_rewrite *rw)
     free(rw->table);
     free(rw->newest_product);
     free(rw->older_product);
+    cr_lengths_free(&rw->lengths);
 }
 
 /* Whether two graphs are the same node by node; leaves are, for no pass changes them. */

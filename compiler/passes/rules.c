@@ -18,6 +18,7 @@
 
 #include "compiler/ir/eval.h"
 #include "concat_rules.h"
+#include "limit_rules.h"
 #include "repeat_rules.h"
 #include "rule_tools.h"
 #include "softmax_rules.h"
@@ -554,6 +555,9 @@ static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 _Static_assert(CR_OP_COUNT <= 64, "a set of ops is a word");
 
 static const struct cr_rewrite_rule rules[] = {
+    {cr_rule_limit_nothing, OF(limit)},
+    {cr_rule_limit_once, ELEMENTWISE},
+    {cr_rule_limit_constant, ELEMENTWISE | MOVES},
     {fold_constants, ELEMENTWISE},
     {fold_reduction, REDUCTIONS},
     {drop_neutral, OF(mul) | OF(div) | OF(neg) | OF(where) | OF(detach) | OF(concat)},

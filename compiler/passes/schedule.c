@@ -91,13 +91,15 @@ static bool find_panels(struct scheduling *s, const struct cr_kernel *k, int64_t
     return s->panels[cr_packed(k)] != CR_NONE;
 }
 
-/* Makes a buffer that of K x N panels: rows rounded up to blocks, columns to panels. */
+/* Makes a buffer that of K x N panels: rows rounded up to blocks, columns to panels.  The
+ * panels of a parameter that is read up to a length are complete. */
 static void set_panels(struct cr_buffer *buffer, enum cr_format format, int64_t K, int64_t N)
 {
     buffer->format = format;
     buffer->rank = 2;
     buffer->shape[0] = cr_block_rows(format, K);
     buffer->shape[1] = cr_round_up(N, CR_PANEL_FLOATS);
+    buffer->length[0] = buffer->length[1] = CR_NONE;
     buffer->bytes = cr_format_bytes(format, buffer->shape[0] * buffer->shape[1]);
 }
 

@@ -103,7 +103,8 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
         s->sink = take(b, "sink", s->rows, "one score more of a query");
 }
 
-/* How far the axis of queries and keys goes, and the columns of values: a length may end them. */
+/* The size of the axis that queries and keys share, and the number of columns of values; both
+ * may be lengths. */
 static struct cr_argument depth_of(struct cr_builder *b)
 {
     return cr_x(cr_size(b, b->k->k));

@@ -1,0 +1,82 @@
+/*
+ * limit_rules.c - removes a `limit` that is not needed, so that other rules and kernels match the
+ * same nodes as in a graph without lengths.
+ *
+ * A constant, an iota and an expand have lengths in their index and need no `limit`.
+ */
+#include "limit_rules.h"
+
+#include <string.h>
+
+static const struct cr_node *operand(const struct cr_rewrite *rw, const struct cr_draft *d, int i)
+{
+    return &rw->to->nodes[d->in[i]];
+}
+
+/* Removes a limit whose operand has the lengths already, merges two limits, and moves lengths
+ * into the index of a node that can have them. */
+cr_id cr_rule_limit_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_node *in = operand(rw, d, 0);
+    bool same = true;
+    if (in->op == CR_OP_limit) {
+        struct cr_attr attr = *d->attr;
+        cr_id below = cr_in(rw->to, d->in[0], 0);
+        for (int a = 0; a < in->rank; a++)
+            attr.index[a] = attr.index[a] ? attr.index[a] : in->index[a];
+        return cr_rewrite_add(rw, CR_OP_limit, 1, &below, &attr);
+    }
+    for (int a = 0; a < in->rank; a++)
+        same &= !d->attr->index[a] || cr_rewrite_length(rw, d->in[0], a);
+    if (same)
+        return d->in[0];
+    return cr_has_marks(in->op) ? cr_rewrite_limited(rw, d->in[0], d->attr->index) : CR_NONE;
+}
+
+/* A constant or an iota without its lengths; CR_NONE for any other node.  Other nodes are not
+ * changed: rules test whether operands are the same node. */
+static cr_id unlimited(struct cr_rewrite *rw, const struct cr_draft *d, int i)
+{
+    const struct cr_node *node = operand(rw, d, i);
+    bool any = false;
+    if (node->op != CR_OP_const && node->op != CR_OP_iota)
+        return CR_NONE;
+    for (int a = 0; a < node->rank; a++)
+        any |= node->index[a] != 0;
+    struct cr_attr attr = cr_attr_of(node);
+    return any ? cr_rewrite_add(rw, node->op, 0, NULL, &attr) : CR_NONE;
+}
+
+/* Removes the lengths of a constant or an iota if the op has the same lengths from another
+ * operand. */
+cr_id cr_rule_limit_once(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    signed char with[CR_MAX_RANK], without[CR_MAX_RANK];
+    struct cr_draft other = *d;
+    cr_id in[3];
+    for (int i = 0; i < d->n && rw->to->n_lengths; i++) {
+        memcpy(in, d->in, sizeof in);
+        other.all = in;
+        in[i] = unlimited(rw, d, i);
+        if (in[i] != CR_NONE && cr_draft_lengths(rw, d, with) &&
+            cr_draft_lengths(rw, &other, without) && memcmp(with, without, sizeof with) == 0)
+            return cr_rewrite_add(rw, d->op, d->n, in, d->attr);
+    }
+    return CR_NONE;
+}
+
+/* Folds an op on limits of constants.  The rewriting puts the lengths on the result (rewrite.h). */
+cr_id cr_rule_limit_constant(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    cr_id in[3];
+    bool limited = false;
+    for (int i = 0; i < d->n; i++) {
+        const struct cr_node *node = operand(rw, d, i);
+        bool limit = node->op == CR_OP_limit;
+        in[i] = limit ? cr_in(rw->to, d->in[i], 0) : d->in[i];
+        limited |= limit;
+        if (rw->to->nodes[in[i]].op != CR_OP_const)
+            return CR_NONE;
+    }
+    return limited ? cr_rewrite_add(rw, d->op, d->n, in, d->attr) : CR_NONE;
+}
