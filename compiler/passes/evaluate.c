@@ -472,6 +472,19 @@ static int evaluate_random(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return value.arg[0] < 0 ? -1 : push(ev, &value, map);
 }
 
+/* True if a node broadcasts a parameter or an input.  Then the leaf is read even if the node
+ * is stored, as an output for example, so that the bits of a product with a bias do not
+ * depend on that. */
+static bool repeats_leaf(const struct cr_evaluate *ev, cr_id id)
+{
+    if (id == ev->kernel->root || ev->g->nodes[id].op != CR_OP_expand)
+        return false;
+    id = cr_in(ev->g, id, 0);
+    if (ev->g->nodes[id].op == CR_OP_limit)
+        id = cr_in(ev->g, id, 0);
+    return ev->g->nodes[id].name;
+}
+
 int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     int known = find(ev, id, map);
@@ -481,7 +494,7 @@ int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
         return evaluate_core(ev, id, map);
     if (id == ev->score)
         return evaluate_score(ev, id, map);
-    if (cr_is_stored(ev, id))
+    if (cr_is_stored(ev, id) && !repeats_leaf(ev, id))
         return load(ev, id, id, map);
     switch (cr_kind_of(ev->g, id)) {
     case CR_KIND_LEAF:
