@@ -330,6 +330,8 @@ void cr_pass_join_grads(struct cr_module *module)
 {
     struct joins all = {0};
     struct cr_users users;
+    if (module->graph->n_lengths)
+        return; /* models with lengths have no gradients but those that a script writes out */
     cr_users_list(&users, module->graph);
     if (cr_lift_gradients(module, &users) && find_joins(module, &users, &all))
         rewrite(module, &all);

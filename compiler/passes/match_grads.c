@@ -654,6 +654,8 @@ static cr_id part_of(const struct search *s, cr_id concat, int i)
 
 void cr_find_backwards(struct cr_module *module, const struct cr_users *users)
 {
+    if (module->graph->n_lengths)
+        return; /* the kernel's loops run to the bounds */
     bool *weights = cr_find_weights(module->graph);
     struct search s = {module, module->graph, users, weights};
     struct cr_attention_backward b;
