@@ -37,6 +37,7 @@ struct tiling {
     int last_use[CR_MAX_VALUES];
     struct temp temps[CR_MAX_VALUES];
     int n_temps;
+    int rows; /* the variable that holds job->rows where that is none itself; or CR_NONE */
 };
 
 /* ---- temporaries ---- */
@@ -396,9 +397,9 @@ static cr_expr count_diagonals(struct tiling *t)
 static struct cr_address main_diagonal(struct tiling *t, struct cr_address start)
 {
     const struct cr_expr_node *rows = &t->b->f->exprs[t->job->rows];
-    int var = rows->op == CR_EXPR_VAR ? rows->a : CR_NONE;
+    int var = rows->op == CR_EXPR_VAR ? rows->a : t->rows;
     if (rows->op != CR_EXPR_NUMBER && var == CR_NONE)
-        var = cr_let(t->b, "m", t->job->rows);
+        var = t->rows = cr_let(t->b, "m", t->job->rows);
     start.base += var == CR_NONE ? rows->number - 1 : -1;
     return var == CR_NONE ? start : cr_offset(t->b, start, var, CR_NONE, 1);
 }
@@ -580,6 +581,7 @@ static void store_strided(struct tiling *t, struct spot *from)
 void cr_schedule_tiles(struct cr_builder *b, const struct cr_tile_job *job)
 {
     struct tiling *t = cr_calloc(1, sizeof *t);
+    t->rows = CR_NONE;
     t->b = b;
     t->job = job;
     int row = job->max_rows > 1 ? job->row : -1, col = job->max_cols > 1 ? job->col : -1;
