@@ -382,7 +382,7 @@ static void add_move(struct evaluation *e)
     for (int64_t i = 0; i < e->n; i++) {
         index_of(node, i, index);
         for (int axis = 0; axis < in->rank; axis++) {
-            if (node->op == CR_OP_detach)
+            if (node->op == CR_OP_detach || node->op == CR_OP_limit)
                 below[axis] = index[axis];
             if (node->op == CR_OP_slice)
                 below[axis] = index[axis] + node->index[axis];

@@ -56,6 +56,9 @@ cr_oracle_function cr_oracle_entries;
 /* oracle_chunks.c: a causal model, token after token */
 cr_oracle_function cr_oracle_chunks;
 
+/* oracle_lengths.c: sizes known when it runs */
+cr_oracle_function cr_oracle_lengths, cr_oracle_lengths_cc;
+
 /* oracle_plan.c: memory */
 cr_oracle_function cr_oracle_plan;
 

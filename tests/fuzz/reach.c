@@ -35,6 +35,53 @@ static bool is_write(const struct cr_kernel *k)
     return k->kind == CR_KERNEL_WRITE;
 }
 
+/* ---- kernels whose loops end at a length ---- */
+
+static bool ends(const struct cr_kernel *k, int atom)
+{
+    return atom >= 0 && k->atoms.length[atom];
+}
+
+static bool is_limited_sum(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_GEMM && ends(k, k->k);
+}
+
+static bool is_limited_keys(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_ATTENTION && ends(k, k->key);
+}
+
+static bool is_limited_scores(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_ATTENTION && ends(k, k->k);
+}
+
+static bool is_limited_values(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_ATTENTION && ends(k, k->col);
+}
+
+static bool is_limited_reduction(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_TILE && has_source(&k->program, CR_REDUCE) && ends(k, k->col);
+}
+
+static bool is_limited_column(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_COLUMNS && ends(k, k->row);
+}
+
+static bool is_limited_scan(const struct cr_kernel *k)
+{
+    bool any = false;
+    for (int a = 0; a < k->atoms.n; a++)
+        any |= k->atoms.length[a] != 0;
+    return k->kind == CR_KERNEL_SCAN && any;
+}
+
+/* ---- others ---- */
+
 static bool is_random(const struct cr_kernel *k)
 {
     return has_source(&k->program, CR_RANDOM);
@@ -213,6 +260,13 @@ static const struct {
     {"product, made again", is_gemm_again},
     {"columns, made again", is_columns_again},
     {"part of a concat, made again", is_part_again},
+    {"product summed to a length", is_limited_sum},
+    {"attention to keys up to a length", is_limited_keys},
+    {"attention whose scores are summed to a length", is_limited_scores},
+    {"attention whose values are as wide as a length", is_limited_values},
+    {"row reduction to a length", is_limited_reduction},
+    {"reduction down columns to a length", is_limited_column},
+    {"running sums to a length", is_limited_scan},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };

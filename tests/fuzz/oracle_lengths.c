@@ -1,0 +1,663 @@
+/*
+ * Oracle: a graph some of whose sizes are lengths has the bits of the graph that has those sizes.
+ *
+ * Axes that have one size because an op says so are a class; the oracle has rules of its own for
+ * that, and asks nothing of compiler/ir/lengths.c.  It chooses classes, makes one graph in which
+ * they are lengths of larger bounds and another in which they are numbers, and runs both.  Behind
+ * every length there is NaN, in inputs, parameters, outputs and memory, and in outputs it has to
+ * stay.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/exec/ref_lengths.h"
+#include "compiler/ir/mem.h"
+#include "leaves.h"
+#include "oracles.h"
+
+enum { MOST = 3 /* lengths of a graph */, MOST_ELEMENTS = 300000 /* of all its nodes */ };
+
+/* Axes of nodes, node * CR_MAX_RANK + axis, that have one size. */
+struct axes {
+    const struct cr_graph *g;
+    int *same;   /* another one of the class, or itself: the one that stands for the class */
+    bool *fixed; /* by that one: it can be no length */
+    bool *loose; /* by that one: weights have it, which are then not joined: other bits */
+    bool *weights; /* by node: it is made of parameters by movement */
+};
+
+/* A class that becomes a length. */
+struct choice {
+    int axis; /* that stands for the class */
+    int64_t bound, value;
+};
+
+struct choices {
+    struct choice items[MOST];
+    int n;
+};
+
+/* ---- classes ---- */
+
+static int class_of(struct axes *x, int axis)
+{
+    while (x->same[axis] != axis)
+        axis = x->same[axis] = x->same[x->same[axis]];
+    return axis;
+}
+
+static void tie(struct axes *x, cr_id a, int i, cr_id b, int j)
+{
+    int first = class_of(x, a * CR_MAX_RANK + i), second = class_of(x, b * CR_MAX_RANK + j);
+    x->same[second] = first;
+    x->fixed[first] |= x->fixed[second];
+    x->loose[first] |= x->loose[second];
+}
+
+static void fix(struct axes *x, cr_id id, int axis)
+{
+    x->fixed[class_of(x, id * CR_MAX_RANK + axis)] = true;
+}
+
+static void fix_all(struct axes *x, cr_id id)
+{
+    for (int a = 0; a < x->g->nodes[id].rank; a++)
+        fix(x, id, a);
+}
+
+static int64_t behind(const struct cr_node *node, int axis)
+{
+    return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
+}
+
+/* What stays an axis of its own; the others are fixed. */
+static void tie_reshape(struct axes *x, cr_id id, cr_id in)
+{
+    const struct cr_node *node = &x->g->nodes[id], *from = &x->g->nodes[in];
+    unsigned kept = 0;
+    for (int a = 0; a < from->rank; a++) {
+        int to = 0;
+        while (to < node->rank &&
+               (node->shape[to] != from->shape[a] || behind(node, to) != behind(from, a)))
+            to++;
+        if (to == node->rank || from->shape[a] == 1) {
+            fix(x, in, a);
+            continue;
+        }
+        tie(x, id, to, in, a);
+        kept |= 1u << to;
+    }
+    for (int a = 0; a < node->rank; a++)
+        if (!(kept >> a & 1))
+            fix(x, id, a);
+}
+
+static void tie_move(struct axes *x, cr_id id, cr_id in)
+{
+    const struct cr_node *node = &x->g->nodes[id], *from = &x->g->nodes[in];
+    int more = node->rank - from->rank;
+    if (node->op == CR_OP_reshape) {
+        tie_reshape(x, id, in);
+        return;
+    }
+    for (int a = 0; a < from->rank; a++) {
+        int to = node->op == CR_OP_expand ? a + more : a;
+        if (node->op == CR_OP_permute)
+            tie(x, id, a, in, (int)node->index[a]);
+        else if (node->shape[to] == from->shape[a])
+            tie(x, id, to, in, a);
+        else
+            fix(x, in, a);
+        if (node->op == CR_OP_slice && node->shape[to] != from->shape[a])
+            fix(x, id, to);
+    }
+}
+
+/* All but one axis are those of the operand. */
+static void tie_beside(struct axes *x, cr_id id, cr_id in, int axis)
+{
+    for (int a = 0; a < x->g->nodes[id].rank; a++)
+        if (a != axis)
+            tie(x, id, a, in, a);
+}
+
+/* The last two axes of weights. */
+static void note_weights(struct axes *x, cr_id id)
+{
+    int r = x->g->nodes[id].rank;
+    for (int a = r - 2; x->weights[id] && a < r; a++)
+        x->loose[class_of(x, id * CR_MAX_RANK + a)] = true;
+}
+
+static void tie_contract(struct axes *x, cr_id id, cr_id left, cr_id right)
+{
+    note_weights(x, left);
+    note_weights(x, right);
+    int r = x->g->nodes[id].rank;
+    tie_beside(x, id, left, r - 1);
+    for (int a = 0; a < r - 2; a++)
+        tie(x, id, a, right, a);
+    tie(x, id, r - 1, right, r - 1);
+    tie(x, left, r - 1, right, r - 2);
+}
+
+/* Numbers are drawn by their place in the tensor, so only the first axis may be a length. */
+static void fix_random(struct axes *x, cr_id id)
+{
+    const struct cr_node *node = &x->g->nodes[id];
+    for (int a = 0; a < node->rank; a++)
+        if (cr_elements(a, node->shape) > 1)
+            fix(x, id, a);
+}
+
+static void tie_gather(struct axes *x, cr_id id, cr_id table, cr_id index)
+{
+    int n = x->g->nodes[index].rank;
+    for (int a = 0; a < n; a++)
+        tie(x, id, a, index, a);
+    for (int a = 1; a < x->g->nodes[table].rank; a++)
+        tie(x, id, n + a - 1, table, a);
+}
+
+static void tie_write(struct axes *x, cr_id id, const cr_id *in)
+{
+    int axis = x->g->nodes[id].axis;
+    for (int i = 0; i < 2; i++)
+        tie_beside(x, id, in[i], axis);
+    fix(x, id, axis);
+    fix(x, in[0], axis);
+}
+
+static void tie_scan(struct axes *x, cr_id id, cr_id in)
+{
+    int axis = x->g->nodes[id].axis;
+    for (int a = 0; a < x->g->nodes[id].rank; a++)
+        tie(x, id, a, in, a);
+    for (int a = 0; a < x->g->nodes[id].rank; a++)
+        if (a != axis)
+            fix(x, id, a);
+}
+
+static void tie_node(struct axes *x, cr_id id)
+{
+    const struct cr_node *node = &x->g->nodes[id];
+    const cr_id *in = cr_inputs(x->g, node);
+    enum cr_kind kind = cr_ops[node->op].kind;
+    x->weights[id] = node->op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT;
+    for (int i = 0; i < node->n_in; i++)
+        x->weights[id] &= x->weights[in[i]];
+    switch (kind) {
+    case CR_KIND_LEAF:
+        if (node->op == CR_OP_state || node->op == CR_OP_literal)
+            fix_all(x, id);
+        return;
+    case CR_KIND_ELEMENTWISE:
+    case CR_KIND_CONCAT:
+        for (int i = 0; i < node->n_in; i++)
+            tie_beside(x, id, in[i], node->op == CR_OP_concat ? node->axis : CR_NONE);
+        for (int i = 0; i < node->n_in && node->op == CR_OP_concat; i++)
+            fix(x, in[i], node->axis);
+        if (node->op == CR_OP_concat)
+            fix(x, id, node->axis);
+        return;
+    case CR_KIND_REDUCE:
+        tie_beside(x, id, in[0], node->axis);
+        fix(x, id, node->axis);
+        return;
+    case CR_KIND_CONTRACT:
+        tie_contract(x, id, in[0], in[1]);
+        return;
+    case CR_KIND_MOVE:
+        tie_move(x, id, in[0]);
+        return;
+    case CR_KIND_GATHER:
+        tie_gather(x, id, in[0], in[1]);
+        return;
+    case CR_KIND_WRITE:
+        tie_write(x, id, in);
+        return;
+    case CR_KIND_RANDOM:
+        fix_random(x, id);
+        return;
+    case CR_KIND_SCAN:
+        tie_scan(x, id, in[0]);
+        return;
+    case CR_KIND_SCATTER:
+        fix_all(x, id);
+        fix_all(x, in[0]);
+        fix_all(x, in[1]);
+        return;
+    }
+}
+
+/* States are whole after each run. */
+static void find_axes(struct axes *x, const struct cr_graph *g)
+{
+    int n = g->n_nodes * CR_MAX_RANK;
+    *x = (struct axes){g, cr_calloc((size_t)n + 1, sizeof *x->same),
+                       cr_calloc((size_t)n + 1, sizeof *x->fixed),
+                       cr_calloc((size_t)n + 1, sizeof *x->loose),
+                       cr_calloc((size_t)g->n_nodes + 1, sizeof *x->weights)};
+    for (int i = 0; i < n; i++)
+        x->same[i] = i;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        tie_node(x, id);
+    for (int i = cr_n_results(g); i < g->n_outputs; i++)
+        fix_all(x, g->outputs[i].id);
+}
+
+static void free_axes(struct axes *x)
+{
+    free(x->same);
+    free(x->fixed);
+    free(x->loose);
+    free(x->weights);
+}
+
+/* ---- choosing ---- */
+
+/* The choice that an axis belongs to, or null. */
+static const struct choice *choice_of(struct axes *x, const struct choices *c, cr_id id, int axis)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->items[i].axis == class_of(x, id * CR_MAX_RANK + axis))
+            return &c->items[i];
+    return NULL;
+}
+
+static int64_t size_of(struct axes *x, const struct choices *c, cr_id id, int axis, bool bounds)
+{
+    const struct choice *choice = choice_of(x, c, id, axis);
+    if (!choice)
+        return x->g->nodes[id].shape[axis];
+    return bounds ? choice->bound : choice->value;
+}
+
+/* Whether the graph with lengths is small enough to be run, and rows that are written have room. */
+static bool fits(struct axes *x, const struct choices *c)
+{
+    int64_t all = 0;
+    for (cr_id id = 0; id < x->g->n_nodes; id++) {
+        const struct cr_node *node = &x->g->nodes[id];
+        int64_t n = 1;
+        if (node->op == CR_OP_write &&
+            size_of(x, c, cr_inputs(x->g, node)[1], node->axis, true) > node->shape[node->axis])
+            return false;
+        for (int a = 0; a < x->g->nodes[id].rank; a++)
+            n *= size_of(x, c, id, a, true);
+        all += n;
+    }
+    return all <= MOST_ELEMENTS;
+}
+
+/* A value of a size: as it is, 1, 2, one less, the bound, anything below. */
+static int64_t choose_value(struct cr_subject *s, int64_t size, int64_t bound)
+{
+    const int64_t values[] = {size, size, 1, 2, bound, bound - 1, 1 + cr_pick(s, bound)};
+    int64_t value = values[cr_pick(s, (int64_t)(sizeof values / sizeof *values))];
+    return value < 1 ? 1 : value > bound ? bound : value;
+}
+
+/* Classes of axes of nodes at random: so a class is chosen sooner that has many. */
+static void choose(struct cr_subject *s, struct axes *x, struct choices *c)
+{
+    int wanted = 1 + (int)cr_pick(s, MOST);
+    for (int tries = 0; tries < 40 && c->n < wanted; tries++) {
+        cr_id id = (cr_id)cr_pick(s, x->g->n_nodes);
+        const struct cr_node *node = &x->g->nodes[id];
+        if (node->rank == 0)
+            continue;
+        int axis = (int)cr_pick(s, node->rank), class = class_of(x, id * CR_MAX_RANK + axis);
+        int64_t size = node->shape[axis];
+        if (size < 2 || x->fixed[class] || choice_of(x, c, id, axis))
+            continue;
+        int64_t bound = size + cr_pick(s, size > 40 ? 4 : size + 2);
+        c->items[c->n++] = (struct choice){class, bound, choose_value(s, size, bound)};
+        if (!fits(x, c))
+            c->n--;
+    }
+}
+
+/* ---- both graphs ---- */
+
+/* Whether an axis of a node begins here: a script would write the length in the shape. */
+static bool begins(const struct cr_graph *g, const struct cr_node *node, int axis)
+{
+    enum cr_kind kind = cr_ops[node->op].kind;
+    if (kind == CR_KIND_LEAF || kind == CR_KIND_RANDOM)
+        return true;
+    if (node->op != CR_OP_expand)
+        return false;
+    const struct cr_node *in = &g->nodes[cr_inputs(g, node)[0]];
+    int below = axis - (node->rank - in->rank);
+    return below < 0 || in->shape[below] != node->shape[axis];
+}
+
+static void add_lengths(struct cr_graph *to, const struct choices *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "length%d", i);
+        struct cr_attr attr = {.dtype = CR_I32,
+                               .init = CR_INIT_FILL,
+                               .name = name,
+                               .value = (double)c->items[i].bound};
+        cr_graph_add_length(to, name, c->items[i].bound);
+        cr_must(to, CR_OP_input, 0, NULL, &attr);
+    }
+}
+
+/* The node in the sizes of the graph, up to the lengths that begin at it. */
+static cr_id copy_node(struct axes *x, const struct choices *c, struct cr_graph *to, cr_id id,
+                       const cr_id *map, bool lengths)
+{
+    const struct cr_node *node = &x->g->nodes[id];
+    struct cr_attr attr = cr_attr_for(to, x->g, node), limit = {0};
+    cr_id *in = cr_calloc((size_t)node->n_in + 1, sizeof *in);
+    bool limited = false;
+    for (int i = 0; i < node->n_in; i++)
+        in[i] = map[cr_inputs(x->g, node)[i]];
+    for (int a = 0; a < node->rank && node->op != CR_OP_scatter_add; a++) {
+        const struct choice *choice = choice_of(x, c, id, a);
+        attr.shape[a] = size_of(x, c, id, a, lengths);
+        if (lengths && choice && choice->bound > 1 && begins(x->g, node, a)) {
+            limit.index[a] = choice - c->items + 1;
+            limited = true;
+        }
+    }
+    bool own = node->op == CR_OP_input || node->op == CR_OP_const || node->op == CR_OP_iota ||
+               node->op == CR_OP_expand;
+    if (own)
+        memcpy(attr.index, limit.index, sizeof attr.index);
+    cr_graph_origin(to, x->g, id);
+    cr_id made = cr_must(to, node->op, node->n_in, in, &attr);
+    free(in);
+    return limited && !own ? cr_must(to, CR_OP_limit, 1, &made, &limit) : made;
+}
+
+/* The graph in which the choices are lengths, or their values. */
+static struct cr_graph *graph_with(struct axes *x, const struct choices *c, bool lengths)
+{
+    const struct cr_graph *g = x->g;
+    struct cr_graph *to = cr_graph_new(g->name);
+    cr_id *map = cr_calloc((size_t)g->n_nodes + 1, sizeof *map);
+    if (lengths)
+        add_lengths(to, c);
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        map[id] = copy_node(x, c, to, id, map, lengths);
+    for (int i = 0; i < g->n_outputs; i++) {
+        const struct cr_output *o = &g->outputs[i];
+        if (o->state == CR_NONE)
+            cr_add_output(to, o->name, map[o->id]);
+        else
+            cr_add_replacement(to, o->entry, map[o->state], map[o->id]);
+    }
+    free(map);
+    return to;
+}
+
+/* ---- data ---- */
+
+/* The place of an element of a tensor of some sizes in one that is laid out for others. */
+static int64_t place_of(int rank, const int64_t *sizes, const int64_t *laid_out, int64_t element)
+{
+    int64_t place = 0, step = 1;
+    for (int a = rank - 1; a >= 0; a--) {
+        place += element % sizes[a] * step;
+        element /= sizes[a];
+        step *= laid_out[a];
+    }
+    return place;
+}
+
+/* What a leaf of `exact` holds, laid out for the bounds, with NaN or a large number behind it. */
+static void *spread_data(const struct cr_node *leaf, const struct cr_node *exact, const void *data)
+{
+    const uint32_t nothing = leaf->dtype == CR_I32 ? 0x7f7f7f7f : 0x7fc0beef;
+    int64_t n = cr_elements(leaf->rank, leaf->shape);
+    uint32_t *to = cr_calloc((size_t)n, sizeof *to);
+    for (int64_t i = 0; i < n; i++)
+        to[i] = nothing;
+    for (int64_t i = 0; i < cr_elements(exact->rank, exact->shape); i++)
+        to[place_of(leaf->rank, exact->shape, leaf->shape, i)] = ((const uint32_t *)data)[i];
+    return to;
+}
+
+/* The case with lengths: the data of `exact`. */
+static struct cr_case *case_with_lengths(struct cr_graph *g, const struct cr_case *exact,
+                                         const struct choices *choices)
+{
+    struct cr_case *c = cr_calloc(1, sizeof *c);
+    c->graph = g;
+    c->n = c->cap = g->n_nodes;
+    c->data = cr_calloc((size_t)g->n_nodes + 1, sizeof *c->data);
+    c->bounds = cr_calloc((size_t)g->n_nodes + 1, sizeof *c->bounds);
+    for (cr_id id = 0, from = 0; id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        if (id < choices->n) {
+            int32_t *value = c->data[id] = cr_calloc(1, sizeof *value);
+            *value = (int32_t)choices->items[id].value;
+        } else if (node->name) {
+            while (!exact->graph->nodes[from].name ||
+                   strcmp(exact->graph->nodes[from].name, node->name) != 0)
+                from++;
+            c->data[id] = spread_data(node, &exact->graph->nodes[from], exact->data[from]);
+            from += node->op == CR_OP_literal; /* all have one name */
+        }
+    }
+    return c;
+}
+
+/* ---- comparing ---- */
+
+static bool check_output(const struct cr_outputs *expected, const struct cr_outputs *o, int i,
+                         struct cr_report *report)
+{
+    const struct cr_port *port = o->port[i], *exact = expected->port[i];
+    bool *there = cr_calloc((size_t)o->floats[i] + 1, sizeof *there), good = true;
+    bool number = port->dtype != CR_I32, is_state = i >= o->n_results;
+    for (int64_t j = 0; j < expected->floats[i] && good; j++) {
+        int64_t at = place_of(port->rank, exact->shape, port->shape, j);
+        float x = expected->data[i][j], y = o->data[i][at];
+        there[at] = true;
+        if (memcmp(&x, &y, sizeof x) != 0 && !(number && isnan(x) && isnan(y)))
+            good = cr_found(report, "lengths: output %s, element %" PRId64 ": %.9g, expected the "
+                            "bits of %.9g", port->name, j, (double)y, (double)x);
+    }
+    for (int64_t j = 0; j < o->floats[i] && good && !is_state; j++) {
+        uint32_t bits;
+        memcpy(&bits, &o->data[i][j], sizeof bits);
+        if (!there[j] && bits != 0x7fc0dead)
+            good = cr_found(report, "lengths: output %s: number %" PRId64 ", past a length, was "
+                            "written", port->name, j);
+    }
+    free(there);
+    return good;
+}
+
+/* Values within the bounds of the exact case: where an axis of 1 lets rewrites reach further. */
+static bool check_values(const struct cr_case *exact, const struct cr_outputs *o,
+                         struct cr_report *report)
+{
+    bool good = true;
+    for (int i = 0; i < o->n_results && good; i++) {
+        cr_id id = exact->graph->outputs[i].id;
+        const struct cr_node *node = &exact->graph->nodes[id];
+        int64_t n = cr_elements(node->rank, node->shape);
+        float *packed = cr_calloc((size_t)n + 1, sizeof *packed);
+        for (int64_t j = 0; j < n; j++)
+            packed[j] = o->data[i][place_of(node->rank, node->shape, o->port[i]->shape, j)];
+        struct cr_outputs one = {.port = o->port + i, .data = &packed, .floats = &n, .n = 1};
+        good = cr_check_bounds(exact, id, &one, 0, "lengths", report);
+        free(packed);
+    }
+    return good;
+}
+
+/* ---- running ---- */
+
+static const char *describe(const struct choices *c, char *text, size_t size)
+{
+    int at = 0;
+    for (int i = 0; i < c->n; i++)
+        at += snprintf(text + at, size - (size_t)at, "%s%" PRId64 " of %" PRId64, i ? ", " : "",
+                       c->items[i].value, c->items[i].bound);
+    return text;
+}
+
+static bool compile(struct cr_graph *g, struct cr_compiled *compiled, cr_backend_function *backend,
+                    struct cr_report *report)
+{
+    struct cr_error error = {""};
+    struct cr_program *program = cr_program_of(g, NULL, &error);
+    if (!program)
+        return cr_found(report, "lengths: refused: %.400s", error.text);
+    return cr_compile_program(compiled, program, backend, report);
+}
+
+/* Compiles and runs a case; its graph stays. */
+static bool run_case(struct cr_case *c, cr_backend_function *backend, const char *isa, int threads,
+                     struct cr_compiled *compiled, struct cr_outputs *o, struct cr_report *report)
+{
+    if (!compile(cr_graph_copy(c->graph), compiled, backend, report))
+        return false;
+    if (cr_run(c, compiled, isa, threads, o, report))
+        return true;
+    cr_compiled_free(compiled);
+    return false;
+}
+
+/* One graph against the other. */
+static bool compare(struct cr_subject *s, struct cr_case *exact, struct cr_case *c, bool same_bits,
+                    cr_backend_function *backend, struct cr_report *report)
+{
+    struct cr_compiled fixed, compiled;
+    struct cr_outputs expected, o;
+    const char *isa = cr_pick(s, 3) ? NULL : "plain";
+    int threads = 1 + (int)cr_pick(s, 3);
+    if (!run_case(exact, cr_compile_tcc, NULL, 1, &fixed, &expected, report))
+        return false;
+    bool good = run_case(c, backend, isa, threads, &compiled, &o, report);
+    if (good) {
+        for (int i = 0; i < o.n && good && same_bits; i++)
+            good = check_output(&expected, &o, i, report);
+        good = good && (same_bits || check_values(exact, &o, report));
+        cr_outputs_free(&o);
+        cr_compiled_free(&compiled);
+    }
+    cr_outputs_free(&expected);
+    cr_compiled_free(&fixed);
+    return good;
+}
+
+/* Runs the interpreter; outputs are freed by the caller. */
+static bool interpret(const struct cr_case *c, double **outputs, struct cr_report *report)
+{
+    const struct cr_graph *g = c->graph;
+    const float **params = cr_calloc((size_t)g->n_nodes + 1, sizeof *params);
+    const void **inputs = cr_calloc((size_t)g->n_nodes + 1, sizeof *inputs);
+    void **rounded = cr_calloc((size_t)g->n_outputs + 1, sizeof *rounded);
+    struct cr_error error = {""};
+    int n_params = 0, n_inputs = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        if (g->nodes[id].op == CR_OP_param)
+            params[n_params++] = c->data[id];
+        if (cr_is_input(&g->nodes[id]))
+            inputs[n_inputs++] = c->data[id];
+    }
+    for (int i = 0; i < g->n_outputs; i++) {
+        const struct cr_node *node = &g->nodes[g->outputs[i].id];
+        size_t n = (size_t)cr_elements(node->rank, node->shape);
+        outputs[i] = cr_calloc(n, sizeof **outputs);
+        rounded[i] = cr_calloc(n, sizeof(float));
+    }
+    int status = g->n_lengths
+                     ? cr_interpret_lengths(g, params, inputs, outputs, rounded, &error)
+                     : cr_interpret(g, params, inputs, outputs, &error);
+    for (int i = 0; i < g->n_outputs; i++)
+        free(rounded[i]);
+    free(rounded);
+    free(params);
+    free(inputs);
+    return status == 0 || cr_found(report, "lengths: interpreter: %.500s", error.text);
+}
+
+/* The interpreter has the numbers that it has without lengths. */
+static bool compare_interpreted(const struct cr_case *exact, const struct cr_case *c,
+                                struct cr_report *report)
+{
+    const struct cr_graph *g = c->graph, *e = exact->graph;
+    double **outputs = cr_calloc((size_t)g->n_outputs + 1, sizeof *outputs);
+    double **expected = cr_calloc((size_t)g->n_outputs + 1, sizeof *expected);
+    bool good = interpret(exact, expected, report) && interpret(c, outputs, report);
+    for (int i = 0; i < g->n_outputs; i++) {
+        const struct cr_node *node = &g->nodes[g->outputs[i].id];
+        const struct cr_node *small = &e->nodes[e->outputs[i].id];
+        for (int64_t j = 0; j < cr_elements(small->rank, small->shape) && good; j++) {
+            int64_t at = place_of(node->rank, small->shape, node->shape, j);
+            double x = expected[i][j], y = outputs[i][at];
+            if (x != y && !(isnan(x) && isnan(y)))
+                good = cr_found(report, "lengths: interpreter: output %s, element %" PRId64
+                                ": %.17g, expected %.17g", g->outputs[i].name, j, y, x);
+        }
+        free(outputs[i]);
+        free(expected[i]);
+    }
+    free(outputs);
+    free(expected);
+    return good;
+}
+
+/* Puts the values of the lengths in front of what was found. */
+static bool blame(const struct choices *c, struct cr_report *report)
+{
+    char text[sizeof report->text], values[100];
+    memcpy(text, report->text, sizeof text);
+    return cr_found(report, "%s: %.480s", describe(c, values, sizeof values), text);
+}
+
+/* Whether the graph has gradients: those of attention are added up in another order without
+ * lengths. */
+static bool has_gradients(const struct cr_graph *g)
+{
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].where.backward)
+            return true;
+    return false;
+}
+
+static bool try_lengths(struct cr_subject *s, cr_backend_function *backend,
+                        struct cr_report *report)
+{
+    struct axes x;
+    struct choices c = {.n = 0};
+    bool good = true, same_bits = !has_gradients(s->c->graph);
+    find_axes(&x, s->c->graph);
+    choose(s, &x, &c);
+    for (int i = 0; i < c.n; i++)
+        same_bits &= c.items[i].value > 1 && !x.loose[c.items[i].axis];
+    if (c.n) {
+        struct cr_case *exact = cr_case_of(graph_with(&x, &c, false));
+        struct cr_case *with = case_with_lengths(graph_with(&x, &c, true), exact, &c);
+        good = (compare_interpreted(exact, with, report) &&
+                compare(s, exact, with, same_bits, backend, report)) ||
+               blame(&c, report);
+        cr_case_free(exact);
+        cr_case_free(with);
+    }
+    free_axes(&x);
+    return good;
+}
+
+bool cr_oracle_lengths(struct cr_subject *s, struct cr_report *report)
+{
+    return try_lengths(s, cr_compile_tcc, report);
+}
+
+bool cr_oracle_lengths_cc(struct cr_subject *s, struct cr_report *report)
+{
+    return try_lengths(s, cr_compile_cc, report);
+}
