@@ -15,7 +15,7 @@ static void read_integers(const struct cr_npy *file, char *error, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct cr_mapping mapping = {data, size};
+    struct cr_mapping mapping = {.bytes = data, .size = size};
     struct cr_npy file;
     char error[512] = "";
     if (cr_npy_parse(&file, "fuzz.npy", mapping, error, sizeof error) != 0) {

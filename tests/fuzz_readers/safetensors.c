@@ -65,7 +65,7 @@ static void write_and_read(const struct cr_safetensors *file)
     PROMISE(cr_safetensors_put(&writer, file->tensors, file->n_tensors, file->metadata,
                                file->n_metadata, error, sizeof error) == 0);
     fclose(writer.file);
-    struct cr_mapping mapping = {(const unsigned char *)bytes, size};
+    struct cr_mapping mapping = {.bytes = (const unsigned char *)bytes, .size = size};
     PROMISE(cr_safetensors_parse(&again, "again", mapping, error, sizeof error) == 0);
     promise_same(file, &again);
     again.mapping = (struct cr_mapping){0};
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct cr_safetensors file;
     char error[512] = "";
-    struct cr_mapping mapping = {data, size};
+    struct cr_mapping mapping = {.bytes = data, .size = size};
     if (cr_safetensors_parse(&file, "fuzz.safetensors", mapping, error, sizeof error) != 0) {
         promise_message(error);
         return 0;
