@@ -16,7 +16,7 @@
 
 #include "code_memory.h"
 
-/* Of Linux 6.3: the file will never be a program.  Some systems refuse files without it. */
+/* Of Linux 6.3: execve refuses the file.  With vm.memfd_noexec=2 only such files can be made. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
