@@ -674,7 +674,7 @@ static const struct {
      "end",
      "found tokens cut, joined or merged"},
     {"mix = function() return cumsum(x, 3) end",
-     ": cumsum: cannot run along the length n (axis 2), expected it to stay an axis of its own"},
+     ": cumsum: cannot run beside the length n (axis 2), expected it to stay an axis of its own"},
     {"mix = function() return x + input('z', {B, T, C}) end",
      "layer.lua: found the input z, expected the only input to be ids"},
     {"local s = state('s', {B, T, C}); replace(s, s + 1); mix = function() return x + s end",

@@ -30,9 +30,9 @@ static const char head[] =
 static const struct {
     const char *name, *body;
 } scripts[] = {
-    {"block", "return {y = gpt2.block(input('x', {1, T, 64}), {n_embd = 64, n_head = 4, "
+    {"block", "return {y = gpt2.block(input('x', {1, T, 64}), {n_head = 4, "
               "layer_norm_epsilon = 1e-5, layout = 'conv1d'})}"},
-    {"batch", "return {y = gpt2.block(input('x', {3, T, 48}), {n_embd = 48, n_head = 3, "
+    {"batch", "return {y = gpt2.block(input('x', {3, T, 48}), {n_head = 3, "
               "layer_norm_epsilon = 1e-5, layout = 'conv1d'})}"},
     {"elementwise", "local x = input('x', {2, T, 5})\n"
                     "return {y = exp(x) * 2, z = x:transpose(2, 3) + 1}"},
@@ -74,7 +74,7 @@ static const struct {
               "return {y = x:permute{2, 1, 3}, z = sum(x, 2), w = nn.softmax(x:transpose(1, 3))}"},
     {"concat", "local x = input('x', {T, 6}) return {y = concat({x * 2, exp(x), x}, 2)}"},
     {"stack", "local x = input('x', {1, T, 32})\n"
-              "for i = 1, 5 do prefix('h.' .. i .. '.') x = gpt2.block(x, {n_embd = 32, n_head = 2, "
+              "for i = 1, 5 do prefix('h.' .. i .. '.') x = gpt2.block(x, {n_head = 2, "
               "layer_norm_epsilon = 1e-5, layout = 'conv1d'}) end\n"
               "return {y = x}"},
     /* two products in one kernel: the first is summed along the length, or the second has it

@@ -195,8 +195,7 @@ static const char *const models[] = {
     "local h = matmul(input('x', {133, 140}), param('w', {140, 64}))\n"
     "return {y = matmul(transpose(h, 1, 2), h)}",
     "local gpt2 = require 'gpt2'\n"
-    "local o = {B = 2, T = 67, n_embd = 48, n_head = 3, layer_norm_epsilon = 1e-5,\n"
-    "           layout = 'conv1d'}\n"
+    "local o = {n_head = 3, layer_norm_epsilon = 1e-5, layout = 'conv1d'}\n"
     "return {y = gpt2.block(input('x', {2, 67, 48}), o)}",
 };
 

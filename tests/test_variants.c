@@ -99,7 +99,7 @@ static const struct variant {
     {"sigmoidBias", 3, causal, 0},
     {"relu", 3, causal, 0},
     {"biased", 3, causal, 0},
-    {"biasedSome", 4, causal, 0},
+    {"biasedSome", 7, causal, 0},
     {"rope", 3, causal, 0},
     {"ropeHalf", 3, causal, 0},
     {"ropeInterleaved", 3, causal, 0},

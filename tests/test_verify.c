@@ -605,7 +605,7 @@ static const struct {
     ROW(too_many_axes, "simplify", MAY, 0, "node %d (reshape): no such rank"),
     ROW(another_shape, "simplify", MAY, 0, "node %d (matmul): shape or type is not what"),
     ROW(shape_from_elsewhere, "simplify", MAY, 0, "node %d (mul): shape or type is not what"),
-    ROW(huge_shape, "simplify", MAY, 0, "node %d (expand): expand: more than "),
+    ROW(huge_shape, "simplify", MAY, 0, "node %d (expand): expand: a tensor ["),
     ROW(itself_as_operand, "simplify", MAY, 0, "node %d (mul): an operand does not come before"),
     ROW(negative_operand, "simplify", MAY, 0, "node %d (mul): an operand does not come before"),
     ROW(operands_beyond, "simplify", MAY, 0, "node %d (mul): its operands lie outside the pool"),
