@@ -141,7 +141,7 @@ static const struct {
     {"a.json", "", "a.json:1: JSON: found no value"},
     {"a.json", "[1]", "a.json: 1 1: m.lua has no such option"},
     {"a.json", "3", "a.json: found number, expected a table of values for options"},
-    {"a.json", "{\n\"whole\": 1,\n}", "a.json:3: JSON: found no string"},
+    {"a.json", "{\n\"whole\": 1,\n}", "a.json:3: JSON: a comma before '}', expected none behind the last member"},
     {"a.json", "{\"whole\": 01}", "a.json:1: JSON: found no value"},
     {"a.json", "{\"whole\": 1.}", "a.json:1: JSON: found no value"},
     {"a.json", "{\"whole\": 1e}", "a.json:1: JSON: found no value"},

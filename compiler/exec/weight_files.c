@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "compiler/files/json_value.h"
-#include "compiler/files/lfs.h"
 #include "compiler/ir/mem.h"
 
 #define WHOLE "model.safetensors"
@@ -39,24 +38,10 @@ bool cr_is_torch_file(const char *path)
     return false;
 }
 
-/* True for a pointer of Git LFS: a small text that a clone has in place of a large file. */
-static bool is_lfs_pointer(const char *path)
-{
-    struct cr_mapping file;
-    struct cr_error unused;
-    if (cr_map_file(&file, path, unused.text, sizeof unused.text))
-        return false;
-    bool is = cr_is_lfs(file.bytes, file.size);
-    cr_unmap_file(&file);
-    return is;
-}
-
 /* Replaces the error where the file is of another kind that is often given as weights. */
 static void name_other(const char *path, struct cr_error *error)
 {
-    if (is_lfs_pointer(path))
-        cr_fail(error, "%.400s: " CR_LFS_MESSAGE, path);
-    else if (cr_is_torch_file(path))
+    if (cr_is_torch_file(path))
         cr_fail(error,
                 "%.400s: a file of PyTorch's torch.save, expected safetensors "
                 "(in Python: safetensors.torch.save_file(tensors, path))",

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/files/gguf.h"
 #include "compiler/ir/mem.h"
 #include "compiler/tokenizer/tokenizer.h"
 #include "handles.h"
@@ -30,7 +31,8 @@ static struct cr_tokenizer *open_installed(const char *path, struct cr_error *er
     char *found = cr_find_installed(path);
     const char *end = strrchr(found, '.');
     struct cr_tokenizer *tokenizer = cr_tokenizer_open(found, error);
-    const char *what = tokenizer || (end && strcmp(end, ".json") == 0) ? NULL : cr_other_file(found);
+    bool is_known = (end && strcmp(end, ".json") == 0) || cr_is_gguf(found);
+    const char *what = tokenizer || is_known ? NULL : cr_other_file(found);
     if (what)
         cr_fail(error, "%.300s: %s, expected tokenizer.json, a folder that has one, or a GGUF file", found,
                 what);
