@@ -32,7 +32,9 @@ local crescent = {}
 ---@field length? table<string, integer> of an ONNX file: symbolic sizes that stay lengths, with their bounds
 ---@field seed? integer of whatever is drawn at random
 ---@field entry? string of a script that returns several entries, this one alone
----@field config? string a config.json, or a Lua file that returns a table
+---@field script? string of a folder or a GGUF file: the script that makes the model
+---@field config? string a config.json or a folder that has one, or a Lua file that returns a table
+---@field ignore_config? string[] keys of the config.json that are passed over
 ---@field backend? "tcc"|"cc"|"standalone"|"ref"
 ---@field isa? "amx"|"vnni"|"avx512"|"avx2"|"neon"|"plain"
 ---@field threads? integer all processors, if it is not given
