@@ -11,7 +11,7 @@
  */
 char *cr_find_installed(const char *path);
 
-/* The same without the current folder; null if none is installed. */
+/* Searches $CRESCENT_PATH and the installed folder, not the current one; returns null if no file is found. */
 char *cr_find_on_path(const char *path);
 
 #endif

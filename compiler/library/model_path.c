@@ -63,7 +63,7 @@ static bool with_ending(const char *path, char *buf, size_t size)
     return there;
 }
 
-/* Whether a path looks like OWNER/NAME, as models are called on Hugging Face's hub. */
+/* True if a path looks like OWNER/NAME, the name of a model on Hugging Face's hub. */
 static bool is_hub_name(const char *path)
 {
     static const char *const files[] = {".lua", ".onnx", ".gguf", ".json", ".safetensors", ".bin", ".pt"};
@@ -82,7 +82,7 @@ static bool is_hub_name(const char *path)
     return is;
 }
 
-/* What is said of a path where nothing is. */
+/* Fails with a line for a path that names no file or folder; always returns -1. */
 static int fail_missing(const char *path, int reason, struct cr_error *error)
 {
     char near[512];
@@ -109,7 +109,7 @@ int cr_check_readable(const char *path, struct cr_error *error)
 struct kind {
     const char *end, *begin; /* one of them is null */
     const char *what;
-    const char *expected; /* what is to be given in place of the file, or beside a model */
+    const char *expected; /* the input to give in its place, or beside a model */
     bool in_folder;       /* a part of a folder that is a model, where config.json is beside it */
 };
 
@@ -144,8 +144,7 @@ static const struct kind torch = {
     "a model whose weights are safetensors (in Python: safetensors.torch.save_file(tensors, path))", true};
 static const struct kind binary = {NULL, NULL, "a file that is no text", A_MODEL, false};
 
-/* Which kind of file it is; null for one that may be a script.  Bytecode of Lua is left to Lua, which
- * refuses it. */
+/* Returns the kind of a file, or null if it may be a script.  Lua itself refuses bytecode. */
 static const struct kind *kind_of(const char *path)
 {
     char bytes[BEGIN];

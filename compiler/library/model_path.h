@@ -1,4 +1,4 @@
-/* model_path.h - a path that leads to no model: what is there instead, and what to give. */
+/* model_path.h - error messages for paths that name no model. */
 #ifndef CR_MODEL_PATH_H
 #define CR_MODEL_PATH_H
 
@@ -7,11 +7,11 @@
 /* Refuses a path where no file can be read, and says which one may be meant. */
 int cr_check_readable(const char *path, struct cr_error *error);
 
-/* The same, and refuses a file that is known to be no script, by its name or its first bytes: weights, an
- * array, a configuration, a text.  Says what it is, and where such a file is given. */
+/* Refuses an unreadable path, and a file that cannot be a script by its name or first bytes: weights, an
+ * array, a configuration, a text.  The error names the kind of file and the option that takes it. */
 int cr_check_script_path(const char *path, struct cr_error *error);
 
-/* What such a file is, as "weights (safetensors)"; null of one that may be a script. */
+/* Returns the kind of a file in words, such as "weights (safetensors)", or null if it may be a script. */
 const char *cr_other_file(const char *path);
 
 #endif

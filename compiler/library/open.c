@@ -163,7 +163,7 @@ static int check_script(const crescent_script *how, const char *path, struct cr_
                : 0;
 }
 
-/* Of a folder config.json chooses the script, unless the caller does, and has values for its options. */
+/* Takes a folder.  Its config.json chooses the script, unless the caller gives one, and sets its options. */
 static int take_folder(struct cr_origin *o, const char *folder, const char *script,
                        struct cr_error *error)
 {

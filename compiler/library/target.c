@@ -145,7 +145,7 @@ int cr_choose_target(crescent_context *context, const char *name, struct cr_targ
 
 /* ---- for a program that lists them ---- */
 
-/* Names of its own first, then those of processors. */
+/* Lists generic names such as "host" first, then processors. */
 int crescent_target_at(int index, crescent_target *target)
 {
     if (!target)
