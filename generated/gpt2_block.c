@@ -219,25 +219,25 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
         /* pack by stores that go past the caches, for what is not read soon; y and the \
          * panels behind it are at multiples of 64 bytes. */ \
     CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
-                             long panel_stride, float *c, long ldc, const float *start, long lds, long vectors, \
+                             long panel_stride, float *c, long ldc, const float *start, long lds, long columns, \
                              long ahead)) \
         /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
          * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
          * null start stands for zeros.  Each element is one chain of fma over k in order, from start on: \
          * a product cut along k gives the same bits if each part starts with the c of the one before. \
-         * `vectors` (2 to 4, or 0 for what this processor likes) is how wide the tiles are that stay in \
-         * registers, and `ahead` how many floats of weights are read until those that are prefetched: both \
-         * are for speed, no bit depends on them. */ \
+         * `columns` (of 2 to 4 vectors, or 0 for the choice of the instruction set) is how wide the tiles \
+         * are that stay in registers, and `ahead` how many floats of weights are read until those that are \
+         * prefetched: both are for speed, no bit depends on them. */ \
     CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
-                                    long vectors, long ahead)) \
+                                    long columns, long ahead)) \
         /* c = a b with the same bits, for a c so large that it will not be read from a cache: rows that \
          * are aligned to cache lines are written by non-temporal stores, which spares reading them \
          * first.  Other threads see them after stream_end, to be called at the end of a body. */ \
     CR_FUNCTION(stream_end, void, (void)) \
     CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
-                                    const float *scale, long begin, long end, long vectors, \
+                                    const float *scale, long begin, long end, long columns, \
                                     long ahead)) \
         /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale.  a[m, k] is 0 and b finite \
          * where k lies outside begin + m <= k < end + m, so that it may be skipped there.  What that could \
@@ -938,7 +938,7 @@ struct cr_product {
     long lds;
     const float *scale;
     int stream;
-    long vectors, ahead;
+    long columns, ahead;
     long begin, end; /* of the band; see v_tile_of */
 };
 
@@ -1830,7 +1830,7 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
  * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
  * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how wide tiles are; no bit depends on it.
+ * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
  * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
@@ -1974,11 +1974,12 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
     {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
-/* The width of tiles: as the caller wishes, but if one tile is as high as all rows, the widest of
- * that height, so that weights are read once. */
-static int CR_NAME(cr_tile_width)(long M, long vectors)
+/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
+ * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
+ * columns say nothing. */
+static int CR_NAME(cr_tile_width)(long M, long columns)
 {
-    int width = (int)(vectors ? vectors : CR_TILE_VECTORS);
+    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
     width = width < 2 ? 2 : width > 4 ? 4 : width;
     if (M > CR_NAME(cr_tiles)[2].height) {
         return width;
@@ -2033,7 +2034,7 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
  * are. */
 CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 {
-    int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
     p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
@@ -2049,20 +2050,20 @@ CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 
 static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                              const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long vectors, long ahead)
+                             const float *start, long lds, long columns, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  vectors, ahead,        0, 0};
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
 static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long vectors,
+                                    const float *scale, long begin, long end, long columns,
                                     long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  vectors, ahead,        begin, end};
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end};
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
@@ -2096,11 +2097,11 @@ static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long r
 
 static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    long vectors, long ahead)
+                                    long columns, long ahead)
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead,        0, 0};
+                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -2327,7 +2328,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define VF __m256
 #define CR_W 8
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
-#define CR_TILE_VECTORS 2 /* that a processor likes */
+#define CR_TILE_VECTORS 4 /* that a processor likes: a panel of 32 columns */
 #define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_6(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
@@ -3165,7 +3166,7 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
  * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
  * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how wide tiles are; no bit depends on it.
+ * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
  * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
@@ -3309,11 +3310,12 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
     {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
-/* The width of tiles: as the caller wishes, but if one tile is as high as all rows, the widest of
- * that height, so that weights are read once. */
-static int CR_NAME(cr_tile_width)(long M, long vectors)
+/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
+ * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
+ * columns say nothing. */
+static int CR_NAME(cr_tile_width)(long M, long columns)
 {
-    int width = (int)(vectors ? vectors : CR_TILE_VECTORS);
+    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
     width = width < 2 ? 2 : width > 4 ? 4 : width;
     if (M > CR_NAME(cr_tiles)[2].height) {
         return width;
@@ -3368,7 +3370,7 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
  * are. */
 CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 {
-    int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
     p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
@@ -3384,20 +3386,20 @@ CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 
 static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                              const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long vectors, long ahead)
+                             const float *start, long lds, long columns, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  vectors, ahead,        0, 0};
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
 static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long vectors,
+                                    const float *scale, long begin, long end, long columns,
                                     long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  vectors, ahead,        begin, end};
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end};
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
@@ -3431,11 +3433,11 @@ static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long r
 
 static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    long vectors, long ahead)
+                                    long columns, long ahead)
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead,        0, 0};
+                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -4500,7 +4502,7 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
  * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
  * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how wide tiles are; no bit depends on it.
+ * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
  * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
@@ -4644,11 +4646,12 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
     {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
-/* The width of tiles: as the caller wishes, but if one tile is as high as all rows, the widest of
- * that height, so that weights are read once. */
-static int CR_NAME(cr_tile_width)(long M, long vectors)
+/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
+ * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
+ * columns say nothing. */
+static int CR_NAME(cr_tile_width)(long M, long columns)
 {
-    int width = (int)(vectors ? vectors : CR_TILE_VECTORS);
+    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
     width = width < 2 ? 2 : width > 4 ? 4 : width;
     if (M > CR_NAME(cr_tiles)[2].height) {
         return width;
@@ -4703,7 +4706,7 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
  * are. */
 CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 {
-    int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
     p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
@@ -4719,20 +4722,20 @@ CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 
 static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                              const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long vectors, long ahead)
+                             const float *start, long lds, long columns, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  vectors, ahead,        0, 0};
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
 static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long vectors,
+                                    const float *scale, long begin, long end, long columns,
                                     long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  vectors, ahead,        begin, end};
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end};
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
@@ -4766,11 +4769,11 @@ static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long r
 
 static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    long vectors, long ahead)
+                                    long columns, long ahead)
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead,        0, 0};
+                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -5862,7 +5865,7 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
  * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
  * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how wide tiles are; no bit depends on it.
+ * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
  * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
@@ -6006,11 +6009,12 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
     {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
-/* The width of tiles: as the caller wishes, but if one tile is as high as all rows, the widest of
- * that height, so that weights are read once. */
-static int CR_NAME(cr_tile_width)(long M, long vectors)
+/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
+ * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
+ * columns say nothing. */
+static int CR_NAME(cr_tile_width)(long M, long columns)
 {
-    int width = (int)(vectors ? vectors : CR_TILE_VECTORS);
+    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
     width = width < 2 ? 2 : width > 4 ? 4 : width;
     if (M > CR_NAME(cr_tiles)[2].height) {
         return width;
@@ -6065,7 +6069,7 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
  * are. */
 CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 {
-    int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
     p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
@@ -6081,20 +6085,20 @@ CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 
 static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                              const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long vectors, long ahead)
+                             const float *start, long lds, long columns, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  vectors, ahead,        0, 0};
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
 static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long vectors,
+                                    const float *scale, long begin, long end, long columns,
                                     long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  vectors, ahead,        begin, end};
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end};
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
@@ -6128,11 +6132,11 @@ static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long r
 
 static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    long vectors, long ahead)
+                                    long columns, long ahead)
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead,        0, 0};
+                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0};
     CR_NAME(v_gemm)(0, p);
 }
 

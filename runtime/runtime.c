@@ -52,7 +52,7 @@ struct cr_product {
     long lds;
     const float *scale;
     int stream;
-    long vectors, ahead;
+    long columns, ahead;
     long begin, end; /* of the band; see v_tile_of */
 };
 

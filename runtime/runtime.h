@@ -108,15 +108,15 @@
         /* pack by stores that go past the caches, for what is not read soon; y and the \
          * panels behind it are at multiples of 64 bytes. */ \
     CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
-                             long panel_stride, float *c, long ldc, const float *start, long lds, long vectors, \
+                             long panel_stride, float *c, long ldc, const float *start, long lds, long columns, \
                              long ahead)) \
         /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
          * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
          * null start stands for zeros.  Each element is one chain of fma over k in order, from start on: \
          * a product cut along k gives the same bits if each part starts with the c of the one before. \
-         * `vectors` (2 to 4, or 0 for what this processor likes) is how wide the tiles are that stay in \
-         * registers, and `ahead` how many floats of weights are read until those that are prefetched: both \
-         * are for speed, no bit depends on them. */ \
+         * `columns` (of 2 to 4 vectors, or 0 for the choice of the instruction set) is how wide the tiles \
+         * are that stay in registers, and `ahead` how many floats of weights are read until those that are \
+         * prefetched: both are for speed, no bit depends on them. */ \
     CR_FUNCTION(pack_bf16, void, (long K, long N, unsigned short *y, long panel_stride, long first, int last, \
                                   const float *b, long rs, long cs)) /* only for bf16 */ \
         /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into columns first .. first + N - 1 \
@@ -129,7 +129,7 @@
         /* y[k, n] = element (k, n) of such panels. */ \
     CR_FUNCTION(gemm_bf16, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                   const unsigned short *b, long panel_stride, float *c, long ldc, \
-                                  const float *start, long lds, long vectors, \
+                                  const float *start, long lds, long columns, \
                                   long ahead)) /* only for bf16 */ \
         /* gemm with b in bf16: the same bits as gemm with what unpack_bf16 makes of b. */ \
     CR_FUNCTION(round_bf16, void, (long M, long K, unsigned short *y, long ldy, const float *x, long rs, long cs)) /* only for gemm_bf16_bf16 */ \
@@ -162,7 +162,7 @@
         /* y[k, n] = element (k, n) of such panels. */ \
     CR_FUNCTION(gemm_f16, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                   const unsigned short *b, long panel_stride, float *c, long ldc, \
-                                  const float *start, long lds, long vectors, \
+                                  const float *start, long lds, long columns, \
                                   long ahead)) /* only for f16 */ \
         /* gemm with b in f16: the same bits as gemm with what unpack_f16 makes of b. */ \
     CR_FUNCTION(gather_f16, void, (long rows, long cols, float *y, long ldy, \
@@ -184,7 +184,7 @@
         /* y[k, n] = element (k, n) of such panels. */ \
     CR_FUNCTION(gemm_q8, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                 const unsigned char *b, long panel_stride, float *c, long ldc, \
-                                const float *start, long lds, long vectors, \
+                                const float *start, long lds, long columns, \
                                 long ahead)) /* only for q8 */ \
         /* gemm with b in q8: the same bits as gemm with what unpack_q8 makes of b. */ \
     CR_FUNCTION(gather_q8, void, (long rows, long cols, float *y, long ldy, \
@@ -202,7 +202,7 @@
         /* y[k, n] = element (k, n) of such panels. */ \
     CR_FUNCTION(gemm_q4, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                 const unsigned char *b, long panel_stride, float *c, long ldc, \
-                                const float *start, long lds, long vectors, \
+                                const float *start, long lds, long columns, \
                                 long ahead)) /* only for q4 */ \
         /* gemm with b in q4: the same bits as gemm with what unpack_q4 makes of b. */ \
     CR_FUNCTION(gather_q4, void, (long rows, long cols, float *y, long ldy, \
@@ -211,7 +211,7 @@
         /* gather_panels with such panels. */ \
     CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
-                                    long vectors, long ahead)) \
+                                    long columns, long ahead)) \
         /* c = a b with the same bits, for a c so large that it will not be read from a cache: rows that \
          * are aligned to cache lines are written by non-temporal stores, which spares reading them \
          * first.  Other threads see them after stream_end, to be called at the end of a body. */ \
@@ -240,7 +240,7 @@
          *     c = fma(I, a d, c);  c = fma(m, t, c) */ \
     CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
-                                    const float *scale, long begin, long end, long vectors, \
+                                    const float *scale, long begin, long end, long columns, \
                                     long ahead)) \
         /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale.  a[m, k] is 0 and b finite \
          * where k lies outside begin + m <= k < end + m, so that it may be skipped there.  What that could \

@@ -20,7 +20,7 @@
 #define VF __m256
 #define CR_W 8
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
-#define CR_TILE_VECTORS 2 /* that a processor likes */
+#define CR_TILE_VECTORS 4 /* that a processor likes: a panel of 32 columns */
 #define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_6(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)

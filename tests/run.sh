@@ -17,6 +17,10 @@ folder=$(mktemp -d) && KEPT=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder" "$KEPT"' EXIT
 trap 'exit 130' INT TERM
 
+# Suites neither read nor leave what is kept of this machine for its user.
+export XDG_CACHE_HOME="$KEPT/cache"
+unset CRESCENT_TARGET
+
 # Backends compile a text once; see kept_cc.sh.
 export KEPT KEPT_CC="${CC:-cc}" CC="sh $here/kept_cc.sh"
 

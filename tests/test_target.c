@@ -2,6 +2,8 @@
  * test_target.c - targets as text, and that no bit of a result depends on one.
  */
 #include <check.h>
+#include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,8 @@
 
 #include "compiler/crescent.h"
 #include "compiler/exec/host.h"
+#include "compiler/exec/probe.h"
+#include "runtime/select.h"
 
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 
@@ -23,9 +27,32 @@ static void make_folder(void)
     setenv("XDG_CACHE_HOME", folder, 1);
 }
 
+/* The only file of the cache folder, into `name`; false if there is none. */
+static bool find_kept(char *name, size_t size)
+{
+    char cache[64];
+    snprintf(cache, sizeof cache, "%s/crescent", folder);
+    DIR *files = opendir(cache);
+    bool is_there = false;
+    for (struct dirent *file; files && (file = readdir(files));)
+        if (*file->d_name != '.') {
+            snprintf(name, size, "%s/%s", cache, file->d_name);
+            is_there = true;
+        }
+    if (files)
+        closedir(files);
+    return is_there;
+}
+
 static void remove_folder(void)
 {
+    char name[512];
     unlink(path);
+    if (find_kept(name, sizeof name)) {
+        unlink(name);
+        *strrchr(name, '/') = '\0';
+        rmdir(name);
+    }
     rmdir(folder);
 }
 
@@ -112,7 +139,7 @@ END_TEST
 static const struct {
     const char *text, *says;
 } wrong[] = {
-    {"tile_vectors = 5", "file:1: tile_vectors is 5, expected 0 to 4"},
+    {"tile_columns = 65", "file:1: tile_columns is 65, expected 0 to 64"},
     {"\n# x\nahead = -1", "file:3: 'ahead = -1', expected NAME = NUMBER"},
     {"ahead = 99999999999999999999999", "file:1: ahead is 99999999999999999999999, expected"},
     {"ahead", "file:1: 'ahead', expected NAME = NUMBER"},
@@ -134,10 +161,10 @@ END_TEST
 
 START_TEST(comments_and_blanks)
 {
-    struct cr_target t = read_text("# a\r\n\t tile_vectors =  3 # b\r\nahead=7\n\n#");
-    ck_assert_int_eq(t.tile_vectors, 3);
+    struct cr_target t = read_text("# a\r\n\t tile_columns =  24 # b\r\nahead=7\n\n#");
+    ck_assert_int_eq(t.tile_columns, 24);
     ck_assert_int_eq(t.ahead, 7);
-    ck_assert_int_eq(read_text("").tile_vectors, cr_target_generic.tile_vectors);
+    ck_assert_int_eq(read_text("").tile_columns, cr_target_generic.tile_columns);
 }
 END_TEST
 
@@ -158,7 +185,146 @@ START_TEST(the_host)
 }
 END_TEST
 
+/* cpuid and the system tell of the same caches, where both do. */
+START_TEST(caches)
+{
+    struct cr_host host, asked;
+    cr_find_host(&host);
+    asked = host;
+    asked.l1_bytes = asked.l2_bytes = asked.l3_bytes = 0;
+    cr_ask_for_caches(&asked);
+    if (asked.l1_bytes) {
+        ck_assert_int_eq(asked.l1_bytes, host.l1_bytes);
+        ck_assert_int_eq(asked.l2_bytes, host.l2_bytes);
+        ck_assert_int_eq(asked.l3_bytes, host.l3_bytes);
+    }
+}
+END_TEST
+
+/* ---- the probe ---- */
+
+/* An instruction set and the floats of its vectors. */
+static const struct {
+    const char *isa;
+    int floats;
+} isas[] = {{"avx512", 16}, {"avx2", 8}, {"neon", 4}, {"plain", 1}};
+
+/* A probe changes nothing but what it measures, and has measured the width of tiles where there are
+ * vectors. */
+START_TEST(what_a_probe_finds)
+{
+    const struct cr_runtime *rt = cr_runtime_select(isas[_i].isa);
+    struct cr_target found = cr_target_generic, rest;
+    if (!rt)
+        return;
+    cr_probe(rt, 1 + _i % 2, &found);
+    if (isas[_i].floats == 1) {
+        ck_assert_mem_eq(&found, &cr_target_generic, sizeof found);
+        return;
+    }
+    int64_t vectors = found.tile_columns / isas[_i].floats;
+    ck_assert(vectors >= 2 && vectors <= 4 && vectors * isas[_i].floats == found.tile_columns);
+    rest = found;
+    rest.tile_columns = cr_target_generic.tile_columns;
+    rest.gemm_step_rows = cr_target_generic.gemm_step_rows;
+    rest.gemm_step_floats = cr_target_generic.gemm_step_floats;
+    rest.ahead = cr_target_generic.ahead;
+    ck_assert_mem_eq(&rest, &cr_target_generic, sizeof rest);
+    struct cr_text text = {0};
+    cr_target_print(&text, &found);
+    read_text(text.data);
+    free(text.data);
+}
+END_TEST
+
 /* ---- through the library ---- */
+
+/* The host as a context of its own finds it.  To be freed. */
+static char *host_text(void)
+{
+    crescent_context *context = crescent_context_new();
+    char *text;
+    ck_assert_msg(crescent_target_text(context, "host", &text) == CRESCENT_OK, "%s",
+                  crescent_error(context));
+    crescent_context_free(context);
+    return text;
+}
+
+/* Writes the kept file anew with its first line, or with another, and a size that no probe takes. */
+static void write_kept(const char *name, const char *first_line)
+{
+    FILE *file = fopen(name, "w");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "%s\nahead = 77\n", first_line);
+    fclose(file);
+}
+
+/* What a probe found is kept, is taken by the next process as long as its first line is right, and made
+ * anew if that is not.  Beside much other work nothing is kept, so it may take some probes. */
+START_TEST(a_probe_is_kept)
+{
+    char name[512], line[256];
+    enum { TRIES = 100 };
+    for (int i = 0; i < TRIES && !find_kept(name, sizeof name); i++)
+        crescent_free(host_text());
+    if (!find_kept(name, sizeof name))
+        return;
+    FILE *file = fopen(name, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
+    fclose(file);
+    line[strcspn(line, "\n")] = '\0';
+    ck_assert_msg(strncmp(line, "# probe ", 8) == 0 && strstr(line, ", 1 threads"), "%s", line);
+
+    write_kept(name, line);
+    char *text = host_text();
+    ck_assert_msg(strstr(text, "\nahead = 77 ") != NULL, "%s", text);
+    crescent_free(text);
+
+    line[8]++; /* the version */
+    write_kept(name, line);
+    text = host_text();
+    ck_assert_msg(strstr(text, "\nahead = 77 ") == NULL, "%s", text);
+    crescent_free(text);
+}
+END_TEST
+
+/* A model whose run takes less than a probe does not wait for one. */
+START_TEST(a_short_run_is_not_probed)
+{
+    crescent_context *context = crescent_context_new();
+    static const char text[] = "return {y = matmul(input('x', {8, 64}), param('w', {64, 64}))}";
+    crescent_graph *graph;
+    crescent_model *model;
+    char name[512];
+    ck_assert_int_eq(crescent_graph_open_text(context, "m.lua", text, sizeof text - 1, NULL, &graph),
+                     CRESCENT_OK);
+    ck_assert_int_eq(crescent_compile(graph, NULL, &model), CRESCENT_OK);
+    crescent_close(model);
+    crescent_graph_close(graph);
+    crescent_context_free(context);
+    ck_assert(!find_kept(name, sizeof name));
+}
+END_TEST
+
+START_TEST(the_environment_names_the_host)
+{
+    crescent_context *context = crescent_context_new();
+    char *host, *named;
+    setenv("CRESCENT_TARGET", "zen2", 1);
+    ck_assert_int_eq(crescent_target_text(context, "host", &host), CRESCENT_OK);
+    ck_assert_int_eq(crescent_target_text(context, "zen2", &named), CRESCENT_OK);
+    ck_assert_str_eq(host, named);
+    setenv("CRESCENT_TARGET", "zen22", 1);
+    ck_assert_int_eq(crescent_target_text(context, "zen3", &named), CRESCENT_OK);
+    ck_assert_int_eq(crescent_target_text(context, "host", &named), CRESCENT_FAILED);
+    ck_assert_msg(strstr(crescent_error(context), "CRESCENT_TARGET: target zen22: expected") &&
+                      strstr(crescent_error(context), "did you mean zen2?"),
+                  "%s", crescent_error(context));
+    unsetenv("CRESCENT_TARGET");
+    crescent_context_free(context);
+}
+END_TEST
 
 START_TEST(names_of_targets)
 {
@@ -278,7 +444,7 @@ enum { TARGETS = 60 };
 /* Every target of the table, and many that nobody would choose. */
 START_TEST(no_bit_depends_on_the_target)
 {
-    static const char *const isas[] = {NULL, NULL, "avx2", "plain"};
+    static const char *const sets[] = {NULL, NULL, "avx2", "plain"};
     crescent_context *context = crescent_context_new();
     crescent_graph *graph = open_graph(context, models[_i]);
     crescent_target named;
@@ -292,10 +458,12 @@ START_TEST(no_bit_depends_on_the_target)
     }
     for (int seed = 0; seed < TARGETS; seed++) {
         struct cr_target target = draw_target(seed);
+        if (seed == 0)
+            cr_probe(cr_runtime_select(NULL), 2, &target);
         struct cr_text text = {0};
         cr_target_print(&text, &target);
         write_file(text.data);
-        config = (crescent_config){.target = path, .threads = 1 + seed % 3, .isa = isas[seed % 4]};
+        config = (crescent_config){.target = path, .threads = 1 + seed % 3, .isa = sets[seed % 4]};
         check_target(context, graph, &config, want);
         free(text.data);
     }
@@ -373,14 +541,19 @@ int main(void)
 {
     Suite *suite = suite_create("target");
     TCase *text = tcase_create("text"), *bits = tcase_create("bits");
-    tcase_add_unchecked_fixture(text, make_folder, remove_folder);
+    tcase_add_checked_fixture(text, make_folder, remove_folder);
     tcase_add_unchecked_fixture(bits, make_folder, remove_folder);
     tcase_add_test(text, the_table_is_right);
     tcase_add_loop_test(text, what_is_printed_reads_back, 0, 50);
     tcase_add_loop_test(text, mistakes_are_one_line, 0, COUNT(wrong));
     tcase_add_test(text, comments_and_blanks);
     tcase_add_test(text, the_host);
+    tcase_add_test(text, caches);
+    tcase_add_loop_test(text, what_a_probe_finds, 0, COUNT(isas));
     tcase_add_test(text, names_of_targets);
+    tcase_add_test(text, a_probe_is_kept);
+    tcase_add_test(text, a_short_run_is_not_probed);
+    tcase_add_test(text, the_environment_names_the_host);
     tcase_add_loop_test(bits, no_bit_depends_on_the_target, 0, COUNT(models));
     tcase_add_loop_test(bits, tuning, 4, COUNT(models));
     tcase_add_test(bits, what_cannot_be_tuned);

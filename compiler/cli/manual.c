@@ -121,6 +121,8 @@ static void put_program_page(FILE *out)
     }
     fprintf(out, ".SH ENVIRONMENT\n.TP\n\\fBCRESCENT_PATH\\fR\nfolders that scripts, configurations and "
                  "models are looked for in, with colons between, before those that were installed\n"
+                 ".TP\n\\fBCRESCENT_TARGET\\fR\nthe machine that loops are cut for where no \\-\\-target "
+                 "names one, in place of a measurement of this machine\n"
                  "%s.SH SEE ALSO\n", status_text);
     for (int i = 0; (verb = cr_verb_at(i)); i++)
         fprintf(out, "%s\\fBcrescent\\-%s\\fR(1)", i ? ",\n" : "", verb->name);

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 /* ---- which processor ---- */
 
 /* Takes a line of /proc/cpuinfo: "vendor_id : AuthenticAMD", "cpu family : 26", "model : 2", or of
@@ -14,7 +18,8 @@ static void take_line(struct cr_host *host, const char *line)
     unsigned part;
     if (sscanf(line, "vendor_id : %15s", host->vendor) == 1 ||
         sscanf(line, "cpu family : %d", &host->family) == 1 ||
-        sscanf(line, "model : %d", &host->model) == 1)
+        sscanf(line, "model : %d", &host->model) == 1 ||
+        sscanf(line, "microcode : %23s", host->microcode) == 1)
         return;
     if (sscanf(line, "CPU part : %x", &part) == 1)
         host->model = (int)(part & 0xffff);
@@ -72,24 +77,53 @@ static int64_t bytes_of(const char *text)
     return n < 0 || n > 1 << 20 ? 0 : (int64_t)n << shift;
 }
 
-static void find_caches(struct cr_host *host)
+static int64_t *bytes_of_level(struct cr_host *host, int level)
+{
+    int64_t *bytes[] = {&host->l1_bytes, &host->l2_bytes, &host->l3_bytes};
+    return level >= 1 && level <= 3 ? bytes[level - 1] : NULL;
+}
+
+/* As the kernel lists them, where /sys is there. */
+static void list_caches(struct cr_host *host)
 {
     char level[16], type[32], size[32];
     for (int i = 0; i < 16 && read_line(level, sizeof level, i, "level"); i++) {
         if (!read_line(type, sizeof type, i, "type") || !read_line(size, sizeof size, i, "size") ||
             strncmp(type, "Instruction", 11) == 0)
             continue;
-        int64_t *bytes[] = {&host->l1_bytes, &host->l2_bytes, &host->l3_bytes};
-        if (*level >= '1' && *level <= '3')
-            *bytes[*level - '1'] = bytes_of(size);
+        int64_t *bytes = bytes_of_level(host, *level - '0');
+        if (bytes)
+            *bytes = bytes_of(size);
     }
+}
+
+/* As the processor itself says: leaf 4 of cpuid on Intel's processors, 0x8000001d on AMD's. */
+void cr_ask_for_caches(struct cr_host *host)
+{
+#if defined(__x86_64__)
+    unsigned leaf = strcmp(host->vendor, "AuthenticAMD") == 0 ? 0x8000001d : 4;
+    unsigned a, b, c, d;
+    for (unsigned i = 0; i < 8 && __get_cpuid_count(leaf, i, &a, &b, &c, &d); i++) {
+        int64_t *bytes = bytes_of_level(host, (int)(a >> 5 & 7));
+        enum { NO_MORE, DATA, CODE };
+        if ((a & 31) == NO_MORE)
+            break;
+        if ((a & 31) != CODE && bytes) /* ways x partitions x bytes of a line x sets */
+            *bytes = (int64_t)((b >> 22) + 1) * ((b >> 12 & 1023) + 1) * ((b & 4095) + 1) *
+                     ((int64_t)c + 1);
+    }
+#else
+    (void)host;
+#endif
 }
 
 void cr_find_host(struct cr_host *host)
 {
     *host = (struct cr_host){.family = 0};
     find_processor(host);
-    find_caches(host);
+    list_caches(host);
+    if (!host->l1_bytes)
+        cr_ask_for_caches(host);
 }
 
 /* ---- as a target ---- */

@@ -100,6 +100,15 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
     return compile_for(context, origin, graph, c, target, false, model, error);
 }
 
+/* The target that the configuration names, or this machine.  The interpreter has no loops to cut. */
+static int choose_target(crescent_context *context, const struct cr_graph *graph,
+                         const crescent_config *c, struct cr_target *target, struct cr_error *error)
+{
+    struct cr_use use = cr_use_of(graph, c->isa, c->threads);
+    use.is_long = use.is_long && c->backend != CRESCENT_REF;
+    return cr_choose_target(context, c->target ? c->target : "host", &use, target, error);
+}
+
 /* Under the caller's configuration, which names the target. */
 static int compile_graph(crescent_context *context, struct cr_origin *origin,
                          struct cr_graph *graph, const crescent_config *config, bool keep_stored,
@@ -108,7 +117,7 @@ static int compile_graph(crescent_context *context, struct cr_origin *origin,
     crescent_config c;
     struct cr_target target;
     if (cr_take_config(config, origin->path, &c, error) ||
-        cr_choose_target(context, c.target ? c.target : "host", &target, error)) {
+        choose_target(context, graph, &c, &target, error)) {
         cr_graph_free(graph);
         return -1;
     }

@@ -9,6 +9,9 @@
 #include "emit.h"
 #include "target.h"
 
+/* A file that is written for this machine is worth a probe. */
+static const struct cr_use use = {.threads = 1, .is_long = true};
+
 /* The options of the passes in a configuration.  What is written down does not depend on the machine
  * that writes it, unless that is asked for. */
 static int pass_options(const crescent_graph *graph, const crescent_config *config,
@@ -17,11 +20,13 @@ static int pass_options(const crescent_graph *graph, const crescent_config *conf
 {
     crescent_config c;
     if (cr_take_config(config, graph->origin->path, &c, error) ||
-        cr_choose_target(graph->context, c.target ? c.target : "generic", target, error))
+        cr_choose_target(graph->context, c.target ? c.target : "generic", &use, target, error))
         return -1;
-    *options = (struct cr_pass_options){
-        .skip = c.skip, .n_skip = c.n_skip, .max_arena = c.max_arena, .path = graph->origin->path,
-        .target = target};
+    *options = (struct cr_pass_options){.skip = c.skip,
+                                        .n_skip = c.n_skip,
+                                        .max_arena = c.max_arena,
+                                        .path = graph->origin->path,
+                                        .target = target};
     return 0;
 }
 
@@ -59,7 +64,7 @@ int cr_model_to_emit(const crescent_graph *graph, const crescent_config *config,
     struct cr_target target;
     crescent_config c;
     if (cr_take_config(config, origin->path, &c, error) ||
-        cr_choose_target(graph->context, c.target ? c.target : "generic", &target, error))
+        cr_choose_target(graph->context, c.target ? c.target : "generic", &use, &target, error))
         return -1;
     c.backend = CRESCENT_TCC;
     c.isa = NULL;

@@ -110,7 +110,8 @@ static int compile(crescent_explanation *e, const crescent_config *c, struct cr_
 {
     struct cr_target target;
     const char *path = e->origin->path;
-    if (cr_choose_target(e->context, c->target ? c->target : "host", &target, error) ||
+    const struct cr_use use = cr_use_of(e->source, c->isa, c->threads);
+    if (cr_choose_target(e->context, c->target ? c->target : "host", &use, &target, error) ||
         cr_want_formats(e->source, c->format, path, error) ||
         cr_want_arithmetics(e->source, c->arithmetic, path, error))
         return -1;

@@ -23,8 +23,9 @@ struct crescent_context {
     struct cr_error error;
     char *notes[8]; /* see crescent_note_at */
     int n_notes;
-    bool knows_host;
-    struct cr_target host; /* this machine, once it was asked for */
+    struct cr_target host; /* this machine as a target for the uses below, once it was asked for */
+    const char *host_isa;  /* null before */
+    int host_threads;
 };
 
 /* Where a graph comes from; shared by all that is made of it. */

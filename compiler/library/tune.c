@@ -15,6 +15,7 @@
 #include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"
 #include "handles.h"
+#include "host_target.h"
 #include "target.h"
 
 /* ---- what is tried ---- */
@@ -26,7 +27,7 @@ static const struct candidates {
     const char *size;
     int64_t values[MAX_VALUES];
 } table[] = {
-    {"tile_vectors", {2, 3, 4}},
+    {"tile_columns", {16, 24, 32, 48, 64}},
     {"ahead", {1, 4096, 8192, 16384, 32768, 65536}},
     {"gemm_step_rows", {12, 24, 36, 48}},
     {"gemm_step_cols", {64, 128, 256}},
@@ -183,8 +184,11 @@ static int open_tuner(const crescent_graph *graph, const crescent_config *config
 {
     struct cr_target start;
     crescent_config checked;
-    if (cr_take_config(config, graph->origin->path, &checked, error) ||
-        cr_choose_target(graph->context, checked.target ? checked.target : "host", &start, error))
+    if (cr_take_config(config, graph->origin->path, &checked, error))
+        return -1;
+    const struct cr_use use = {.isa = checked.isa, .threads = checked.threads, .is_long = true};
+    if (cr_choose_target(graph->context, checked.target ? checked.target : "host", &use, &start,
+                         error))
         return -1;
     if (checked.backend == CRESCENT_REF || !(seconds > 0) || seconds > 1e6)
         return cr_fail(error, "%.300s: %g seconds of backend %s, expected some of a compiler's",
@@ -342,7 +346,7 @@ static int finish(crescent_tuner *t, const char *path, crescent_tuning *tuning,
         return -1;
     const struct contestant *winner = ratio < 1 ? &t->best : &t->first;
     free(t->path);
-    t->path = path ? cr_strdup(path) : cr_tuned_path(error);
+    t->path = path ? cr_strdup(path) : cr_tuned_path(t->config.isa, error);
     if (!t->path)
         return -1;
     cr_target_print(&text, &winner->target);

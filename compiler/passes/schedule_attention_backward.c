@@ -279,7 +279,7 @@ static void sum_queries(struct cr_builder *b, const struct backward *s, int bloc
     struct cr_argument to = cr_at(result_from(b, dest, b->k->key, s->v.j.first));
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), n1, m_of(b, s), cr_at_slot(block),
             cr_n(b, CR_PANEL), n1, cr_at_slot(s->ones), cr_n(b, s->rows * CR_PANEL), to, n1, to, n1,
-            cr_vectors(b), cr_none_ahead(b));
+            cr_tile_columns(b), cr_none_ahead(b));
 }
 
 /* Adds the elements of a block to the rows of the table that the index says. */
@@ -605,7 +605,7 @@ static void make_dprobs(struct cr_builder *b, const struct backward *s)
             cr_at(cr_operand_at(b, &k->v, k->key, s->v.j.first, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)),
             cr_at_slot(s->grads), cr_n(b, s->N * CR_PANEL), cr_at_slot(s->dscores),
-            cr_n(b, CR_PANEL), start, cr_n(b, 0), cr_vectors(b), cr_none_ahead(b));
+            cr_n(b, CR_PANEL), start, cr_n(b, 0), cr_tile_columns(b), cr_none_ahead(b));
     if (k->dropout.n)
         drop(b, s);
 }
@@ -631,7 +631,7 @@ static void add_transposed(struct cr_builder *b, const struct backward *s, int x
     struct cr_argument to = cr_at(result_from(b, dest, b->k->key, s->v.j.first));
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), cr_n(b, width), m_of(b, s),
             cr_at_slot(x), cr_n(b, CR_PANEL), cr_n(b, 1), cr_at_slot(rows),
-            cr_n(b, s->rows * CR_PANEL), to, step, to, step, cr_vectors(b), cr_none_ahead(b));
+            cr_n(b, s->rows * CR_PANEL), to, step, to, step, cr_tile_columns(b), cr_none_ahead(b));
 }
 
 /* Adds the contribution of the block to dQ. */
@@ -644,7 +644,7 @@ static void add_dq(struct cr_builder *b, const struct backward *s)
         cr_offset(b, cr_start_of(s->packed_keys), s->v.j.first, CR_NONE, CR_PANEL);
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), cr_n(b, s->K), n_of(b, s),
             cr_at_slot(s->dscores), cr_n(b, 1), cr_n(b, CR_PANEL), cr_at(keys),
-            cr_n(b, s->keys * CR_PANEL), to, step, to, step, cr_vectors(b), cr_none_ahead(b));
+            cr_n(b, s->keys * CR_PANEL), to, step, to, step, cr_tile_columns(b), cr_none_ahead(b));
 }
 
 /* Adds the contributions of the block to dQ, dK and dV. */

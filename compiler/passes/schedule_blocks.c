@@ -47,9 +47,8 @@ static double floats_to_l2(const struct cr_gemm_loops *s, double kept)
  * rows. */
 static double floats_to_l1(const struct cr_gemm_loops *s, const struct cr_target *t)
 {
-    enum { FLOATS = 16, REGISTERS = 24 }; /* of a vector; of a tile */
-    double vectors = t->tile_vectors ? (double)t->tile_vectors : 2;
-    double cols = vectors * FLOATS, rows = REGISTERS / vectors;
+    enum { COLUMNS = 32, FLOATS = 384 }; /* of a tile where the target leaves it open; of 24 registers */
+    double cols = t->tile_columns ? (double)t->tile_columns : COLUMNS, rows = FLOATS / cols;
     double M = (double)s->M, N = (double)s->N, K = (double)s->K;
     rows = rows > M ? M : rows;
     cols = cols > N ? N : cols;

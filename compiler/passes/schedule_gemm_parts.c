@@ -226,21 +226,21 @@ static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
     struct cr_argument panel = cr_n(b, panels->k_step), ld = cr_n(b, c->ld);
     enum cr_format format = b->f->slots[panels->address.slot].format;
     struct cr_argument x = cr_at(rows->address), y = cr_at(panels->address);
-    struct cr_argument to = cr_at(c->address), vectors = cr_vectors(b);
+    struct cr_argument to = cr_at(c->address), columns = cr_tile_columns(b);
     struct cr_argument ahead = cr_ahead(b);
     if (s->stream)
         CR_CALL(b, CR_CALLEE_gemm_stream, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step,
-                y, panel, to, ld, vectors, ahead);
+                y, panel, to, ld, columns, ahead);
     else if (s->arithmetic != CR_ARITHMETIC_f32)
         CR_CALL(b, cr_product_of(format, s->arithmetic), CR_FORMAT_f32, m, n,
                 cr_x(cr_size(b, b->k->k)), x, row_step, y, panel, to, ld, bias, cr_n(b, 0), ahead);
     else if (s->depth == s->K)
         CR_CALL(b, cr_formats[format].gemm, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step, y,
-                panel, to, ld, bias, cr_n(b, 0), vectors, ahead);
+                panel, to, ld, bias, cr_n(b, 0), columns, ahead);
     else
         CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m, n, cr_x(cr_var(b, v->k.count)), x, row_step,
                 k_step, y, panel, to, ld, cr_at_if(c->address, cr_var(b, v->k.first)), ld,
-                vectors, ahead);
+                columns, ahead);
 }
 
 void cr_prepare_epilogue(struct cr_builder *b, struct cr_epilogue *e, int col_var)
@@ -289,7 +289,7 @@ void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_vars *v,
     CR_CALL(b, cr_formats[format].gemm, CR_FORMAT_f32, cr_x(cr_var(b, v->i.count)),
             cr_x(cr_var(b, v->j.count)), cr_x(cr_var(b, v->k.count)), cr_at(rows->address),
             cr_n(b, rows->row_step), cr_n(b, rows->k_step), cr_at(panels->address),
-            cr_n(b, panels->k_step), to, ld, to, ld, cr_vectors(b), cr_ahead(b));
+            cr_n(b, panels->k_step), to, ld, to, ld, cr_tile_columns(b), cr_ahead(b));
 }
 
 void cr_schedule_epilogue(struct cr_builder *b, const struct cr_gemm_loops *s,

@@ -152,9 +152,9 @@ struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const cha
     return steps;
 }
 
-struct cr_argument cr_vectors(struct cr_builder *b)
+struct cr_argument cr_tile_columns(struct cr_builder *b)
 {
-    return cr_n(b, b->target->tile_vectors);
+    return cr_n(b, b->target->tile_columns);
 }
 
 struct cr_argument cr_ahead(struct cr_builder *b)

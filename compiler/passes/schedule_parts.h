@@ -37,8 +37,8 @@ cr_expr cr_size(struct cr_builder *b, int atom);
 /* In how many steps a dimension of some size is done. */
 cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step);
 
-/* The last arguments of the runtime's products: the width of a tile ... */
-struct cr_argument cr_vectors(struct cr_builder *b);
+/* The last arguments of the runtime's products: the columns of a tile ... */
+struct cr_argument cr_tile_columns(struct cr_builder *b);
 
 /* ... and how many floats from the weights it reads to those that it prefetches; or none, for a right
  * operand that the kernel itself packed just now. */

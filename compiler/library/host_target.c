@@ -1,0 +1,204 @@
+/* host_target.c - the target of this machine; see host_target.h. */
+#include "host_target.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/exec/host.h"
+#include "compiler/exec/probe.h"
+#include "compiler/files/mapping.h"
+#include "compiler/files/writer.h"
+#include "compiler/ir/mem.h"
+#include "handles.h"
+#include "runtime/select.h"
+#include "target_file.h"
+
+enum { MOST_PATH = 4096 };
+
+/* ---- the cache folder ---- */
+
+/* $XDG_CACHE_HOME/crescent, or $HOME/.cache/crescent; false without either.  As the standard has it,
+ * a variable that is no absolute path does not count. */
+static bool cache_folder(char *path, size_t size)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = -1;
+    if (cache && *cache == '/')
+        length = snprintf(path, size, "%s/crescent", cache);
+    else if (home && *home == '/')
+        length = snprintf(path, size, "%s/.cache/crescent", home);
+    return length >= 0 && (size_t)length < size;
+}
+
+static bool file_in_folder(char *path, size_t size, const char *name)
+{
+    char folder[MOST_PATH - 2 * CR_TARGET_NAME];
+    if (!cache_folder(folder, sizeof folder))
+        return false;
+    snprintf(path, size, "%s/%s", folder, name);
+    return true;
+}
+
+/* Makes the folders that a path goes through, as far as they are not there. */
+static void make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+}
+
+/* The instruction set that a run takes; null if the machine does not have it. */
+static const char *isa_of(const char *isa)
+{
+    const struct cr_runtime *rt = cr_runtime_select(isa);
+    return rt ? rt->isa : NULL;
+}
+
+/* ---- what tuning kept ---- */
+
+static bool tuned_path(const struct cr_host *host, const char *isa, char *path, size_t size)
+{
+    char name[2 * CR_TARGET_NAME];
+    snprintf(name, sizeof name, "%s-%s.target", host->name, isa);
+    return file_in_folder(path, size, name);
+}
+
+char *cr_tuned_path(const char *isa, struct cr_error *error)
+{
+    struct cr_host host;
+    char path[MOST_PATH];
+    cr_find_host(&host);
+    if (!tuned_path(&host, isa_of(isa), path, sizeof path)) {
+        cr_fail(error,
+                "XDG_CACHE_HOME and HOME: neither is an absolute path, expected one of them, "
+                "or a file to write to");
+        return NULL;
+    }
+    make_folders(path);
+    return cr_strdup(path);
+}
+
+/* ---- what a probe kept ---- */
+
+static bool probe_path(const struct cr_host *host, const char *isa, int threads, char *path,
+                       size_t size)
+{
+    char name[2 * CR_TARGET_NAME];
+    snprintf(name, sizeof name, "%s-%s-%d.probe", host->name, isa, threads);
+    return file_in_folder(path, size, name);
+}
+
+/* The first line of a file that a probe kept. */
+static void print_key(char *key, size_t size, const struct cr_host *host, const char *isa,
+                      int threads)
+{
+    snprintf(key, size,
+             "# probe %d: %s, microcode %s, %s, %d threads, caches of %lld, %lld and %lld bytes\n",
+             (int)CR_PROBE_VERSION, host->name, *host->microcode ? host->microcode : "unknown", isa,
+             threads, (long long)host->l1_bytes, (long long)host->l2_bytes,
+             (long long)host->l3_bytes);
+}
+
+/* Takes a file that begins with the key and reads as a target. */
+static bool read_probe(struct cr_target *target, const char *path, const char *key)
+{
+    struct cr_error ignored;
+    struct cr_mapping file;
+    size_t length = strlen(key);
+    if (cr_map_file(&file, path, ignored.text, sizeof ignored.text))
+        return false;
+    bool is_read =
+        file.size >= length && memcmp(file.bytes, key, length) == 0 &&
+        cr_target_read(target, "host", path, (const char *)file.bytes, file.size, &ignored) == 0;
+    cr_unmap_file(&file);
+    return is_read;
+}
+
+/* A folder that cannot be written to is no error: the next process probes again. */
+static void keep_probe(const struct cr_target *target, char *path, const char *key)
+{
+    struct cr_error ignored;
+    struct cr_writer writer;
+    struct cr_text text = {0};
+    make_folders(path);
+    if (cr_writer_open(&writer, path, ignored.text, sizeof ignored.text))
+        return;
+    cr_put(&text, "%s", key);
+    cr_target_print(&text, target);
+    cr_writer_put(&writer, text.data, text.length);
+    cr_writer_commit(&writer, ignored.text, sizeof ignored.text);
+    free(text.data);
+}
+
+/* ---- the target of this machine ---- */
+
+struct cr_use cr_use_of(const struct cr_graph *graph, const char *isa, int threads)
+{
+    const double least = 1e8; /* multiplications and additions of a run */
+    double work = 0;
+    for (int i = 0; i < graph->n_nodes; i++) {
+        const struct cr_node *node = &graph->nodes[i];
+        if (cr_ops[node->op].kind != CR_KIND_CONTRACT)
+            continue;
+        const struct cr_node *left = &graph->nodes[graph->operands[node->first_in]];
+        work +=
+            2 * (double)cr_elements(node->rank, node->shape) * (double)left->shape[left->rank - 1];
+    }
+    return (struct cr_use){.isa = isa, .threads = threads, .is_long = work >= least};
+}
+
+/* Sets *is_final to whether a probe, or tuning, has had its say. */
+static int find_target(const struct cr_use *use, const char *isa, struct cr_target *target,
+                       bool *is_final, struct cr_error *error)
+{
+    struct cr_host host;
+    char path[MOST_PATH], key[256];
+    cr_find_host(&host);
+    *is_final = true;
+    if (tuned_path(&host, isa, path, sizeof path) && access(path, F_OK) == 0)
+        return cr_read_target(target, host.name, path, error);
+    bool has_folder = probe_path(&host, isa, use->threads, path, sizeof path);
+    print_key(key, sizeof key, &host, isa, use->threads);
+    struct cr_target kept;
+    if (has_folder && read_probe(&kept, path, key)) {
+        *target = kept;
+        return 0;
+    }
+    cr_host_target(target, &host);
+    *is_final = use->is_long;
+    if (!use->is_long)
+        return 0;
+    bool is_certain = cr_probe(cr_runtime_select(isa), use->threads, target);
+    if (is_certain && has_folder)
+        keep_probe(target, path, key);
+    return 0;
+}
+
+/* What was found for the last use stays in the context. */
+int cr_host_target_for(crescent_context *context, const struct cr_use *use,
+                       struct cr_target *target, struct cr_error *error)
+{
+    const char *isa = isa_of(use->isa);
+    if (!isa) { /* which the engine refuses */
+        *target = cr_target_generic;
+        return 0;
+    }
+    if (context->host_isa == isa && context->host_threads == use->threads) {
+        *target = context->host;
+        return 0;
+    }
+    bool is_final;
+    if (find_target(use, isa, target, &is_final, error))
+        return -1;
+    if (is_final) {
+        context->host = *target;
+        context->host_isa = isa;
+        context->host_threads = use->threads;
+    }
+    return 0;
+}

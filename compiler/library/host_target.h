@@ -1,0 +1,40 @@
+/*
+ * host_target.h - the target of this machine: what tuning kept, what a probe kept, or what a probe finds.
+ *
+ * In $XDG_CACHE_HOME/crescent, or $HOME/.cache/crescent, are
+ *
+ *     PROCESSOR-ISA.target          what `crescent tune` found; it is preferred
+ *     PROCESSOR-ISA-THREADS.probe   what a probe found.  Its first line says what that depends on; a
+ *                                   file with another first line counts as none
+ *
+ * Without such a folder, where nothing can be written, or while other programs take much of the
+ * processors, each context probes again.
+ */
+#ifndef CR_HOST_TARGET_H
+#define CR_HOST_TARGET_H
+
+#include <stdbool.h>
+
+#include "compiler/crescent.h"
+#include "compiler/ir/error.h"
+#include "compiler/ir/graph.h"
+#include "compiler/passes/target.h"
+
+/* What a target is wanted for. */
+struct cr_use {
+    const char *isa; /* null: the best that the machine has */
+    int threads;
+    bool is_long; /* its work is worth a probe of 25 ms, if none was kept */
+};
+
+/* A run of a graph, which is long if its products take some milliseconds. */
+struct cr_use cr_use_of(const struct cr_graph *graph, const char *isa, int threads);
+
+int cr_host_target_for(crescent_context *context, const struct cr_use *use,
+                       struct cr_target *target, struct cr_error *error);
+
+/* Where tuning keeps what it finds for this machine; makes the folders.  To be freed; null with the
+ * error set. */
+char *cr_tuned_path(const char *isa, struct cr_error *error);
+
+#endif
