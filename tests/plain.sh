@@ -39,6 +39,34 @@ plain() {
     only plain "$1" "$2"
 }
 
+# apart SET FILE.c FOLDER: FILE.c and FILE.h in the folder without the functions of the runtime, and, with one
+# set, FILE_runtime.c, which has them and nothing of the model: that is compiled once, and FILE.c by each
+# compiler at each level.  vector.h is in both; FILE.c has the pool.
+apart() {
+    whole=$(basename "$2" .c)
+    only "$1" "$2" "$3" && mv "$3/$whole.c" "$3/$whole.whole" &&
+        awk -v model="$3/$whole.c" -v runtime="$3/${whole}_runtime.c" '
+        function put(line) {
+            header = line ~ /^#include <[a-z.\/]*>$/ # the first to include one does it for all
+            if (part != "runtime" || header) print line >model
+            if (part != "model" || header) print line >runtime
+        }
+        /^\/\* ---- the model ---- \*\/$/ { part = "model"; found++ }
+        /^\/\* ---- the runtime ---- \*\/$/ { part = "runtime"; found++ }
+        begun { # a comment
+            if (/^ \* pool\.c - /) { part = "model"; found++ }
+            put("/*")
+            begun = 0
+        }
+        $0 == "/*" { begun = 1; next }
+        /^#ifndef CR_VECTOR_H$/ { part = ""; depth = 0; shared = 1; found++ }
+        shared && /^#if/ { depth++ }
+        /^CR_API .*(cr_runtime_select|cr_pool_parallel)\(/ { sub(/^CR_API /, "") }
+        { put($0) }
+        shared && /^#endif/ && --depth == 0 { part = "runtime"; shared = 0 }
+        END { exit found != 4 }' "$3/$whole.whole" && rm "$3/$whole.whole"
+}
+
 # fastest CRESCENT: the set that emitted C without narrow formats runs here.
 fastest() {
     for isa in avx512 avx2 neon plain; do

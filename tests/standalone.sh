@@ -7,8 +7,10 @@
 #            train` makes
 # bits       the main of a fixture's model writes what `crescent run` writes, bit for bit,
 #            whatever compiler, options, threads and machine (by qemu); gradients, too
-# Files as they were emitted are compiled by gcc at each level, and by clang at -O0 and -O1; those with
-# one set of vectors, see plain.sh, by both: with what runs fastest here, with AVX2, with plain C.
+# The runtime, which takes a compiler most of its time, has the same text in all files but for the list of
+# ops, once for each set of vectors.  So what is about a model is compiled without it, see plain.sh, and of
+# the whole files each compiler has each level, each set of vectors, all sets in one file, and threads, but
+# not all of them with each model.
 #
 # A compiler, or qemu, that is not installed is skipped with a word.  $CRESCENT is the
 # program, $JOBS how many commands run at a time.  The last line is "N passed, M failed".
@@ -20,8 +22,8 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 jobs="$scratch/jobs"
 strict="-std=c11 -Wall -Wextra -Wpedantic -Werror"
-short="$scratch/plain" fast="$scratch/fast" avx2="$scratch/avx2" neon="$scratch/neon"
-mkdir "$short" "$fast" "$avx2" "$neon"
+short="$scratch/plain" fast="$scratch/fast" avx2="$scratch/avx2" neon="$scratch/neon" bare="$scratch/bare"
+mkdir "$short" "$fast" "$avx2" "$neon" "$bare"
 : >"$jobs"
 . "$(dirname "$0")/plain.sh"
 isa=$(fastest "$crescent")
@@ -73,15 +75,15 @@ for source in generated/*.c; do
         fresh
         job "tcc -Wall -Werror -c $source -o $out.o && tcc -Wall -Werror $main -c $source -o $out.o"
     fi
-    plain "$source" "$short" || job "echo '$source cannot be made plain'"
+    apart plain "$source" "$bare" || job "echo '$source: its runtime cannot be left out'"
     for compiler in $compilers; do
-        build "$compiler" "-O2" "$short/$name.c"
+        build "$compiler" "-O0 $main $threads" "$bare/$name.c"
+        build "$compiler" "-O2" "$bare/$name.c"
+        [ $compiler = clang ] || build "$compiler" "-O3 $threads" "$bare/$name.c"
         case $name in
         gpt2_stack) # both together, at each level, are below
-            build "$compiler" "-O0" "$short/$name.c"
-            build "$compiler" "-O1 $main" "$short/$name.c"
-            build "$compiler" "-O3 $threads" "$short/$name.c"
-            build "$compiler" "-O1 -U__unix__ $main" "$short/$name.c" # reads files without mmap
+            build "$compiler" "-O1 $main" "$bare/$name.c"
+            build "$compiler" "-O1 -U__unix__ $main" "$bare/$name.c" # reads files without mmap
             ;;
         esac
     done
@@ -90,37 +92,39 @@ done
 # What is wrong with the symbols that nm lists for the model `name`.
 cat >"$scratch/symbols.awk" <<'END'
 $(NF - 1) ~ /[bBdDCsSgG]/ { print $NF " changes" }
-$(NF - 1) ~ /[TRVW]/ && $NF !~ "^_?" name "_" { print $NF " is no name of the model" }
+$(NF - 1) ~ /[TRVW]/ && $NF !~ "^_?" name "_" && $NF != other { print $NF " is no name of the model" }
 $1 == "U" && $2 ~ /^_?(malloc|calloc|realloc|free|aligned_alloc|mmap|printf|fopen)$/ {
     print $2 " is called"
 }
 END
 
-# symbols NAME: with the plain runtime; all vectors are with `hundred_here` below.  Constants that hold
-# addresses count as data where code may be moved: hence no PIC.
-symbols() {
-    fresh
-    job "cc -fno-pic -fno-pie -O0 -D$(upper "$1")_THREADS=2 -c $short/$1.c -o $out.o &&" \
-        "nm $out.o | awk -v name=$1 -f $scratch/symbols.awk"
+# symbols_of FILE.c OBJECT [OTHER]: the command that compiles the object and lists its symbols; OTHER is one
+# that it may have.  Constants that hold addresses count as data where code may be moved: hence no PIC.
+symbols_of() {
+    echo "cc -fno-pic -fno-pie -O0 -D$(upper "$(basename "$1" .c)")_THREADS=2 -pthread -c $1 -o $2 &&" \
+        "nm $2 | awk -v name=$(basename "$1" .c) -v other=${3-} -f $scratch/symbols.awk"
 }
 
-# A caller in C++ links, which it cannot unless the header says that this is C.
+# cplusplus NAME OBJECT: the command that links a caller in C++, which it cannot unless the header says
+# that this is C, and runs it.
 cplusplus() {
-    fresh
     cat >"$out.cc" <<END
 #include "generated/$1.h"
 int main() { return $1_load(0, 0, 0) == 1 && $(upper "$1")_ARENA_BYTES > 0 ? 0 : 1; }
 END
-    job "cc -O0 -c $short/$1.c -o $out.o && g++ -Wall -Wextra -Wpedantic -Werror -I. $out.cc" \
-        "$out.o -lm -o $out && $out"
+    echo "g++ -Wall -Wextra -Wpedantic -Werror -I. -no-pie $out.cc $2 -lm -pthread -o $out && $out"
 }
 
+# All models without the runtime, and one with the plain runtime; all vectors are with `hundred_here` below.
 for header in generated/*.h; do
-    symbols "$(basename "$header" .h)"
+    fresh
+    job "$(symbols_of "$bare/$(basename "$header" .h).c" "$out.o" cr_pool_parallel)"
 done
-if have g++; then
-    cplusplus gpt2_stack
-fi
+fresh
+calls=
+have g++ && calls="&& $(cplusplus gpt2_stack "$out.o")"
+plain generated/gpt2_stack.c "$short" && job "$(symbols_of "$short/gpt2_stack.c" "$out.o") $calls" ||
+    job "echo 'generated/gpt2_stack.c cannot be made plain'"
 
 # ---- the main of a fixture's model ----
 
@@ -159,32 +163,60 @@ bits() {
         "cmp $out.npy $scratch/$case.npy && rm $out || { cat $out.log; false; }"
 }
 
+# here FOLDER COMPILER THREADS OPTIONS: the same, by a compiler that may not be here.
+here() {
+    case " $compilers " in
+    *" $2 "*) bits "$1/$case.c" "$2" "$3" "$strict $4" ;;
+    esac
+}
+
 # What a user may have in CFLAGS that would change the bits of a file that did not say no.
 daring="-march=native -ffp-contract=fast"
 
-# every_way CASE: each compiler at each level, with the vectors that run here, with AVX2 and without, with
-# threads and without.
-every_way() {
-    for compiler in $compilers; do
-        case $compiler in
-        gcc) high=$scratch low=$fast ;;
-        *) high=$fast low=$scratch ;;
-        esac
-        bits "$high/$1.c" "$compiler" 2 "$strict -O3 $daring"
-        bits "$avx2/$1.c" "$compiler" 3 "$strict -O2"
-        bits "$low/$1.c" "$compiler" 1 "$strict -O0 $daring"
-    done
-    bits "$short/$1.c" cc 1 "$strict -O2"
-    if [ -d /proc/self/task ]; then
-        bits "$fast/$1.c" cc 2 "-O0 -g -fsanitize=address,undefined -fno-sanitize-recover"
-    else
-        echo "skipped: sanitizers need /proc"
-    fi
-    for cpu in aarch64 riscv64; do
+# programs: those of the case that was emitted last.
+programs() {
+    case $case in
+    gpt2_long)
+        here "$scratch" gcc 2 "-O3 $daring"
+        here "$scratch" clang 1 "-O0 $daring"
+        if [ -d /proc/self/task ]; then
+            bits "$fast/$case.c" cc 2 "-O0 -g -fsanitize=address,undefined -fno-sanitize-recover"
+        else
+            echo "skipped: sanitizers need /proc"
+        fi
+        ;;
+    decoder)
+        here "$avx2" gcc 3 "-O2"
+        here "$short" clang 1 "-O2 $daring"
+        ;;
+    heads)
+        here "$short" gcc 1 "-O0 $daring"
+        here "$scratch" clang 2 "-O1 $daring"
+        ;;
+    stack_linear) here "$fast" gcc 1 "-O1 $daring" ;;
+    stream) here "$fast" clang 2 "-O3 $daring" ;;
+    tiny_nobias) here "$short" gcc 2 "-O3 $daring" ;;
+    esac
+}
+
+# programs_of_others: those of other processors, by qemu.
+programs_of_others() {
+    [ "$case" = gpt2_long ] && for cpu in aarch64 riscv64; do
         if have $cpu-linux-gnu-gcc && have qemu-$cpu; then
-            bits "$scratch/$1.c" $cpu-linux-gnu-gcc 2 "$strict -O3 -static -ffp-contract=fast" qemu-$cpu
+            bits "$scratch/$case.c" $cpu-linux-gnu-gcc 2 "$strict -O3 -static -ffp-contract=fast" qemu-$cpu
         fi
     done
+    if [ "$case" = stack_linear ] && have aarch64-linux-gnu-gcc && have qemu-aarch64; then
+        bits "$neon/$case.c" aarch64-linux-gnu-gcc 2 "$strict -O1 -static" qemu-aarch64
+    fi
+}
+
+# kernels COMPILER LEVEL: the kernels of the case that was emitted last, with the library's runtime.
+printf '#!/bin/sh\nexec $COMPILER "$@" $LEVEL\n' >"$scratch/at_level" && chmod +x "$scratch/at_level"
+kernels() {
+    fresh
+    job "COMPILER=$1 LEVEL=$2 CC=$scratch/at_level $crescent run $arguments $files --backend cc" \
+        "--output y=$out.npy >$out.log 2>&1 || { cat $out.log; false; }; cmp $out.npy $scratch/$case.npy"
 }
 
 passed=0 failed=0
@@ -198,21 +230,13 @@ for case in gpt2_long decoder heads stack_linear stream tiny_nobias; do
     if have tcc; then
         bits "$scratch/$case.c" tcc 1 "-Wall -Werror"
     fi
-    if [ "$case" = gpt2_long ]; then
-        every_way "$case"
-        continue
-    fi
+    programs
+    programs_of_others
     for compiler in $compilers; do
-        case $case-$compiler in
-        decoder-gcc | heads-clang) bits "$scratch/$case.c" "$compiler" 2 "$strict -O1 $daring" ;;
-        stack_linear-gcc | stream-clang) bits "$fast/$case.c" "$compiler" 2 "$strict -O1" ;;
-        stream-gcc | tiny_nobias-clang) bits "$avx2/$case.c" "$compiler" 2 "$strict -O1" ;;
-        *) bits "$short/$case.c" "$compiler" 2 "$strict -O3 $daring" ;;
-        esac
+        for level in -O0 -O1 -O3; do # fixtures.sh has -O2
+            kernels $compiler $level
+        done
     done
-    if [ "$case" = stack_linear ] && have aarch64-linux-gnu-gcc && have qemu-aarch64; then
-        bits "$neon/$case.c" aarch64-linux-gnu-gcc 2 "$strict -O1 -static" qemu-aarch64
-    fi
 done
 
 # ---- a backward pass, whose gradients are outputs ----
@@ -235,7 +259,7 @@ gradients() {
 }
 
 gradients_made() {
-    gradients "$fast" tiny cc "-O2 $daring" || return 1
+    gradients "$fast" tiny cc "-O1 $daring" || return 1
     if have aarch64-linux-gnu-gcc && have qemu-aarch64; then
         gradients "$neon" tiny aarch64-linux-gnu-gcc "-O1 -static -ffp-contract=fast" qemu-aarch64
     fi
@@ -283,16 +307,12 @@ if have tcc; then
 fi
 for compiler in $compilers; do
     case $compiler in
-    gcc) integers "$scratch" "$compiler" "$strict -O2 $daring" ;;
-    *)
-        integers "$avx2" "$compiler" "$strict -O2 $daring"
-        integers "$fast" "$compiler" "$strict -O3 $daring"
-        ;;
+    gcc) integers "$fast" "$compiler" "$strict -O2 $daring" ;;
+    *) integers "$short" "$compiler" "$strict -O1 $daring" ;;
     esac
 done
-integers "$short" cc "$strict -O3 $daring"
 if [ -d /proc/self/task ]; then
-    integers "$fast" cc "-O0 -g -fsanitize=address,undefined -fno-sanitize-recover"
+    integers "$fast" cc "-O0 -fsanitize=address,undefined -fno-sanitize-recover"
 fi
 for cpu in aarch64 riscv64; do
     if have $cpu-linux-gnu-gcc && have qemu-$cpu; then
@@ -330,11 +350,10 @@ if sets generated/train_add.c && "$crescent" train graphs/train_add.lua --steps 
     fi
     for compiler in $compilers; do
         case $compiler in
-        gcc) hundred_here generated "$compiler" "$strict -O1" ;;
+        gcc) hundred_here generated "$compiler" "$strict -O2 -DTRAIN_ADD_THREADS=2 -pthread" ;;
         *) hundred_here "$avx2" "$compiler" "$strict -O1" ;;
         esac
     done
-    hundred "$short" cc "$strict -O3 $daring -DTRAIN_ADD_THREADS=2 -pthread"
     if have aarch64-linux-gnu-gcc && have qemu-aarch64; then
         hundred "$neon" aarch64-linux-gnu-gcc "$strict -O1 -static" qemu-aarch64
     fi
