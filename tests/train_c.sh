@@ -2,8 +2,9 @@
 # train_c.sh - a step that was emitted, `crescent emit --train`, makes the bits of `crescent train`, by
 # every compiler at hand, and has no memory of its own.
 #
-# Each compiler has one set of vectors, see plain.sh: at -O3 those that run here, at -O2 plain C; the
-# whole file is with standalone.sh, of another script.  $CRESCENT is the program.  The last line is "N passed, M failed".
+# Each compiler has the step at -O2 and -O3 and links it to a runtime with one set of vectors, see plain.sh;
+# the whole file is with standalone.sh, of another script.  $CRESCENT is the program.  The last line is
+# "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -27,10 +28,10 @@ symbols() {
 sed 's/train_add/train_sort/g; s/TRAIN_ADD/TRAIN_SORT/g; s/float loss;/float loss, rate;\n    int tokens;/
     s/&loss, arena/\&loss, \&rate, \&tokens, arena/' docs/call_training.c >"$T/call_training.c"
 
-# ten_in_c FOLDER COMPILER OPTIONS: ten steps by that program are ten of `crescent train`.
+# ten_in_c FILES COMPILER OPTIONS: ten steps by that program are ten of `crescent train`.
 ten_in_c() {
     what="ten steps in C by $2 $3"
-    $2 -Wall -Werror -I"$T" $3 "$T/call_training.c" "$1/train_sort.c" -o "$T/ten_in_c" -lm \
+    $2 -Wall -Werror -I"$T" $3 "$T/call_training.c" $1 -o "$T/ten_in_c" -lm \
         >"$log" 2>&1 && "$T/ten_in_c" "$T/start" 10 "$T/tensors" >"$log" 2>&1
     report $? "$what: built and run"
     tail -c "$(wc -c <"$T/tensors")" "$T/steps" >"$T/expected"
@@ -38,30 +39,33 @@ ten_in_c() {
     rm -f "$T/tensors"
 }
 
-mkdir "$T/plain" "$T/fast"
+mkdir "$T/plain" "$T/fast" "$T/apart"
 "$crescent" train $sort --steps 0 --checkpoint "$T/start" >"$log" 2>&1 &&
     "$crescent" train $sort --steps 10 --checkpoint "$T/steps" >"$log" 2>&1
 report $? 'checkpoints of no step and of ten'
+isa=$(fastest "$crescent")
 "$crescent" emit --train $sort -o "$T/train_sort.c" >"$log" 2>&1 && plain "$T/train_sort.c" "$T/plain" &&
-    only "$(fastest "$crescent")" "$T/train_sort.c" "$T/fast"
+    only "$isa" "$T/train_sort.c" "$T/fast" && apart "$isa" "$T/train_sort.c" "$T/apart"
 report $? 'emit --train'
+cc -w -O0 -c "$T/apart/train_sort_runtime.c" -o "$T/runtime.o" >"$log" 2>&1
+report $? 'the runtime of a step'
 strict='-std=c11 -Wextra -Wpedantic'
 daring='-march=native -ffp-contract=fast' # which the file undoes
 for compiler in gcc clang; do
     if command -v $compiler >/dev/null 2>&1; then
-        ten_in_c "$T/plain" $compiler "$strict -O2"
-        ten_in_c "$T/fast" $compiler "$strict -O3 $daring -DTRAIN_SORT_THREADS=2 -pthread"
+        ten_in_c "$T/apart/train_sort.c $T/runtime.o" $compiler "$strict -O2"
+        ten_in_c "$T/apart/train_sort.c $T/runtime.o" $compiler "$strict -O3 $daring -DTRAIN_SORT_THREADS=2 -pthread"
     else
         echo "skipped: $compiler is not installed"
     fi
 done
 if command -v tcc >/dev/null 2>&1; then
-    ten_in_c "$T" tcc '-std=c11'
+    ten_in_c "$T/train_sort.c" tcc '-std=c11'
 else
     echo 'skipped: tcc is not installed'
 fi
 if [ -d /proc/self/task ]; then
-    ten_in_c "$T/fast" cc '-O0 -g -fsanitize=address,undefined -fno-sanitize-recover'
+    ten_in_c "$T/fast/train_sort.c" cc '-O0 -g -fsanitize=address,undefined -fno-sanitize-recover'
 else
     echo 'skipped: sanitizers need /proc'
 fi
