@@ -3,8 +3,9 @@
 #
 # tests/pool/pool.c runs the entries of model.lua, one of them with gradients, and step.c makes the
 # steps of generated/train_add.c: by every compiler at hand, with one thread and with several, and
-# under ThreadSanitizer where there is one; at -O2 with the vectors that run here, else with the plain
-# runtime, see plain.sh.  $CRESCENT is the program.  The last line is "N passed, M failed".
+# under ThreadSanitizer where there is one.  The functions of the runtime are compiled once, without
+# optimisation, and linked to what each compiler makes of the model and the pool, see plain.sh; tcc has
+# whole files.  $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -19,32 +20,41 @@ holds() {
     report $? "$what"
 }
 
-# try FOLDER COMPILER OPTIONS [RUNNER]: both programs, of the C in a folder.
+# try FOLDER RUNTIMES COMPILER OPTIONS [RUNNER]: both programs, of the C in a folder, and of the objects that
+# `runtimes` has made under this name, if it is not empty.
 try() {
-    holds "$2 $3: pool.c" $2 $3 -I"$1" tests/pool/pool.c "$1/model.c" -o "$T/pool" -lm
-    holds "$2 $3: pool" ${4-} "$T/pool"
-    holds "$2 $3: step.c" $2 $3 -I. tests/pool/step.c "$1/train_add.c" -o "$T/step" -lm
-    holds "$2 $3: step" ${4-} "$T/step"
+    holds "$3 $4: pool.c" $3 $4 -I"$1" tests/pool/pool.c "$1/model.c" ${2:+"$T/model_$2.o"} -o "$T/pool" -lm
+    holds "$3 $4: pool" ${5-} "$T/pool"
+    holds "$3 $4: step.c" $3 $4 -I. tests/pool/step.c "$1/train_add.c" ${2:+"$T/train_add_$2.o"} \
+        -o "$T/step" -lm
+    holds "$3 $4: step" ${5-} "$T/step"
 }
 
-mkdir "$T/plain" "$T/fast"
+# runtimes NAME OPTIONS: the functions of the runtime as objects, MODEL_NAME.o.
+runtimes() {
+    for model in model train_add; do
+        holds "the runtime of $model: $2" cc -w $2 -c "$T/apart/${model}_runtime.c" -o "$T/${model}_$1.o"
+    done
+}
+
+mkdir "$T/apart"
 isa=$(fastest "$crescent")
 cp generated/train_add.[ch] "$T"
 "$crescent" emit tests/pool/model.lua -o "$T/model.c" >"$log" 2>&1 &&
-    plain "$T/model.c" "$T/plain" && plain "$T/train_add.c" "$T/plain" &&
-    only "$isa" "$T/model.c" "$T/fast" && only "$isa" "$T/train_add.c" "$T/fast"
+    apart "$isa" "$T/model.c" "$T/apart" && apart "$isa" "$T/train_add.c" "$T/apart"
 report $? "tests/pool/model.lua"
 
 strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror"
 seven="-DMODEL_THREADS=7 -DTRAIN_ADD_THREADS=7 -pthread"
+runtimes here -O0
 for compiler in gcc clang; do
     command -v $compiler >"$log" || { echo "skipped: $compiler is not installed"; continue; }
-    try "$T/fast" $compiler "$strict -O2 $seven"
+    try "$T/apart" here $compiler "$strict -O2 $seven"
 done
-try "$T/plain" cc "$strict -O1"
+try "$T/apart" here cc "$strict -O1"
 if command -v tcc >"$log"; then
-    try "$T" tcc "-std=c11 -Wall -Werror $seven"
-    try "$T" tcc "-std=c11 -Wall -Werror"
+    try "$T" "" tcc "-std=c11 -Wall -Werror $seven"
+    try "$T" "" tcc "-std=c11 -Wall -Werror"
 else
     echo 'skipped: tcc is not installed'
 fi
@@ -53,7 +63,8 @@ fi
 watch="-std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -DWATCHED $seven"
 if echo 'int main(void) { return 0; }' | cc -fsanitize=thread -x c - -o "$T/probe" 2>"$log" &&
     setarch -R "$T/probe" 2>"$log"; then
-    try "$T/plain" cc "$watch" "setarch -R"
+    runtimes watched "-O1 -g -fsanitize=thread"
+    try "$T/apart" watched cc "$watch" "setarch -R"
 else
     echo 'skipped: ThreadSanitizer is not here'
 fi
