@@ -109,6 +109,21 @@ refused 'cannot be read' params "$T/none.onnx"
 [ ! -e "$T/cut.lua" ] && [ ! -e "$T/cut.safetensors" ]
 report $? "nothing is written of a file that is refused"
 
+# What has no elements, as an output of each kind: run, written, compared, emitted and read again.
+cat >"$T/empty.lua" <<'EOF'
+local none = const(0, {0, 3})
+return {b = const(1, {0}, "bool"), i = const(0, {2, 0}, "i32"), none = none, again = none}
+EOF
+"$crescent" run "$T/empty.lua" --output none="$T/none.npy" --output i="$T/i.npy" >"$log" 2>&1 &&
+    grep -q 'Output shape: \[2, 0\] (i)' "$log" && grep -aq "'<i4'.*(2, 0)" "$T/i.npy" &&
+    "$crescent" compare "$T/empty.lua" --backends ref,tcc --expect none="$T/none.npy" >"$log" 2>&1 &&
+    grep -q '^none .* ok ' "$log"
+report $? "outputs without elements are written and compared"
+"$crescent" emit "$T/empty.lua" -o "$T/empty.c" >"$log" 2>&1 &&
+    cc -O0 -Wall -Wextra -Wpedantic -Werror -DEMPTY_MAIN "$T/empty.c" -o "$T/empty" -lm -pthread 2>"$log" &&
+    "$T/empty" --output none="$T/none2.npy" 2>"$log" && cmp -s "$T/none.npy" "$T/none2.npy"
+report $? "the emitted C of outputs without elements writes them"
+
 # The page lists the table.
 "$crescent" ops --onnx >"$T/ops" && grep -q 'com.microsoft.FastGelu' "$T/ops"
 report $? "crescent ops --onnx lists the operators"

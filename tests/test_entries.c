@@ -84,6 +84,13 @@ static const struct model models[] = {
       {"norm", "{y = (w * w):sum(2)}"},
       {"numbers", "{i = iota({4}, 1)}"},
       {"x", "{x = x}"}}},
+    {"outputs without elements, in entries of these alone and beside others",
+     "local x = input('x', {length('T', 6), 4})\n"
+     "local none, whole = const(0, {0, 3}), const(0, {2, 0}, 'i32')\n",
+     {{"alone", "{none = none, again = none, flat = none:reshape{0}}"},
+      {"beside", "{b = const(1, {0}, 'bool'), none = none, y = x + 1}"},
+      {"lengths", "{rows = const(0, {length('T', 6), 0}), whole = whole}"},
+      {"none", "{none = none}"}}},
 };
 
 enum { N_MODELS = sizeof models / sizeof *models };

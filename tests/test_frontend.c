@@ -434,6 +434,13 @@ static const struct fail_case {
     {"random(iota({2}, 1), {2})", "t.lua:1: random: the seed is i32 [2], one i32 is expected"},
     {"random(1, {2}, -1)", "t.lua:1: random: stream: found -1, 0 or more is expected"},
     {"random(1, {0})", "t.lua:1: random: size 0 of axis 1, sizes are at least 1"},
+    {"const(0, {2, -1})", "t.lua:1: const: size -1 of axis 2, sizes are at least 0"},
+    {"local y = const(0, {0, 2}) + 1", "t.lua:1: add: operand 1 is [0, 2], which has no elements: such a "
+     "tensor can only be an output"},
+    {"local x = input('x', {2})\nconcat({x, x, x, x, const(0, {0})}, 1)",
+     "t.lua:2: concat: operand 5 is [0], which has no elements: such a tensor can only be an output"},
+    {"const(0, {2^21, 2^21, 0})",
+     "t.lua:1: const: a tensor [2097152, 2097152, 0] of more than 2^40 elements"},
     {"local nn = require 'nn'\nnn.dropout(input('x', {2}), 1, 0)",
      "t.lua:2: dropout 1, expected at least 0 and less than 1"},
     {"parameters(1)", "t.lua:1: parameters: 1 arguments, 0 expected"},

@@ -317,12 +317,13 @@ static json_t *json_row(const crescent_port *port, const char *backend, const ch
 {
     struct cr_phrase where = cr_coordinates(port, d->worst);
     bool counted = d->max_ulp_each != INT64_MAX;
+    json_t *at = d->worst < 0 ? json_null() : json_loads(where.text, 0, NULL);
     return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:b}", "output",
                      port->name, "backend", backend, "against", against, "max_abs",
                      cr_json_number(d->max_abs), "max_rel", cr_json_number(d->max_rel), "max_ulp",
                      cr_json_number(d->max_ulp), "max_ulp_each",
                      counted ? json_integer(d->max_ulp_each) : json_null(), "worst_at",
-                     json_loads(where.text, 0, NULL), "got", cr_json_number(d->got), "expected",
+                     at, "got", cr_json_number(d->got), "expected",
                      cr_json_number(d->want), "failing", (json_int_t)d->failures,
                      "nan_against_number", (json_int_t)d->nans, "ok", d->failures == 0);
 }

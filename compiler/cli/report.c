@@ -52,7 +52,9 @@ struct cr_phrase cr_port_shape(const crescent_port *port)
 struct cr_phrase cr_coordinates(const crescent_port *port, int64_t i)
 {
     int64_t index[CRESCENT_MAX_RANK];
-    struct cr_phrase out;
+    struct cr_phrase out = {"-"};
+    if (i < 0 || crescent_port_elements(port) == 0)
+        return out;
     for (int axis = port->rank - 1; axis >= 0; axis--) {
         index[axis] = i % port->shape[axis];
         i /= port->shape[axis];

@@ -114,6 +114,8 @@ static void print_statistics(const struct run *r)
     int64_t n = crescent_port_elements(&port);
     const float *y = r->outputs.data[0];
     double sum = 0, squares = 0;
+    if (n == 0)
+        return;
     for (int64_t i = 0; i < n; i++)
         sum += y[i];
     for (int64_t i = 0; i < n; i++)

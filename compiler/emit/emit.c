@@ -350,8 +350,22 @@ void cr_entry_function(char *name, size_t size, const struct cr_program *p,
     snprintf(name, size, "%s_%s%s%s", p->name, entry->name, *entry->name ? "_" : "", what);
 }
 
-/* The signature is that of cr_code.execute (compiler/exec/exec.h); the arena ends in the scratch of
- * all threads. */
+/* The lines of an entry that computes something; the arena ends in the scratch of all threads. */
+static void print_work(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry,
+                       struct cr_span *steps)
+{
+    cr_put(t,
+           "    const long scratch_floats = %lld; /* for each thread */\n"
+           "    float *const scratch = arena + %lld;\n",
+           (long long)(entry->scratch_bytes / (int64_t)sizeof(float)),
+           (long long)(entry->arena_bytes / (int64_t)sizeof(float)));
+    print_ports(t, p, entry);
+    print_lengths(t, p);
+    cr_put(t, "    (void)weights, (void)inputs;\n");
+    print_steps(t, p, entry, steps);
+}
+
+/* The signature is that of cr_code.execute (compiler/exec/exec.h). */
 static void print_entry(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry,
                         struct cr_span *steps)
 {
@@ -361,16 +375,12 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
     cr_put(t,
            "\n/* Computes the outputs%s%s. */\n"
            "int %s(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,\n"
-           "    const void *const *inputs, void *const *outputs, float *arena)\n{\n"
-           "    const long scratch_floats = %lld; /* for each thread */\n"
-           "    float *const scratch = arena + %lld;\n",
-           *plain ? " of " : "", plain, name,
-           (long long)(entry->scratch_bytes / (int64_t)sizeof(float)),
-           (long long)(entry->arena_bytes / (int64_t)sizeof(float)));
-    print_ports(t, p, entry);
-    print_lengths(t, p);
-    cr_put(t, "    (void)weights, (void)inputs;\n");
-    print_steps(t, p, entry, steps);
+           "    const void *const *inputs, void *const *outputs, float *arena)\n{\n",
+           *plain ? " of " : "", plain, name);
+    if (entry->n_steps)
+        print_work(t, p, entry, steps);
+    else
+        cr_put(t, "    (void)rt, (void)pool, (void)weights, (void)inputs, (void)outputs, (void)arena;\n");
     cr_put(t, "    return 0;\n}\n");
 }
 

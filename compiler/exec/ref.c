@@ -84,12 +84,14 @@ static bool is_row_major(const struct cr_view *value, int rank, const int64_t *s
 
 /* ---- walking over strided operands ---- */
 
-/* Applies `row` along the last axis, for every index of the axes before it. */
+/* Applies `row` along the last axis, for every index of the axes before it: never, if one has size 0. */
 void cr_walk_rows(const struct cr_row_walk *walk, cr_row_function *row)
 {
     int last = walk->rank - 1;
     int64_t index[CR_MAX_RANK] = {0}, step[CR_WALK_OPERANDS] = {0};
     double *at[CR_WALK_OPERANDS];
+    if (cr_elements(walk->rank, walk->shape) == 0)
+        return;
     memcpy(at, walk->data, sizeof at);
     for (int j = 0; j < walk->n && last >= 0; j++)
         step[j] = walk->stride[j][last];

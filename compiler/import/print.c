@@ -156,12 +156,13 @@ static void put_text(struct cr_printer *p, struct cr_text *text, const char *fro
             cr_put(text, "%c", *from);
 }
 
+/* Whether all elements are one number; there is at least one. */
 static bool is_uniform(cr_t x)
 {
     for (int64_t i = 1; i < cr_t_elements(x); i++)
         if (memcmp(&x->data[i], &x->data[0], sizeof *x->data) != 0)
             return false;
-    return cr_t_elements(x) > 0;
+    return true;
 }
 
 /* The steps along the axes by which whole numbers are start + sum of step times index; false if they are
@@ -304,7 +305,9 @@ static void put_data(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr
     double steps[CR_ONNX_RANK];
     int64_t shift;
     enum cr_language_type type = cr_language_type(x->type);
-    if (is_uniform(x))
+    if (cr_t_elements(x) == 0)
+        cr_put(text, "const(0, %s, \"%s\")", shape_text(p, x), type_names[type]);
+    else if (is_uniform(x))
         cr_put(text, "const(%s, %s, \"%s\")", number_text(p, x->type, x->data[0]),
                shape_text(p, x), type_names[type]);
     else if (type == CR_LANGUAGE_I32 && find_steps(x, steps))

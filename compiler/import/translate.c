@@ -674,17 +674,6 @@ int cr_onnx_input_shape(struct cr_onnx_graph *graph, int value, const struct cr_
     return input_shape(&w, &graph->values[value]);
 }
 
-/* An output of the model has elements, as those of a script do. */
-static int check_result(struct work *w, int output)
-{
-    cr_t x = read_value(w, w->graph->outputs[output]);
-    if (x && cr_t_elements(x) == 0)
-        return cr_fail(
-            w->error, "%.300s: output %s has no elements, expected sizes from 1 on", w->graph->path,
-            cr_show(w->graph->output_names[output], strlen(w->graph->output_names[output])).text);
-    return x ? 0 : -1;
-}
-
 static void mark_read(cr_t x, bool *is_read)
 {
     if (x->kind == CR_TERM_VALUE)
@@ -727,8 +716,9 @@ int cr_onnx_translate(struct cr_onnx_script *script, struct cr_onnx_graph *graph
             status = -1;
     if (!status)
         status = translate_from(&w, 0);
-    for (int i = 0; !status && i < graph->n_outputs; i++)
-        status = check_result(&w, i);
+    for (int i = 0; !status && i < graph->n_outputs; i++) /* inputs and weights can be outputs, too */
+        if (!read_value(&w, graph->outputs[i]))
+            status = -1;
     for (int i = 0; !status && i < graph->n_nodes; i++) { /* nobody computes what is known */
         bool known = true;
         for (int j = 0; j < graph->nodes[i].n_outputs; j++)

@@ -45,27 +45,32 @@ static const char *shape_of(const struct cr_node *node)
     return cr_shape_text(buf[turn], sizeof buf[turn], node->rank, node->shape);
 }
 
-/* Sets the shape of the node, if a tensor can have it. */
-static bool take_shape(struct build *b, int rank, const int64_t *shape)
+/* Sets the shape of the node, if a tensor can have it: sizes are at least `least`. */
+static bool take_sizes(struct build *b, int rank, const int64_t *shape, int64_t least)
 {
     if (rank < 0 || rank > CR_MAX_RANK)
         return misfit(b, "rank %d, the most is %d", rank, CR_MAX_RANK);
     int64_t elements = 1;
     char text[200];
     for (int i = 0; i < rank; i++) {
-        if (shape[i] < 1)
-            return misfit(b, "size %lld of axis %d, sizes are at least 1", (long long)shape[i],
-                          i + 1);
+        if (shape[i] < least)
+            return misfit(b, "size %lld of axis %d, sizes are at least %lld", (long long)shape[i],
+                          i + 1, (long long)least);
         if (shape[i] > CR_MAX_ELEMENTS / elements)
             return misfit(b, "a tensor %s of more than 2^40 elements (4 TiB), expected smaller sizes",
                           cr_shape_text(text, sizeof text, rank, shape));
-        elements *= shape[i];
+        elements *= shape[i] ? shape[i] : 1;
     }
     b->node->rank = rank;
     b->node->shape = b->shape;
     for (int i = 0; i < CR_MAX_RANK; i++)
         b->shape[i] = i < rank ? shape[i] : 0;
     return true;
+}
+
+static bool take_shape(struct build *b, int rank, const int64_t *shape)
+{
+    return take_sizes(b, rank, shape, 1);
 }
 
 static void copy_shape(struct build *b, const struct cr_node *from)
@@ -167,12 +172,13 @@ static bool take_literal(struct build *b)
     return true;
 }
 
-/* A leaf is of the shape it is given; an iota counts in i32 and has no value, a parameter is f32. */
+/* A leaf is of the shape it is given, a constant also of one without elements; an iota counts in i32 and has
+ * no value, a parameter is f32. */
 static bool infer_leaf(struct build *b)
 {
-    if (!take_shape(b, b->attr->rank, b->attr->shape))
-        return false;
     enum cr_op op = b->node->op;
+    if (!take_sizes(b, b->attr->rank, b->attr->shape, op == CR_OP_const ? 0 : 1))
+        return false;
     b->node->dtype = op == CR_OP_iota ? CR_I32 : b->attr->dtype;
     b->node->value = op == CR_OP_iota ? 0 : b->attr->value;
     if (op == CR_OP_iota)
@@ -263,9 +269,10 @@ static bool infer_contract(struct build *b)
     return take_shape(b, r, shape);
 }
 
+/* Also of what has no elements: fuse gives each output a node of its own by a reshape. */
 static bool infer_reshape(struct build *b)
 {
-    if (!take_shape(b, b->attr->rank, b->attr->shape))
+    if (!take_sizes(b, b->attr->rank, b->attr->shape, cr_is_empty(b->in[0]) ? 0 : 1))
         return false;
     if (cr_elements(b->node->rank, b->node->shape) != cr_elements(b->in[0]->rank, b->in[0]->shape))
         return misfit(b, "%s and %s have different numbers of elements", shape_of(b->in[0]),
@@ -511,6 +518,10 @@ static bool infer_node(struct build *b, struct cr_graph *g, enum cr_op op, int n
     b->attr = attr ? attr : &none;
     if (b->info->arity < 0 ? n < 1 : n != b->info->arity)
         return misfit(b, "%d operands, %d expected", n, b->info->arity < 0 ? 1 : b->info->arity);
+    for (int i = 0; i < n; i++)
+        if (cr_is_empty(&g->nodes[in[i]]) && op != CR_OP_reshape)
+            return misfit(b, "operand %d is %s, which has no elements: such a tensor can only be an "
+                          "output", i + 1, shape_of(&g->nodes[in[i]]));
     for (int i = 0; i < n && i < 3; i++)
         b->in[i] = &g->nodes[in[i]];
     return infer[b->info->kind](b);

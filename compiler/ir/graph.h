@@ -3,7 +3,8 @@
  *
  * A graph is an array of nodes in topological order: a node's operands have
  * smaller ids.  Every node has a shape known in full and an element type.  A
- * tensor is row-major; a rank of 0 is a scalar.
+ * tensor is row-major; a rank of 0 is a scalar; a constant with an axis of size 0
+ * has no elements.
  */
 #ifndef CR_GRAPH_H
 #define CR_GRAPH_H
@@ -385,6 +386,15 @@ static inline bool cr_has_attributes(enum cr_op op)
 bool cr_is_i32(double value);
 
 int64_t cr_elements(int rank, const int64_t *shape);
+
+/* True if a node has no elements.  It is a constant or a reshape of one, nothing but reshapes reads it, and
+ * no kernel stores it: it can be an output. */
+static inline bool cr_is_empty(const struct cr_node *node)
+{
+    return (node->op == CR_OP_const || node->op == CR_OP_reshape) &&
+           cr_elements(node->rank, node->shape) == 0;
+}
+
 bool cr_same_shape(const struct cr_node *a, const struct cr_node *b);
 
 /* A hash of shape and index, which are told apart by their addresses. */

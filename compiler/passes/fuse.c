@@ -118,10 +118,11 @@ static cr_id last_reshape(const struct fusion *f, cr_id id)
     return user != CR_NONE && f->g->nodes[user].op == CR_OP_concat ? id : last;
 }
 
+/* But those without elements. */
 static void store_outputs(struct fusion *f)
 {
     for (int i = 0; i < f->g->n_outputs; i++)
-        f->m->materialised[f->g->outputs[i].id] = true;
+        f->m->materialised[f->g->outputs[i].id] = !cr_is_empty(&f->g->nodes[f->g->outputs[i].id]);
 }
 
 /* What is scattered, summed up along an axis or reduced down its columns; concats, unless made of

@@ -509,13 +509,13 @@ static void add_entry(struct scheduling *s, int kernel)
         add_kernel(s, i);
 }
 
-/* Kernels are listed by entry, and each entry has some: its outputs are stored by them. */
+/* Kernels are listed by entry.  An entry whose outputs have no elements has none. */
 static void add_steps(struct scheduling *s)
 {
     struct cr_program *p = s->p;
     for (int i = 0; i < s->m->n_segments; i++) {
         int kernel = s->m->segments[i].kernel;
-        if (s->m->kernels[kernel].entry == p->n_entries)
+        while (s->m->kernels[kernel].entry >= p->n_entries)
             add_entry(s, kernel);
         if (s->m->segments[i].loop < 0)
             add_call(s, NULL, kernel);
@@ -524,6 +524,8 @@ static void add_steps(struct scheduling *s)
         struct cr_entry *entry = &p->entries[p->n_entries - 1];
         entry->n_steps = p->n_steps - entry->first_step;
     }
+    while (p->n_entries < s->g->n_entries)
+        add_entry(s, s->m->n_kernels);
 }
 
 /* Marks what an entry's calls are given as used by it. */

@@ -21,7 +21,7 @@ static int64_t elements_of(int rank, const int64_t *shape)
     if (rank < 0 || rank > CR_MAX_RANK)
         return -1;
     for (int i = 0; i < rank; i++)
-        if (shape[i] < 1 || __builtin_mul_overflow(n, shape[i], &n) || n > 64 * CR_MAX_ELEMENTS)
+        if (shape[i] < 0 || __builtin_mul_overflow(n, shape[i], &n) || n > 64 * CR_MAX_ELEMENTS)
             return -1;
     return n;
 }
@@ -95,12 +95,13 @@ static int verify_space(const struct cr_program_check *c, int i)
     }
 }
 
-/* The shape and the format are checked first: the number of bytes follows from them. */
+/* The shape and the format are checked first: the number of bytes follows from them.  An output alone may
+ * have no elements. */
 static int verify_buffer(const struct cr_program_check *c, int i)
 {
     const struct cr_buffer *b = &c->p->buffers[i];
     int64_t n = elements_of(b->rank, b->shape);
-    if (n < 0)
+    if (n < (b->space == CR_SPACE_OUTPUT ? 0 : 1))
         return broken(c, i, "it has no such shape");
     if ((int)b->format < 0 || b->format >= CR_FORMAT_COUNT)
         return broken(c, i, "it has no such format");
