@@ -4,12 +4,19 @@
  *
  * The pass decides this once for the graph; no kernel and no C compiler does.  So a value that
  * several kernels compute has the same bits in all of them, and on every backend.
+ *
+ * A product of positions, numbers and parameters becomes part of every sum that reads it.  A graph that
+ * goes on from earlier tokens has such a product several times, for the keys and for the queries, where
+ * the graph of all tokens has one with several readers: how many there are must not decide.
  */
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
 #include "pass_list.h"
 #include "rules.h"
 #include "users.h"
 
-/* A sum whose operand `which` is a product, or a moved one, that nothing else reads. */
+/* A sum whose operand `which` is a product, or a moved one, that the sum may compute itself. */
 struct fma {
     cr_id sum, product;
     int which;
@@ -21,19 +28,51 @@ static bool only_for(const struct cr_users *users, cr_id id, cr_id user)
     return cr_only_user(users, id) == user && users->meet[id] == user;
 }
 
+/* Who reads what in the graph. */
+struct readers {
+    struct cr_users users;
+    bool *fixed; /* by node: no input and no state has a part in it, but for scalar integers */
+};
+
+/* In a graph that goes on, scalar integers say how many tokens come and came before. */
+static bool is_fixed(const struct cr_graph *g, const bool *fixed, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    if (cr_is_input(node) || node->op == CR_OP_state)
+        return node->dtype == CR_I32 && node->rank == 0;
+    for (int i = 0; i < node->n_in; i++)
+        if (!fixed[cr_in(g, id, i)])
+            return false;
+    return true;
+}
+
+static void find_readers(struct readers *r, const struct cr_graph *g)
+{
+    cr_users_find(&r->users, g);
+    r->fixed = cr_calloc((size_t)g->n_nodes + 1, sizeof *r->fixed);
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        r->fixed[id] = is_fixed(g, r->fixed, id);
+}
+
+/* True if a sum may compute a product, or moves of one, for `user`: because it is the only reader, or
+ * because all readers do. */
+static bool may_join(const struct readers *r, cr_id id, cr_id user)
+{
+    return r->fixed[id] || only_for(&r->users, id, user);
+}
+
 /* The product may be moved before it is added.  Such a product must become an fma as well: where an
  * axis has size 1 some moves vanish, and a single sequence must get the same bits as in a batch. */
-static bool find_fma(const struct cr_graph *g, const struct cr_users *users, cr_id sum,
-                     struct fma *fma)
+static bool find_fma(const struct cr_graph *g, const struct readers *r, cr_id sum, struct fma *fma)
 {
     if (g->nodes[sum].op != CR_OP_add || g->nodes[sum].dtype != CR_F32)
         return false;
     for (int i = 0; i < 2; i++) {
         cr_id user = sum, id = cr_in(g, sum, i);
-        while (cr_kind_of(g, id) == CR_KIND_MOVE && only_for(users, id, user))
+        while (cr_kind_of(g, id) == CR_KIND_MOVE && may_join(r, id, user))
             user = id, id = cr_in(g, id, 0);
         *fma = (struct fma){sum, id, i};
-        if (g->nodes[id].op == CR_OP_mul && only_for(users, id, user))
+        if (g->nodes[id].op == CR_OP_mul && may_join(r, id, user))
             return true;
     }
     return false;
@@ -63,19 +102,20 @@ static void add_fma(struct cr_rewrite *rw, const struct fma *fma)
  * the sum. */
 void cr_pass_fma(struct cr_module *module)
 {
-    struct cr_users users;
+    struct readers readers;
     struct cr_rewrite rw;
-    cr_users_find(&users, module->graph);
+    find_readers(&readers, module->graph);
     cr_rewrite_begin(&rw, module->graph, &cr_rules);
     for (cr_id id = 0; id < rw.from->n_nodes; id++) {
         struct fma fma;
         if (!rw.live[id])
             continue;
-        if (find_fma(rw.from, &users, id, &fma))
+        if (find_fma(rw.from, &readers, id, &fma))
             add_fma(&rw, &fma);
         else
             cr_rewrite_copy(&rw, id);
     }
     module->graph = cr_rewrite_end(&rw);
-    cr_users_free(&users);
+    cr_users_free(&readers.users);
+    free(readers.fixed);
 }
