@@ -52,7 +52,7 @@ struct lift {
     bool *depends;          /* by node: on an array of gradients */
     bool *ends;             /* by node: work on sums that is done on the sums, since they are read */
     unsigned char *lifted;  /* by node: an enum lifted */
-    bool any;
+    bool lifts[CR_MAX_ENTRIES]; /* by entry: something of it is lifted */
     struct cr_rewrite *rw;
     cr_id *whole; /* by node that shows an array: of the new graph, the elementwise work on all of
                    * it; or CR_NONE */
@@ -318,7 +318,7 @@ static void find_lifted(struct lift *l)
     for (cr_id id = 0; id < l->g->n_nodes; id++) {
         if (l->views[id].of != CR_NONE && l->views[id].summed && is_read(l, id))
             l->lifted[id] = SUMMED;
-        l->any |= l->lifted[id] != AS_IS;
+        l->lifts[l->g->nodes[id].where.entry] |= l->lifted[id] != AS_IS;
     }
 }
 
@@ -488,11 +488,12 @@ static void lift_node(struct lift *l, cr_id id)
     l->rw->map[id] = made;
 }
 
-/* True if a node sums what shows an array over an axis of size 1: it is its operand. */
+/* True if a node sums what shows an array over an axis of size 1: it is its operand.  Only in an entry of
+ * which something is lifted, so that other entries do not decide. */
 static bool sums_nothing(const struct lift *l, cr_id id)
 {
     const struct cr_node *node = &l->g->nodes[id];
-    return l->views[id].of != CR_NONE && node->op == CR_OP_sum &&
+    return l->lifts[node->where.entry] && l->views[id].of != CR_NONE && node->op == CR_OP_sum &&
            l->g->nodes[cr_in(l->g, id, 0)].shape[node->axis] == 1;
 }
 
@@ -537,6 +538,14 @@ static bool find_arrays(struct lift *l, const struct cr_module *module)
     return any;
 }
 
+static bool lifts_any(const struct lift *l)
+{
+    for (int entry = 0; entry < l->g->n_entries; entry++)
+        if (l->lifts[entry])
+            return true;
+    return false;
+}
+
 bool cr_lift_gradients(struct cr_module *module, struct cr_users *users)
 {
     size_t n = (size_t)module->graph->n_nodes;
@@ -550,7 +559,7 @@ bool cr_lift_gradients(struct cr_module *module, struct cr_users *users)
     bool any = find_arrays(&l, module);
     if (any)
         find_lifted(&l);
-    if (l.any) {
+    if (lifts_any(&l)) {
         rewrite(&l, module);
         cr_users_free(users);
         cr_users_list(users, module->graph);
