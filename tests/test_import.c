@@ -338,9 +338,9 @@ static struct message range_graph(int64_t n, int last)
     return graph;
 }
 
-/* Translates a graph where so many bytes of elements are taken for kept; how many there are afterwards, and
- * how many lines are not known. */
-static size_t bytes_kept(const struct message *graph, size_t before, int *n_lines)
+/* Translates a graph where so many bytes of elements are taken for kept, and so many for made; how many there
+ * are afterwards, and how many lines are not known. */
+static size_t bytes_kept(const struct message *graph, size_t before, size_t ever, int *n_lines)
 {
     struct message bytes = model_of(graph, 18);
     struct cr_onnx_model model;
@@ -350,6 +350,7 @@ static size_t bytes_kept(const struct message *graph, size_t before, int *n_line
                       !cr_onnx_graph_make(&made, &model, &error),
                   "%s", error.text);
     made.elements.bytes = before;
+    made.elements.ever = ever;
     ck_assert_msg(!cr_onnx_translate(&script, &made, NULL, 0, &error), "%s", error.text);
     size_t kept = made.elements.bytes;
     *n_lines = script.n_statements;
@@ -365,7 +366,7 @@ START_TEST(frees_known_elements)
     struct message graph = range_graph(1 << 19, 40);
     struct cr_import made;
     int n_lines;
-    ck_assert_uint_le(bytes_kept(&graph, 0, &n_lines), (size_t)72 << 20);
+    ck_assert_uint_le(bytes_kept(&graph, 0, 0, &n_lines), (size_t)72 << 20);
     ck_assert_int_eq(n_lines, 2);
     ck_assert_msg(import(&made, &graph, NULL, NULL) == 0, "%s", error.text);
     ck_assert_msg(strstr(made.text, "x + 54") &&
@@ -375,16 +376,20 @@ START_TEST(frees_known_elements)
 }
 END_TEST
 
-/* Of few elements everything is known, so that shapes are; of many nothing is once too much is kept. */
+/* Of few elements everything is known, so that shapes are; of many nothing is once too much is kept, or was
+ * made in all. */
 START_TEST(keeps_a_bounded_number_of_elements)
 {
     for (int64_t n = CR_ELEMENTS_FEW; n <= CR_ELEMENTS_FEW + 1; n++) {
         struct message graph = range_graph(n, 4);
         int n_lines;
-        bytes_kept(&graph, CR_ELEMENTS_MOST / 2, &n_lines);
+        int n_unknown = n == CR_ELEMENTS_FEW ? 2 : 10;
+        bytes_kept(&graph, CR_ELEMENTS_MOST / 2, CR_ELEMENTS_EVER / 2, &n_lines);
         ck_assert_int_eq(n_lines, 2);
-        bytes_kept(&graph, CR_ELEMENTS_MOST + 1, &n_lines);
-        ck_assert_int_eq(n_lines, n == CR_ELEMENTS_FEW ? 2 : 10);
+        bytes_kept(&graph, CR_ELEMENTS_MOST + 1, 0, &n_lines);
+        ck_assert_int_eq(n_lines, n_unknown);
+        bytes_kept(&graph, 0, CR_ELEMENTS_EVER + 1, &n_lines);
+        ck_assert_int_eq(n_lines, n_unknown);
     }
 }
 END_TEST

@@ -25,7 +25,13 @@ void *cr_elements_new(struct cr_elements *e, struct cr_arena *arena, size_t n)
     array->bytes = 8 * n;
     *CR_PUSH(e->arrays, e->n, e->cap) = array;
     e->bytes += array->bytes;
+    e->ever += array->bytes;
     return array->data;
+}
+
+bool cr_elements_have_room(const struct cr_elements *e)
+{
+    return e->bytes <= CR_ELEMENTS_MOST && e->ever <= CR_ELEMENTS_EVER;
 }
 
 /* Twice as many bytes as the last sweep left, so that sweeps take a fixed share of the time; at least

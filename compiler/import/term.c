@@ -137,7 +137,7 @@ double *cr_t_room(struct cr_translation *t, const struct cr_onnx_term *x)
 
 static bool has_room(const struct cr_translation *t, int64_t elements)
 {
-    return elements <= CR_ELEMENTS_FEW || t->graph->elements.bytes <= CR_ELEMENTS_MOST;
+    return elements <= CR_ELEMENTS_FEW || cr_elements_have_room(&t->graph->elements);
 }
 
 bool cr_t_folds(const struct cr_translation *t, const struct cr_onnx_term *like, int n,

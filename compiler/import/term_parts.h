@@ -17,7 +17,7 @@ struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind k
 
 /* Whether what is like a term can be computed: its operands are known, and of floats written down in the
  * model, not weights; or it has no elements, and its operands need not be known.  Many elements are not
- * computed once all that are kept are past CR_ELEMENTS_MOST. */
+ * computed once all that are kept, or all that were computed, are past a bound (elements.h). */
 bool cr_t_folds(const struct cr_translation *t, const struct cr_onnx_term *like, int n,
                 const cr_t *operands);
 
