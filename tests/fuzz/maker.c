@@ -89,7 +89,8 @@ cr_id cr_make_fold(struct cr_maker *m, enum cr_op op, cr_id a, int axis)
 cr_id cr_make_reshape(struct cr_maker *m, cr_id a, int rank, const int64_t *shape)
 {
     struct cr_attr attr = {.rank = rank};
-    memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
+    if (rank > 0)
+        memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
     return cr_make(m, CR_OP_reshape, 1, &a, &attr);
 }
 
@@ -170,7 +171,8 @@ cr_id cr_make_leaf_of(struct cr_maker *m, enum cr_op op, enum cr_dtype dtype, in
                            .name = name,
                            .init = op == CR_OP_param ? CR_INIT_NORMAL : 0,
                            .value = op == CR_OP_param ? 0.5 : 0};
-    memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
+    if (rank > 0)
+        memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
     return cr_make(m, op, 0, NULL, &attr);
 }
 
