@@ -16,6 +16,7 @@
 #include "compiler/exec/draw.h"
 #include "runtime/philox.h"
 #include "runtime/select.h"
+#include "tests/tile_columns.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -315,23 +316,23 @@ static uint64_t add_product(const struct cr_runtime *k, uint64_t hash, const str
     hash = add(hash, panels, COUNT(panels), 1);
     for (int way = 0; way < 5; way++) {
         const float *a = p->a;
-        long vectors = 2 + (p->M + way) % 3;
+        long columns = tile_columns(k->isa, 2 + (p->M + way) % 3);
         reset(MAX_C);
         if (way == 0) {
             k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, NULL, 0,
-                    vectors, 64);
+                    columns, 64);
         } else if (way == 1) {
             k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, p->start, 0,
-                    vectors, 64);
+                    columns, 64);
         } else if (way == 2) {
             k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, result, ldc,
-                    vectors, 64);
+                    columns, 64);
         } else if (way == 3) {
             k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc,
-                           p->start, -p->M, p->K, vectors, 0);
+                           p->start, -p->M, p->K, columns, 0);
         } else {
             k->gemm_stream(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc,
-                           vectors, 64);
+                           columns, 64);
             k->stream_end();
         }
         hash = add(hash, result, MAX_C, 1);

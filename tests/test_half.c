@@ -157,8 +157,8 @@ static void multiply(const struct cr_runtime *rt, const struct half *half,
     static float a[ROWS * K], c[ROWS * COLUMNS], d[ROWS * COLUMNS];
     for (int i = 0; i < ROWS * K; i++)
         a[i] = sinf((float)i * 0.3f);
-    half->gemm(rows, cols, k, a, K, 1, panels, STRIDE, c, COLUMNS, start, 0, 2, 64);
-    rt->gemm(rows, cols, k, a, K, 1, wide, K * CR_PANEL, d, COLUMNS, start, 0, 2, 64);
+    half->gemm(rows, cols, k, a, K, 1, panels, STRIDE, c, COLUMNS, start, 0, 0, 64);
+    rt->gemm(rows, cols, k, a, K, 1, wide, K * CR_PANEL, d, COLUMNS, start, 0, 0, 64);
     for (long i = 0; i < rows * COLUMNS; i++)
         if (i % COLUMNS < cols && !(isnan(c[i]) && isnan(d[i])))
             ck_assert_mem_eq(c + i, d + i, sizeof *c);

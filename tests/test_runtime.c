@@ -20,6 +20,7 @@
 #include "runtime/pool.h"
 #include "runtime/runtime.h"
 #include "tests/isas.h"
+#include "tests/tile_columns.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -1207,13 +1208,13 @@ static void check_product(const struct cr_runtime *k, const struct product *p)
     float *scale = filled((size_t)p->M, p->value, 4), *row = filled((size_t)p->N, p->value, 6);
     float *panels = packed(k, p, b, brs, bcs, panel_stride);
     check_pack_stream(k, p, b, brs, bcs);
-    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ZERO], ldc, NULL, 0, p->vectors,
-            64);
+    long columns = tile_columns(k->isa, p->vectors);
+    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ZERO], ldc, NULL, 0, columns, 64);
     k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[SCALED], ldc, scale, -p->M,
-                   p->K, p->vectors, 0);
-    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ROW], ldc, row, 0, p->vectors, 64);
+                   p->K, columns, 0);
+    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ROW], ldc, row, 0, columns, 64);
     k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ITSELF], ldc, c[ITSELF], ldc,
-            p->vectors, 64);
+            columns, 64);
     for (long i = 0; i < p->M * ldc; i++) {
         long m = i / ldc, n = i % ldc;
         float was = p->value(3, (unsigned)i);
@@ -1292,7 +1293,7 @@ static void check_band(const struct cr_runtime *k, const struct product *p, long
         }
     }
     k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c, p->N, scale, begin, end,
-                   p->vectors, 0);
+                   tile_columns(k->isa, p->vectors), 0);
     for (long i = 0; i < floats; i++) {
         long m = i / p->N, n = i % p->N;
         float start = tame(3, (unsigned)i) * scale[m];
@@ -1354,8 +1355,9 @@ static void check_stream(const struct cr_runtime *k, long M, long N, long ldc, l
         memset(c[i], 7, (size_t)floats * sizeof(float));
     }
     k->pack(K, N, panels, panel_stride, b, N, 1);
-    k->gemm(M, N, K, a, 1, M, panels, panel_stride, c[0] + shift, ldc, NULL, 0, 2, 64);
-    k->gemm_stream(M, N, K, a, 1, M, panels, panel_stride, c[1] + shift, ldc, 2 + M % 3, 64);
+    k->gemm(M, N, K, a, 1, M, panels, panel_stride, c[0] + shift, ldc, NULL, 0, 0, 64);
+    k->gemm_stream(M, N, K, a, 1, M, panels, panel_stride, c[1] + shift, ldc,
+                   tile_columns(k->isa, 2 + M % 3), 64);
     k->stream_end();
     CHECK(memcmp(c[0], c[1], (size_t)floats * sizeof(float)) == 0,
           "%s: gemm_stream of %ld x %ld at %ld, rows %ld apart, is not gemm", k->isa, M, N, shift,
@@ -1388,7 +1390,7 @@ START_TEST(test_gemm_accuracy)
     float *panels = filled(2 * K * CR_PANEL, tame, 3), c[M * N] = {0};
     if (k) {
         k->pack(K, N, panels, K * CR_PANEL, b, N, 1);
-        k->gemm(M, N, K, a, K, 1, panels, K * CR_PANEL, c, N, NULL, 0, 4, 64);
+        k->gemm(M, N, K, a, K, 1, panels, K * CR_PANEL, c, N, NULL, 0, 0, 64);
     }
     for (int i = 0; k && i < M * N; i++) {
         double want = 0, size = 0;
