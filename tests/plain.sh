@@ -12,6 +12,7 @@ one_set() {
     awk -v kept="$1" '
         /^static int cr_has_(plain|avx2|avx512|neon)\(/ && $0 !~ "cr_has_" kept "\\(" { dropped = 1 }
         /^ *\{&cr_runtime_/ && $0 !~ "cr_runtime_" kept "," { next }
+        kept == "plain" && /^#include <(immintrin|arm_neon)\.h>$/ { next } # half a second each time
         /^#if/ { depth++ }
         /^#if CR_(X86|NEON)$/ || /^\/\* clang-format on \*\/$/ { other = 0 }
         /^#endif/ && --depth < outer { other = outer = 0 } # of all sets of a processor
@@ -48,7 +49,8 @@ apart() {
         awk -v model="$3/$whole.c" -v runtime="$3/${whole}_runtime.c" '
         function put(line) {
             header = line ~ /^#include <[a-z.\/]*>$/ # the first to include one does it for all
-            if (part != "runtime" || header) print line >model
+            vectors = line ~ /^#include <(immintrin|arm_neon)\.h>$/
+            if ((part != "runtime" || header) && !vectors) print line >model
             if (part != "model" || header) print line >runtime
         }
         /^\/\* ---- the model ---- \*\/$/ { part = "model"; found++ }
