@@ -657,6 +657,15 @@ static const struct {
      "    return merged(matmul(p, heads 'v'))\n"
      "end",
      "found tokens that look at later ones"},
+    /* scores are not compared with the key, on either side */
+    {"mix = function()\n"
+     "    return merged(matmul(where(le(scores(), float(key())), 0.0, scores()), heads 'v'))\n"
+     "end",
+     "found tokens that look at later ones"},
+    {"mix = function()\n"
+     "    return merged(matmul(where(le(float(key()), scores()), scores(), 0.0), heads 'v'))\n"
+     "end",
+     "found tokens that look at later ones"},
     /* keys that stay no axis of their own: joined, cut, merged */
     {"mix = function()\n"
      "    local all = sum(concat({exp(scores()), const(1, {B, H, T, 1})}, 4), 4)\n"
