@@ -137,7 +137,6 @@ static struct cr_graph *model_of(const struct cr_graph *g, cr_id ids, int output
 
 static void close_session(struct session *s)
 {
-    cr_compiled_free(&s->code);
     for (int i = 0; s->code.program && s->inputs && i < s->code.program->n_inputs; i++)
         if (s->code.program->inputs[i].state)
             free((void *)(uintptr_t)s->inputs[i]);
@@ -146,6 +145,7 @@ static void close_session(struct session *s)
     free(s->logits);
     free(s->ids);
     free(s->inputs);
+    cr_compiled_free(&s->code);
     *s = (struct session){0};
 }
 
