@@ -324,7 +324,9 @@ static void print_constant(struct cr_text *t, const struct cr_slot *slot)
 {
     char text[64];
     bool integer = cr_formats[slot->format].dtype == CR_I32, least = slot->number == INT32_MIN;
-    cr_number_text(text, sizeof text, slot->format, slot->number + (integer && least));
+    /* not + 0, which would make 0 of -0 */
+    cr_number_text(text, sizeof text, slot->format,
+                   integer && least ? slot->number + 1 : slot->number);
     bool named = strpbrk(text, "AI") != NULL;
     cr_put(t, "    static const %s %s = %s%s", cr_formats[slot->format].c_type, slot->name,
            named ? "CR_" : "", text);
