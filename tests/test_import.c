@@ -148,6 +148,110 @@ START_TEST(scatters_into_a_corner)
 }
 END_TEST
 
+/* What is scattered past an axis is left out when it is known, as when the model runs: it does not go to the
+ * next row. */
+START_TEST(scatters_past_an_axis)
+{
+    static const float x[] = {1, 1, 1, 1};
+    static const int64_t numbers[] = {1, 2, 3, 4}, index[] = {2, 1}, update[] = {9, 8};
+    struct message graph = {.n = 0}, axis = {.n = 0}, type = {.n = 0};
+    float y[4];
+    put_integer_attribute(&axis, "axis", 1);
+    put_integer_attribute(&type, "to", FLOAT);
+    put_node(&graph, "ScatterElements", "numbers index update", "known", &axis);
+    put_node(&graph, "Cast", "known", "floats", &type);
+    put_node(&graph, "Mul", "x floats", "y", NULL);
+    put_tensor(&graph, "numbers", INT64, 2, (int64_t[]){2, 2}, numbers, sizeof numbers);
+    put_tensor(&graph, "index", INT64, 2, (int64_t[]){2, 1}, index, sizeof index);
+    put_tensor(&graph, "update", INT64, 2, (int64_t[]){2, 1}, update, sizeof update);
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){2, 2});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){2, 2});
+    run_model(&graph, NULL, x, y);
+    ck_assert(y[0] == 1 && y[1] == 2 && y[2] == 3 && y[3] == 8);
+}
+END_TEST
+
+/* A factor that is known and has a batch of 1 is the same in every batch. */
+START_TEST(multiplies_by_one_batch)
+{
+    static const float x[] = {1, 1, 1};
+    static const int64_t one[] = {1, 10}, three[] = {1, 2, 3, 4, 5, 6};
+    struct message graph = {.n = 0}, type = {.n = 0};
+    float y[3];
+    put_integer_attribute(&type, "to", FLOAT);
+    put_node(&graph, "MatMul", "one three", "known", NULL);
+    put_node(&graph, "Cast", "known", "floats", &type);
+    put_node(&graph, "Mul", "x floats", "y", NULL);
+    put_tensor(&graph, "one", INT64, 3, (int64_t[]){1, 1, 2}, one, sizeof one);
+    put_tensor(&graph, "three", INT64, 3, (int64_t[]){3, 2, 1}, three, sizeof three);
+    put_value(&graph, 11, "x", FLOAT, 3, (int64_t[]){3, 1, 1});
+    put_value(&graph, 12, "y", FLOAT, 3, (int64_t[]){3, 1, 1});
+    run_model(&graph, NULL, x, y);
+    ck_assert(y[0] == 21 && y[1] == 43 && y[2] == 65);
+}
+END_TEST
+
+/* Indices that say fewer axes than there are give what is beneath them. */
+START_TEST(gathers_rows_by_index)
+{
+    static const float x[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    static const int64_t index[] = {1, 0, 0, 1};
+    struct message graph = {.n = 0};
+    float y[4];
+    put_node(&graph, "GatherND", "x index", "y", NULL);
+    put_tensor(&graph, "index", INT64, 2, (int64_t[]){2, 2}, index, sizeof index);
+    put_value(&graph, 11, "x", FLOAT, 3, (int64_t[]){2, 2, 2});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){2, 2});
+    run_model(&graph, NULL, x, y);
+    ck_assert(y[0] == 5 && y[1] == 6 && y[2] == 3 && y[3] == 4);
+}
+END_TEST
+
+/* A bias that two products share, or that is one number, is no bias of a layer. */
+START_TEST(adds_what_is_no_bias)
+{
+    static const float x[] = {1, 2}, w[] = {1, 2, 3, 4}, b[] = {10, 20};
+    for (int shared = 0; shared < 2; shared++) {
+        struct message graph = {.n = 0};
+        float y[2], first[] = {7 + 10, 10 + (shared ? 20 : 10)};
+        put_node(&graph, "MatMul", "x fc.weight", "product", NULL);
+        put_node(&graph, "Add", "product fc.bias", shared ? "middle" : "y", NULL);
+        if (shared) {
+            put_node(&graph, "MatMul", "middle out.weight", "second", NULL);
+            put_node(&graph, "Add", "second fc.bias", "y", NULL);
+            put_tensor(&graph, "out.weight", FLOAT, 2, (int64_t[]){2, 2}, w, sizeof w);
+        }
+        put_tensor(&graph, "fc.weight", FLOAT, 2, (int64_t[]){2, 2}, w, sizeof w);
+        put_tensor(&graph, "fc.bias", FLOAT, 1, (int64_t[]){1 + shared}, b, sizeof *b << shared);
+        put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){1, 2});
+        put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){1, 2});
+        run_model(&graph, NULL, x, y);
+        ck_assert(y[0] == (shared ? first[0] + 3 * first[1] + 10 : first[0]) &&
+                  y[1] == (shared ? 2 * first[0] + 4 * first[1] + 20 : first[1]));
+    }
+}
+END_TEST
+
+/* Of two zeros that are known the maximum is +0, as when the model runs. */
+START_TEST(takes_the_larger_zero)
+{
+    static const float x[] = {1}, zeros[] = {-0.0f, 0.0f};
+    struct message graph = {.n = 0}, tensor = {.n = 0}, value = {.n = 0};
+    float y[1];
+    put_integer(&tensor, 1, 2);
+    put_integer(&tensor, 2, FLOAT);
+    put_bytes(&tensor, 9, zeros, sizeof zeros);
+    put_tensor_attribute(&value, "value", &tensor);
+    put_node(&graph, "Constant", "", "zeros", &value);
+    put_node(&graph, "ReduceMax", "zeros", "zero", NULL);
+    put_node(&graph, "Div", "x zero", "y", NULL);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){1});
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){1});
+    run_model(&graph, NULL, x, y);
+    ck_assert_msg(y[0] == INFINITY, "%g", (double)y[0]);
+}
+END_TEST
+
 /* No integer is -0, which would be written as another number than 0. */
 START_TEST(negates_zero)
 {
@@ -1189,6 +1293,11 @@ int main(void)
     tcase_add_test(scripts, prints_a_script);
     tcase_add_test(scripts, runs_a_model);
     tcase_add_test(scripts, scatters_into_a_corner);
+    tcase_add_test(scripts, scatters_past_an_axis);
+    tcase_add_test(scripts, multiplies_by_one_batch);
+    tcase_add_test(scripts, gathers_rows_by_index);
+    tcase_add_test(scripts, adds_what_is_no_bias);
+    tcase_add_test(scripts, takes_the_larger_zero);
     tcase_add_test(scripts, negates_zero);
     tcase_add_test(scripts, blocks_share_known_numbers);
     tcase_add_loop_test(scripts, resizes_by_neighbours, 0, 2);
