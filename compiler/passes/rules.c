@@ -48,15 +48,20 @@ static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
 }
 
+static bool same_bits(double a, double b)
+{
+    return a == b && signbit(a) == signbit(b);
+}
+
 /* A reduction of a constant is that constant if combining it with itself gives the same bits,
- * however often. */
+ * however often, also after the identity: 0 + -0 is 0. */
 static cr_id fold_reduction(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_node *in = operand(rw, d, 0);
     cr_evaluator *combine = cr_evaluator_of(d->op, in->dtype);
     double identity = cr_identity(d->op, in->dtype), x = in->value;
-    if (in->op != CR_OP_const || combine(d->op, identity, x, 0) != x ||
-        combine(d->op, x, x, 0) != x)
+    if (in->op != CR_OP_const || !same_bits(combine(d->op, identity, x, 0), x) ||
+        !same_bits(combine(d->op, x, x, 0), x))
         return CR_NONE;
     struct cr_node node;
     if (!cr_infer(rw->to, d->op, 1, d->in, d->attr, &node))
