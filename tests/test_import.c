@@ -207,6 +207,22 @@ START_TEST(gathers_rows_by_index)
 }
 END_TEST
 
+/* An index that goes on behind the last row is no view of the table. */
+START_TEST(gathers_a_row_twice)
+{
+    static const float x[] = {1, 2};
+    static const int64_t index[] = {0, 1, 0};
+    struct message graph = {.n = 0};
+    float y[3];
+    put_node(&graph, "Gather", "x index", "y", NULL);
+    put_tensor(&graph, "index", INT64, 1, (int64_t[]){3}, index, sizeof index);
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){2, 1});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){3, 1});
+    run_model(&graph, NULL, x, y);
+    ck_assert(y[0] == 1 && y[1] == 2 && y[2] == 1);
+}
+END_TEST
+
 /* A bias that two products share, or that is one number, is no bias of a layer. */
 START_TEST(adds_what_is_no_bias)
 {
@@ -1296,6 +1312,7 @@ int main(void)
     tcase_add_test(scripts, scatters_past_an_axis);
     tcase_add_test(scripts, multiplies_by_one_batch);
     tcase_add_test(scripts, gathers_rows_by_index);
+    tcase_add_test(scripts, gathers_a_row_twice);
     tcase_add_test(scripts, adds_what_is_no_bias);
     tcase_add_test(scripts, takes_the_larger_zero);
     tcase_add_test(scripts, negates_zero);

@@ -34,7 +34,7 @@ void cr_op_gather(struct cr_translation *t)
     }
     if (!is_embedding(t, x, index))
         index = from_start(t, index, x->shape[axis]);
-    if (index && index->data && cr_t_elements(index) == 1 && index->rank == 0) { /* one of them */
+    if (index && index->data && index->rank == 0) { /* one of them */
         int64_t shape[CR_ONNX_RANK];
         for (int i = 0; i < x->rank; i++)
             if (i != axis)
