@@ -239,6 +239,25 @@ for case in gpt2_long decoder heads stack_linear stream tiny_nobias; do
     done
 done
 
+# ---- weights in narrow formats ----
+
+# narrow COMPILER OPTIONS: the main of a model whose products are of bytes, with all sets of vectors, on
+# weights of a fixture.
+narrow() {
+    case=narrow arguments="graphs/gpt2_block.lua --set B=1 --set T=150 --set n_embd=24 --set n_head=3"
+    arguments="$arguments --format q8,mlp.*=q4 --arithmetic int8" macro=GPT2_BLOCK
+    files="--weights tests/fixtures/gpt2_long/model.safetensors --input x=tests/fixtures/gpt2_long/x.npy"
+    "$crescent" emit $arguments -o "$scratch/narrow.c" >"$scratch/log" &&
+        "$crescent" run $arguments $files --output "y=$scratch/narrow.npy" >"$scratch/log" 2>&1 &&
+        bits "$scratch/narrow.c" "$1" 2 "$2"
+}
+
+if ! narrow cc "$strict -O0"; then
+    echo 'FAILED: a model with narrow weights: cannot be emitted and run'
+    cat "$scratch/log"
+    failed=$((failed + 1))
+fi
+
 # ---- a backward pass, whose gradients are outputs ----
 
 # gradients FOLDER CASE COMPILER OPTIONS [EMULATOR]: the main of the C with a backward pass writes, for
