@@ -253,8 +253,9 @@ suites_of = $(call programs_of,$(1),$(with_lua)) $(call script,$(1),fixtures.sh)
     $(call module_suite,$(1)) $(call threads_suite,$(1)) \
     $(call generate,--check,$(1)) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check' \
-    '$(BUILD)/$(1)/crescent-fuzz $(fuzz_corpus)' \
-    'CRESCENT=$(BUILD)/$(1)/crescent sh tests/fuzz_readers.sh $(call fuzzers,$(1))'
+    'CRESCENT=$(BUILD)/$(1)/crescent sh tests/fuzz_readers.sh $(call readers_of,$(1))'
+# Of a second Lua only those that run scripts.
+readers_of = $(filter $(if $(filter $(LUA),$(1)),%,%/config %/family %/folder %/script),$(call fuzzers,$(1)))
 # An interpreter is no program with sanitizers in it, as a module with them asks for.
 module_suite = $(if $(SANITIZE),,'CRESCENT=$(BUILD)/$(1)/crescent sh tests/lua_module.sh $(BUILD)/$(1)/crescent.so $(1)')
 built_for = $(BUILD)/$(1)/libcrescent.so $(with_lua:%=$(BUILD)/$(1)/tests/%) $(call fuzzers,$(1)) \
@@ -276,14 +277,15 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 # tree that is extended, files, the runtime on other processors, what comes after a script, programs
 # that are linked without a Lua, and the numbers of graphs that scripts have built, as luas.sh holds that
 # both Luas build the same.
-numbers := arena attention bf16_product bodies emit_generate entries half import_views incremental int8 \
-    lengths nonfinite places quantised state target variants verify verify_program
+numbers := arena attention bf16_product bodies emit_generate entries formats gguf_formats half import_views \
+    incremental int8 lengths nonfinite places properties quantised state target variants verify verify_program
 without_lua := code_memory compare emit_tokenizer files gradient integers jit recompute_order ref runtime sampler \
     tokenizer
 with_lua    := $(filter-out $(without_lua:%=test_%) $(numbers:%=test_%),$(test_sources:tests/%.c=%))
 scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/scale.sh'
 standalone = $(foreach s,standalone extend entries machines train_c pool,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(numbers:%=test_%)) '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
+    '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_corpus)' \
     $(scale) $(foreach s,recompute names train files fables families explain taps import,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(without_lua:%=test_%)) \
     'sh tests/check_without_lua.sh $(without_lua:%=$(BUILD)/$(LUA)/tests/test_%)'
