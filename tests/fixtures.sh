@@ -49,7 +49,11 @@ expect() {
 if [ $# -eq 0 ]; then
     set -- $(cd tests/fixtures && ls)
 fi
+# The kernels of every third case are compiled as the backend asks for, see kept_cc.sh.
+number=0
 for case in "$@"; do
+    number=$((number + 1))
+    [ $((number % 3)) -ne 1 ] && unset KEPT_LEVEL || export KEPT_LEVEL=
     expect 0 outputs "$case"
     [ ! -e "tests/fixtures/$case/grads.safetensors" ] || expect 0 gradients "$case"
 done

@@ -3,9 +3,11 @@
 #
 # The suites of one Lua compile the same texts as those of the other.  Of a text on stdin, as a backend
 # gives it, the object is kept in $KEPT under a hash of options and text, and the next time copied.  A
-# text with the runtime in it, a standalone file, is compiled without optimisation and with the vectors of
-# this machine alone, which takes a tenth of the time: what it computes at each level, with each set, is
-# the matter of standalone.sh.  Any other call goes to the compiler, $KEPT_CC, as it is.
+# text with the runtime in it, a standalone file, is compiled without optimisation and without vectors,
+# which takes a twentieth of the time: what it computes at each level, with each set, is the matter of
+# standalone.sh.  Other texts are compiled with less optimisation than the backend asks for,
+# half the time, but with its rule of aliases; some of fixtures.sh have -O2, standalone.sh has the
+# other levels.  Any other call goes to the compiler, $KEPT_CC, as it is.
 set -u
 
 case " $* " in
@@ -19,11 +21,10 @@ trap 'exit 130' INT TERM HUP
 cat >"$text"
 if grep -q '^ \* runtime\.c - ' "$text"; then
     set -- "$@" -O0
-    isa=$(sed -n '/^flags.* avx512dq/{s/.*/avx512/p;q};/^flags.* avx2/{s/.*/avx2/p;q}' /proc/cpuinfo)
-    if [ -n "$isa" ] && ! grep -q 'cr_runtime_vnni' "$text"; then # which narrow formats have
-        . "$(dirname "$0")/plain.sh"
-        one_set $isa "$text" >"$text.c" && mv "$text.c" "$text" || exit 1
-    fi
+    . "$(dirname "$0")/plain.sh"
+    one_set plain "$text" >"$text.c" && mv "$text.c" "$text" || exit 1
+else
+    set -- "$@" ${KEPT_LEVEL--O1 -fstrict-aliasing}
 fi
 
 # Without -o OBJECT, which differs from call to call.
