@@ -551,6 +551,22 @@ END_TEST
                       "--set rope_original_max_position_embeddings=8 --set num_attention_heads=8 "             \
                       "--set rope_short_factor=1,1.1,1.2,1.3 --set rope_long_factor=1,1.5,2.25,4.5 "
 
+#define SHARED_KEYS                                                                                \
+    "crescent generate graphs/llama.lua --set hidden_size=16 --set num_attention_heads=4 "         \
+    "--set num_key_value_heads=1 --set num_hidden_layers=1 --set intermediate_size=16 "            \
+    "--set vocab_size=50 --prompt-ids 3 --ids --tokens 1 --seed 1 "
+
+/* A context of one token, whoever asks for it: what a longer one says of the first token. */
+START_TEST(a_context_of_one_token)
+{
+    out_of(SHARED_KEYS "--context 4 --logits $T/four.npy");
+    out_of(SHARED_KEYS "--context 1 --logits $T/one.npy && cmp $T/one.npy $T/four.npy");
+    out_of(SHARED_KEYS "--set T=1 --logits $T/set.npy && cmp $T/set.npy $T/four.npy");
+    out_of(SHARED_KEYS "--set max_position_embeddings=1 --logits $T/most.npy && cmp $T/most.npy $T/four.npy");
+    ck_assert_int_eq(run(SHARED_KEYS "--context 1 --prompt-ids 3,4")->status, 2);
+}
+END_TEST
+
 /* Where nobody asks for a context, that of LongRoPE is the one of the short factors. */
 START_TEST(takes_the_factors_of_short_texts)
 {
@@ -619,6 +635,7 @@ int main(void)
     tcase_add_test(tests, takes_the_factors_of_short_texts);
     tcase_add_test(tests, ends_at_a_token);
     tcase_add_test(tests, ends_with_the_context);
+    tcase_add_test(tests, a_context_of_one_token);
     tcase_add_test(tests, makes_room_in_a_script);
     tcase_add_test(tests, ends_by_a_signal);
     tcase_add_test(tests, ends_where_nobody_listens);

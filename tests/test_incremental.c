@@ -578,6 +578,24 @@ END_TEST
 
 /* ---- what is refused ---- */
 
+/* An axis of one token could be any of size 1. */
+START_TEST(one_token_is_refused)
+{
+    static const char text[] =
+        "local ids = input('ids', {1, 1}, 'i32')\n"
+        "local x = gather(param('wte', {8, 4}, {normal = 1}), ids):reshape{1, 1, 2, 2}\n"
+        "return {logits = x:reshape{1, 1, 4}}\n";
+    crescent_context *context = crescent_context_new();
+    crescent_graph *graph;
+    expect(context, crescent_graph_open_text(context, "one.lua", text, sizeof text - 1, NULL, &graph));
+    ck_assert_int_eq(crescent_graph_incremental(graph, &(crescent_incremental){1, 0}),
+                     CRESCENT_FAILED);
+    ck_assert_str_eq(crescent_error(context), "one.lua: found ids of 1 token, expected 2 at least");
+    crescent_graph_close(graph);
+    crescent_context_free(context);
+}
+END_TEST
+
 static const struct {
     const char *mix, *message;
 } refused[] = {
@@ -786,6 +804,7 @@ int main(void)
     tcase_add_loop_test(tests, spellings_go_on, 0, COUNT(spellings));
     tcase_add_test(tests, training_says_the_same);
     tcase_add_loop_test(refusals, what_looks_ahead_is_refused, 0, COUNT(refused));
+    tcase_add_test(tests, one_token_is_refused);
     tcase_add_test(tests, chunks_out_of_bounds);
     tcase_add_test(tests, tokens_beyond_the_context);
     suite_add_tcase(suite, tests);

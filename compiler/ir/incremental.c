@@ -660,6 +660,8 @@ static int find_ids(struct work *w)
     if (ids->rank != 2 || ids->dtype != CR_I32)
         return fail(w, "another input " CR_IDS, "i32 [batch, tokens]");
     w->context = ids->shape[1];
+    if (w->context == 1) /* axes.h cannot tell an axis of one token from others of size 1 */
+        return fail(w, CR_IDS " of 1 token", "2 at least");
     if (w->how->chunk >= 1 && w->how->chunk <= w->context)
         return 0;
     return cr_fail(w->error, "%.400s: found a chunk of %lld tokens, expected 1 to %lld", w->path,

@@ -108,14 +108,15 @@ static int64_t behind(const struct cr_node *node, int axis)
     return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
 }
 
-/* A length stays an axis if one of the result has its size and as many elements behind it. */
+/* A length stays an axis if one of the result has its size and as many elements behind it.  There is one such
+ * axis at most, as the bound is at least 2; see `marked`. */
 static int find_reshape(struct finder *f)
 {
     const struct cr_node *in = &f->g->nodes[f->in[0]];
     const signed char *from = of_operand(f, 0);
     for (int a = 0; a < in->rank; a++) {
         int to = 0;
-        if (!from[a] || in->shape[a] == 1)
+        if (!from[a])
             continue;
         while (to < f->node->rank && (f->node->shape[to] != in->shape[a] ||
                                       behind(f->node, to) != behind(in, a)))

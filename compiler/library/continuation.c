@@ -188,6 +188,15 @@ static int check_positions(const struct cr_origin *o, int64_t context, struct cr
                    context, most);
 }
 
+/* An axis of one token looks like any other of size 1: a script of one position is run for two. */
+static int avoid_single(crescent_context *context, crescent_graph **graph, int64_t positions,
+                        struct cr_error *error)
+{
+    if (positions > 1 || !cr_origin_option((*graph)->origin, "T"))
+        return 0;
+    return set_positions(context, graph, "T", 2, false, error);
+}
+
 /* One of all tokens at once: its option T becomes the number of positions. */
 static int make_incremental(crescent_context *context, const crescent_generation *generation,
                             struct cr_continuation *made, struct cr_error *error)
@@ -208,7 +217,8 @@ static int make_incremental(crescent_context *context, const crescent_generation
                                            : CHUNK;
     if (made->chunk > made->context)
         made->chunk = made->context;
-    if (check_positions(made->graph->origin, made->context, error))
+    if (check_positions(made->graph->origin, made->context, error) ||
+        avoid_single(context, &made->graph, made->context, error))
         return -1;
     const crescent_incremental how = {made->chunk, !generation->all_logits};
     return crescent_graph_incremental(made->graph, &how);
@@ -267,13 +277,10 @@ static int open_script(crescent_context *context, const struct cr_script_text *s
 }
 
 int cr_continuation_open(crescent_context *context, const struct cr_script_text *script,
-                         const crescent_script *how, const crescent_generation *asked,
+                         const crescent_script *how, const crescent_generation *generation,
                          struct cr_continuation *made, struct cr_error *error)
 {
     crescent_script one = how ? *how : (crescent_script){0};
-    crescent_generation two = *asked; /* positions at least: an axis of one is no axis of tokens */
-    two.context = asked->context == 1 ? 2 : asked->context;
-    const crescent_generation *generation = &two;
     if (!one.entry)
         one.entry = "";
     *made = (struct cr_continuation){0};
@@ -285,8 +292,6 @@ int cr_continuation_open(crescent_context *context, const struct cr_script_text 
     if (status) {
         crescent_graph_close(made->graph);
         made->graph = NULL;
-    } else if (asked->context == 1) {
-        made->context = 1;
     }
     return status;
 }
