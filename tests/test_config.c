@@ -152,7 +152,7 @@ static const struct {
     {"a.json", "{\"whole\": 1 \"a\": 2}", "a.json:1: JSON: expected ',' or '}'"},
     {"a.json", "{\"whole\": 1", "a.json:1: JSON: expected ',' or '}'"},
     {"a.json", "{} {}", "a.json:1: JSON: found more than one value"},
-    {"a.json", "{\"a\": 1, \"a\": 1}", "a.json:1: JSON: a key that is there twice"},
+    {"a.json", "{\"a\": 1, \"a\": 1}", "a.json:1: JSON: the key 'a' is there twice, expected it once"},
     {"a.json",
      "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
      "a.json:1: JSON: a text that is nested too deep"},

@@ -374,7 +374,11 @@ static const struct {
     {"config.json", "{\"model_type\": \"../lib/nn\"}",
      "'../lib/nn', expected --script F.lua, or one of bert"},
     {"config.json", "{\"model_type\": \"..\"}", "'..', expected --script F.lua, or one of bert"},
-    {"config.json", "{}", "config.json: no model_type and no architectures"},
+    {"config.json", "{}",
+     "config.json: no model_type and no architectures, expected \"model_type\": \"gpt2\", as the tensors are "
+     "named, or --script F.lua"},
+    {"config.json", "{\"model_type\": \"gpt2\", \"model_type\": \"gpt2\"}",
+     "config.json:1: JSON: the key 'model_type' is there twice, expected it once"},
     {"config.json", "{\"architectures\": []}", "config.json: no model_type and no architectures"},
     {"config.json", "{\"architectures\": \"GPT2LMHeadModel\"}", "no model_type and no architectures"},
     {"config.json", "{\"architectures\": [3]}", "config.json:1: JSON: expected the name of an"},

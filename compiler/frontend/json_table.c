@@ -1,11 +1,13 @@
 /* A JSON text as a value of Lua; see json_table.h. */
 #include "json_table.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "blame.h"
 #include "compiler/files/json_value.h"
+#include "compiler/files/mapping.h"
 #include "limits.h"
 
 enum { MAX_DEPTH = 32 };
@@ -77,6 +79,16 @@ static void refuse_last_comma(struct reader *r, char end)
                                  : "a comma before ']', expected none behind the last item");
 }
 
+/* Refuses the key that was read last.  Python takes the last value, but a config.json says what a model
+ * computes. */
+static _Noreturn void raise_twice(struct reader *r)
+{
+    char what[400];
+    snprintf(what, sizeof what, "the key %s is there twice, expected it once",
+             cr_show(r->room, strlen(r->room)).text);
+    raise_here(r, what);
+}
+
 /* The members of an object, behind its '{'. */
 static void push_object(struct reader *r)
 {
@@ -90,7 +102,7 @@ static void push_object(struct reader *r)
         lua_pushvalue(r->L, -1);
         lua_rawget(r->L, -3);
         if (!lua_isnil(r->L, -1))
-            raise_here(r, "a key that is there twice");
+            raise_twice(r);
         lua_pop(r->L, 1);
         push_value(r);
         lua_rawset(r->L, -3);

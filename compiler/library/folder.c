@@ -107,9 +107,45 @@ static int take_architecture(struct json_file *file, char **family, struct cr_er
     return 0;
 }
 
+/* The family that alone has a tensor of some name, if the folder's weights have it, or null.  Names that several
+ * families share are left out. */
+static const char *family_of_tensors(const char *folder)
+{
+    static const char *const names[][2] = {
+        {"h.0.attn.c_attn.weight", "gpt2"},
+        {"transformer.h.0.attn.c_attn.weight", "gpt2"},
+        {"gpt_neox.layers.0.attention.query_key_value.weight", "gpt_neox"},
+        {"model.layers.0.self_attn.dense.weight", "phi"},
+        {"bert.encoder.layer.0.attention.self.query.weight", "bert"},
+        {"vit.encoder.layer.0.attention.attention.query.weight", "vit"}};
+    struct cr_weight_files files;
+    struct cr_error ignored = {0};
+    const char *family = NULL;
+    const struct cr_weight_file *file;
+    if (cr_weight_files_open(&files, &folder, 1, &ignored))
+        return NULL;
+    for (size_t i = 0; !family && i < sizeof names / sizeof *names; i++)
+        if (cr_weight_files_find(&files, names[i][0], &file))
+            family = names[i][1];
+    cr_weight_files_close(&files);
+    return family;
+}
+
+/* Says what to write into a config.json that names no family. */
+static int fail_without_family(const char *path, const char *folder, struct cr_error *error)
+{
+    char known[400];
+    const char *family = family_of_tensors(folder);
+    if (family)
+        return cr_fail(error, "%.400s: no model_type and no architectures, expected \"model_type\": \"%s\", as "
+                              "the tensors are named, or --script F.lua", path, family);
+    return cr_fail(error, "%.400s: no model_type and no architectures, expected a \"model_type\" of %s, or "
+                          "--script F.lua", path, cr_builtin_models(known, sizeof known));
+}
+
 /* The family of the classes that `architectures` lists; null, with an error, if there is none or if they are
  * of several families. */
-static char *read_architectures(struct json_file *file, struct cr_error *error)
+static char *read_architectures(struct json_file *file, const char *folder, struct cr_error *error)
 {
     char *family = NULL;
     int found = find_member(file, "architectures", error), status = found < 0 ? -1 : 0, more = 0;
@@ -119,21 +155,20 @@ static char *read_architectures(struct json_file *file, struct cr_error *error)
     if (!status && more < 0)
         status = fail_json(file, "expected a list of architectures", error);
     else if (!status && !family)
-        status = cr_fail(error, "%.400s: no model_type and no architectures, expected the name of an "
-                                "architecture", file->path);
+        status = fail_without_family(file->path, folder, error);
     if (!status)
         return family;
     free(family);
     return NULL;
 }
 
-static char *read_model_type(struct json_file *file, struct cr_error *error)
+static char *read_model_type(struct json_file *file, const char *folder, struct cr_error *error)
 {
     int found = find_member(file, "model_type", error);
     if (found > 0 && cr_json_string(&file->json, file->room))
         return cr_strdup(file->room);
     if (found == 0 || (found > 0 && is_null(&file->json)))
-        return read_architectures(file, error);
+        return read_architectures(file, folder, error);
     if (found > 0)
         fail_json(file, "model_type is no text, expected the name of an architecture", error);
     return NULL;
@@ -147,7 +182,7 @@ char *cr_folder_model_type(const char *folder, struct cr_error *error)
         cr_fail(error, "%.400s: a folder without config.json, expected a script or a folder in "
                        "Hugging Face's layout", folder);
     else if (open_json(&file, path, error) == 0) {
-        type = read_model_type(&file, error);
+        type = read_model_type(&file, folder, error);
         close_json(&file);
     }
     free(path);
