@@ -847,6 +847,42 @@ START_TEST(adds_the_tokens_of_a_configuration)
         expect_ids(t, cases[i].text, cases[i].expected);
         crescent_tokenizer_close(t);
     }
+    /* special_tokens_map.json counts before a configuration without added_tokens_decoder */
+    static const struct {
+        const char *config, *map, *text, *expected;
+        int end;
+    } maps[] = {
+        {"{\"eos_token\":\"<e>\",\"pad_token\":\"<p>\"}", "{\"eos_token\":{\"content\":\"<f>\",\"lstrip\":true}}",
+         "a  <f><p>b", "0 6 7 1", 6},
+        {"{\"eos_token\":\"<e>\",\"added_tokens_decoder\":{}}", "{\"eos_token\":\"<f>\"}", "a<e>b", "0 6 1", 6},
+        {"{}", "{\"bos_token\":\"bc\",\"additional_special_tokens\":[\"<y>\",\"<x>\"]}", "abc<x><y>",
+         "0 5 7 6", -1},
+        {"{\"additional_special_tokens\":[\"<z>\"]}",
+         "{\"additional_special_tokens\":[\"<y>\",\"<x>\"],\"extra_special_tokens\":[\"<v>\"]}", "<z><v>", "6 7", -1},
+        {"{\"eos_token\":\"<f>\",\"eos_token\":\"<e>\"}", "{}", "<e>b", "6 1", 6},
+    };
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+        const char *files[][2] = {{"tokenizer.json", json},
+                                  {"special_tokens_map.json", maps[i].map},
+                                  {"tokenizer_config.json", maps[i].config}};
+        crescent_tokenizer *t = open_folder(files, 3);
+        ck_assert_msg(t, "%s: %s", maps[i].map, crescent_error(context));
+        expect_ids(t, maps[i].text, maps[i].expected);
+        ck_assert_int_eq(crescent_end_count(t), maps[i].end >= 0);
+        if (maps[i].end >= 0)
+            ck_assert_int_eq(crescent_end_at(t, 0), maps[i].end);
+        crescent_tokenizer_close(t);
+    }
+    const char *without[][2] = {{"tokenizer.json", json}, {"special_tokens_map.json", "{\"eos_token\":\"bc\"}"}};
+    crescent_tokenizer *old = open_folder(without, 2);
+    ck_assert_msg(old, "%s", crescent_error(context));
+    expect_ids(old, "abc", "0 5");
+    ck_assert_int_eq(crescent_end_at(old, 0), 5);
+    crescent_tokenizer_close(old);
+    without[1][1] = "{\"eos_token\":7}";
+    ck_assert_ptr_null(open_folder(without, 2));
+    ck_assert_ptr_nonnull(strstr(crescent_error(context),
+                                 "/special_tokens_map.json: found an integer for \"eos_token\", expected tokens"));
     static const char *const wrong[][2] = {
         {"{\"added_tokens_decoder\":{" LISTED("8", "<y>", "") "}}",
          "/tokenizer_config.json: added_tokens_decoder: found the id 8 of '<y>', expected 6, which is the next one"},

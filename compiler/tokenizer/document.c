@@ -228,12 +228,13 @@ void cr_document_free(struct cr_document *d)
 
 int cr_member(const struct cr_document *d, int object, const char *name)
 {
+    int last = CR_NO_VALUE;
     if (object < 0 || d->values[object].kind != CR_JSON_OBJECT)
         return CR_NO_VALUE;
     for (int i = d->values[object].first; i >= 0; i = d->values[i].next)
         if (strcmp(d->values[i].key, name) == 0)
-            return d->values[i].kind == CR_JSON_NULL ? CR_NO_VALUE : i;
-    return CR_NO_VALUE;
+            last = i;
+    return last >= 0 && d->values[last].kind != CR_JSON_NULL ? last : CR_NO_VALUE;
 }
 
 static const char *const kinds[] = {

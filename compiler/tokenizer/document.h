@@ -51,7 +51,7 @@ int cr_document_read(struct cr_document *document, const char *path, struct cr_e
 char *cr_document_keep_strings(struct cr_document *document);
 void cr_document_free(struct cr_document *document);
 
-/* The member of that name; CR_NO_VALUE if there is none, if it is null, or if it is no object. */
+/* The member of that name, of several the last, as Python reads them; CR_NO_VALUE if there is none, if it is null, or if it is no object. */
 int cr_member(const struct cr_document *document, int object, const char *name);
 
 /* "a string", "an object", ... of a value, "nothing" of none. */

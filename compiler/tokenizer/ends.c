@@ -61,12 +61,31 @@ static int read_token(struct cr_tokenizer *t, const struct cr_document *d, struc
     return 0;
 }
 
+int cr_find_special_map(char path[CR_PATH_SIZE], const char *folder, struct cr_error *error)
+{
+    char config[CR_PATH_SIZE];
+    struct cr_document d;
+    if (cr_join_path(path, folder, "special_tokens_map.json", error) ||
+        cr_join_path(config, folder, "tokenizer_config.json", error))
+        return -1;
+    if (access(path, F_OK) != 0)
+        return 0;
+    if (access(config, F_OK) != 0)
+        return 1;
+    if (cr_document_read(&d, config, error))
+        return -1;
+    bool newer = cr_member(&d, 0, "added_tokens_decoder") >= 0;
+    cr_document_free(&d);
+    return !newer;
+}
+
 static const struct source {
     const char *file;
     int (*read)(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error);
 } sources[] = {
     {"generation_config.json", read_ids},
     {"config.json", read_ids},
+    {"special_tokens_map.json", read_token},
     {"tokenizer_config.json", read_token},
 };
 
@@ -75,9 +94,13 @@ int cr_read_ends(struct cr_tokenizer *t, const char *folder, struct cr_error *er
     for (size_t i = 0; i < sizeof sources / sizeof *sources && t->ends.n == 0; i++) {
         char path[CR_PATH_SIZE];
         struct cr_document d;
-        if (cr_join_path(path, folder, sources[i].file, error))
+        int there = strcmp(sources[i].file, "special_tokens_map.json") == 0
+                        ? cr_find_special_map(path, folder, error)
+                    : cr_join_path(path, folder, sources[i].file, error) ? -1
+                                                                         : access(path, F_OK) == 0;
+        if (there < 0)
             return -1;
-        if (access(path, F_OK) != 0)
+        if (!there)
             continue;
         if (cr_document_read(&d, path, error))
             return -1;

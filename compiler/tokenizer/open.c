@@ -47,14 +47,17 @@ static int read_pair(struct cr_tokenizer *t, const char *folder, const char *onl
                    folder);
 }
 
-/* Reads the tokenizer.json of a folder, and what the tokenizer_config.json beside it adds. */
+/* Reads the tokenizer.json of a folder, and what tokenizer_config.json and special_tokens_map.json beside it
+ * add. */
 static int read_json(struct cr_tokenizer *t, const char *folder, const char *json,
                      struct cr_error *error)
 {
-    char config[CR_PATH_SIZE];
-    return cr_join_path(config, folder, "tokenizer_config.json", error) ||
+    char config[CR_PATH_SIZE], map[CR_PATH_SIZE];
+    int older = cr_find_special_map(map, folder, error);
+    return older < 0 || cr_join_path(config, folder, "tokenizer_config.json", error) ||
                    cr_read_tokenizer_json(t, json, error) ||
-                   (is_there(config) && cr_read_config_tokens(t, config, error))
+                   cr_read_config_tokens(t, is_there(config) ? config : NULL, older ? map : NULL,
+                                         error)
                ? -1
                : 0;
 }

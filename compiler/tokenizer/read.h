@@ -31,10 +31,12 @@ struct cr_listed {
 int cr_read_listed(struct cr_listed **listed, const struct cr_document *document,
                    struct cr_error *error);
 
-/* Adds the tokens of the tokenizer_config.json beside a tokenizer.json, as transformers does.  First come those
- * of added_tokens_decoder; their flags replace those of tokenizer.json.  Special tokens such as eos_token come
- * next. */
-int cr_read_config_tokens(struct cr_tokenizer *tokenizer, const char *path, struct cr_error *error);
+/* Adds the tokens of the tokenizer_config.json and the special_tokens_map.json beside a tokenizer.json, as
+ * transformers does.  A path is null where the file is not read.  The tokens of added_tokens_decoder come first,
+ * and their flags replace those of tokenizer.json.  Special tokens such as eos_token come next.  Where both
+ * files have one, that of the map is taken. */
+int cr_read_config_tokens(struct cr_tokenizer *tokenizer, const char *config, const char *map,
+                          struct cr_error *error);
 
 /* Reads GPT-2's layout: a JSON object of tokens and ids, and a text of merges.  `config`, a
  * tokenizer_config.json or null, says how text is cut, and which tokens were added. */

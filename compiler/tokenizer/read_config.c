@@ -1,4 +1,5 @@
-/* read_config.c - the tokens that a tokenizer_config.json adds to those of other files; see read.h. */
+/* read_config.c - the tokens that tokenizer_config.json and special_tokens_map.json add to those of other
+ * files; see read.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ struct reading {
     const struct cr_document *d;
     struct cr_error *error;
     int n_words; /* of the vocabulary of the model */
+    bool is_map; /* the document is a special_tokens_map.json */
 };
 
 /* Names of special tokens, in the order in which those that are missing get their ids. */
@@ -123,21 +125,30 @@ static int take_special(struct reading *r, int value, const char *name)
         return 0;
     if (content != value && cr_read_added_flags(&token, r->d, value, r->error))
         return -1;
+    token.normalized &= !r->is_map || cr_member(r->d, value, "normalized") >= 0;
     token.special = true;
     token.id = id_of(r, token.text, token.length);
     return cr_add_added(&r->t->added, &token, &r->t->bpe.vocabulary, r->d->path, r->error);
 }
 
-/* Those with names, then the lists of others. */
-static int take_specials(struct reading *r)
+/* Adds the special tokens that have names.  That of the map is taken where both documents have one. */
+static int take_names(struct reading *config, struct reading *map)
 {
-    static const char *const lists[] = {"additional_special_tokens", "extra_special_tokens"};
     for (int i = 0; i < N_NAMES; i++) {
-        int value = cr_member(r->d, 0, names[i]);
+        struct reading *r = map->d && cr_member(map->d, 0, names[i]) >= 0 ? map : config;
+        int value = r->d ? cr_member(r->d, 0, names[i]) : CR_NO_VALUE;
         if (value >= 0 && take_special(r, value, names[i]))
             return -1;
     }
-    for (int i = 0; i < 2; i++) {
+    return 0;
+}
+
+static const char *const lists[] = {"additional_special_tokens", "extra_special_tokens"};
+
+/* Tokens without names, of the lists from number `first` on. */
+static int take_lists(struct reading *r, int first)
+{
+    for (int i = first; r->d && i < 2; i++) {
         int list = cr_member(r->d, 0, lists[i]);
         for (int k = list < 0 ? -1 : r->d->values[list].first; k >= 0; k = r->d->values[k].next)
             if (take_special(r, k, lists[i]))
@@ -146,17 +157,47 @@ static int take_specials(struct reading *r)
     return 0;
 }
 
-int cr_read_config_tokens(struct cr_tokenizer *t, const char *path, struct cr_error *error)
+/* True if the document has one of the lists; additional_special_tokens of the map are then not read. */
+static bool has_list(const struct reading *r)
 {
-    struct cr_document d;
-    if (cr_document_read(&d, path, error))
+    return r->d && (cr_member(r->d, 0, lists[0]) >= 0 || cr_member(r->d, 0, lists[1]) >= 0);
+}
+
+/* Reads a document whose strings live as long as the tokenizer, if there is a path. */
+static int open_document(struct reading *r, struct cr_document *d, const char *path)
+{
+    if (!path)
+        return 0;
+    if (cr_document_read(d, path, r->error))
         return -1;
-    *CR_PUSH(t->strings, t->n_strings, t->strings_cap) = d.strings;
-    struct reading r = {t, &d, error, 0};
+    *CR_PUSH(r->t->strings, r->t->n_strings, r->t->strings_cap) = d->strings;
+    r->d = d;
+    return 0;
+}
+
+static void close_document(struct reading *r, struct cr_document *d)
+{
+    if (!r->d)
+        return;
+    cr_document_keep_strings(d);
+    cr_document_free(d);
+}
+
+int cr_read_config_tokens(struct cr_tokenizer *t, const char *config, const char *map,
+                          struct cr_error *error)
+{
+    struct cr_document documents[2];
+    struct reading first = {t, NULL, error, 0, false}, second = {t, NULL, error, 0, true};
     for (int i = 0; i < t->bpe.vocabulary.n; i++)
-        r.n_words += t->bpe.vocabulary.tokens[i].text != NULL;
-    int status = take_list(&r) || take_specials(&r) ? -1 : 0;
-    cr_document_keep_strings(&d);
-    cr_document_free(&d);
+        first.n_words += t->bpe.vocabulary.tokens[i].text != NULL;
+    second.n_words = first.n_words;
+    int status = open_document(&first, &documents[0], config) ||
+                         open_document(&second, &documents[1], map) ||
+                         (first.d && take_list(&first)) || take_names(&first, &second) ||
+                         take_lists(&first, 0) || take_lists(&second, has_list(&first) ? 1 : 0)
+                     ? -1
+                     : 0;
+    close_document(&first, &documents[0]);
+    close_document(&second, &documents[1]);
     return status;
 }
