@@ -544,6 +544,39 @@ START_TEST(what_is_replaced_stays_f32)
 }
 END_TEST
 
+/* A length may end in a block of what is summed, and its scale would be that of elements that do not
+ * exist.  Columns are no blocks. */
+START_TEST(blocks_are_not_cut)
+{
+    static const char text[] =
+        "local T = length(\"T\", 96)\n"
+        "local x, w, v = input(\"x\", {3, T}), param(\"w\", {96, 8}), param(\"v\", {8, 96})\n"
+        "return {y = matmul(matmul(x, w), v):narrow(1, 2) + const(0, {2, T})}\n";
+    const char *name = format_name(_i);
+    char rules[64];
+    crescent_graph *graph;
+    crescent_model *model;
+    if (!name)
+        return;
+    ck_assert_msg(crescent_graph_open_text(context, "cut.lua", text, sizeof text - 1, NULL,
+                                           &graph) == CRESCENT_OK,
+                  "%s", crescent_error(context));
+    crescent_config config = {.format = name};
+    int expected = cr_formats[_i].block == 1 ? CRESCENT_OK : CRESCENT_FAILED;
+    ck_assert_int_eq(crescent_compile(graph, &config, &model), expected);
+    if (expected) {
+        snprintf(rules, sizeof rules, "w is to be kept in %s, in blocks that the length T", name);
+        ck_assert_ptr_nonnull(strstr(crescent_error(context), rules));
+    }
+    crescent_close(model);
+    snprintf(rules, sizeof rules, "%s,w=f32", name);
+    config.format = rules;
+    ck_assert_msg(crescent_compile(graph, &config, &model) == CRESCENT_OK, "%s", crescent_error(context));
+    crescent_close(model);
+    crescent_graph_close(graph);
+}
+END_TEST
+
 /* ---- rules ---- */
 
 /* Rules, and what is said of them; null: nothing. */
@@ -629,6 +662,7 @@ int main(void)
     tcase_add_loop_test(tests, rules_are_read, 0, (int)(sizeof rules / sizeof *rules));
     tcase_add_test(tests, globs_have_a_length);
     tcase_add_checked_fixture(tables, begin, end);
+    tcase_add_loop_test(tables, blocks_are_not_cut, 0, CR_FORMAT_COUNT);
     tcase_add_loop_test(tables, wide_rows_are_gathered, 0, CR_FORMAT_COUNT);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, tables);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "name_rules.h"
 #include "tables.h"
@@ -169,6 +170,60 @@ static void leave_known(struct cr_graph *g)
     free(plain);
 }
 
+/* A search through the parameters of a weight matrix. */
+struct summed {
+    const struct cr_graph *g;
+    cr_id blocks; /* the first parameter that is to be kept in blocks, or CR_NONE */
+};
+
+static void see_blocks(void *context, const struct cr_place_info *info)
+{
+    struct summed *s = context;
+    if (s->blocks == CR_NONE && cr_formats[s->g->nodes[info->param].format].block > 1)
+        s->blocks = info->param;
+}
+
+/*
+ * The parameter of a product that is kept in blocks along the axis that is summed, if that axis is a
+ * length; else CR_NONE.  A block that the length ends in would have its scale from elements past the
+ * length, which do not exist.
+ */
+static cr_id cut_blocks(struct cr_graph *g, const struct cr_lengths *lengths, cr_id product, int *length)
+{
+    cr_id left = cr_in(g, product, 0), right = cr_in(g, product, 1);
+    int r = g->nodes[product].rank;
+    struct summed s = {g, CR_NONE};
+    *length = cr_length_at(lengths, left, r - 1);
+    *length = *length ? *length : cr_length_at(lengths, right, r - 2);
+    if (*length)
+        cr_weight_pieces(g, cr_weight_matrix(g, right), see_blocks, &s);
+    return s.blocks;
+}
+
+/* Refuses blocks that a length may cut. */
+static int check_blocks(struct cr_graph *g, const char *path, struct cr_error *error)
+{
+    struct cr_lengths lengths;
+    int length, status = 0;
+    if (cr_lengths_find(&lengths, g, path, error))
+        return -1;
+    bool *weights = cr_find_weights(g);
+    for (cr_id id = 0; lengths.of && id < g->n_nodes && !status; id++) {
+        if (g->nodes[id].op != CR_OP_matmul || !weights[cr_in(g, id, 1)])
+            continue;
+        cr_id param = cut_blocks(g, &lengths, id, &length);
+        if (param != CR_NONE)
+            status = cr_fail(error,
+                             "%.400s: --format: %.200s is to be kept in %s, in blocks that the "
+                             "length %.100s may end in, expected f32 or f16",
+                             path, g->nodes[param].name, cr_formats[g->nodes[param].format].name,
+                             g->lengths[length - 1].name);
+    }
+    free(weights);
+    cr_lengths_free(&lengths);
+    return status;
+}
+
 /* The derivative of rounding is 0 wherever there is one, so that nothing could be learned. */
 int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, struct cr_error *error)
 {
@@ -191,7 +246,7 @@ int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, str
                        "expected f32",
                        path, rounded->name, cr_formats[rounded->format].name);
     leave_known(g);
-    return 0;
+    return check_blocks(g, path, error);
 }
 
 /* ---- what becomes of it ---- */
