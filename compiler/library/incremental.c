@@ -6,6 +6,7 @@
 
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
+#include "compiler/passes/kept_factors.h"
 #include "handles.h"
 
 /* Whether something reads a node. */
@@ -90,8 +91,8 @@ static int make_incremental(crescent_graph *graph, const crescent_incremental *h
     if (status)
         return -1;
     cr_graph_free(graph->graph);
-    graph->graph = made;
-    graph->n_script_outputs = cr_n_results(made);
+    graph->graph = cr_keep_factors(made);
+    graph->n_script_outputs = cr_n_results(graph->graph);
     cr_index_ports(graph);
     return 0;
 }

@@ -16,6 +16,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/passes/arithmetics.h"
 #include "compiler/passes/formats.h"
+#include "compiler/passes/kept_factors.h"
 #include "oracles.h"
 #include "resize.h"
 #include "runtime/select.h"
@@ -354,7 +355,7 @@ static struct cr_graph *in_chunks(struct cr_graph *g, const struct way *way, str
     const struct cr_incremental_how wanted = {way->chunk, way->last_only};
     int status = cr_incremental(g, &wanted, &made, "g", error);
     cr_graph_free(g);
-    return status ? NULL : made;
+    return status ? NULL : cr_keep_factors(made);
 }
 
 /* The model of some texts and tokens against all of them: in chunks, or a whole once more. */
