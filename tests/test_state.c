@@ -223,7 +223,8 @@ static const struct {
 START_TEST(test_all_backends)
 {
     const char *text = scripts[_i].text;
-    int n = _i % 16 == 0 ? CR_BACKEND_COUNT : CR_BACKEND_STANDALONE; /* that takes seconds */
+    /* A C compiler takes half a second, of a standalone file seconds; the text is that of TinyCC. */
+    int n = _i % 16 == 0 ? CR_BACKEND_COUNT : _i % 3 == 0 ? CR_BACKEND_STANDALONE : CR_BACKEND_CC;
     for (enum cr_backend backend = 0; (int)backend < n; backend++) {
         struct model *m = open_model(text, backend, 1), *ref = open_model(text, CR_BACKEND_REF, 1);
         assert_same_runs(m, ref, 5, text);
@@ -404,7 +405,8 @@ START_TEST(test_write)
     for (int which = 0; which < n; which++)
         for (int type = 0; type < (n == 1 ? 1 : COUNT(types)); type++)
             for (int state = 0; state < 2; state++)
-                check_write(which, types[type], (enum cr_backend)_i, state);
+                if (_i != CR_BACKEND_CC || (which + type + state) % 3 == 0)
+                    check_write(which, types[type], (enum cr_backend)_i, state);
 }
 END_TEST
 
