@@ -36,9 +36,13 @@
  * i32 has ints in place of floats, of the same size; its functions are rt->i32->NAME.
  *
  * Same bits everywhere: each function below fixes the order of its floating-point
- * operations, whatever the instruction set.  A dot product is one chain of fused
- * multiply-adds over k in order; a row reduction uses 16 lanes (element i goes to
- * lane i % 16) and then adds lane l + 8 to lane l, l + 4 to l, l + 2, l + 1.
+ * operations, whatever the instruction set.  The error of one long sum grows with the
+ * square root of its length at best, so long sums are made in blocks:
+ *   - A dot product is cut into blocks of 256 k (CR_SUM_BLOCK).  Each is one chain of fused
+ *     multiply-adds from zero, in order; the sums of the blocks are added in order.
+ *   - A reduction uses 16 lanes: element i goes to lane i % 16.  A block is 4096 elements, 256 of each
+ *     lane, from the identity on; lane by lane the blocks are combined in order.  Then lane l + 8 is
+ *     added to lane l, l + 4 to l, l + 2, l + 1.
  */
 #ifndef CR_RUNTIME_H
 #define CR_RUNTIME_H
@@ -120,7 +124,10 @@
 #ifndef CR_TYPES_H
 #define CR_TYPES_H
 
-enum { CR_PANEL = 32 /* columns of a packed panel */ };
+enum {
+    CR_PANEL = 32,     /* columns of a packed panel */
+    CR_SUM_BLOCK = 256 /* elements of a sum that are one chain; see runtime.h */
+};
 
 #define CR_INFINITY (1.0f / 0.0f)
 #define CR_MINUS_INFINITY (-1.0f / 0.0f)
@@ -223,8 +230,9 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
                              long ahead)) \
         /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
          * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
-         * null start stands for zeros.  Each element is one chain of fma over k in order, from start on: \
-         * a product cut along k gives the same bits if each part starts with the c of the one before. \
+         * null start stands for nothing.  k is cut into blocks of CR_SUM_BLOCK, of which each is one chain of \
+         * fma in order, from zero on; the sums of the blocks are added to start, in order.  So a product cut \
+         * between blocks gives the same bits if each part starts with the c of the one before. \
          * `columns` (of 2 to 4 vectors, or 0 for the choice of the instruction set) is how wide the tiles \
          * are that stay in registers, and `ahead` how many floats of weights are read until those that are \
          * prefetched: both are for speed, no bit depends on them. */ \
@@ -239,7 +247,7 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
                                     const float *b, long panel_stride, float *c, long ldc, \
                                     const float *scale, long begin, long end, long columns, \
                                     long ahead)) \
-        /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale.  a[m, k] is 0 and b finite \
+        /* c[m, :] = c[m, :] * scale[m] + a b, K being CR_SUM_BLOCK at most.  a[m, k] is 0 and b finite \
          * where k lies outside begin + m <= k < end + m, so that it may be skipped there.  What that could \
          * change is the sign of a 0, and +0 is stored for both. */ \
     CR_FUNCTION(gemm_band, void, (long M, long N, long K, const float *a, long rs, long cs, \
@@ -923,7 +931,7 @@ enum {
     CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it prefetches */
 };
 
-/* What the functions gemm are given; see runtime.h.  The chains of row m begin with start + m * lds,
+/* What the functions gemm are given; see runtime.h.  The sums of row m are added to start + m * lds,
  * times scale[m]; start and scale may be null.  With `stream` the results are written by
  * non-temporal stores. */
 struct cr_product {
@@ -1757,13 +1765,28 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
 #define CR_REDUCE_ROW(name, OP, identity)                                                          \
     CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
     {                                                                                              \
-        VF lane[CR_LANES / CR_W];                                                                  \
-        long i = 0;                                                                                \
+        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
+        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = v_set1(identity);                                                            \
+            lane[j] = total[j] = v_set1(identity);                                                 \
         }                                                                                          \
-        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+        long i = 0;                                                                                \
+        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
+            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
+                CR_UNROLL                                                                          \
+                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
+                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
+                }                                                                                  \
+            }                                                                                      \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                total[j] = OP(total[j], lane[j]);                                                  \
+                lane[j] = v_set1(identity);                                                        \
+            }                                                                                      \
+        }                                                                                          \
+        const int cut = i > 0;                                                                     \
+        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
             CR_UNROLL                                                                              \
             for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
                 lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
@@ -1773,6 +1796,9 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
         for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
             if (i < cols) {                                                                        \
                 lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
+            }                                                                                      \
+            if (cut) {                                                                             \
+                lane[j] = OP(total[j], lane[j]);                                                   \
             }                                                                                      \
         }                                                                                          \
         CR_FOLD(OP, lane);                                                                         \
@@ -1857,23 +1883,43 @@ CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, lon
 #define CR_FOR_TILE(i, j)                                                                          \
     CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
 
-/* What the chains of a tile begin with: 0, start, or start * scale. */
+/* Reads a tile of start; columns past the last are zeros. */
+CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
+                                     long n, VF (*total)[8])
+{
+    const float *start = p->start + m * p->lds + n;
+    long lds = p->lds, left = p->N - n;
+    if (left >= NV * CR_W) {
+        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
+    } else {
+        CR_FOR_TILE(i, j) {
+            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
+        }
+    }
+}
+
+/* What sums begin with that other blocks are added to: start, or zeros. */
 CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
                                 long n, VF (*acc)[8])
 {
-    const float *start = p->start ? p->start + m * p->lds + n : NULL;
-    long lds = p->lds, left = p->N - n;
-    if (!p->start) {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    } else if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) acc[i][j] = v_load(start + i * lds + j * CR_W);
+    if (p->start) {
+        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
     } else {
-        CR_FOR_TILE(i, j) {
-            acc[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    }
+}
+
+/* What the sums of blocks of k are added to: start, start * scale, or -0, which changes no sum. */
+CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
+                                      long n, VF (*total)[8])
+{
+    if (p->start) {
+        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
+    } else {
+        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
     }
     if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] * v_set1(p->scale[m + i]);
+        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
     }
 }
 
@@ -1903,10 +1949,9 @@ CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_produc
 CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
                                long n)
 {
-    VF acc[CR_MOST_ROWS][8];
+    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
-    long rs = p->rs, cs = p->cs, ahead = p->ahead;
-    CR_NAME(v_start)(MR, NV, p, m, n, acc);
+    long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
         a[i / 3] = p->a + (m + i) * rs;
@@ -1915,29 +1960,35 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
     for (int j = 0; j < NV; j++) {
         b[j] = CR_NAME(v_column)(p, n + j * CR_W, n);
     }
-    for (long k = 0, end = p->K * CR_PANEL; k < end; k += CR_PANEL) {
-        VF w[8];
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            w[j] = v_load(b[j] + k);
-            if (MR > 3 && j * CR_W % CR_LINE == 0) {
-                CR_PREFETCH(b[j] + k + ahead);
-            }
-        }
-        CR_UNROLL
-        for (int i = 0; i < MR; i++) {
-            VS x = v_number(a[i / 3] + i % 3 * rs);
+    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
+    do {
+        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+        for (; k < end; k += CR_PANEL) {
+            VF w[8];
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
-                acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
+                w[j] = v_load(b[j] + k);
+                if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                    CR_PREFETCH(b[j] + k + ahead);
+                }
+            }
+            CR_UNROLL
+            for (int i = 0; i < MR; i++) {
+                VS x = v_number(a[i / 3] + i % 3 * rs);
+                CR_UNROLL
+                for (int j = 0; j < NV; j++) {
+                    acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
+                }
+            }
+            CR_UNROLL
+            for (int i = 0; i < MR; i += 3) {
+                a[i / 3] += cs;
             }
         }
-        CR_UNROLL
-        for (int i = 0; i < MR; i += 3) {
-            a[i / 3] += cs;
-        }
-    }
-    CR_NAME(v_end)(MR, NV, p, m, n, acc);
+        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
+    } while (k < last);
+    CR_NAME(v_end)(MR, NV, p, m, n, total);
 }
 
 #define CR_TILE(MR, NV)                                                                            \
@@ -3093,13 +3144,28 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
 #define CR_REDUCE_ROW(name, OP, identity)                                                          \
     CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
     {                                                                                              \
-        VF lane[CR_LANES / CR_W];                                                                  \
-        long i = 0;                                                                                \
+        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
+        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = v_set1(identity);                                                            \
+            lane[j] = total[j] = v_set1(identity);                                                 \
         }                                                                                          \
-        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+        long i = 0;                                                                                \
+        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
+            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
+                CR_UNROLL                                                                          \
+                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
+                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
+                }                                                                                  \
+            }                                                                                      \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                total[j] = OP(total[j], lane[j]);                                                  \
+                lane[j] = v_set1(identity);                                                        \
+            }                                                                                      \
+        }                                                                                          \
+        const int cut = i > 0;                                                                     \
+        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
             CR_UNROLL                                                                              \
             for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
                 lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
@@ -3109,6 +3175,9 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
         for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
             if (i < cols) {                                                                        \
                 lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
+            }                                                                                      \
+            if (cut) {                                                                             \
+                lane[j] = OP(total[j], lane[j]);                                                   \
             }                                                                                      \
         }                                                                                          \
         CR_FOLD(OP, lane);                                                                         \
@@ -3193,23 +3262,43 @@ CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, lon
 #define CR_FOR_TILE(i, j)                                                                          \
     CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
 
-/* What the chains of a tile begin with: 0, start, or start * scale. */
+/* Reads a tile of start; columns past the last are zeros. */
+CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
+                                     long n, VF (*total)[8])
+{
+    const float *start = p->start + m * p->lds + n;
+    long lds = p->lds, left = p->N - n;
+    if (left >= NV * CR_W) {
+        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
+    } else {
+        CR_FOR_TILE(i, j) {
+            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
+        }
+    }
+}
+
+/* What sums begin with that other blocks are added to: start, or zeros. */
 CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
                                 long n, VF (*acc)[8])
 {
-    const float *start = p->start ? p->start + m * p->lds + n : NULL;
-    long lds = p->lds, left = p->N - n;
-    if (!p->start) {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    } else if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) acc[i][j] = v_load(start + i * lds + j * CR_W);
+    if (p->start) {
+        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
     } else {
-        CR_FOR_TILE(i, j) {
-            acc[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    }
+}
+
+/* What the sums of blocks of k are added to: start, start * scale, or -0, which changes no sum. */
+CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
+                                      long n, VF (*total)[8])
+{
+    if (p->start) {
+        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
+    } else {
+        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
     }
     if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] * v_set1(p->scale[m + i]);
+        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
     }
 }
 
@@ -3239,10 +3328,9 @@ CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_produc
 CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
                                long n)
 {
-    VF acc[CR_MOST_ROWS][8];
+    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
-    long rs = p->rs, cs = p->cs, ahead = p->ahead;
-    CR_NAME(v_start)(MR, NV, p, m, n, acc);
+    long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
         a[i / 3] = p->a + (m + i) * rs;
@@ -3251,29 +3339,35 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
     for (int j = 0; j < NV; j++) {
         b[j] = CR_NAME(v_column)(p, n + j * CR_W, n);
     }
-    for (long k = 0, end = p->K * CR_PANEL; k < end; k += CR_PANEL) {
-        VF w[8];
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            w[j] = v_load(b[j] + k);
-            if (MR > 3 && j * CR_W % CR_LINE == 0) {
-                CR_PREFETCH(b[j] + k + ahead);
-            }
-        }
-        CR_UNROLL
-        for (int i = 0; i < MR; i++) {
-            VS x = v_number(a[i / 3] + i % 3 * rs);
+    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
+    do {
+        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+        for (; k < end; k += CR_PANEL) {
+            VF w[8];
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
-                acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
+                w[j] = v_load(b[j] + k);
+                if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                    CR_PREFETCH(b[j] + k + ahead);
+                }
+            }
+            CR_UNROLL
+            for (int i = 0; i < MR; i++) {
+                VS x = v_number(a[i / 3] + i % 3 * rs);
+                CR_UNROLL
+                for (int j = 0; j < NV; j++) {
+                    acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
+                }
+            }
+            CR_UNROLL
+            for (int i = 0; i < MR; i += 3) {
+                a[i / 3] += cs;
             }
         }
-        CR_UNROLL
-        for (int i = 0; i < MR; i += 3) {
-            a[i / 3] += cs;
-        }
-    }
-    CR_NAME(v_end)(MR, NV, p, m, n, acc);
+        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
+    } while (k < last);
+    CR_NAME(v_end)(MR, NV, p, m, n, total);
 }
 
 #define CR_TILE(MR, NV)                                                                            \
@@ -4429,13 +4523,28 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
 #define CR_REDUCE_ROW(name, OP, identity)                                                          \
     CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
     {                                                                                              \
-        VF lane[CR_LANES / CR_W];                                                                  \
-        long i = 0;                                                                                \
+        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
+        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = v_set1(identity);                                                            \
+            lane[j] = total[j] = v_set1(identity);                                                 \
         }                                                                                          \
-        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+        long i = 0;                                                                                \
+        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
+            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
+                CR_UNROLL                                                                          \
+                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
+                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
+                }                                                                                  \
+            }                                                                                      \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                total[j] = OP(total[j], lane[j]);                                                  \
+                lane[j] = v_set1(identity);                                                        \
+            }                                                                                      \
+        }                                                                                          \
+        const int cut = i > 0;                                                                     \
+        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
             CR_UNROLL                                                                              \
             for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
                 lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
@@ -4445,6 +4554,9 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
         for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
             if (i < cols) {                                                                        \
                 lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
+            }                                                                                      \
+            if (cut) {                                                                             \
+                lane[j] = OP(total[j], lane[j]);                                                   \
             }                                                                                      \
         }                                                                                          \
         CR_FOLD(OP, lane);                                                                         \
@@ -4529,23 +4641,43 @@ CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, lon
 #define CR_FOR_TILE(i, j)                                                                          \
     CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
 
-/* What the chains of a tile begin with: 0, start, or start * scale. */
+/* Reads a tile of start; columns past the last are zeros. */
+CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
+                                     long n, VF (*total)[8])
+{
+    const float *start = p->start + m * p->lds + n;
+    long lds = p->lds, left = p->N - n;
+    if (left >= NV * CR_W) {
+        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
+    } else {
+        CR_FOR_TILE(i, j) {
+            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
+        }
+    }
+}
+
+/* What sums begin with that other blocks are added to: start, or zeros. */
 CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
                                 long n, VF (*acc)[8])
 {
-    const float *start = p->start ? p->start + m * p->lds + n : NULL;
-    long lds = p->lds, left = p->N - n;
-    if (!p->start) {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    } else if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) acc[i][j] = v_load(start + i * lds + j * CR_W);
+    if (p->start) {
+        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
     } else {
-        CR_FOR_TILE(i, j) {
-            acc[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    }
+}
+
+/* What the sums of blocks of k are added to: start, start * scale, or -0, which changes no sum. */
+CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
+                                      long n, VF (*total)[8])
+{
+    if (p->start) {
+        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
+    } else {
+        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
     }
     if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] * v_set1(p->scale[m + i]);
+        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
     }
 }
 
@@ -4575,10 +4707,9 @@ CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_produc
 CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
                                long n)
 {
-    VF acc[CR_MOST_ROWS][8];
+    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
-    long rs = p->rs, cs = p->cs, ahead = p->ahead;
-    CR_NAME(v_start)(MR, NV, p, m, n, acc);
+    long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
         a[i / 3] = p->a + (m + i) * rs;
@@ -4587,29 +4718,35 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
     for (int j = 0; j < NV; j++) {
         b[j] = CR_NAME(v_column)(p, n + j * CR_W, n);
     }
-    for (long k = 0, end = p->K * CR_PANEL; k < end; k += CR_PANEL) {
-        VF w[8];
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            w[j] = v_load(b[j] + k);
-            if (MR > 3 && j * CR_W % CR_LINE == 0) {
-                CR_PREFETCH(b[j] + k + ahead);
-            }
-        }
-        CR_UNROLL
-        for (int i = 0; i < MR; i++) {
-            VS x = v_number(a[i / 3] + i % 3 * rs);
+    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
+    do {
+        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+        for (; k < end; k += CR_PANEL) {
+            VF w[8];
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
-                acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
+                w[j] = v_load(b[j] + k);
+                if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                    CR_PREFETCH(b[j] + k + ahead);
+                }
+            }
+            CR_UNROLL
+            for (int i = 0; i < MR; i++) {
+                VS x = v_number(a[i / 3] + i % 3 * rs);
+                CR_UNROLL
+                for (int j = 0; j < NV; j++) {
+                    acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
+                }
+            }
+            CR_UNROLL
+            for (int i = 0; i < MR; i += 3) {
+                a[i / 3] += cs;
             }
         }
-        CR_UNROLL
-        for (int i = 0; i < MR; i += 3) {
-            a[i / 3] += cs;
-        }
-    }
-    CR_NAME(v_end)(MR, NV, p, m, n, acc);
+        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
+    } while (k < last);
+    CR_NAME(v_end)(MR, NV, p, m, n, total);
 }
 
 #define CR_TILE(MR, NV)                                                                            \
@@ -5792,13 +5929,28 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
 #define CR_REDUCE_ROW(name, OP, identity)                                                          \
     CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
     {                                                                                              \
-        VF lane[CR_LANES / CR_W];                                                                  \
-        long i = 0;                                                                                \
+        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
+        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = v_set1(identity);                                                            \
+            lane[j] = total[j] = v_set1(identity);                                                 \
         }                                                                                          \
-        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+        long i = 0;                                                                                \
+        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
+            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
+                CR_UNROLL                                                                          \
+                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
+                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
+                }                                                                                  \
+            }                                                                                      \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                total[j] = OP(total[j], lane[j]);                                                  \
+                lane[j] = v_set1(identity);                                                        \
+            }                                                                                      \
+        }                                                                                          \
+        const int cut = i > 0;                                                                     \
+        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
             CR_UNROLL                                                                              \
             for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
                 lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
@@ -5808,6 +5960,9 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
         for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
             if (i < cols) {                                                                        \
                 lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
+            }                                                                                      \
+            if (cut) {                                                                             \
+                lane[j] = OP(total[j], lane[j]);                                                   \
             }                                                                                      \
         }                                                                                          \
         CR_FOLD(OP, lane);                                                                         \
@@ -5892,23 +6047,43 @@ CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, lon
 #define CR_FOR_TILE(i, j)                                                                          \
     CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
 
-/* What the chains of a tile begin with: 0, start, or start * scale. */
+/* Reads a tile of start; columns past the last are zeros. */
+CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
+                                     long n, VF (*total)[8])
+{
+    const float *start = p->start + m * p->lds + n;
+    long lds = p->lds, left = p->N - n;
+    if (left >= NV * CR_W) {
+        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
+    } else {
+        CR_FOR_TILE(i, j) {
+            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
+        }
+    }
+}
+
+/* What sums begin with that other blocks are added to: start, or zeros. */
 CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
                                 long n, VF (*acc)[8])
 {
-    const float *start = p->start ? p->start + m * p->lds + n : NULL;
-    long lds = p->lds, left = p->N - n;
-    if (!p->start) {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    } else if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) acc[i][j] = v_load(start + i * lds + j * CR_W);
+    if (p->start) {
+        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
     } else {
-        CR_FOR_TILE(i, j) {
-            acc[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    }
+}
+
+/* What the sums of blocks of k are added to: start, start * scale, or -0, which changes no sum. */
+CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
+                                      long n, VF (*total)[8])
+{
+    if (p->start) {
+        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
+    } else {
+        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
     }
     if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] * v_set1(p->scale[m + i]);
+        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
     }
 }
 
@@ -5938,10 +6113,9 @@ CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_produc
 CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
                                long n)
 {
-    VF acc[CR_MOST_ROWS][8];
+    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
-    long rs = p->rs, cs = p->cs, ahead = p->ahead;
-    CR_NAME(v_start)(MR, NV, p, m, n, acc);
+    long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
         a[i / 3] = p->a + (m + i) * rs;
@@ -5950,29 +6124,35 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
     for (int j = 0; j < NV; j++) {
         b[j] = CR_NAME(v_column)(p, n + j * CR_W, n);
     }
-    for (long k = 0, end = p->K * CR_PANEL; k < end; k += CR_PANEL) {
-        VF w[8];
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            w[j] = v_load(b[j] + k);
-            if (MR > 3 && j * CR_W % CR_LINE == 0) {
-                CR_PREFETCH(b[j] + k + ahead);
-            }
-        }
-        CR_UNROLL
-        for (int i = 0; i < MR; i++) {
-            VS x = v_number(a[i / 3] + i % 3 * rs);
+    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
+    do {
+        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+        for (; k < end; k += CR_PANEL) {
+            VF w[8];
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
-                acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
+                w[j] = v_load(b[j] + k);
+                if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                    CR_PREFETCH(b[j] + k + ahead);
+                }
+            }
+            CR_UNROLL
+            for (int i = 0; i < MR; i++) {
+                VS x = v_number(a[i / 3] + i % 3 * rs);
+                CR_UNROLL
+                for (int j = 0; j < NV; j++) {
+                    acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
+                }
+            }
+            CR_UNROLL
+            for (int i = 0; i < MR; i += 3) {
+                a[i / 3] += cs;
             }
         }
-        CR_UNROLL
-        for (int i = 0; i < MR; i += 3) {
-            a[i / 3] += cs;
-        }
-    }
-    CR_NAME(v_end)(MR, NV, p, m, n, acc);
+        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
+    } while (k < last);
+    CR_NAME(v_end)(MR, NV, p, m, n, total);
 }
 
 #define CR_TILE(MR, NV)                                                                            \

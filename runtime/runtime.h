@@ -11,9 +11,13 @@
  * i32 has ints in place of floats, of the same size; its functions are rt->i32->NAME.
  *
  * Same bits everywhere: each function below fixes the order of its floating-point
- * operations, whatever the instruction set.  A dot product is one chain of fused
- * multiply-adds over k in order; a row reduction uses 16 lanes (element i goes to
- * lane i % 16) and then adds lane l + 8 to lane l, l + 4 to l, l + 2, l + 1.
+ * operations, whatever the instruction set.  The error of one long sum grows with the
+ * square root of its length at best, so long sums are made in blocks:
+ *   - A dot product is cut into blocks of 256 k (CR_SUM_BLOCK).  Each is one chain of fused
+ *     multiply-adds from zero, in order; the sums of the blocks are added in order.
+ *   - A reduction uses 16 lanes: element i goes to lane i % 16.  A block is 4096 elements, 256 of each
+ *     lane, from the identity on; lane by lane the blocks are combined in order.  Then lane l + 8 is
+ *     added to lane l, l + 4 to l, l + 2, l + 1.
  */
 #ifndef CR_RUNTIME_H
 #define CR_RUNTIME_H
@@ -99,7 +103,8 @@
         /* y[index[r, c]] += x[r, c] where 0 <= index[r, c] < n: the columns of a row, row after row; of \
          * columns 16 i to 16 i + 15, if all are there and have one index, their sum is added */ \
     CR_FUNCTION(cumsum, void, (long rows, long cols, float *y, long ldy, const float *x, long ldx)) /* only for cumsum */ \
-        /* y[0, :] = x[0, :], and then row by row y[r, :] = y[r - 1, :] + x[r, :] */ \
+        /* y[r, :] = the sum of x[0, :] to x[r, :]: rows in blocks of CR_SUM_BLOCK, of which each is one chain of \
+         * sums in order, to which the sum of the blocks before it, in order, is added */ \
     CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
         /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: \
          * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
@@ -112,8 +117,9 @@
                              long ahead)) \
         /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
          * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
-         * null start stands for zeros.  Each element is one chain of fma over k in order, from start on: \
-         * a product cut along k gives the same bits if each part starts with the c of the one before. \
+         * null start stands for nothing.  k is cut into blocks of CR_SUM_BLOCK, of which each is one chain of \
+         * fma in order, from zero on; the sums of the blocks are added to start, in order.  So a product cut \
+         * between blocks gives the same bits if each part starts with the c of the one before. \
          * `columns` (of 2 to 4 vectors, or 0 for the choice of the instruction set) is how wide the tiles \
          * are that stay in registers, and `ahead` how many floats of weights are read until those that are \
          * prefetched: both are for speed, no bit depends on them. */ \
@@ -242,7 +248,7 @@
                                     const float *b, long panel_stride, float *c, long ldc, \
                                     const float *scale, long begin, long end, long columns, \
                                     long ahead)) \
-        /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale.  a[m, k] is 0 and b finite \
+        /* c[m, :] = c[m, :] * scale[m] + a b, K being CR_SUM_BLOCK at most.  a[m, k] is 0 and b finite \
          * where k lies outside begin + m <= k < end + m, so that it may be skipped there.  What that could \
          * change is the sign of a 0, and +0 is stored for both. */ \
     CR_FUNCTION(gemm_band, void, (long M, long N, long K, const float *a, long rs, long cs, \
@@ -250,13 +256,13 @@
                                   long begin, long end)) \
         /* c[m, n] = that of a b where begin + m <= n < end + m; elsewhere it may be computed or not. */ \
     CR_FUNCTION(dots, void, (long M, long K, float *y, const float *a, long lda, const float *x)) /* only for dots */ \
-        /* y[m] = sum of a[m, k] x[k]: one chain of fma over k in order, from 0 on */ \
+        /* y[m] = sum of a[m, k] x[k], in blocks of k as gemm sums them */ \
     CR_FUNCTION(softmax_row, void, (long n, float *s, float factor, float *m, float *l, float *scale)) /* only for softmax_row */ \
         /* softmax_block for one query, whose n scores lie in a row: the same bits */ \
     CR_FUNCTION(add_rows, void, (long rows, long cols, float *y, const float *p, const float *x, long ldx, \
                                  const float *scale)) /* only for add_rows */ \
-        /* y[:] = y[:] * *scale + sum of p[r] x[r, :]: one chain of fma over r in order, from the product \
-         * on, as gemm_scaled does it */ \
+        /* y[:] = y[:] * *scale + sum of p[r] x[r, :], the sum being one chain of fma over r in order, as \
+         * gemm_scaled does it; there are CR_SUM_BLOCK rows at most */ \
     CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
                                       float *l, float *scale)) \
         /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score \

@@ -4,7 +4,10 @@
 #ifndef CR_TYPES_H
 #define CR_TYPES_H
 
-enum { CR_PANEL = 32 /* columns of a packed panel */ };
+enum {
+    CR_PANEL = 32,     /* columns of a packed panel */
+    CR_SUM_BLOCK = 256 /* elements of a sum that are one chain; see runtime.h */
+};
 
 #define CR_INFINITY (1.0f / 0.0f)
 #define CR_MINUS_INFINITY (-1.0f / 0.0f)

@@ -15,7 +15,7 @@
 #include "runtime/runtime.h"
 #include "runtime/select.h"
 
-enum { K = 75, N = 70, COLUMNS = 96, FIRST = 7, BLOCKS = 3, BLOCK = 32, MOST_ROWS = 26 };
+enum { K = 299, N = 70, COLUMNS = 96, FIRST = 7, BLOCKS = 10, BLOCK = 32, MOST_ROWS = 26 };
 
 static const char *const isas[] = {"plain", "avx2", "avx512", "neon"};
 

@@ -473,15 +473,19 @@ static int list_reductions(const struct cr_runtime *k, struct reduction *list)
     return COUNT(all);
 }
 
-/* The rule of runtime.h: 16 lanes, then a tree. */
+/* The rule of runtime.h: 16 lanes in blocks of 4096 elements, then a tree. */
 static float lanes_and_tree(const struct reduction *of, const float *a, long n)
 {
-    float lane[16];
+    float lane[16], block[16];
     for (int l = 0; l < 16; l++) {
-        lane[l] = of->identity;
+        lane[l] = block[l] = of->identity;
     }
     for (long i = 0; i < n; i++) {
-        lane[i % 16] = of->combine(lane[i % 16], a[i]);
+        block[i % 16] = of->combine(block[i % 16], a[i]);
+        if (i + 16 >= n || i % 4096 >= 4080) { /* the last of its lane in the block */
+            lane[i % 16] = of->combine(lane[i % 16], block[i % 16]);
+            block[i % 16] = of->identity;
+        }
     }
     for (int h = 8; h > 0; h /= 2) {
         for (int l = 0; l < h; l++) {
@@ -490,6 +494,24 @@ static float lanes_and_tree(const struct reduction *of, const float *a, long n)
     }
     return lane[0];
 }
+
+/* Rows of several blocks. */
+START_TEST(test_wide_reductions)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    static const long widths[] = {4095, 4096, 4097, 8192, 8211, 12300};
+    float *x = filled(12300, tame, 7), y;
+    struct reduction all[MAX_REDUCTIONS];
+    int n = k ? list_reductions(k, all) : 0;
+    for (int i = 0; i < n * COUNT(widths); i++) {
+        const struct reduction *of = &all[i % n];
+        long cols = widths[i / n];
+        of->rows(1, cols, &y, x, cols);
+        CHECK(same(y, lanes_and_tree(of, x, cols)), "%s: %s of %ld", isas[_i], of->name, cols);
+    }
+    free(x);
+}
+END_TEST
 
 START_TEST(test_reductions)
 {
@@ -1029,24 +1051,31 @@ START_TEST(test_lookup_of_words)
 END_TEST
 
 /* Row by row in the order of the indices, which is told by sums that round. */
-/* Down the columns, in order, down or up, with the bits of additions one by one. */
+/* Down the columns, in order, down or up, in blocks of rows. */
 START_TEST(test_cumsum)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
-    enum { ROWS = 9, COLS = 37, LD = 41 };
-    float *x = filled(ROWS * LD, mixed, 4), y[ROWS * LD], want[ROWS * LD];
-    for (long cols = 1; k && cols <= COLS; cols++)
-        for (int up = 0; up < 2; up++) {
-            long first = up ? (ROWS - 1) * LD : 0, step = up ? -LD : LD;
-            memcpy(y, x, sizeof y);
-            memcpy(want, x, sizeof want);
-            for (long r = 1; r < ROWS; r++)
-                for (long c = 0; c < cols; c++)
-                    want[first + r * step + c] += want[first + (r - 1) * step + c];
-            k->cumsum(ROWS, cols, y + first, step, x + first, step);
-            assert_same(y, want, ROWS * LD, "cumsum", isas[_i]);
+    enum { LD = 41, MOST = 530 };
+    static const long heights[] = {0, 1, 9, 256, 257, 512, 513, MOST};
+    float *x = filled(MOST * LD, tame, 4), *y = malloc(MOST * LD * sizeof *y);
+    float *want = malloc(MOST * LD * sizeof *want);
+    for (long i = 0; k && i < 8 * COUNT(heights) * 2; i++) {
+        long rows = heights[i % COUNT(heights)], cols = 1 + i / COUNT(heights) * 37 % 39;
+        long first = i % 2 ? (MOST - 1) * LD : 0, step = i % 2 ? -LD : LD;
+        memcpy(y, x, MOST * LD * sizeof *y);
+        memcpy(want, x, MOST * LD * sizeof *want);
+        for (long c = 0; c < cols; c++) {
+            float total = -0.0f, sum = -0.0f;
+            for (long r = 0; r < rows; r++) {
+                total = r % CR_SUM_BLOCK ? total : total + sum;
+                sum = r % CR_SUM_BLOCK ? sum + x[first + r * step + c] : x[first + r * step + c];
+                want[first + r * step + c] = total + sum;
+            }
         }
-    free(x);
+        k->cumsum(rows, cols, y + first, step, x + first, step);
+        assert_same(y, want, MOST * LD, "cumsum", isas[_i]);
+    }
+    free(x), free(y), free(want);
 }
 END_TEST
 
@@ -1145,11 +1174,18 @@ END_TEST
 
 /* ---- matrix products ---- */
 
-/* By definition: one chain of fma, beginning with c * scale if there is a scale. */
+/* By definition: each block of k is one chain of fma from zero, and is added to what there is. */
 static float dot(const float *a, long cs, const float *b, long ldb, long K, float start)
 {
-    for (long k = 0; k < K; k++) {
-        start = fmaf(a[k * cs], b[k * ldb], start);
+    for (long k = 0; k < K || K == 0; k += CR_SUM_BLOCK) {
+        float sum = 0;
+        for (long i = k; i < K && i < k + CR_SUM_BLOCK; i++) {
+            sum = fmaf(a[i * cs], b[i * ldb], sum);
+        }
+        start += sum;
+        if (K == 0) {
+            break;
+        }
     }
     return start;
 }
@@ -1211,8 +1247,10 @@ static void check_product(const struct cr_runtime *k, const struct product *p)
     check_pack_stream(k, p, b, brs, bcs);
     long columns = tile_columns(k->isa, p->vectors);
     k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ZERO], ldc, NULL, 0, columns, 64);
-    k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[SCALED], ldc, scale, -p->M,
-                   p->K, columns, 0);
+    if (p->K <= CR_SUM_BLOCK) {
+        k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[SCALED], ldc, scale,
+                       -p->M, p->K, columns, 0);
+    }
     k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ROW], ldc, row, 0, columns, 64);
     k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ITSELF], ldc, c[ITSELF], ldc,
             columns, 64);
@@ -1220,11 +1258,10 @@ static void check_product(const struct cr_runtime *k, const struct product *p)
         long m = i / ldc, n = i % ldc;
         float was = p->value(3, (unsigned)i);
         for (int w = 0; w < WAYS; w++) {
-            float start[] = {0.0f, n < p->N ? was * scale[m] : 0, n < p->N ? row[n] : 0, was};
-            float want = was;
-            if (n < p->N) {
+            float start[] = {-0.0f, -0.0f, n < p->N ? row[n] : 0, was}, want = was;
+            if (n < p->N && !(w == SCALED && p->K > CR_SUM_BLOCK)) {
                 want = dot(a + m * rs, cs, b + n * bcs, brs, p->K, start[w]);
-                want = w == SCALED ? want + 0.0f : want;
+                want = w == SCALED ? was * scale[m] + want + 0.0f : want;
             }
             CHECK(same(c[w][i], want), "%s%s, %ld x %ld x %ld: c[%ld, %ld] is %a, not %a", k->isa,
                   ways[w], p->M, p->K, p->N, m, n, c[w][i], want);
@@ -1261,6 +1298,8 @@ START_TEST(test_gemm)
         {1, 129, 4, 1, 1, tame, 4},  {64, 96, 48, 0, 0, tame, 2},  {25, 160, 3, 0, 1, mixed, 2},
         {64, 96, 48, 0, 0, tame, 3}, {64, 112, 48, 0, 0, tame, 3}, {25, 160, 3, 0, 1, mixed, 4},
         {64, 200, 9, 1, 0, tame, 4}, {13, 73, 5, 0, 0, tame, 3},   {14, 89, 40, 1, 1, mixed, 4},
+        {1, 70, 256, 0, 0, tame, 2}, {1, 65, 257, 0, 0, tame, 2},  {13, 40, 511, 0, 1, tame, 2},
+        {7, 33, 512, 1, 0, tame, 3}, {8, 70, 1025, 0, 0, tame, 4}, {2, 9, 768, 0, 0, mixed, 2},
     };
     for (int i = 0; k && i < COUNT(wide); i++) {
         check_product(k, &wide[i]);
@@ -1281,7 +1320,7 @@ static void check_band(const struct cr_runtime *k, const struct product *p, long
     k->gemm_band(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, band, p->N, begin, end);
     for (long i = 0; i < floats; i++) {
         long m = i / p->N, n = i % p->N;
-        float want = dot(a + m * rs, cs, b + n, p->N, p->K, 0);
+        float want = dot(a + m * rs, cs, b + n, p->N, p->K, -0.0f);
         int outside = n < begin + m || n >= end + m;
         CHECK(same(band[i], want) || (outside && same(band[i], c[i])),
               "%s, %ld x %ld x %ld, band %ld to %ld: c[%ld, %ld] is %a, not %a", k->isa, p->M, p->K,
@@ -1297,8 +1336,8 @@ static void check_band(const struct cr_runtime *k, const struct product *p, long
                    tile_columns(k->isa, p->vectors), 0);
     for (long i = 0; i < floats; i++) {
         long m = i / p->N, n = i % p->N;
-        float start = tame(3, (unsigned)i) * scale[m];
-        float want = dot(a + m * rs, cs, b + n, p->N, p->K, start) + 0.0f;
+        float want = dot(a + m * rs, cs, b + n, p->N, p->K, -0.0f);
+        want = tame(3, (unsigned)i) * scale[m] + want + 0.0f;
         CHECK(same(c[i], want),
               "%s, %ld x %ld x %ld, zeros outside %ld to %ld: c[%ld, %ld] is %a, "
               "not %a",
@@ -1380,6 +1419,30 @@ START_TEST(test_gemm_stream)
             check_stream(k, M, N, N + 1, 0);
         }
     }
+}
+END_TEST
+
+/* Sums of many positive products, of which a single chain of fma is 2e-6 off. */
+START_TEST(test_long_sums)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    enum { M = 2, N = 32, K = 16384 };
+    float *a = filled(M * K, tame, 1), *b = filled(K * N, tame, 2), c[M * N];
+    for (int i = 0; i < K * N; i++) {
+        b[i] = fabsf(b[i]);
+        a[i % (M * K)] = fabsf(a[i % (M * K)]);
+    }
+    if (k) {
+        k->gemm(M, N, K, a, K, 1, b, 0, c, N, NULL, 0, 0, 64);
+    }
+    for (int i = 0; k && i < M * N; i++) {
+        double want = 0;
+        for (int j = 0; j < K; j++) {
+            want += (double)a[i / N * K + j] * b[j * N + i % N];
+        }
+        ck_assert_double_le(fabs(c[i] - want), 6e-7 * want);
+    }
+    free(a), free(b);
 }
 END_TEST
 
@@ -1720,6 +1783,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_accuracy, 0, COUNT(functions));
     tcase_add_test(kernels, test_powers);
     tcase_add_loop_test(kernels, test_reductions, 0, ISAS);
+    tcase_add_loop_test(kernels, test_wide_reductions, 0, ISAS);
     tcase_add_loop_test(kernels, test_columns, 0, ISAS);
     tcase_add_loop_test(kernels, test_softmax_splitting, 0, ISAS);
     tcase_add_loop_test(kernels, test_softmax_block, 0, ISAS);
@@ -1743,6 +1807,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_band_of_zeros, 0, ISAS);
     tcase_add_loop_test(kernels, test_gemm, 0, ISAS);
     tcase_add_loop_test(kernels, test_gemm_accuracy, 0, ISAS);
+    tcase_add_loop_test(kernels, test_long_sums, 0, ISAS);
     tcase_add_loop_test(kernels, test_gemm_stream, 0, ISAS);
     tcase_add_test(kernels, test_select);
     suite_add_tcase(suite, kernels);

@@ -360,6 +360,9 @@ static const char *const models[] = {
     "return {y = transpose(matmul(x, param('w', {130, 33})) + param('b', {33}), 2, 3)}",
     "local h = matmul(input('x', {133, 140}), param('w', {140, 64}))\n"
     "return {y = matmul(transpose(h, 1, 2), h)}",
+    "local h = input('x', {600, 30})\n"
+    "return {y = matmul(transpose(h * 2, 1, 2), h), z = sum(h, 1)}",
+    "return {y = matmul(input('x', {140, 700}), param('w', {700, 40})) + param('b', {40})}",
     "local gpt2 = require 'gpt2'\n"
     "local o = {n_head = 3, layer_norm_epsilon = 1e-5, layout = 'conv1d'}\n"
     "return {y = gpt2.block(input('x', {2, 67, 48}), o)}",
@@ -555,7 +558,7 @@ int main(void)
     tcase_add_test(text, a_short_run_is_not_probed);
     tcase_add_test(text, the_environment_names_the_host);
     tcase_add_loop_test(bits, no_bit_depends_on_the_target, 0, COUNT(models));
-    tcase_add_loop_test(bits, tuning, 4, COUNT(models));
+    tcase_add_loop_test(bits, tuning, COUNT(models) - 2, COUNT(models));
     tcase_add_test(bits, what_cannot_be_tuned);
     tcase_set_timeout(bits, 60);
     suite_add_tcase(suite, text);

@@ -121,7 +121,7 @@ void cr_number_text(char *text, size_t size, enum cr_format format, double value
 /* ---- arithmetics ---- */
 
 const struct cr_arithmetic_info cr_arithmetics[CR_ARITHMETIC_COUNT] = {
-    {"f32", CR_FORMAT_f32, CR_CALLEE_COUNT, "one chain of fma over k in order"},
+    {"f32", CR_FORMAT_f32, CR_CALLEE_COUNT, "chains of fma over blocks of 256 k, in order"},
 #define ARITHMETIC(name, bits, block, scale, c_type, round, read, description)                     \
     {#name, CR_FORMAT_rows_##name, CR_CALLEE_##round, description},
 #define PRODUCT(format, arithmetic, gemm)

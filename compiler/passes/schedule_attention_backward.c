@@ -4,7 +4,7 @@
  * An item is a (batch, head).  A step computes the scores of a few queries and all keys they see
  * twice: once for the maximum and the sum of softmax; then, block by block, for the probabilities
  * and the gradients.  Blocks are transposed, as in the forward pass: a row is a key, a column a
- * query.  Each gradient is one chain of sums, over queries or over keys in order, whatever the
+ * query.  Each gradient is a sum over blocks of 32 queries or of 128 keys in order, whatever the
  * number of threads.
  *
  * Blocks that a mask hides are skipped only if nothing in them can become NaN: keys, delta and the
@@ -27,14 +27,14 @@ struct backward {
     struct cr_attention_vars v;
 };
 
-static struct backward cut(const struct cr_kernel *k, const struct cr_target *t)
+/* The steps are the same for every target, as the order of sums follows them. */
+static struct backward cut(const struct cr_kernel *k)
 {
     struct backward s = {.M = cr_extent(k, k->row),
                          .keys = k->attention.keys,
                          .K = k->attention.K,
                          .N = k->attention.N};
-    bool scatters = k->index.n > 0; /* in an order that depends on the steps */
-    s.rows = cr_min(s.M, scatters ? CR_PANEL_FLOATS : t->query_rows);
+    s.rows = cr_min(s.M, CR_PANEL_FLOATS);
     s.block = cr_min(s.keys, CR_KEY_BLOCK);
     return s;
 }
@@ -271,7 +271,7 @@ static void sum_keys(struct cr_builder *b, const struct backward *s, int block, 
     cr_do_call(b, cr_make_call(b, call, 5, arguments));
 }
 
-/* Adds a block's sums over queries, one chain in their order for each key. */
+/* Adds a block's sums over its queries, for each key. */
 static void sum_queries(struct cr_builder *b, const struct backward *s, int block,
                         const struct cr_affine *dest)
 {
@@ -720,7 +720,7 @@ static void end_heads(struct cr_builder *b)
  * several, where an array is summed over heads. */
 int64_t cr_schedule_attention_backward(struct cr_builder *b)
 {
-    struct backward s = cut(b->k, b->target);
+    struct backward s = cut(b->k);
     b->f->traffic = cr_attention_traffic(b->k, 3 * cr_ceil_div(s.M, s.rows), 2,
                                          2 * s.M * (b->k->attention.K + b->k->attention.N));
     take_scratch(b, &s);

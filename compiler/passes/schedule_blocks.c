@@ -108,7 +108,7 @@ static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const stru
         for (int64_t cols = t->gemm_step_cols; cols >= CR_PANEL_FLOATS; cols /= 2)
             for (int i = 0; i < (many ? N_STEPS : 1); i++) {
                 int64_t most = many ? cr_min(limit, steps[i] * t->gemm_step_rows) : s.M;
-                s.depth = cr_ceil_div(K, n);
+                s.depth = cr_min(K, cr_round_up(cr_ceil_div(K, n), CR_SUM_BLOCK));
                 cut_rows(&s, cr_ceil_div(s.M, most), cols, t);
                 cut_columns(&s, outer, t);
                 double traffic = floats_to_l2(&s, kept_floats(t));

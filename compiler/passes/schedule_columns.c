@@ -54,6 +54,45 @@ static void reduce_tile(struct cr_builder *b, const struct columns *c)
     call_reduction(b, c, CR_CALLEE_REDUCE_DOWN, 5, down);
 }
 
+/* Sets sixteen lanes to what they begin with. */
+static void clear_lanes(struct cr_builder *b, const struct columns *c, int lanes)
+{
+    double identity = cr_identity(c->reduction->op, cr_formats[c->format].dtype);
+    struct cr_argument start = cr_at(cr_start_of(cr_constant(b, c->format, identity)));
+    struct cr_argument n = cr_x(cr_var(b, c->n));
+    CR_CALL(b, CR_CALLEE_load, c->format, cr_n(b, CR_LANES), n, cr_at(cr_start_of(lanes)), n, start,
+            cr_n(b, 0), cr_n(b, 0));
+}
+
+/* Reduces rows into the lanes, sixteen at a time.  Rows that make several blocks have lanes of their own
+ * for each block, which are then reduced into `lanes` like sixteen rows. */
+static void reduce_rows(struct cr_builder *b, struct columns *c, int lanes)
+{
+    const struct cr_kernel *k = b->k;
+    enum { BLOCK = CR_SUM_BLOCK * CR_LANES };
+    bool is_cut = cr_extent(k, k->row) > BLOCK;
+    cr_expr first = cr_number(b, 0), last = cr_size(b, k->row);
+    clear_lanes(b, c, lanes);
+    c->lanes = lanes;
+    if (is_cut) {
+        struct cr_steps block = cr_begin_steps(b, "r", "rows", first, last, BLOCK, CR_NONE);
+        c->lanes = cr_scratch(b, "block", c->format, CR_LANES * c->cols, "lanes of a block of rows");
+        clear_lanes(b, c, c->lanes);
+        first = cr_var(b, block.first);
+        last = cr_binary(b, CR_EXPR_ADD, first, cr_var(b, block.count));
+    }
+    c->rows = cr_begin_steps(b, "i", "m", first, last, CR_LANES, CR_NONE);
+    reduce_tile(b, c);
+    cr_end(b);
+    if (is_cut) {
+        struct cr_argument n = cr_x(cr_var(b, c->n));
+        call_reduction(b, c, CR_CALLEE_REDUCE_DOWN, 5,
+                       (const struct cr_argument[]){cr_n(b, CR_LANES), n, cr_at(cr_start_of(lanes)),
+                                                    cr_at(cr_start_of(c->lanes)), n});
+        cr_end(b);
+    }
+}
+
 /* Sixteen rows at a time go to sixteen lanes, which are folded at the end: the order of sums that
  * runtime.h promises. */
 int64_t cr_schedule_columns(struct cr_builder *b)
@@ -64,19 +103,13 @@ int64_t cr_schedule_columns(struct cr_builder *b)
     c.format = cr_format_of(b->g->nodes[c.reduction->node].dtype);
     c.cols = cr_min(N, cr_round_up(cr_ceil_div(N, groups), CR_PANEL_FLOATS));
     groups = cr_ceil_div(N, c.cols);
-    c.lanes = cr_scratch(b, "lanes", c.format, CR_LANES * c.cols, "16 partial results a column");
+    int totals = cr_scratch(b, "lanes", c.format, CR_LANES * c.cols, "16 partial results a column");
     cr_begin_items(b, groups);
     struct cr_share j = cr_let_share(b, "j0", "j1", 1, groups, c.cols, cr_size(b, k->col));
     c.j0 = j.first;
     c.n = cr_let(b, "n", cr_minus_var(b, j.last, j.first));
-    struct cr_argument n = cr_x(cr_var(b, c.n)), lanes = cr_at(cr_start_of(c.lanes));
-    double identity = cr_identity(c.reduction->op, cr_formats[c.format].dtype);
-    struct cr_argument start = cr_at(cr_start_of(cr_constant(b, c.format, identity)));
-    CR_CALL(b, CR_CALLEE_load, c.format, cr_n(b, CR_LANES), n, lanes, n, start, cr_n(b, 0),
-            cr_n(b, 0));
-    c.rows = cr_begin_steps(b, "i", "m", cr_number(b, 0), cr_size(b, k->row), CR_LANES, CR_NONE);
-    reduce_tile(b, &c);
-    cr_end(b);
+    struct cr_argument n = cr_x(cr_var(b, c.n)), lanes = cr_at(cr_start_of(totals));
+    reduce_rows(b, &c, totals);
     call_reduction(b, &c, CR_CALLEE_REDUCE_LANES, 2, (const struct cr_argument[]){n, lanes});
     CR_CALL(b, CR_CALLEE_store, c.format, cr_n(b, 1), n,
             cr_at(cr_result_at(b, &k->dest, -1, CR_NONE, k->col, c.j0)), cr_n(b, 0),

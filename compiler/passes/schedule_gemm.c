@@ -74,13 +74,13 @@ static struct cr_tile sums_at(struct cr_builder *b, const struct cr_gemm_loops *
     return (struct cr_tile){at, s->group};
 }
 
-/* Begins the sums of an item with the bias, or with zeros. */
+/* Begins the sums of an item with the bias, or with -0, to which a sum may be added without a change. */
 static void start_sums(struct cr_builder *b, const struct cr_gemm_vars *v,
                        const struct cr_epilogue *epilogue, const struct cr_tile *sums)
 {
     struct cr_argument from = epilogue->biased
                                   ? cr_at(epilogue->bias)
-                                  : cr_at(cr_start_of(cr_constant(b, CR_FORMAT_f32, 0)));
+                                  : cr_at(cr_start_of(cr_constant(b, CR_FORMAT_f32, -0.0)));
     CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_x(cr_var(b, v->i.count)),
             cr_x(cr_var(b, v->j.count)), cr_at(sums->address), cr_n(b, sums->ld), from, cr_n(b, 0),
             cr_n(b, epilogue->biased));

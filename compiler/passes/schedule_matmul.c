@@ -1,7 +1,7 @@
 /*
  * A matrix product of two computed operands.  The kernel packs the columns of the right operand,
  * and the rows of a left operand that lies transposed, as in the gradient of a weight, X' dY.  A
- * long k is done in parts; each part continues the chains of fma of the part before.
+ * long k is done in parts; each part adds to the sums of the part before.
  *
  * An item has two loops.  The outer loop packs what its step needs, which stays in the second-level
  * cache.  The inner loop goes through all of the other operand, which is packed before both: once
@@ -58,7 +58,7 @@ static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr
     s.depth = s.K;
     cut_items(&s, cr_outer_items(k), t);
     if (s.K > t->matmul_depth && !k->prologue.n && !cr_needs_product(k))
-        s.depth = t->matmul_depth;
+        s.depth = cr_min(s.K, cr_round_up(t->matmul_depth, CR_SUM_BLOCK));
     cr_cut_calls(&s, t, t->gemm_step_cols);
     if (is_transposed(k)) { /* rows are packed, too: a call takes a panel of them */
         int64_t panels = t->gemm_step_floats / cr_min(s.M, CR_PANEL_FLOATS) / CR_PANEL_FLOATS;
