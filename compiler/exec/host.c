@@ -83,7 +83,7 @@ static int64_t *bytes_of_level(struct cr_host *host, int level)
     return level >= 1 && level <= 3 ? bytes[level - 1] : NULL;
 }
 
-/* As the kernel lists them, where /sys is there. */
+/* Sets the sizes of the caches that Linux lists under /sys. */
 static void list_caches(struct cr_host *host)
 {
     char level[16], type[32], size[32];
@@ -97,7 +97,7 @@ static void list_caches(struct cr_host *host)
     }
 }
 
-/* As the processor itself says: leaf 4 of cpuid on Intel's processors, 0x8000001d on AMD's. */
+/* Intel's processors describe a cache in each subleaf of leaf 4 of cpuid, AMD's of leaf 0x8000001d. */
 void cr_ask_for_caches(struct cr_host *host)
 {
 #if defined(__x86_64__)

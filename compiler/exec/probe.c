@@ -22,7 +22,7 @@ struct probe {
     long M, N, most_N;
     const struct cr_target *target; /* that is timed */
     double ns[MOST_THREADS];        /* what each thread's part took */
-    double used, passed;            /* processor time of all products, and what there was of it */
+    double used, passed; /* by all products: processor time, and wall time of all threads, in ns */
 };
 
 /* ---- the product ---- */
@@ -83,7 +83,7 @@ static double time_product(struct probe *p, long rows, const struct cr_target *t
 
 enum { MOST_CHOICES = 4 };
 
-/* Targets that differ in what is chosen.  The first is taken unless another one is clearly faster. */
+/* Candidates for a target.  The first one is kept unless another one is 3% faster. */
 struct choices {
     struct cr_target targets[MOST_CHOICES];
     int n;
@@ -124,7 +124,7 @@ static struct choices widths(const struct cr_target *base, int floats)
     return c;
 }
 
-/* What a call of gemm takes: few rows of many columns, or more rows of fewer. */
+/* Shapes of a call of gemm: 24 rows by 128 columns, 48 by 32, 48 by 64. */
 static struct choices steps(const struct cr_target *base)
 {
     static const int rows[] = {24, 48, 48}, floats[] = {3072, 1536, 3072};
@@ -193,7 +193,7 @@ static void end_probe(struct probe *p)
     free(p->results);
 }
 
-/* As many columns as leave time for some 40 products. */
+/* Sets N to the largest size at which some 40 products take no more than the time that is left. */
 static void choose_size(struct probe *p, const struct cr_target *target, int64_t left)
 {
     p->N = LEAST_N;

@@ -179,7 +179,7 @@ static int find_target(const struct cr_use *use, const char *isa, struct cr_targ
     return 0;
 }
 
-/* What was found for the last use stays in the context. */
+/* The context keeps the target of the last use, so that a probe runs once. */
 int cr_host_target_for(crescent_context *context, const struct cr_use *use,
                        struct cr_target *target, struct cr_error *error)
 {

@@ -20,7 +20,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/target.h"
 
-/* What a target is wanted for. */
+/* How a model will run: the target of this machine depends on it. */
 struct cr_use {
     const char *isa; /* null: the best that the machine has */
     int threads;
@@ -33,8 +33,8 @@ struct cr_use cr_use_of(const struct cr_graph *graph, const char *isa, int threa
 int cr_host_target_for(crescent_context *context, const struct cr_use *use,
                        struct cr_target *target, struct cr_error *error);
 
-/* Where tuning keeps what it finds for this machine; makes the folders.  To be freed; null with the
- * error set. */
+/* Returns the path of the file in which `crescent tune` keeps its result, and makes its folders.  The
+ * caller frees it.  Null with the error set if there is no cache folder. */
 char *cr_tuned_path(const char *isa, struct cr_error *error);
 
 #endif

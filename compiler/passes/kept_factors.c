@@ -159,7 +159,7 @@ static bool rewrite(struct cr_module *module, struct added *added)
     cr_users_list(&users, module->graph);
     cr_rewrite_begin(&rw, module->graph, &cr_rules);
     size_t n = (size_t)rw.from->n_nodes;
-    cr_id *product = cr_calloc(n, sizeof *product); /* by reader: what it is to read, or 0 */
+    cr_id *product = cr_calloc(n, sizeof *product); /* by reader: the new product, or 0 */
     cr_id *written = cr_calloc(n, sizeof *written); /* by reader: the write that it reads */
     for (cr_id id = 0; id < rw.from->n_nodes; id++) {
         struct kept kept;
