@@ -290,6 +290,8 @@ void cr_keep_entry(struct cr_graph *g, int entry)
     g->n_entries = 1;
     g->entries[0] = cr_intern(g, "");
     cr_keep_nodes(g, kept);
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        g->nodes[id].where.entry = 0;
     free(kept);
     free(needed);
 }
