@@ -333,6 +333,26 @@ START_TEST(refuses_patterns_without_end)
 }
 END_TEST
 
+/* Patterns whose steps double with each byte of a text end with an error, wherever it is. */
+START_TEST(bounds_the_steps_of_a_pattern)
+{
+    static const char *const patterns[] = {"(a+)+$", "(?:a|aa)+$", "(?:a?){60}a{60}[bc]", "(?:(.+)+)+[!b]"};
+    char text[200];
+    memset(text, 'a', sizeof text);
+    text[sizeof text - 1] = '?';
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        struct cr_error error = {""};
+        struct cr_match match;
+        struct cr_pattern *pattern = cr_pattern_regex(patterns[i], strlen(patterns[i]), "here", &error);
+        ck_assert_msg(pattern != NULL, "%s", error.text);
+        ck_assert_int_eq(cr_pattern_find(pattern, text, sizeof text, 0, &match, &error), -1);
+        ck_assert_str_eq(error.text, "the pattern of the tokenizer fails at byte 0 of the text: "
+                                     "match limit exceeded");
+        cr_pattern_free(pattern);
+    }
+}
+END_TEST
+
 /* ---- small tokenizers ---- */
 
 #define MODEL(more, vocabulary, merges)                                                            \
@@ -930,6 +950,7 @@ int main(void)
     tcase_add_test(t, cuts_by_patterns_of_oniguruma);
     tcase_add_test(t, refuses_patterns_by_what_is_in_them);
     tcase_add_test(t, refuses_patterns_without_end);
+    tcase_add_test(t, bounds_the_steps_of_a_pattern);
     tcase_add_loop_test(t, bounds_what_it_makes, 0, N_BOMBS);
     tcase_add_test(t, bounds_added_tokens);
     tcase_add_test(t, adds_the_tokens_of_a_configuration);

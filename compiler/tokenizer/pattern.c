@@ -10,8 +10,10 @@
 #include "pattern.h"
 #include "scanner.h"
 
-/* Steps of PCRE2's matcher for one match, and the KiB that it may remember meanwhile. */
-enum { MATCH_LIMIT = 100000000, HEAP_LIMIT = 1 << 18 };
+/* Steps of PCRE2's matcher at one position of a text, and the KiB that it may remember meanwhile.  A
+ * repetition takes a step for each byte and each of its ends: hence some steps for each byte of the text.
+ * A pattern with nested repetitions, whose steps double with each byte, soon takes more. */
+enum { MATCH_LIMIT = 2000000, STEPS_OF_A_BYTE = 64, HEAP_LIMIT = 1 << 18 };
 
 /* From 10.40 on \p{Han} has characters that the script shares with others, too. */
 enum { BARE_SCRIPTS = PCRE2_MAJOR == 10 && PCRE2_MINOR < 40 };
@@ -103,7 +105,6 @@ static int compile(struct cr_pattern *p, const struct cr_text *text, const char 
                             PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
                             &code, &at, context);
     pcre2_compile_context_free(context);
-    pcre2_set_match_limit(p->limits, MATCH_LIMIT);
     pcre2_set_heap_limit(p->limits, HEAP_LIMIT);
     if (p->code)
         return 0;
@@ -180,10 +181,18 @@ static int find_literal(const struct cr_pattern *p, const char *text, size_t n, 
     return 1;
 }
 
-/* What takes more than MATCH_LIMIT steps is an error. */
+/* The most steps at one position of a text of n bytes. */
+static uint32_t most_steps(size_t n)
+{
+    size_t most = (UINT32_MAX - MATCH_LIMIT) / STEPS_OF_A_BYTE;
+    return (uint32_t)(MATCH_LIMIT + STEPS_OF_A_BYTE * (n < most ? n : most));
+}
+
+/* More steps than the text allows are an error. */
 static int find_regex(const struct cr_pattern *p, const char *text, size_t n, size_t from,
                       struct cr_match *match, struct cr_error *error)
 {
+    pcre2_set_match_limit(p->limits, most_steps(n));
     int found =
         pcre2_match(p->code, (PCRE2_SPTR)text, n, from, PCRE2_NO_UTF_CHECK, p->match, p->limits);
     if (found == PCRE2_ERROR_NOMATCH)
