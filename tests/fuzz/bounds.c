@@ -98,6 +98,12 @@ static bool is_closed(enum cr_rule rule)
     return rule == CR_RULE_COMPARE || rule == CR_RULE_LOGIC || rule == CR_RULE_SELECT;
 }
 
+/* An end of an interval as an operand of the op can be: of i32 it is one. */
+static double as_operand(const struct cr_node *node, double x)
+{
+    return node->dtype == CR_I32 ? fmin(fmax(x, INT32_MIN), INT32_MAX) : x;
+}
+
 /* How far the op's value moves when each operand goes to either end of its interval. */
 static double spread(const struct evaluation *e, int64_t i, const double *a, double value)
 {
@@ -111,7 +117,7 @@ static double spread(const struct evaluation *e, int64_t i, const double *a, dou
     for (int ends = 0; ends < 1 << e->node->n_in; ends++) {
         for (int j = 0; j < e->node->n_in; j++) {
             double error = bounds_of(e, j)->error[i];
-            corner[j] = a[j] + (ends >> j & 1 ? error : -error);
+            corner[j] = as_operand(operand(e, j), a[j] + (ends >> j & 1 ? error : -error));
         }
         most = fmax(most, distance(e->eval(e->node->op, corner[0], corner[1], corner[2]), value));
     }
@@ -273,8 +279,8 @@ static void add_reduce(struct evaluation *e)
         for (int64_t j = 0; j < extent; j++, at += step) {
             double x = a->value[at], error = a->error[at];
             value = combine(e, value, x, &picks);
-            low = combine(e, low, x - error, &picks);
-            high = combine(e, high, x + error, &picks);
+            low = combine(e, low, as_operand(in, x - error), &picks);
+            high = combine(e, high, as_operand(in, x + error), &picks);
             carried += error;
             size += isfinite(x) ? fabs(x) : 0;
         }
