@@ -118,7 +118,7 @@ link    = @mkdir -p $(@D); echo "  LINK  $@"; $(CC) $(FLAGS) $(CFLAGS) $(SANITIZ
 archive = @mkdir -p $(@D); echo "  AR    $@"; rm -f $@; $(AR) rcs $@
 
 # Addresses of other libraries' functions are looked up when it is loaded, and cannot be changed then.
-hardened := -Wl,-z,relro,-z,now
+hardened := -Wl,-z,relro,-z,now,--build-id
 pie       = $(if $(findstring -static,$(CC) $(LDFLAGS)),,-pie)
 
 # What the last build was made with: what depends on it is made anew when it changes.
@@ -278,7 +278,7 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 # that are linked without a Lua, and the numbers of graphs that scripts have built, as luas.sh holds that
 # both Luas build the same.
 numbers := arena attention bf16_product bodies emit_generate entries formats gguf_formats half import_views \
-    incremental int8 lengths nonfinite places properties quantised state target variants verify verify_program
+    incremental int8 kept_weights lengths nonfinite places properties quantised state target variants verify verify_program
 without_lua := code_memory compare emit_tokenizer files gradient integers jit recompute_order ref runtime sampler \
     tokenizer
 with_lua    := $(filter-out $(without_lua:%=test_%) $(numbers:%=test_%),$(test_sources:tests/%.c=%))

@@ -346,7 +346,20 @@ typedef struct {
 int crescent_load_weights(crescent_model *model, const char *const *paths, int n,
                           crescent_surplus_rule rule, crescent_surplus *surplus);
 
-/* The same from the bytes of one safetensors or GGUF file, which are only read, during the call; `name`
+/* Packed weights may be kept in files of $XDG_CACHE_HOME/crescent, or $HOME/.cache/crescent, which take at
+ * most `bytes` in all; 0, as a context begins, for none.  From then on crescent_load_weights maps such a file
+ * where one fits the model, and the files of weights have the size and the times that they had: they are
+ * opened, but their weights are not read.  Processes share the pages of the file.
+ *
+ * crescent_uncached_weights returns the bytes of weights that were loaded and are not kept yet, and 0 if they
+ * are, or cannot be.  crescent_write_cache writes them, and removes the files that were used longest ago
+ * where there is no room; *written, which may be null, is then the size of the file, and 0 if there is none:
+ * the cache, or a quarter of the disk's free space, is smaller, or the folder cannot be written to. */
+int crescent_cache_weights(crescent_context *context, int64_t bytes);
+int64_t crescent_uncached_weights(const crescent_model *model);
+int crescent_write_cache(crescent_model *model, int64_t *written);
+
+/* Weights from the bytes of one safetensors or GGUF file, which are only read, during the call; `name`
  * stands for its path. */
 int crescent_load_weights_bytes(crescent_model *model, const char *name, const void *bytes,
                                 size_t length, crescent_surplus_rule rule,

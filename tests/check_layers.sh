@@ -84,12 +84,12 @@ violations() {
             } else if (!(name in libc)) complain("not a header of libc")
         }
         BEGIN {
-            set("assert.h ctype.h dirent.h dlfcn.h errno.h fcntl.h fenv.h float.h ftw.h", libc)
+            set("assert.h ctype.h dirent.h dlfcn.h errno.h fcntl.h fenv.h float.h ftw.h link.h", libc)
             set("getopt.h glob.h inttypes.h libgen.h limits.h locale.h malloc.h math.h", libc)
             set("poll.h pthread.h regex.h sched.h semaphore.h setjmp.h signal.h spawn.h", libc)
             set("stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h", libc)
             set("stdlib.h stdnoreturn.h string.h strings.h termios.h time.h unistd.h", libc)
-            set("wchar.h sys/file.h sys/ioctl.h sys/mman.h sys/random.h sys/resource.h", libc)
+            set("wchar.h sys/file.h sys/ioctl.h sys/mman.h sys/random.h sys/resource.h sys/statvfs.h", libc)
             set("sys/stat.h sys/sysinfo.h sys/time.h sys/types.h sys/uio.h sys/wait.h", libc)
             set("cpuid.h immintrin.h x86intrin.h arm_neon.h sys/auxv.h", machine)
 

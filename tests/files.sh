@@ -5,6 +5,7 @@
 # early      a result that cannot be written is known before the work, which may be long
 # litter     nothing is left by a program that was interrupted while the C compiler ran, nor by a
 #            writer that was killed; what another program left is in nobody's way
+# kept       packed weights, which a process in the background writes for the next run
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
@@ -139,6 +140,36 @@ report $? "a standalone main beside leftovers"
 report $? "emit beside leftovers"
 [ "$(ls -A "$T/stale" | tr '\n' ' ')" = "m.c m.c.tmp m.h y.npy y.npy.tmp " ]
 report $? "beside leftovers: $(ls -A "$T/stale" | tr '\n' ' ')"
+
+# ---- packed weights that are kept ----
+
+# 18 MB of zeros: a header of safetensors behind its length, then the numbers.
+cat >"$T/large.lua" <<'END'
+return {y = matmul(input("x", {1, 64}), param("w", {64, 70000}))}
+END
+header='{"w":{"dtype":"F32","shape":[64,70000],"data_offsets":[0,17920000]}}    '
+{
+    printf '\110\0\0\0\0\0\0\0%s' "$header"
+    head -c 17920000 /dev/zero
+} >"$T/large.safetensors"
+
+# large OPTION...: a run whose cache folder is $T/cache.
+large() {
+    XDG_CACHE_HOME=$T/cache "$crescent" run "$T/large.lua" --weights "$T/large.safetensors" "$@" >"$log" 2>&1
+}
+
+large --cache-weights 0 && large --cache-weights 1M && ! ls "$T"/cache/crescent/*.weights >>"$log" 2>&1
+report $? "weights that are not to be kept"
+large --output "y=$T/first.npy"
+tries=0
+until ls "$T"/cache/crescent/*.weights >>"$log" 2>&1 || [ $tries -ge 600 ]; do
+    tries=$((tries + 1))
+    sleep 0.2
+done
+[ "$(ls "$T"/cache/crescent/*.weights | wc -l)" -eq 1 ]
+report $? "weights that are kept: $(ls -A "$T/cache/crescent" | tr '\n' ' ')"
+large --output "y=$T/second.npy" && cmp "$T/first.npy" "$T/second.npy" >"$log" 2>&1
+report $? "a run with weights that were kept"
 
 # Both files of emit, or neither: the header cannot be written.
 mkdir -p "$T/both/m.h"

@@ -421,6 +421,7 @@ static int run(struct generate *g, struct cr_error *error)
                 g->options->model, g->about.context, g->n, g->options->tokens);
     if (g->n)
         print_statistics(g);
+    cr_cache_params(g->model);
     return cr_is_stopped() ? CR_INTERRUPTED : 0;
 }
 

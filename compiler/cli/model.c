@@ -1,8 +1,11 @@
 /* model.c - from options to a graph, a model, its inputs and parameters; see model.h. */
 #include "model.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compiler/ir/mem.h"
 #include "expected_taps.h"
@@ -245,6 +248,7 @@ int cr_fill_params(crescent_model *model, const struct cr_options *o, crescent_s
                    struct cr_error *error)
 {
     *surplus = (crescent_surplus){0};
+    crescent_cache_weights(o->context, o->cache_weights);
     const char *own = crescent_weights_path(model);
     crescent_surplus_rule rule = o->strict ? CRESCENT_MODEL_TENSORS_ONLY : CRESCENT_ANY_TENSORS;
     int status;
@@ -255,6 +259,29 @@ int cr_fill_params(crescent_model *model, const struct cr_options *o, crescent_s
     else
         status = crescent_draw_weights(model, o->seed);
     return cr_passed(o, status, error);
+}
+
+/* Ends the child, whose parent's buffers and files are not its own. */
+static void write_cache(crescent_model *model)
+{
+    int nowhere = open("/dev/null", O_RDWR);
+    setsid();
+    if (nowhere < 0 || nice(19) == -1)
+        _exit(1);
+    for (int fd = 0; fd < 3; fd++)
+        dup2(nowhere, fd);
+    crescent_write_cache(model, NULL);
+    _exit(0);
+}
+
+void cr_cache_params(crescent_model *model)
+{
+    const int64_t least = 16 << 20; /* fewer are read in some milliseconds */
+    if (crescent_uncached_weights(model) < least)
+        return;
+    fflush(NULL);
+    if (fork() == 0)
+        write_cache(model);
 }
 
 void cr_note_surplus(const crescent_surplus *surplus)

@@ -49,6 +49,10 @@ crescent_report cr_report_of_model(const crescent_model *model);
 int cr_fill_params(crescent_model *model, const struct cr_options *options,
                    crescent_surplus *surplus, struct cr_error *error);
 
+/* Keeps packed weights of a model for the next run, if they are many and not kept yet: a process of its own
+ * writes them, which goes on when this one has ended.  For a verb that has done its work. */
+void cr_cache_params(crescent_model *model);
+
 /* A line on stderr about surplus tensors, if there are any: for a verb that succeeded, since
  * a failure says one line only. */
 void cr_note_surplus(const crescent_surplus *surplus);

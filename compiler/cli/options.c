@@ -25,11 +25,14 @@ struct option_row {
     const char *value; /* what help calls it */
     unsigned verbs;
     size_t field;
-    int64_t least, most; /* COUNT */
+    int64_t least, most; /* COUNT; of SIZE the least */
     const char *help;
 };
 
 #define FIELD(name) offsetof(struct cr_options, name)
+
+/* Verbs that keep packed weights: people type them again and again. */
+enum { KEEPING = CR_VERB_RUN | CR_VERB_GENERATE };
 
 static const struct option_row rows[] = {
     {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(set), 0, 0,
@@ -51,6 +54,10 @@ static const struct option_row rows[] = {
     {"weights", 0, LIST, "FILE|FOLDER",
      CR_VERB_COMPILING | CR_VERB_TEXTS | CR_VERB_EMIT | CR_VERB_VARY, FIELD(weights), 0, 0,
      "read parameters by name, of safetensors or GGUF files (repeatable; the last file wins)"},
+    {"cache-weights", 0, SIZE, "BYTES", KEEPING, FIELD(cache_weights), 0, 0,
+     "weights of 16 MiB and more are kept as the kernels read them, for the next run of the model, in files "
+     "of $XDG_CACHE_HOME/crescent that take no more than so many bytes in all (or 512M, 20G; default 8G; 0: "
+     "none are written or read)"},
     {"strict", 0, FLAG, "", CR_VERB_COMPILING | CR_VERB_TEXTS, FIELD(strict), 0, 0,
      "tensors of --weights that the model does not have are an error"},
     {"input", 0, PAIR, "NAME=F.npy", CR_VERB_COMPILING | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(input), 0, 0,
@@ -103,7 +110,7 @@ static const struct option_row rows[] = {
     {"skip", 0, LIST, "PASS", (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_VARY, FIELD(skip), 0, 0,
      "leave a pass out (repeatable)"},
     {"max-arena", 0, SIZE, "BYTES", (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_VARY,
-     FIELD(max_arena), 0, 0,
+     FIELD(max_arena), 1, 0,
      "compute values again rather than keep them, so that the arena has no more than so many "
      "bytes (or 512K, 64M, 2G); weights and scratch are apart"},
     {"format", 0, TEXT, "RULES",
@@ -259,14 +266,14 @@ static int take_size(int64_t *field, const struct option_row *row, const char *t
     char *end;
     errno = 0;
     intmax_t value = strtoimax(text, &end, 10);
-    bool ok = end != text && !errno && value > 0;
+    bool ok = end != text && !errno && value >= row->least;
     const char *letter = ok && *end ? strchr(letters, *end) : NULL;
     int64_t unit = letter ? (int64_t)1 << 10 * (letter - letters + 1) : 1;
     if (!ok || end[letter != NULL] || value > INT64_MAX / unit)
         return cr_fail(error,
-                       "--%s %.60s: expected a number of bytes from 1 on, or with K, M or G behind "
+                       "--%s %.60s: expected a number of bytes from %d on, or with K, M or G behind "
                        "it of KiB, MiB or GiB",
-                       row->name, text);
+                       row->name, text, (int)row->least);
     *field = value * unit;
     return 0;
 }
@@ -497,6 +504,7 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
                              .seconds = verb->bit == CR_VERB_TUNE ? 20 : 1,
                              .steps = -1,
                              .tokens = -1,
+                             .cache_weights = verb->bit & KEEPING ? (int64_t)8 << 30 : 0,
                              .seed = -1};
     long_options(verb, options);
     opterr = 0;

@@ -35,7 +35,7 @@ struct cr_options {
     bool strict, train, json, kernels, markdown, onnx, help, per_kernel, compile_only, turns, log_scale;
     bool plain, special, taps;
     bool all; /* of inspect */
-    int64_t threads, seed, max_ulp, steps, every, log, max_arena, validate_every;
+    int64_t threads, seed, max_ulp, steps, every, log, max_arena, cache_weights, validate_every;
     double atol, rtol, seconds;
     bool seed_given; /* else it is 0 */
     const char *prompt, *prompt_file, *prompt_ids, *logits;

@@ -256,6 +256,7 @@ static int run(struct run *r, struct cr_error *error)
         return 2;
     report(r);
     cr_note_surplus(&r->surplus);
+    cr_cache_params(r->model);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "compiler/ir/guard.h"
 #include "compiler/ir/hash.h"
@@ -658,6 +659,14 @@ static void free_ports(struct cr_port *ports, int n)
     free(ports);
 }
 
+static void free_weights(struct cr_engine *e)
+{
+    if (e->mapping)
+        munmap(e->mapping, e->mapping_bytes);
+    else
+        free(e->weights);
+}
+
 void cr_engine_close(struct cr_engine *e)
 {
     for (int i = 0; e->tensors && i < e->n_params; i++)
@@ -681,7 +690,7 @@ void cr_engine_close(struct cr_engine *e)
     cr_program_free(e->layout);
     cr_stored_free(&e->stored);
     cr_pool_free(e->pool);
-    free(e->weights);
+    free_weights(e);
     free(e->arena);
     free(e->to_param);
     free(e->to_input);
@@ -742,6 +751,21 @@ int cr_engine_set_params(struct cr_engine *e, const struct cr_contents *contents
                              error);
     free(of_program);
     return status;
+}
+
+/* The mapping is private: a page that is written to becomes a copy of this process. */
+int cr_engine_map_weights(struct cr_engine *e, int fd, size_t at)
+{
+    size_t bytes = at + (size_t)e->program->weights_bytes;
+    char *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    if (mapping == MAP_FAILED)
+        return -1;
+    madvise(mapping, bytes, MADV_WILLNEED);
+    free_weights(e);
+    e->mapping = mapping;
+    e->mapping_bytes = bytes;
+    e->weights = (float *)(void *)(mapping + at);
+    return 0;
 }
 
 int cr_engine_keep_params(struct cr_engine *e, struct cr_error *error)

@@ -87,6 +87,8 @@ struct cr_engine {
     const struct cr_runtime *rt;
     struct cr_pool *pool;
     float *weights, *arena;      /* the interpreter with a layout has weights, too */
+    void *mapping;               /* the file that has the weights, of mapping_bytes; null: memory */
+    size_t mapping_bytes;
     int *to_param;               /* by parameter: its number in the program, or in the layout */
     int *to_input, *to_output;   /* by input and output of the program: its number here; states
                                     are counted behind the inputs */
@@ -108,6 +110,11 @@ int cr_engine_set_param(struct cr_engine *engine, int i, const struct cr_content
                         struct cr_error *error);
 int cr_engine_set_params(struct cr_engine *engine, const struct cr_contents *contents,
                          struct cr_error *error);
+
+/* Takes the weights of all parameters from byte `at` of an open file on, as the kernels read them, in place
+ * of memory.  Parameters that are handed in later change no byte of the file.  -1 if it cannot be mapped, and
+ * nothing has changed then. */
+int cr_engine_map_weights(struct cr_engine *engine, int fd, size_t at);
 
 /* From now on a parameter that is handed in is also kept as it is, in `tensors`. */
 int cr_engine_keep_params(struct cr_engine *engine, struct cr_error *error);

@@ -192,7 +192,7 @@ static void count_surplus(const struct cr_names *taken, const struct cr_weight_f
 
 /* From files that are open, which it closes.  All parameters are found before the first is read. */
 static int load_params(struct cr_engine *e, const struct cr_weight_files *files, const char *family,
-                       struct cr_surplus *surplus, struct cr_error *error)
+                       struct cr_kept *kept, struct cr_surplus *surplus, struct cr_error *error)
 {
     struct loading l = {.files = *files};
     int status = 0;
@@ -202,7 +202,9 @@ static int load_params(struct cr_engine *e, const struct cr_weight_files *files,
         cr_names_add(&l.params, e->params[i].name);
     for (int i = 0; !status && i < e->n_params; i++)
         status = find_param(&l, e, i, family, error);
-    if (!status)
+    if (!status && kept)
+        cr_kept_find(kept, e, &l.files, l.tensors);
+    if (!status && !(kept && kept->is_mapped))
         status = cr_engine_set_params(e, l.contents, error);
     for (int i = 0; i < l.files.n; i++)
         count_surplus(&l.taken, &l.files.items[i], family, surplus);
@@ -215,12 +217,14 @@ static int load_params(struct cr_engine *e, const struct cr_weight_files *files,
 }
 
 int cr_load_params(struct cr_engine *e, const char *const *paths, int n, const char *family,
-                   struct cr_surplus *surplus, struct cr_error *error)
+                   struct cr_kept *kept, struct cr_surplus *surplus, struct cr_error *error)
 {
     struct cr_weight_files files;
+    if (kept)
+        *kept = (struct cr_kept){0};
     return cr_weight_files_open(&files, paths, n, error)
                ? -1
-               : load_params(e, &files, family, surplus, error);
+               : load_params(e, &files, family, kept, surplus, error);
 }
 
 int cr_load_params_from(struct cr_engine *e, const struct cr_weight_bytes *bytes, const char *family,
@@ -229,7 +233,7 @@ int cr_load_params_from(struct cr_engine *e, const struct cr_weight_bytes *bytes
     struct cr_weight_files files;
     return cr_weight_files_take(&files, bytes, error)
                ? -1
-               : load_params(e, &files, family, surplus, error);
+               : load_params(e, &files, family, NULL, surplus, error);
 }
 
 /* ---- at random ---- */

@@ -5,6 +5,7 @@
 #include "compiler/files/npy.h"
 #include "compiler/files/safetensors_read.h"
 #include "engine.h"
+#include "kept_weights.h"
 #include "weight_files.h"
 
 /* Tensors in files of weights that the model does not have. */
@@ -14,18 +15,15 @@ struct cr_surplus {
     const char *file;
 };
 
-/* A tensor that can be read as floats, and its file, as the elements of a parameter. */
-struct cr_file_tensor {
-    const struct cr_safetensors *file;
-    const struct cr_st_tensor *tensor;
-};
+/* The elements of a parameter that a file has. */
 struct cr_contents cr_contents_of_file(const struct cr_file_tensor *tensor);
 
 /* Every parameter from safetensors files and folders of them; where several have a name the last one
  * counts.  `family`: the model_type of config.json, whose names may differ (weight_names.h); or null.
- * surplus->file is one of the paths. */
+ * surplus->file is one of the paths.  With `kept`, weights that are kept are mapped and not read; the caller
+ * frees it. */
 int cr_load_params(struct cr_engine *engine, const char *const *paths, int n, const char *family,
-                   struct cr_surplus *surplus, struct cr_error *error);
+                   struct cr_kept *kept, struct cr_surplus *surplus, struct cr_error *error);
 
 /* The same from the bytes of a file. */
 int cr_load_params_from(struct cr_engine *engine, const struct cr_weight_bytes *bytes, const char *family,

@@ -31,6 +31,12 @@ struct cr_weight_file {
     bool *listed; /* of a shard, each tensor: whether the index says that it is here; else null */
 };
 
+/* A tensor that can be read as floats, and its file, as the elements of a parameter. */
+struct cr_file_tensor {
+    const struct cr_safetensors *file;
+    const struct cr_st_tensor *tensor;
+};
+
 /* A file's bytes in memory; `name` stands for its path. */
 struct cr_weight_bytes {
     const char *name;

@@ -196,6 +196,7 @@ void cr_model_release(crescent_model *model)
     if (!model || --model->references > 0)
         return;
     cr_engine_close(&model->engine);
+    cr_kept_free(&model->kept);
     cr_origin_release(model->origin);
     cr_release(model->context);
     cr_config_free(&model->config);

@@ -26,6 +26,7 @@ struct crescent_context {
     struct cr_target host; /* this machine as a target for the uses below, once it was asked for */
     const char *host_isa;  /* null before */
     int host_threads;
+    int64_t cache_bytes; /* of files of packed weights; 0: none are used */
 };
 
 /* Where a graph comes from; shared by all that is made of it. */
@@ -68,6 +69,7 @@ struct crescent_model {
     struct cr_origin *origin;
     struct cr_engine engine;
     bool *given;            /* by parameter: it has its values */
+    struct cr_kept kept;    /* its packed weights as a file; without a path if there is to be none */
     crescent_config config; /* with which it was compiled; its strings are the model's own */
 };
 

@@ -4,53 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compiler/exec/host.h"
 #include "compiler/exec/probe.h"
+#include "compiler/files/cache_folder.h"
 #include "compiler/files/mapping.h"
 #include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"
 #include "handles.h"
 #include "runtime/select.h"
 #include "target_file.h"
-
-enum { MOST_PATH = 4096 };
-
-/* ---- the cache folder ---- */
-
-/* $XDG_CACHE_HOME/crescent, or $HOME/.cache/crescent; false without either.  As the standard has it,
- * a variable that is no absolute path does not count. */
-static bool cache_folder(char *path, size_t size)
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length = -1;
-    if (cache && *cache == '/')
-        length = snprintf(path, size, "%s/crescent", cache);
-    else if (home && *home == '/')
-        length = snprintf(path, size, "%s/.cache/crescent", home);
-    return length >= 0 && (size_t)length < size;
-}
-
-static bool file_in_folder(char *path, size_t size, const char *name)
-{
-    char folder[MOST_PATH - 2 * CR_TARGET_NAME];
-    if (!cache_folder(folder, sizeof folder))
-        return false;
-    snprintf(path, size, "%s/%s", folder, name);
-    return true;
-}
-
-/* Makes the folders that a path goes through, as far as they are not there. */
-static void make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-}
 
 /* The instruction set that a run takes; null if the machine does not have it. */
 static const char *isa_of(const char *isa)
@@ -65,13 +29,13 @@ static bool tuned_path(const struct cr_host *host, const char *isa, char *path, 
 {
     char name[2 * CR_TARGET_NAME];
     snprintf(name, sizeof name, "%s-%s.target", host->name, isa);
-    return file_in_folder(path, size, name);
+    return cr_cache_file(path, size, name);
 }
 
 char *cr_tuned_path(const char *isa, struct cr_error *error)
 {
     struct cr_host host;
-    char path[MOST_PATH];
+    char path[CR_CACHE_PATH];
     cr_find_host(&host);
     if (!tuned_path(&host, isa_of(isa), path, sizeof path)) {
         cr_fail(error,
@@ -79,7 +43,7 @@ char *cr_tuned_path(const char *isa, struct cr_error *error)
                 "or a file to write to");
         return NULL;
     }
-    make_folders(path);
+    cr_make_folders(path);
     return cr_strdup(path);
 }
 
@@ -90,7 +54,7 @@ static bool probe_path(const struct cr_host *host, const char *isa, int threads,
 {
     char name[2 * CR_TARGET_NAME];
     snprintf(name, sizeof name, "%s-%s-%d.probe", host->name, isa, threads);
-    return file_in_folder(path, size, name);
+    return cr_cache_file(path, size, name);
 }
 
 /* The first line of a file that a probe kept. */
@@ -125,7 +89,7 @@ static void keep_probe(const struct cr_target *target, char *path, const char *k
     struct cr_error ignored;
     struct cr_writer writer;
     struct cr_text text = {0};
-    make_folders(path);
+    cr_make_folders(path);
     if (cr_writer_open(&writer, path, ignored.text, sizeof ignored.text))
         return;
     cr_put(&text, "%s", key);
@@ -157,7 +121,7 @@ static int find_target(const struct cr_use *use, const char *isa, struct cr_targ
                        bool *is_final, struct cr_error *error)
 {
     struct cr_host host;
-    char path[MOST_PATH], key[256];
+    char path[CR_CACHE_PATH], key[256];
     cr_find_host(&host);
     *is_final = true;
     if (tuned_path(&host, isa, path, sizeof path) && access(path, F_OK) == 0)

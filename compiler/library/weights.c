@@ -9,6 +9,8 @@
 static int all_given(crescent_model *m, int status)
 {
     memset(m->given, !status, (size_t)m->engine.n_params);
+    if (status)
+        cr_kept_free(&m->kept);
     return status;
 }
 
@@ -66,11 +68,13 @@ static int load(crescent_model *m, const char *const *paths, int n, crescent_sur
                 crescent_surplus *surplus, struct cr_error *error)
 {
     struct cr_surplus found = {0};
+    cr_kept_free(&m->kept);
     if (check_paths(m, paths, n, error))
         return -1;
     if (n == 1 && m->origin->imported && strcmp(paths[0], m->origin->folder) == 0)
         return cr_imported_load(m->origin->imported, &m->engine, error);
-    if (cr_load_params(&m->engine, paths, n, m->origin->family, &found, error))
+    struct cr_kept *kept = m->context->cache_bytes ? &m->kept : NULL;
+    if (cr_load_params(&m->engine, paths, n, m->origin->family, kept, &found, error))
         return -1;
     return take_surplus(&found, rule, surplus, error);
 }
@@ -79,6 +83,7 @@ static int load_bytes(crescent_model *m, const struct cr_weight_bytes *bytes,
                       crescent_surplus_rule rule, crescent_surplus *surplus, struct cr_error *error)
 {
     struct cr_surplus found = {0};
+    cr_kept_free(&m->kept);
     if (cr_load_params_from(&m->engine, bytes, m->origin->family, &found, error))
         return -1;
     return take_surplus(&found, rule, surplus, error);
@@ -110,6 +115,7 @@ int crescent_draw_weights(crescent_model *model, int64_t seed)
 {
     CR_REQUIRE(model, true);
     CR_ENTER(model->context);
+    cr_kept_free(&model->kept);
     return cr_done(&guard,
                    all_given(model, cr_draw_params(&model->engine, (uint64_t)seed, guard.error)));
 }
@@ -117,6 +123,7 @@ int crescent_draw_weights(crescent_model *model, int64_t seed)
 static int set(crescent_model *m, int index, const float *tensor, struct cr_error *error)
 {
     const struct cr_contents contents = {.data = tensor};
+    cr_kept_free(&m->kept); /* weights are no longer those of the files */
     if (check_number(m, index, error) || cr_engine_set_param(&m->engine, index, &contents, error))
         return -1;
     m->given[index] = true;
@@ -128,6 +135,33 @@ int crescent_set_weight(crescent_model *model, int index, const float *tensor)
     CR_REQUIRE(model, tensor);
     CR_ENTER(model->context);
     return cr_done(&guard, set(model, index, tensor, guard.error));
+}
+
+/* ---- files of packed weights ---- */
+
+int crescent_cache_weights(crescent_context *context, int64_t bytes)
+{
+    CR_REQUIRE_CONTEXT(context, true);
+    context->cache_bytes = bytes > 0 ? bytes : 0;
+    return CRESCENT_OK;
+}
+
+int64_t crescent_uncached_weights(const crescent_model *model)
+{
+    bool can_be = model && model->kept.path && !model->kept.is_mapped;
+    return can_be ? model->engine.program->weights_bytes : 0;
+}
+
+int crescent_write_cache(crescent_model *model, int64_t *written)
+{
+    CR_REQUIRE(model, true);
+    CR_ENTER(model->context);
+    int64_t bytes = 0;
+    if (crescent_uncached_weights(model))
+        bytes = cr_kept_write(&model->kept, &model->engine, model->context->cache_bytes);
+    if (written)
+        *written = bytes;
+    return CRESCENT_OK;
 }
 
 /* ---- reading back ---- */

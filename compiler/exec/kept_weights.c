@@ -1,0 +1,348 @@
+/* kept_weights.c - packed weights in files; see kept_weights.h. */
+#include "kept_weights.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "compiler/files/cache_folder.h"
+#include "compiler/files/writer.h"
+#include "compiler/ir/hash.h"
+#include "compiler/ir/mem.h"
+
+#define SUFFIX ".weights"
+enum { PAGE = 4096, FREE_SHARE = 4 };
+
+/* ---- hashes ---- */
+
+/* Of bytes, 128 bits. */
+static void hash_bytes(uint64_t hash[2], const void *bytes, size_t n)
+{
+    const unsigned char *from = bytes;
+    hash[0] = n;
+    hash[1] = ~(uint64_t)n;
+    for (size_t at = 0; at < n; at += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        memcpy(&word, from + at, n - at < sizeof word ? n - at : sizeof word);
+        hash[0] = cr_hash_word(hash[0], word);
+        hash[1] = cr_hash_word(hash[1] + 0x632be59bd9b4e019u, word);
+    }
+}
+
+/* ---- the build ---- */
+
+/* The build id of the object that `code` lies in, as hexadecimal digits. */
+struct build {
+    uintptr_t code;
+    char id[2 * 64 + 1];
+};
+
+/* Takes the note of the linker GNU ld, NT_GNU_BUILD_ID, among those of a segment. */
+static void read_notes(struct build *b, const unsigned char *at, size_t size)
+{
+    const unsigned char *end = at + size;
+    while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const void *)at;
+        const unsigned char *name = at + sizeof *note, *id = name + (note->n_namesz + 3) / 4 * 4;
+        size_t n = note->n_descsz;
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0)
+            for (size_t i = 0; i < n && 2 * i + 3 <= sizeof b->id; i++)
+                snprintf(b->id + 2 * i, 3, "%02x", id[i]);
+        at = id + (n + 3) / 4 * 4;
+    }
+}
+
+/* Reads the notes of the object that has the code, and ends the walk there. */
+static int visit_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct build *b = context;
+    bool has_code = false;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + p->p_vaddr;
+        has_code |= p->p_type == PT_LOAD && b->code - begin < p->p_memsz;
+    }
+    for (int i = 0; has_code && i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_NOTE)
+            read_notes(b, (const unsigned char *)info->dlpi_addr + p->p_vaddr, p->p_memsz);
+    }
+    return has_code;
+}
+
+/* ---- keys ---- */
+
+/* The bytes of a file in front of its tensors. */
+static size_t header_bytes(const struct cr_mapping *mapping, const struct cr_safetensors *list)
+{
+    size_t least = mapping->size;
+    for (int i = 0; i < list->n_tensors; i++) {
+        size_t at = (size_t)((const unsigned char *)list->tensors[i].data - mapping->bytes);
+        if (list->tensors[i].bytes && at < least)
+            least = at;
+    }
+    return least;
+}
+
+/* A line about a file of weights, whose path may hold any byte but NUL. */
+static void put_source(struct cr_text *text, const struct cr_kept_source *source,
+                       const struct stat *s)
+{
+    cr_put(text, "file %" PRIuMAX ":%" PRIuMAX " %" PRIdMAX " %" PRIdMAX ".%09ld %" PRIdMAX ".%09ld "
+                 "%016" PRIx64 "%016" PRIx64 " %zu %s\n",
+           (uintmax_t)s->st_dev, (uintmax_t)s->st_ino, (intmax_t)s->st_size,
+           (intmax_t)s->st_mtim.tv_sec, s->st_mtim.tv_nsec, (intmax_t)s->st_ctim.tv_sec,
+           s->st_ctim.tv_nsec, source->header[0], source->header[1], strlen(source->path),
+           source->path);
+}
+
+/* Adds the files to the key; false if one of them has no descriptor. */
+static bool put_sources(struct cr_kept *k, const struct cr_weight_files *files)
+{
+    k->sources_at = k->key.length;
+    k->sources = cr_calloc((size_t)files->n, sizeof *k->sources);
+    for (int i = 0; i < files->n; i++) {
+        const struct cr_weight_file *file = &files->items[i];
+        const struct cr_mapping *mapping =
+            file->gguf ? &file->gguf->file.mapping : &file->file.mapping;
+        struct cr_kept_source *source = &k->sources[k->n_sources++];
+        struct stat status;
+        char *whole = realpath(file->path, NULL);
+        source->path = cr_strdup(whole ? whole : file->path);
+        free(whole);
+        if (file->borrowed || !mapping->handle || fstat(mapping->handle - 1, &status) != 0)
+            return false;
+        hash_bytes(source->header, mapping->bytes, header_bytes(mapping, &file->file));
+        put_source(&k->key, source, &status);
+    }
+    return true;
+}
+
+/* Adds a parameter and the tensor that it is read from. */
+static void put_param(struct cr_text *key, const struct cr_engine *e, int i,
+                      const struct cr_weight_files *files, const struct cr_file_tensor *t)
+{
+    int file = 0;
+    while (file < files->n && &files->items[file].file != t->file)
+        file++;
+    cr_put(key, "param %d %s %s %d %zu %s\n", e->to_param[i],
+           cr_formats[e->params[i].format].name, e->params[i].name, file,
+           (size_t)(t->tensor - t->file->tensors), t->tensor->name);
+}
+
+/* Adds the parameters, and where they go. */
+static void put_layout(struct cr_text *key, const struct cr_engine *e,
+                       const struct cr_weight_files *files, const struct cr_file_tensor *tensors)
+{
+    const struct cr_program *p = e->program;
+    cr_put(key, "weights %" PRId64 "\n", p->weights_bytes);
+    for (int i = 0; i < e->n_params; i++)
+        put_param(key, e, i, files, &tensors[i]);
+    for (int i = 0; i < p->n_places; i++) {
+        const struct cr_place *at = &p->places[i];
+        cr_put(key, "place %d %ld %ld %ld %ld %ld %ld %ld %ld %d\n", at->param, at->source, at->rows,
+               at->cols, at->row_stride, at->col_stride, at->target, at->panel_stride, at->first_col,
+               at->last);
+    }
+}
+
+/* Makes the key; false if the weights cannot be kept. */
+static bool make_key(struct cr_kept *k, const struct cr_engine *e,
+                     const struct cr_weight_files *files, const struct cr_file_tensor *tensors)
+{
+    struct build build = {.code = (uintptr_t)cr_kept_find};
+    if (e->backend == CR_BACKEND_REF || e->tensors || e->rounded || !e->program->weights_bytes)
+        return false;
+    dl_iterate_phdr(visit_object, &build);
+    if (!*build.id)
+        return false;
+    cr_put(&k->key, "crescent packed weights\nbuild %s\n", build.id);
+    put_layout(&k->key, e, files, tensors);
+    return put_sources(k, files);
+}
+
+/* The path that the key leads to; null without a cache folder. */
+static char *path_of(const struct cr_kept *k)
+{
+    char path[CR_CACHE_PATH], name[64];
+    uint64_t hash[2];
+    hash_bytes(hash, k->key.data, k->key.length);
+    snprintf(name, sizeof name, "%016" PRIx64 "%016" PRIx64 SUFFIX, hash[0], hash[1]);
+    return cr_cache_file(path, sizeof path, name) ? cr_strdup(path) : NULL;
+}
+
+/* ---- finding ---- */
+
+/* Where the weights begin in a file. */
+static size_t weights_at(const struct cr_kept *k)
+{
+    return (k->key.length / PAGE + 1) * PAGE;
+}
+
+/* Whether an open file is this user's, has the size that it must have, and begins with the key. */
+static bool has_key(const struct cr_kept *k, int fd, int64_t weights_bytes)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+        status.st_size != (int64_t)weights_at(k) + weights_bytes)
+        return false;
+    char *found = cr_calloc(k->key.length + 1, 1);
+    bool same = pread(fd, found, k->key.length + 1, 0) == (ssize_t)k->key.length + 1 &&
+                memcmp(found, k->key.data, k->key.length + 1) == 0;
+    free(found);
+    return same;
+}
+
+void cr_kept_find(struct cr_kept *k, struct cr_engine *e, const struct cr_weight_files *files,
+                  const struct cr_file_tensor *tensors)
+{
+    *k = (struct cr_kept){0};
+    if (!make_key(k, e, files, tensors) || !(k->path = path_of(k))) {
+        cr_kept_free(k);
+        return;
+    }
+    int fd = open(k->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    if (has_key(k, fd, e->program->weights_bytes)) {
+        k->is_mapped = cr_engine_map_weights(e, fd, weights_at(k)) == 0;
+        futimens(fd, NULL); /* the files that were used longest ago are removed first */
+    }
+    close(fd);
+}
+
+/* ---- room ---- */
+
+/* A file of the cache folder. */
+struct kept_file {
+    char *path;
+    int64_t bytes;
+    struct timespec used;
+};
+
+struct kept_files {
+    struct kept_file *items;
+    int n, cap;
+    int64_t bytes; /* of all */
+};
+
+/* Adds a file of packed weights. */
+static void add_file(struct kept_files *files, const char *folder, const char *name)
+{
+    char path[CR_CACHE_PATH];
+    struct stat status;
+    size_t length = strlen(name), suffix = strlen(SUFFIX);
+    int n = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (length < suffix || strcmp(name + length - suffix, SUFFIX) != 0 || n < 0 ||
+        (size_t)n >= sizeof path || lstat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return;
+    *CR_PUSH(files->items, files->n, files->cap) =
+        (struct kept_file){cr_strdup(path), status.st_size, status.st_mtim};
+    files->bytes += status.st_size;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const struct timespec *x = &((const struct kept_file *)a)->used,
+                          *y = &((const struct kept_file *)b)->used;
+    return x->tv_sec != y->tv_sec ? (x->tv_sec > y->tv_sec) - (x->tv_sec < y->tv_sec)
+                                  : (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/* Removes files until the rest and `bytes` more take at most `most`. */
+static void make_room(int64_t bytes, int64_t most)
+{
+    char folder[CR_CACHE_PATH];
+    struct kept_files files = {0};
+    DIR *open_folder = cr_cache_folder(folder, sizeof folder) ? opendir(folder) : NULL;
+    const struct dirent *entry;
+    while (open_folder && (entry = readdir(open_folder)))
+        add_file(&files, folder, entry->d_name);
+    if (open_folder)
+        closedir(open_folder);
+    if (files.n)
+        qsort(files.items, (size_t)files.n, sizeof *files.items, by_use);
+    for (int i = 0; i < files.n; i++) {
+        if (files.bytes > most - bytes && unlink(files.items[i].path) == 0)
+            files.bytes -= files.items[i].bytes;
+        free(files.items[i].path);
+    }
+    free(files.items);
+}
+
+/* Whether the disk of a path's folder has as much room as a file may take. */
+static bool fits_disk(const char *path, int64_t bytes)
+{
+    char folder[CR_CACHE_PATH];
+    struct statvfs disk;
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    return statvfs(folder, &disk) == 0 &&
+           (double)disk.f_bavail * (double)disk.f_frsize >= FREE_SHARE * (double)bytes;
+}
+
+/* ---- writing ---- */
+
+/* Whether the files of weights are as they were when the key was made. */
+static bool is_unchanged(const struct cr_kept *k)
+{
+    struct cr_text now = {0};
+    struct stat status;
+    bool same = true;
+    for (int i = 0; i < k->n_sources && same; i++) {
+        same = stat(k->sources[i].path, &status) == 0;
+        if (same)
+            put_source(&now, &k->sources[i], &status);
+    }
+    same = same && strcmp(now.data, k->key.data + k->sources_at) == 0;
+    free(now.data);
+    return same;
+}
+
+int64_t cr_kept_write(const struct cr_kept *k, const struct cr_engine *e, int64_t most)
+{
+    struct cr_error error;
+    struct cr_writer writer;
+    const size_t text = sizeof error.text;
+    int64_t bytes = (int64_t)weights_at(k) + e->program->weights_bytes;
+    if (!k->path || k->is_mapped || bytes > most)
+        return 0;
+    char *page = cr_calloc(weights_at(k), 1);
+    memcpy(page, k->key.data, k->key.length);
+    cr_make_folders(k->path);
+    bool is_written = fits_disk(k->path, bytes);
+    if (is_written)
+        make_room(bytes, most);
+    is_written = is_written && cr_writer_open(&writer, k->path, error.text, text) == 0;
+    if (is_written) {
+        cr_writer_put(&writer, page, weights_at(k));
+        cr_writer_put(&writer, e->weights, (size_t)e->program->weights_bytes);
+        is_written = cr_writer_finish(&writer, error.text, text) == 0;
+    }
+    if (is_written && !is_unchanged(k)) {
+        cr_writer_discard(&writer);
+        is_written = false;
+    }
+    is_written = is_written && cr_writer_commit(&writer, error.text, text) == 0;
+    free(page);
+    return is_written ? bytes : 0;
+}
+
+void cr_kept_free(struct cr_kept *k)
+{
+    for (int i = 0; i < k->n_sources; i++)
+        free(k->sources[i].path);
+    free(k->sources);
+    free(k->key.data);
+    free(k->path);
+    *k = (struct cr_kept){0};
+}

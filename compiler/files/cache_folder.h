@@ -1,0 +1,22 @@
+/*
+ * cache_folder.h - where a user's programs keep what they can make again: $XDG_CACHE_HOME/crescent, or
+ * $HOME/.cache/crescent.  As the XDG base directory specification has it, a variable that is no
+ * absolute path does not count.
+ */
+#ifndef CR_CACHE_FOLDER_H
+#define CR_CACHE_FOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CR_CACHE_PATH = 4096 }; /* bytes of a path */
+
+/* The path of the folder, or of a file in it; false if neither variable names one. */
+bool cr_cache_folder(char *path, size_t size);
+bool cr_cache_file(char *path, size_t size, const char *name);
+
+/* Makes the folders that a path goes through, as far as they are not there.  What fails shows when the file
+ * is opened. */
+void cr_make_folders(char *path);
+
+#endif
