@@ -313,6 +313,44 @@ static void add_typed_outputs(struct cr_maker *m)
     }
 }
 
+/* A sum of more elements than a block of sums has: along any axis of a leaf and of what is computed from it
+ * on the way, or over k of a product. */
+static cr_id make_long_sum(struct cr_maker *m)
+{
+    static const int64_t sizes[] = {4095, 4096, 4097, 5003, 8191, 8192, 8193, 12289};
+    int64_t n = sizes[cr_below(m, 8)], a = 1 + cr_below(m, 3), b = 1 + cr_below(m, 3);
+    int axis = (int)cr_below(m, 3);
+    int64_t shape[3] = {a, b, 1 + cr_below(m, 2)};
+    if (cr_chance(m, 30)) {
+        cr_id left = cr_make_leaf(m, CR_OP_input, 2, (int64_t[]){a, n}, 1);
+        return cr_make2(m, CR_OP_matmul, left, cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){n, b}, 0.1));
+    }
+    shape[axis] = n;
+    cr_id x = cr_make_leaf(m, CR_OP_input, 3, shape, 1);
+    if (cr_chance(m, 40))
+        x = cr_make2(m, CR_OP_mul, x, cr_make_broadcast(m, x, false));
+    if (cr_chance(m, 20))
+        return cr_make_softmax(m, x, axis);
+    if (cr_chance(m, 20))
+        return cr_make(m, CR_OP_cumsum, 1, &x, &(struct cr_attr){.axis = axis});
+    enum cr_op op = cr_chance(m, 40) ? CR_OP_sum : cr_random_op(m, CR_KIND_REDUCE, 0);
+    return cr_make_fold(m, op, x, axis);
+}
+
+static void add_long_sum(struct cr_maker *m)
+{
+    int n_nodes = m->g->n_nodes, n_operands = m->g->n_operands;
+    int64_t most = m->most_work;
+    m->most_work = m->work + 2000000;
+    mark(m, CR_NONE, -1, 120);
+    cr_id id = make_long_sum(m);
+    m->most_work = most;
+    if (id < m->c->n)
+        cr_add_output(m->g, "yb", id);
+    else
+        cr_make_cut(m, n_nodes, n_operands);
+}
+
 /* Most graphs are small, and most of their values tame. */
 static void choose_size(struct cr_maker *m, enum subject subject)
 {
@@ -355,6 +393,8 @@ struct cr_case *cr_generate(uint64_t seed, uint64_t number, bool models)
     choose_outputs(&m);
     if (subject == TYPED || cr_chance(&m, 10))
         add_typed_outputs(&m);
+    if (cr_chance(&m, 2))
+        add_long_sum(&m);
     if (cr_chance(&m, subject == ATTENTION ? 70 : 40))
         add_gradients(&m);
     replace_states(&m);
