@@ -953,6 +953,8 @@ struct cr_product {
     int stream;
     long columns, ahead;
     long begin, end; /* of the band; see v_tile_of */
+    const char *next; /* what a tile prefetches, `pace` bytes further with each k; see v_pace */
+    long pace;
 };
 
 /* Computes the tile of a product at row m and column n. */
@@ -1864,9 +1866,13 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
- * need a while later.
+ * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
+ * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
+ * read a panel one after another: only the first waits for memory, so each prefetches its share of the
+ * panel behind (v_pace).
  */
+#undef CR_PACED
+#define CR_PACED (CR_W == 8)
 
 /* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
  * sets have to spread it over a vector. */
@@ -1956,6 +1962,7 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
 {
     VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
+    const char *next = p->next;
     long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
@@ -1971,10 +1978,14 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
         CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
         for (; k < end; k += CR_PANEL) {
             VF w[8];
+            if (CR_PACED && MR > 1) {
+                CR_PREFETCH(next);
+                next += p->pace;
+            }
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
                 w[j] = v_load(b[j] + k);
-                if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
                     CR_PREFETCH(b[j] + k + ahead);
                 }
             }
@@ -2063,15 +2074,34 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
+/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
+ * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
+{
+    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
+    const long share = t + n % CR_PANEL / columns * count;
+    p->next = (const char *)p->b;
+    p->pace = 0;
+    if (p->ahead && count > 1) {
+        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
+                  p->K * bytes * share / tiles;
+        p->pace = (bytes + tiles - 1) / tiles;
+    }
+}
+
 /* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
  * five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
+    struct cr_product q = *p;
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
-        CR_NAME(v_tile_of)(banded, p, tiles, rows * (t + 1) / count - m, from + m, n);
+        if (CR_PACED) {
+            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+        }
+        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
     }
 }
 
@@ -2109,7 +2139,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *start, long lds, long columns, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0};
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -2119,7 +2149,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end};
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
@@ -2157,7 +2187,7 @@ static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0};
+                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -3243,9 +3273,13 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
- * need a while later.
+ * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
+ * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
+ * read a panel one after another: only the first waits for memory, so each prefetches its share of the
+ * panel behind (v_pace).
  */
+#undef CR_PACED
+#define CR_PACED (CR_W == 8)
 
 /* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
  * sets have to spread it over a vector. */
@@ -3335,6 +3369,7 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
 {
     VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
+    const char *next = p->next;
     long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
@@ -3350,10 +3385,14 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
         CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
         for (; k < end; k += CR_PANEL) {
             VF w[8];
+            if (CR_PACED && MR > 1) {
+                CR_PREFETCH(next);
+                next += p->pace;
+            }
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
                 w[j] = v_load(b[j] + k);
-                if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
                     CR_PREFETCH(b[j] + k + ahead);
                 }
             }
@@ -3442,15 +3481,34 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
+/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
+ * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
+{
+    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
+    const long share = t + n % CR_PANEL / columns * count;
+    p->next = (const char *)p->b;
+    p->pace = 0;
+    if (p->ahead && count > 1) {
+        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
+                  p->K * bytes * share / tiles;
+        p->pace = (bytes + tiles - 1) / tiles;
+    }
+}
+
 /* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
  * five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
+    struct cr_product q = *p;
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
-        CR_NAME(v_tile_of)(banded, p, tiles, rows * (t + 1) / count - m, from + m, n);
+        if (CR_PACED) {
+            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+        }
+        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
     }
 }
 
@@ -3488,7 +3546,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *start, long lds, long columns, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0};
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -3498,7 +3556,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end};
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
@@ -3536,7 +3594,7 @@ static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0};
+                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -4622,9 +4680,13 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
- * need a while later.
+ * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
+ * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
+ * read a panel one after another: only the first waits for memory, so each prefetches its share of the
+ * panel behind (v_pace).
  */
+#undef CR_PACED
+#define CR_PACED (CR_W == 8)
 
 /* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
  * sets have to spread it over a vector. */
@@ -4714,6 +4776,7 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
 {
     VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
+    const char *next = p->next;
     long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
@@ -4729,10 +4792,14 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
         CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
         for (; k < end; k += CR_PANEL) {
             VF w[8];
+            if (CR_PACED && MR > 1) {
+                CR_PREFETCH(next);
+                next += p->pace;
+            }
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
                 w[j] = v_load(b[j] + k);
-                if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
                     CR_PREFETCH(b[j] + k + ahead);
                 }
             }
@@ -4821,15 +4888,34 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
+/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
+ * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
+{
+    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
+    const long share = t + n % CR_PANEL / columns * count;
+    p->next = (const char *)p->b;
+    p->pace = 0;
+    if (p->ahead && count > 1) {
+        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
+                  p->K * bytes * share / tiles;
+        p->pace = (bytes + tiles - 1) / tiles;
+    }
+}
+
 /* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
  * five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
+    struct cr_product q = *p;
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
-        CR_NAME(v_tile_of)(banded, p, tiles, rows * (t + 1) / count - m, from + m, n);
+        if (CR_PACED) {
+            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+        }
+        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
     }
 }
 
@@ -4867,7 +4953,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *start, long lds, long columns, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0};
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -4877,7 +4963,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end};
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
@@ -4915,7 +5001,7 @@ static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0};
+                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -6028,9 +6114,13 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
- * need a while later.
+ * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
+ * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
+ * read a panel one after another: only the first waits for memory, so each prefetches its share of the
+ * panel behind (v_pace).
  */
+#undef CR_PACED
+#define CR_PACED (CR_W == 8)
 
 /* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
  * sets have to spread it over a vector. */
@@ -6120,6 +6210,7 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
 {
     VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
+    const char *next = p->next;
     long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
@@ -6135,10 +6226,14 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
         CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
         for (; k < end; k += CR_PANEL) {
             VF w[8];
+            if (CR_PACED && MR > 1) {
+                CR_PREFETCH(next);
+                next += p->pace;
+            }
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
                 w[j] = v_load(b[j] + k);
-                if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
                     CR_PREFETCH(b[j] + k + ahead);
                 }
             }
@@ -6227,15 +6322,34 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
+/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
+ * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
+{
+    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
+    const long share = t + n % CR_PANEL / columns * count;
+    p->next = (const char *)p->b;
+    p->pace = 0;
+    if (p->ahead && count > 1) {
+        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
+                  p->K * bytes * share / tiles;
+        p->pace = (bytes + tiles - 1) / tiles;
+    }
+}
+
 /* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
  * five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
+    struct cr_product q = *p;
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
-        CR_NAME(v_tile_of)(banded, p, tiles, rows * (t + 1) / count - m, from + m, n);
+        if (CR_PACED) {
+            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+        }
+        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
     }
 }
 
@@ -6273,7 +6387,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *start, long lds, long columns, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0};
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -6283,7 +6397,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end};
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
@@ -6321,7 +6435,7 @@ static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0};
+                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 

@@ -948,6 +948,8 @@ struct cr_product {
     int stream;
     long columns, ahead;
     long begin, end; /* of the band; see v_tile_of */
+    const char *next; /* what a tile prefetches, `pace` bytes further with each k; see v_pace */
+    long pace;
 };
 
 /* Computes the tile of a product at row m and column n. */
@@ -1859,9 +1861,13 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
- * need a while later.
+ * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
+ * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
+ * read a panel one after another: only the first waits for memory, so each prefetches its share of the
+ * panel behind (v_pace).
  */
+#undef CR_PACED
+#define CR_PACED (CR_W == 8)
 
 /* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
  * sets have to spread it over a vector. */
@@ -1951,6 +1957,7 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
 {
     VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
+    const char *next = p->next;
     long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
@@ -1966,10 +1973,14 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
         CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
         for (; k < end; k += CR_PANEL) {
             VF w[8];
+            if (CR_PACED && MR > 1) {
+                CR_PREFETCH(next);
+                next += p->pace;
+            }
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
                 w[j] = v_load(b[j] + k);
-                if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
                     CR_PREFETCH(b[j] + k + ahead);
                 }
             }
@@ -2058,15 +2069,34 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
+/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
+ * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
+{
+    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
+    const long share = t + n % CR_PANEL / columns * count;
+    p->next = (const char *)p->b;
+    p->pace = 0;
+    if (p->ahead && count > 1) {
+        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
+                  p->K * bytes * share / tiles;
+        p->pace = (bytes + tiles - 1) / tiles;
+    }
+}
+
 /* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
  * five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
+    struct cr_product q = *p;
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
-        CR_NAME(v_tile_of)(banded, p, tiles, rows * (t + 1) / count - m, from + m, n);
+        if (CR_PACED) {
+            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+        }
+        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
     }
 }
 
@@ -2104,7 +2134,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *start, long lds, long columns, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0};
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -2114,7 +2144,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end};
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
@@ -2152,7 +2182,7 @@ static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0};
+                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -3238,9 +3268,13 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
- * need a while later.
+ * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
+ * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
+ * read a panel one after another: only the first waits for memory, so each prefetches its share of the
+ * panel behind (v_pace).
  */
+#undef CR_PACED
+#define CR_PACED (CR_W == 8)
 
 /* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
  * sets have to spread it over a vector. */
@@ -3330,6 +3364,7 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
 {
     VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
+    const char *next = p->next;
     long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
@@ -3345,10 +3380,14 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
         CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
         for (; k < end; k += CR_PANEL) {
             VF w[8];
+            if (CR_PACED && MR > 1) {
+                CR_PREFETCH(next);
+                next += p->pace;
+            }
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
                 w[j] = v_load(b[j] + k);
-                if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
                     CR_PREFETCH(b[j] + k + ahead);
                 }
             }
@@ -3437,15 +3476,34 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
+/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
+ * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
+{
+    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
+    const long share = t + n % CR_PANEL / columns * count;
+    p->next = (const char *)p->b;
+    p->pace = 0;
+    if (p->ahead && count > 1) {
+        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
+                  p->K * bytes * share / tiles;
+        p->pace = (bytes + tiles - 1) / tiles;
+    }
+}
+
 /* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
  * five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
+    struct cr_product q = *p;
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
-        CR_NAME(v_tile_of)(banded, p, tiles, rows * (t + 1) / count - m, from + m, n);
+        if (CR_PACED) {
+            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+        }
+        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
     }
 }
 
@@ -3483,7 +3541,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *start, long lds, long columns, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0};
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -3493,7 +3551,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end};
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
@@ -3531,7 +3589,7 @@ static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0};
+                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -4617,9 +4675,13 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
- * need a while later.
+ * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
+ * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
+ * read a panel one after another: only the first waits for memory, so each prefetches its share of the
+ * panel behind (v_pace).
  */
+#undef CR_PACED
+#define CR_PACED (CR_W == 8)
 
 /* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
  * sets have to spread it over a vector. */
@@ -4709,6 +4771,7 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
 {
     VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
+    const char *next = p->next;
     long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
@@ -4724,10 +4787,14 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
         CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
         for (; k < end; k += CR_PANEL) {
             VF w[8];
+            if (CR_PACED && MR > 1) {
+                CR_PREFETCH(next);
+                next += p->pace;
+            }
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
                 w[j] = v_load(b[j] + k);
-                if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
                     CR_PREFETCH(b[j] + k + ahead);
                 }
             }
@@ -4816,15 +4883,34 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
+/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
+ * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
+{
+    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
+    const long share = t + n % CR_PANEL / columns * count;
+    p->next = (const char *)p->b;
+    p->pace = 0;
+    if (p->ahead && count > 1) {
+        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
+                  p->K * bytes * share / tiles;
+        p->pace = (bytes + tiles - 1) / tiles;
+    }
+}
+
 /* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
  * five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
+    struct cr_product q = *p;
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
-        CR_NAME(v_tile_of)(banded, p, tiles, rows * (t + 1) / count - m, from + m, n);
+        if (CR_PACED) {
+            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+        }
+        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
     }
 }
 
@@ -4862,7 +4948,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *start, long lds, long columns, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0};
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -4872,7 +4958,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end};
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
@@ -4910,7 +4996,7 @@ static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0};
+                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -6023,9 +6109,13 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
- * need a while later.
+ * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
+ * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
+ * read a panel one after another: only the first waits for memory, so each prefetches its share of the
+ * panel behind (v_pace).
  */
+#undef CR_PACED
+#define CR_PACED (CR_W == 8)
 
 /* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
  * sets have to spread it over a vector. */
@@ -6115,6 +6205,7 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
 {
     VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
+    const char *next = p->next;
     long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
@@ -6130,10 +6221,14 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
         CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
         for (; k < end; k += CR_PANEL) {
             VF w[8];
+            if (CR_PACED && MR > 1) {
+                CR_PREFETCH(next);
+                next += p->pace;
+            }
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
                 w[j] = v_load(b[j] + k);
-                if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
                     CR_PREFETCH(b[j] + k + ahead);
                 }
             }
@@ -6222,15 +6317,34 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
+/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
+ * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
+{
+    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
+    const long share = t + n % CR_PANEL / columns * count;
+    p->next = (const char *)p->b;
+    p->pace = 0;
+    if (p->ahead && count > 1) {
+        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
+                  p->K * bytes * share / tiles;
+        p->pace = (bytes + tiles - 1) / tiles;
+    }
+}
+
 /* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
  * five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
+    struct cr_product q = *p;
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
-        CR_NAME(v_tile_of)(banded, p, tiles, rows * (t + 1) / count - m, from + m, n);
+        if (CR_PACED) {
+            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+        }
+        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
     }
 }
 
@@ -6268,7 +6382,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *start, long lds, long columns, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0};
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 
@@ -6278,7 +6392,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end};
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
@@ -6316,7 +6430,7 @@ static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0};
+                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
     CR_NAME(v_gemm)(0, p);
 }
 

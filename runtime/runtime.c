@@ -54,6 +54,8 @@ struct cr_product {
     int stream;
     long columns, ahead;
     long begin, end; /* of the band; see v_tile_of */
+    const char *next; /* what a tile prefetches, `pace` bytes further with each k; see v_pace */
+    long pace;
 };
 
 /* Computes the tile of a product at row m and column n. */
