@@ -28,15 +28,14 @@ bool cr_reads_node(const struct cr_kernel *k, cr_id id)
     return ref_of(k, id) >= 0;
 }
 
-/* Parts of a buffer, gathered rows and operands of products are read elsewhere than where the result
- * goes. */
+/* Gathered rows and operands of products are read elsewhere than where the result goes. */
 bool cr_reads_in_place(const struct cr_kernel *k, cr_id state)
 {
     int ref = ref_of(k, state);
     bool gemm = k->kind == CR_KERNEL_GEMM;
     if (ref < 0)
         return true;
-    if ((k->kind != CR_KERNEL_TILE && !gemm) || k->root != k->buffer)
+    if (k->kind != CR_KERNEL_TILE && !gemm)
         return false;
     for (int i = 0; i < k->prologue.n; i++)
         if (reads_ref(&k->prologue.values[i], ref))
