@@ -298,11 +298,13 @@ cr_id cr_rule_no_shift_of_sink(struct cr_rewrite *rw, const struct cr_draft *d)
     return zero_like(rw, sum);
 }
 
-/* where(c, 0 / n, 0) is 0, n being how many of a row's c are true: as the gradient of a maximum
- * is shared out.  What is added to the gradient of softmax is then nothing. */
+/* In gradients, where(c, 0 / n, 0) is 0, n being how many of a row's c are true: as the gradient of a
+ * maximum is shared out.  What is added to the gradient of softmax is then nothing. */
 cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
+    if (!cr_is_gradient(rw))
+        return CR_NONE; /* -0 + 0 is 0 */
     if (d->op == CR_OP_add && cr_is_number(&g->nodes[d->in[1]], 0) &&
         g->nodes[d->in[0]].op == CR_OP_mul && is_probs(g, cr_in(g, d->in[0], 1)))
         return d->in[0];
