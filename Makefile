@@ -280,7 +280,7 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 numbers := arena attention bf16_product bodies emit_generate entries formats gguf_formats half import_views \
     incremental int8 kept_weights lengths nonfinite places properties quantised state target variants verify verify_program
 without_lua := code_memory compare emit_tokenizer files gradient integers jit linear recompute_order ref runtime \
-    sampler tokenizer
+    sampler text tokenizer
 with_lua    := $(filter-out $(without_lua:%=test_%) $(numbers:%=test_%),$(test_sources:tests/%.c=%))
 scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/scale.sh'
 standalone = $(foreach s,standalone extend entries machines train_c pool,$(call script,$(LUA),$(s).sh)) \
