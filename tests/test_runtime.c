@@ -253,8 +253,10 @@ static void compare_strip(const struct strip *plain, const struct strip *other, 
     free(got);
 }
 
-/* Row strides beyond the columns: of y, a, b, c; -1 is a row that repeats. */
-static const long gaps[][4] = {{0, 0, 0, 0}, {3, 3, 1, 0}, {0, 2, -1, 5}, {1, -1, 0, -1}};
+/* Row strides beyond the columns: of y, a, b, c; -1 is a row that repeats.  Of some calls one operand
+ * alone has gaps, so that the others' rows must not be taken for one long row. */
+static const long gaps[][4] = {{0, 0, 0, 0}, {3, 3, 1, 0}, {0, 2, -1, 5}, {1, -1, 0, -1},
+                               {0, 0, 3, 0}, {0, 0, 0, 2}, {0, -1, 0, 0}};
 
 START_TEST(test_strips)
 {
