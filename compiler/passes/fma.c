@@ -8,9 +8,13 @@
  * A product of positions, numbers and parameters becomes part of every sum that reads it.  A graph that
  * goes on from earlier tokens has such a product several times, for the keys and for the queries, where
  * the graph of all tokens has one with several readers: how many there are must not decide.
+ *
+ * Neither do outputs beside `logits` decide what the logits are: generation has none of them.
  */
 #include <stdlib.h>
+#include <string.h>
 
+#include "compiler/ir/incremental.h"
 #include "compiler/ir/mem.h"
 #include "pass_list.h"
 #include "rules.h"
@@ -22,17 +26,51 @@ struct fma {
     int which;
 };
 
-/* True if a node is read by another alone, and is no output. */
-static bool only_for(const struct cr_users *users, cr_id id, cr_id user)
-{
-    return cr_only_user(users, id) == user && users->meet[id] == user;
-}
-
 /* Who reads what in the graph. */
 struct readers {
     struct cr_users users;
-    bool *fixed; /* by node: no input and no state has a part in it, but for scalar integers */
+    bool *fixed;  /* by node: no input and no state has a part in it, but for scalar integers */
+    bool *beside; /* by node: of an entry with `logits`, which neither they nor a state need */
+    bool *result; /* by node: an output; of what the logits need, not one beside them */
 };
+
+static bool has_logits(const struct cr_graph *g, int entry)
+{
+    for (int i = 0; i < cr_n_results(g); i++)
+        if (g->outputs[i].entry == entry && strcmp(g->outputs[i].name, CR_LOGITS) == 0)
+            return true;
+    return false;
+}
+
+/* Finds the nodes that the logits do not need, by entry, and the outputs. */
+static void find_beside(struct readers *r, const struct cr_graph *g)
+{
+    r->beside = cr_calloc((size_t)g->n_nodes + 1, sizeof *r->beside);
+    r->result = cr_calloc((size_t)g->n_nodes + 1, sizeof *r->result);
+    for (int i = 0; i < g->n_outputs; i++) {
+        const struct cr_output *o = &g->outputs[i];
+        bool other = i < cr_n_results(g) && strcmp(o->name, CR_LOGITS) != 0;
+        r->result[o->id] |= !other || !has_logits(g, o->entry);
+    }
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        r->beside[id] = !r->result[id];
+    for (cr_id id = g->n_nodes - 1; id >= 0; id--)
+        for (int i = 0; i < g->nodes[id].n_in && !r->beside[id]; i++)
+            r->beside[cr_in(g, id, i)] = false;
+    for (int i = 0; i < g->n_outputs; i++)
+        r->result[g->outputs[i].id] |= r->beside[g->outputs[i].id];
+}
+
+/* True if a node is no output and is read by another alone.  Readers beside the logits do not count for
+ * what the logits need. */
+static bool only_for(const struct readers *r, cr_id id, cr_id user)
+{
+    int n = 0;
+    for (int i = r->users.first[id]; i < r->users.first[id + 1] && !r->result[id]; i++)
+        if (r->beside[id] || !r->beside[r->users.list[i]])
+            n += r->users.list[i] == user ? 1 : 2;
+    return n == 1;
+}
 
 /* In a graph that goes on, scalar integers say how many tokens come and came before. */
 static bool is_fixed(const struct cr_graph *g, const bool *fixed, cr_id id)
@@ -48,7 +86,8 @@ static bool is_fixed(const struct cr_graph *g, const bool *fixed, cr_id id)
 
 static void find_readers(struct readers *r, const struct cr_graph *g)
 {
-    cr_users_find(&r->users, g);
+    cr_users_list(&r->users, g);
+    find_beside(r, g);
     r->fixed = cr_calloc((size_t)g->n_nodes + 1, sizeof *r->fixed);
     for (cr_id id = 0; id < g->n_nodes; id++)
         r->fixed[id] = is_fixed(g, r->fixed, id);
@@ -58,7 +97,7 @@ static void find_readers(struct readers *r, const struct cr_graph *g)
  * because all readers do. */
 static bool may_join(const struct readers *r, cr_id id, cr_id user)
 {
-    return r->fixed[id] || only_for(&r->users, id, user);
+    return r->fixed[id] || only_for(r, id, user);
 }
 
 /* The product may be moved before it is added.  Such a product must become an fma as well: where an
@@ -118,4 +157,6 @@ void cr_pass_fma(struct cr_module *module)
     module->graph = cr_rewrite_end(&rw);
     cr_users_free(&readers.users);
     free(readers.fixed);
+    free(readers.beside);
+    free(readers.result);
 }
