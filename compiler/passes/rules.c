@@ -529,8 +529,19 @@ static cr_id horner(struct cr_rewrite *rw, const struct cr_draft *d)
     return out;
 }
 
+/* True if a node is parameters and what moves or joins them. */
+static bool is_weight(const struct cr_graph *g, cr_id id)
+{
+    enum cr_kind kind = cr_kind_of(g, id);
+    bool weight = g->nodes[id].op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT;
+    for (int i = 0; i < g->nodes[id].n_in && weight; i++)
+        weight = is_weight(g, cr_in(g, id, i));
+    return weight;
+}
+
 /* The transpose of a' b is b' a, also where other axes change places, too: a product is
- * stored as it is read, and a gradient lies like what it is the gradient of. */
+ * stored as it is read, and a gradient lies like what it is the gradient of.  Weights stay on the
+ * right, where products read them from panels and in the format that they are kept in. */
 static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -540,7 +551,7 @@ static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
     int rank = operand(rw, d, 0)->rank, at[CR_MAX_RANK];
     for (int i = 0; i < rank; i++)
         at[d->attr->index[i]] = i;
-    if (g->nodes[a].op != CR_OP_permute || at[rank - 1] > at[rank - 2])
+    if (g->nodes[a].op != CR_OP_permute || at[rank - 1] > at[rank - 2] || is_weight(g, b))
         return CR_NONE;
     a = cr_transpose_last(rw, a);
     cr_id product =
