@@ -23,6 +23,11 @@ struct model {
     uint64_t shared;   /* by weight: later layers have the same one */
     bool later;        /* a layer like the first */
     int norms, biases; /* of 100 */
+    int products;      /* of 100: values that are multiplied by, or get, others of the same token */
+    cr_id source;      /* what a layer's attention or other part is made of, [B, T, C] */
+    cr_id turns;       /* angles that a layer computes of its source, or CR_NONE */
+    cr_id multiplied;  /* the last product of two values of each token, or CR_NONE */
+    cr_id last_product; /* the same, of whatever layer */
 };
 
 /* ---- weights ---- */
@@ -144,7 +149,181 @@ static cr_id linear(struct model *a, cr_id x, int64_t n)
     return cr_chance(a->m, a->biases) ? biased(a, y) : y;
 }
 
+/* ---- products of values of one token ---- */
+
+/* A value of each token to multiply by: a projection, or a function of one. */
+static cr_id gate(struct model *a, cr_id x, int64_t n)
+{
+    struct cr_maker *m = a->m;
+    cr_id y = linear(a, x, n);
+    switch (cr_below(m, 6)) {
+    case 0:
+        return y;
+    case 1:
+        return cr_make1(m, CR_OP_tanh, y);
+    case 2:
+        return cr_make1(m, CR_OP_sin, y);
+    case 3:
+        return cr_recipe_activation(m, y);
+    default:
+        return cr_make1(m, CR_OP_sigmoid, y);
+    }
+}
+
+/* Numbers of tokens' places like y [B, T, n]: counted, or learned. */
+static cr_id places(struct model *a, cr_id y)
+{
+    struct cr_maker *m = a->m;
+    if (cr_chance(m, 50))
+        return cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_float, cr_make_iota(m, y, 1)), 0.1);
+    return cr_make_like(m, weight(a, 2, (int64_t[]){a->T, 1}, 1), y);
+}
+
+/* A product [B, T, n] of two values that depend on the token, a new one or one that others have read. */
+static cr_id multiplied(struct model *a, cr_id x, int64_t n)
+{
+    struct cr_maker *m = a->m;
+    bool again = a->multiplied != CR_NONE && cr_size_of(m, a->multiplied, -1) == n;
+    if (again && cr_chance(m, 50))
+        return a->multiplied;
+    cr_id left = gate(a, x, n), right;
+    int64_t way = cr_below(m, 10);
+    if (way == 0)
+        right = places(a, left);
+    else if (way == 1 && n == cr_size_of(m, x, -1))
+        right = x;
+    else if (way == 2)
+        right = cr_make_like(m, gate(a, x, 1), left);
+    else
+        right = gate(a, x, n);
+    cr_id y = cr_make2(m, CR_OP_mul, left, right);
+    if (cr_chance(m, 20))
+        y = cr_make_with(m, CR_OP_mul, y, 0.7);
+    return a->last_product = a->multiplied = y;
+}
+
+/* y [B, T, n] with a product of each token's values in one of several places. */
+static cr_id with_product(struct model *a, cr_id y, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    int64_t n = cr_size_of(m, y, -1);
+    switch (cr_below(m, 8)) {
+    case 0:
+    case 1:
+        return cr_make2(m, CR_OP_add, y, multiplied(a, x, n));
+    case 2:
+        return cr_make2(m, CR_OP_add, multiplied(a, x, n), y);
+    case 3:
+        return cr_make2(m, CR_OP_sub, y, multiplied(a, x, n));
+    case 4: { /* from one to another */
+        cr_id g = cr_make1(m, CR_OP_sigmoid, linear(a, x, n));
+        cr_id rest = cr_make2(m, CR_OP_sub, cr_make_const(m, g, 1), g);
+        return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, y, g),
+                        cr_make2(m, CR_OP_mul, multiplied(a, x, n), rest));
+    }
+    case 5: { /* its own, which a sum reads, and others may */
+        cr_id own = cr_make2(m, CR_OP_mul, y, gate(a, x, n));
+        cr_id sum = cr_make2(m, CR_OP_add, own, multiplied(a, x, n));
+        a->last_product = a->multiplied = own;
+        return sum;
+    }
+    case 6:
+        return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, y, places(a, y)), gate(a, x, n));
+    default:
+        return cr_make2(m, CR_OP_mul, y, cr_make_like(m, gate(a, x, cr_chance(m, 50) ? n : 1), y));
+    }
+}
+
+static cr_id maybe_with_product(struct model *a, cr_id y, cr_id x)
+{
+    return cr_chance(a->m, a->products) ? with_product(a, y, x) : y;
+}
+
+/* A number of each token for n heads or for all, [B, n or 1, T]. */
+static cr_id of_heads(struct model *a, int64_t n)
+{
+    struct cr_maker *m = a->m;
+    int64_t heads = cr_chance(m, 40) ? 1 : n;
+    cr_id y = cr_chance(m, 50) ? multiplied(a, a->source, heads) : gate(a, a->source, heads);
+    return cr_make_swap(m, y);
+}
+
+/* The same like keys or values x [B, n, T, d]. */
+static cr_id for_rows(struct model *a, cr_id x)
+{
+    cr_id y = of_heads(a, cr_size_of(a->m, x, 1));
+    int64_t shape[] = {a->B, cr_size_of(a->m, y, 1), a->T, 1};
+    return cr_make_like(a->m, cr_make_reshape(a->m, y, 4, shape), x);
+}
+
+/* Rows x [B, n, T, d] times a number of each, or with such a product. */
+static cr_id rows_with_product(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    cr_id y, w;
+    switch (cr_below(m, 5)) {
+    case 0:
+        return cr_make2(m, CR_OP_add, x, cr_make2(m, CR_OP_mul, for_rows(a, x), for_rows(a, x)));
+    case 1:
+        w = cr_make_like(m, vector(a, cr_size_of(m, x, -1), 1), x);
+        return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, for_rows(a, x), w), x);
+    case 2:
+        y = cr_make1(m, CR_OP_float, cr_make_iota(m, x, 2));
+        return cr_make2(m, CR_OP_mul, x,
+                        cr_make_with(m, CR_OP_add, cr_make_with(m, CR_OP_mul, y, 0.03), 0.7));
+    case 3:
+        y = cr_make2(m, CR_OP_mul, x, for_rows(a, x));
+        return cr_make2(m, CR_OP_add, y, for_rows(a, x));
+    default:
+        return cr_make2(m, CR_OP_mul, x, for_rows(a, x));
+    }
+}
+
+/* A number of each query or key like scores [B, H, queries, keys]. */
+static cr_id along_scores(struct model *a, cr_id s, int axis)
+{
+    cr_id y = of_heads(a, a->H);
+    int64_t shape[] = {a->B, cr_size_of(a->m, y, 1), 1, 1};
+    shape[axis] = a->T;
+    return cr_make_like(a->m, cr_make_reshape(a->m, y, 4, shape), s);
+}
+
+/* Scores with a product for each key, or for each key and query. */
+static cr_id scores_with_product(struct model *a, cr_id s, bool turned)
+{
+    struct cr_maker *m = a->m;
+    int key = turned ? 2 : 3, query = turned ? 3 : 2;
+    cr_id y = along_scores(a, s, key);
+    switch (cr_below(m, 6)) {
+    case 0:
+        return cr_make2(m, CR_OP_add, s, y);
+    case 1:
+        y = cr_make2(m, CR_OP_mul, y, along_scores(a, s, cr_chance(m, 50) ? key : query));
+        return cr_make2(m, CR_OP_add, y, s);
+    case 2:
+        return cr_make2(m, CR_OP_sub, s, cr_make_with(m, CR_OP_mul, y, 0.37));
+    case 3:
+        y = cr_make2(m, CR_OP_add, y, along_scores(a, s, cr_chance(m, 50) ? key : query));
+        return cr_make2(m, CR_OP_add, s, y);
+    case 4:
+        return cr_make2(m, CR_OP_add, cr_make_with(m, CR_OP_mul, s, 0.7), y);
+    default:
+        return cr_make2(m, CR_OP_mul, s, y);
+    }
+}
+
 /* ---- positions ---- */
+
+/* Angles that the layer computes of its source, [B, 1, T, n]. */
+static cr_id own_angles(struct model *a, int64_t n)
+{
+    struct cr_maker *m = a->m;
+    if (a->turns == CR_NONE || cr_size_of(m, a->turns, -1) != n)
+        a->turns = cr_make_reshape(
+            m, cr_chance(m, 50) ? multiplied(a, a->source, n) : gate(a, a->source, n), 4,
+            (int64_t[]){a->B, 1, a->T, n});
+    return a->turns;
+}
 
 /* Angles of rotations [T, n]. */
 static cr_id angles(struct model *a, int64_t n)
@@ -200,20 +379,23 @@ static cr_id turn_by_halves(struct model *a, cr_id x, cr_id c, cr_id s)
     int last = cr_node_of(m, x)->rank - 1;
     int64_t n = cr_size_of(m, x, -1);
     cr_id turned[] = {cr_make1(m, CR_OP_neg, part(a, x, n / 2, n / 2)), part(a, x, 0, n / 2)};
-    c = cr_make_like(m, cr_make_concat(m, 2, (cr_id[]){c, c}, 1), x);
-    s = cr_make_like(m, cr_make_concat(m, 2, (cr_id[]){s, s}, 1), x);
+    int axis = cr_node_of(m, c)->rank - 1;
+    c = cr_make_like(m, cr_make_concat(m, 2, (cr_id[]){c, c}, axis), x);
+    s = cr_make_like(m, cr_make_concat(m, 2, (cr_id[]){s, s}, axis), x);
     cr_id y = cr_make_concat(m, 2, turned, last);
     return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, x, c), cr_make2(m, CR_OP_mul, y, s));
 }
 
-/* Rows x [.., T, d] turned by where they are, in a way, all columns or the first of them. */
-static cr_id rotated(struct model *a, cr_id x, int way)
+/* Rows x [.., T, d] turned by where they are, or by angles of their own, in a way, all columns or the first
+ * of them. */
+static cr_id rotated(struct model *a, cr_id x, int way, bool own)
 {
     struct cr_maker *m = a->m;
     int64_t d = cr_size_of(m, x, -1), n = way >= 4 && d % 4 == 0 ? d / 2 : d;
     if (d % 2)
         return x;
-    cr_id at = angles(a, n / 2), c = cr_make1(m, CR_OP_cos, at), s = cr_make1(m, CR_OP_sin, at);
+    cr_id at = own ? own_angles(a, n / 2) : angles(a, n / 2), c = cr_make1(m, CR_OP_cos, at),
+          s = cr_make1(m, CR_OP_sin, at);
     cr_id y = n == d ? x : part(a, x, 0, n);
     int last = cr_node_of(m, x)->rank - 1;
     if (way % 4 == 0) {
@@ -422,13 +604,18 @@ static void project(struct model *a, cr_id x, cr_id *qkv)
         qkv[2] = qkv[1];
 }
 
-/* Heads of queries or keys: normed, turned, in either order. */
-static cr_id prepared(struct model *a, cr_id x, bool norm, bool first, int way)
+/* Heads of queries or keys: normed, turned, in either order, with products before or behind. */
+static cr_id prepared(struct model *a, cr_id x, bool norm, bool first, int way, bool own)
 {
+    bool before = cr_chance(a->m, a->products / 2), behind = cr_chance(a->m, a->products / 2);
     if (norm && first)
         x = cr_make_norm(a->m, x, 3);
+    if (before)
+        x = rows_with_product(a, x);
     if (way >= 0)
-        x = rotated(a, x, way);
+        x = rotated(a, x, way, own);
+    if (behind)
+        x = rows_with_product(a, x);
     return norm && !first ? cr_make_norm(a->m, x, 3) : x;
 }
 
@@ -445,6 +632,8 @@ static cr_id scored(struct model *a, cr_id s, bool turned)
                          5);
     if (cr_chance(m, 20) && !turned)
         s = with_distance(a, s);
+    if (cr_chance(m, a->products / 2))
+        s = scores_with_product(a, s, turned);
     s = masked(a, s, turned);
     return cr_chance(m, 5) ? cr_make_with(m, CR_OP_mul, s, 0.5) : s;
 }
@@ -491,14 +680,21 @@ static cr_id attention(struct model *a, cr_id x)
     bool inside = cr_chance(m, 10), apart = cr_chance(m, 50), first = cr_chance(m, 50);
     int way = cr_chance(m, 65) ? (int)cr_below(m, 8) : -1;
     bool norms = cr_chance(m, a->norms);
+    bool own = cr_chance(m, a->products / 2);
+    a->source = x;
+    a->turns = CR_NONE;
     project(a, x, qkv);
+    for (int i = 0; i < 3; i++)
+        qkv[i] = maybe_with_product(a, qkv[i], x);
     if (cr_chance(m, 10))
         qkv[0] = cr_make_norm(m, qkv[0], 2);
-    cr_id q = prepared(a, heads_of(a, qkv[0], a->H, inside), norms, first, way);
+    cr_id q = prepared(a, heads_of(a, qkv[0], a->H, inside), norms, first, way, own);
     cr_id k = heads_of(a, qkv[1], a->G, inside), v = heads_of(a, qkv[2], a->G, inside);
     if (cr_chance(m, 5))
         k = by_heads(a, x, a->G);
-    k = prepared(a, k, norms && cr_chance(m, 90), first, way);
+    k = prepared(a, k, norms && cr_chance(m, 90), first, way, own);
+    if (cr_chance(m, a->products / 2))
+        v = rows_with_product(a, v);
     if (cr_chance(m, 10))
         q = cr_make_with(m, CR_OP_mul, q, 0.3);
     k = for_all_heads(a, k, apart), v = for_all_heads(a, v, apart);
@@ -620,14 +816,17 @@ static cr_id layer(struct model *a, cr_id x)
     bool before = cr_chance(m, 65), behind = cr_chance(m, before ? 15 : 60);
     bool besides = cr_chance(m, 15), feeds = cr_chance(m, 70);
     cr_id in = normed(a, x, before);
+    a->multiplied = CR_NONE;
     cr_id y = cr_chance(m, 10) ? looks_back(a, in) : attention(a, in);
+    y = maybe_with_product(a, y, in);
     y = normed(a, y, behind && cr_chance(m, 50));
     cr_id x2 = cr_chance(m, 85) ? cr_make2(m, CR_OP_add, x, y) : y;
     if (!before && behind)
         x2 = normed(a, x2, cr_chance(m, 60));
     if (!feeds)
         return x2;
-    y = feed_forward(a, besides ? in : normed(a, x2, before));
+    cr_id in2 = besides ? in : normed(a, x2, before);
+    y = maybe_with_product(a, feed_forward(a, in2), in2);
     if (cr_chance(m, 10))
         y = cr_make2(m, CR_OP_mul, y, cr_make_like(m, vector(a, a->C, 1), y));
     return normed(a, cr_make2(m, CR_OP_add, x2, y), behind && !before);
@@ -681,11 +880,27 @@ static void choose_sizes(struct model *a)
     a->C = cr_chance(m, 60) ? a->H * a->d : 1 + cr_below(m, 34);
     a->norms = cr_chance(m, 50) ? 10 : 70;
     a->biases = cr_chance(m, 30) ? 0 : cr_chance(m, 50) ? 45 : 100;
+    a->products = cr_chance(m, 40) ? 0 : cr_chance(m, 50) ? 20 : 60;
 }
 
-cr_id cr_make_model(struct cr_maker *m)
+/* The outputs, in the order of names: logits, and seldom a product, or others in which one has a part: the
+ * hidden states, a second head. */
+static void add_outputs(struct model *a, cr_id logits, cr_id hidden)
 {
-    struct model a = {.m = m};
+    struct cr_maker *m = a->m;
+    bool beside = cr_chance(m, 30), product = beside && a->last_product != CR_NONE;
+    if (product && cr_chance(m, 50))
+        cr_add_output(m->g, "head", linear(a, a->last_product, 3));
+    if (beside && cr_chance(m, 40))
+        cr_add_output(m->g, "hidden", hidden);
+    cr_add_output(m->g, CR_LOGITS, logits);
+    if (product && cr_chance(m, 50))
+        cr_add_output(m->g, "product", a->last_product);
+}
+
+void cr_make_model(struct cr_maker *m)
+{
+    struct model a = {.m = m, .last_product = CR_NONE};
     choose_sizes(&a);
     struct cr_attr attr = {.dtype = CR_I32, .rank = 2, .shape = {a.B, a.T}, .name = CR_IDS};
     a.ids = cr_make(m, CR_OP_input, 0, NULL, &attr);
@@ -696,5 +911,9 @@ cr_id cr_make_model(struct cr_maker *m)
     x = placed(&a, x);
     x = normed(&a, x, cr_chance(m, 15));
     x = layers(&a, x);
-    return head(&a, normed(&a, x, cr_chance(m, 70)));
+    a.multiplied = CR_NONE;
+    cr_id last = normed(&a, x, cr_chance(m, 70));
+    last = maybe_with_product(&a, last, last);
+    cr_id logits = head(&a, last);
+    add_outputs(&a, logits, cr_chance(m, 50) ? x : last);
 }

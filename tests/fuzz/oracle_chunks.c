@@ -35,6 +35,7 @@ struct session {
     const struct cr_runtime *rt;
     float *weights, *arena, *logits;
     const void **inputs;
+    void **outputs;           /* the logits among them */
     int64_t batch, room, row; /* texts, tokens a run can take, floats of the logits of one token */
     int32_t *ids, n;
     int64_t floats; /* of logits */
@@ -141,9 +142,11 @@ static void close_session(struct session *s)
     for (int i = 0; s->code.program && s->inputs && i < s->code.program->n_inputs; i++)
         if (s->code.program->inputs[i].state)
             free((void *)(uintptr_t)s->inputs[i]);
+    for (int i = 0; s->code.program && s->outputs && i < s->code.program->n_outputs; i++)
+        free(s->outputs[i]);
     free(s->weights);
     free(s->arena);
-    free(s->logits);
+    free(s->outputs);
     free(s->ids);
     free(s->inputs);
     cr_compiled_free(&s->code);
@@ -170,14 +173,29 @@ static const void *input_of(struct session *s, const struct cr_port *port)
     return strcmp(port->name, CR_TOKENS) == 0 ? &s->n : s->ids;
 }
 
+/* The memory of the outputs, of which the one of the name, or the only one, has the logits. */
+static const struct cr_port *make_outputs(struct session *s, const struct cr_program *p)
+{
+    const struct cr_port *logits = &p->outputs[0];
+    s->outputs = cr_calloc((size_t)p->n_outputs, sizeof *s->outputs);
+    for (int i = 0; i < p->n_outputs; i++) {
+        const struct cr_port *port = &p->outputs[i];
+        s->outputs[i] = new_floats(cr_elements(port->rank, port->shape) + GUARD);
+        if (p->n_outputs == 1 || strcmp(port->name, CR_LOGITS) == 0) {
+            logits = port;
+            s->logits = s->outputs[i];
+        }
+    }
+    s->floats = cr_elements(logits->rank, logits->shape);
+    return logits;
+}
+
 static void make_memory(struct session *s, const struct cr_case *c)
 {
     const struct cr_program *p = s->code.program;
-    const struct cr_port *logits = &p->outputs[0], *ids = NULL;
+    const struct cr_port *logits = make_outputs(s, p), *ids = NULL;
     s->weights = new_floats(p->weights_bytes / 4);
     s->arena = new_floats((p->arena_bytes + p->scratch_bytes) / 4);
-    s->floats = cr_elements(logits->rank, logits->shape);
-    s->logits = new_floats(s->floats + GUARD);
     for (int i = 0; i < p->n_inputs; i++)
         if (strcmp(p->inputs[i].name, CR_IDS) == 0)
             ids = &p->inputs[i];
@@ -218,13 +236,12 @@ static bool open_session(struct session *s, const struct cr_case *c, struct cr_g
 static bool run_tokens(struct session *s, const int32_t *all, int64_t context, int64_t text,
                        int64_t at, int64_t n, struct cr_report *report)
 {
-    void *outputs[1] = {s->logits};
     s->n = (int32_t)n;
     for (int64_t i = 0; i < s->batch * s->room; i++) {
         int64_t t = i % s->room;
         s->ids[i] = t < n ? all[(text + i / s->room) * context + at + t] : PAST;
     }
-    if (s->code.code.execute[0](s->rt, NULL, s->weights, s->inputs, outputs, s->arena))
+    if (s->code.code.execute[0](s->rt, NULL, s->weights, s->inputs, s->outputs, s->arena))
         return cr_found(report, "the run fails");
     for (int i = 0; i < GUARD; i++)
         if (!isnan(s->logits[s->floats + i]))
@@ -394,7 +411,7 @@ static bool check_model(struct cr_subject *s, struct cr_graph *g, const struct k
     return good;
 }
 
-/* The whole model in a format, and a way of it. */
+/* The whole model in a format, with the outputs beside the logits or without, and a way of it. */
 static bool check_way(struct cr_subject *s, cr_id node, int output, struct cr_report *report)
 {
     const struct cr_graph *g = s->c->graph;
@@ -407,7 +424,8 @@ static bool check_way(struct cr_subject *s, cr_id node, int output, struct cr_re
     if (!causal)
         return check_refusal(&error, report);
     cr_graph_free(causal);
-    struct cr_graph *all = model_of(g, node, output, texts, context);
+    struct cr_graph *all =
+        cr_pick(s, 2) ? cr_graph_copy(g) : model_of(g, node, output, texts, context);
     if (!all || !open_session(&whole, s->c, all, &keep, NULL, report))
         return !all || is_refused_rule(report);
     const int32_t *ids = s->c->data[node];
