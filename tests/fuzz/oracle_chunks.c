@@ -424,8 +424,9 @@ static bool check_way(struct cr_subject *s, cr_id node, int output, struct cr_re
     if (!causal)
         return check_refusal(&error, report);
     cr_graph_free(causal);
-    struct cr_graph *all =
-        cr_pick(s, 2) ? cr_graph_copy(g) : model_of(g, node, output, texts, context);
+    bool beside =
+        cr_pick(s, 2) && !*keep.format; /* they may read weights otherwise than products do */
+    struct cr_graph *all = beside ? cr_graph_copy(g) : model_of(g, node, output, texts, context);
     if (!all || !open_session(&whole, s->c, all, &keep, NULL, report))
         return !all || is_refused_rule(report);
     const int32_t *ids = s->c->data[node];
