@@ -251,11 +251,16 @@ int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, str
 
 /* ---- what becomes of it ---- */
 
+static void note_param(void *context, const struct cr_place_info *info)
+{
+    *(cr_id *)context = info->param;
+}
+
 enum cr_format cr_panel_format(const struct cr_graph *g, cr_id matrix)
 {
-    while (g->nodes[matrix].n_in)
-        matrix = cr_in(g, matrix, 0);
-    return g->nodes[matrix].format;
+    cr_id param = matrix;
+    cr_weight_pieces(g, cr_weight_matrix(g, matrix), note_param, &param);
+    return g->nodes[param].format;
 }
 
 double cr_panel_bytes(const struct cr_graph *g, const struct cr_kernel *k)
