@@ -162,8 +162,9 @@ static bool match_attention(const struct matcher *m, cr_id output, struct cr_att
     return true;
 }
 
-/* True if a node is computed from no other contraction than `product` by elementwise work and moves;
- * false, too, if `budget` does not go so far. */
+/* True if a node is computed by elementwise work and moves from `product`, and from no other contraction
+ * as large; false, too, if `budget` does not go so far.  A smaller one, such as a bias for each key, is
+ * stored, as it is in a graph that goes on from earlier tokens, where it is a state. */
 static bool is_made_of(const struct matcher *m, cr_id id, cr_id product, int *budget)
 {
     enum cr_kind kind = cr_kind_of(m->g, id);
@@ -175,7 +176,9 @@ static bool is_made_of(const struct matcher *m, cr_id id, cr_id product, int *bu
                     i < m->g->nodes[id].n_in; i++)
         if (!is_made_of(m, cr_in(m->g, id, i), product, budget))
             return false;
-    return kind != CR_KIND_CONTRACT;
+    const struct cr_node *node = &m->g->nodes[id], *scores = &m->g->nodes[product];
+    return kind != CR_KIND_CONTRACT || cr_elements(node->rank, node->shape) <
+                                           cr_elements(scores->rank, scores->shape);
 }
 
 /* Whether the right operand of a product is something that heads have: neither weights, nor wider
