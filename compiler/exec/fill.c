@@ -228,9 +228,10 @@ static void read_place(const struct cr_place *p, enum cr_format format, const st
                        const float *weights, float *tensor)
 {
     float *rows = cr_calloc((size_t)p->rows * CR_PANEL, sizeof *rows);
+    long stride = p->panel_stride * cr_formats[format].unit / (long)sizeof(float);
     for (long n = 0; n < p->cols; n++) {
         long col = p->first_col + n;
-        const float *panel = weights + p->target + col / CR_PANEL * panel_floats(format, p->rows);
+        const float *panel = weights + p->target + col / CR_PANEL * stride;
         if (n == 0 || col % CR_PANEL == 0)
             functions[format].unpack(rt, p->rows, panel, rows);
         for (long k = 0; k < p->rows; k++)

@@ -76,13 +76,14 @@ struct pieces {
     bool same;
 };
 
+/* Parameters one below another count as the same in f32 only: a block could have numbers of two. */
 static void see_piece(void *context, const struct cr_place_info *info)
 {
     struct pieces *p = context;
     enum cr_format format = p->g->nodes[info->param].format;
     if (p->format == CR_FORMAT_COUNT)
         p->format = format;
-    p->same &= p->format == format;
+    p->same &= p->format == format && (!info->first_row || format == cr_format_of(CR_F32));
 }
 
 /* Leaves a parameter as it is. */

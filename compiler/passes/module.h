@@ -100,6 +100,7 @@ struct cr_place_info {
     int64_t target;       /* floats from the start of the weights */
     int64_t panel_stride; /* units of the parameter's format; 0: plain rows */
     int64_t first_col;    /* of the panels */
+    int64_t first_row;    /* of the panels; the target is there */
     bool last;            /* pads the last panel */
 };
 

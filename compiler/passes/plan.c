@@ -36,7 +36,7 @@ static void add_place(void *context, const struct cr_place_info *info)
     struct weights *w = context;
     struct cr_place_info *place = CR_PUSH(w->m->places, w->m->n_places, w->m->cap_places);
     *place = *info;
-    place->target = w->target;
+    place->target = w->target + info->first_row * PANEL; /* more than one piece of rows: f32 */
     place->panel_stride = w->column * PANEL;
 }
 
@@ -44,7 +44,7 @@ static bool same_place(const struct cr_place_info *a, const struct cr_place_info
 {
     return a->param == b->param && a->source == b->source && a->rows == b->rows &&
            a->cols == b->cols && a->row_stride == b->row_stride && a->col_stride == b->col_stride &&
-           a->first_col == b->first_col && a->last == b->last;
+           a->first_col == b->first_col && a->first_row == b->first_row && a->last == b->last;
 }
 
 /* The panels of an earlier matrix, of another entry, that have the pieces of the newest one,
@@ -86,7 +86,8 @@ static void place_panels(struct weights *w, cr_id id)
     w->column = cr_column_units(format, K);
     w->target = w->m->weights_floats;
     cr_weight_pieces(w->g, id, add_place, w);
-    w->m->places[w->m->n_places - 1].last = true;
+    for (int i = first; i < w->m->n_places; i++)
+        w->m->places[i].last = w->m->places[i].first_col + w->m->places[i].cols == N;
     w->panels[id] = w->g->n_entries > 1 ? find_panels(w, first) : -1;
     if (w->panels[id] >= 0) {
         w->m->n_places = first;

@@ -61,27 +61,51 @@ static enum cr_format format_of(const struct check *c, const struct cr_place_inf
     return c->g->nodes[p->param].format;
 }
 
-/* A matrix of panels: pieces side by side in one format, the last of which pads its panel. */
+/* The number of rows of a matrix of panels, by the pieces that have its first columns. */
+static int64_t rows_of(const struct check *c, int first)
+{
+    const struct cr_place_info *p = &c->m->places[first];
+    int64_t rows = 0;
+    for (int i = first; i < c->m->n_places && c->m->places[i].first_row == rows; i++)
+        if (__builtin_add_overflow(rows, p[i - first].rows, &rows))
+            return 0;
+    return rows;
+}
+
+/* True if a piece stands where the pieces of a matrix go on: below the one before, or beside it from the
+ * first row on. */
+static bool goes_on(const struct check *c, const struct matrix *matrix, int64_t column, int64_t row,
+                    const struct cr_place_info *piece)
+{
+    const struct cr_place_info *p = &c->m->places[matrix->first];
+    return piece->first_col == matrix->N && piece->first_row == row &&
+           piece->rows <= matrix->K - row && piece->panel_stride == column * PANEL &&
+           piece->target == p->target + row * PANEL &&
+           (row == 0 || (piece->cols == piece[-1].cols && piece->last == piece[-1].last)) &&
+           (piece->rows == matrix->K || format_of(c, p) == CR_FORMAT_f32) &&
+           format_of(c, piece) == format_of(c, p);
+}
+
+/* A matrix of panels: pieces below and beside each other in one format, of which those with the last
+ * columns pad their panel. */
 static int find_panels(const struct check *c, int first, struct matrix *matrix)
 {
     const struct cr_place_info *p = &c->m->places[first];
-    int end = first;
+    int64_t row = 0;
     if (verify_place(c, first))
         return -1;
-    int64_t column = cr_column_units(format_of(c, p), p->rows);
-    *matrix = (struct matrix){first, first, p->target, 0, p->rows, 0};
-    for (bool last = false; !last; end++) {
-        const struct cr_place_info *piece = &c->m->places[end];
-        if (end < c->m->n_places && verify_place(c, end))
+    *matrix = (struct matrix){first, first, p->target, 0, rows_of(c, first), 0};
+    int64_t column = cr_column_units(format_of(c, p), matrix->K);
+    for (bool last = false; !last; matrix->end++) {
+        const struct cr_place_info *piece = &c->m->places[matrix->end];
+        if (matrix->end < c->m->n_places && verify_place(c, matrix->end))
             return -1;
-        if (end == c->m->n_places || piece->target != p->target || piece->rows != p->rows ||
-            piece->panel_stride != column * PANEL || piece->first_col != matrix->N ||
-            format_of(c, piece) != format_of(c, p))
+        if (matrix->end == c->m->n_places || !goes_on(c, matrix, column, row, piece))
             return broken_place(c, first, "the pieces of its panels do not follow each other");
-        matrix->N += piece->cols;
-        last = piece->last;
+        row = (row + piece->rows) % matrix->K;
+        last = piece->last && row == 0;
+        matrix->N += row ? 0 : piece->cols;
     }
-    matrix->end = end;
     matrix->floats = column * ((matrix->N + PANEL - 1) / PANEL * PANEL) *
                      cr_formats[format_of(c, p)].unit / (int64_t)sizeof(float);
     return 0;
@@ -173,7 +197,7 @@ static void compare_piece(void *context, const struct cr_place_info *info)
     p->same &= place->param == info->param && place->source == info->source &&
                place->rows == info->rows && place->cols == info->cols &&
                place->row_stride == info->row_stride && place->col_stride == info->col_stride &&
-               place->first_col == info->first_col;
+               place->first_col == info->first_col && place->first_row == info->first_row;
     p->next++;
 }
 

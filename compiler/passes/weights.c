@@ -64,51 +64,57 @@ struct pieces {
     void *context;
 };
 
-/* Columns of the matrix: their number, the first of them in the panels, and which element of a node, or of
- * what it is made of, atom 0 (rows) and atom 1 (these columns) reach. */
-struct columns {
-    struct cr_atoms atoms;
-    int64_t first;
+enum { ROWS, COLUMNS };
+
+/* Rows and columns of the matrix: how many there are, which are the first ones, and which elements of a
+ * node they are. */
+struct part {
+    struct cr_atoms atoms; /* ROWS and COLUMNS */
+    int64_t first[2];
     struct cr_map map;
 };
 
 /* One parameter, as elements source + k * row_stride + n * col_stride. */
-static bool report_piece(const struct pieces *p, cr_id param, const struct columns *columns)
+static bool report_piece(const struct pieces *p, cr_id param, const struct part *part)
 {
     const struct cr_node *node = &p->g->nodes[param];
     if (node->op != CR_OP_param)
         return false;
-    struct cr_affine at = cr_map_linear(&columns->map, node->rank, node->shape);
+    struct cr_affine at = cr_map_linear(&part->map, node->rank, node->shape);
     struct cr_place_info info = {.param = param,
                                  .source = at.base,
-                                 .rows = p->K,
-                                 .cols = columns->atoms.extent[1],
-                                 .row_stride = at.coef[0],
-                                 .col_stride = at.coef[1],
-                                 .first_col = columns->first};
+                                 .rows = part->atoms.extent[ROWS],
+                                 .cols = part->atoms.extent[COLUMNS],
+                                 .row_stride = at.coef[ROWS],
+                                 .col_stride = at.coef[COLUMNS],
+                                 .first_col = part->first[COLUMNS],
+                                 .first_row = part->first[ROWS]};
     p->piece(p->context, &info);
     return true;
 }
 
-static bool walk_pieces(const struct pieces *p, cr_id id, struct columns columns);
+static bool walk_pieces(const struct pieces *p, cr_id id, struct part part);
 
-/* The parts of a concat whose axis is that of the columns, one column after another. */
-static bool walk_parts(const struct pieces *p, cr_id id, const struct columns *columns)
+/* Walks through the operands of a concat whose axis is that of rows or of columns, one after another.  The
+ * parts of rows have all columns of the whole, as pieces are listed by columns first. */
+static bool walk_operands(const struct pieces *p, cr_id id, const struct part *whole)
 {
     const struct cr_node *node = &p->g->nodes[id];
-    struct cr_affine along = columns->map.axis[node->axis];
-    int64_t begin = along.base, end = begin + columns->atoms.extent[1], start = 0;
+    struct cr_affine along = whole->map.axis[node->axis];
+    int64_t begin = along.base, start = 0;
     along.base = 0;
-    if (cr_affine_single(&along) != 1)
+    int atom = cr_affine_single(&along);
+    if (atom < 0 || (atom == COLUMNS && whole->atoms.extent[ROWS] != p->K))
         return false;
+    int64_t end = begin + whole->atoms.extent[atom];
     for (int i = 0; i < node->n_in; i++) {
         int64_t size = p->g->nodes[cr_in(p->g, id, i)].shape[node->axis];
         int64_t from = begin > start ? begin : start, to = end < start + size ? end : start + size;
-        struct columns part = *columns;
-        part.first += from - begin;
-        part.atoms.extent[1] = to - from;
+        struct part part = *whole;
+        part.first[atom] += from - begin;
+        part.atoms.extent[atom] = to - from;
         for (int a = 0; a < node->rank; a++)
-            part.map.axis[a].base += part.map.axis[a].coef[1] * (from - begin);
+            part.map.axis[a].base += part.map.axis[a].coef[atom] * (from - begin);
         part.map.axis[node->axis].base -= start;
         if (from < to && !walk_pieces(p, cr_in(p->g, id, i), part))
             return false;
@@ -117,18 +123,18 @@ static bool walk_parts(const struct pieces *p, cr_id id, const struct columns *c
     return true;
 }
 
-/* The pieces of columns of a node: through movement ops, and the parts of concats. */
-static bool walk_pieces(const struct pieces *p, cr_id id, struct columns columns)
+/* The pieces that a part of a node is made of, through movement ops and concats. */
+static bool walk_pieces(const struct pieces *p, cr_id id, struct part part)
 {
     struct cr_map operand;
     struct cr_split split;
     for (; cr_kind_of(p->g, id) == CR_KIND_MOVE; id = cr_in(p->g, id, 0)) {
-        if (cr_map_operand(p->g, id, &columns.atoms, &columns.map, &operand, &split) != CR_MAP_OK)
+        if (cr_map_operand(p->g, id, &part.atoms, &part.map, &operand, &split) != CR_MAP_OK)
             return false;
-        columns.map = operand;
+        part.map = operand;
     }
-    return p->g->nodes[id].op == CR_OP_concat ? walk_parts(p, id, &columns)
-                                              : report_piece(p, id, &columns);
+    return p->g->nodes[id].op == CR_OP_concat ? walk_operands(p, id, &part)
+                                              : report_piece(p, id, &part);
 }
 
 bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
@@ -138,9 +144,9 @@ bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
     if (node->rank < 2 || cr_elements(node->rank - 2, node->shape) != 1)
         return false;
     const struct pieces p = {g, node->shape[node->rank - 2], piece, context};
-    struct columns all = {.atoms = {.n = 2}};
+    struct part all = {.atoms = {.n = 2}};
     memcpy(all.atoms.extent, node->shape + node->rank - 2, 2 * sizeof *all.atoms.extent);
-    all.map.axis[node->rank - 2] = cr_affine_atom(0);
-    all.map.axis[node->rank - 1] = cr_affine_atom(1);
+    all.map.axis[node->rank - 2] = cr_affine_atom(ROWS);
+    all.map.axis[node->rank - 1] = cr_affine_atom(COLUMNS);
     return walk_pieces(&p, id, all);
 }

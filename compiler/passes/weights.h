@@ -19,8 +19,9 @@ cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id);
 
 /*
  * The pieces of a K x N weight matrix: which elements of which parameters stand in which
- * columns.  Calls `piece` for each, from the first column to the last, and returns whether
- * the node is such a matrix (if not, some pieces may have been reported).
+ * rows and columns.  Calls `piece` for each, from the first column to the last, and for the same columns
+ * from the first row to the last; returns whether the node is such a matrix (if not, some pieces may have
+ * been reported).
  */
 bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
                       void (*piece)(void *context, const struct cr_place_info *info),
