@@ -118,8 +118,9 @@ static void print_leaf(FILE *out, const struct cr_graph *g, const struct cr_node
         fprintf(out, ", %d", node->axis + 1);
         return;
     }
-    if (node->op == CR_OP_input && cr_find_length(g, node->name) >= 0) {
-        fprintf(out, ", %lld", (long long)node->value);
+    int length = node->op == CR_OP_input ? cr_find_length(g, node->name) : CR_NONE;
+    if (length >= 0) {
+        fprintf(out, ", %lld", (long long)g->lengths[length].bound);
         return;
     }
     if (node->op == CR_OP_input || node->op == CR_OP_const) {
