@@ -18,7 +18,6 @@
 #include "compiler/ir/mem.h"
 #include "pass_list.h"
 #include "rules.h"
-#include "users.h"
 
 /* A sum whose operand `which` is a product, or a moved one, that the sum may compute itself. */
 struct fma {
@@ -28,29 +27,24 @@ struct fma {
 
 /* Who reads what in the graph. */
 struct readers {
-    struct cr_users users;
+    cr_id *only;  /* by node: its only reader; CR_NONE: there is none; n_nodes: there are several */
     bool *fixed;  /* by node: no input and no state has a part in it, but for scalar integers */
     bool *beside; /* by node: of an entry with `logits`, which neither they nor a state need */
     bool *result; /* by node: an output; of what the logits need, not one beside them */
 };
 
-static bool has_logits(const struct cr_graph *g, int entry)
-{
-    for (int i = 0; i < cr_n_results(g); i++)
-        if (g->outputs[i].entry == entry && strcmp(g->outputs[i].name, CR_LOGITS) == 0)
-            return true;
-    return false;
-}
-
 /* Finds the nodes that the logits do not need, by entry, and the outputs. */
 static void find_beside(struct readers *r, const struct cr_graph *g)
 {
+    bool has_logits[CR_MAX_ENTRIES] = {false};
     r->beside = cr_calloc((size_t)g->n_nodes + 1, sizeof *r->beside);
     r->result = cr_calloc((size_t)g->n_nodes + 1, sizeof *r->result);
+    for (int i = 0; i < cr_n_results(g); i++)
+        has_logits[g->outputs[i].entry] |= strcmp(g->outputs[i].name, CR_LOGITS) == 0;
     for (int i = 0; i < g->n_outputs; i++) {
         const struct cr_output *o = &g->outputs[i];
         bool other = i < cr_n_results(g) && strcmp(o->name, CR_LOGITS) != 0;
-        r->result[o->id] |= !other || !has_logits(g, o->entry);
+        r->result[o->id] |= !other || !has_logits[o->entry];
     }
     for (cr_id id = 0; id < g->n_nodes; id++)
         r->beside[id] = !r->result[id];
@@ -61,15 +55,24 @@ static void find_beside(struct readers *r, const struct cr_graph *g)
         r->result[g->outputs[i].id] |= r->beside[g->outputs[i].id];
 }
 
-/* True if a node is no output and is read by another alone.  Readers beside the logits do not count for
- * what the logits need. */
+/* Finds the only reader of each node.  Readers beside the logits do not count for what the logits need. */
+static void find_only(struct readers *r, const struct cr_graph *g)
+{
+    r->only = cr_calloc((size_t)g->n_nodes + 1, sizeof *r->only);
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        r->only[id] = CR_NONE;
+    for (cr_id user = 0; user < g->n_nodes; user++)
+        for (int i = 0; i < g->nodes[user].n_in; i++) {
+            cr_id in = cr_in(g, user, i);
+            if (r->beside[in] || !r->beside[user])
+                r->only[in] = r->only[in] == CR_NONE ? user : g->n_nodes;
+        }
+}
+
+/* True if a node is no output and is read by another alone, and once. */
 static bool only_for(const struct readers *r, cr_id id, cr_id user)
 {
-    int n = 0;
-    for (int i = r->users.first[id]; i < r->users.first[id + 1] && !r->result[id]; i++)
-        if (r->beside[id] || !r->beside[r->users.list[i]])
-            n += r->users.list[i] == user ? 1 : 2;
-    return n == 1;
+    return !r->result[id] && r->only[id] == user;
 }
 
 /* In a graph that goes on, scalar integers say how many tokens come and came before. */
@@ -86,8 +89,8 @@ static bool is_fixed(const struct cr_graph *g, const bool *fixed, cr_id id)
 
 static void find_readers(struct readers *r, const struct cr_graph *g)
 {
-    cr_users_list(&r->users, g);
     find_beside(r, g);
+    find_only(r, g);
     r->fixed = cr_calloc((size_t)g->n_nodes + 1, sizeof *r->fixed);
     for (cr_id id = 0; id < g->n_nodes; id++)
         r->fixed[id] = is_fixed(g, r->fixed, id);
@@ -155,7 +158,7 @@ void cr_pass_fma(struct cr_module *module)
             cr_rewrite_copy(&rw, id);
     }
     module->graph = cr_rewrite_end(&rw);
-    cr_users_free(&readers.users);
+    free(readers.only);
     free(readers.fixed);
     free(readers.beside);
     free(readers.result);
