@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "compiler/ir/mem.h"
@@ -261,15 +262,19 @@ int cr_fill_params(crescent_model *model, const struct cr_options *o, crescent_s
     return cr_passed(o, status, error);
 }
 
-/* Ends the child, whose parent's buffers and files are not its own. */
+/* What the child does, and then ends.  Files and terminal of the parent are not its own: whoever waits for
+ * them to be closed does not wait for it. */
 static void write_cache(crescent_model *model)
 {
+    enum { MOST_FILES = 1024 };
     int nowhere = open("/dev/null", O_RDWR);
     setsid();
-    if (nowhere < 0 || nice(19) == -1)
-        _exit(1);
+    setpriority(PRIO_PROCESS, 0, 19);
     for (int fd = 0; fd < 3; fd++)
-        dup2(nowhere, fd);
+        if (dup2(nowhere, fd) < 0)
+            _exit(1);
+    for (int fd = 3; fd < MOST_FILES; fd++)
+        close(fd);
     crescent_write_cache(model, NULL);
     _exit(0);
 }
