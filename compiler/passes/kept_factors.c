@@ -149,6 +149,25 @@ static cr_id keep_factors(struct cr_rewrite *rw, const struct kept *kept, struct
     return cr_rewrite_add(rw, CR_OP_mul, 2, in, NULL);
 }
 
+/* By write: the write of the first factor, and the product of both; 0 where no product is kept. */
+struct products {
+    cr_id *first, *product;
+};
+
+/* Copies a node.  A write that it reads stands for the product of the kept factors meanwhile: a sum may read
+ * several. */
+static void copy_reader(struct cr_rewrite *rw, cr_id id, const struct products *p)
+{
+    const struct cr_graph *g = rw->from;
+    for (int i = 0; i < g->nodes[id].n_in; i++)
+        if (p->product[cr_in(g, id, i)])
+            rw->map[cr_in(g, id, i)] = p->product[cr_in(g, id, i)];
+    cr_rewrite_copy(rw, id);
+    for (int i = 0; i < g->nodes[id].n_in; i++)
+        if (p->product[cr_in(g, id, i)])
+            rw->map[cr_in(g, id, i)] = p->first[cr_in(g, id, i)];
+}
+
 /* Copies the graph.  What reads a product from a state reads the product of the kept factors
  * instead; true if there are any. */
 static bool rewrite(struct cr_module *module, struct added *added)
@@ -159,27 +178,21 @@ static bool rewrite(struct cr_module *module, struct added *added)
     cr_users_list(&users, module->graph);
     cr_rewrite_begin(&rw, module->graph, &cr_rules);
     size_t n = (size_t)rw.from->n_nodes;
-    cr_id *product = cr_calloc(n, sizeof *product); /* by reader: the new product, or 0 */
-    cr_id *written = cr_calloc(n, sizeof *written); /* by reader: the write that it reads */
+    struct products p = {cr_calloc(n, sizeof *p.first), cr_calloc(n, sizeof *p.product)};
     for (cr_id id = 0; id < rw.from->n_nodes; id++) {
         struct kept kept;
         if (!rw.live[id])
             continue;
         if (find_kept(rw.from, &users, id, &kept)) {
-            product[kept.reader] = keep_factors(&rw, &kept, added);
-            written[kept.reader] = id;
+            p.product[id] = keep_factors(&rw, &kept, added);
+            p.first[id] = rw.map[id];
             any = true;
             continue;
         }
-        cr_id write = rw.map[written[id]];
-        if (product[id])
-            rw.map[written[id]] = product[id];
-        cr_rewrite_copy(&rw, id);
-        if (product[id])
-            rw.map[written[id]] = write;
+        copy_reader(&rw, id, &p);
     }
-    free(product);
-    free(written);
+    free(p.first);
+    free(p.product);
     cr_users_free(&users);
     module->graph = cr_rewrite_end(&rw);
     return any;
