@@ -162,7 +162,7 @@ large --cache-weights 0 && large --cache-weights 1M && ! ls "$T"/cache/crescent/
 report $? "weights that are not to be kept"
 large --output "y=$T/first.npy"
 tries=0
-until ls "$T"/cache/crescent/*.weights >>"$log" 2>&1 || [ $tries -ge 600 ]; do
+until ls "$T"/cache/crescent/*.weights >>"$log" 2>&1 || [ $tries -ge 6000 ]; do
     tries=$((tries + 1))
     sleep 0.2
 done
