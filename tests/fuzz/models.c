@@ -485,6 +485,8 @@ static cr_id like_mask(struct model *a, cr_id scores)
     return cr_chance(a->m, 50) ? scores : cr_make(a->m, CR_OP_const, 0, NULL, &attr);
 }
 
+/* Products of values of a token, layer upon layer, make scores beyond 1e9, which a number of that size does
+ * not hide (docs/ir.md). */
 static cr_id masked(struct model *a, cr_id scores, bool turned)
 {
     static const double hides[] = {-INFINITY, -INFINITY, -INFINITY, -1e9, -1e30, -3e38};
@@ -492,14 +494,16 @@ static cr_id masked(struct model *a, cr_id scores, bool turned)
     cr_id like = like_mask(a, scores);
     int r = cr_node_of(m, like)->rank;
     cr_id mask = sees(a, like, turned ? r - 1 : r - 2, turned ? r - 2 : r - 1);
-    double least = hides[cr_below(m, 6)];
+    double least = hides[cr_below(m, 6)], low = a->products ? -1e30 : -1e10;
+    if (a->products && least > low)
+        least = low;
     if (cr_chance(m, 60))
         return cr_make_select(m, cr_make_like(m, mask, scores), scores,
                               cr_make_const(m, scores, least));
     if (cr_chance(m, 20)) { /* GPT-2's own */
         cr_id b = cr_make_like(m, cr_make1(m, CR_OP_float, mask), scores);
         cr_id no =
-            cr_make_with(m, CR_OP_mul, cr_make2(m, CR_OP_sub, cr_make_const(m, b, 1), b), -1e10);
+            cr_make_with(m, CR_OP_mul, cr_make2(m, CR_OP_sub, cr_make_const(m, b, 1), b), low);
         return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, scores, b), no);
     }
     cr_id zero = cr_make_const(m, like, 0);
