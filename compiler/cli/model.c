@@ -262,8 +262,9 @@ int cr_fill_params(crescent_model *model, const struct cr_options *o, crescent_s
     return cr_passed(o, status, error);
 }
 
-/* What the child does, and then ends.  Files and terminal of the parent are not its own: whoever waits for
- * them to be closed does not wait for it. */
+/* The child process: writes the cache and ends.  It first closes the files that it inherited and leaves the
+ * session, so that a process which waits for the end of a pipe or the release of a lock does not wait for
+ * the child. */
 static void write_cache(crescent_model *model)
 {
     enum { MOST_FILES = 1024 };

@@ -45,7 +45,8 @@ struct build {
     char id[2 * 64 + 1];
 };
 
-/* Takes the note of the linker GNU ld, NT_GNU_BUILD_ID, among those of a segment. */
+/* Reads the build id, if the notes of a segment (PT_NOTE) have one: the linker writes it as a note of the type
+ * NT_GNU_BUILD_ID. */
 static void read_notes(struct build *b, const unsigned char *at, size_t size)
 {
     const unsigned char *end = at + size;
@@ -188,7 +189,8 @@ static size_t weights_at(const struct cr_kept *k)
     return (k->key.length / PAGE + 1) * PAGE;
 }
 
-/* Whether an open file is this user's, has the size that it must have, and begins with the key. */
+/* Returns true if an open file belongs to this user, has the size of key and weights, and begins with the
+ * key. */
 static bool has_key(const struct cr_kept *k, int fd, int64_t weights_bytes)
 {
     struct stat status;
@@ -279,7 +281,7 @@ static void make_room(int64_t bytes, int64_t most)
     free(files.items);
 }
 
-/* Whether the disk of a path's folder has as much room as a file may take. */
+/* Returns true if the file system has FREE_SHARE times as many bytes free as the file takes. */
 static bool fits_disk(const char *path, int64_t bytes)
 {
     char folder[CR_CACHE_PATH];
@@ -292,7 +294,7 @@ static bool fits_disk(const char *path, int64_t bytes)
 
 /* ---- writing ---- */
 
-/* Whether the files of weights are as they were when the key was made. */
+/* Returns true if no file of weights has changed since the key was made. */
 static bool is_unchanged(const struct cr_kept *k)
 {
     struct cr_text now = {0};

@@ -33,7 +33,7 @@ struct cr_kept {
     size_t sources_at;  /* where the key's lines of files begin */
     struct cr_kept_source *sources;
     int n_sources;
-    bool is_mapped; /* the engine's weights are those of the file */
+    bool is_mapped; /* the engine reads its weights from the mapped file */
 };
 
 /* Looks for the weights of an engine that are about to be read from `files`, parameter i from tensors[i], and

@@ -1,7 +1,8 @@
 /*
- * cache_folder.h - where a user's programs keep what they can make again: $XDG_CACHE_HOME/crescent, or
- * $HOME/.cache/crescent.  As the XDG base directory specification has it, a variable that is no
- * absolute path does not count.
+ * cache_folder.h - the user's cache folder, for files that can be made again.
+ *
+ * It is $XDG_CACHE_HOME/crescent or, if that variable is not set, $HOME/.cache/crescent.  A variable that
+ * does not hold an absolute path is ignored, as the XDG base directory specification says.
  */
 #ifndef CR_CACHE_FOLDER_H
 #define CR_CACHE_FOLDER_H

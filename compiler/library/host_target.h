@@ -20,7 +20,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/target.h"
 
-/* How a model will run: the target of this machine depends on it. */
+/* Properties of a run that the target of this machine depends on. */
 struct cr_use {
     const char *isa; /* null: the best that the machine has */
     int threads;

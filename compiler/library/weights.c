@@ -123,7 +123,7 @@ int crescent_draw_weights(crescent_model *model, int64_t seed)
 static int set(crescent_model *m, int index, const float *tensor, struct cr_error *error)
 {
     const struct cr_contents contents = {.data = tensor};
-    cr_kept_free(&m->kept); /* weights are no longer those of the files */
+    cr_kept_free(&m->kept); /* the model's weights now differ from the files */
     if (check_number(m, index, error) || cr_engine_set_param(&m->engine, index, &contents, error))
         return -1;
     m->given[index] = true;

@@ -54,7 +54,7 @@ static void reduce_tile(struct cr_builder *b, const struct columns *c)
     call_reduction(b, c, CR_CALLEE_REDUCE_DOWN, 5, down);
 }
 
-/* Sets sixteen lanes to what they begin with. */
+/* Sets all elements of the sixteen lanes to the identity of the reduction. */
 static void clear_lanes(struct cr_builder *b, const struct columns *c, int lanes)
 {
     double identity = cr_identity(c->reduction->op, cr_formats[c->format].dtype);

@@ -95,8 +95,9 @@ static bool report_piece(const struct pieces *p, cr_id param, const struct part 
 
 static bool walk_pieces(const struct pieces *p, cr_id id, struct part part);
 
-/* Walks through the operands of a concat whose axis is that of rows or of columns, one after another.  The
- * parts of rows have all columns of the whole, as pieces are listed by columns first. */
+/* Reports the pieces of each operand of a concat along the rows or the columns of the matrix.  Returns false
+ * if a part that does not have all K rows is cut along its columns: pieces are listed column by column, and
+ * those of the rows below would come too late. */
 static bool walk_operands(const struct pieces *p, cr_id id, const struct part *whole)
 {
     const struct cr_node *node = &p->g->nodes[id];
