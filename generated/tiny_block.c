@@ -934,7 +934,7 @@ enum {
     CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it prefetches */
 };
 
-/* What the functions gemm are given; see runtime.h.  The sums of row m are added to start + m * lds,
+/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds,
  * times scale[m]; start and scale may be null.  With `stream` the results are written by
  * non-temporal stores. */
 struct cr_product {
@@ -1907,7 +1907,7 @@ CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr
     }
 }
 
-/* What sums begin with that other blocks are added to: start, or zeros. */
+/* Sets a tile of sums to start, or to zeros without one. */
 CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
                                 long n, VF (*acc)[8])
 {
@@ -1918,7 +1918,8 @@ CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_prod
     }
 }
 
-/* What the sums of blocks of k are added to: start, start * scale, or -0, which changes no sum. */
+/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
+ * for every x. */
 CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
                                       long n, VF (*total)[8])
 {
@@ -2072,8 +2073,8 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
-/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
- * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
+ * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
@@ -2093,13 +2094,17 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product q = *p;
+    struct cr_product paced;
+    if (CR_PACED) {
+        paced = *p;
+    }
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
         if (CR_PACED) {
-            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
         }
-        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
+        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
+                           n);
     }
 }
 
@@ -3314,7 +3319,7 @@ CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr
     }
 }
 
-/* What sums begin with that other blocks are added to: start, or zeros. */
+/* Sets a tile of sums to start, or to zeros without one. */
 CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
                                 long n, VF (*acc)[8])
 {
@@ -3325,7 +3330,8 @@ CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_prod
     }
 }
 
-/* What the sums of blocks of k are added to: start, start * scale, or -0, which changes no sum. */
+/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
+ * for every x. */
 CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
                                       long n, VF (*total)[8])
 {
@@ -3479,8 +3485,8 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
-/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
- * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
+ * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
@@ -3500,13 +3506,17 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product q = *p;
+    struct cr_product paced;
+    if (CR_PACED) {
+        paced = *p;
+    }
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
         if (CR_PACED) {
-            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
         }
-        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
+        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
+                           n);
     }
 }
 
@@ -4721,7 +4731,7 @@ CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr
     }
 }
 
-/* What sums begin with that other blocks are added to: start, or zeros. */
+/* Sets a tile of sums to start, or to zeros without one. */
 CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
                                 long n, VF (*acc)[8])
 {
@@ -4732,7 +4742,8 @@ CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_prod
     }
 }
 
-/* What the sums of blocks of k are added to: start, start * scale, or -0, which changes no sum. */
+/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
+ * for every x. */
 CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
                                       long n, VF (*total)[8])
 {
@@ -4886,8 +4897,8 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
-/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
- * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
+ * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
@@ -4907,13 +4918,17 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product q = *p;
+    struct cr_product paced;
+    if (CR_PACED) {
+        paced = *p;
+    }
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
         if (CR_PACED) {
-            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
         }
-        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
+        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
+                           n);
     }
 }
 
@@ -6155,7 +6170,7 @@ CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr
     }
 }
 
-/* What sums begin with that other blocks are added to: start, or zeros. */
+/* Sets a tile of sums to start, or to zeros without one. */
 CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
                                 long n, VF (*acc)[8])
 {
@@ -6166,7 +6181,8 @@ CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_prod
     }
 }
 
-/* What the sums of blocks of k are added to: start, start * scale, or -0, which changes no sum. */
+/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
+ * for every x. */
 CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
                                       long n, VF (*total)[8])
 {
@@ -6320,8 +6336,8 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
-/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
- * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
+ * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
@@ -6341,13 +6357,17 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product q = *p;
+    struct cr_product paced;
+    if (CR_PACED) {
+        paced = *p;
+    }
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
         if (CR_PACED) {
-            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
         }
-        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
+        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
+                           n);
     }
 }
 

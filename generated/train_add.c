@@ -2487,7 +2487,7 @@ enum {
     CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it prefetches */
 };
 
-/* What the functions gemm are given; see runtime.h.  The sums of row m are added to start + m * lds,
+/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds,
  * times scale[m]; start and scale may be null.  With `stream` the results are written by
  * non-temporal stores. */
 struct cr_product {
@@ -3460,7 +3460,7 @@ CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr
     }
 }
 
-/* What sums begin with that other blocks are added to: start, or zeros. */
+/* Sets a tile of sums to start, or to zeros without one. */
 CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
                                 long n, VF (*acc)[8])
 {
@@ -3471,7 +3471,8 @@ CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_prod
     }
 }
 
-/* What the sums of blocks of k are added to: start, start * scale, or -0, which changes no sum. */
+/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
+ * for every x. */
 CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
                                       long n, VF (*total)[8])
 {
@@ -3625,8 +3626,8 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
-/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
- * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
+ * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
@@ -3646,13 +3647,17 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product q = *p;
+    struct cr_product paced;
+    if (CR_PACED) {
+        paced = *p;
+    }
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
         if (CR_PACED) {
-            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
         }
-        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
+        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
+                           n);
     }
 }
 
@@ -5418,7 +5423,7 @@ CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr
     }
 }
 
-/* What sums begin with that other blocks are added to: start, or zeros. */
+/* Sets a tile of sums to start, or to zeros without one. */
 CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
                                 long n, VF (*acc)[8])
 {
@@ -5429,7 +5434,8 @@ CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_prod
     }
 }
 
-/* What the sums of blocks of k are added to: start, start * scale, or -0, which changes no sum. */
+/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
+ * for every x. */
 CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
                                       long n, VF (*total)[8])
 {
@@ -5583,8 +5589,8 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
-/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
- * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
+ * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
@@ -5604,13 +5610,17 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product q = *p;
+    struct cr_product paced;
+    if (CR_PACED) {
+        paced = *p;
+    }
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
         if (CR_PACED) {
-            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
         }
-        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
+        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
+                           n);
     }
 }
 
@@ -7376,7 +7386,7 @@ CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr
     }
 }
 
-/* What sums begin with that other blocks are added to: start, or zeros. */
+/* Sets a tile of sums to start, or to zeros without one. */
 CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
                                 long n, VF (*acc)[8])
 {
@@ -7387,7 +7397,8 @@ CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_prod
     }
 }
 
-/* What the sums of blocks of k are added to: start, start * scale, or -0, which changes no sum. */
+/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
+ * for every x. */
 CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
                                       long n, VF (*total)[8])
 {
@@ -7541,8 +7552,8 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
-/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
- * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
+ * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
@@ -7562,13 +7573,17 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product q = *p;
+    struct cr_product paced;
+    if (CR_PACED) {
+        paced = *p;
+    }
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
         if (CR_PACED) {
-            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
         }
-        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
+        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
+                           n);
     }
 }
 
@@ -9361,7 +9376,7 @@ CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr
     }
 }
 
-/* What sums begin with that other blocks are added to: start, or zeros. */
+/* Sets a tile of sums to start, or to zeros without one. */
 CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
                                 long n, VF (*acc)[8])
 {
@@ -9372,7 +9387,8 @@ CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_prod
     }
 }
 
-/* What the sums of blocks of k are added to: start, start * scale, or -0, which changes no sum. */
+/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
+ * for every x. */
 CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
                                       long n, VF (*total)[8])
 {
@@ -9526,8 +9542,8 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
-/* What tile t of `count` one below another prefetches: its share of the panel behind its own.  A tile that has
- * all rows reads weights as fast as memory gives them, and prefetches nothing. */
+/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
+ * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
@@ -9547,13 +9563,17 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
     long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product q = *p;
+    struct cr_product paced;
+    if (CR_PACED) {
+        paced = *p;
+    }
     for (long t = 0; t < count; t++) {
         long m = rows * t / count;
         if (CR_PACED) {
-            CR_NAME(v_pace)(&q, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
         }
-        CR_NAME(v_tile_of)(banded, &q, tiles, rows * (t + 1) / count - m, from + m, n);
+        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
+                           n);
     }
 }
 

@@ -37,7 +37,7 @@ enum {
     CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it prefetches */
 };
 
-/* What the functions gemm are given; see runtime.h.  The sums of row m are added to start + m * lds,
+/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds,
  * times scale[m]; start and scale may be null.  With `stream` the results are written by
  * non-temporal stores. */
 struct cr_product {
