@@ -146,13 +146,12 @@ static void print_within(struct cr_text *t, const struct cr_binding *b, enum cr_
 }
 
 /* A port that depends on the layer is looked up as a pointer to nothing known, which has to be cast
- * before one can add to it. */
+ * before one can add to it.  A state that a kernel replaces is never one of them: see may_move. */
 static void print_cast_of_port(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
     bool looked_up = b->form != CR_FORM_SAME;
     if (looked_up && (b->within || b->within_stride))
-        cr_put(t, "(%s%s *)", b->space == CR_SPACE_OUTPUT || b->space == CR_SPACE_STATE ? "" : "const ",
-               cr_formats[format].c_type);
+        cr_put(t, "(%s%s *)", b->space == CR_SPACE_OUTPUT ? "" : "const ", cr_formats[format].c_type);
 }
 
 /* What an argument is, as an expression of the layer's number. */

@@ -1,0 +1,222 @@
+
+/*
+ * k1_layer_ports: layer_ports, tests/golden/layer_ports.lua:10
+ * out[1, 4] = rows[1, 4] x columns[4, 4]
+ * reads c1[4, 4], s1[4, 4], x[1, 4]
+ * then: fma, tanh
+ * 32 flop, reads 208 B, writes 16 B
+ */
+struct k1_args {
+    const struct cr_runtime *rt;
+    const float *c1;
+    const float *s1;
+    const float *x;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k1_layer_ports(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    float *const product = scratch; /* a tile of the product */
+    float *const t0 = scratch + 32; /* 1 x 32 */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 1;
+        const long j0 = 0;
+        const long j1 = 4;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i++) {
+                const long m = i1 - i < 1 ? i1 - i : 1;
+                rt->gemm(m, n, 4, a->x, 0, 1, a->w + j * 4, 128, product, 32, 0, 0, 0, 16384);
+                rt->fma_vvv(m, n, t0, 32, a->c1 + j, 0, a->s1 + j, 0, product, 32);
+                rt->tanh_v(m, n, a->out + j, 0, t0, 32);
+            }
+        }
+    }
+}
+
+/*
+ * k2_layer_ports: layer_ports, tests/golden/layer_ports.lua:10
+ * out[1, 4]
+ * reads k1_layer_ports[1, 4]
+ * 4 flop, reads 16 B, writes 16 B
+ */
+struct k2_args {
+    const struct cr_runtime *rt;
+    const float *k1_layer_ports;
+    float *out;
+};
+
+static void k2_layer_ports(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        rt->load(1, 4, a->out, 0, a->k1_layer_ports, 0, 1);
+    }
+}
+
+/*
+ * k3_next_s1: next s1, tests/golden/layer_ports.lua:6
+ * out[4, 4]
+ * reads c1[4, 4]
+ * 16 flop, reads 64 B, writes 64 B
+ */
+struct k3_args {
+    const struct cr_runtime *rt;
+    const float *c1;
+    float *out;
+};
+
+static void k3_next_s1(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        rt->load(4, 4, a->out, 4, a->c1, 4, 1);
+    }
+}
+
+/* Computes the outputs. */
+int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 64; /* for each thread */
+    float *const scratch = arena + 64;
+    const float *const in0 = inputs[0]; /* x[1, 4] */
+    const float *const in5 = inputs[5]; /* c3[4, 4] */
+    float *const state6 = (void *)inputs[6]; /* s3[4, 4] */
+    float *const out2 = outputs[2]; /* y3[4, 4] */
+    (void)weights, (void)inputs;
+    for (long layer = 0; layer < 2; layer++) {
+        const float *const layer_weights = weights + layer * 128;
+        {
+            const struct k1_args args = {
+                .rt = rt,
+                .c1 = inputs[1 + layer * 2],
+                .s1 = (void *)inputs[2 + layer * 2],
+                .x = layer == 0 ? in0 : arena + 48,
+                .w = layer_weights,
+                .out = arena,
+            };
+            rt->parallel(pool, 1, 1, k1_layer_ports, &args, scratch, scratch_floats);
+        }
+        {
+            const struct k1_args args = {
+                .rt = rt,
+                .c1 = (const float *)inputs[1 + layer * 2] + 4,
+                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 4,
+                .x = arena,
+                .w = layer_weights,
+                .out = arena + 16,
+            };
+            rt->parallel(pool, 1, 1, k1_layer_ports, &args, scratch, scratch_floats);
+        }
+        {
+            const struct k1_args args = {
+                .rt = rt,
+                .c1 = (const float *)inputs[1 + layer * 2] + 8,
+                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 8,
+                .x = arena + 16,
+                .w = layer_weights,
+                .out = arena + 32,
+            };
+            rt->parallel(pool, 1, 1, k1_layer_ports, &args, scratch, scratch_floats);
+        }
+        {
+            const struct k1_args args = {
+                .rt = rt,
+                .c1 = (const float *)inputs[1 + layer * 2] + 12,
+                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 12,
+                .x = arena + 32,
+                .w = layer_weights,
+                .out = arena + 48,
+            };
+            rt->parallel(pool, 1, 1, k1_layer_ports, &args, scratch, scratch_floats);
+        }
+        {
+            const struct k2_args args = {
+                .rt = rt,
+                .k1_layer_ports = arena,
+                .out = outputs[layer],
+            };
+            rt->parallel(pool, 1, 1, k2_layer_ports, &args, scratch, scratch_floats);
+        }
+        {
+            const struct k2_args args = {
+                .rt = rt,
+                .k1_layer_ports = arena + 16,
+                .out = (float *)outputs[layer] + 4,
+            };
+            rt->parallel(pool, 1, 1, k2_layer_ports, &args, scratch, scratch_floats);
+        }
+        {
+            const struct k2_args args = {
+                .rt = rt,
+                .k1_layer_ports = arena + 32,
+                .out = (float *)outputs[layer] + 8,
+            };
+            rt->parallel(pool, 1, 1, k2_layer_ports, &args, scratch, scratch_floats);
+        }
+        {
+            const struct k2_args args = {
+                .rt = rt,
+                .k1_layer_ports = arena + 48,
+                .out = (float *)outputs[layer] + 12,
+            };
+            rt->parallel(pool, 1, 1, k2_layer_ports, &args, scratch, scratch_floats);
+        }
+    }
+    for (long layer = 0; layer < 3; layer++) {
+        float *const layer_arena = arena + layer * 16;
+        {
+            const struct k1_args args = {
+                .rt = rt,
+                .c1 = in5 + layer * 4,
+                .s1 = state6 + layer * 4,
+                .x = arena + (const long[]){48, 0, 16}[layer],
+                .w = weights + 256,
+                .out = layer_arena,
+            };
+            rt->parallel(pool, 1, 1, k1_layer_ports, &args, scratch, scratch_floats);
+        }
+    }
+    for (long layer = 0; layer < 3; layer++) {
+        float *const layer_arena = arena + layer * 16;
+        {
+            const struct k2_args args = {
+                .rt = rt,
+                .k1_layer_ports = layer_arena,
+                .out = out2 + layer * 4,
+            };
+            rt->parallel(pool, 1, 1, k2_layer_ports, &args, scratch, scratch_floats);
+        }
+    }
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .c1 = in5 + 12,
+            .s1 = state6 + 12,
+            .x = arena + 32,
+            .w = weights + 256,
+            .out = out2 + 12,
+        };
+        rt->parallel(pool, 1, 1, k1_layer_ports, &args, scratch, scratch_floats);
+    }
+    for (long layer = 0; layer < 3; layer++) {
+        {
+            const struct k3_args args = {
+                .rt = rt,
+                .c1 = inputs[1 + layer * 2],
+                .out = (void *)inputs[2 + layer * 2],
+            };
+            rt->parallel(pool, 1, 1, k3_next_s1, &args, scratch, scratch_floats);
+        }
+    }
+    return 0;
+}
