@@ -11,6 +11,13 @@ static const char model[] =
     "assert(type(o.b) == 'boolean' and type(o.s) == 'string')\n"
     "return {y = input('x', {1})}\n";
 
+/* True if one of the asserts of `model` ended the script.  A file of values may say the same words: its
+ * errors begin with its own name. */
+static bool is_assertion(const char *error)
+{
+    return strncmp(error, "model.lua:", 10) == 0 && strstr(error, "assertion failed");
+}
+
 /* Writes the bytes to a file whose name ends as it should; the file is gone afterwards. */
 static void run_with(const uint8_t *data, size_t size, const char *suffix)
 {
@@ -27,7 +34,7 @@ static void run_with(const uint8_t *data, size_t size, const char *suffix)
     unlink(path);
     if (status != 0) {
         promise_message(error.text);
-        PROMISE(!strstr(error.text, "assertion failed"));
+        PROMISE(!is_assertion(error.text));
         return;
     }
     PROMISE(script.graph && script.n_options == 5);
