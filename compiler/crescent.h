@@ -352,11 +352,13 @@ int crescent_load_weights(crescent_model *model, const char *const *paths, int n
  * opened, but their weights are not read.  Processes share the pages of the file.
  *
  * crescent_uncached_weights returns the bytes of weights that were loaded and are not kept yet, and 0 if they
- * are, or cannot be.  crescent_write_cache writes them, and removes the files that were used longest ago
- * where there is no room; *written, which may be null, is then the size of the file, and 0 if there is none:
- * the cache, or a quarter of the disk's free space, is smaller, or the folder cannot be written to. */
+ * are, or cannot be: then crescent_write_cache does nothing, and *written, which may be null, is 0.  Else it
+ * writes them, removes the files that were used longest ago where there is no room, and sets *written to the
+ * size of the file.  It is an error if the cache, or a quarter of the disk's free space, is smaller, a file of
+ * weights has changed, the folder cannot be written to, or another process is writing to it. */
 int crescent_cache_weights(crescent_context *context, int64_t bytes);
 int64_t crescent_uncached_weights(const crescent_model *model);
+int64_t crescent_cached_weights(const crescent_model *model); /* bytes of those that are mapped */
 int crescent_write_cache(crescent_model *model, int64_t *written);
 
 /* Weights from the bytes of one safetensors or GGUF file, which are only read, during the call; `name`

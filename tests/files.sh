@@ -171,6 +171,25 @@ report $? "weights that are kept: $(ls -A "$T/cache/crescent" | tr '\n' ' ')"
 large --output "y=$T/second.npy" && cmp "$T/first.npy" "$T/second.npy" >"$log" 2>&1
 report $? "a run with weights that were kept"
 
+# pack: the same before the first run.
+packed() {
+    XDG_CACHE_HOME=$T/packed "$crescent" pack "$T/large.lua" "$@" >"$log" 2>&1
+}
+packed --weights "$T/large.safetensors" && grep -q 'keeps 17.1 MiB of weights for `run`$' "$log" &&
+    packed --weights "$T/large.safetensors" && grep -q '17.1 MiB of weights were kept before$' "$log"
+report $? "pack"
+XDG_CACHE_HOME=$T/packed "$crescent" run "$T/large.lua" --weights "$T/large.safetensors" \
+    --output "y=$T/third.npy" >"$log" 2>&1 && cmp "$T/first.npy" "$T/third.npy" >>"$log" 2>&1
+report $? "a run with packed weights"
+packed; [ $? -eq 2 ] && grep -q 'a script, whose weights are drawn, expected --weights FILE$' "$log"
+report $? "pack of weights that are drawn"
+packed --weights "$T/large.safetensors" --cache-weights 0
+[ $? -eq 2 ] && grep -q -e '--cache-weights 0: expected a number of bytes to keep$' "$log"
+report $? "pack into no cache"
+XDG_CACHE_HOME=$T/small "$crescent" pack "$T/large.lua" --weights "$T/large.safetensors" --cache-weights 1M >"$log" 2>&1
+[ $? -eq 2 ] && grep -q 'bytes of weights, expected at most the 1048576 of the cache$' "$log"
+report $? "pack into a cache that is too small"
+
 # Both files of emit, or neither: the header cannot be written.
 mkdir -p "$T/both/m.h"
 "$crescent" emit "$T/model.lua" -o "$T/both/m.c" >"$log" 2>&1

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ enum { N = 2 * 8 * 48, PLENTY = 1 << 30 };
 #define BLOCK "graphs/gpt2_block.lua"
 
 static char folder[64], cache[96], weights[96];
+static crescent_context *last; /* of the model that was opened last, for its errors */
 
 #define GOOD(context, call)                                                                        \
     ck_assert_msg((call) == CRESCENT_OK, "%s: %s", #call, crescent_error(context))
@@ -32,7 +34,8 @@ static crescent_model *open_model(int64_t bytes, const char *format, crescent_ba
     crescent_model *model;
     GOOD(context, crescent_cache_weights(context, bytes));
     GOOD(context, crescent_open(context, BLOCK, &script, &config, &model));
-    crescent_context_free(context); /* the model refers to it */
+    crescent_context_free(last); /* its model refers to it */
+    last = context;
     return model;
 }
 
@@ -58,11 +61,21 @@ static bool was_kept(const char *format, float *y)
     ck_assert_int_eq(least, 0);
     load(model);
     int64_t bytes = crescent_uncached_weights(model);
+    ck_assert((bytes == 0) == (crescent_cached_weights(model) > 0));
     run(model, y);
     ck_assert_int_eq(crescent_write_cache(model, &written), CRESCENT_OK);
     ck_assert(bytes ? written > bytes : written == 0);
     crescent_close(model);
     return bytes == 0;
+}
+
+/* Weights that are due are not written, and why. */
+static void fails_to_write(crescent_model *model, const char *why)
+{
+    int64_t written = -1;
+    ck_assert_int_ne(crescent_write_cache(model, &written), CRESCENT_OK);
+    ck_assert_int_eq(written, 0);
+    ck_assert_msg(strstr(crescent_error(last), why) != NULL, "%s", crescent_error(last));
 }
 
 /* A file of weights drawn from a seed. */
@@ -106,6 +119,7 @@ static void set_up(void)
 static void tear_down(void)
 {
     char command[128];
+    crescent_context_free(last);
     snprintf(command, sizeof command, "rm -r %s", folder);
     ck_assert_int_eq(system(command), 0);
 }
@@ -242,13 +256,11 @@ END_TEST
 START_TEST(keeps_nothing_that_changed)
 {
     char path[400];
-    int64_t written = -1;
     crescent_model *model = open_model(PLENTY, NULL, CRESCENT_TCC);
     load(model);
     usleep(20000);
     change_a_byte();
-    ck_assert_int_eq(crescent_write_cache(model, &written), CRESCENT_OK);
-    ck_assert_int_eq(written, 0);
+    fails_to_write(model, "changed since it was read");
     ck_assert_int_eq(count_files(path), 0);
     crescent_close(model);
 }
@@ -267,12 +279,14 @@ START_TEST(removes_the_oldest)
         crescent_model *model = open_model(i < 2 ? PLENTY : written[0] / 2, kept[i], CRESCENT_TCC);
         load(model);
         bytes[i] = crescent_uncached_weights(model);
-        ck_assert_int_eq(crescent_write_cache(model, &written[i]), CRESCENT_OK);
+        if (i < 2)
+            ck_assert_int_eq(crescent_write_cache(model, &written[i]), CRESCENT_OK);
+        else /* more than the bound by itself: nothing is removed */
+            fails_to_write(model, "bytes of weights, expected at most the");
         crescent_close(model);
         usleep(20000);
     }
     ck_assert(written[0] > 0 && written[1] > written[0]);
-    ck_assert_int_eq(written[2], 0); /* more than the bound by itself: nothing is removed */
     ck_assert_int_eq(count_files(path), 2);
     ck_assert(was_kept("q4", y)); /* so that q8 is the oldest */
     usleep(20000);
@@ -301,10 +315,35 @@ START_TEST(does_without_a_folder)
         crescent_model *model = open_model(PLENTY, NULL, CRESCENT_TCC);
         load(model);
         run(model, y);
-        ck_assert_int_eq(crescent_write_cache(model, &written), CRESCENT_OK);
-        ck_assert_int_eq(written, 0);
+        if (i == 0) {
+            ck_assert_int_eq(crescent_write_cache(model, &written), CRESCENT_OK);
+            ck_assert_int_eq(written, 0);
+        } else {
+            fails_to_write(model, "/dev/null/below/crescent: ");
+        }
         crescent_close(model);
     }
+}
+END_TEST
+
+/* Of processes that would write the same weights at once, one does. */
+START_TEST(writes_alone)
+{
+    char inner[128], path[400];
+    int64_t written;
+    crescent_model *model = open_model(PLENTY, NULL, CRESCENT_TCC);
+    load(model);
+    snprintf(inner, sizeof inner, "%s/crescent", cache);
+    ck_assert(mkdir(cache, 0700) == 0 && mkdir(inner, 0700) == 0);
+    int fd = open(inner, O_RDONLY | O_DIRECTORY);
+    ck_assert(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    fails_to_write(model, "another process writes weights there");
+    ck_assert_int_eq(count_files(path), 0);
+    close(fd);
+    ck_assert_int_eq(crescent_write_cache(model, &written), CRESCENT_OK);
+    ck_assert(written > 0);
+    ck_assert_int_eq(count_files(path), 1);
+    crescent_close(model);
 }
 END_TEST
 
@@ -321,6 +360,7 @@ int main(void)
     tcase_add_test(t, keeps_nothing_that_changed);
     tcase_add_test(t, removes_the_oldest);
     tcase_add_test(t, does_without_a_folder);
+    tcase_add_test(t, writes_alone);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

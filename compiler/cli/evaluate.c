@@ -172,6 +172,7 @@ static int run(struct evaluate *e, struct cr_error *error)
         print_json(e);
     else
         print_table(e);
+    cr_cache_params(crescent_generator_model(e->generator));
     return 0;
 }
 

@@ -31,8 +31,8 @@ struct option_row {
 
 #define FIELD(name) offsetof(struct cr_options, name)
 
-/* Verbs that keep packed weights: people type them again and again. */
-enum { KEEPING = CR_VERB_RUN | CR_VERB_GENERATE };
+/* Verbs that keep packed weights. */
+enum { KEEPING = CR_VERB_RUN | CR_VERB_WEIGHTS };
 
 static const struct option_row rows[] = {
     {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(set), 0, 0,
@@ -52,13 +52,13 @@ static const struct option_row rows[] = {
     {"entry", 0, TEXT, "NAME", CR_VERB_MODELS, FIELD(entry), 0, 0,
      "of a script that returns several entries, this one alone"},
     {"weights", 0, LIST, "FILE|FOLDER",
-     CR_VERB_COMPILING | CR_VERB_TEXTS | CR_VERB_EMIT | CR_VERB_VARY, FIELD(weights), 0, 0,
+     CR_VERB_COMPILING | CR_VERB_WEIGHTS | CR_VERB_EMIT | CR_VERB_VARY, FIELD(weights), 0, 0,
      "read parameters by name, of safetensors or GGUF files (repeatable; the last file wins)"},
     {"cache-weights", 0, SIZE, "BYTES", KEEPING, FIELD(cache_weights), 0, 0,
      "weights of 16 MiB and more are kept as the kernels read them, for the next run of the model, in files "
      "of $XDG_CACHE_HOME/crescent that take no more than so many bytes in all (or 512M, 20G; default 8G; 0: "
      "none are written or read)"},
-    {"strict", 0, FLAG, "", CR_VERB_COMPILING | CR_VERB_TEXTS, FIELD(strict), 0, 0,
+    {"strict", 0, FLAG, "", CR_VERB_COMPILING | CR_VERB_WEIGHTS, FIELD(strict), 0, 0,
      "tensors of --weights that the model does not have are an error"},
     {"input", 0, PAIR, "NAME=F.npy", CR_VERB_COMPILING | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(input), 0, 0,
      "read an input (repeatable); of train: one more axis in front counts batches, taken in turn"},
@@ -86,14 +86,14 @@ static const struct option_row rows[] = {
      CR_VERB_COMPILING | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY, FIELD(backend), 0, 0,
      "tcc: TinyCC in memory (default); cc: $CC or cc; standalone: the emitted file, by $CC or "
      "cc -O2; ref: the interpreter"},
-    {"threads", 0, COUNT, "N", CR_VERB_COMPILING | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY,
+    {"threads", 0, COUNT, "N", CR_VERB_COMPILING | CR_VERB_TUNE | CR_VERB_WEIGHTS | CR_VERB_VARY,
      FIELD(threads), 1, 256,
      "size of the thread pool (default: the machine's cores)"},
-    {"isa", 0, TEXT, "NAME", CR_VERB_COMPILING | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY,
+    {"isa", 0, TEXT, "NAME", CR_VERB_COMPILING | CR_VERB_TUNE | CR_VERB_WEIGHTS | CR_VERB_VARY,
      FIELD(isa), 0, 0,
      "amx, vnni, avx512, avx2, neon or plain (default: the best there is)"},
     {"seed", 0, COUNT, "N",
-     CR_VERB_COMPILING | CR_VERB_TEXTS | CR_VERB_EMIT | CR_VERB_VARY, FIELD(seed), 0, INT64_MAX,
+     CR_VERB_COMPILING | CR_VERB_WEIGHTS | CR_VERB_EMIT | CR_VERB_VARY, FIELD(seed), 0, INT64_MAX,
      "of whatever is drawn at random; an option `seed` of the script has it, too (default 0)"},
     {"atol", 0, REAL, "X", CR_VERB_COMPARE, FIELD(atol), 0, 0,
      "absolute tolerance (default 2e-5; 0 if only --rtol or --max-ulp is given)"},
@@ -114,14 +114,14 @@ static const struct option_row rows[] = {
      "compute values again rather than keep them, so that the arena has no more than so many "
      "bytes (or 512K, 64M, 2G); weights and scratch are apart"},
     {"format", 0, TEXT, "RULES",
-     CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_TEXTS |
+     CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_WEIGHTS |
          CR_VERB_PARAMS | CR_VERB_EXPLAIN | CR_VERB_VARY,
      FIELD(format), 0, 0,
      "how weights of products and tables are kept: NAME for all, or GLOB=NAME by their names, with "
      "commas between; the last rule that matches counts (default f32, of a GGUF file as its "
      "tensors are)"},
     {"arithmetic", 0, TEXT, "RULES",
-     CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_TEXTS |
+     CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_WEIGHTS |
          CR_VERB_EXPLAIN | CR_VERB_VARY,
      FIELD(arithmetic), 0, 0,
      "how products by such weights are summed: rules as for --format (default f32; int8: rows "
@@ -196,9 +196,9 @@ static const struct option_row rows[] = {
      "write the logits [positions, vocabulary] of every token but the last"},
     {"ignore-eos", 0, FLAG, "", CR_VERB_GENERATE, FIELD(ignore_eos), 0, 0,
      "go on behind a token that ends a text"},
-    {"context", 0, COUNT, "N", CR_VERB_TEXTS | CR_VERB_EMIT, FIELD(context_size), 1, INT32_MAX,
+    {"context", 0, COUNT, "N", CR_VERB_WEIGHTS | CR_VERB_EMIT, FIELD(context_size), 1, INT32_MAX,
      "positions there is room for, those of the prompt included (default: the model's)"},
-    {"chunk", 0, COUNT, "N", CR_VERB_TEXTS | CR_VERB_EMIT, FIELD(chunk), 1, INT32_MAX,
+    {"chunk", 0, COUNT, "N", CR_VERB_WEIGHTS | CR_VERB_EMIT, FIELD(chunk), 1, INT32_MAX,
      "tokens of the prompt that go through the model at a time; no bit of a result depends on it"},
     {"stats", 0, FLAG, "", CR_VERB_GENERATE | CR_VERB_INSPECT, FIELD(stats), 0, 0,
      "of generate: say on stderr how long it took, also where that is no terminal; "

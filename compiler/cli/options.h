@@ -67,12 +67,14 @@ enum {
     CR_VERB_EXPLAIN = 1 << 14,
     CR_VERB_INSPECT = 1 << 15,
     CR_VERB_IMPORT = 1 << 16,
+    CR_VERB_PACK = 1 << 17,
     CR_VERB_TEXTS = CR_VERB_GENERATE | CR_VERB_EVALUATE, /* whose models go on with texts */
+    CR_VERB_WEIGHTS = CR_VERB_TEXTS | CR_VERB_PACK, /* of them, and those that make their weights ready */
     CR_VERB_RUNNING = CR_VERB_RUN | CR_VERB_COMPARE | CR_VERB_BENCH,
     CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN | CR_VERB_EXPLAIN,
     CR_VERB_MODELS = CR_VERB_RUN | CR_VERB_EMIT | CR_VERB_COMPARE | CR_VERB_DUMP | CR_VERB_PARAMS |
                      CR_VERB_BENCH | CR_VERB_TRAIN | CR_VERB_TUNE |
-                     CR_VERB_EXPLAIN | CR_VERB_TEXTS, /* all that work on a model */
+                     CR_VERB_EXPLAIN | CR_VERB_WEIGHTS, /* all that work on a model */
     CR_VERB_ALL = CR_VERB_MODELS | CR_VERB_OPS | CR_VERB_TARGETS | CR_VERB_TOKENIZE |
                   CR_VERB_INSPECT | CR_VERB_IMPORT,
 };

@@ -33,6 +33,14 @@ static const struct cr_verb verbs[] = {
      "  crescent generate graphs/fables --prompt 'Once upon a time'\n"
      "  crescent generate graphs/fables --temperature 0.7 --seed 7 --tokens 100\n"
      "  crescent generate model.gguf --prompt-file - --stats\n"},
+    {"pack", CR_VERB_PACK, cr_verb_pack, "MODEL [options]",
+     "keep a model's weights as its kernels read them, for a quick start",
+     "Writes the packed weights to $XDG_CACHE_HOME/crescent, where crescent generate (of a model\n"
+     "that does not generate: crescent run) with the same --format, --arithmetic, --isa and\n"
+     "--threads maps them.  These verbs keep them by themselves after a first run; pack is for\n"
+     "whoever wants the first run to be quick (docs/generate.md).\n",
+     "  crescent pack model-folder --format q8\n"
+     "  crescent pack model.gguf --cache-weights 20G\n"},
     {"evaluate", CR_VERB_EVALUATE, cr_verb_evaluate, "MODEL [--text TEXT | FILE | -] [options]",
      "measure how well a model predicts a text",
      "Prints the perplexity: exp of the mean of -ln p of each token, given those before it.  The\n"

@@ -8,6 +8,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -281,15 +282,19 @@ static void make_room(int64_t bytes, int64_t most)
     free(files.items);
 }
 
-/* Returns true if the file system has FREE_SHARE times as many bytes free as the file takes. */
-static bool fits_disk(const char *path, int64_t bytes)
+/* Refuses a file of so many bytes if the file system has less than FREE_SHARE times as many free. */
+static int check_disk(const char *folder, int64_t bytes, struct cr_error *error)
 {
-    char folder[CR_CACHE_PATH];
     struct statvfs disk;
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-    return statvfs(folder, &disk) == 0 &&
-           (double)disk.f_bavail * (double)disk.f_frsize >= FREE_SHARE * (double)bytes;
+    if (statvfs(folder, &disk) != 0)
+        return cr_fail(error, "%.300s: %s", folder, strerror(errno));
+    double is_free = (double)disk.f_bavail * (double)disk.f_frsize;
+    if (is_free < FREE_SHARE * (double)bytes)
+        return cr_fail(error,
+                       "%.300s: found %.0f bytes free on the disk, expected %d times the %" PRId64
+                       " bytes of the weights",
+                       folder, is_free, FREE_SHARE, bytes);
+    return 0;
 }
 
 /* ---- writing ---- */
@@ -310,33 +315,62 @@ static bool is_unchanged(const struct cr_kept *k)
     return same;
 }
 
-int64_t cr_kept_write(const struct cr_kept *k, const struct cr_engine *e, int64_t most)
+/* Takes the lock of a folder, so that one process at a time writes to it.  Returns its descriptor, or -1 with
+ * an error. */
+static int lock_folder(const char *folder, struct cr_error *error)
 {
-    struct cr_error error;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return cr_fail(error, "%.300s: %s", folder, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return fd; /* a file system without locks does without */
+    close(fd);
+    return cr_fail(error, "%.300s: another process writes weights there", folder);
+}
+
+/* Writes the file: a page with the key, then the weights. */
+static int write_file(const struct cr_kept *k, const struct cr_engine *e, struct cr_error *error)
+{
     struct cr_writer writer;
-    const size_t text = sizeof error.text;
-    int64_t bytes = (int64_t)weights_at(k) + e->program->weights_bytes;
-    if (!k->path || k->is_mapped || bytes > most)
-        return 0;
+    const size_t text = sizeof error->text;
+    if (cr_writer_open(&writer, k->path, error->text, text))
+        return -1;
     char *page = cr_calloc(weights_at(k), 1);
     memcpy(page, k->key.data, k->key.length);
-    cr_make_folders(k->path);
-    bool is_written = fits_disk(k->path, bytes);
-    if (is_written)
-        make_room(bytes, most);
-    is_written = is_written && cr_writer_open(&writer, k->path, error.text, text) == 0;
-    if (is_written) {
-        cr_writer_put(&writer, page, weights_at(k));
-        cr_writer_put(&writer, e->weights, (size_t)e->program->weights_bytes);
-        is_written = cr_writer_finish(&writer, error.text, text) == 0;
-    }
-    if (is_written && !is_unchanged(k)) {
-        cr_writer_discard(&writer);
-        is_written = false;
-    }
-    is_written = is_written && cr_writer_commit(&writer, error.text, text) == 0;
+    cr_writer_put(&writer, page, weights_at(k));
     free(page);
-    return is_written ? bytes : 0;
+    cr_writer_put(&writer, e->weights, (size_t)e->program->weights_bytes);
+    if (cr_writer_finish(&writer, error->text, text))
+        return -1;
+    if (!is_unchanged(k)) {
+        cr_writer_discard(&writer);
+        return cr_fail(error, "%.400s: changed since it was read", k->sources[0].path);
+    }
+    return cr_writer_commit(&writer, error->text, text);
+}
+
+int64_t cr_kept_write(const struct cr_kept *k, const struct cr_engine *e, int64_t most,
+                      struct cr_error *error)
+{
+    char folder[CR_CACHE_PATH];
+    int64_t bytes = (int64_t)weights_at(k) + e->program->weights_bytes;
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(k->path, '/') - k->path), k->path);
+    if (bytes > most) {
+        cr_fail(error, "%.300s: %" PRId64 " bytes of weights, expected at most the %" PRId64 " of the cache",
+                folder, bytes, most);
+        return 0;
+    }
+    cr_make_folders(k->path);
+    int lock = lock_folder(folder, error);
+    if (lock < 0)
+        return 0;
+    int status = check_disk(folder, bytes, error);
+    if (!status) {
+        make_room(bytes, most);
+        status = write_file(k, e, error);
+    }
+    close(lock);
+    return status ? 0 : bytes;
 }
 
 void cr_kept_free(struct cr_kept *k)

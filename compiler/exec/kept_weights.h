@@ -42,11 +42,13 @@ struct cr_kept {
 void cr_kept_find(struct cr_kept *kept, struct cr_engine *engine, const struct cr_weight_files *files,
                   const struct cr_file_tensor *tensors);
 
-/* Writes the engine's weights, which were read from those files.  First the files that were used longest
- * ago are removed until all take at most `most` bytes.  Returns the bytes written: 0, and nothing is written,
- * if that does not suffice, if a file of weights has changed, if less than four times as much is free on the
- * disk, or if writing fails. */
-int64_t cr_kept_write(const struct cr_kept *kept, const struct cr_engine *engine, int64_t most);
+/* Writes the engine's weights, which were read from those files and are not mapped.  First the files that were
+ * used longest ago are removed until all take at most `most` bytes.  Returns the bytes of the file.  Returns 0
+ * with an error, and nothing is written, if that does not suffice, if a file of weights has changed, if less
+ * than four times as much is free on the disk, if writing fails, or while another process writes to the
+ * folder. */
+int64_t cr_kept_write(const struct cr_kept *kept, const struct cr_engine *engine, int64_t most,
+                      struct cr_error *error);
 
 void cr_kept_free(struct cr_kept *kept);
 

@@ -152,16 +152,22 @@ int64_t crescent_uncached_weights(const crescent_model *model)
     return can_be ? model->engine.program->weights_bytes : 0;
 }
 
+int64_t crescent_cached_weights(const crescent_model *model)
+{
+    return model && model->kept.is_mapped ? model->engine.program->weights_bytes : 0;
+}
+
 int crescent_write_cache(crescent_model *model, int64_t *written)
 {
     CR_REQUIRE(model, true);
     CR_ENTER(model->context);
     int64_t bytes = 0;
-    if (crescent_uncached_weights(model))
-        bytes = cr_kept_write(&model->kept, &model->engine, model->context->cache_bytes);
+    bool is_due = crescent_uncached_weights(model) > 0;
+    if (is_due)
+        bytes = cr_kept_write(&model->kept, &model->engine, model->context->cache_bytes, guard.error);
     if (written)
         *written = bytes;
-    return CRESCENT_OK;
+    return cr_done(&guard, is_due && !bytes ? -1 : 0);
 }
 
 /* ---- reading back ---- */
