@@ -10,6 +10,7 @@
 #include "report.h"
 #include "signals.h"
 #include "texts.h"
+#include "tokenizer_thread.h"
 #include "verbs.h"
 
 /* A text that goes on. */
@@ -19,6 +20,7 @@ struct generate {
     crescent_model *model; /* the generator's */
     crescent_generator_status about;
     crescent_surplus surplus;
+    struct cr_tokenizer_thread reading; /* of the tokenizer, from before the model is opened */
     crescent_tokenizer *tokenizer; /* null where ids are all that is wanted */
     crescent_text_stream *stream;  /* likewise, or where ids are what is printed */
     char printed;                  /* the last byte that was, or 0 */
@@ -41,7 +43,7 @@ static int encode(struct generate *g, const char *name, const char *text, size_t
     size_t n;
     int status = crescent_encode(g->tokenizer, text, length, CRESCENT_FRAMED, &g->ids, &n);
     g->n_prompt = status ? 0 : (int64_t)n;
-    return status ? cr_fail(error, "%.300s: %s", name, crescent_error(g->options->context)) : 0;
+    return status ? cr_fail(error, "%.300s: %s", name, crescent_error(g->reading.context)) : 0;
 }
 
 /* Bytes of a text that the context may hold: each token stands for so many at most, before a normaliser makes
@@ -94,8 +96,14 @@ static int begin_text(struct generate *g, struct cr_error *error)
                                  g->options->model);
 }
 
+/* What the tokenizer, or its stream, says of itself. */
+static int text_passed(const struct generate *g, int status, struct cr_error *error)
+{
+    return status ? cr_fail(error, "%s", crescent_error(g->reading.context)) : 0;
+}
+
 /* Where there is text to read or to print; of a folder its own unless another is named. */
-static int open_tokenizer(struct generate *g, struct cr_error *error)
+static int begin_tokenizer(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
     const char *kind = cr_without_tokenizer(o->model);
@@ -107,12 +115,21 @@ static int open_tokenizer(struct generate *g, struct cr_error *error)
                        "%.400s: %s has no tokenizer, expected --tokenizer FILE, or --ids and "
                        "--prompt-ids",
                        o->model, kind);
-    if (cr_passed(o, crescent_tokenizer_open(o->context, path, &g->tokenizer), error))
+    cr_tokenizer_begin(&g->reading, path);
+    return 0;
+}
+
+static int open_tokenizer(struct generate *g, struct cr_error *error)
+{
+    if (!g->reading.context && begin_tokenizer(g, error))
         return -1;
-    return o->ids ? 0
-                  : cr_passed(o, crescent_text_stream_open(g->tokenizer, CRESCENT_SPECIALS_NONE,
-                                                           &g->stream),
-                              error);
+    if (!g->reading.context)
+        return 0;
+    int status = cr_tokenizer_wait(&g->reading);
+    g->tokenizer = g->reading.tokenizer;
+    if (!status && !g->options->ids)
+        status = crescent_text_stream_open(g->tokenizer, CRESCENT_SPECIALS_NONE, &g->stream);
+    return text_passed(g, status, error);
 }
 
 /* The ids of what was given as the prompt. */
@@ -212,7 +229,8 @@ static int prepare(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
     bool script = cr_without_tokenizer(o->model) != NULL;
-    if (check_prompts(o, error) || (script && read_script_prompt(g, error)) || open_generator(g, error) ||
+    if (check_prompts(o, error) || (script ? read_script_prompt(g, error) : begin_tokenizer(g, error)) ||
+        open_generator(g, error) ||
         (!script && read_prompt(g, error)) || check_prompt(g, error))
         return -1;
     set_limit(g);
@@ -264,7 +282,7 @@ static int say_nothing(struct generate *g, struct cr_error *error)
     int status = 0;
     for (int64_t i = 0; g->stream && i < g->n_prompt && !status; i++)
         status = crescent_text_stream_add(g->stream, g->ids[i], &text, &n);
-    return cr_passed(g->options, status, error);
+    return text_passed(g, status, error);
 }
 
 /* Prints a token of the continuation, or the text that it makes certain. */
@@ -280,7 +298,7 @@ static int say(struct generate *g, int32_t id, struct cr_error *error)
         n = (size_t)snprintf(number, sizeof number, g->n ? " %" PRId32 : "%" PRId32, id);
     if (!status)
         print_bytes(g, text, n);
-    return cr_passed(g->options, status, error);
+    return text_passed(g, status, error);
 }
 
 /* The rest of the text, and the end of its last line. */
@@ -293,7 +311,7 @@ static int say_end(struct generate *g, struct cr_error *error)
         print_bytes(g, text, n);
     if (g->printed && g->printed != '\n')
         print_bytes(g, "\n", 1);
-    return cr_passed(g->options, status, error);
+    return text_passed(g, status, error);
 }
 
 /* ---- going on ---- */
@@ -431,7 +449,7 @@ int cr_verb_generate(const struct cr_options *options, struct cr_error *error)
     int status = run(&g, error);
     crescent_file_close(g.file);
     crescent_text_stream_close(g.stream);
-    crescent_tokenizer_close(g.tokenizer);
+    cr_tokenizer_end(&g.reading);
     crescent_generator_close(g.generator);
     free(g.ids);
     free(g.logits);

@@ -34,10 +34,22 @@ static bool is_wanted(const void *context, int id)
     return token->length == w->length && memcmp(token->text, w->text, w->length) == 0;
 }
 
-int32_t cr_find_word(const struct cr_vocabulary *v, const char *text, size_t length)
+static int32_t find(const struct cr_vocabulary *v, uint64_t hash, const char *text, size_t length)
 {
     struct wanted wanted = {v, text, length};
-    return cr_table_find(&v->table, hash_of(text, length), is_wanted, &wanted);
+    return cr_table_find(&v->table, hash, is_wanted, &wanted);
+}
+
+int32_t cr_find_word(const struct cr_vocabulary *v, const char *text, size_t length)
+{
+    return find(v, hash_of(text, length), text, length);
+}
+
+int32_t cr_find_word_near(const struct cr_vocabulary *v, const char *text, size_t length, int32_t id)
+{
+    if (id >= 0 && id < v->n && v->tokens[id].text && is_wanted(&(struct wanted){v, text, length}, id))
+        return id;
+    return cr_find_word(v, text, length);
 }
 
 int cr_add_word(struct cr_vocabulary *v, const char *text, size_t length, int64_t id,
@@ -54,11 +66,12 @@ int cr_add_word(struct cr_vocabulary *v, const char *text, size_t length, int64_
                        "expected an id each",
                        path, (long long)id, cr_show(text, length).text,
                        cr_show(v->tokens[id].text, v->tokens[id].length).text);
-    if (cr_find_word(v, text, length) >= 0)
+    uint64_t hash = hash_of(text, length);
+    if (find(v, hash, text, length) >= 0)
         return cr_fail(error, "%s: found token %s twice, expected it once", path,
                        cr_show(text, length).text);
     v->tokens[id] = (struct cr_token){text, length};
-    cr_table_add(&v->table, hash_of(text, length), (int)id);
+    cr_table_add(&v->table, hash, (int)id);
     return 0;
 }
 

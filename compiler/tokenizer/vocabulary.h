@@ -32,6 +32,10 @@ int cr_add_word(struct cr_vocabulary *vocabulary, const char *text, size_t lengt
 
 /* The id of a text, or -1. */
 int32_t cr_find_word(const struct cr_vocabulary *vocabulary, const char *text, size_t length);
+
+/* The same, quicker where the text is that of `id`, which may be any number. */
+int32_t cr_find_word_near(const struct cr_vocabulary *vocabulary, const char *text, size_t length,
+                          int32_t id);
 void cr_free_vocabulary(struct cr_vocabulary *vocabulary);
 
 #endif

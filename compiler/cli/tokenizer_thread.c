@@ -1,0 +1,39 @@
+/* tokenizer_thread.c - a tokenizer that is read while the model is compiled; see tokenizer_thread.h. */
+#include "tokenizer_thread.h"
+
+#include "compiler/ir/guard.h"
+
+static void *open_tokenizer(void *opening)
+{
+    struct cr_tokenizer_thread *o = opening;
+    o->status = crescent_tokenizer_open(o->context, o->path, &o->tokenizer);
+    return NULL;
+}
+
+/* Where there is no further thread, cr_tokenizer_wait opens it. */
+void cr_tokenizer_begin(struct cr_tokenizer_thread *o, const char *path)
+{
+    *o = (struct cr_tokenizer_thread){.path = path, .context = crescent_context_new(), .is_begun = true};
+    if (!o->context)
+        cr_give_up("out of memory");
+    o->is_running = pthread_create(&o->thread, NULL, open_tokenizer, o) == 0;
+}
+
+int cr_tokenizer_wait(struct cr_tokenizer_thread *o)
+{
+    if (o->is_running)
+        pthread_join(o->thread, NULL);
+    else if (o->is_begun)
+        open_tokenizer(o);
+    o->is_running = o->is_begun = false;
+    return o->status;
+}
+
+void cr_tokenizer_end(struct cr_tokenizer_thread *o)
+{
+    if (o->is_running)
+        cr_tokenizer_wait(o);
+    crescent_tokenizer_close(o->tokenizer);
+    crescent_context_free(o->context);
+    *o = (struct cr_tokenizer_thread){0};
+}
