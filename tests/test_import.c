@@ -723,7 +723,12 @@ START_TEST(refuses_indices_outside)
         const char *op, *inputs, *words;
     } cases[] = {{"GatherElements", "x index", "an index outside of an axis of 2"},
                  {"GatherElements", "x index", "indices of the shape {1, 2} along axis 0"},
-                 {"Gather", "x index", "an index outside of the table"}};
+                 {"Gather", "x index", "an index outside of the table"},
+                 {"Gather", "x far", "an index outside of the table"},
+                 {"GatherND", "x far", "an index outside of the table"},
+                 {"GatherElements", "x far", "an index outside of an axis of 2"},
+                 {"Gather", "x farthest", "a slice outside of an axis of 2"}};
+    static const int64_t far[] = {INT64_MAX, INT64_MIN};
     static const float numbers[] = {1, 2};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct message graph = {.n = 0}, value = {.n = 0}, tensor = {.n = 0};
@@ -735,6 +740,8 @@ START_TEST(refuses_indices_outside)
         put_node(&graph, "Constant", "", "x", &value);
         put_tensor(&graph, "index", INT64, 2, i == 1 ? (int64_t[]){1, 2} : (int64_t[]){2, 1}, index,
                    sizeof index);
+        put_tensor(&graph, "far", INT64, 2, (int64_t[]){2, 1}, far, sizeof far);
+        put_tensor(&graph, "farthest", INT64, 0, NULL, far, sizeof *far);
         put_node(&graph, cases[i].op, cases[i].inputs, "y", NULL);
         put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){2, 1});
         expect_refusal(&graph, cases[i].words);
@@ -847,15 +854,22 @@ START_TEST(reduces_nothing)
 }
 END_TEST
 
-/* A product over no columns is 0; a call that has nothing to read is refused. */
+/* A product over no columns is 0, and running products of no elements are none; a call that has nothing to read
+ * is refused. */
 START_TEST(multiplies_nothing)
 {
-    struct message graph = {.n = 0}, lookup = {.n = 0};
+    static const int64_t zero = 0;
+    struct message graph = {.n = 0}, lookup = {.n = 0}, running = {.n = 0};
     put_node(&graph, "MatMul", "a b", "y", NULL);
     put_value(&graph, 11, "a", FLOAT, 2, (int64_t[]){2, 0});
     put_value(&graph, 11, "b", FLOAT, 2, (int64_t[]){0, 3});
     put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){2, 3});
     expect_text(&graph, NULL, NULL, "y = const(0, {2, 3}, \"f32\"),");
+    put_node(&running, "CumProd", "a axis", "y", NULL);
+    put_tensor(&running, "axis", INT64, 1, (int64_t[]){1}, &zero, sizeof zero);
+    put_value(&running, 11, "a", FLOAT, 2, (int64_t[]){0, 3});
+    put_value(&running, 12, "y", FLOAT, 2, (int64_t[]){0, 3});
+    expect_text(&running, NULL, NULL, "y = ");
     put_node(&lookup, "Gather", "a i", "y", NULL);
     put_value(&lookup, 11, "a", FLOAT, 2, (int64_t[]){0, 3});
     put_value(&lookup, 11, "i", INT64, 1, (int64_t[]){2});

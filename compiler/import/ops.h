@@ -42,10 +42,8 @@ cr_t cr_input(const struct cr_translation *t, int input);
 int cr_axis(struct cr_translation *t, int64_t axis, int rank);
 
 /* The numbers of a known term, or of an attribute: how many, at most CR_ONNX_MANY; -1, refused or not
- * there.  What is further away than any axis reaches is CR_ONNX_FAR: sums and products of two are far from
- * overflowing. */
+ * there.  Each is as cr_t_whole has it. */
 enum { CR_ONNX_MANY = 4096 };
-#define CR_ONNX_FAR (INT64_C(1) << 31)
 int cr_numbers_of(struct cr_translation *t, cr_t x, int64_t *out);
 int cr_numbers_named(struct cr_translation *t, const char *attribute, int64_t *out);
 

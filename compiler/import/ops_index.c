@@ -39,7 +39,7 @@ void cr_op_gather(struct cr_translation *t)
         for (int i = 0; i < x->rank; i++)
             if (i != axis)
                 shape[n++] = x->shape[i];
-        cr_t part = cr_t_narrow(t, x, axis, (int64_t)index->data[0], 1);
+        cr_t part = cr_t_narrow(t, x, axis, cr_t_whole(index->data[0]), 1);
         cr_give(t, 0, cr_t_reshape(t, part, n, shape));
         return;
     }

@@ -288,6 +288,10 @@ void cr_op_cum_prod(struct cr_translation *t)
     bool reverse = cr_onnx_integer(t->node, "reverse", 0) != 0;
     int a = cr_axis(t, *axis, x->rank);
     int64_t n = x->shape[a];
+    if (n == 0) {
+        cr_give(t, 0, x);
+        return;
+    }
     if (n > MOST_FACTORS) {
         cr_onnx_refuse(t, "products of %lld elements, expected at most %d", (long long)n,
                        MOST_FACTORS);

@@ -30,7 +30,6 @@ int cr_axis(struct cr_translation *t, int64_t axis, int rank)
     return 0;
 }
 
-/* A NaN, which no size is, is 0. */
 int cr_numbers_of(struct cr_translation *t, cr_t x, int64_t *out)
 {
     const double *data = cr_t_known(t, x);
@@ -42,10 +41,7 @@ int cr_numbers_of(struct cr_translation *t, cr_t x, int64_t *out)
         return -1;
     }
     for (int64_t i = 0; i < n; i++)
-        out[i] = isnan(data[i])              ? 0
-                 : data[i] >= CR_ONNX_FAR  ? CR_ONNX_FAR
-                 : data[i] <= -CR_ONNX_FAR ? -CR_ONNX_FAR
-                                           : (int64_t)data[i];
+        out[i] = cr_t_whole(data[i]);
     return (int)n;
 }
 

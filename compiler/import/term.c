@@ -51,6 +51,14 @@ int64_t cr_t_elements(cr_t x)
     return n;
 }
 
+int64_t cr_t_whole(double number)
+{
+    return isnan(number)             ? 0
+           : number >= CR_ONNX_FAR  ? CR_ONNX_FAR
+           : number <= -CR_ONNX_FAR ? -CR_ONNX_FAR
+                                    : (int64_t)number;
+}
+
 /* ---- making terms ---- */
 
 bool cr_t_can_be(int rank, const int64_t *shape)

@@ -77,6 +77,11 @@ cr_t cr_onnx_refuse(struct cr_translation *t, const char *format, ...)
 enum cr_language_type cr_language_type(enum cr_onnx_type type);
 int64_t cr_t_elements(cr_t x);
 
+/* A known number as an integer: cut towards 0; a NaN, which no size is, is 0.  What is further away than any axis
+ * reaches is CR_ONNX_FAR, so that sums and products of two are far from overflowing. */
+#define CR_ONNX_FAR (INT64_C(1) << 31)
+int64_t cr_t_whole(double number);
+
 /* ---- leaves ---- */
 
 cr_t cr_t_number(struct cr_translation *t, enum cr_onnx_type type, double number);

@@ -198,6 +198,8 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
     int64_t shape[CR_ONNX_RANK];
     struct cr_onnx_argument *items = cr_arena_new(t->arena, (size_t)n, sizeof *items);
     int kept = 0;
+    if (n < 1)
+        return cr_onnx_refuse(t, "no parts");
     if (t->failed || !parts[0])
         return NULL;
     memcpy(shape, parts[0]->shape, sizeof shape);
@@ -287,7 +289,7 @@ static cr_t slice_counted(struct cr_translation *t, cr_t x, cr_t index, int axis
 {
     int64_t shape[2 * CR_ONNX_RANK];
     int rank = index->rank + x->rank - 1;
-    cr_t part = cr_t_narrow(t, x, axis, (int64_t)index->data[0], cr_t_elements(index));
+    cr_t part = cr_t_narrow(t, x, axis, cr_t_whole(index->data[0]), cr_t_elements(index));
     for (int i = 0; i < rank; i++)
         shape[i] = i < axis                 ? x->shape[i]
                    : i < axis + index->rank ? index->shape[i - axis]
@@ -314,9 +316,10 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
         for (int i = 1; i < table->rank; i++)
             inner *= table->shape[i];
         for (int64_t i = 0; i < cr_t_elements(like); i++) {
-            from[i] = (int64_t)index->data[i / inner] * inner + i % inner;
-            if (from[i] < 0 || from[i] >= cr_t_elements(table))
+            int64_t row = cr_t_whole(index->data[i / inner]);
+            if (row < 0 || row >= table->shape[0])
                 return cr_onnx_refuse(t, "an index outside of the table");
+            from[i] = row * inner + i % inner;
         }
         return pick(t, like, table, from);
     }
