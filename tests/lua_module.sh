@@ -39,7 +39,7 @@ else
     runner=tests/lua/run_specs.lua
 fi
 # shellcheck disable=SC2086
-FOLDER=$T CRESCENT=$crescent "$lua" $runner $specs >"$T/specs" 2>&1
+FOLDER=$T XDG_CACHE_HOME=$T/cache CRESCENT=$crescent "$lua" $runner $specs >"$T/specs" 2>&1
 status=$?
 while read -r line; do
     case "$line" in

@@ -74,11 +74,25 @@ static void open_script(lua_State *L, struct cr_lua_generator *g, const char *pa
     lua_pop(L, 1);
 }
 
+/* Loads the weights.  With the option `cache_weights` they are mapped from the file that keeps them packed, or
+ * that file is written now, if it can be. */
+static void fill_weights(lua_State *L, crescent_model *model, const struct cr_lua_opening *o)
+{
+    crescent_context *context = cr_lua_context(L);
+    int64_t bytes = cr_lua_integer_option(L, 2, "cache_weights", 0);
+    if (bytes < 0)
+        cr_lua_fail(L, "option cache_weights: found %lld, expected a number of bytes", (long long)bytes);
+    crescent_cache_weights(context, bytes);
+    cr_lua_fill_weights(L, model, o->weights, o->n_weights, o->seed);
+    crescent_write_cache(model, NULL);
+    crescent_cache_weights(context, 0);
+}
+
 /* crescent.generator(path, options): a folder, a GGUF file or a script; with the option `text` the path is
  * the name of a script in memory. */
 static int open_generator(lua_State *L)
 {
-    static const char *const more[] = {"context", "chunk", "tokenizer", "text", NULL};
+    static const char *const more[] = {"context", "chunk", "tokenizer", "text", "cache_weights", NULL};
     struct cr_lua_opening o;
     crescent_generator_status status;
     const char *path = luaL_checkstring(L, 1);
@@ -96,7 +110,7 @@ static int open_generator(lua_State *L)
         tokenizer = path;
     if (tokenizer)
         cr_lua_pass(L, crescent_tokenizer_open(cr_lua_context(L), tokenizer, &g->tokenizer));
-    cr_lua_fill_weights(L, crescent_generator_model(g->generator), o.weights, o.n_weights, o.seed);
+    fill_weights(L, crescent_generator_model(g->generator), &o);
     lua_pushvalue(L, 3);
     return 1;
 }

@@ -61,7 +61,7 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 -- @function generator
 -- @tparam string path a folder, a GGUF file or a script
 -- @tparam[opt] table options as for @{open}; `context`, `chunk`, `tokenizer`; `text`, a script of which the path
--- is then the name
+-- is then the name; `cache_weights`, the bytes that files of packed weights may take
 -- @treturn Generator
 
 --- Writes a program in C that goes on with texts.

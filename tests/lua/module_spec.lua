@@ -424,6 +424,26 @@ it("a generator says what the program says", function()
     equal(#g:logits(), g:report().vocabulary)
 end)
 
+it("a generator maps weights that are kept", function()
+    local pattern = os.getenv "XDG_CACHE_HOME" .. "/crescent/*.weights"
+    local function count()
+        local files = io.popen("ls " .. pattern .. " 2>/dev/null | wc -l")
+        return tonumber(files:read("*a")), files:close()
+    end
+    local read = crescent.generator("graphs/fables", {format = "q8"}):generate("The fox", {tokens = 9})
+    equal((count()), 0)
+    for _ = 1, 2 do
+        local g = crescent.generator("graphs/fables", {format = "q8", cache_weights = 1e9})
+        equal((g:generate("The fox", {tokens = 9})), read)
+        equal((count()), 1)
+    end
+    equal(os.execute("rm " .. pattern) ~= nil, true)
+    crescent.generator("graphs/fables", {format = "q8"}):close()
+    equal((count()), 0)
+    fails("option cache_weights: found -1, expected a number of bytes", crescent.generator, "graphs/fables",
+        {cache_weights = -1})
+end)
+
 -- What the loop makes, and its ids.
 local function loop(g, prompt, options)
     local pieces, ids = {}, {}

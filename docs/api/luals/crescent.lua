@@ -61,6 +61,7 @@ local crescent = {}
 ---@field chunk? integer tokens of the prompt that go through the model at a time
 ---@field tokenizer? string a file or a folder
 ---@field text? string a script, of which the path is then the name
+---@field cache_weights? integer bytes that files of packed weights may take
 
 ---@class crescent.GeneratorSourceOptions: crescent.Options
 ---@field context? integer
