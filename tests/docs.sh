@@ -6,8 +6,9 @@
 # fences stay around it.
 #
 # --write   runs the commands and writes the passages anew
-# --check   proves that they are what the commands print, that relative links lead to files, and
-#           that the sources which the tour names are there
+# --check   proves that they are what the commands print, that relative links lead to files,
+#           that the sources which the tour names are there, and that README.md has no measured figure
+#           but in such passages, which make them of docs/bench/*.tsv
 # $CRESCENT is the program.
 set -u
 
@@ -18,7 +19,7 @@ case "$mode" in
 *) echo "docs.sh: found '$mode', expected --write or --check" >&2; exit 2 ;;
 esac
 shift
-[ $# -gt 0 ] || set -- README.md docs/*.md
+[ $# -gt 0 ] || set -- README.md docs/*.md docs/bench/*.md
 . "$(dirname "$0")/report.sh"
 scratch=$T
 
@@ -76,6 +77,13 @@ missing_sources() {
         done
 }
 
+# Times, rates and shares that stand in a page outside of its passages.
+typed_figures() {
+    sed '/^<!-- \$ /,/^<!-- end -->$/d' "$1" |
+        grep -nE '(^|[^A-Za-z0-9_.=])[0-9][0-9.,]* ?(ns|us|ms|s|seconds|%|G?[BF]/s|GFLOP/?s?|times|a second|tokens a second)([^A-Za-z0-9_]|$)' |
+        sed "s|^|$1: outside of passages, line |"
+}
+
 for page in "$@"; do
     renew "$page" >"$scratch/page"
     status=$?
@@ -94,6 +102,15 @@ for page in "$@"; do
     [ -z "$links" ] || echo "$links"
     [ -z "$links" ]
     report $? "$page: its links"
+    if [ "$page" = README.md ]; then
+        typed=$(typed_figures "$page")
+        [ -z "$typed" ] || echo "$typed"
+        [ -z "$typed" ]
+        report $? "$page: figures are made of docs/bench/*.tsv"
+        sh tests/bench_tables.sh --test >"$log" 2>&1
+        report $? "the tables of docs/bench/*.tsv"
+        : >"$log"
+    fi
     [ "$page" = docs/tour.md ] || continue
     missing=$(missing_sources "$page")
     [ -z "$missing" ] || echo "$missing"
