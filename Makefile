@@ -473,12 +473,23 @@ bench: all
 	@sh tests/bench.sh >$(BUILD)/bench.md.new && mv $(BUILD)/bench.md.new $(BUILD)/bench.md
 	@cat $(BUILD)/bench.md
 
+# Beside its peers.  LLAMA_CPP= and IK_LLAMA_CPP= name the folders of native builds, PARTS what is measured: whole
+# models, which ends at once if such a folder has no build, blocks, what comes before the first result.  Runs are kept in docs/bench/PROCESSOR.tsv, of which the page
+# beside it, README.md and docs/performance.md are made.
+PARTS ?= models blocks start
+peers_blocks = tests/bench_peers.py
+peers_models = tests/bench_generate_peers.py
+peers_start  = tests/bench_start_peers.py
+bench-peers: export PYTHONDONTWRITEBYTECODE := 1
 bench-peers: all
 	@mkdir -p docs/bench
-	@{ python3 tests/bench_peers.py && printf '\n## Going on with a text\n\n' && \
-	    python3 tests/bench_generate_peers.py; } >$(BUILD)/bench-peers.md.new && \
-	    mv $(BUILD)/bench-peers.md.new docs/bench/$$(python3 tests/bench_peers.py --file)
-	@cat docs/bench/$$(python3 tests/bench_peers.py --file)
+	@{ python3 tests/bench_record.py --processor$(foreach part,$(PARTS), && python3 $(peers_$(part))); } \
+	    >$(BUILD)/peers.tsv
+	@page=docs/bench/$$(python3 tests/bench_record.py --file) && \
+	    sh tests/bench_tables.sh keep $$page.tsv $(BUILD)/peers.tsv >$(BUILD)/kept.tsv && \
+	    sh tests/bench_tables.sh page $(BUILD)/kept.tsv >/dev/null && mv $(BUILD)/kept.tsv $$page.tsv && \
+	    printf '<!-- $$ sh tests/bench_tables.sh page %s.tsv -->\n<!-- end -->\n' $$page >$$page.md && \
+	    sh tests/docs.sh --write $$page.md README.md docs/performance.md && cat $$page.md
 
 # The table of docs/variants.md: what ways to attend cost beside plain attention.
 variants: all
@@ -606,7 +617,9 @@ help:
 	@echo '                       ROWS="gpt2_block:T=128 gpt2_block:T=32,grads ..." THREADS="1 2" BENCH_SECONDS=1'
 	@echo '                       BENCH_FORMATS="q8 q8:int8" BENCH_ROUNDS=3'
 	@echo 'make bench-peers       the same beside PyTorch, ONNX Runtime and others that are there, into'
-	@echo '                       docs/bench/PROCESSOR.md; FORMATS="bf16 f16 q8_0 q4_0" ROUNDS=3'
+	@echo '                       docs/bench/PROCESSOR.tsv and .md, README.md and docs/performance.md;'
+	@echo '                       LLAMA_CPP=FOLDER IK_LLAMA_CPP=FOLDER of native builds, PARTS="models blocks start"'
+	@echo '                       MODELS="gpt2 llama-220m llama-1b" FORMATS="f32 q8_0" PROMPTS="2 512" ROUNDS=3 SKIP='
 	@echo 'make variants          what ways to attend cost, into the table of docs/variants.md'
 	@echo 'make unicode           the classes of characters anew, from utf8proc'
 	@echo 'make format            clang-format in place'

@@ -3,11 +3,10 @@
 
     ROWS="gpt2_block:B=1,T=128 ..." THREADS="1 2" python3 tests/bench_peers.py
 
-Prints Markdown that begins with the processor's name; `make bench-peers` keeps it in
-docs/bench/PROCESSOR.md, and `--file` prints PROCESSOR.md.  Each contestant is a process of its own that
-waits for a line, then runs for a while and answers with a line of JSON; they take turns, so
-that a slower moment of the machine meets all of them.  All have the same weights and input,
-and a peer whose output differs is not counted.  A peer is as fast as its best variant:
+Prints lines of docs/bench/PROCESSOR.tsv, where `make bench-peers` keeps them; bench_tables.sh describes
+them.  Each contestant is a process of its own that waits for a line, then runs for a while and answers
+with a line of JSON; they take turns, so that a slower moment of the machine meets all of them.  All have
+the same weights and input, and a peer whose output differs is not counted.  A peer is as fast as its best variant:
 
     PyTorch        eager under inference_mode; scaled_dot_product_attention or attention
                    spelled out; malloc as it is or told to keep its memory; its
@@ -41,6 +40,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import bench_record
+from bench_record import median
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -500,45 +502,22 @@ def skipped(peer):
     return peer in os.environ.get("SKIP", "").split(",")
 
 
-def cpuinfo():
-    """What Linux says of the first core."""
-    lines = {}
-    with open("/proc/cpuinfo") as file:
-        for line in file:
-            key, _, value = line.partition(":")
-            if not key.strip():
-                break
-            lines[key.strip()] = value.strip()
-    return lines
+# Peer: the packages that it is of, and how they come to their instruction sets.
+PACKAGES = {"PyTorch": ("torch", "chosen when it runs"), "PyTorch by hand": ("torch", "chosen when it runs"),
+            "torch.compile": ("torch", "those of the machine, by the C++ compiler that is there"),
+            "ONNX Runtime": ("onnxruntime", "chosen when it runs"),
+            "oneDNN products": ("torch", "chosen when it runs"),
+            "MKL products": ("torch", "chosen when it runs"),
+            "OpenBLAS products": ("numpy", "chosen when it runs")}
 
 
-def processor_file():
-    """The name that the program gives this processor's target, too."""
-    info = cpuinfo()
-    vendor = {"AuthenticAMD": "amd", "GenuineIntel": "intel"}.get(info.get("vendor_id"), "x86")
-    if "vendor_id" not in info:
-        return "arm-%x.md" % int(info.get("CPU part", "0"), 16)
-    return "%s-%s-%s.md" % (vendor, info["cpu family"], info["model"])
-
-
-def processor():
-    """Names it, with what the program takes it for."""
-    text = subprocess.run(crescent("targets", "--target", "host"), stdout=subprocess.PIPE,
-                          check=True, text=True).stdout
-    sizes = dict(line.strip("# ").split("#")[0].split(" = ") for line in text.split("\n")
-                 if " = " in line)
-    return "%s, %d cores seen, target %s: L1 %s KiB, L2 %s KiB, L3 %s KiB" % (
-        cpuinfo().get("model name", "a processor without a name"), os.cpu_count(),
-        text.split()[2].strip(":"), *(int(sizes["l%d_bytes" % i]) // 1024 for i in (1, 2, 3)))
-
-
-def versions():
-    from importlib.metadata import PackageNotFoundError, version
-    for package in ("torch", "onnxruntime", "numpy"):
-        try:
-            yield package + " " + version(package)
-        except PackageNotFoundError:
-            yield package + " missing"
+def print_contestants():
+    bench_record.crescent_contestant()
+    for peer, (package, built) in PACKAGES.items():
+        version = bench_record.package_version(package)
+        if version and not skipped(peer):
+            bench_record.contestant(peer, version if package in ("torch", "onnxruntime") else
+                                    "%s %s" % (package, version), built)
 
 
 def read_outputs(row, folder):
@@ -622,13 +601,8 @@ class Contestant:
         self.process.wait()
 
 
-def median(values):
-    values = sorted(values)
-    return values[len(values) // 2]
-
-
 def crescent(*arguments):
-    return [os.environ.get("CRESCENT", os.path.join(ROOT, "build", "crescent"))] + list(arguments)
+    return [bench_record.CRESCENT] + list(arguments)
 
 
 def model_arguments(row, folder, threads):
@@ -697,19 +671,15 @@ def measure(word, threads, notes):
                 c.close()
 
 
-def cells(row, contestants, share):
-    """ms and share of the peak, then for each peer ms, ratio and the variant it took."""
+def results(contestants):
+    """Of each peer that is there its name, ms, ratio and the variant that was its fastest."""
     ours = contestants[0].medians
-    yield "%.4g (%.0f%%)" % (median(ours) * 1e-6, 100 * share)
     for peer in COLUMNS:
         mine = [c for c in contestants if c.peer == peer and len(c.medians) == len(ours)]
-        if not mine:
-            yield "left out" if skipped(peer) else "missing" if peer in peers(row) else "-"
-            continue
-        best = min(mine, key=lambda c: median(c.medians))
-        ratio = median([theirs / us for theirs, us in zip(best.medians, ours)])
-        yield "%.4g (x%.2f%s)" % (median(best.medians) * 1e-6, ratio,
-                                  best.variant and ", " + best.variant)
+        if mine:
+            best = min(mine, key=lambda c: median(c.medians))
+            ratio = median([theirs / us for theirs, us in zip(best.medians, ours)])
+            yield peer, median(best.medians) * 1e-6, ratio, best.variant
 
 
 def main():
@@ -717,30 +687,23 @@ def main():
         import numpy  # noqa: F401
     except ImportError:
         sys.exit("bench_peers.py: numpy is missing, expected it to draw the weights with")
-    print("# Beside its peers: %s\n\n%s, on %s. Installed: %s.\n" % (
-        processor_file()[:-3], processor(), time.strftime("%Y-%m-%d"), ", ".join(versions())))
-    print("Milliseconds, medians of rounds in turns; (share of the peak) for crescent, (times its "
-          "time, best variant)\nfor the others. Products alone leave out norms, attention, "
-          "activations and residuals.\n")
-    print("| model | settings | threads | crescent | " + " | ".join(COLUMNS) + " |")
-    print("|---|---|--:|" + "--:|" * (1 + len(COLUMNS)), flush=True)
+    bench_record.run("blocks")
+    print_contestants()
     notes = set()
     for word in os.environ.get("ROWS", "gpt2_block:B=1,T=128").split():
         for threads in os.environ.get("THREADS", "1 2").split():
             print("bench_peers: %s, threads %s" % (word, threads), file=sys.stderr)
-            found = measure(word, int(threads), notes)
-            script, _, settings = word.partition(":")
-            print("| %s | %s | %s | %s |" % (script, settings.replace(",", " "), threads,
-                                            " | ".join(cells(Row(word), *found))), flush=True)
-    print()
+            contestants, share = measure(word, int(threads), notes)
+            row = Row(word)
+            bench_record.row("grads" if row.grads else "block", row.script, " ".join(row.settings),
+                             threads, median(contestants[0].medians) * 1e-6, share,
+                             list(results(contestants)))
     for note in sorted(notes):
-        print("- " + note)
+        bench_record.line("note", note)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--worker"]:
         worker(sys.argv[2], int(sys.argv[3]), sys.argv[4], int(sys.argv[5]), sys.argv[6])
-    elif sys.argv[1:] == ["--file"]:
-        print(processor_file())
     else:
         main()
