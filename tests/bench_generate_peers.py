@@ -35,6 +35,7 @@ prompt or for a token; the best median of one of these counts.  The time in whic
 A peer that is not installed is left out, and a note says so.
 """
 import ctypes
+import glob
 import importlib.util
 import json
 import os
@@ -385,6 +386,15 @@ def installed(modules):
     return all(importlib.util.find_spec(module) for module in modules)
 
 
+def built_for(name):
+    if name == "PyTorch":
+        return bench_record.torch_capability()
+    if name == "llama.cpp of Python":
+        folder = os.path.dirname(importlib.util.find_spec("llama_cpp").origin)
+        return "built with " + bench_record.instructions(glob.glob(os.path.join(folder, "lib", "*.so")))
+    return "chosen when it runs"
+
+
 def find_peers():
     """The native ones that were named, and their instruction sets; says what is there of the others."""
     programs = {}
@@ -394,7 +404,7 @@ def find_peers():
             bench_record.line("note", "%s is missing: it needs %s" % (name, " and ".join(modules)))
         elif not skipped(name):
             versions = [bench_record.package_version(p) or "" for p in PACKAGES[name]]
-            bench_record.contestant(name, " with ".join(versions), "chosen when it runs")
+            bench_record.contestant(name, " with transformers ".join(versions), built_for(name))
     for name, (variable, _, _) in NATIVE_PEERS.items():
         folder = os.environ.get(variable)
         if skipped(name):

@@ -502,22 +502,22 @@ def skipped(peer):
     return peer in os.environ.get("SKIP", "").split(",")
 
 
-# Peer: the packages that it is of, and how they come to their instruction sets.
-PACKAGES = {"PyTorch": ("torch", "chosen when it runs"), "PyTorch by hand": ("torch", "chosen when it runs"),
-            "torch.compile": ("torch", "those of the machine, by the C++ compiler that is there"),
-            "ONNX Runtime": ("onnxruntime", "chosen when it runs"),
-            "oneDNN products": ("torch", "chosen when it runs"),
-            "MKL products": ("torch", "chosen when it runs"),
-            "OpenBLAS products": ("numpy", "chosen when it runs")}
+# Peer: the package that it is of.
+PACKAGES = {"PyTorch": "torch", "PyTorch by hand": "torch", "torch.compile": "torch",
+            "ONNX Runtime": "onnxruntime", "oneDNN products": "torch", "MKL products": "torch",
+            "OpenBLAS products": "numpy"}
 
 
 def print_contestants():
     bench_record.crescent_contestant()
-    for peer, (package, built) in PACKAGES.items():
+    torch = bench_record.torch_capability()
+    for peer, package in PACKAGES.items():
         version = bench_record.package_version(package)
         if version and not skipped(peer):
-            bench_record.contestant(peer, version if package in ("torch", "onnxruntime") else
-                                    "%s %s" % (package, version), built)
+            built = torch if package == "torch" else "chosen when it runs"
+            if peer == "torch.compile":
+                built = "those of the machine, by the C++ compiler that is there"
+            bench_record.contestant(peer, "numpy " * (package == "numpy") + version, built)
 
 
 def read_outputs(row, folder):

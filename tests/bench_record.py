@@ -131,6 +131,14 @@ def package_version(package):
         return None
 
 
+def torch_capability():
+    """What PyTorch takes on this machine."""
+    run = subprocess.run([sys.executable, "-c",
+                          "import torch; print(torch.backends.cpu.get_cpu_capability())"],
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return "chosen when it runs" + (": " + run.stdout.strip() if run.returncode == 0 else "")
+
+
 # Instructions, as objdump writes them, that tell a set.
 MARKS = (("AVX2", r"vp\w+\s.*%ymm|vfmadd\w+\s.*%ymm"), ("AVX-512", r"%zmm"),
          ("VNNI", r"vpdpbusd"), ("AVX512_BF16", r"vdpbf16ps"), ("AMX", r"tdpb"),

@@ -107,6 +107,10 @@ for page in "$@"; do
         [ -z "$typed" ] || echo "$typed"
         [ -z "$typed" ]
         report $? "$page: figures are made of docs/bench/*.tsv"
+        for kept in docs/bench/*.tsv; do
+            head -n 1 "${kept%.tsv}.md" 2>"$log" | grep -qxF "<!-- \$ sh tests/bench_tables.sh page $kept -->"
+            report $? "$kept: its page"
+        done
         sh tests/bench_tables.sh --test >"$log" 2>&1
         report $? "the tables of docs/bench/*.tsv"
         : >"$log"
