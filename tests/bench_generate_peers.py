@@ -344,13 +344,14 @@ class LlamaBench:
         self.tests = {"prompt": ["-p", n, "-n", "0"], "token": behind(n, tokens)}
 
     def measure(self, test):
-        """Nanoseconds of a token; llama.cpp counts those of a run, ik_llama.cpp tokens a second of the last part."""
+        """Nanoseconds of each token that is timed."""
         run = subprocess.run(self.command + self.tests[test], stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True)
         if run.returncode:
             raise RuntimeError((run.stderr.strip().split("\n") or ["nothing"])[-1][:160])
         found = json.loads(run.stdout[run.stdout.index("["):])[-1]
-        self.build = "%s (%s)" % (found.get("build_number", ""), found.get("build_commit", ""))
+        known = str(found.get("build_commit", "unknown")) != "unknown"
+        self.build = "b%s (%s)" % (found["build_number"], found["build_commit"]) if known else ""
         return 1e9 / found["avg_ts"]
 
     def turn(self):
@@ -396,8 +397,8 @@ def built_for(name):
 
 
 def find_peers():
-    """The native ones that were named, and their instruction sets; says what is there of the others."""
-    programs = {}
+    """The native ones that were named, with the files of their code; says what is there of the others."""
+    programs, code = {}, {}
     bench_record.crescent_contestant()
     for name, (_, modules, _) in PYTHON_PEERS.items():
         if not installed(modules):
@@ -412,9 +413,8 @@ def find_peers():
         if not folder:
             bench_record.line("note", "%s is missing: $%s does not name its folder" % (name, variable))
             continue
-        programs[name], files = bench_record.find_program(folder, "llama-bench", BUILD)
-        bench_record.contestant(name, "", "built with " + bench_record.instructions(files))
-    return programs
+        programs[name], code[name] = bench_record.find_program(folder, "llama-bench", BUILD)
+    return programs, code
 
 
 def no_part(c, job):
@@ -515,7 +515,7 @@ def measure(m, job, programs, notes):
 
 def main():
     bench_record.run("whole models")
-    programs = find_peers()
+    programs, code = find_peers()
     notes, builds = set(), {}
     prompts = [int(n) for n in os.environ.get("PROMPTS", "2 128 512").split()]
     with tempfile.TemporaryDirectory() as scratch:
@@ -542,8 +542,9 @@ def main():
                                    arithmetic="f32")
                         builds.update(measure(m, job, programs, notes))
                 subprocess.run(["rm", "-r", "-f", gguf, onnx + ".", onnx + ".dynamic"], check=True)
-    for name, build in sorted(builds.items()):
-        notes.add("%s is build %s" % (name, build))
+    for name, files in code.items():
+        bench_record.contestant(name, builds.get(name, ""),
+                                "built with " + bench_record.instructions(files))
     for note in sorted(notes):
         bench_record.line("note", note)
 
