@@ -366,20 +366,22 @@ DAMAGE(sums_for_each_key)
 DAMAGE(stored_nowhere)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->attention.stored[array_of(k, CR_WHOLE_ARRAY)] = k->n_refs;
+    k->attention.stored[array_of(k, CR_WHOLE_ARRAY)] = k->n_stored;
 }
 DAMAGE(stored_in_an_input)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    int *ref = &k->attention.stored[array_of(k, CR_WHOLE_ARRAY)];
+    cr_id *stored = &k->stored[k->attention.stored[array_of(k, CR_WHOLE_ARRAY)]];
     for (int i = 0; i < k->n_refs; i++)
         if (m->graph->nodes[k->refs[i]].name)
-            *ref = i;
+            *stored = k->refs[i];
 }
+DAMAGE(stored_too_many) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->n_stored = CR_MAX_STORED + 1; }
+DAMAGE(stored_no_node) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->stored[1] = m->graph->n_nodes; }
 DAMAGE(stored_as_a_part)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->attention.stored[array_of(k, CR_WHOLE_ARRAY)] = -1;
+    k->attention.stored[array_of(k, CR_WHOLE_ARRAY)] = 0;
 }
 DAMAGE(index_without_table)
 {
@@ -692,9 +694,11 @@ static const struct {
     PARTS(part_of_a_loop, "fuse", "kernel %d: an atom has two parts, or does not exist"),
     PARTS(biases_exchanged, "plan", "kernel %d: its parameter v[%d] is not where it reads it"),
     ROW(one_gradient_twice, "fuse", KEEP, 0, "kernel %d: it does not store part %d of v[%d]"),
-    KERNEL(SLOPES, stored_nowhere, "kernel %d: there is no operand %d to store array %d in"),
-    KERNEL(BIAS, stored_in_an_input, "kernel %d: it reads v[%d], which is not made yet"),
-    KERNEL(BIAS, stored_as_a_part, "kernel %d: it reads v[%d], which is not made yet"),
+    KERNEL(SLOPES, stored_nowhere, "kernel %d: it stores no node %d for array %d"),
+    KERNEL(BIAS, stored_in_an_input, "kernel %d: array %d does not go to an output of its own"),
+    KERNEL(BIAS, stored_as_a_part, "kernel %d: v[%d] is no concat of %d gradients"),
+    KERNEL(BIAS, stored_too_many, "kernel %d: it stores %d nodes"),
+    KERNEL(BIAS, stored_no_node, "kernel %d: no such node"),
     KERNEL(SLOPES, array_too_many, "kernel %d: array %d is not there, or nothing is made of it"),
     KERNEL(SLOPES, gradient_of_no_sink,
            "kernel %d: array 0 is not there, or nothing is made of it"),

@@ -100,13 +100,12 @@ static void find_nodes(struct walk *w, const struct cr_kernel *k, int kernel)
     w->n = 0;
     w->mark = kernel + 1;
     for (int r = 0; r < k->n_refs; r++)
-        if (!cr_writes_ref(k, r) && w->g->nodes[k->refs[r]].op != CR_OP_param)
+        if (w->g->nodes[k->refs[r]].op != CR_OP_param)
             w->seen[k->refs[r]] = w->mark;
     w->seen[k->root] = 0;
     visit(w, k->root);
-    for (int r = 0; r < k->n_refs; r++)
-        if (cr_writes_ref(k, r))
-            visit(w, k->refs[r]);
+    for (int s = 1; s < k->n_stored; s++)
+        visit(w, k->stored[s]);
     for (int i = 0; i < w->n; i++)
         for (int j = 0; j < w->g->nodes[w->nodes[i]].n_in; j++)
             if (!cr_is_input(&w->g->nodes[cr_in(w->g, w->nodes[i], j)]))
@@ -145,11 +144,7 @@ static void write_call(struct cr_doc *d, const crescent_explanation *e, struct w
         cr_doc_flag(d, "again", true);
     find_nodes(w, k, call);
     write_ids(d, "nodes", w->nodes, w->n);
-    cr_doc_begin(d, "reads", '[');
-    for (int r = 0; r < k->n_refs; r++)
-        if (!cr_writes_ref(k, r))
-            cr_doc_integer(d, NULL, k->refs[r]);
-    cr_doc_end(d, ']');
+    write_ids(d, "reads", k->refs, k->n_refs);
     cr_doc_end(d, '}');
 }
 

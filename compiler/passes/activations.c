@@ -48,7 +48,8 @@ static int64_t floats_of_entry(const struct cr_module *m, const bool *backward, 
     int64_t floats = 0;
     int border = begin;
     for (; border < end && !backward[border]; border++)
-        made[m->kernels[border].buffer] = true;
+        for (int s = 0; s < m->kernels[border].n_stored; s++)
+            made[m->kernels[border].stored[s]] = true;
     for (int i = border; i < end; i++)
         for (int r = 0; backward[i] && r < m->kernels[i].n_refs; r++)
             if (made[m->kernels[i].refs[r]])

@@ -27,7 +27,11 @@ struct cr_builder {
     struct cr_function *f;
     int ref[CR_MAX_REFS];       /* slots of what the kernel reads, by ref */
     int stream[CR_MAX_STREAMS]; /* of its random streams */
-    int weight, out;            /* of its packed weights, or CR_NONE; of its result */
+    int weight;                 /* of its packed weights, or CR_NONE */
+    union {
+        int out; /* of its buffer */
+        int stored[CR_MAX_STORED]; /* of all that it stores */
+    };
     int length[CR_MAX_LENGTHS]; /* of the lengths that its loops run to, or CR_NONE */
     int outer[CR_MAX_ATOMS];    /* variables of its outer loops */
     int n_outer_ifs;            /* conditions that are open: that an iteration lies within a length */

@@ -68,7 +68,7 @@ static void put_reads(struct cr_text *t, const struct cr_builder *b)
     const struct cr_kernel *k = b->k;
     char format[40];
     cr_put(t, k->n_refs ? "\nreads " : "");
-    for (int i = 0; i < k->n_refs && !cr_writes_ref(k, i); i++) { /* those that it writes are last */
+    for (int i = 0; i < k->n_refs; i++) {
         char shape[200], item[340];
         const struct cr_node *node = &b->g->nodes[k->refs[i]];
         snprintf(item, sizeof item, "%s%s%s", b->f->slots[b->ref[i]].name,

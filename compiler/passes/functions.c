@@ -103,8 +103,8 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
                        const struct cr_starts *starts)
 {
     int64_t fields[] = {k->kind, k->row,    k->col,       k->k,       k->key,
-                        k->n_refs, k->n_streams, k->n_outer, panel_format(g, k),
-                        panel_arithmetic(g, k)};
+                        k->n_refs, k->n_streams, k->n_outer, k->n_stored,
+                        panel_format(g, k), panel_arithmetic(g, k)};
     int64_t numbers[CR_MAX_NUMBERS];
     int n_numbers = cr_kernel_numbers(k, numbers);
     put(b, fields, sizeof fields);
@@ -114,6 +114,8 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
     put(b, k->outer, (size_t)k->n_outer * sizeof *k->outer);
     for (int i = 0; i < k->n_refs; i++)
         put_int(b, g->nodes[k->refs[i]].dtype), put_int(b, g->nodes[k->refs[i]].format);
+    for (int i = 1; i < k->n_stored; i++)
+        put_int(b, g->nodes[k->stored[i]].dtype);
     for (int i = 0; i < CR_PROGRAMS; i++)
         if (cr_parts_of(k)->programs[i].loops)
             put_tiles(b, g, &k->programs[i], starts);
@@ -211,7 +213,7 @@ struct joining {
 /* A state is read and written in place, element by element, so the code says where. */
 static bool may_move(const struct cr_module *m, const struct cr_kernel *k)
 {
-    return cr_has_starts(k) && cr_state_of(m, k->buffer) == CR_NONE;
+    return cr_has_starts(k) && k->n_stored == 1 && cr_state_of(m, k->buffer) == CR_NONE;
 }
 
 static uint32_t differences(const struct cr_starts *a, const struct cr_starts *b)

@@ -28,8 +28,8 @@ bool cr_reads_node(const struct cr_kernel *k, cr_id id)
     return ref_of(k, id) >= 0;
 }
 
-/* Gathered rows and operands of products are read elsewhere than where the result goes. */
-bool cr_reads_in_place(const struct cr_kernel *k, cr_id state)
+/* Gathered rows and operands of products are read elsewhere than where a result goes. */
+bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
 {
     int ref = ref_of(k, state);
     bool gemm = k->kind == CR_KERNEL_GEMM;
@@ -45,7 +45,8 @@ bool cr_reads_in_place(const struct cr_kernel *k, cr_id state)
         return false;
     for (int i = 0; i < k->program.n; i++) {
         const struct cr_value *v = &k->program.values[i];
-        if (reads_ref(v, ref) && (v->source == CR_GATHER || !same_place(k, &v->at, &k->dest)))
+        if (reads_ref(v, ref) &&
+            (v->source == CR_GATHER || !same_place(k, &v->at, &k->results[result])))
             return false;
     }
     return true;
@@ -53,6 +54,10 @@ bool cr_reads_in_place(const struct cr_kernel *k, cr_id state)
 
 bool cr_writes_over(const struct cr_module *m, const struct cr_kernel *k)
 {
-    cr_id state = cr_state_of(m, k->buffer);
-    return state != CR_NONE && cr_reads_node(k, state);
+    for (int i = 0; i < k->n_stored; i++) {
+        cr_id state = cr_state_of(m, k->stored[i]);
+        if (state != CR_NONE && cr_reads_node(k, state))
+            return true;
+    }
+    return false;
 }

@@ -10,10 +10,11 @@
 bool cr_reads_node(const struct cr_kernel *kernel, cr_id id);
 
 /*
- * True if a kernel that reads a state may write its result over it: it reads each element only to
- * make the element that goes to the same place.  True also if it does not read the state.
+ * True if a kernel that reads a state may write a result, of its number, over it: it reads each
+ * element only to make the element that goes to the same place.  True also if it does not read the
+ * state.
  */
-bool cr_reads_in_place(const struct cr_kernel *kernel, cr_id state);
+bool cr_reads_in_place(const struct cr_kernel *kernel, int result, cr_id state);
 
 /* True if a kernel writes over a state that it reads. */
 bool cr_writes_over(const struct cr_module *module, const struct cr_kernel *kernel);

@@ -1,8 +1,8 @@
 /*
  * kernel.h - a fused kernel: loops, tile programs, and where its operands lie.
  *
- * Every kernel computes one node, its root, and stores it.  Its atoms (see index_map.h)
- * play fixed parts:
+ * Every kernel computes a node, its root, and stores it; it may store others besides, which it
+ * computes on the way.  Its atoms (see index_map.h) play fixed parts:
  *
  *   outer atoms   plain loops, split between threads
  *   row atom      rows of the tiles that the runtime works on
@@ -28,6 +28,7 @@
 #include "compiler/passes/index_map.h"
 
 enum { CR_MAX_VALUES = 96, CR_MAX_REFS = 24, CR_MAX_STREAMS = 8, CR_MAX_BOUNDS = 4, CR_MAX_ARRAYS = 3 };
+enum { CR_MAX_STORED = 1 + CR_MAX_ARRAYS }; /* nodes that a kernel stores */
 enum { CR_MAX_PARTS = 4 }; /* of a row */
 
 enum cr_source {
@@ -185,9 +186,13 @@ struct cr_write {
 struct cr_kernel {
     enum cr_kernel_kind kind;
     cr_id root;
-    cr_id buffer; /* the node whose storage the root goes to: itself, a concat or a write */
-    int entry;    /* that calls it */
-    bool again;   /* what it computes was there before, and went to make room (recompute) */
+    union {
+        cr_id buffer; /* the node whose storage the root goes to: itself, a concat or a write */
+        cr_id stored[CR_MAX_STORED]; /* all nodes that it stores: that one, then whole nodes */
+    };
+    int n_stored;
+    int entry;  /* that calls it */
+    bool again; /* what it computes was there before, and went to make room (recompute) */
     struct cr_atoms atoms;
     int outer[CR_MAX_ATOMS], n_outer;
     int row, col; /* -1: extent 1, as of the next two */
@@ -264,8 +269,8 @@ struct cr_kernel {
                                        * are 0 outside the bounds */
             enum cr_array_kind arrays[CR_MAX_ARRAYS]; /* ATTENTION_BACKWARD: what is made of them */
             int n_arrays;
-            int stored[CR_MAX_ARRAYS]; /* the ref, an output, that an array goes to, which nothing
-                                        * reads; or -1: to its part of the buffer */
+            int stored[CR_MAX_ARRAYS]; /* which of the stored nodes an array goes to: an output that
+                                        * nothing reads; or 0: to its part of the buffer */
             int bucket;      /* the atom of the rows of a table, or -1 */
             unsigned serial; /* outer loops, as bits, along which a whole array is summed: one
                               * iteration after the other */
@@ -310,14 +315,20 @@ static inline int cr_n_bounds(const struct cr_kernel *kernel)
  * than it makes. */
 int64_t cr_elements_read(const struct cr_graph *g, const struct cr_kernel *kernel, int r);
 
-/* True if it does not read a ref, but writes it. */
-static inline bool cr_writes_ref(const struct cr_kernel *kernel, int ref)
+/* The number of a node among those that a kernel stores, or -1. */
+static inline int cr_find_stored_node(const struct cr_kernel *kernel, cr_id id)
 {
-    if (kernel->kind == CR_KERNEL_ATTENTION_BACKWARD)
-        for (int i = 0; i < kernel->attention.n_arrays; i++)
-            if (kernel->attention.stored[i] == ref)
-                return true;
-    return false;
+    int i = kernel->n_stored - 1;
+    while (i >= 0 && kernel->stored[i] != id)
+        i--;
+    return i;
+}
+
+/* Operands and results of a kernel have one numbering, for code that treats both alike: stored nodes are
+ * numbers -1, -2 .. -n_stored, refs are 0 .. n_refs - 1.  The node of a number. */
+static inline cr_id cr_touched(const struct cr_kernel *kernel, int number)
+{
+    return number < 0 ? kernel->stored[-1 - number] : kernel->refs[number];
 }
 
 /* The node whose weights it reads packed, or CR_NONE. */

@@ -87,7 +87,7 @@ static inline const struct cr_kernel_parts *cr_parts_of(const struct cr_kernel *
 static inline int cr_n_results_of(const struct cr_kernel *kernel)
 {
     bool gradients = kernel->kind == CR_KERNEL_ATTENTION_BACKWARD;
-    return gradients ? 3 + kernel->attention.n_arrays : 1;
+    return gradients ? 3 + kernel->attention.n_arrays : kernel->n_stored;
 }
 
 /* The atom that goes along the columns of a program's tiles, or -1. */

@@ -4,10 +4,15 @@
 
 #include "compiler/ir/mem.h"
 
-/* What kernel `at` of a loop makes in each iteration, if it is kept; see lifetimes.h. */
+/* A kernel of a loop's iteration, and the number of one of the nodes that it stores. */
+struct maker {
+    int at, stored;
+};
+
+/* The nodes that a maker stores in the iterations of a loop, if all are kept; see lifetimes.h. */
 struct field {
     const struct cr_loop *loop;
-    int at;
+    struct maker maker;
     const struct cr_loop *stack; /* the first loop of its stack */
     int number;                  /* of the stack */
     int64_t floats, offset;      /* in a layer */
@@ -44,9 +49,11 @@ static void find_first_and_last(struct finder *f)
     }
     for (int i = 0; i < f->m->n_kernels; i++) {
         const struct cr_kernel *k = &f->m->kernels[i];
-        if (l->first[k->buffer] < 0)
-            l->first[k->buffer] = i;
-        l->last[k->buffer] = i;
+        for (int s = 0; s < k->n_stored; s++) {
+            if (l->first[k->stored[s]] < 0)
+                l->first[k->stored[s]] = i;
+            l->last[k->stored[s]] = i;
+        }
         for (int r = 0; r < k->n_refs; r++)
             l->last[k->refs[r]] = i;
     }
@@ -164,24 +171,27 @@ static void put_into(struct finder *f, int part, cr_id id, int64_t within)
     f->found->within[id] = within;
 }
 
-/* What kernel `at` of the loop makes in an iteration. */
-static cr_id made_by(const struct finder *f, const struct cr_loop *loop, int at, int iteration)
+/* The node that a maker stores in an iteration. */
+static cr_id made_by(const struct finder *f, const struct cr_loop *loop, struct maker maker,
+                     int iteration)
 {
-    return f->m->kernels[loop->first + iteration * loop->period + at].buffer;
+    const struct cr_kernel *first = &f->m->kernels[loop->first + maker.at];
+    return first[iteration * loop->period].stored[maker.stored];
 }
 
 /*
- * True if `places` buffers, used round-robin, suffice for what kernel `at` makes: in each buffer,
+ * True if `places` buffers, used round-robin, suffice for what a maker makes: in each buffer,
  * every value's live range ends before the next value is written.  The next value may be several
  * rounds away, as outputs lie elsewhere and leave their turn out; and a live range goes on to the
  * last reader, inside the loop or behind it.
  */
-static bool suffice(const struct finder *f, const struct cr_loop *loop, int at, int places)
+static bool suffice(const struct finder *f, const struct cr_loop *loop, struct maker maker,
+                    int places)
 {
     for (int buffer = 0; buffer < places; buffer++) {
         int end = -1; /* of the live range of the last value before */
         for (int i = buffer; i < loop->count; i += places) {
-            cr_id id = made_by(f, loop, at, i);
+            cr_id id = made_by(f, loop, maker, i);
             if (!is_in_arena(f, id))
                 continue;
             if (f->found->first[id] <= end)
@@ -193,18 +203,18 @@ static bool suffice(const struct finder *f, const struct cr_loop *loop, int at, 
 }
 
 /* True if what the first iteration makes is needed behind the loop. */
-static bool outlives(const struct finder *f, const struct cr_loop *loop, int at)
+static bool outlives(const struct finder *f, const struct cr_loop *loop, struct maker maker)
 {
-    return f->found->last[made_by(f, loop, at, 0)] >= loop->first + loop->period * loop->count;
+    return f->found->last[made_by(f, loop, maker, 0)] >= loop->first + loop->period * loop->count;
 }
 
 /* Gives the value that each iteration makes one of `places` buffers, round-robin. */
-static void share(struct finder *f, const struct cr_loop *loop, int at, int places)
+static void share(struct finder *f, const struct cr_loop *loop, struct maker maker, int places)
 {
     for (int p = 0; p < places; p++) {
         int part = -1;
         for (int i = p; i < loop->count; i += places) {
-            cr_id id = made_by(f, loop, at, i);
+            cr_id id = made_by(f, loop, maker, i);
             if (!is_in_arena(f, id))
                 continue;
             if (part < 0)
@@ -214,40 +224,45 @@ static void share(struct finder *f, const struct cr_loop *loop, int at, int plac
     }
 }
 
-static void keep(struct finder *f, const struct cr_loop *loop, int at)
+static void keep(struct finder *f, const struct cr_loop *loop, struct maker maker)
 {
-    int64_t floats = f->found->floats[made_by(f, loop, at, 0)];
+    int64_t floats = f->found->floats[made_by(f, loop, maker, 0)];
     *CR_PUSH(f->fields, f->n_fields, f->cap_fields) =
-        (struct field){loop, at, stack_of(f, loop), 0, floats, 0};
+        (struct field){loop, maker, stack_of(f, loop), 0, floats, 0};
 }
 
 /* True if iterations of a loop make parts of one value, or of several that are not as large as one
  * another, as more parts are made behind the loop; these lie somewhere by themselves. */
-static bool makes_parts(const struct finder *f, const struct cr_loop *loop, int at)
+static bool makes_parts(const struct finder *f, const struct cr_loop *loop, struct maker maker)
 {
     for (int i = 0; i + 1 < loop->count; i++) {
-        cr_id id = made_by(f, loop, at, i), next = made_by(f, loop, at, i + 1);
+        cr_id id = made_by(f, loop, maker, i), next = made_by(f, loop, maker, i + 1);
         if (id == next || f->found->floats[id] != f->found->floats[next])
             return true;
     }
     return false;
 }
 
-/* Gives what a loop makes its parts; what is kept becomes a field. */
+/* Gives the nodes that a maker stores their parts; if all are kept, they become a field. */
+static void find_parts_of(struct finder *f, const struct cr_loop *loop, struct maker maker)
+{
+    if (f->found->first[made_by(f, loop, maker, 0)] != loop->first + maker.at)
+        return; /* a concat of which a part is there */
+    if (makes_parts(f, loop, maker))
+        return;
+    if (suffice(f, loop, maker, 1))
+        share(f, loop, maker, 1);
+    else if (!outlives(f, loop, maker) && suffice(f, loop, maker, 2))
+        share(f, loop, maker, 2);
+    else
+        keep(f, loop, maker);
+}
+
 static void find_parts_of_loop(struct finder *f, const struct cr_loop *loop)
 {
-    for (int at = 0; at < loop->period; at++) {
-        if (f->found->first[made_by(f, loop, at, 0)] != loop->first + at)
-            continue; /* a concat of which a part is there */
-        if (makes_parts(f, loop, at))
-            continue;
-        if (suffice(f, loop, at, 1))
-            share(f, loop, at, 1);
-        else if (!outlives(f, loop, at) && suffice(f, loop, at, 2))
-            share(f, loop, at, 2);
-        else
-            keep(f, loop, at);
-    }
+    for (int at = 0; at < loop->period; at++)
+        for (int s = 0; s < f->m->kernels[loop->first + at].n_stored; s++)
+            find_parts_of(f, loop, (struct maker){at, s});
 }
 
 /* ---- stacks ---- */
@@ -258,7 +273,7 @@ static cr_id value_of(const struct finder *f, const struct field *field, int lay
     const struct cr_loop *loop = field->loop;
     if (layer < lowest_layer(loop) || layer > highest_layer(loop))
         return CR_NONE;
-    cr_id id = made_by(f, loop, field->at, (layer - loop->start) * loop->direction);
+    cr_id id = made_by(f, loop, field->maker, (layer - loop->start) * loop->direction);
     return is_in_arena(f, id) ? id : CR_NONE;
 }
 
@@ -285,7 +300,8 @@ static int by_size(const void *x, const void *y)
     const struct field *a = x, *b = y;
     if (a->floats != b->floats)
         return a->floats > b->floats ? -1 : 1;
-    return a->loop->first + a->at < b->loop->first + b->at ? -1 : 1;
+    int x_at = a->loop->first + a->maker.at, y_at = b->loop->first + b->maker.at;
+    return x_at < y_at || (x_at == y_at && a->maker.stored < b->maker.stored) ? -1 : 1;
 }
 
 static int by_stack(const void *x, const void *y)

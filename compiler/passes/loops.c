@@ -51,12 +51,13 @@ static void find_writers(struct search *s)
     s->last_def = cr_calloc(n, sizeof *s->last_def);
     for (size_t i = 0; i < n; i++)
         s->first_def[i] = s->last_def[i] = -1;
-    for (int i = 0; i < m->n_kernels; i++) {
-        cr_id id = m->kernels[i].buffer;
-        s->last_def[id] = i;
-        if (s->first_def[id] < 0)
-            s->first_def[id] = i;
-    }
+    for (int i = 0; i < m->n_kernels; i++)
+        for (int j = 0; j < m->kernels[i].n_stored; j++) {
+            cr_id id = m->kernels[i].stored[j];
+            s->last_def[id] = i;
+            if (s->first_def[id] < 0)
+                s->first_def[id] = i;
+        }
 }
 
 /* Finds the borders between kernels that no iteration may begin or end at, because kernels on both
@@ -70,7 +71,7 @@ static void find_crossed(struct search *s)
         writers[m->kernels[i].buffer]++;
     s->crossed = cr_calloc((size_t)m->n_kernels + 1, sizeof *s->crossed);
     for (int i = 0, last = 0; i < m->n_kernels; i++) {
-        cr_id id = m->kernels[i].buffer;
+        cr_id id = m->kernels[i].buffer; /* other stored nodes have one writer */
         bool in_a_row = writers[id] == s->last_def[id] - s->first_def[id] + 1;
         if (last < s->last_def[id] && !in_a_row)
             last = s->last_def[id];
@@ -109,19 +110,17 @@ static const struct cr_kernel *body(const struct search *s, const struct cr_loop
     return &s->m->kernels[loop->first + iteration * loop->period + at];
 }
 
-/* The node that kernel `at` reads as `ref` in an iteration, or writes if RESULT. */
-enum { RESULT = -1 };
+/* The operand or result of kernel `at` in an iteration, by its number (cr_touched). */
 static cr_id operand(const struct search *s, const struct cr_loop *loop, int iteration, int at,
                      int ref)
 {
-    const struct cr_kernel *k = body(s, loop, iteration, at);
-    return ref == RESULT ? k->buffer : k->refs[ref];
+    return cr_touched(body(s, loop, iteration, at), ref);
 }
 
-/* Where a kernel begins in an operand, or in its result if RESULT. */
+/* Where a kernel begins in its operand or result of a number (cr_touched). */
 static int64_t start_of(const struct search *s, int kernel, int ref)
 {
-    return !s->starts ? 0 : s->starts[kernel].at[ref == RESULT ? CR_START_RESULT : ref];
+    return !s->starts ? 0 : s->starts[kernel].at[ref < 0 ? CR_START_RESULT : ref];
 }
 
 /* True if a kernel is as far behind another where they begin in an operand as it is of two others. */
@@ -190,27 +189,29 @@ static bool is_loop(const struct search *s, const struct cr_loop *loop)
 {
     if (!is_whole(s, loop))
         return false;
-    for (int at = 0; at < loop->period; at++)
-        for (int ref = RESULT; ref < body(s, loop, 0, at)->n_refs; ref++)
+    for (int at = 0; at < loop->period; at++) {
+        const struct cr_kernel *k = body(s, loop, 0, at);
+        for (int ref = -k->n_stored; ref < k->n_refs; ref++)
             if (!is_even(s, loop, at, ref))
                 return false;
+    }
     return true;
 }
 
 /* ---- how long loops can be ---- */
 
-/* Operand `ref` of a kernel, or its result if RESULT. */
+/* The origin of a kernel's operand or result of a number. */
 static const struct origin *origin_of(const struct search *s, int kernel, int ref)
 {
-    const struct cr_kernel *k = &s->m->kernels[kernel];
-    return &s->origin[ref == RESULT ? k->buffer : k->refs[ref]];
+    return &s->origin[cr_touched(&s->m->kernels[kernel], ref)];
 }
 
 /* True if the operands of two kernels that share a function may be one step apart: their origins
  * are of one kind and, if kernels make them, those kernels share a function too. */
 static bool may_step(const struct search *s, int kernel, int other)
 {
-    for (int ref = RESULT; ref < s->m->kernels[kernel].n_refs; ref++) {
+    const struct cr_kernel *k = &s->m->kernels[kernel];
+    for (int ref = -k->n_stored; ref < k->n_refs; ref++) {
         const struct origin *x = origin_of(s, kernel, ref), *y = origin_of(s, other, ref);
         if (x->kind != y->kind || (x->kind == MADE && s->function[x->at] != s->function[y->at]))
             return false;
@@ -222,7 +223,8 @@ static bool may_step(const struct search *s, int kernel, int other)
  * next.  All of them must satisfy may_step. */
 static bool steps_evenly(const struct search *s, int kernel, int period)
 {
-    for (int ref = RESULT; ref < s->m->kernels[kernel].n_refs; ref++) {
+    const struct cr_kernel *k = &s->m->kernels[kernel];
+    for (int ref = -k->n_stored; ref < k->n_refs; ref++) {
         const struct origin *x = origin_of(s, kernel, ref);
         int y = origin_of(s, kernel + period, ref)->at,
             z = origin_of(s, kernel + 2 * period, ref)->at;

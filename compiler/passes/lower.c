@@ -68,19 +68,21 @@ static void set_dest(struct cr_lowering *lw, int64_t concat_start)
 
 /* ---- work and traffic ---- */
 
-/* Floating-point operations, and bytes of operands and result, each counted once. */
-static void count_work(struct cr_lowering *lw)
+static double elements_of(const struct cr_graph *g, cr_id id)
 {
-    struct cr_kernel *k = lw->k;
-    const struct cr_node *root =
-        &lw->g->nodes[k->kind == CR_KERNEL_WRITE ? cr_in(lw->g, k->root, 1) : k->root];
-    double elements = (double)cr_elements(root->rank, root->shape);
+    return (double)cr_elements(g->nodes[id].rank, g->nodes[id].shape);
+}
+
+/* Floating-point operations, and bytes of operands and of what is stored, each counted once. */
+static void count_work(const struct cr_graph *g, struct cr_kernel *k)
+{
+    double elements = elements_of(g, k->kind == CR_KERNEL_WRITE ? cr_in(g, k->root, 1) : k->root);
     k->bytes_written = 4 * elements;
-    for (int i = 0; i < k->n_refs; i++) {
-        double *bytes = cr_writes_ref(k, i) ? &k->bytes_written : &k->bytes_read;
-        *bytes += cr_ref_bytes(lw->g, k, i);
-    }
-    k->bytes_read += cr_panel_bytes(lw->g, k);
+    for (int i = 1; i < k->n_stored; i++)
+        k->bytes_written += 4 * elements_of(g, k->stored[i]);
+    k->bytes_read = cr_panel_bytes(g, k);
+    for (int i = 0; i < k->n_refs; i++)
+        k->bytes_read += cr_ref_bytes(g, k, i);
     k->flops = cr_kernel_kinds[k->kind].flops(k, elements);
 }
 
@@ -93,6 +95,7 @@ static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
     memset(kernel, 0, sizeof *kernel); /* what the kinds have of their own, too */
     kernel->root = goal->root;
     kernel->buffer = goal->buffer;
+    kernel->n_stored = 1;
     kernel->row = kernel->col = kernel->k = kernel->key = CR_NO_ATOM;
     lw->k = lw->ev.kernel = kernel;
     lw->backward =
@@ -180,7 +183,7 @@ void cr_lowering_free(struct cr_lowering *lowering)
 cr_id cr_lower(struct cr_lowering *lw, const struct cr_goal *goal, struct cr_kernel *kernel)
 {
     if (find_loops(lw, goal, kernel)) {
-        count_work(lw);
+        count_work(lw->g, kernel);
         return CR_NONE;
     }
     memset(kernel, 0, sizeof *kernel);

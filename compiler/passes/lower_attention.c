@@ -591,17 +591,17 @@ static bool lower_result(struct cr_lowering *lw, cr_id id, int i, int j, struct 
     return lower_part(lw, id, &map, j, dest);
 }
 
-/* Where it goes in an output, which may show it under another shape; the output becomes a ref. */
-static bool lower_output(struct cr_lowering *lw, cr_id id, int *ref, struct cr_affine *dest)
+/* Where it goes in an output, which may show it under another shape; the kernel stores that, too. */
+static bool lower_output(struct cr_lowering *lw, cr_id id, int *stored, struct cr_affine *dest)
 {
     struct cr_kernel *k = lw->k;
     const struct cr_node *node = &lw->g->nodes[id];
     cr_id whole = node->op == CR_OP_reshape ? cr_in(lw->g, id, 0) : id;
     struct cr_map map = map_of_matrix(lw, whole, k->row, k->key);
-    if (k->n_refs == CR_MAX_REFS || !map_up(lw, id, whole, &map))
+    if (!map_up(lw, id, whole, &map))
         return false;
-    *ref = k->n_refs++;
-    k->refs[*ref] = id;
+    *stored = k->n_stored++;
+    k->stored[*stored] = id;
     *dest = cr_map_linear(&map, node->rank, node->shape);
     return k->key < 0 || dest->coef[k->key] == 1;
 }
@@ -630,7 +630,6 @@ static bool lower_results(struct cr_lowering *lw, const struct cr_attention_back
         bool tables = b->arrays[i].kind == CR_SCATTERED;
         struct cr_affine *dest = &k->dest_array[i];
         cr_id result = b->arrays[i].result;
-        k->attention.stored[i] = -1;
         bool fits = b->arrays[i].apart ? lower_output(lw, result, &k->attention.stored[i], dest)
                     : tables           ? lower_table(lw, result, dest)
                              : lower_result(lw, result, k->row, keys ? CR_NO_ATOM : k->key, dest);

@@ -103,6 +103,19 @@ static void print_program(FILE *out, const struct cr_kernel *k, int p)
         fprintf(out, "--     scores times %g\n", k->attention.factor);
 }
 
+/* The states that a kernel writes over; where it stores several nodes, each with its own. */
+static void print_states(FILE *out, const struct cr_module *m, const struct cr_kernel *k)
+{
+    for (int s = 0; s < k->n_stored; s++) {
+        cr_id state = cr_state_of(m, k->stored[s]);
+        if (state == CR_NONE)
+            continue;
+        if (k->n_stored > 1)
+            fprintf(out, ", v[%d]", (int)k->stored[s]);
+        fprintf(out, "%s in place of v[%d]", k->n_stored > 1 ? "" : ",", (int)state);
+    }
+}
+
 /* The kernel, its loops, the bounds of its mask, and its tile programs.  `buffer` is printed only
  * where it is not the root, as for a part of a concat. */
 static void print_kernel(FILE *out, const struct cr_module *m, int i)
@@ -113,12 +126,13 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
     fprintf(out, "--   kernel %d: %s v[%d]", i, cr_kernel_kinds[k->kind].name, (int)k->root);
     if (k->buffer != k->root)
         fprintf(out, " into v[%d]", (int)k->buffer);
+    for (int s = 1; s < k->n_stored; s++)
+        fprintf(out, " and v[%d]", (int)k->stored[s]);
     if (k->kind == CR_KERNEL_WRITE && k->write.at.ref >= 0)
         fprintf(out, ", rows from v[%d] on", (int)k->refs[k->write.at.ref]);
     else if (k->kind == CR_KERNEL_WRITE)
         fprintf(out, ", rows from %lld on", (long long)k->write.at.at.base);
-    if (cr_state_of(m, k->buffer) != CR_NONE)
-        fprintf(out, ", in place of v[%d]", (int)cr_state_of(m, k->buffer));
+    print_states(out, m, k);
     if (k->again)
         fputs(", again", out);
     if (*m->graph->entries[k->entry])
@@ -150,25 +164,33 @@ static void print_steps(FILE *out, const struct cr_module *m)
     }
 }
 
-/* One line a value of the arena: where it lies, and the kernels over which it lives. */
+/* A value of the arena: where it lies, and the kernels over which it lives, from kernel i that stores
+ * it first. */
+static void print_lifetime(FILE *out, const struct cr_module *m, cr_id id, int i, int last_read)
+{
+    const struct cr_loop *loop = cr_loop_of(m, i);
+    const struct cr_node *node = &m->graph->nodes[id];
+    int last = last_read < i ? i : last_read;
+    int end = loop ? loop->first + loop->period : m->n_kernels;
+    fprintf(out, "--   v[%d]\t%10lld at %-10lld ", (int)id,
+            4 * (long long)cr_elements(node->rank, node->shape),
+            4 * (long long)m->storage[id].offset);
+    for (int k = 0; k < end && k < 64; k++)
+        fputc(k < i ? '.' : k == i ? 'W' : k <= last ? '=' : '.', out);
+    fputc('\n', out);
+}
+
+/* A line for each value; of a loop, those of the first iteration. */
 static void print_lifetimes(FILE *out, const struct cr_module *m)
 {
     int *last_read = cr_find_last_reads(m);
     for (int i = 0; i < m->n_kernels; i++) {
-        cr_id id = m->kernels[i].buffer;
         const struct cr_loop *loop = cr_loop_of(m, i);
-        if (m->storage[id].space != CR_SPACE_ARENA || (i && m->kernels[i - 1].buffer == id) ||
-            (loop && i >= loop->first + loop->period))
-            continue;
-        const struct cr_node *node = &m->graph->nodes[id];
-        int last = last_read[id] < i ? i : last_read[id];
-        int end = loop ? loop->first + loop->period : m->n_kernels;
-        fprintf(out, "--   v[%d]\t%10lld at %-10lld ", (int)id,
-                4 * (long long)cr_elements(node->rank, node->shape),
-                4 * (long long)m->storage[id].offset);
-        for (int k = 0; k < end && k < 64; k++)
-            fputc(k < i ? '.' : k == i ? 'W' : k <= last ? '=' : '.', out);
-        fputc('\n', out);
+        const struct cr_kernel *k = &m->kernels[i];
+        bool begun = i && k[-1].buffer == k->buffer, later = loop && i >= loop->first + loop->period;
+        for (int s = begun; s < k->n_stored && !later; s++)
+            if (m->storage[k->stored[s]].space == CR_SPACE_ARENA)
+                print_lifetime(out, m, k->stored[s], i, last_read[k->stored[s]]);
     }
     free(last_read);
 }

@@ -288,9 +288,8 @@ static void set_materialised(struct cr_module *m)
     for (int i = 0; i < m->n_kernels; i++) {
         m->materialised[m->kernels[i].buffer] = true;
         m->graph->nodes[m->kernels[i].buffer].kernel = i;
-        for (int r = 0; r < m->kernels[i].n_refs; r++)
-            if (cr_writes_ref(&m->kernels[i], r))
-                m->materialised[m->kernels[i].refs[r]] = true;
+        for (int s = 1; s < m->kernels[i].n_stored; s++)
+            m->materialised[m->kernels[i].stored[s]] = true;
     }
 }
 

@@ -215,17 +215,17 @@ static int add_argument(struct cr_function *f, enum cr_slot_kind kind, enum cr_f
     return f->n_bound++;
 }
 
-/* The same for operand i, under a name that no other has. */
-static int add_operand(const struct scheduling *s, struct cr_builder *b, int i)
+/* The same for an operand, or for a node that the kernel stores, under a name that no other argument has. */
+static int add_operand(const struct scheduling *s, struct cr_builder *b, cr_id id)
 {
     char plain[48], name[64];
-    cr_id id = b->k->refs[i];
+    int n = b->f->n_bound;
     name_operand(s, id, plain, sizeof plain);
     bool taken = cr_is_reserved(plain);
-    for (int j = 0; j < i; j++)
+    for (int j = 0; j < n; j++)
         taken |= strcmp(plain, b->f->slots[j].name) == 0;
     if (taken)
-        snprintf(name, sizeof name, *plain ? "v%d_%s" : "v%d", i, plain);
+        snprintf(name, sizeof name, *plain ? "v%d_%s" : "v%d", n, plain);
     else
         snprintf(name, sizeof name, "%s", plain);
     return add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[id].dtype), name);
@@ -267,19 +267,22 @@ static void add_lengths(const struct scheduling *s, struct cr_builder *b)
     }
 }
 
-/* The order is that of the fields in emitted C: operands, weights, streams, lengths, the result. */
+/* The order is that of the fields in emitted C: operands, stored nodes but the first, weights, streams,
+ * lengths, the first stored node. */
 static void add_arguments(const struct scheduling *s, struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
     char name[32];
-    for (int i = 0; i < k->n_refs; i++)
-        b->ref[i] = add_operand(s, b, i);
     for (int i = 0; i < k->n_refs; i++) {
-        b->f->slots[b->ref[i]].written = cr_writes_ref(k, i);
+        b->ref[i] = add_operand(s, b, k->refs[i]);
         if (s->m->columns_of[k->refs[i]] != CR_NONE) {
             b->f->slots[b->ref[i]].packed = true;
             b->f->slots[b->ref[i]].format = s->g->nodes[k->refs[i]].format;
         }
+    }
+    for (int i = 1; i < k->n_stored; i++) {
+        b->stored[i] = add_operand(s, b, k->stored[i]);
+        b->f->slots[b->stored[i]].written = true;
     }
     b->weight = CR_NONE;
     if (cr_packed(k) != CR_NONE) {
@@ -366,9 +369,12 @@ static void add_functions(struct scheduling *s)
 static int64_t bound_to(const struct scheduling *s, int kernel, int slot)
 {
     const struct cr_kernel *k = &s->m->kernels[kernel];
-    int first_stream = k->n_refs + (cr_packed(k) != CR_NONE);
+    int first_weight = k->n_refs + k->n_stored - 1;
+    int first_stream = first_weight + (cr_packed(k) != CR_NONE);
     if (slot < k->n_refs)
         return s->buffer[k->refs[slot]];
+    if (slot < first_weight)
+        return s->buffer[k->stored[1 + slot - k->n_refs]];
     if (slot < first_stream)
         return s->panels[cr_packed(k)];
     if (slot < first_stream + k->n_streams)
@@ -483,11 +489,13 @@ static void add_kernel(struct scheduling *s, int kernel)
 {
     struct cr_entry *entry = &s->p->entries[s->p->n_entries - 1];
     const struct cr_function *f = &s->p->functions[s->function[s->m->function[kernel]]];
-    const struct cr_storage *at = &s->m->storage[s->m->kernels[kernel].buffer];
-    const struct cr_node *node = &s->g->nodes[s->m->kernels[kernel].buffer];
-    int64_t end = bytes_of(at->offset + cr_align(cr_elements(node->rank, node->shape)));
-    if (at->space == CR_SPACE_ARENA)
-        entry->arena_bytes = larger(entry->arena_bytes, end);
+    for (int i = 0; i < s->m->kernels[kernel].n_stored; i++) {
+        const struct cr_storage *at = &s->m->storage[s->m->kernels[kernel].stored[i]];
+        const struct cr_node *node = &s->g->nodes[s->m->kernels[kernel].stored[i]];
+        int64_t end = bytes_of(at->offset + cr_align(cr_elements(node->rank, node->shape)));
+        if (at->space == CR_SPACE_ARENA)
+            entry->arena_bytes = larger(entry->arena_bytes, end);
+    }
     entry->scratch_bytes = larger(entry->scratch_bytes, bytes_of(f->scratch_floats));
     entry->n_calls++;
 }

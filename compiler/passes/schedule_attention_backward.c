@@ -177,8 +177,7 @@ static void start_arrays(struct cr_builder *b, struct backward *s)
 /* The slot that an array goes to: an output's, or that of the gradients. */
 static int slot_of_array(const struct cr_builder *b, int array)
 {
-    int ref = b->k->attention.stored[array];
-    return ref < 0 ? b->out : b->ref[ref];
+    return b->stored[b->k->attention.stored[array]];
 }
 
 /* The outer loops, as bits, along which an array is summed. */

@@ -38,12 +38,13 @@ static void begin_order(struct order *o, const struct cr_module *m)
         o->first[i] = o->last[i] = CR_NONE;
     for (size_t i = 0; i < nodes * (size_t)m->graph->n_entries; i++)
         o->next[i] = CR_NONE;
-    for (int i = 0; i < m->n_kernels; i++) {
-        cr_id id = m->kernels[i].buffer;
-        o->last[id] = i;
-        if (o->first[id] < 0)
-            o->first[id] = i;
-    }
+    for (int i = 0; i < m->n_kernels; i++)
+        for (int s = 0; s < m->kernels[i].n_stored; s++) {
+            cr_id id = m->kernels[i].stored[s];
+            o->last[id] = i;
+            if (o->first[id] < 0)
+                o->first[id] = i;
+        }
 }
 
 static void end_order(struct order *o)
@@ -191,7 +192,8 @@ static bool may_write_over(const struct order *o, const struct cr_output *output
     for (int i = first; i <= last; i++) {
         const struct cr_kernel *k = &o->m->kernels[i];
         if (cr_reads_node(k, output->state) &&
-            (first != last || !cr_reads_in_place(k, output->state)))
+            (first != last ||
+             !cr_reads_in_place(k, cr_find_stored_node(k, output->id), output->state)))
             return false;
     }
     return true;

@@ -21,9 +21,8 @@ void cr_find_stored(const struct cr_module *m, struct cr_stored_list *list)
         const struct cr_kernel *k = &m->kernels[i];
         if (last[k->buffer] == i)
             add(list, m, k->buffer, i);
-        for (int r = 0; r < k->n_refs; r++)
-            if (cr_writes_ref(k, r))
-                add(list, m, k->refs[r], i);
+        for (int s = 1; s < k->n_stored; s++)
+            add(list, m, k->stored[s], i);
     }
     free(last);
 }

@@ -411,9 +411,8 @@ static int verify_arrays(const struct check *c)
     if (n < 0 || n > CR_MAX_ARRAYS)
         return broken(c, "it has %d arrays", n);
     for (int i = 0; i < n; i++)
-        if (k->attention.stored[i] < -1 || k->attention.stored[i] >= k->n_refs)
-            return broken(c, "there is no operand %d to store array %d in",
-                          k->attention.stored[i], i);
+        if (k->attention.stored[i] < 0 || k->attention.stored[i] >= k->n_stored)
+            return broken(c, "it stores no node %d for array %d", k->attention.stored[i], i);
     for (int i = 0; i < CR_MAX_ARRAYS; i++) {
         bool sink = i < n && k->attention.arrays[i] == CR_OF_SINK;
         if ((k->array[i].n > 0) != (i < n && !sink) || (sink && !k->sink.n) || (i < n && k->attention.arrays[i] > CR_SCATTERED))
@@ -636,10 +635,9 @@ static int verify_outputs(struct check *c, struct made *all)
 {
     const struct cr_kernel *k = c->k;
     for (int i = 0; i < k->attention.n_arrays; i++) {
-        int ref = k->attention.stored[i];
-        if (ref < 0)
+        cr_id id = k->stored[k->attention.stored[i]];
+        if (!k->attention.stored[i])
             continue;
-        cr_id id = k->refs[ref];
         if (k->attention.arrays[i] != CR_WHOLE_ARRAY || !c->m->materialised[id] ||
             c->g->nodes[id].name || (all[id].stored && !k->again))
             return broken(c, "array %d does not go to an output of its own", i);
@@ -657,7 +655,7 @@ static int next_gradient(const struct check *c, const struct made *made)
 {
     const struct cr_kernel *k = c->k;
     for (int i = 0; i < 3 + k->attention.n_arrays; i++)
-        if (k->results[i].base == made->start && (i < 3 || k->attention.stored[i - 3] < 0))
+        if (k->results[i].base == made->start && (i < 3 || !k->attention.stored[i - 3]))
             return i;
     return -1;
 }
@@ -670,7 +668,7 @@ static int verify_gradients(struct check *c, struct made *all)
     struct made *made = &all[k->buffer];
     int n = 3;
     for (int i = 0; i < k->attention.n_arrays; i++)
-        n += k->attention.stored[i] < 0;
+        n += !k->attention.stored[i];
     if (node->op != CR_OP_concat || node->n_in != n)
         return broken(c, "v[%d] is no concat of %d gradients", (int)k->buffer, n);
     for (; made->part < n; made->part++) {
@@ -748,14 +746,29 @@ static int verify_write_root(const struct check *c, struct made *made)
     return 0;
 }
 
+/* Only an attention's gradients are stored besides the buffer. */
+static int verify_stored_nodes(const struct check *c)
+{
+    const struct cr_kernel *k = c->k;
+    int most = k->kind == CR_KERNEL_ATTENTION_BACKWARD ? CR_MAX_STORED : 1;
+    if (k->n_stored < 1 || k->n_stored > most)
+        return broken(c, "it stores %d nodes", k->n_stored);
+    for (int i = 0; i < k->n_stored; i++)
+        if (!is_node(c, k->stored[i]))
+            return broken(c, "no such node");
+    return 0;
+}
+
 /* What it is made for: a stored node, or the next operand of a stored concat. */
 static int verify_root(const struct check *c, struct made *all)
 {
     const struct cr_kernel *k = c->k;
     if ((unsigned)k->kind >= CR_KERNEL_KINDS)
         return broken(c, "no such kind");
-    if (!is_node(c, k->root) || !is_node(c, k->buffer))
+    if (!is_node(c, k->root))
         return broken(c, "no such node");
+    if (verify_stored_nodes(c))
+        return -1;
     const struct cr_node *buffer = &c->g->nodes[k->buffer];
     struct made *made = &all[k->buffer];
     if (k->entry != buffer->where.entry)
@@ -788,7 +801,7 @@ static int verify_refs(const struct check *c, const struct made *made)
         cr_id ref = k->refs[i];
         if (!is_node(c, ref))
             return broken(c, "it reads v[%d], which does not exist", (int)ref);
-        if (cr_is_joined(c->g, ref) || cr_writes_ref(k, i))
+        if (cr_is_joined(c->g, ref))
             continue;
         if (!c->g->nodes[ref].name && made[ref].stored != elements(c, ref))
             return broken(c, "it reads v[%d], which is not made yet", (int)ref);

@@ -99,10 +99,8 @@ static int verify_storage(const struct run *r)
 {
     for (int i = 0; i < r->m->n_kernels; i++) {
         const struct cr_kernel *k = &r->m->kernels[i];
-        if (verify_result(r, i, k->buffer))
-            return -1;
-        for (int j = 0; j < k->n_refs; j++)
-            if (cr_writes_ref(k, j) && verify_result(r, i, k->refs[j]))
+        for (int s = 0; s < k->n_stored; s++)
+            if (verify_result(r, i, k->stored[s]))
                 return -1;
         for (int j = 0; j < k->n_refs; j++)
             if (is_handed_in(r, k->refs[j]) && verify_leaf(r, i, k->refs[j]))
@@ -117,8 +115,8 @@ static int verify_storage(const struct run *r)
 static int read_state(struct run *r, int kernel, cr_id id)
 {
     const struct cr_kernel *k = &r->m->kernels[kernel];
-    int held = r->held[id];
-    if (held == id || (held == k->buffer && r->parts[held] == 1 && cr_reads_in_place(k, id)))
+    int held = r->held[id], result = cr_find_stored_node(k, held);
+    if (held == id || (result >= 0 && r->parts[held] == 1 && cr_reads_in_place(k, result, id)))
         return 0;
     return broken(r, kernel, "it reads v[%d], where v[%d] is written over it", (int)id, held);
 }
@@ -169,23 +167,26 @@ static void begin_entry(struct run *r)
         r->held[id] = id;
 }
 
-/* Its result, then its operands, which it must not have written over. */
+/* How many of its stored nodes a kernel makes: all, or the first alone where it makes that again. */
+static int n_made(const struct cr_kernel *k)
+{
+    return k->again ? 1 : k->n_stored;
+}
+
+/* Its results, then its operands, which it must not have written over. */
 static int run_kernel(struct run *r, int kernel, int now)
 {
     const struct cr_kernel *k = &r->m->kernels[kernel];
     if (!kernel || k->entry != k[-1].entry)
         begin_entry(r);
-    if (write_result(r, kernel, k->buffer, now))
-        return -1;
-    for (int i = 0; i < k->n_refs; i++) {
-        bool writes = cr_writes_ref(k, i);
-        if (writes && !k->again && write_result(r, kernel, k->refs[i], now))
+    for (int s = 0; s < n_made(k); s++)
+        if (write_result(r, kernel, k->stored[s], now))
             return -1;
-        if (!writes && read_operand(r, kernel, k->refs[i], now))
+    for (int i = 0; i < k->n_refs; i++)
+        if (read_operand(r, kernel, k->refs[i], now))
             return -1;
-        r->made[k->refs[i]] += writes && !k->again;
-    }
-    r->made[k->buffer]++;
+    for (int s = 0; s < n_made(k); s++)
+        r->made[k->stored[s]]++;
     return 0;
 }
 
@@ -244,14 +245,14 @@ static int verify_size(const struct run *r)
 
 /* ---- loops ---- */
 
-/* In a loop an operand lies in one space, but for the first and the last iteration. */
+/* In a loop an operand or a result lies in one space, but for the first and the last iteration; `ref`
+ * is its number (cr_touched). */
 static int verify_spaces(const struct run *r, const struct cr_loop *loop, int at, int ref)
 {
     enum cr_space space = CR_SPACE_NONE;
     for (int i = 1; i + 1 < loop->count; i++) {
         int kernel = loop->first + i * loop->period + at;
-        const struct cr_kernel *k = &r->m->kernels[kernel];
-        enum cr_space here = r->m->storage[ref < 0 ? k->buffer : k->refs[ref]].space;
+        enum cr_space here = r->m->storage[cr_touched(&r->m->kernels[kernel], ref)].space;
         if (i > 1 && here != space)
             return broken(r, kernel, "an operand lies in another space than before");
         space = here;
@@ -259,14 +260,17 @@ static int verify_spaces(const struct run *r, const struct cr_loop *loop, int at
     return 0;
 }
 
+/* Checks the spaces of all operands and results of kernels in loops. */
 static int verify_loops(const struct run *r)
 {
     for (int l = 0; l < r->m->n_loops; l++) {
         const struct cr_loop *loop = &r->m->loops[l];
-        for (int at = 0; at < loop->period; at++)
-            for (int ref = -1; ref < r->m->kernels[loop->first + at].n_refs; ref++)
+        for (int at = 0; at < loop->period; at++) {
+            const struct cr_kernel *k = &r->m->kernels[loop->first + at];
+            for (int ref = -k->n_stored; ref < k->n_refs; ref++)
                 if (verify_spaces(r, loop, at, ref))
                     return -1;
+        }
     }
     return 0;
 }
@@ -293,16 +297,15 @@ static void number_ports(struct run *r)
 /* The record of the arena, for the values that kernels make in it. */
 static void begin_arena(struct run *r)
 {
-    struct cr_range *ranges = cr_calloc((size_t)r->m->n_kernels, sizeof *ranges);
+    struct cr_range *ranges =
+        cr_calloc((size_t)r->m->n_kernels * CR_MAX_STORED, sizeof *ranges);
     int n = 0;
-    for (int i = 0; i < r->m->n_kernels; i++) {
-        cr_id id = r->m->kernels[i].buffer;
-        if (!r->parts[id]++ && r->m->storage[id].space == CR_SPACE_ARENA)
-            ranges[n++] = range_of(r, id);
-        for (int j = 0; j < r->m->kernels[i].n_refs; j++)
-            if (cr_writes_ref(&r->m->kernels[i], j))
-                r->parts[r->m->kernels[i].refs[j]] = 1;
-    }
+    for (int i = 0; i < r->m->n_kernels; i++)
+        for (int s = 0; s < n_made(&r->m->kernels[i]); s++) {
+            cr_id id = r->m->kernels[i].stored[s];
+            if (!r->parts[id]++ && r->m->storage[id].space == CR_SPACE_ARENA)
+                ranges[n++] = range_of(r, id);
+        }
     cr_last_writer_begin(&r->arena, ranges, n);
     free(ranges);
 }

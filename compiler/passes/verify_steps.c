@@ -71,14 +71,16 @@ static bool same_numbers(const struct cr_kernel *a, const struct cr_kernel *b)
 }
 
 /* Whether operands are of one type and one format in memory: what the caller hands in may be i32, and
- * a table rounded. */
+ * a table rounded; and what is stored besides the root of one type. */
 static bool same_types(const struct cr_graph *g, const struct cr_kernel *a,
                        const struct cr_kernel *b)
 {
-    bool same = a->n_refs == b->n_refs;
+    bool same = a->n_refs == b->n_refs && a->n_stored == b->n_stored;
     for (int i = 0; same && i < a->n_refs; i++)
         same = g->nodes[a->refs[i]].dtype == g->nodes[b->refs[i]].dtype &&
                g->nodes[a->refs[i]].format == g->nodes[b->refs[i]].format;
+    for (int i = 1; same && i < a->n_stored; i++)
+        same = g->nodes[a->stored[i]].dtype == g->nodes[b->stored[i]].dtype;
     return same;
 }
 
