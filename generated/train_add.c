@@ -1290,95 +1290,55 @@ static void k24_next_adam_part2(const void *args, long begin, long end, float *s
 }
 
 /*
- * k25_next_adam_m_embedding_weight: next adam.m.embedding.weight, graphs/train_add.lua:41
- * out[10, 16]
- * reads adam_m_embedding_weight[10, 16], d_embedding_weight[10, 16]
- * steps: mul, fma
- * 960 flop, reads 1.28 kB, writes 640 B
+ * k25_next_embedding_weight: next embedding.weight, graphs/train_add.lua:41
+ * out[10, 16], next_adam_m_embedding_weight[10, 16], next_adam_v_embedding_weight[10, 16]
+ * reads adam_m_embedding_weight[10, 16], d_embedding_weight[10, 16],
+ *     adam_v_embedding_weight[10, 16], embedding_weight[10, 16], k23_next_adam_part1[],
+ *     k24_next_adam_part2[]
+ * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
+ * 4.32 kflop, reads 2.568 kB, writes 1.92 kB
  */
 struct k25_args {
     const struct cr_runtime *rt;
     const float *adam_m_embedding_weight;
     const float *d_embedding_weight;
+    const float *adam_v_embedding_weight;
+    const float *embedding_weight;
+    const float *k23_next_adam_part1;
+    const float *k24_next_adam_part2;
+    float *next_adam_m_embedding_weight;
+    float *next_adam_v_embedding_weight;
     float *out;
 };
 
-static void k25_next_adam_m_embedding_weight(const void *args, long begin, long end, float *scratch)
+static void k25_next_embedding_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k25_args *a = args;
     const struct cr_runtime *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 10 x 16 */
-    for (long item = begin; item < end; item++) {
-        rt->mul_sv(10, 16, t0, 16, &c_0_1, 0, a->d_embedding_weight, 16);
-        rt->fma_svv(10, 16, a->out, 16, &c_0_9, 0, a->adam_m_embedding_weight, 16, t0, 16);
-    }
-}
-
-/*
- * k26_next_adam_v_embedding_weight: next adam.v.embedding.weight, graphs/train_add.lua:41
- * out[10, 16]
- * reads adam_v_embedding_weight[10, 16], d_embedding_weight[10, 16]
- * steps: mul, mul, fma
- * 1.12 kflop, reads 1.28 kB, writes 640 B
- */
-struct k26_args {
-    const struct cr_runtime *rt;
-    const float *adam_v_embedding_weight;
-    const float *d_embedding_weight;
-    float *out;
-};
-
-static void k26_next_adam_v_embedding_weight(const void *args, long begin, long end, float *scratch)
-{
-    const struct k26_args *a = args;
-    const struct cr_runtime *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
-    float *const t0 = scratch; /* 10 x 16 */
-    for (long item = begin; item < end; item++) {
-        rt->mul_vv(10, 16, t0, 16, a->d_embedding_weight, 16, a->d_embedding_weight, 16);
-        rt->mul_sv(10, 16, t0, 16, &c_0_001, 0, t0, 16);
-        rt->fma_svv(10, 16, a->out, 16, &c_0_999, 0, a->adam_v_embedding_weight, 16, t0, 16);
-    }
-}
-
-/*
- * k27_next_embedding_weight: next embedding.weight, graphs/train_add.lua:41
- * out[10, 16]
- * reads embedding_weight[10, 16], k23_next_adam_part1[], k25_next_adam_m_embedding_weight[10, 16],
- *     k26_next_adam_v_embedding_weight[10, 16], k24_next_adam_part2[]
- * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
- * 2.72 kflop, reads 1.928 kB, writes 640 B
- */
-struct k27_args {
-    const struct cr_runtime *rt;
-    const float *embedding_weight;
-    const float *k23_next_adam_part1;
-    const float *k25_next_adam_m_embedding_weight;
-    const float *k26_next_adam_v_embedding_weight;
-    const float *k24_next_adam_part2;
-    float *out;
-};
-
-static void k27_next_embedding_weight(const void *args, long begin, long end, float *scratch)
-{
-    const struct k27_args *a = args;
-    const struct cr_runtime *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
-    float *const t0 = scratch; /* 10 x 16 */
     static const float c_0_01 = 0.01f;
     float *const r1 = scratch + 160; /* one number a row, 10 */
     float *const t2 = scratch + 176; /* 10 x 16 */
     float *const t3 = scratch + 336; /* 10 x 16 */
     static const float c_1em08 = 1e-08f;
     for (long item = begin; item < end; item++) {
+        rt->mul_sv(10, 16, t0, 16, &c_0_1, 0, a->d_embedding_weight, 16);
+        rt->fma_svv(10, 16, a->next_adam_m_embedding_weight, 16, &c_0_9, 0,
+            a->adam_m_embedding_weight, 16, t0, 16);
+        rt->mul_vv(10, 16, t0, 16, a->d_embedding_weight, 16, a->d_embedding_weight, 16);
+        rt->mul_sv(10, 16, t0, 16, &c_0_001, 0, t0, 16);
+        rt->fma_svv(10, 16, a->next_adam_v_embedding_weight, 16, &c_0_999, 0,
+            a->adam_v_embedding_weight, 16, t0, 16);
         rt->mul_vs(10, 16, t0, 16, a->embedding_weight, 16, &c_0_9999, 0);
         rt->load(1, 10, r1, 0, a->k23_next_adam_part1, 0, 0);
         rt->div_sv(1, 10, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(10, 16, t2, 16, r1, 1, a->k25_next_adam_m_embedding_weight, 16);
-        rt->sqrt_v(10, 16, t3, 16, a->k26_next_adam_v_embedding_weight, 16);
+        rt->mul_sv(10, 16, t2, 16, r1, 1, a->next_adam_m_embedding_weight, 16);
+        rt->sqrt_v(10, 16, t3, 16, a->next_adam_v_embedding_weight, 16);
         rt->load(1, 10, r1, 0, a->k24_next_adam_part2, 0, 0);
         rt->sqrt_v(1, 10, r1, 0, r1, 0);
         rt->div_vs(10, 16, t3, 16, t3, 16, r1, 1);
@@ -1389,95 +1349,54 @@ static void k27_next_embedding_weight(const void *args, long begin, long end, fl
 }
 
 /*
- * k28_next_adam_m_hidden_bias: next adam.m.hidden.bias, graphs/train_add.lua:41
- * out[64]
- * reads adam_m_hidden_bias[64], d_hidden_bias[64]
- * steps: mul, fma
- * 384 flop, reads 512 B, writes 256 B
+ * k26_next_hidden_bias: next hidden.bias, graphs/train_add.lua:41
+ * out[64], next_adam_m_hidden_bias[64], next_adam_v_hidden_bias[64]
+ * reads adam_m_hidden_bias[64], d_hidden_bias[64], adam_v_hidden_bias[64], hidden_bias[64],
+ *     k23_next_adam_part1[], k24_next_adam_part2[]
+ * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
+ * 1.728 kflop, reads 1.032 kB, writes 768 B
  */
-struct k28_args {
+struct k26_args {
     const struct cr_runtime *rt;
     const float *adam_m_hidden_bias;
     const float *d_hidden_bias;
+    const float *adam_v_hidden_bias;
+    const float *hidden_bias;
+    const float *k23_next_adam_part1;
+    const float *k24_next_adam_part2;
+    float *next_adam_m_hidden_bias;
+    float *next_adam_v_hidden_bias;
     float *out;
 };
 
-static void k28_next_adam_m_hidden_bias(const void *args, long begin, long end, float *scratch)
+static void k26_next_hidden_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k28_args *a = args;
+    const struct k26_args *a = args;
     const struct cr_runtime *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 1 x 64 */
-    for (long item = begin; item < end; item++) {
-        rt->mul_sv(1, 64, t0, 64, &c_0_1, 0, a->d_hidden_bias, 0);
-        rt->fma_svv(1, 64, a->out, 0, &c_0_9, 0, a->adam_m_hidden_bias, 0, t0, 64);
-    }
-}
-
-/*
- * k29_next_adam_v_hidden_bias: next adam.v.hidden.bias, graphs/train_add.lua:41
- * out[64]
- * reads adam_v_hidden_bias[64], d_hidden_bias[64]
- * steps: mul, mul, fma
- * 448 flop, reads 512 B, writes 256 B
- */
-struct k29_args {
-    const struct cr_runtime *rt;
-    const float *adam_v_hidden_bias;
-    const float *d_hidden_bias;
-    float *out;
-};
-
-static void k29_next_adam_v_hidden_bias(const void *args, long begin, long end, float *scratch)
-{
-    const struct k29_args *a = args;
-    const struct cr_runtime *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
-    float *const t0 = scratch; /* 1 x 64 */
-    for (long item = begin; item < end; item++) {
-        rt->mul_vv(1, 64, t0, 64, a->d_hidden_bias, 0, a->d_hidden_bias, 0);
-        rt->mul_sv(1, 64, t0, 64, &c_0_001, 0, t0, 64);
-        rt->fma_svv(1, 64, a->out, 0, &c_0_999, 0, a->adam_v_hidden_bias, 0, t0, 64);
-    }
-}
-
-/*
- * k30_next_hidden_bias: next hidden.bias, graphs/train_add.lua:41
- * out[64]
- * reads hidden_bias[64], k23_next_adam_part1[], k28_next_adam_m_hidden_bias[64],
- *     k29_next_adam_v_hidden_bias[64], k24_next_adam_part2[]
- * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
- * 1.088 kflop, reads 776 B, writes 256 B
- */
-struct k30_args {
-    const struct cr_runtime *rt;
-    const float *hidden_bias;
-    const float *k23_next_adam_part1;
-    const float *k28_next_adam_m_hidden_bias;
-    const float *k29_next_adam_v_hidden_bias;
-    const float *k24_next_adam_part2;
-    float *out;
-};
-
-static void k30_next_hidden_bias(const void *args, long begin, long end, float *scratch)
-{
-    const struct k30_args *a = args;
-    const struct cr_runtime *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
-    float *const t0 = scratch; /* 1 x 64 */
     static const float c_0_01 = 0.01f;
     float *const r1 = scratch + 64; /* one number a row, 1 */
     float *const t2 = scratch + 80; /* 1 x 64 */
     float *const t3 = scratch + 144; /* 1 x 64 */
     static const float c_1em08 = 1e-08f;
     for (long item = begin; item < end; item++) {
+        rt->mul_sv(1, 64, t0, 64, &c_0_1, 0, a->d_hidden_bias, 0);
+        rt->fma_svv(1, 64, a->next_adam_m_hidden_bias, 0, &c_0_9, 0, a->adam_m_hidden_bias, 0, t0,
+            64);
+        rt->mul_vv(1, 64, t0, 64, a->d_hidden_bias, 0, a->d_hidden_bias, 0);
+        rt->mul_sv(1, 64, t0, 64, &c_0_001, 0, t0, 64);
+        rt->fma_svv(1, 64, a->next_adam_v_hidden_bias, 0, &c_0_999, 0, a->adam_v_hidden_bias, 0, t0,
+            64);
         rt->mul_vs(1, 64, t0, 64, a->hidden_bias, 0, &c_0_9999, 0);
         rt->load(1, 1, r1, 0, a->k23_next_adam_part1, 0, 0);
         rt->div_sv(1, 1, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(1, 64, t2, 64, r1, 1, a->k28_next_adam_m_hidden_bias, 0);
-        rt->sqrt_v(1, 64, t3, 64, a->k29_next_adam_v_hidden_bias, 0);
+        rt->mul_sv(1, 64, t2, 64, r1, 1, a->next_adam_m_hidden_bias, 0);
+        rt->sqrt_v(1, 64, t3, 64, a->next_adam_v_hidden_bias, 0);
         rt->load(1, 1, r1, 0, a->k24_next_adam_part2, 0, 0);
         rt->sqrt_v(1, 1, r1, 0, r1, 0);
         rt->div_vs(1, 64, t3, 64, t3, 64, r1, 1);
@@ -1488,95 +1407,54 @@ static void k30_next_hidden_bias(const void *args, long begin, long end, float *
 }
 
 /*
- * k31_next_adam_m_hidden_weight: next adam.m.hidden.weight, graphs/train_add.lua:41
- * out[64, 32]
- * reads adam_m_hidden_weight[64, 32], d_hidden_weight[64, 32]
- * steps: mul, fma
- * 12.29 kflop, reads 16.38 kB, writes 8.192 kB
+ * k27_next_hidden_weight: next hidden.weight, graphs/train_add.lua:41
+ * out[64, 32], next_adam_m_hidden_weight[64, 32], next_adam_v_hidden_weight[64, 32]
+ * reads adam_m_hidden_weight[64, 32], d_hidden_weight[64, 32], adam_v_hidden_weight[64, 32],
+ *     hidden_weight[64, 32], k23_next_adam_part1[], k24_next_adam_part2[]
+ * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
+ * 55.3 kflop, reads 32.78 kB, writes 24.58 kB
  */
-struct k31_args {
+struct k27_args {
     const struct cr_runtime *rt;
     const float *adam_m_hidden_weight;
     const float *d_hidden_weight;
+    const float *adam_v_hidden_weight;
+    const float *hidden_weight;
+    const float *k23_next_adam_part1;
+    const float *k24_next_adam_part2;
+    float *next_adam_m_hidden_weight;
+    float *next_adam_v_hidden_weight;
     float *out;
 };
 
-static void k31_next_adam_m_hidden_weight(const void *args, long begin, long end, float *scratch)
+static void k27_next_hidden_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k31_args *a = args;
+    const struct k27_args *a = args;
     const struct cr_runtime *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 64 x 32 */
-    for (long item = begin; item < end; item++) {
-        rt->mul_sv(64, 32, t0, 32, &c_0_1, 0, a->d_hidden_weight, 32);
-        rt->fma_svv(64, 32, a->out, 32, &c_0_9, 0, a->adam_m_hidden_weight, 32, t0, 32);
-    }
-}
-
-/*
- * k32_next_adam_v_hidden_weight: next adam.v.hidden.weight, graphs/train_add.lua:41
- * out[64, 32]
- * reads adam_v_hidden_weight[64, 32], d_hidden_weight[64, 32]
- * steps: mul, mul, fma
- * 14.34 kflop, reads 16.38 kB, writes 8.192 kB
- */
-struct k32_args {
-    const struct cr_runtime *rt;
-    const float *adam_v_hidden_weight;
-    const float *d_hidden_weight;
-    float *out;
-};
-
-static void k32_next_adam_v_hidden_weight(const void *args, long begin, long end, float *scratch)
-{
-    const struct k32_args *a = args;
-    const struct cr_runtime *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
-    float *const t0 = scratch; /* 64 x 32 */
-    for (long item = begin; item < end; item++) {
-        rt->mul_vv(64, 32, t0, 32, a->d_hidden_weight, 32, a->d_hidden_weight, 32);
-        rt->mul_sv(64, 32, t0, 32, &c_0_001, 0, t0, 32);
-        rt->fma_svv(64, 32, a->out, 32, &c_0_999, 0, a->adam_v_hidden_weight, 32, t0, 32);
-    }
-}
-
-/*
- * k33_next_hidden_weight: next hidden.weight, graphs/train_add.lua:41
- * out[64, 32]
- * reads hidden_weight[64, 32], k23_next_adam_part1[], k31_next_adam_m_hidden_weight[64, 32],
- *     k32_next_adam_v_hidden_weight[64, 32], k24_next_adam_part2[]
- * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
- * 34.82 kflop, reads 24.58 kB, writes 8.192 kB
- */
-struct k33_args {
-    const struct cr_runtime *rt;
-    const float *hidden_weight;
-    const float *k23_next_adam_part1;
-    const float *k31_next_adam_m_hidden_weight;
-    const float *k32_next_adam_v_hidden_weight;
-    const float *k24_next_adam_part2;
-    float *out;
-};
-
-static void k33_next_hidden_weight(const void *args, long begin, long end, float *scratch)
-{
-    const struct k33_args *a = args;
-    const struct cr_runtime *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
-    float *const t0 = scratch; /* 64 x 32 */
     static const float c_0_01 = 0.01f;
     float *const r1 = scratch + 2048; /* one number a row, 64 */
     float *const t2 = scratch + 2112; /* 64 x 32 */
     float *const t3 = scratch + 4160; /* 64 x 32 */
     static const float c_1em08 = 1e-08f;
     for (long item = begin; item < end; item++) {
+        rt->mul_sv(64, 32, t0, 32, &c_0_1, 0, a->d_hidden_weight, 32);
+        rt->fma_svv(64, 32, a->next_adam_m_hidden_weight, 32, &c_0_9, 0, a->adam_m_hidden_weight,
+            32, t0, 32);
+        rt->mul_vv(64, 32, t0, 32, a->d_hidden_weight, 32, a->d_hidden_weight, 32);
+        rt->mul_sv(64, 32, t0, 32, &c_0_001, 0, t0, 32);
+        rt->fma_svv(64, 32, a->next_adam_v_hidden_weight, 32, &c_0_999, 0, a->adam_v_hidden_weight,
+            32, t0, 32);
         rt->mul_vs(64, 32, t0, 32, a->hidden_weight, 32, &c_0_9999, 0);
         rt->load(1, 64, r1, 0, a->k23_next_adam_part1, 0, 0);
         rt->div_sv(1, 64, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(64, 32, t2, 32, r1, 1, a->k31_next_adam_m_hidden_weight, 32);
-        rt->sqrt_v(64, 32, t3, 32, a->k32_next_adam_v_hidden_weight, 32);
+        rt->mul_sv(64, 32, t2, 32, r1, 1, a->next_adam_m_hidden_weight, 32);
+        rt->sqrt_v(64, 32, t3, 32, a->next_adam_v_hidden_weight, 32);
         rt->load(1, 64, r1, 0, a->k24_next_adam_part2, 0, 0);
         rt->sqrt_v(1, 64, r1, 0, r1, 0);
         rt->div_vs(64, 32, t3, 32, t3, 32, r1, 1);
@@ -1587,95 +1465,54 @@ static void k33_next_hidden_weight(const void *args, long begin, long end, float
 }
 
 /*
- * k34_next_adam_m_output_bias: next adam.m.output.bias, graphs/train_add.lua:41
- * out[10]
- * reads adam_m_output_bias[10], d_output_bias[10]
- * steps: mul, fma
- * 60 flop, reads 80 B, writes 40 B
+ * k28_next_output_bias: next output.bias, graphs/train_add.lua:41
+ * out[10], next_adam_m_output_bias[10], next_adam_v_output_bias[10]
+ * reads adam_m_output_bias[10], d_output_bias[10], adam_v_output_bias[10], output_bias[10],
+ *     k23_next_adam_part1[], k24_next_adam_part2[]
+ * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
+ * 270 flop, reads 168 B, writes 120 B
  */
-struct k34_args {
+struct k28_args {
     const struct cr_runtime *rt;
     const float *adam_m_output_bias;
     const float *d_output_bias;
+    const float *adam_v_output_bias;
+    const float *output_bias;
+    const float *k23_next_adam_part1;
+    const float *k24_next_adam_part2;
+    float *next_adam_m_output_bias;
+    float *next_adam_v_output_bias;
     float *out;
 };
 
-static void k34_next_adam_m_output_bias(const void *args, long begin, long end, float *scratch)
+static void k28_next_output_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k34_args *a = args;
+    const struct k28_args *a = args;
     const struct cr_runtime *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 1 x 10 */
-    for (long item = begin; item < end; item++) {
-        rt->mul_sv(1, 10, t0, 10, &c_0_1, 0, a->d_output_bias, 0);
-        rt->fma_svv(1, 10, a->out, 0, &c_0_9, 0, a->adam_m_output_bias, 0, t0, 10);
-    }
-}
-
-/*
- * k35_next_adam_v_output_bias: next adam.v.output.bias, graphs/train_add.lua:41
- * out[10]
- * reads adam_v_output_bias[10], d_output_bias[10]
- * steps: mul, mul, fma
- * 70 flop, reads 80 B, writes 40 B
- */
-struct k35_args {
-    const struct cr_runtime *rt;
-    const float *adam_v_output_bias;
-    const float *d_output_bias;
-    float *out;
-};
-
-static void k35_next_adam_v_output_bias(const void *args, long begin, long end, float *scratch)
-{
-    const struct k35_args *a = args;
-    const struct cr_runtime *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
-    float *const t0 = scratch; /* 1 x 10 */
-    for (long item = begin; item < end; item++) {
-        rt->mul_vv(1, 10, t0, 10, a->d_output_bias, 0, a->d_output_bias, 0);
-        rt->mul_sv(1, 10, t0, 10, &c_0_001, 0, t0, 10);
-        rt->fma_svv(1, 10, a->out, 0, &c_0_999, 0, a->adam_v_output_bias, 0, t0, 10);
-    }
-}
-
-/*
- * k36_next_output_bias: next output.bias, graphs/train_add.lua:41
- * out[10]
- * reads output_bias[10], k23_next_adam_part1[], k34_next_adam_m_output_bias[10],
- *     k35_next_adam_v_output_bias[10], k24_next_adam_part2[]
- * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
- * 170 flop, reads 128 B, writes 40 B
- */
-struct k36_args {
-    const struct cr_runtime *rt;
-    const float *output_bias;
-    const float *k23_next_adam_part1;
-    const float *k34_next_adam_m_output_bias;
-    const float *k35_next_adam_v_output_bias;
-    const float *k24_next_adam_part2;
-    float *out;
-};
-
-static void k36_next_output_bias(const void *args, long begin, long end, float *scratch)
-{
-    const struct k36_args *a = args;
-    const struct cr_runtime *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
-    float *const t0 = scratch; /* 1 x 10 */
     static const float c_0_01 = 0.01f;
     float *const r1 = scratch + 16; /* one number a row, 1 */
     float *const t2 = scratch + 32; /* 1 x 10 */
     float *const t3 = scratch + 48; /* 1 x 10 */
     static const float c_1em08 = 1e-08f;
     for (long item = begin; item < end; item++) {
+        rt->mul_sv(1, 10, t0, 10, &c_0_1, 0, a->d_output_bias, 0);
+        rt->fma_svv(1, 10, a->next_adam_m_output_bias, 0, &c_0_9, 0, a->adam_m_output_bias, 0, t0,
+            10);
+        rt->mul_vv(1, 10, t0, 10, a->d_output_bias, 0, a->d_output_bias, 0);
+        rt->mul_sv(1, 10, t0, 10, &c_0_001, 0, t0, 10);
+        rt->fma_svv(1, 10, a->next_adam_v_output_bias, 0, &c_0_999, 0, a->adam_v_output_bias, 0, t0,
+            10);
         rt->mul_vs(1, 10, t0, 10, a->output_bias, 0, &c_0_9999, 0);
         rt->load(1, 1, r1, 0, a->k23_next_adam_part1, 0, 0);
         rt->div_sv(1, 1, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(1, 10, t2, 10, r1, 1, a->k34_next_adam_m_output_bias, 0);
-        rt->sqrt_v(1, 10, t3, 10, a->k35_next_adam_v_output_bias, 0);
+        rt->mul_sv(1, 10, t2, 10, r1, 1, a->next_adam_m_output_bias, 0);
+        rt->sqrt_v(1, 10, t3, 10, a->next_adam_v_output_bias, 0);
         rt->load(1, 1, r1, 0, a->k24_next_adam_part2, 0, 0);
         rt->sqrt_v(1, 1, r1, 0, r1, 0);
         rt->div_vs(1, 10, t3, 10, t3, 10, r1, 1);
@@ -1686,95 +1523,54 @@ static void k36_next_output_bias(const void *args, long begin, long end, float *
 }
 
 /*
- * k37_next_adam_m_output_weight: next adam.m.output.weight, graphs/train_add.lua:41
- * out[10, 64]
- * reads adam_m_output_weight[10, 64], d_output_weight[10, 64]
- * steps: mul, fma
- * 3.84 kflop, reads 5.12 kB, writes 2.56 kB
+ * k29_next_output_weight: next output.weight, graphs/train_add.lua:41
+ * out[10, 64], next_adam_m_output_weight[10, 64], next_adam_v_output_weight[10, 64]
+ * reads adam_m_output_weight[10, 64], d_output_weight[10, 64], adam_v_output_weight[10, 64],
+ *     output_weight[10, 64], k23_next_adam_part1[], k24_next_adam_part2[]
+ * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
+ * 17.28 kflop, reads 10.25 kB, writes 7.68 kB
  */
-struct k37_args {
+struct k29_args {
     const struct cr_runtime *rt;
     const float *adam_m_output_weight;
     const float *d_output_weight;
+    const float *adam_v_output_weight;
+    const float *output_weight;
+    const float *k23_next_adam_part1;
+    const float *k24_next_adam_part2;
+    float *next_adam_m_output_weight;
+    float *next_adam_v_output_weight;
     float *out;
 };
 
-static void k37_next_adam_m_output_weight(const void *args, long begin, long end, float *scratch)
+static void k29_next_output_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k37_args *a = args;
+    const struct k29_args *a = args;
     const struct cr_runtime *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 10 x 64 */
-    for (long item = begin; item < end; item++) {
-        rt->mul_sv(10, 64, t0, 64, &c_0_1, 0, a->d_output_weight, 64);
-        rt->fma_svv(10, 64, a->out, 64, &c_0_9, 0, a->adam_m_output_weight, 64, t0, 64);
-    }
-}
-
-/*
- * k38_next_adam_v_output_weight: next adam.v.output.weight, graphs/train_add.lua:41
- * out[10, 64]
- * reads adam_v_output_weight[10, 64], d_output_weight[10, 64]
- * steps: mul, mul, fma
- * 4.48 kflop, reads 5.12 kB, writes 2.56 kB
- */
-struct k38_args {
-    const struct cr_runtime *rt;
-    const float *adam_v_output_weight;
-    const float *d_output_weight;
-    float *out;
-};
-
-static void k38_next_adam_v_output_weight(const void *args, long begin, long end, float *scratch)
-{
-    const struct k38_args *a = args;
-    const struct cr_runtime *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
-    float *const t0 = scratch; /* 10 x 64 */
-    for (long item = begin; item < end; item++) {
-        rt->mul_vv(10, 64, t0, 64, a->d_output_weight, 64, a->d_output_weight, 64);
-        rt->mul_sv(10, 64, t0, 64, &c_0_001, 0, t0, 64);
-        rt->fma_svv(10, 64, a->out, 64, &c_0_999, 0, a->adam_v_output_weight, 64, t0, 64);
-    }
-}
-
-/*
- * k39_next_output_weight: next output.weight, graphs/train_add.lua:41
- * out[10, 64]
- * reads output_weight[10, 64], k23_next_adam_part1[], k37_next_adam_m_output_weight[10, 64],
- *     k38_next_adam_v_output_weight[10, 64], k24_next_adam_part2[]
- * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
- * 10.88 kflop, reads 7.688 kB, writes 2.56 kB
- */
-struct k39_args {
-    const struct cr_runtime *rt;
-    const float *output_weight;
-    const float *k23_next_adam_part1;
-    const float *k37_next_adam_m_output_weight;
-    const float *k38_next_adam_v_output_weight;
-    const float *k24_next_adam_part2;
-    float *out;
-};
-
-static void k39_next_output_weight(const void *args, long begin, long end, float *scratch)
-{
-    const struct k39_args *a = args;
-    const struct cr_runtime *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
-    float *const t0 = scratch; /* 10 x 64 */
     static const float c_0_01 = 0.01f;
     float *const r1 = scratch + 640; /* one number a row, 10 */
     float *const t2 = scratch + 656; /* 10 x 64 */
     float *const t3 = scratch + 1296; /* 10 x 64 */
     static const float c_1em08 = 1e-08f;
     for (long item = begin; item < end; item++) {
+        rt->mul_sv(10, 64, t0, 64, &c_0_1, 0, a->d_output_weight, 64);
+        rt->fma_svv(10, 64, a->next_adam_m_output_weight, 64, &c_0_9, 0, a->adam_m_output_weight,
+            64, t0, 64);
+        rt->mul_vv(10, 64, t0, 64, a->d_output_weight, 64, a->d_output_weight, 64);
+        rt->mul_sv(10, 64, t0, 64, &c_0_001, 0, t0, 64);
+        rt->fma_svv(10, 64, a->next_adam_v_output_weight, 64, &c_0_999, 0, a->adam_v_output_weight,
+            64, t0, 64);
         rt->mul_vs(10, 64, t0, 64, a->output_weight, 64, &c_0_9999, 0);
         rt->load(1, 10, r1, 0, a->k23_next_adam_part1, 0, 0);
         rt->div_sv(1, 10, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(10, 64, t2, 64, r1, 1, a->k37_next_adam_m_output_weight, 64);
-        rt->sqrt_v(10, 64, t3, 64, a->k38_next_adam_v_output_weight, 64);
+        rt->mul_sv(10, 64, t2, 64, r1, 1, a->next_adam_m_output_weight, 64);
+        rt->sqrt_v(10, 64, t3, 64, a->next_adam_v_output_weight, 64);
         rt->load(1, 10, r1, 0, a->k24_next_adam_part2, 0, 0);
         rt->sqrt_v(1, 10, r1, 0, r1, 0);
         rt->div_vs(10, 64, t3, 64, t3, 64, r1, 1);
@@ -2043,150 +1839,75 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
             .rt = rt,
             .adam_m_embedding_weight = in3,
             .d_embedding_weight = arena,
-            .out = out0,
+            .adam_v_embedding_weight = in4,
+            .embedding_weight = weights,
+            .k23_next_adam_part1 = out5,
+            .k24_next_adam_part2 = out6,
+            .next_adam_m_embedding_weight = out0,
+            .next_adam_v_embedding_weight = out7,
+            .out = out12,
         };
-        rt->parallel(pool, 1, 1, k25_next_adam_m_embedding_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k25_next_embedding_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k26_args args = {
             .rt = rt,
-            .adam_v_embedding_weight = in4,
-            .d_embedding_weight = arena,
-            .out = out7,
+            .adam_m_hidden_bias = in5,
+            .d_hidden_bias = arena + 10880,
+            .adam_v_hidden_bias = in6,
+            .hidden_bias = weights + 160,
+            .k23_next_adam_part1 = out5,
+            .k24_next_adam_part2 = out6,
+            .next_adam_m_hidden_bias = out1,
+            .next_adam_v_hidden_bias = out8,
+            .out = out13,
         };
-        rt->parallel(pool, 1, 1, k26_next_adam_v_embedding_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k26_next_hidden_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k27_args args = {
             .rt = rt,
-            .embedding_weight = weights,
+            .adam_m_hidden_weight = in7,
+            .d_hidden_weight = arena + 2048,
+            .adam_v_hidden_weight = in8,
+            .hidden_weight = weights + 2928,
             .k23_next_adam_part1 = out5,
-            .k25_next_adam_m_embedding_weight = out0,
-            .k26_next_adam_v_embedding_weight = out7,
             .k24_next_adam_part2 = out6,
-            .out = out12,
+            .next_adam_m_hidden_weight = out2,
+            .next_adam_v_hidden_weight = out9,
+            .out = out14,
         };
-        rt->parallel(pool, 1, 1, k27_next_embedding_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k27_next_hidden_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k28_args args = {
             .rt = rt,
-            .adam_m_hidden_bias = in5,
-            .d_hidden_bias = arena + 10880,
-            .out = out1,
+            .adam_m_output_bias = in9,
+            .d_output_bias = arena + 11648,
+            .adam_v_output_bias = in10,
+            .output_bias = weights + 224,
+            .k23_next_adam_part1 = out5,
+            .k24_next_adam_part2 = out6,
+            .next_adam_m_output_bias = out3,
+            .next_adam_v_output_bias = out10,
+            .out = out16,
         };
-        rt->parallel(pool, 1, 1, k28_next_adam_m_hidden_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k28_next_output_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k29_args args = {
             .rt = rt,
-            .adam_v_hidden_bias = in6,
-            .d_hidden_bias = arena + 10880,
-            .out = out8,
-        };
-        rt->parallel(pool, 1, 1, k29_next_adam_v_hidden_bias, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k30_args args = {
-            .rt = rt,
-            .hidden_bias = weights + 160,
-            .k23_next_adam_part1 = out5,
-            .k28_next_adam_m_hidden_bias = out1,
-            .k29_next_adam_v_hidden_bias = out8,
-            .k24_next_adam_part2 = out6,
-            .out = out13,
-        };
-        rt->parallel(pool, 1, 1, k30_next_hidden_bias, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k31_args args = {
-            .rt = rt,
-            .adam_m_hidden_weight = in7,
-            .d_hidden_weight = arena + 2048,
-            .out = out2,
-        };
-        rt->parallel(pool, 1, 1, k31_next_adam_m_hidden_weight, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k32_args args = {
-            .rt = rt,
-            .adam_v_hidden_weight = in8,
-            .d_hidden_weight = arena + 2048,
-            .out = out9,
-        };
-        rt->parallel(pool, 1, 1, k32_next_adam_v_hidden_weight, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k33_args args = {
-            .rt = rt,
-            .hidden_weight = weights + 2928,
-            .k23_next_adam_part1 = out5,
-            .k31_next_adam_m_hidden_weight = out2,
-            .k32_next_adam_v_hidden_weight = out9,
-            .k24_next_adam_part2 = out6,
-            .out = out14,
-        };
-        rt->parallel(pool, 1, 1, k33_next_hidden_weight, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k34_args args = {
-            .rt = rt,
-            .adam_m_output_bias = in9,
-            .d_output_bias = arena + 11648,
-            .out = out3,
-        };
-        rt->parallel(pool, 1, 1, k34_next_adam_m_output_bias, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k35_args args = {
-            .rt = rt,
-            .adam_v_output_bias = in10,
-            .d_output_bias = arena + 11648,
-            .out = out10,
-        };
-        rt->parallel(pool, 1, 1, k35_next_adam_v_output_bias, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k36_args args = {
-            .rt = rt,
-            .output_bias = weights + 224,
-            .k23_next_adam_part1 = out5,
-            .k34_next_adam_m_output_bias = out3,
-            .k35_next_adam_v_output_bias = out10,
-            .k24_next_adam_part2 = out6,
-            .out = out16,
-        };
-        rt->parallel(pool, 1, 1, k36_next_output_bias, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k37_args args = {
-            .rt = rt,
             .adam_m_output_weight = in11,
             .d_output_weight = arena + 10240,
-            .out = out4,
-        };
-        rt->parallel(pool, 1, 1, k37_next_adam_m_output_weight, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k38_args args = {
-            .rt = rt,
             .adam_v_output_weight = in12,
-            .d_output_weight = arena + 10240,
-            .out = out11,
-        };
-        rt->parallel(pool, 1, 1, k38_next_adam_v_output_weight, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k39_args args = {
-            .rt = rt,
             .output_weight = weights + 4976,
             .k23_next_adam_part1 = out5,
-            .k37_next_adam_m_output_weight = out4,
-            .k38_next_adam_v_output_weight = out11,
             .k24_next_adam_part2 = out6,
+            .next_adam_m_output_weight = out4,
+            .next_adam_v_output_weight = out11,
             .out = out17,
         };
-        rt->parallel(pool, 1, 1, k39_next_output_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k29_next_output_weight, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -23,7 +23,8 @@ static const struct cr_setting table_settings[] = {{"kind", "table", false}};
 /* One that computes rows of queries and keys by parts, and adds biases that are joined. */
 static const struct cr_setting layer_settings[] = {{"variant", "ropeBiased", false}};
 
-enum { STACK, SORTING, BIAS, SLOPES, TABLE, LAYER, MODULES };
+/* And one with a kernel of three results, each in place of a state. */
+enum { STACK, SORTING, BIAS, SLOPES, TABLE, LAYER, JOINED, MODULES };
 
 static struct cr_module *make_module(int which)
 {
@@ -36,6 +37,8 @@ static struct cr_module *make_module(int which)
         return module_of("tests/scripts/attention_variants.lua", slope_settings, 1);
     case TABLE:
         return module_of("tests/scripts/attention_variants.lua", table_settings, 1);
+    case JOINED:
+        return module_of("tests/golden/joined_tiles.lua", NULL, 0);
     case LAYER:
         return module_of("tests/variants/layer.lua", layer_settings, 1);
     default:
@@ -308,7 +311,7 @@ DAMAGE(another_matrix)
 DAMAGE(no_epilogue) { kernel_of(m, CR_KERNEL_ATTENTION)->program.n = 0; }
 DAMAGE(prologue_of_a_tile)
 {
-    tile_of(m)->prologue = (struct cr_tiles){calloc(1, sizeof(struct cr_value)), 1, 0};
+    tile_of(m)->prologue = (struct cr_tiles){.values = calloc(1, sizeof(struct cr_value)), .n = 1};
 }
 DAMAGE(keys_too_few) { kernel_of(m, CR_KERNEL_ATTENTION)->attention.keys--; }
 DAMAGE(keys_elsewhere) { kernel_of(m, CR_KERNEL_ATTENTION)->b.at.base += 100000; }
@@ -383,6 +386,41 @@ DAMAGE(stored_as_a_part)
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
     k->attention.stored[array_of(k, CR_WHOLE_ARRAY)] = 0;
 }
+/* The kernel that stores several results. */
+static struct cr_kernel *joined_of(struct cr_module *m)
+{
+    for (int i = 0; i < m->n_kernels; i++)
+        if (m->kernels[i].kind == CR_KERNEL_TILE && m->kernels[i].n_stored > 1)
+            return &m->kernels[i];
+    ck_abort_msg("no kernel stores several nodes");
+    return NULL;
+}
+
+DAMAGE(joined_too_many) { joined_of(m)->n_stored = CR_MAX_STORED + 1; }
+DAMAGE(joined_without_value) { joined_of(m)->program.n_more--; }
+DAMAGE(joined_value_not_there) { joined_of(m)->program.results[1] = joined_of(m)->program.n; }
+DAMAGE(joined_node_twice) { joined_of(m)->stored[1] = joined_of(m)->stored[2]; }
+DAMAGE(joined_node_of_an_input)
+{
+    struct cr_kernel *k = joined_of(m);
+    k->stored[1] = k->refs[0];
+}
+DAMAGE(joined_moved) { joined_of(m)->results[2].base++; }
+DAMAGE(joined_left_out)
+{
+    struct cr_kernel *k = joined_of(m);
+    k->n_stored--;
+    k->program.n_more--;
+}
+DAMAGE(joined_over_what_is_read)
+{
+    struct cr_tiles *tiles = &joined_of(m)->program;
+    for (int i = 0; i < tiles->n; i++) /* each moment is stored before the old ones are read */
+        if (tiles->values[i].source == CR_MAP) {
+            tiles->results[1] = tiles->results[2] = i;
+            return;
+        }
+}
 DAMAGE(index_without_table)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
@@ -392,7 +430,7 @@ DAMAGE(table_without_index)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
     free(k->index.values);
-    k->index = (struct cr_tiles){NULL, 0, 0};
+    k->index = (struct cr_tiles){.n = 0};
 }
 DAMAGE(table_too_short)
 {
@@ -599,6 +637,7 @@ static const struct {
     {#damage, after, damage, breaks, gives, STACK, message}
 #define KERNEL(module, damage, message) {#damage, "fuse", damage, KEEP, 0, module, message}
 #define PARTS(damage, after, message) {#damage, after, damage, KEEP, 0, LAYER, message}
+#define TILES(damage, after, message) {#damage, after, damage, KEEP, 0, JOINED, message}
     /* the graph */
     ROW(no_such_op, "simplify", MAY, 0, "node %d (?): no such op"),
     ROW(another_op, "simplify", MAY, 0, "node %d (lt): shape or type is not what"),
@@ -699,6 +738,16 @@ static const struct {
     KERNEL(BIAS, stored_as_a_part, "kernel %d: v[%d] is no concat of %d gradients"),
     KERNEL(BIAS, stored_too_many, "kernel %d: it stores %d nodes"),
     KERNEL(BIAS, stored_no_node, "kernel %d: no such node"),
+    TILES(joined_too_many, "join_tiles", "kernel %d: it stores 5 nodes"),
+    TILES(joined_without_value, "join_tiles", "kernel %d: program: it has %d values and 2 results"),
+    TILES(joined_value_not_there, "join_tiles", "kernel %d: program: the result is value %d of %d"),
+    TILES(joined_node_twice, "join_tiles", "kernel %d: v[%d] is no node that it can store besides"),
+    TILES(joined_node_of_an_input, "join_tiles",
+          "kernel %d: v[%d] is no node that it can store besides"),
+    TILES(joined_moved, "join_tiles", "kernel %d: v[%d] does not lie as v[%d] does"),
+    TILES(joined_left_out, "join_tiles", "node %d: no kernel stores all of it"),
+    TILES(joined_over_what_is_read, "plan",
+          "kernel %d: it reads v[%d], where v[%d] is written over it"),
     KERNEL(SLOPES, array_too_many, "kernel %d: array %d is not there, or nothing is made of it"),
     KERNEL(SLOPES, gradient_of_no_sink,
            "kernel %d: array 0 is not there, or nothing is made of it"),

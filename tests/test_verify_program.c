@@ -18,7 +18,8 @@ static const struct cr_setting step_settings[] = {
 static const struct cr_setting block_settings[] = {{"T", "256", false}};
 
 /* Layers that hand on what they make through two buffers, used in turns. */
-enum subject { STEP, BLOCK, LAYERS, RECURRENCE, N_SUBJECTS };
+/* And a function with three results, each in place of a state. */
+enum subject { STEP, BLOCK, LAYERS, RECURRENCE, JOINED, N_SUBJECTS };
 
 static const struct {
     const char *path;
@@ -29,6 +30,7 @@ static const struct {
     [BLOCK] = {"graphs/gpt2_block.lua", block_settings, 1},
     [LAYERS] = {"tests/golden/layers.lua", NULL, 0},
     [RECURRENCE] = {"tests/golden/recurrence.lua", NULL, 0},
+    [JOINED] = {"tests/golden/joined_tiles.lua", NULL, 0},
 };
 
 static struct cr_module *make_module(enum subject subject)
@@ -554,6 +556,14 @@ DAMAGE(written_over)
     }
     move_buffer(m, residual, p->buffers[act].offset);
 }
+/* The root of the new second moment becomes that of the old one, over which the new one lies by then. */
+DAMAGE(state_read_late)
+{
+    struct site s = site_of(m, CR_CALLEE_MAP, CR_OP_sqrt);
+    for (int i = 0; i < s.f->n_bound; i++)
+        if (strcmp(s.f->slots[i].name, "adam_v_w") == 0)
+            argument_of(s, 4)->address.slot = i;
+}
 DAMAGE(last_step_left_out)
 {
     m->program->n_steps--;
@@ -679,6 +689,8 @@ static const struct {
     ROW(BLOCK, weights_written, "step %d: argument %d (out) is written, its buffer only to "),
     ROW(BLOCK, read_before_written, "step %d: it reads buffer %d before all of it is written"),
     ROW(BLOCK, written_over, "step %d: it reads buffer %d, where buffer %d is written over it"),
+    ROW(JOINED, state_read_late,
+        "step %d: it reads buffer %d, where buffer %d is written over it"),
     ROW(BLOCK, last_step_left_out, "output y is not written"),
 #undef ROW
 };

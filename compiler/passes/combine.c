@@ -19,7 +19,7 @@ static bool is_step(const struct search *s, int value, enum cr_op op)
 static bool is_inner(const struct search *s, int value, enum cr_op op)
 {
     const struct cr_tiles *tiles = s->tiles;
-    int uses = value == tiles->result;
+    int uses = cr_is_result(tiles, value);
     for (int i = value + 1; i < tiles->n; i++)
         for (int a = 0; a < cr_value_args(&tiles->values[i]); a++)
             uses += tiles->values[i].arg[a] == value;

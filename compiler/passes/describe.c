@@ -62,6 +62,18 @@ static const char *format_of(const struct cr_builder *b, int slot, char text[40]
     return text;
 }
 
+/* The nodes that are stored besides the root, under the names of their arguments. */
+static void put_stored(struct cr_text *t, const struct cr_builder *b)
+{
+    for (int i = 1; i < b->k->n_stored; i++) {
+        char shape[200], item[340];
+        const struct cr_node *node = &b->g->nodes[b->k->stored[i]];
+        snprintf(item, sizeof item, "%s%s", b->f->slots[b->stored[i]].name,
+                 cr_shape_text(shape, sizeof shape, node->rank, node->shape));
+        put_item(t, false, item);
+    }
+}
+
 /* Ends the line of the equation, and lists each tensor that the kernel reads, with its shape. */
 static void put_reads(struct cr_text *t, const struct cr_builder *b)
 {
@@ -117,6 +129,7 @@ char *cr_describe(const struct cr_builder *b, const char *title)
     cr_plain_text(path, sizeof path, root->where.file);
     cr_put(&t, "%s, %s:%d\nout", plain, path, root->where.line);
     put_shape(&t, root);
+    put_stored(&t, b);
     cr_kernel_kinds[k->kind].describe(&t, k);
     put_reads(&t, b);
     put_weights(&t, b);

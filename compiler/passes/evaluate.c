@@ -74,6 +74,7 @@ void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id cor
     tiles->values = NULL;
     tiles->n = ev->capacity = 0;
     tiles->result = -1;
+    tiles->n_more = 0;
     ev->core = core;
     ev->core_seen = false;
     ev->score = CR_NONE;

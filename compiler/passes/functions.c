@@ -82,7 +82,8 @@ static void put_tiles(struct bytes *b, const struct cr_graph *g, const struct cr
                       const struct cr_starts *starts)
 {
     put_int(b, tiles->n);
-    put_int(b, tiles->result);
+    for (int i = 0; i <= tiles->n_more; i++)
+        put_int(b, tiles->results[i]);
     for (int i = 0; i < tiles->n; i++)
         put_value(b, g, &tiles->values[i], starts);
 }

@@ -28,6 +28,51 @@ bool cr_reads_node(const struct cr_kernel *k, cr_id id)
     return ref_of(k, id) >= 0;
 }
 
+/* The value that alone reads value i, once; -1 if there is no such value, or i is a result. */
+static int only_reader(const struct cr_tiles *tiles, int i)
+{
+    int uses = 0, reader = -1;
+    for (int j = i + 1; j < tiles->n; j++)
+        for (int a = 0; a < cr_value_args(&tiles->values[j]); a++)
+            if (tiles->values[j].arg[a] == i) {
+                uses++;
+                reader = j;
+            }
+    return uses == 1 && !cr_is_result(tiles, i) ? reader : -1;
+}
+
+/* The last value that value i may be computed together with, by one function of the runtime
+ * (combine.h): that function reads the operands of both. */
+static int latest_of(const struct cr_tiles *tiles, int i)
+{
+    int reader = only_reader(tiles, i);
+    while (tiles->values[i].source == CR_MAP && reader >= 0) {
+        i = reader;
+        reader = only_reader(tiles, i);
+    }
+    return i;
+}
+
+/* True if no value reads an operand behind the result that is stored over it; nor is an operand stored
+ * as two results, of which one is stored over it. */
+static bool reads_before(const struct cr_kernel *k, int ref, int result)
+{
+    const struct cr_tiles *tiles = &k->program;
+    int stored = tiles->results[result];
+    for (int r = 0; r <= tiles->n_more; r++)
+        if (r != result && tiles->results[r] == stored && reads_ref(&tiles->values[stored], ref))
+            return false;
+    for (int i = 0; i < tiles->n; i++) {
+        const struct cr_value *v = &tiles->values[i];
+        bool late = reads_ref(v, ref) && i > stored;
+        for (int a = 0; a < cr_value_args(v); a++)
+            late |= reads_ref(&tiles->values[v->arg[a]], ref) && latest_of(tiles, i) > stored;
+        if (late)
+            return false;
+    }
+    return true;
+}
+
 /* Gathered rows and operands of products are read elsewhere than where a result goes. */
 bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
 {
@@ -49,7 +94,7 @@ bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
             (v->source == CR_GATHER || !same_place(k, &v->at, &k->results[result])))
             return false;
     }
-    return true;
+    return !k->program.n_more || reads_before(k, ref, result);
 }
 
 bool cr_writes_over(const struct cr_module *m, const struct cr_kernel *k)

@@ -11,8 +11,8 @@ bool cr_reads_node(const struct cr_kernel *kernel, cr_id id);
 
 /*
  * True if a kernel that reads a state may write a result, of its number, over it: it reads each
- * element only to make the element that goes to the same place.  True also if it does not read the
- * state.
+ * element only to make the element that goes to the same place, and no more once that is stored.  True
+ * also if it does not read the state.
  */
 bool cr_reads_in_place(const struct cr_kernel *kernel, int result, cr_id state);
 

@@ -51,7 +51,7 @@ void cr_kernel_free(struct cr_kernel *kernel)
 
 static void copy_tiles(struct cr_tiles *copy, const struct cr_tiles *tiles)
 {
-    *copy = (struct cr_tiles){.n = tiles->n, .result = tiles->result};
+    *copy = *tiles;
     copy->values = cr_calloc((size_t)tiles->n, sizeof *copy->values);
     if (tiles->n)
         memcpy(copy->values, tiles->values, (size_t)tiles->n * sizeof *copy->values);

@@ -79,8 +79,21 @@ static inline int cr_value_args(const struct cr_value *value)
 struct cr_tiles {
     struct cr_value *values;
     int n;
-    int result;
+    union {
+        int result; /* the value that is stored, or that another program takes */
+        int results[CR_MAX_STORED]; /* TILE: that one, then the values of the other stored nodes */
+    };
+    int n_more; /* results behind the first */
 };
+
+/* True if a value is a result of its program. */
+static inline bool cr_is_result(const struct cr_tiles *tiles, int value)
+{
+    for (int i = 0; i <= tiles->n_more; i++)
+        if (tiles->results[i] == value)
+            return true;
+    return false;
+}
 
 /* Queries may stand further on than their index: by the sum of so many numbers, known at run time. */
 enum { CR_MAX_SHIFTS = 2 };

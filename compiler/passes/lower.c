@@ -73,8 +73,7 @@ static double elements_of(const struct cr_graph *g, cr_id id)
     return (double)cr_elements(g->nodes[id].rank, g->nodes[id].shape);
 }
 
-/* Floating-point operations, and bytes of operands and of what is stored, each counted once. */
-static void count_work(const struct cr_graph *g, struct cr_kernel *k)
+void cr_count_work(const struct cr_graph *g, struct cr_kernel *k)
 {
     double elements = elements_of(g, k->kind == CR_KERNEL_WRITE ? cr_in(g, k->root, 1) : k->root);
     k->bytes_written = 4 * elements;
@@ -183,7 +182,7 @@ void cr_lowering_free(struct cr_lowering *lowering)
 cr_id cr_lower(struct cr_lowering *lw, const struct cr_goal *goal, struct cr_kernel *kernel)
 {
     if (find_loops(lw, goal, kernel)) {
-        count_work(lw->g, kernel);
+        cr_count_work(lw->g, kernel);
         return CR_NONE;
     }
     memset(kernel, 0, sizeof *kernel);

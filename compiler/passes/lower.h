@@ -34,4 +34,8 @@ void cr_lowering_free(struct cr_lowering *lowering);
  */
 cr_id cr_lower(struct cr_lowering *lowering, const struct cr_goal *goal, struct cr_kernel *kernel);
 
+/* Counts a kernel's floating-point operations, and the bytes of its operands and of the nodes that it
+ * stores, each once. */
+void cr_count_work(const struct cr_graph *g, struct cr_kernel *kernel);
+
 #endif

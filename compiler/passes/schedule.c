@@ -215,12 +215,11 @@ static int add_argument(struct cr_function *f, enum cr_slot_kind kind, enum cr_f
     return f->n_bound++;
 }
 
-/* The same for an operand, or for a node that the kernel stores, under a name that no other argument has. */
-static int add_operand(const struct scheduling *s, struct cr_builder *b, cr_id id)
+/* An argument for a node in memory, with a name that no other argument has. */
+static int add_node(const struct scheduling *s, struct cr_builder *b, cr_id id, const char *plain)
 {
-    char plain[48], name[64];
+    char name[64];
     int n = b->f->n_bound;
-    name_operand(s, id, plain, sizeof plain);
     bool taken = cr_is_reserved(plain);
     for (int j = 0; j < n; j++)
         taken |= strcmp(plain, b->f->slots[j].name) == 0;
@@ -229,6 +228,24 @@ static int add_operand(const struct scheduling *s, struct cr_builder *b, cr_id i
     else
         snprintf(name, sizeof name, "%s", plain);
     return add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[id].dtype), name);
+}
+
+static int add_operand(const struct scheduling *s, struct cr_builder *b, cr_id id)
+{
+    char plain[48];
+    name_operand(s, id, plain, sizeof plain);
+    return add_node(s, b, id, plain);
+}
+
+/* A node that is stored besides the buffer is named as a kernel of its own would be. */
+static int add_stored(const struct scheduling *s, struct cr_builder *b, cr_id id)
+{
+    char title[256], plain[48];
+    cr_kernel_title(title, sizeof title, &s->titles, id);
+    cr_identifier(plain, sizeof plain, title);
+    int slot = add_node(s, b, id, plain);
+    b->f->slots[slot].written = true;
+    return slot;
 }
 
 /* Whether some loop runs to a length, or a table has so many rows. */
@@ -280,10 +297,8 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
             b->f->slots[b->ref[i]].format = s->g->nodes[k->refs[i]].format;
         }
     }
-    for (int i = 1; i < k->n_stored; i++) {
-        b->stored[i] = add_operand(s, b, k->stored[i]);
-        b->f->slots[b->stored[i]].written = true;
-    }
+    for (int i = 1; i < k->n_stored; i++)
+        b->stored[i] = add_stored(s, b, k->stored[i]);
     b->weight = CR_NONE;
     if (cr_packed(k) != CR_NONE) {
         b->weight =

@@ -447,7 +447,7 @@ static void score_program(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
     struct cr_value values[CR_MAX_VALUES];
-    struct cr_tiles program = {values, k->scores.n, k->scores.result};
+    struct cr_tiles program = {.values = values, .n = k->scores.n, .result = k->scores.result};
     int64_t block = cr_min(s->keys, CR_KEY_BLOCK);
     struct cr_tile scores = {cr_start_of(s->v.scores), block};
     memcpy(values, k->scores.values, (size_t)program.n * sizeof *values);

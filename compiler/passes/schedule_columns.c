@@ -27,7 +27,8 @@ static void call_reduction(struct cr_builder *b, const struct columns *c, enum c
 static void reduce_tile(struct cr_builder *b, const struct columns *c)
 {
     const struct cr_kernel *k = b->k;
-    struct cr_tiles program = {k->program.values, k->program.n - 1, c->reduction->arg[0]};
+    struct cr_tiles program = {
+        .values = k->program.values, .n = k->program.n - 1, .result = c->reduction->arg[0]};
     const struct cr_value *value = &program.values[program.result];
     struct cr_tile_job job = {.tiles = &program,
                               .row = k->row,

@@ -246,7 +246,7 @@ static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
 void cr_prepare_epilogue(struct cr_builder *b, struct cr_epilogue *e, int col_var)
 {
     const struct cr_tiles *program = &b->k->program;
-    e->tiles = (struct cr_tiles){e->values, program->n, program->result};
+    e->tiles = (struct cr_tiles){.values = e->values, .n = program->n, .result = program->result};
     memcpy(e->values, program->values, (size_t)program->n * sizeof *e->values);
     e->biased = take_bias(b, &e->tiles, col_var, &e->bias);
 }

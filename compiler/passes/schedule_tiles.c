@@ -119,7 +119,6 @@ static void find_last_uses(struct tiling *t)
         for (int a = 0; t->shapes[i].needed && a < n; a++)
             t->last_use[args[a]] = i;
     }
-    t->last_use[tiles->result] = tiles->n;
 }
 
 /* ---- values that are not computed ---- */
@@ -546,22 +545,31 @@ static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
 
 /* ---- the result ---- */
 
-/* Copies a result to the tile of the destination. */
-static void store_in_tile(struct tiling *t, const struct spot *from)
+/* The tile that a result goes to: all results have the same address, each in a slot of its own. */
+static struct cr_tile dest_of(const struct tiling *t, int result)
 {
-    const struct cr_tile *dest = &t->job->dest;
-    struct spot to = {.address = dest->address, .ld = dest->ld, .format = from->format};
-    if (!cr_same_address(t->b, &from->address, &dest->address))
+    struct cr_tile dest = t->job->dest;
+    if (result)
+        dest.address.slot = t->b->stored[result];
+    return dest;
+}
+
+/* Copies a result to the tile of the destination. */
+static void store_in_tile(struct tiling *t, int result, const struct spot *from)
+{
+    const struct cr_tile dest = dest_of(t, result);
+    struct spot to = {.address = dest.address, .ld = dest.ld, .format = from->format};
+    if (!cr_same_address(t->b, &from->address, &dest.address))
         call_load(t, &to, from->address, from->ld, !from->by_row);
 }
 
 /* Stores a result element by element, where the columns of the root are not contiguous. */
-static void store_strided(struct tiling *t, struct spot *from)
+static void store_strided(struct tiling *t, int result, struct spot *from)
 {
     const struct cr_tile_job *j = t->job;
     struct cr_builder *b = t->b;
     const struct cr_affine *dest = j->written ? &j->written->dest : &b->k->dest;
-    struct cr_address start = element(t, b->out, dest);
+    struct cr_address start = element(t, b->stored[result], dest);
     if (j->written)
         start = cr_offset(b, start, j->written->var, CR_NONE, j->written->step);
     if (from->by_row && j->col >= 0 && coef(dest, j->col))
@@ -578,6 +586,46 @@ static void store_strided(struct tiling *t, struct spot *from)
     }
 }
 
+/* The first result that value i is, or -1. */
+static int find_result(const struct cr_tiles *tiles, int i)
+{
+    for (int r = 0; r <= tiles->n_more; r++)
+        if (tiles->results[r] == i)
+            return r;
+    return -1;
+}
+
+/* Stores value i as each result that it is.  A copy that is made for that is not the value's. */
+static void store_value(struct tiling *t, int i)
+{
+    const struct cr_tiles *tiles = t->job->tiles;
+    for (int r = 0; r <= tiles->n_more; r++) {
+        struct spot from = t->spots[i];
+        if (tiles->results[r] != i)
+            continue;
+        if (t->job->dest_strided)
+            store_strided(t, r, &from);
+        else
+            store_in_tile(t, r, &from);
+        if (from.temp >= 0 && from.temp != t->spots[i].temp)
+            t->temps[from.temp].busy = false;
+    }
+    if (t->last_use[i] == i && t->spots[i].temp >= 0)
+        t->temps[t->spots[i].temp].busy = false;
+}
+
+/* Computes value i and stores it if it is a result: at once where it goes, if that can be. */
+static void do_value(struct tiling *t, int i)
+{
+    const struct cr_tile_job *job = t->job;
+    int result = find_result(job->tiles, i);
+    const struct cr_tile dest = dest_of(t, result < 0 ? 0 : result);
+    bool direct = result >= 0 && !job->dest_strided && !job->tiles->values[i].by_row;
+    place_value(t, i, direct ? &dest : NULL);
+    if (result >= 0)
+        store_value(t, i);
+}
+
 void cr_schedule_tiles(struct cr_builder *b, const struct cr_tile_job *job)
 {
     struct tiling *t = cr_calloc(1, sizeof *t);
@@ -588,14 +636,8 @@ void cr_schedule_tiles(struct cr_builder *b, const struct cr_tile_job *job)
     cr_find_tile_shapes(b->g, job->tiles, row, col, t->shapes);
     cr_combine(job->tiles, t->shapes, t->combined);
     find_last_uses(t);
-    const struct cr_value *result = &job->tiles->values[job->tiles->result];
-    bool direct = !job->dest_strided && !result->by_row;
     for (int i = 0; i < job->tiles->n; i++)
         if (t->shapes[i].needed)
-            place_value(t, i, direct && i == job->tiles->result ? &job->dest : NULL);
-    if (job->dest_strided)
-        store_strided(t, &t->spots[job->tiles->result]);
-    else
-        store_in_tile(t, &t->spots[job->tiles->result]);
+            do_value(t, i);
     free(t);
 }

@@ -27,12 +27,14 @@ struct cr_tile_job {
     cr_expr rows, cols;
     struct cr_tile core; /* where CR_CORE is */
     struct cr_tile score; /* where CR_SCORE is */
-    struct cr_tile dest; /* where the result goes if dest_strided is not set */
+    struct cr_tile dest; /* where the result goes if dest_strided is not set; further results go to
+                          * the same place of their nodes */
     bool dest_strided;   /* ... else to the root's place, element by element */
     const struct cr_written_row *written; /* or null */
 };
 
-/* Appends the calls; temporaries are parts of scratch, and are used again when a value is dead. */
+/* Appends the calls; temporaries are parts of scratch, and are used again when a value is dead.  Each
+ * result is stored as soon as it is computed. */
 void cr_schedule_tiles(struct cr_builder *b, const struct cr_tile_job *job);
 
 #endif

@@ -77,10 +77,11 @@ static enum cr_tile_shape shape_of(const struct finder *f, int i)
     }
 }
 
-/* From the result down; a diagonal that is an index is made of nothing else. */
+/* From the results down; a diagonal that is an index is made of nothing else. */
 static void find_needed(const struct finder *f)
 {
-    f->values[f->tiles->result].needed = true;
+    for (int i = 0; i <= f->tiles->n_more; i++)
+        f->values[f->tiles->results[i]].needed = true;
     for (int i = f->tiles->n - 1; i >= 0; i--) {
         const struct cr_value *v = &f->tiles->values[i];
         const struct cr_tile_value *value = &f->values[i];

@@ -382,6 +382,40 @@ static bool reads_in_place(const struct cr_function *f, int read, int written)
     return true;
 }
 
+/* True if a call of the runtime reads or writes a slot; only writes count if `written`. */
+static bool touches(const struct run *r, const struct cr_function *f, const struct cr_call *call,
+                    int slot, bool written)
+{
+    const struct cr_signature *signature = cr_signature_of(r->c, call);
+    for (int i = 0; i < signature->n; i++) {
+        const struct cr_argument *a = cr_argument_of(f, call, i);
+        if (a->kind == CR_ARGUMENT_ADDRESS && a->address.slot == slot &&
+            (!written || signature->parameters[i].written))
+            return true;
+    }
+    return false;
+}
+
+/* Two slots of a function may lie in the same memory: a state, and the result that replaces it.  True if
+ * no call of the runtime reads the first behind a call that writes the second.  A function with one
+ * result writes it last. */
+static bool reads_before(const struct run *r, const struct cr_function *f, int read, int written)
+{
+    int results = 0;
+    bool is_written = false;
+    for (int i = 0; i < f->n_bound; i++)
+        results += f->slots[i].written;
+    for (int i = 0; i < f->n_body && results > 1; i++) {
+        if (f->body[i].kind != CR_STATEMENT_CALL)
+            continue;
+        const struct cr_call *call = &f->calls[f->body[i].call];
+        if (is_written && touches(r, f, call, read, false))
+            return false;
+        is_written |= touches(r, f, call, written, true);
+    }
+    return true;
+}
+
 /* What a state held is there until it is written over; the call that does so may read just the
  * elements that it makes anew. */
 static int read_state(const struct run *r, const struct cr_step *call, int slot)
@@ -397,7 +431,7 @@ static int read_state(const struct run *r, const struct cr_step *call, int slot)
     for (int i = 0; i < f->n_bound && !is_next(b) && r->states[held].parts == 1; i++)
         if (f->slots[i].written && bound_to(r, call, i) == held &&
             given_to(r, call, i).start == given_to(r, call, slot).start &&
-            reads_in_place(f, slot, i))
+            reads_in_place(f, slot, i) && reads_before(r, f, slot, i))
             return 0;
     return broken(r, "it reads buffer %d, where buffer %d is written over it", buffer, held);
 }

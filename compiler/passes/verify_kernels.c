@@ -258,6 +258,13 @@ static int verify_value(const struct check *c, const struct program_rule *rule,
     return verify_source(c, rule, tiles, i);
 }
 
+/* The results that a program has to have behind the first: of TILE one for each stored node. */
+static int n_more_results(const struct check *c, const struct cr_tiles *tiles)
+{
+    bool several = c->k->kind == CR_KERNEL_TILE && tiles == &c->k->program;
+    return several ? c->k->n_stored - 1 : 0;
+}
+
 /* A tile program is what its kind says: needed or not, with the core once, with reductions or none. */
 static int verify_program(const struct check *c, const struct program_rule *rule,
                           const struct cr_tiles *tiles)
@@ -265,8 +272,13 @@ static int verify_program(const struct check *c, const struct program_rule *rule
     int cores = 0;
     if (!tiles->n)
         return rule->part->needed ? broken(c, "it has no %s", rule->name) : 0;
-    if (tiles->n < 0 || tiles->n > CR_MAX_VALUES || tiles->result < 0 || tiles->result >= tiles->n)
-        return broken(c, "%s: the result is value %d of %d", rule->name, tiles->result, tiles->n);
+    if (tiles->n < 0 || tiles->n > CR_MAX_VALUES || tiles->n_more != n_more_results(c, tiles))
+        return broken(c, "%s: it has %d values and %d results", rule->name, tiles->n,
+                      1 + tiles->n_more);
+    for (int i = 0; i <= tiles->n_more; i++)
+        if (tiles->results[i] < 0 || tiles->results[i] >= tiles->n)
+            return broken(c, "%s: the result is value %d of %d", rule->name, tiles->results[i],
+                          tiles->n);
     for (int i = 0; i < tiles->n; i++) {
         if (verify_value(c, rule, tiles, i))
             return -1;
@@ -709,10 +721,40 @@ static int verify_write(const struct check *c)
     return 0;
 }
 
-/* The result covers the kernel's part of the buffer, behind the parts of the kernels before it. */
-static int verify_results(const struct check *c, struct made *made)
+/* True if the columns of a TILE or WRITE, which its result has not, are not reduced. */
+static bool keeps_columns(const struct cr_kernel *k, int result)
+{
+    return makes_rows(k) && !(result_loops(k) & CR_LOOP_COL) && cr_extent(k, k->col) > 1 &&
+           !k->program.values[k->program.results[result]].by_row;
+}
+
+/* Stored nodes behind the first are whole, of no other kernel, and as large as the root: each result
+ * goes to the same place. */
+static int verify_more_results(const struct check *c, struct made *all)
 {
     const struct cr_kernel *k = c->k;
+    for (int i = 1; i < k->n_stored; i++) {
+        cr_id id = k->stored[i];
+        const struct cr_node *node = &c->g->nodes[id];
+        if (k->root != k->buffer || !c->m->materialised[id] || node->name || all[id].stored ||
+            node->op == CR_OP_concat || node->op == CR_OP_write || node->where.entry != k->entry)
+            return broken(c, "v[%d] is no node that it can store besides", (int)id);
+        if (elements(c, id) != elements(c, k->root) ||
+            memcmp(&k->results[i], &k->dest, sizeof k->dest) != 0)
+            return broken(c, "v[%d] does not lie as v[%d] does", (int)id, (int)k->root);
+        if (keeps_columns(k, i))
+            return broken(c, "its columns are not reduced");
+        all[id].stored = elements(c, id);
+        all[id].besides = true;
+    }
+    return 0;
+}
+
+/* The result covers the kernel's part of the buffer, behind the parts of the kernels before it. */
+static int verify_results(const struct check *c, struct made *all)
+{
+    const struct cr_kernel *k = c->k;
+    struct made *made = &all[k->buffer];
     unsigned loops = result_loops(k);
     bool part = k->root != k->buffer, write = c->g->nodes[k->buffer].op == CR_OP_write;
     if (k->kind == CR_KERNEL_WRITE && verify_write(c))
@@ -720,13 +762,12 @@ static int verify_results(const struct check *c, struct made *made)
     if (write) /* each of the two begins at the first row */
         return verify_result(c, k->buffer, &k->dest, loops, 0, part_width(c, k->buffer, made->part++));
     int64_t width = part ? part_width(c, k->buffer, made->part++) : elements(c, k->buffer);
-    if (makes_rows(k) && !(loops & CR_LOOP_COL) && cr_extent(k, k->col) > 1 &&
-        !k->program.values[k->program.result].by_row)
+    if (keeps_columns(k, 0))
         return broken(c, "its columns are not reduced");
     if (verify_result(c, k->buffer, &k->dest, loops, made->start, width))
         return -1;
     made->start += width;
-    return 0;
+    return verify_more_results(c, all);
 }
 
 /* ---- a kernel ---- */
@@ -746,11 +787,12 @@ static int verify_write_root(const struct check *c, struct made *made)
     return 0;
 }
 
-/* Only an attention's gradients are stored besides the buffer. */
+/* Elementwise work and an attention's gradients may store more than the buffer. */
 static int verify_stored_nodes(const struct check *c)
 {
     const struct cr_kernel *k = c->k;
-    int most = k->kind == CR_KERNEL_ATTENTION_BACKWARD ? CR_MAX_STORED : 1;
+    bool several = k->kind == CR_KERNEL_ATTENTION_BACKWARD || k->kind == CR_KERNEL_TILE;
+    int most = several ? CR_MAX_STORED : 1;
     if (k->n_stored < 1 || k->n_stored > most)
         return broken(c, "it stores %d nodes", k->n_stored);
     for (int i = 0; i < k->n_stored; i++)
@@ -823,7 +865,7 @@ static int verify_kernel(struct check *c, struct made *all)
     bool gradients = k->kind == CR_KERNEL_ATTENTION_BACKWARD;
     bool below = c->g->nodes[k->buffer].op == CR_OP_write && k->root != k->buffer;
     made->stored += below ? 0 : elements(c, k->root); /* a write is whole with its rows */
-    return gradients ? verify_gradients(c, all) : verify_results(c, made);
+    return gradients ? verify_gradients(c, all) : verify_results(c, all);
 }
 
 /* What is stored and what was to be stored are the same; nodes know their kernels. */

@@ -39,7 +39,9 @@ static bool same_value(const struct cr_value *a, const struct cr_value *b)
 
 static bool same_tiles(const struct cr_graph *g, const struct cr_tiles *a, const struct cr_tiles *b)
 {
-    bool same = a->n == b->n && (!a->n || a->result == b->result);
+    bool same = a->n == b->n && a->n_more == b->n_more;
+    for (int i = 0; same && a->n && i <= a->n_more; i++)
+        same = a->results[i] == b->results[i];
     for (int i = 0; same && i < a->n; i++)
         same = same_value(&a->values[i], &b->values[i]) &&
                g->nodes[a->values[i].node].dtype == g->nodes[b->values[i].node].dtype;

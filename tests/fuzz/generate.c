@@ -351,6 +351,64 @@ static void add_long_sum(struct cr_maker *m)
         cr_make_cut(m, n_nodes, n_operands);
 }
 
+/* Elementwise work on x and on what was made of it before, in the same shape; now and then near to that:
+ * transposed, a row further on, or a number for each row. */
+static cr_id make_neighbour(struct cr_maker *m, cr_id x, cr_id before)
+{
+    static const enum cr_op ops[] = {CR_OP_add, CR_OP_sub, CR_OP_mul, CR_OP_maximum};
+    int rank = cr_node_of(m, x)->rank, axis = rank ? (int)cr_below(m, rank) : 0;
+    int64_t n = rank ? cr_size_of(m, x, axis) : 1;
+    cr_id a = x, b = cr_chance(m, 30) ? x : before;
+    if (rank > 1 && cr_size_of(m, x, -1) == cr_size_of(m, x, -2) && cr_chance(m, 20))
+        b = cr_make_swap(m, b);
+    if (n > 1 && cr_chance(m, 15)) {
+        a = cr_make_slice(m, a, axis, 0, n - 1);
+        b = cr_make_slice(m, b, axis, cr_below(m, 2), n - 1);
+    }
+    cr_id y = cr_make2(m, ops[cr_below(m, 4)], a, b);
+    if (rank && cr_chance(m, 15))
+        return cr_make_fold(m, CR_OP_sum, y, rank - 1);
+    return cr_chance(m, 50) ? cr_make1(m, CR_OP_tanh, y) : cr_make_with(m, CR_OP_mul, y, 0.25);
+}
+
+/* A state that a value is added to; what it becomes. */
+static cr_id keep(struct cr_maker *m, cr_id value)
+{
+    struct cr_node node = *cr_node_of(m, value);
+    cr_id state = cr_make_leaf_of(m, CR_OP_state, CR_F32, node.rank, node.shape, "s2");
+    cr_id next = cr_make2(m, CR_OP_add, cr_make_with(m, CR_OP_mul, state, 0.5), value);
+    m->kept[m->n_kept].state = state;
+    m->kept[m->n_kept++].value = next;
+    return next;
+}
+
+/* Outputs and states that are made of one array and of each other, as those of an optimiser are: one
+ * kernel may make several of them. */
+static void add_neighbours(struct cr_maker *m)
+{
+    int64_t shape[CR_MAX_RANK];
+    int rank = cr_random_shape(m, 5, shape);
+    if (rank > 1 && cr_chance(m, 40))
+        shape[rank - 2] = shape[rank - 1];
+    m->work = 0;
+    mark(m, CR_NONE, -1, 150);
+    cr_id x = cr_make_leaf(m, CR_OP_input, rank, shape, 1), before = x;
+    for (int i = 0, n = 2 + (int)cr_below(m, 5); i < n; i++) {
+        char name[16];
+        int n_nodes = m->g->n_nodes, n_operands = m->g->n_operands;
+        cr_id y = make_neighbour(m, x, before);
+        bool same = y < m->c->n && cr_same_shape(cr_node_of(m, y), cr_node_of(m, x));
+        snprintf(name, sizeof name, "yn%d", i);
+        if (y >= m->c->n)
+            cr_make_cut(m, n_nodes, n_operands);
+        else if (same && m->n_kept < CR_MAX_KEPT && cr_chance(m, 40))
+            y = keep(m, y);
+        else
+            cr_add_output(m->g, name, y);
+        before = same ? y : before;
+    }
+}
+
 /* Most graphs are small, and most of their values tame. */
 static void choose_size(struct cr_maker *m, enum subject subject)
 {
@@ -397,6 +455,8 @@ struct cr_case *cr_generate(uint64_t seed, uint64_t number, bool models)
         add_long_sum(&m);
     if (cr_chance(&m, subject == ATTENTION ? 70 : 40))
         add_gradients(&m);
+    if (cr_chance(&m, 12))
+        add_neighbours(&m);
     replace_states(&m);
     cr_case_evaluate(c);
     return c;

@@ -44,26 +44,25 @@ static bool check_reads(struct arena *a, int kernel, struct cr_report *report)
         if (!a->whole[id])
             return cr_found(report, "kernel %d reads v[%d], which is not or no longer there",
                             kernel, (int)id);
-        if (id != k->buffer && is_in_arena(a, k->buffer) && overlap(a, id, k->buffer))
-            return cr_found(report, "kernel %d writes over v[%d], which it reads", kernel, (int)id);
+        for (int s = 0; s < k->n_stored; s++)
+            if (id != k->stored[s] && is_in_arena(a, k->stored[s]) && overlap(a, id, k->stored[s]))
+                return cr_found(report, "kernel %d writes over v[%d], which it reads", kernel,
+                                (int)id);
     }
     return true;
 }
 
-/* The kernel begins or goes on with its buffer; what lay there is gone. */
-static bool write_result(struct arena *a, int kernel, struct cr_report *report)
+/* The kernel begins or goes on with a node that it stores; what lay there is gone. */
+static bool write_result(struct arena *a, int kernel, cr_id id, struct cr_report *report)
 {
-    cr_id id = a->m->kernels[kernel].buffer;
     if (!is_in_arena(a, id) || a->whole[id])
         return true;
     if (a->m->storage[id].offset < 0 ||
         a->m->storage[id].offset + floats_of(a, id) > a->m->arena_floats)
         return cr_found(report, "v[%d] of kernel %d lies outside the arena", (int)id, kernel);
-    for (int i = 0; i < kernel; i++) {
-        cr_id other = a->m->kernels[i].buffer;
-        if (is_in_arena(a, other) && a->whole[other] && overlap(a, id, other))
+    for (cr_id other = 0; other < a->m->graph->n_nodes; other++)
+        if (a->whole[other] && is_in_arena(a, other) && overlap(a, id, other))
             a->whole[other] = false;
-    }
     a->whole[id] = true;
     return true;
 }
@@ -73,7 +72,8 @@ static void find_last_uses(struct arena *a)
     for (cr_id id = 0; id < a->m->graph->n_nodes; id++)
         a->last_use[id] = -1;
     for (int i = 0; i < a->m->n_kernels; i++) {
-        a->last_use[a->m->kernels[i].buffer] = i;
+        for (int s = 0; s < a->m->kernels[i].n_stored; s++)
+            a->last_use[a->m->kernels[i].stored[s]] = i;
         for (int r = 0; r < a->m->kernels[i].n_refs; r++)
             a->last_use[a->m->kernels[i].refs[r]] = i;
     }
@@ -85,10 +85,12 @@ static int64_t most_live(const struct arena *a)
     int64_t most = 0, live = 0;
     bool *made = cr_calloc((size_t)a->m->graph->n_nodes + 1, sizeof *made);
     for (int i = 0; i < a->m->n_kernels; i++) {
-        cr_id id = a->m->kernels[i].buffer;
-        if (is_in_arena(a, id) && !made[id])
-            live += floats_of(a, id);
-        made[id] = true;
+        for (int s = 0; s < a->m->kernels[i].n_stored; s++) {
+            cr_id id = a->m->kernels[i].stored[s];
+            if (is_in_arena(a, id) && !made[id])
+                live += floats_of(a, id);
+            made[id] = true;
+        }
         most = live > most ? live : most;
         for (cr_id other = 0; other < a->m->graph->n_nodes; other++)
             if (made[other] && is_in_arena(a, other) && a->last_use[other] == i)
@@ -104,8 +106,11 @@ static bool check_plan(const struct cr_module *m, struct cr_report *report)
     struct arena a = {m, cr_calloc(n, sizeof *a.whole), cr_calloc(n, sizeof *a.last_use)};
     bool good = true;
     find_last_uses(&a);
-    for (int i = 0; i < m->n_kernels && good; i++)
-        good = check_reads(&a, i, report) && write_result(&a, i, report);
+    for (int i = 0; i < m->n_kernels && good; i++) {
+        good = check_reads(&a, i, report);
+        for (int s = 0; good && s < m->kernels[i].n_stored; s++)
+            good = write_result(&a, i, m->kernels[i].stored[s], report);
+    }
     int64_t most = most_live(&a);
     if (good && (m->arena_floats < most || m->arena_floats < m->lower_bound_floats))
         good = cr_found(report,

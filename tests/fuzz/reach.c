@@ -92,6 +92,16 @@ static bool is_reduction(const struct cr_kernel *k)
     return k->kind == CR_KERNEL_TILE && has_source(&k->program, CR_REDUCE);
 }
 
+static bool is_joined(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_TILE && k->n_stored > 1;
+}
+
+static bool is_limited_joined(const struct cr_kernel *k)
+{
+    return is_joined(k) && (ends(k, k->row) || ends(k, k->col));
+}
+
 static bool is_long_row(const struct cr_kernel *k)
 {
     return k->kind == CR_KERNEL_TILE && k->col >= 0 && k->atoms.extent[k->col] > 1024;
@@ -235,6 +245,8 @@ static const struct {
     {"write of rows", is_write},
     {"random numbers", is_random},
     {"row reduction", is_reduction},
+    {"tile of several results", is_joined},
+    {"tile of several results to a length", is_limited_joined},
     {"rows cut into tiles", is_long_row},
     {"nested loops", is_nest},
     {"product into a concat", is_part},
@@ -414,6 +426,19 @@ static bool is_reading_over(const struct cr_module *m)
     return false;
 }
 
+/* True if a kernel stores the next values of several states. */
+static bool is_writing_over_several(const struct cr_module *m)
+{
+    for (int i = 0; i < m->n_kernels; i++) {
+        int states = 0;
+        for (int s = 0; s < m->kernels[i].n_stored; s++)
+            states += cr_state_of(m, m->kernels[i].stored[s]) != CR_NONE;
+        if (states > 1)
+            return true;
+    }
+    return false;
+}
+
 /* True if the next value of a state is stored apart, and copied at the end. */
 static bool is_copying(const struct cr_module *m)
 {
@@ -434,6 +459,7 @@ static const struct {
     {"state that is updated in place", is_updating},
     {"state to which rows are written", is_writing},
     {"kernel that writes over what it reads", is_reading_over},
+    {"kernel that writes over several states", is_writing_over_several},
     {"state that is copied", is_copying},
 };
 

@@ -1,73 +1,31 @@
 
 /*
- * k1_gelu: gelu, tests/golden/sigmoid.lua:3
- * out[4, 8]
+ * k1_both: both, tests/golden/sigmoid.lua:5
+ * out[4, 8], gelu[4, 8], silu[4, 8]
  * reads x[4, 8]
- * steps: mul, fma, mul, sigmoid, mul
- * 256 flop, reads 128 B, writes 128 B
+ * steps: mul, fma, mul, sigmoid, mul, sigmoid, mul, tanh, mul, mul
+ * 448 flop, reads 128 B, writes 384 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
     const float *x;
+    float *gelu;
+    float *silu;
     float *out;
 };
 
-static void k1_gelu(const void *args, long begin, long end, float *scratch)
+static void k1_both(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     static const float c_0_071354814 = 0.071354814f;
     static const float c_1_5957692 = 1.5957692f;
     float *const t0 = scratch; /* 4 x 8 */
+    static const float c_0_5 = 0.5f;
     for (long item = begin; item < end; item++) {
         rt->odd_cubic(4, 8, t0, 8, a->x, 8, c_0_071354814, c_1_5957692);
-        rt->mul_sigmoid(4, 8, a->out, 8, a->x, 8, t0, 8);
-    }
-}
-
-/*
- * k2_silu: silu, tests/golden/sigmoid.lua:4
- * out[4, 8]
- * reads x[4, 8]
- * steps: sigmoid, mul
- * 96 flop, reads 128 B, writes 128 B
- */
-struct k2_args {
-    const struct cr_runtime *rt;
-    const float *x;
-    float *out;
-};
-
-static void k2_silu(const void *args, long begin, long end, float *scratch)
-{
-    const struct k2_args *a = args;
-    const struct cr_runtime *rt = a->rt;
-    (void)scratch;
-    for (long item = begin; item < end; item++) {
-        rt->mul_sigmoid(4, 8, a->out, 8, a->x, 8, a->x, 8);
-    }
-}
-
-/*
- * k3_both: both, tests/golden/sigmoid.lua:5
- * out[4, 8]
- * reads x[4, 8]
- * steps: tanh, mul, mul
- * 160 flop, reads 128 B, writes 128 B
- */
-struct k3_args {
-    const struct cr_runtime *rt;
-    const float *x;
-    float *out;
-};
-
-static void k3_both(const void *args, long begin, long end, float *scratch)
-{
-    const struct k3_args *a = args;
-    const struct cr_runtime *rt = a->rt;
-    static const float c_0_5 = 0.5f;
-    float *const t0 = scratch; /* 4 x 8 */
-    for (long item = begin; item < end; item++) {
+        rt->mul_sigmoid(4, 8, a->gelu, 8, a->x, 8, t0, 8);
+        rt->mul_sigmoid(4, 8, a->silu, 8, a->x, 8, a->x, 8);
         rt->tanh_v(4, 8, t0, 8, a->x, 8);
         rt->mul_sv(4, 8, t0, 8, &c_0_5, 0, t0, 8);
         rt->mul_vv(4, 8, a->out, 8, a->x, 8, t0, 8);
@@ -89,25 +47,11 @@ int sigmoid_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
         const struct k1_args args = {
             .rt = rt,
             .x = in0,
-            .out = out1,
-        };
-        rt->parallel(pool, 1, 1, k1_gelu, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k2_args args = {
-            .rt = rt,
-            .x = in0,
-            .out = out2,
-        };
-        rt->parallel(pool, 1, 1, k2_silu, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k3_args args = {
-            .rt = rt,
-            .x = in0,
+            .gelu = out1,
+            .silu = out2,
             .out = out0,
         };
-        rt->parallel(pool, 1, 1, k3_both, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_both, &args, scratch, scratch_floats);
     }
     return 0;
 }
