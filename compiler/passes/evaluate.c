@@ -475,15 +475,18 @@ static int evaluate_random(struct cr_evaluate *ev, cr_id id, const struct cr_map
 
 /* True if a node broadcasts a parameter or an input.  Then the leaf is read even if the node
  * is stored, as an output for example, so that the bits of a product with a bias do not
- * depend on that. */
+ * depend on that.  But what a kernel only copies, as the next value of a state, is read where it is
+ * stored: another kernel may have written over the state that it repeats. */
 static bool repeats_leaf(const struct cr_evaluate *ev, cr_id id)
 {
-    if (id == ev->kernel->root || ev->g->nodes[id].op != CR_OP_expand)
+    cr_id root = ev->kernel->root;
+    bool copies = ev->g->nodes[root].op == CR_OP_reshape && cr_in(ev->g, root, 0) == id;
+    if (id == root || ev->g->nodes[id].op != CR_OP_expand)
         return false;
     id = cr_in(ev->g, id, 0);
     if (ev->g->nodes[id].op == CR_OP_limit)
         id = cr_in(ev->g, id, 0);
-    return ev->g->nodes[id].name;
+    return ev->g->nodes[id].name && !(copies && ev->g->nodes[id].op == CR_OP_state);
 }
 
 int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
