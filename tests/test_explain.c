@@ -308,6 +308,17 @@ START_TEST(lines_of_c_are_for_nodes_of_their_kernel)
 }
 END_TEST
 
+/* Marks the nodes that a call stores, which are among those that it computes. */
+static void mark_stored(const json_t *call, bool *stored)
+{
+    const json_t *several = json_object_get(call, "stores"), *buffer = json_object_get(call, "buffer");
+    stored[buffer ? json_integer_value(buffer) : number_of(call, "root")] = true;
+    for (size_t i = 0; i < json_array_size(several); i++) {
+        ck_assert(holds(list_of(call, "nodes"), integer(several, i)));
+        stored[integer(several, i)] = true;
+    }
+}
+
 /* Marks the nodes of a call; its root and what most of its work is for are among them. */
 static void mark_call(const json_t *call, bool *computed)
 {
@@ -340,6 +351,25 @@ START_TEST(every_op_is_in_a_kernel)
         ck_assert_msg(leaf || computed[id], "v%zu %s is in no call", id, op);
     }
     free(computed);
+    json_decref(document);
+    crescent_explanation_close(e);
+}
+END_TEST
+
+/* Each output is stored by some call, alone or with others. */
+START_TEST(every_output_is_stored)
+{
+    crescent_explanation *e = explain(_i, NULL);
+    json_t *document = read_json(e, NULL, CRESCENT_EXPLAIN_JSON);
+    const json_t *c = json_object_get(document, "compilation"), *calls = list_of(c, "calls");
+    const json_t *graphs = list_of(c, "graphs"), *outputs = list_of(c, "outputs");
+    size_t n = (size_t)number_of(json_array_get(graphs, json_array_size(graphs) - 1), "nodes");
+    bool *stored = calloc(n, sizeof *stored);
+    for (size_t i = 0; i < json_array_size(calls); i++)
+        mark_stored(json_array_get(calls, i), stored);
+    for (size_t i = 0; i < json_array_size(outputs); i++)
+        ck_assert_msg(stored[number_of(json_array_get(outputs, i), "node")], "output %zu", i);
+    free(stored);
     json_decref(document);
     crescent_explanation_close(e);
 }
@@ -626,6 +656,7 @@ int main(void)
     tcase_add_loop_test(cases, kernels_have_their_c, 0, COUNT(models));
     tcase_add_loop_test(cases, lines_of_c_are_for_nodes_of_their_kernel, 0, COUNT(models));
     tcase_add_loop_test(cases, every_op_is_in_a_kernel, 0, COUNT(models));
+    tcase_add_loop_test(cases, every_output_is_stored, 0, COUNT(models));
     tcase_add_loop_test(cases, the_arena_has_room, 0, COUNT(models));
     tcase_add_loop_test(cases, layers_are_a_loop, 0, COUNT(models));
     tcase_add_loop_test(cases, kernels_are_measured, 2, 3);

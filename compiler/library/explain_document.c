@@ -140,6 +140,8 @@ static void write_call(struct cr_doc *d, const crescent_explanation *e, struct w
     cr_doc_integer(d, "main", cr_main_node(k));
     if (k->buffer != k->root)
         cr_doc_integer(d, "buffer", k->buffer);
+    if (k->n_stored > 1)
+        write_ids(d, "stores", k->stored, k->n_stored);
     if (k->again)
         cr_doc_flag(d, "again", true);
     find_nodes(w, k, call);

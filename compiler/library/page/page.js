@@ -124,7 +124,8 @@ class Compilation {
             this.callsOfKernel[call.kernel].push(i);
             for (const node of call.nodes) this.callsOf[node].push(i);
         });
-        this.storedBy = new Map(this.calls.map((call, i) => [call.root, i]));
+        this.storedBy = new Map(
+            this.calls.flatMap((call, i) => (call.stores || [call.root]).map(id => [id, i])));
     }
 
     /* Nodes by line: of the script, and of a library. */
@@ -827,7 +828,8 @@ class Drawing {
             k => part.nodes.includes(data.calls[data.kernels[k].first_call].main));
         const heat = sum(mains.map(k => data.weight[k] / data.total));
         const scope = tables.scopes[graph.scope[part.nodes[0]]];
-        const most = 3, isStored = ([k, call]) => part.nodes.includes(data.calls[call].root);
+        const most = 3;
+        const isStored = ([k, call]) => part.nodes.some(id => data.storedBy.get(id) === call);
         const shown = part.name ? [...kernels] : [...kernels].filter(isStored);
         const chips = shown.slice(0, most).map(
             ([k, call]) => make(
