@@ -1342,14 +1342,14 @@ END_TEST
 START_TEST(test_program_order)
 {
     struct cr_module *m = scheduled("local s = state('s', {4}) replace(s, s + 1) "
-                                    "return {y = s * 2}");
+                                    "return {y = s:slice({1}, {3}) * 2}");
     struct cr_step *steps = m->program->steps, step = steps[0];
     ck_assert_int_eq(m->program->n_steps, 2);
     steps[0] = steps[1];
     steps[1] = step;
     assert_refused(m, "is written over it");
     m = scheduled("local x = input('x', {2, 8192}) local s = state('s', {2, 8192}) "
-                  "replace(s, s + x) return {y = s + 1}");
+                  "replace(s, s + x) return {y = s:slice({0, 0}, {1, 8192}) + 1}");
     for (int k = 0; k < m->program->n_functions; k++) {
         struct cr_function *f = &m->program->functions[k];
         for (int i = 0; i < f->n_arguments; i++)
