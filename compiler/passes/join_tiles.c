@@ -50,7 +50,8 @@ static bool are_alike(const struct cr_tiles *a, const struct cr_tiles *b)
     bool alike = a->n == b->n;
     for (int i = 0; alike && i < a->n; i++) {
         const struct cr_value *x = &a->values[i], *y = &b->values[i];
-        alike = x->source == y->source && (x->source != CR_MAP || x->op == y->op);
+        alike = x->source == y->source && x->op == y->op &&
+                (x->source != CR_CONST || x->number == y->number);
         for (int p = 0; alike && p < cr_value_args(x); p++)
             alike = x->arg[p] == y->arg[p];
     }

@@ -5,7 +5,7 @@ end
 local out = {}
 
 -- Joined: an array that both read; what the first stores and the second reads at the same place, also
--- if a product reads it later; numbers of a row.
+-- if a product reads it later; numbers of a row; the same op with other numbers.
 local a, a2 = pair("a", {6, 8})
 out.a1, out.a2 = a + 1, a * a2
 local b, b2 = pair("b", {6, 9})
@@ -15,6 +15,9 @@ out.b3 = matmul(out.b1, input("b3", {9, 4}))
 local c = input("c", {6, 10})
 out.c1 = sum(c, 2, true)
 out.c2 = sqrt(sum(c * c, 2, true))
+out.c3 = max(c, 2, true)
+local j = input("j", {6, 17})
+out.j1, out.j2 = j * 2, j * 3
 
 -- Other loops: fewer rows.
 local d = input("d", {6, 11})
@@ -35,7 +38,7 @@ out.h1, out.h2 = exp(h) + h2, exp(h2) + h
 -- The first is no output but read by two products, so it lies in the arena.
 local i, i2 = pair("i", {6, 16})
 local root = exp(sqrt(i) * i2) - tanh(i)
-out.i1 = matmul(root, input("i3", {16, 3}))
-out.i2 = matmul(input("i4", {3, 6}), root)
-out.i3 = i + 1
+out.i1 = i + 1
+out.i2 = matmul(root, input("i3", {16, 3}))
+out.i3 = matmul(input("i4", {3, 6}), root)
 return out
