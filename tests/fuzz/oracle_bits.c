@@ -80,10 +80,11 @@ static bool check_program(struct cr_subject *s, struct cr_program *program,
 
 /* ---- passes ---- */
 
-/* Passes that decide where values lie, not how they are computed. */
+/* Passes that decide where values lie and which kernel computes them, not how. */
 static bool keeps_bits(const char *pass)
 {
-    return strcmp(pass, "recompute") == 0 || strcmp(pass, "outline") == 0;
+    return strcmp(pass, "recompute") == 0 || strcmp(pass, "join_tiles") == 0 ||
+           strcmp(pass, "outline") == 0;
 }
 
 /* Without one of the passes; simplify is left out together with join, which needs it. */
