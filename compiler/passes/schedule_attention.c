@@ -30,6 +30,8 @@ struct attention {
     int64_t rows;          /* of one step */
     int64_t width;         /* head_dim in whole panels */
     bool few, many;        /* whether items may have few queries, or more; see reads_in_place */
+    int64_t members, part; /* heads that share keys and values, or 1; those of an item */
+    int member;            /* the one that is at work: a variable, or CR_NONE */
     int values, chosen, sums, sink; /* slots */
     int made;                       /* slot: rows of queries that are computed, if there are */
     int finite, visible;            /* variables */
@@ -51,8 +53,30 @@ static bool reads_in_place(const struct cr_kernel *k)
     return rows && !k->key_rows->n && !k->dropout.n && !k->attention.direct;
 }
 
+/*
+ * The heads of one query that share keys and values, if they are what the innermost of the outer loops goes
+ * through: then each block of keys serves all of them while it is in the cache.  1 if there are none.
+ */
+static int64_t count_members(const struct cr_kernel *k, bool skips)
+{
+    int last = k->n_outer ? k->outer[k->n_outer - 1] : -1;
+    bool shared = last >= 0 && !k->atoms.length[last] && !cr_coef(&k->b.at, last) &&
+                  !cr_coef(&k->v.at, last) && !k->sink.n && !skips;
+    return shared ? cr_extent(k, last) : 1;
+}
+
+/* Heads that share keys stay together as far as there are enough items without them. */
+static void cut_members(struct attention *s, const struct cr_kernel *k, const struct cr_target *t, bool skips)
+{
+    int64_t all = s->few && !s->many && s->M == 1 ? count_members(k, skips) : 1;
+    int64_t parts = cr_ceil_div(t->attention_items * all, cr_outer_items(k));
+    s->part = cr_ceil_div(all, cr_max(1, cr_min(parts, all)));
+    s->members = s->part > 1 ? all : 1;
+    s->member = CR_NONE;
+}
+
 /* An item has some of the queries, and of those a step has as many as fit. */
-static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_target *t)
+static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_target *t, bool skips)
 {
     s->M = cr_extent(k, k->row);
     s->keys = k->attention.keys;
@@ -66,6 +90,7 @@ static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_
     bool length = k->row >= 0 && k->atoms.length[k->row];
     s->few = reads_in_place(k) && (length || s->M <= FEW);
     s->many = !s->few || s->M > FEW;
+    cut_members(s, k, t, skips);
 }
 
 static int take(struct cr_builder *b, const char *name, int64_t floats, const char *note)
@@ -87,17 +112,17 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
     if (k->key_rows->n)
         s->v.keys = take(b, "keys", s->keys * k->attention.K, "rows of keys");
     if (k->prologue.n)
-        s->made = take(b, "rows", s->rows * k->attention.K, "of queries");
+        s->made = take(b, "rows", s->rows * s->members * k->attention.K, "of queries");
     s->v.product = s->v.scores = take(b, "scores", block, "a block of keys x queries");
     if (k->dropout.n)
         s->v.dropout = take(b, "dropout", block, "factors of those");
     if (k->attention.chooses)
         s->chosen = take(b, "chosen", CR_LANES * s->rows, "lanes of the largest factor so far");
-    s->sums = take(b, "sums", s->rows * s->width, "of exp(score - max) * value");
+    s->sums = take(b, "sums", s->rows * s->members * s->width, "of exp(score - max) * value");
     if (k->attention.direct)
         return;
-    s->v.max = take(b, "max", s->rows, "of a query's scores so far");
-    s->v.sum = take(b, "sum", s->rows, "of exp(score - max) so far");
+    s->v.max = take(b, "max", s->rows * s->members, "of a query's scores so far");
+    s->v.sum = take(b, "sum", s->rows * s->members, "of exp(score - max) so far");
     s->v.scale = take(b, "scale", s->rows, "exp(old max - new max)");
     if (k->sink.n)
         s->sink = take(b, "sink", s->rows, "one score more of a query");
@@ -153,6 +178,13 @@ static void pack_values(struct cr_builder *b, const struct attention *s)
             cr_at_slot(s->values), cr_n(b, s->keys * CR_PANEL),
             cr_at(cr_operand_at(b, &k->v, -1, CR_NONE, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)));
+}
+
+/* Where the numbers of the head at work are that has `each` of them in a slot. */
+static struct cr_address of_member(struct cr_builder *b, const struct attention *s, int slot, int64_t each)
+{
+    struct cr_address start = cr_start_of(slot);
+    return s->member == CR_NONE ? start : cr_offset(b, start, s->member, CR_NONE, each);
 }
 
 /* Resets maximum, sums and lanes of the rows, before the first block of those keys that they may see. */
@@ -258,8 +290,9 @@ static struct cr_address compute_queries(struct cr_builder *b, const struct atte
     const struct cr_kernel *k = b->k;
     struct made_rows rows = {&k->attention.query_parts, &k->prologue, k->row, s->rows, s->v.i.first,
                              cr_var(b, s->v.i.count)};
-    make_rows(b, &rows, cr_start_of(s->made));
-    return cr_start_of(s->made);
+    struct cr_address made = of_member(b, s, s->made, k->attention.K);
+    make_rows(b, &rows, made);
+    return made;
 }
 
 /* Packs the queries of a step, from memory or from where the prologue computed them. */
@@ -410,7 +443,7 @@ static void end_rows(struct cr_builder *b, struct attention *s)
                               .rows = cr_var(b, s->v.i.count),
                               .cols = cr_size(b, k->col),
                               .dest_strided = cr_coef(&k->dest, k->col) != 1,
-                              .core = {cr_start_of(s->sums), s->width}};
+                              .core = {of_member(b, s, s->sums, s->width), s->width}};
     job.dest = job.core;
     if (!job.dest_strided) {
         job.dest.address = cr_result_at(b, &k->dest, k->row, s->v.i.first, k->col, CR_NONE);
@@ -426,7 +459,8 @@ static void end_rows(struct cr_builder *b, struct attention *s)
         one_unless_chosen(b, s, s->v.sum);
     }
     CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 2, m, columns_of(b), cr_at(job.core.address),
-                cr_n(b, job.core.ld), cr_at_slot(s->sums), width, cr_at_slot(s->v.sum), cr_n(b, 1));
+                cr_n(b, job.core.ld), cr_at(of_member(b, s, s->sums, s->width)), width,
+                cr_at(of_member(b, s, s->v.sum, 1)), cr_n(b, 1));
     cr_schedule_tiles(b, &job);
 }
 
@@ -481,10 +515,10 @@ static void attend_block(struct cr_builder *b, const struct attention *s, struct
         score_program(b, s);
     cr_hide_outside(b, &s->v, s->v.scores, -INFINITY);
     CR_CALL(b, CR_CALLEE_softmax_row, CR_FORMAT_f32, n, scores,
-            cr_by_value(cr_constant(b, CR_FORMAT_f32, k->attention.factor)), cr_at_slot(s->v.max),
-            cr_at_slot(s->v.sum), scale);
-    CR_CALL(b, CR_CALLEE_add_rows, CR_FORMAT_f32, n, columns_of(b), cr_at_slot(s->sums),
-            scores, cr_at(cr_operand_at(b, &k->v, k->key, s->v.j.first, -1, CR_NONE)),
+            cr_by_value(cr_constant(b, CR_FORMAT_f32, k->attention.factor)),
+            cr_at(of_member(b, s, s->v.max, 1)), cr_at(of_member(b, s, s->v.sum, 1)), scale);
+    CR_CALL(b, CR_CALLEE_add_rows, CR_FORMAT_f32, n, columns_of(b),
+            cr_at(of_member(b, s, s->sums, s->width)), scores, cr_at(cr_operand_at(b, &k->v, k->key, s->v.j.first, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->v.at, k->key)), scale);
 }
 
@@ -509,6 +543,77 @@ static void attend_each(struct cr_builder *b, struct attention *s, const struct 
     cr_end(b);
     end_rows(b, s);
     cr_end(b);
+}
+
+/* ---- heads that share keys ---- */
+
+/* A loop over the heads of an item: the kernel's innermost outer loop. */
+static void begin_members(struct cr_builder *b, struct attention *s, const struct cr_share *heads)
+{
+    int last = b->k->n_outer - 1;
+    char name[16];
+    snprintf(name, sizeof name, "o%d", last);
+    s->member = b->outer[last] =
+        cr_begin_loop(b, name, cr_var(b, heads->first), cr_var(b, heads->last), 1, CR_NONE);
+}
+
+static void end_members(struct cr_builder *b, struct attention *s)
+{
+    cr_end(b);
+    s->member = CR_NONE;
+}
+
+/* What a head begins with: nothing seen, and its query, if that is computed. */
+static void start_member(struct cr_builder *b, const struct attention *s)
+{
+    struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1);
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, n1, n1, cr_at(of_member(b, s, s->v.max, 1)), n0,
+            cr_at_constant(b, -INFINITY), n0, n0);
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, n1, n1, cr_at(of_member(b, s, s->v.sum, 1)), n0,
+            cr_at_constant(b, 0), n0, n0);
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, n1, columns_of(b),
+            cr_at(of_member(b, s, s->sums, s->width)), n0, cr_at_constant(b, 0), n0, n0);
+    if (b->k->prologue.n)
+        compute_queries(b, s);
+}
+
+/* One query of several heads: each block of the keys that they share serves all of them. */
+static void attend_members(struct cr_builder *b, struct attention *s, const struct cr_share *i,
+                           const struct cr_share *heads)
+{
+    const struct cr_kernel *k = b->k;
+    s->v.alone = true;
+    s->v.i = cr_begin_steps(b, "i", "m", cr_var(b, i->first), cr_var(b, i->last), 1, CR_NONE);
+    begin_members(b, s, heads);
+    start_member(b, s);
+    end_members(b, s);
+    cr_let_key_range(b, &s->v, cr_size(b, k->key), s->finite);
+    cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
+    begin_members(b, s, heads);
+    attend_block(b, s,
+                 k->prologue.n ? of_member(b, s, s->made, k->attention.K)
+                               : cr_operand_at(b, &k->a, k->row, s->v.i.first, -1, CR_NONE));
+    end_members(b, s);
+    cr_end(b);
+    begin_members(b, s, heads);
+    end_rows(b, s);
+    end_members(b, s);
+    cr_end(b);
+}
+
+/* An item is some of the heads that share keys. */
+static int64_t schedule_members(struct cr_builder *b, struct attention *s)
+{
+    int64_t parts = cr_ceil_div(s->members, s->part);
+    cr_begin_items_of_outer(b, b->k->n_outer - 1, parts);
+    struct cr_share i = cr_let_share(b, "i0", "i1", 1, 1, 1, cr_size(b, b->k->row));
+    struct cr_share heads =
+        cr_let_share(b, "h0", "h1", 1, parts, s->part, cr_number(b, s->members));
+    cr_let_shift(b, &s->v);
+    s->finite = cr_let_finite(b, "finite", &b->k->v, b->k->key, b->k->col);
+    attend_members(b, s, &i, &heads);
+    cr_end_items(b);
+    return cr_outer_items(b->k) / s->members * parts;
 }
 
 /* ---- all of it ---- */
@@ -552,10 +657,12 @@ static void attend_few_or_many(struct cr_builder *b, struct attention *s, const 
 int64_t cr_schedule_attention(struct cr_builder *b)
 {
     struct attention s = {0};
-    cut(&s, b->k, b->target);
+    cut(&s, b->k, b->target, cr_may_skip(b));
     b->f->traffic = cr_attention_traffic(b->k, s.chunks * cr_ceil_div(s.chunk, s.rows), s.chunks,
                                          s.M * (b->k->attention.K + b->k->attention.N));
     take_scratch(b, &s);
+    if (s.members > 1)
+        return schedule_members(b, &s);
     cr_begin_items(b, s.chunks);
     struct cr_share i = cr_let_share(b, "i0", "i1", 1, s.chunks, s.chunk, cr_size(b, b->k->row));
     cr_let_shift(b, &s.v);

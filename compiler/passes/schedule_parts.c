@@ -62,12 +62,12 @@ static void begin_outer(struct cr_builder *b, int i, int64_t below, bool top)
     b->n_outer_ifs += !top;
 }
 
-/* `topmost`: nothing lies above the outer loops. */
-static void begin_items(struct cr_builder *b, int64_t below, bool topmost)
+/* The first n outer loops; `topmost`: nothing lies above them. */
+static void begin_items(struct cr_builder *b, int n, int64_t below, bool topmost)
 {
     const struct cr_kernel *k = b->k;
     cr_begin_loop(b, "item", cr_var(b, CR_VAR_BEGIN), cr_var(b, CR_VAR_END), 1, CR_NONE);
-    for (int i = k->n_outer - 1; i >= 0; i--) {
+    for (int i = n - 1; i >= 0; i--) {
         begin_outer(b, i, below, topmost && i == 0);
         below *= cr_extent(k, k->outer[i]);
     }
@@ -100,7 +100,12 @@ static struct cr_share let_even_share(struct cr_builder *b, cr_expr digit, int64
 
 void cr_begin_items(struct cr_builder *b, int64_t below)
 {
-    begin_items(b, below, true);
+    begin_items(b, b->k->n_outer, below, true);
+}
+
+void cr_begin_items_of_outer(struct cr_builder *b, int n, int64_t below)
+{
+    begin_items(b, n, below, true);
 }
 
 struct cr_share cr_begin_items_of_rows(struct cr_builder *b, int64_t below, int64_t blocks,
@@ -113,7 +118,7 @@ struct cr_share cr_begin_items_of_rows(struct cr_builder *b, int64_t below, int6
         return cr_let_share(b, "i0", "i1", below, blocks, block, size);
     }
     b->items = times(b, cr_count_steps(b, size, block), inner);
-    begin_items(b, below, false);
+    begin_items(b, b->k->n_outer, below, false);
     return let_even_share(b, cr_digit(b, inner, blocks, true), block, size);
 }
 

@@ -61,6 +61,9 @@ cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top);
  * there are items up to their bounds, and those past a length do nothing.
  */
 void cr_begin_items(struct cr_builder *b, int64_t below);
+
+/* The same of the first n outer loops alone: the others are begun inside an item. */
+void cr_begin_items_of_outer(struct cr_builder *b, int n, int64_t below);
 void cr_end_items(struct cr_builder *b);
 
 /* The part of a dimension that an item does: the variables of its first and its last + 1. */
