@@ -358,7 +358,7 @@ int crescent_load_weights(crescent_model *model, const char *const *paths, int n
  * weights has changed, the folder cannot be written to, or another process is writing to it. */
 int crescent_cache_weights(crescent_context *context, int64_t bytes);
 int64_t crescent_uncached_weights(const crescent_model *model);
-int64_t crescent_cached_weights(const crescent_model *model); /* bytes of those that are mapped */
+int64_t crescent_cached_weights(const crescent_model *model); /* bytes of weights that a file keeps and the model has mapped */
 int crescent_write_cache(crescent_model *model, int64_t *written);
 
 /* Weights from the bytes of one safetensors or GGUF file, which are only read, during the call; `name`

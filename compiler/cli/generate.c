@@ -96,7 +96,7 @@ static int begin_text(struct generate *g, struct cr_error *error)
                                  g->options->model);
 }
 
-/* What the tokenizer, or its stream, says of itself. */
+/* Sets the error of a call that has the tokenizer or the text stream; 0 if the status is 0. */
 static int text_passed(const struct generate *g, int status, struct cr_error *error)
 {
     return status ? cr_fail(error, "%s", crescent_error(g->reading.context)) : 0;

@@ -69,7 +69,7 @@ enum {
     CR_VERB_IMPORT = 1 << 16,
     CR_VERB_PACK = 1 << 17,
     CR_VERB_TEXTS = CR_VERB_GENERATE | CR_VERB_EVALUATE, /* whose models go on with texts */
-    CR_VERB_WEIGHTS = CR_VERB_TEXTS | CR_VERB_PACK, /* of them, and those that make their weights ready */
+    CR_VERB_WEIGHTS = CR_VERB_TEXTS | CR_VERB_PACK, /* verbs that load the weights of a model that goes on with texts */
     CR_VERB_RUNNING = CR_VERB_RUN | CR_VERB_COMPARE | CR_VERB_BENCH,
     CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN | CR_VERB_EXPLAIN,
     CR_VERB_MODELS = CR_VERB_RUN | CR_VERB_EMIT | CR_VERB_COMPARE | CR_VERB_DUMP | CR_VERB_PARAMS |

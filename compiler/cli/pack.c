@@ -16,7 +16,8 @@ struct pack {
     crescent_surplus surplus;
 };
 
-/* Opens a model that does not generate.  If that fails, `error` stays what it is: what was wrong before. */
+/* Opens a model as run does.  If the graph cannot be opened, `error` keeps the message of the generator that
+ * could not be opened either. */
 static int open_for_run(struct pack *p, struct cr_error *error)
 {
     struct cr_error second;
@@ -44,7 +45,7 @@ static int check(const struct pack *p, struct cr_error *error)
     return o->cache_weights ? 0 : cr_fail(error, "--cache-weights 0: expected a number of bytes to keep");
 }
 
-/* Writes what is not kept yet. */
+/* Writes the packed weights to the cache folder, unless they were mapped from there. */
 static int keep(const struct pack *p, struct cr_error *error)
 {
     const struct cr_options *o = p->options;

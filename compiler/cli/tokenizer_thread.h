@@ -27,7 +27,7 @@ void cr_tokenizer_begin(struct cr_tokenizer_thread *opening, const char *path);
 /* Waits until it is open.  Returns the status of crescent_tokenizer_open; its error is the context's. */
 int cr_tokenizer_wait(struct cr_tokenizer_thread *opening);
 
-/* Waits, and closes what there is.  An all-zero struct has nothing. */
+/* Waits for the thread, then closes the tokenizer and its context.  Does nothing to an all-zero struct. */
 void cr_tokenizer_end(struct cr_tokenizer_thread *opening);
 
 #endif

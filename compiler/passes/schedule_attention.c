@@ -30,8 +30,8 @@ struct attention {
     int64_t rows;          /* of one step */
     int64_t width;         /* head_dim in whole panels */
     bool few, many;        /* whether items may have few queries, or more; see reads_in_place */
-    int64_t members, part; /* heads that share keys and values, or 1; those of an item */
-    int member;            /* the one that is at work: a variable, or CR_NONE */
+    int64_t members, part; /* how many heads share keys and values, or 1; how many of them an item has */
+    int member;            /* variable: the head of that loop; CR_NONE outside of such a loop */
     int values, chosen, sums, sink; /* slots */
     int made;                       /* slot: rows of queries that are computed, if there are */
     int finite, visible;            /* variables */
@@ -563,7 +563,7 @@ static void end_members(struct cr_builder *b, struct attention *s)
     s->member = CR_NONE;
 }
 
-/* What a head begins with: nothing seen, and its query, if that is computed. */
+/* Resets maximum and sums of a head, and computes its query if a prologue makes it. */
 static void start_member(struct cr_builder *b, const struct attention *s)
 {
     struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1);

@@ -62,7 +62,8 @@ cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top);
  */
 void cr_begin_items(struct cr_builder *b, int64_t below);
 
-/* The same of the first n outer loops alone: the others are begun inside an item. */
+/* Begins the loop over items that the first n outer loops and `below` parts make.  The caller begins the other
+ * outer loops inside an item. */
 void cr_begin_items_of_outer(struct cr_builder *b, int n, int64_t below);
 void cr_end_items(struct cr_builder *b);
 

@@ -33,7 +33,8 @@ int cr_add_word(struct cr_vocabulary *vocabulary, const char *text, size_t lengt
 /* The id of a text, or -1. */
 int32_t cr_find_word(const struct cr_vocabulary *vocabulary, const char *text, size_t length);
 
-/* The same, quicker where the text is that of `id`, which may be any number. */
+/* Returns what cr_find_word returns.  It compares the text with token `id` first, which may be any number: that is
+ * quicker if they are equal. */
 int32_t cr_find_word_near(const struct cr_vocabulary *vocabulary, const char *text, size_t length,
                           int32_t id);
 void cr_free_vocabulary(struct cr_vocabulary *vocabulary);
