@@ -1,5 +1,5 @@
 /*
- * join_tiles.c - elementwise kernels that read the same arrays become one with several results.
+ * join_tiles.c - elementwise kernels that read the same arrays are joined into one that stores several results.
  *
  * Each kernel reads its operands from memory.  An optimiser's two moments and its weight are three
  * kernels that read a gradient, the moments and the weight, where one reads each of them once and
@@ -227,7 +227,8 @@ static bool is_candidate(const struct cr_kernel *k, const bool *apart)
     return candidate;
 }
 
-/* Joins a kernel to the one before it, which becomes both; false if they stay two. */
+/* Makes `before` a kernel that computes what both compute.  Returns false, and changes nothing, if they cannot be
+ * joined. */
 static bool join(const struct cr_module *m, struct cr_kernel *before, struct cr_kernel *k,
                  const bool *apart)
 {

@@ -328,7 +328,7 @@ static inline int cr_n_bounds(const struct cr_kernel *kernel)
  * than it makes. */
 int64_t cr_elements_read(const struct cr_graph *g, const struct cr_kernel *kernel, int r);
 
-/* The number of a node among those that a kernel stores, or -1. */
+/* Returns the index of a node in kernel->stored, or -1. */
 static inline int cr_find_stored_node(const struct cr_kernel *kernel, cr_id id)
 {
     int i = kernel->n_stored - 1;

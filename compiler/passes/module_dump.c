@@ -180,7 +180,8 @@ static void print_lifetime(FILE *out, const struct cr_module *m, cr_id id, int i
     fputc('\n', out);
 }
 
-/* A line for each value; of a loop, those of the first iteration. */
+/* Prints a line for each value that a kernel stores.  For a loop only the values of its first iteration are
+ * printed. */
 static void print_lifetimes(FILE *out, const struct cr_module *m)
 {
     int *last_read = cr_find_last_reads(m);

@@ -284,8 +284,8 @@ static void add_lengths(const struct scheduling *s, struct cr_builder *b)
     }
 }
 
-/* The order is that of the fields in emitted C: operands, stored nodes but the first, weights, streams,
- * lengths, the first stored node. */
+/* Adds the arguments in the order that the fields have in emitted C: operands, the second and later stored nodes,
+ * weights, random streams, lengths, and last the first stored node. */
 static void add_arguments(const struct scheduling *s, struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

@@ -167,7 +167,8 @@ static void begin_entry(struct run *r)
         r->held[id] = id;
 }
 
-/* How many of its stored nodes a kernel makes: all, or the first alone where it makes that again. */
+/* Returns how many of its stored nodes a kernel computes: all, or only the first if the kernel computes that one
+ * again to save memory. */
 static int n_made(const struct cr_kernel *k)
 {
     return k->again ? 1 : k->n_stored;
