@@ -338,6 +338,13 @@ static struct scaled find_scale(const struct cr_graph *g, cr_id id)
     return (struct scaled){1, id};
 }
 
+/* x y, with one factor times `scale`: the second if `second`. */
+static cr_id scale_factor(struct cr_rewrite *rw, double scale, cr_id x, cr_id y, bool second)
+{
+    cr_id number = constant_like(rw, x, scale);
+    return second ? cr_multiply(rw, x, cr_multiply(rw, number, y)) : cr_multiply(rw, cr_multiply(rw, number, x), y);
+}
+
 /*
  * scale x y.  A scale of more than 1 multiplies last, another multiplies factor `which` first: so
  * no intermediate result is larger than the product, x or y.  In gradients the scale always
@@ -345,12 +352,11 @@ static struct scaled find_scale(const struct cr_graph *g, cr_id id)
  */
 static cr_id scale_product(struct cr_rewrite *rw, double scale, cr_id x, cr_id y, int which)
 {
-    cr_id number = constant_like(rw, x, scale);
-    if (fabs(scale) >= 1 || cr_is_gradient(rw))
+    if (fabs(scale) >= 1 || cr_is_gradient(rw)) {
+        cr_id number = constant_like(rw, x, scale);
         return cr_multiply(rw, number, cr_multiply(rw, x, y));
-    if (which == 0)
-        return cr_multiply(rw, cr_multiply(rw, number, x), y);
-    return cr_multiply(rw, x, cr_multiply(rw, number, y));
+    }
+    return scale_factor(rw, scale, x, y, which == 1);
 }
 
 /* A constant of 1 or more in front of a product meets a power of two below 1 inside it: 3 ((0.5 x)
@@ -373,10 +379,11 @@ static cr_id meet_scale(struct cr_rewrite *rw, const struct cr_node *front, cr_i
 }
 
 /*
- * Moves powers of two out of a product: (2 x) y is 2 (x y).  One that makes the product smaller
- * stays inside, as x y may overflow where (0.5 x) y does not.  It moves to the factor that is made
- * later, since the other may be needed unscaled until then.  A large and a small one cancel:
- * (0.5 x) (2 y) is x y.
+ * In gradients, moves powers of two out of a product: (2 x) y is 2 (x y).  Elsewhere a large one stays, as a
+ * sum that reads the product rounds once, and one that reads 2 (x y) rounds x y first.  One that makes the
+ * product smaller stays inside, too, as x y may overflow where (0.5 x) y does not.  It moves to the factor that
+ * is made later, since the other may be needed unscaled until then.  A large and a small one cancel:
+ * (0.5 x) (2 y) is x y, and what is left of the large one stays with its factor.
  */
 static cr_id gather_scales(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -391,11 +398,13 @@ static cr_id gather_scales(struct cr_rewrite *rw, const struct cr_draft *d)
     double scale = a.c * b.c;
     if (a.c == 1 && b.c == 1)
         return CR_NONE;
-    if (fabs(scale) >= 1 || cr_is_gradient(rw))
+    if (cr_is_gradient(rw))
         return scale_product(rw, scale, a.x, b.x, 0);
+    if (fabs(scale) >= 1)
+        return small_a || small_b ? scale_factor(rw, scale, a.x, b.x, small_a) : CR_NONE;
     if (small_a == small_b || ((small_a ? b.c : a.c) == 1 && small_a != later))
         return CR_NONE;
-    return scale_product(rw, scale, a.x, b.x, later);
+    return scale_factor(rw, scale, a.x, b.x, later);
 }
 
 enum { MOST_FACTORS = 16 /* looked at in a product */ };
