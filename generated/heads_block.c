@@ -2047,6 +2047,11 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 #define v_fma_by(x, w, sum) v_fma(x, w, sum)
 #endif
 
+/* sum += x w, into the register of sum where an instruction set can say so. */
+#ifndef v_fma_into
+#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
+#endif
+
 /* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
  * has none of them reads those of `first`, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
@@ -2119,6 +2124,89 @@ CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_produc
 }
 
 /*
+ * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
+ * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
+ * vectors, the rows' numbers stay in registers while the vectors go by.
+ */
+CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
+                                const float *const *a, long rs)
+{
+    const int few = CR_PACED && MR < NV ? MR : 0;
+    VF w[8];
+    VS x[CR_MOST_ROWS];
+    CR_UNROLL
+    for (int i = 0; i < few; i++) {
+        x[i] = v_number(a[i / 3] + i % 3 * rs);
+    }
+    CR_UNROLL
+    for (int j = 0; j < NV; j++) {
+        w[j] = v_load(b[j] + k);
+        CR_UNROLL
+        for (int i = 0; i < few; i++) {
+            v_fma_into(acc[i][j], x[i], w[j]);
+        }
+    }
+    CR_UNROLL
+    for (int i = few; i < MR; i++) {
+        x[i] = v_number(a[i / 3] + i % 3 * rs);
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            v_fma_into(acc[i][j], x[i], w[j]);
+        }
+    }
+}
+
+/* Where a tile reads. */
+struct CR_NAME(v_place) {
+    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
+    const char *next;                              /* see v_pace */
+};
+
+/* Moves on to the next k: of a, as b stays where it is. */
+CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
+{
+    CR_UNROLL
+    for (int i = 0; i < MR; i += 3) {
+        at->a[i / 3] += cs;
+    }
+}
+
+/*
+ * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
+ * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
+ */
+CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
+                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
+{
+    long rs = p->rs, cs = p->cs, ahead = p->ahead;
+    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
+        CR_UNROLL
+        for (int u = 0; u < 4; u++) {
+            if (u % 2 == 0) {
+                CR_PREFETCH(at->next);
+                at->next += 2 * p->pace;
+            }
+            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
+            CR_NAME(v_next_k)(MR, at, cs);
+        }
+    }
+    for (; k < end; k += CR_PANEL) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
+                CR_PREFETCH(at->b[j] + k + ahead);
+            }
+        }
+        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
+        CR_NAME(v_next_k)(MR, at, cs);
+    }
+}
+
+/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
+#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
+
+/*
  * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
  * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
  * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
@@ -2127,48 +2215,23 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
                                long n)
 {
     VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
-    const char *next = p->next;
-    long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
+    struct CR_NAME(v_place) at = {.next = p->next};
+    long k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
-        a[i / 3] = p->a + (m + i) * rs;
+        at.a[i / 3] = p->a + (m + i) * p->rs;
     }
     CR_UNROLL
     for (int j = 0; j < NV; j++) {
-        b[j] = CR_NAME(v_column)(p, n + j * CR_W, n);
+        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
+                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
     }
     CR_NAME(v_start_total)(MR, NV, p, m, n, total);
     do {
         long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-        for (; k < end; k += CR_PANEL) {
-            VF w[8];
-            if (CR_PACED && MR > 1) {
-                CR_PREFETCH(next);
-                next += p->pace;
-            }
-            CR_UNROLL
-            for (int j = 0; j < NV; j++) {
-                w[j] = v_load(b[j] + k);
-                if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
-                    CR_PREFETCH(b[j] + k + ahead);
-                }
-            }
-            CR_UNROLL
-            for (int i = 0; i < MR; i++) {
-                VS x = v_number(a[i / 3] + i % 3 * rs);
-                CR_UNROLL
-                for (int j = 0; j < NV; j++) {
-                    acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
-                }
-            }
-            CR_UNROLL
-            for (int i = 0; i < MR; i += 3) {
-                a[i / 3] += cs;
-            }
-        }
+        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
         CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
+        k = end;
     } while (k < last);
     CR_NAME(v_end)(MR, NV, p, m, n, total);
 }
@@ -2285,6 +2348,18 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
     return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
 }
 
+/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
+ * floats keep to panels, unless they are three wide. */
+CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
+{
+    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
+    if (!CR_PACED) {
+        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
+    }
+    width = (int)CR_LEAST(width, left);
+    return width == 3 ? 3 : (int)CR_LEAST(width, room);
+}
+
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
@@ -2293,8 +2368,8 @@ CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
     int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
     p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
-        step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
+        long left = (p.N - n + CR_W - 1) / CR_W;
+        step = CR_NAME(v_width)(width, left, n);
         if (p.M == 1 && left >= 8 && !banded) {
             step = 8;
             CR_NAME(cr_tile_1x8)(&p, 0, n);
@@ -2504,6 +2579,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_TILES_4
 #undef v_number
 #undef v_fma_by
+#undef v_fma_into
 #undef v_load
 #undef v_store
 #undef v_stream
@@ -2592,6 +2668,10 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
 #define v_load(p) _mm256_loadu_ps(p)
+/* The instruction by its name: gcc, which may choose among three forms of fma, moves sums from register to
+ * register and to memory. */
+#define v_fma_into(sum, x, w)                                                                      \
+    __asm__("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+x"(sum) : "x"(x), "x"(w))
 #define v_store(p, x) _mm256_storeu_ps(p, x)
 #define v_stream(p, x) _mm256_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()
@@ -3459,6 +3539,11 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 #define v_fma_by(x, w, sum) v_fma(x, w, sum)
 #endif
 
+/* sum += x w, into the register of sum where an instruction set can say so. */
+#ifndef v_fma_into
+#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
+#endif
+
 /* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
  * has none of them reads those of `first`, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
@@ -3531,6 +3616,89 @@ CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_produc
 }
 
 /*
+ * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
+ * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
+ * vectors, the rows' numbers stay in registers while the vectors go by.
+ */
+CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
+                                const float *const *a, long rs)
+{
+    const int few = CR_PACED && MR < NV ? MR : 0;
+    VF w[8];
+    VS x[CR_MOST_ROWS];
+    CR_UNROLL
+    for (int i = 0; i < few; i++) {
+        x[i] = v_number(a[i / 3] + i % 3 * rs);
+    }
+    CR_UNROLL
+    for (int j = 0; j < NV; j++) {
+        w[j] = v_load(b[j] + k);
+        CR_UNROLL
+        for (int i = 0; i < few; i++) {
+            v_fma_into(acc[i][j], x[i], w[j]);
+        }
+    }
+    CR_UNROLL
+    for (int i = few; i < MR; i++) {
+        x[i] = v_number(a[i / 3] + i % 3 * rs);
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            v_fma_into(acc[i][j], x[i], w[j]);
+        }
+    }
+}
+
+/* Where a tile reads. */
+struct CR_NAME(v_place) {
+    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
+    const char *next;                              /* see v_pace */
+};
+
+/* Moves on to the next k: of a, as b stays where it is. */
+CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
+{
+    CR_UNROLL
+    for (int i = 0; i < MR; i += 3) {
+        at->a[i / 3] += cs;
+    }
+}
+
+/*
+ * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
+ * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
+ */
+CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
+                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
+{
+    long rs = p->rs, cs = p->cs, ahead = p->ahead;
+    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
+        CR_UNROLL
+        for (int u = 0; u < 4; u++) {
+            if (u % 2 == 0) {
+                CR_PREFETCH(at->next);
+                at->next += 2 * p->pace;
+            }
+            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
+            CR_NAME(v_next_k)(MR, at, cs);
+        }
+    }
+    for (; k < end; k += CR_PANEL) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
+                CR_PREFETCH(at->b[j] + k + ahead);
+            }
+        }
+        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
+        CR_NAME(v_next_k)(MR, at, cs);
+    }
+}
+
+/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
+#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
+
+/*
  * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
  * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
  * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
@@ -3539,48 +3707,23 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
                                long n)
 {
     VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
-    const char *next = p->next;
-    long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
+    struct CR_NAME(v_place) at = {.next = p->next};
+    long k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
-        a[i / 3] = p->a + (m + i) * rs;
+        at.a[i / 3] = p->a + (m + i) * p->rs;
     }
     CR_UNROLL
     for (int j = 0; j < NV; j++) {
-        b[j] = CR_NAME(v_column)(p, n + j * CR_W, n);
+        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
+                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
     }
     CR_NAME(v_start_total)(MR, NV, p, m, n, total);
     do {
         long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-        for (; k < end; k += CR_PANEL) {
-            VF w[8];
-            if (CR_PACED && MR > 1) {
-                CR_PREFETCH(next);
-                next += p->pace;
-            }
-            CR_UNROLL
-            for (int j = 0; j < NV; j++) {
-                w[j] = v_load(b[j] + k);
-                if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
-                    CR_PREFETCH(b[j] + k + ahead);
-                }
-            }
-            CR_UNROLL
-            for (int i = 0; i < MR; i++) {
-                VS x = v_number(a[i / 3] + i % 3 * rs);
-                CR_UNROLL
-                for (int j = 0; j < NV; j++) {
-                    acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
-                }
-            }
-            CR_UNROLL
-            for (int i = 0; i < MR; i += 3) {
-                a[i / 3] += cs;
-            }
-        }
+        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
         CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
+        k = end;
     } while (k < last);
     CR_NAME(v_end)(MR, NV, p, m, n, total);
 }
@@ -3697,6 +3840,18 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
     return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
 }
 
+/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
+ * floats keep to panels, unless they are three wide. */
+CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
+{
+    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
+    if (!CR_PACED) {
+        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
+    }
+    width = (int)CR_LEAST(width, left);
+    return width == 3 ? 3 : (int)CR_LEAST(width, room);
+}
+
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
@@ -3705,8 +3860,8 @@ CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
     int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
     p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
-        step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
+        long left = (p.N - n + CR_W - 1) / CR_W;
+        step = CR_NAME(v_width)(width, left, n);
         if (p.M == 1 && left >= 8 && !banded) {
             step = 8;
             CR_NAME(cr_tile_1x8)(&p, 0, n);
@@ -3916,6 +4071,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_TILES_4
 #undef v_number
 #undef v_fma_by
+#undef v_fma_into
 #undef v_load
 #undef v_store
 #undef v_stream
@@ -4871,6 +5027,11 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 #define v_fma_by(x, w, sum) v_fma(x, w, sum)
 #endif
 
+/* sum += x w, into the register of sum where an instruction set can say so. */
+#ifndef v_fma_into
+#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
+#endif
+
 /* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
  * has none of them reads those of `first`, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
@@ -4943,6 +5104,89 @@ CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_produc
 }
 
 /*
+ * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
+ * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
+ * vectors, the rows' numbers stay in registers while the vectors go by.
+ */
+CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
+                                const float *const *a, long rs)
+{
+    const int few = CR_PACED && MR < NV ? MR : 0;
+    VF w[8];
+    VS x[CR_MOST_ROWS];
+    CR_UNROLL
+    for (int i = 0; i < few; i++) {
+        x[i] = v_number(a[i / 3] + i % 3 * rs);
+    }
+    CR_UNROLL
+    for (int j = 0; j < NV; j++) {
+        w[j] = v_load(b[j] + k);
+        CR_UNROLL
+        for (int i = 0; i < few; i++) {
+            v_fma_into(acc[i][j], x[i], w[j]);
+        }
+    }
+    CR_UNROLL
+    for (int i = few; i < MR; i++) {
+        x[i] = v_number(a[i / 3] + i % 3 * rs);
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            v_fma_into(acc[i][j], x[i], w[j]);
+        }
+    }
+}
+
+/* Where a tile reads. */
+struct CR_NAME(v_place) {
+    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
+    const char *next;                              /* see v_pace */
+};
+
+/* Moves on to the next k: of a, as b stays where it is. */
+CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
+{
+    CR_UNROLL
+    for (int i = 0; i < MR; i += 3) {
+        at->a[i / 3] += cs;
+    }
+}
+
+/*
+ * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
+ * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
+ */
+CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
+                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
+{
+    long rs = p->rs, cs = p->cs, ahead = p->ahead;
+    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
+        CR_UNROLL
+        for (int u = 0; u < 4; u++) {
+            if (u % 2 == 0) {
+                CR_PREFETCH(at->next);
+                at->next += 2 * p->pace;
+            }
+            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
+            CR_NAME(v_next_k)(MR, at, cs);
+        }
+    }
+    for (; k < end; k += CR_PANEL) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
+                CR_PREFETCH(at->b[j] + k + ahead);
+            }
+        }
+        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
+        CR_NAME(v_next_k)(MR, at, cs);
+    }
+}
+
+/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
+#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
+
+/*
  * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
  * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
  * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
@@ -4951,48 +5195,23 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
                                long n)
 {
     VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
-    const char *next = p->next;
-    long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
+    struct CR_NAME(v_place) at = {.next = p->next};
+    long k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
-        a[i / 3] = p->a + (m + i) * rs;
+        at.a[i / 3] = p->a + (m + i) * p->rs;
     }
     CR_UNROLL
     for (int j = 0; j < NV; j++) {
-        b[j] = CR_NAME(v_column)(p, n + j * CR_W, n);
+        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
+                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
     }
     CR_NAME(v_start_total)(MR, NV, p, m, n, total);
     do {
         long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-        for (; k < end; k += CR_PANEL) {
-            VF w[8];
-            if (CR_PACED && MR > 1) {
-                CR_PREFETCH(next);
-                next += p->pace;
-            }
-            CR_UNROLL
-            for (int j = 0; j < NV; j++) {
-                w[j] = v_load(b[j] + k);
-                if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
-                    CR_PREFETCH(b[j] + k + ahead);
-                }
-            }
-            CR_UNROLL
-            for (int i = 0; i < MR; i++) {
-                VS x = v_number(a[i / 3] + i % 3 * rs);
-                CR_UNROLL
-                for (int j = 0; j < NV; j++) {
-                    acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
-                }
-            }
-            CR_UNROLL
-            for (int i = 0; i < MR; i += 3) {
-                a[i / 3] += cs;
-            }
-        }
+        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
         CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
+        k = end;
     } while (k < last);
     CR_NAME(v_end)(MR, NV, p, m, n, total);
 }
@@ -5109,6 +5328,18 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
     return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
 }
 
+/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
+ * floats keep to panels, unless they are three wide. */
+CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
+{
+    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
+    if (!CR_PACED) {
+        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
+    }
+    width = (int)CR_LEAST(width, left);
+    return width == 3 ? 3 : (int)CR_LEAST(width, room);
+}
+
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
@@ -5117,8 +5348,8 @@ CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
     int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
     p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
-        step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
+        long left = (p.N - n + CR_W - 1) / CR_W;
+        step = CR_NAME(v_width)(width, left, n);
         if (p.M == 1 && left >= 8 && !banded) {
             step = 8;
             CR_NAME(cr_tile_1x8)(&p, 0, n);
@@ -5328,6 +5559,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_TILES_4
 #undef v_number
 #undef v_fma_by
+#undef v_fma_into
 #undef v_load
 #undef v_store
 #undef v_stream
@@ -6310,6 +6542,11 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 #define v_fma_by(x, w, sum) v_fma(x, w, sum)
 #endif
 
+/* sum += x w, into the register of sum where an instruction set can say so. */
+#ifndef v_fma_into
+#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
+#endif
+
 /* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
  * has none of them reads those of `first`, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
@@ -6382,6 +6619,89 @@ CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_produc
 }
 
 /*
+ * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
+ * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
+ * vectors, the rows' numbers stay in registers while the vectors go by.
+ */
+CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
+                                const float *const *a, long rs)
+{
+    const int few = CR_PACED && MR < NV ? MR : 0;
+    VF w[8];
+    VS x[CR_MOST_ROWS];
+    CR_UNROLL
+    for (int i = 0; i < few; i++) {
+        x[i] = v_number(a[i / 3] + i % 3 * rs);
+    }
+    CR_UNROLL
+    for (int j = 0; j < NV; j++) {
+        w[j] = v_load(b[j] + k);
+        CR_UNROLL
+        for (int i = 0; i < few; i++) {
+            v_fma_into(acc[i][j], x[i], w[j]);
+        }
+    }
+    CR_UNROLL
+    for (int i = few; i < MR; i++) {
+        x[i] = v_number(a[i / 3] + i % 3 * rs);
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            v_fma_into(acc[i][j], x[i], w[j]);
+        }
+    }
+}
+
+/* Where a tile reads. */
+struct CR_NAME(v_place) {
+    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
+    const char *next;                              /* see v_pace */
+};
+
+/* Moves on to the next k: of a, as b stays where it is. */
+CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
+{
+    CR_UNROLL
+    for (int i = 0; i < MR; i += 3) {
+        at->a[i / 3] += cs;
+    }
+}
+
+/*
+ * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
+ * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
+ */
+CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
+                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
+{
+    long rs = p->rs, cs = p->cs, ahead = p->ahead;
+    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
+        CR_UNROLL
+        for (int u = 0; u < 4; u++) {
+            if (u % 2 == 0) {
+                CR_PREFETCH(at->next);
+                at->next += 2 * p->pace;
+            }
+            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
+            CR_NAME(v_next_k)(MR, at, cs);
+        }
+    }
+    for (; k < end; k += CR_PANEL) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
+                CR_PREFETCH(at->b[j] + k + ahead);
+            }
+        }
+        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
+        CR_NAME(v_next_k)(MR, at, cs);
+    }
+}
+
+/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
+#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
+
+/*
  * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
  * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
  * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
@@ -6390,48 +6710,23 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
                                long n)
 {
     VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
-    const char *next = p->next;
-    long rs = p->rs, cs = p->cs, ahead = p->ahead, k = 0, last = p->K * CR_PANEL;
+    struct CR_NAME(v_place) at = {.next = p->next};
+    long k = 0, last = p->K * CR_PANEL;
     CR_UNROLL
     for (int i = 0; i < MR; i += 3) {
-        a[i / 3] = p->a + (m + i) * rs;
+        at.a[i / 3] = p->a + (m + i) * p->rs;
     }
     CR_UNROLL
     for (int j = 0; j < NV; j++) {
-        b[j] = CR_NAME(v_column)(p, n + j * CR_W, n);
+        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
+                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
     }
     CR_NAME(v_start_total)(MR, NV, p, m, n, total);
     do {
         long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-        for (; k < end; k += CR_PANEL) {
-            VF w[8];
-            if (CR_PACED && MR > 1) {
-                CR_PREFETCH(next);
-                next += p->pace;
-            }
-            CR_UNROLL
-            for (int j = 0; j < NV; j++) {
-                w[j] = v_load(b[j] + k);
-                if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
-                    CR_PREFETCH(b[j] + k + ahead);
-                }
-            }
-            CR_UNROLL
-            for (int i = 0; i < MR; i++) {
-                VS x = v_number(a[i / 3] + i % 3 * rs);
-                CR_UNROLL
-                for (int j = 0; j < NV; j++) {
-                    acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
-                }
-            }
-            CR_UNROLL
-            for (int i = 0; i < MR; i += 3) {
-                a[i / 3] += cs;
-            }
-        }
+        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
         CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
+        k = end;
     } while (k < last);
     CR_NAME(v_end)(MR, NV, p, m, n, total);
 }
@@ -6548,6 +6843,18 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
     return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
 }
 
+/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
+ * floats keep to panels, unless they are three wide. */
+CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
+{
+    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
+    if (!CR_PACED) {
+        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
+    }
+    width = (int)CR_LEAST(width, left);
+    return width == 3 ? 3 : (int)CR_LEAST(width, room);
+}
+
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
@@ -6556,8 +6863,8 @@ CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
     int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
     p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
-        step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
+        long left = (p.N - n + CR_W - 1) / CR_W;
+        step = CR_NAME(v_width)(width, left, n);
         if (p.M == 1 && left >= 8 && !banded) {
             step = 8;
             CR_NAME(cr_tile_1x8)(&p, 0, n);
@@ -6767,6 +7074,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_TILES_4
 #undef v_number
 #undef v_fma_by
+#undef v_fma_into
 #undef v_load
 #undef v_store
 #undef v_stream

@@ -35,6 +35,10 @@
 #define v_load_low(p) _mm256_castsi256_ps(_mm256_slli_epi32(v_words(p), 16)) /* only for bf16 */
 #define v_load_high(p) _mm256_castsi256_ps(_mm256_and_si256(v_words(p), v_high)) /* only for bf16 */
 #define v_load_f16(p) _mm256_cvtph_ps(_mm_loadu_si128((const void *)(p))) /* only for f16, q8, q4 */
+/* The instruction by its name: gcc, which may choose among three forms of fma, moves sums from register to
+ * register and to memory. */
+#define v_fma_into(sum, x, w)                                                                      \
+    __asm__("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+x"(sum) : "x"(x), "x"(w))
 #define v_store(p, x) _mm256_storeu_ps(p, x)
 #define v_stream(p, x) _mm256_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()

@@ -19,6 +19,7 @@
 #undef CR_HALF_TILE /* only for bf16, f16 */
 #undef v_number
 #undef v_fma_by
+#undef v_fma_into
 #undef v_load
 #undef v_words /* only for bf16 */
 #undef v_high /* only for bf16 */

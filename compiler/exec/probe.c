@@ -83,10 +83,11 @@ static double time_product(struct probe *p, long rows, const struct cr_target *t
 
 enum { MOST_CHOICES = 4 };
 
-/* Candidates for a target.  The first one is kept unless another one is 3% faster. */
+/* Candidates for a target.  The first one is kept unless another one takes less than `needed` of its time. */
 struct choices {
     struct cr_target targets[MOST_CHOICES];
     int n;
+    double needed;
 };
 
 static struct cr_target *add_choice(struct choices *c, const struct cr_target *base)
@@ -109,7 +110,7 @@ static struct cr_target choose(struct probe *p, const struct choices *c, long ro
         }
     } while (++round < MOST_ROUNDS && cr_clock() < end);
     for (int i = 1; i < c->n; i++)
-        if (fastest[i] < fastest[best] * (best ? 1 : 0.97))
+        if (fastest[i] < fastest[best] * (best ? 1 : c->needed))
             best = i;
     return c->targets[best];
 }
@@ -118,21 +119,22 @@ static struct cr_target choose(struct probe *p, const struct choices *c, long ro
 static struct choices widths(const struct cr_target *base, int floats)
 {
     static const int vectors[] = {4, 2, 3};
-    struct choices c = {.n = 0};
+    struct choices c = {.needed = 0.94}; /* less says nothing of few rows, whose weights come from memory */
     for (int i = 0; i < 3; i++)
         add_choice(&c, base)->tile_columns = vectors[i] * floats;
     return c;
 }
 
-/* Shapes of a call of gemm: 24 rows by 128 columns, 48 by 32, 48 by 64. */
-static struct choices steps(const struct cr_target *base)
+/* Shapes of a call of gemm: 24 rows by 128 columns, 48 by 64, 48 by 32.  Vectors of 8 floats begin with the second. */
+static struct choices steps(const struct cr_target *base, int floats)
 {
-    static const int rows[] = {24, 48, 48}, floats[] = {3072, 1536, 3072};
-    struct choices c = {.n = 0};
-    for (int i = 0; i < 3; i++) {
+    static const int rows[] = {24, 48, 48}, size[] = {3072, 3072, 1536};
+    const int first = floats == 8 ? 1 : 0;
+    struct choices c = {.needed = 0.97};
+    for (int i = first; i < first + 3; i++) {
         struct cr_target *t = add_choice(&c, base);
-        t->gemm_step_rows = rows[i];
-        t->gemm_step_floats = floats[i];
+        t->gemm_step_rows = rows[i % 3];
+        t->gemm_step_floats = size[i % 3];
     }
     return c;
 }
@@ -140,7 +142,7 @@ static struct choices steps(const struct cr_target *base)
 static struct choices distances(const struct cr_target *base)
 {
     static const int floats[] = {16384, 4096, 32768};
-    struct choices c = {.n = 0};
+    struct choices c = {.needed = 0.97};
     for (int i = 0; i < 3; i++)
         add_choice(&c, base)->ahead = floats[i];
     return c;
@@ -215,7 +217,7 @@ bool cr_probe(const struct cr_runtime *rt, int threads, struct cr_target *target
         int64_t now = cr_clock(), left = begin + CR_PROBE_NS - now;
         struct choices c = widths(target, floats);
         *target = choose(&p, &c, MANY_ROWS, now + left * 4 / 10);
-        c = steps(target);
+        c = steps(target, floats);
         *target = choose(&p, &c, MANY_ROWS, now + left * 7 / 10);
         c = distances(target);
         *target = choose(&p, &c, FEW_ROWS, now + left);

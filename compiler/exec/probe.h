@@ -18,7 +18,7 @@
 enum { CR_PROBE_NS = 25000000 };
 
 /* Changes with the choices that a probe makes, so that what an older one kept is not taken for new. */
-enum { CR_PROBE_VERSION = 1 };
+enum { CR_PROBE_VERSION = 2 };
 
 /* Times the choices with the functions of an instruction set, on so many threads at once, and puts the
  * fastest into the target.  Where nothing is measured, without vectors or memory, the target stays.
