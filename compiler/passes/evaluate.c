@@ -153,10 +153,8 @@ static int push(struct cr_evaluate *ev, const struct cr_value *value, const stru
     return ev->tiles->n - 1;
 }
 
-/* The index of a stored node among the tensors that the kernel reads; -1 if they are too many. */
-int cr_evaluate_ref(struct cr_evaluate *ev, cr_id id)
+int cr_add_ref(struct cr_kernel *k, cr_id id)
 {
-    struct cr_kernel *k = ev->kernel;
     for (int i = 0; i < k->n_refs; i++)
         if (k->refs[i] == id)
             return i;
@@ -171,7 +169,7 @@ int cr_evaluate_ref(struct cr_evaluate *ev, cr_id id)
 static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
-    struct cr_value value = {.source = CR_LOAD, .node = id, .ref = cr_evaluate_ref(ev, stored)};
+    struct cr_value value = {.source = CR_LOAD, .node = id, .ref = cr_add_ref(ev->kernel, stored)};
     if (value.ref < 0)
         return stop_at(ev, largest_part(ev));
     value.at = cr_map_linear(map, node->rank, node->shape);
@@ -436,7 +434,7 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
     memcpy(index_map.axis, map->axis, (size_t)index_rank * sizeof *map->axis);
     for (int i = 1; i < t->rank; i++)
         table_map.axis[i] = map->axis[index_rank + i - 1];
-    struct cr_value value = {.source = CR_GATHER, .node = id, .ref = cr_evaluate_ref(ev, stored)};
+    struct cr_value value = {.source = CR_GATHER, .node = id, .ref = cr_add_ref(ev->kernel, stored)};
     value.at = cr_map_linear(&table_map, t->rank, t->shape);
     value.table_rows = t->shape[0];
     value.table_length = cr_length_at(ev->lengths, table, 0);
@@ -447,8 +445,7 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return value.ref < 0 ? stop_at(ev, id) : push(ev, &value, map);
 }
 
-/* The index of a stream among those the kernel draws from, or -1 if there are too many. */
-static int stream_of(struct cr_kernel *k, int64_t stream)
+int cr_add_stream(struct cr_kernel *k, int64_t stream)
 {
     for (int i = 0; i < k->n_streams; i++)
         if (k->streams[i] == stream)
@@ -465,7 +462,7 @@ static int evaluate_random(struct cr_evaluate *ev, cr_id id, const struct cr_map
     const struct cr_node *node = &ev->g->nodes[id];
     const struct cr_map start = {0};
     struct cr_value value = {.source = CR_RANDOM, .node = id};
-    value.ref = stream_of(ev->kernel, (int64_t)node->value);
+    value.ref = cr_add_stream(ev->kernel, (int64_t)node->value);
     if (value.ref < 0)
         return stop_at(ev, id);
     value.at = cr_map_linear(map, node->rank, node->shape);
@@ -540,7 +537,7 @@ bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     if (stored == CR_NONE)
         return false;
     const struct cr_node *node = &ev->g->nodes[id];
-    operand->ref = cr_evaluate_ref(ev, stored);
+    operand->ref = cr_add_ref(ev->kernel, stored);
     operand->at = cr_map_linear(&here, node->rank, node->shape);
     return operand->ref >= 0;
 }

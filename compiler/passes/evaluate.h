@@ -60,8 +60,11 @@ struct cr_evaluate {
 void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id core, int col,
                        bool may_reduce);
 
-/* The place of a node among the kernel's operands, where it is added; or -1 if there are too many. */
-int cr_evaluate_ref(struct cr_evaluate *ev, cr_id id);
+/* The index of a node among a kernel's operands; the node is added if it is not one of them.  -1: too many. */
+int cr_add_ref(struct cr_kernel *k, cr_id id);
+
+/* The index of a stream among those that a kernel draws random numbers from, as above. */
+int cr_add_stream(struct cr_kernel *k, int64_t stream);
 
 /* The value of a node at a map, or -1. */
 int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map);

@@ -1,9 +1,8 @@
 /*
  * join_tiles.c - elementwise kernels that read the same arrays are joined into one that stores several results.
  *
- * Each kernel reads its operands from memory.  An optimiser's two moments and its weight are three
- * kernels that read a gradient, the moments and the weight, where one reads each of them once and
- * takes the new moments as it computes them.
+ * AdamW computes for each parameter a first moment, a second moment and a weight. As three kernels these read
+ * the gradient and the moments from memory twice or three times. As one kernel they read each of them once.
  *
  * A kernel joins the one before it if
  *   - both go through their elements by the same loops, to the same places of what they store;
@@ -18,6 +17,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "evaluate.h"
 #include "in_place.h"
 #include "kernel_kinds.h"
 #include "lower.h"
@@ -59,29 +59,6 @@ static bool are_alike(const struct cr_tiles *a, const struct cr_tiles *b)
 }
 
 /* ---- one program of two ---- */
-
-/* The number of a node among the operands, where it is added; -1 if there are too many. */
-static int add_ref(struct cr_kernel *k, cr_id id)
-{
-    for (int i = 0; i < k->n_refs; i++)
-        if (k->refs[i] == id)
-            return i;
-    if (k->n_refs == CR_MAX_REFS)
-        return -1;
-    k->refs[k->n_refs] = id;
-    return k->n_refs++;
-}
-
-static int add_stream(struct cr_kernel *k, int64_t stream)
-{
-    for (int i = 0; i < k->n_streams; i++)
-        if (k->streams[i] == stream)
-            return i;
-    if (k->n_streams == CR_MAX_STREAMS)
-        return -1;
-    k->streams[k->n_streams] = stream;
-    return k->n_streams++;
-}
 
 /* Two loads of one element may be of different nodes that show it. */
 static bool same_value(const struct cr_graph *g, const struct cr_value *a, const struct cr_value *b)
@@ -159,9 +136,9 @@ static int join_value(struct joint *j, const struct cr_value *value)
     if (stored >= 0)
         return find_passed(j, value, stored);
     if (reads)
-        v.ref = add_ref(&j->k, j->later->refs[v.ref]);
+        v.ref = cr_add_ref(&j->k, j->later->refs[v.ref]);
     if (v.source == CR_RANDOM)
-        v.ref = add_stream(&j->k, j->later->streams[v.ref]);
+        v.ref = cr_add_stream(&j->k, j->later->streams[v.ref]);
     if ((reads || v.source == CR_RANDOM) && v.ref < 0)
         return -1;
     for (int a = 0; a < cr_value_args(&v); a++)

@@ -205,7 +205,7 @@ struct cr_kernel {
     };
     int n_stored;
     int entry;  /* that calls it */
-    bool again; /* what it computes was there before, and went to make room (recompute) */
+    bool again; /* recomputes a value whose storage was reused meanwhile; see recompute.c */
     struct cr_atoms atoms;
     int outer[CR_MAX_ATOMS], n_outer;
     int row, col; /* -1: extent 1, as of the next two */

@@ -470,7 +470,7 @@ int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *ma
     k->attention.n_bounds = k->attention.n_shifts = 0;
     find(&f, logits, *map, k->attention.direct ? 0 : -INFINITY);
     for (int i = 0; i < f.shift.n && k->attention.n_bounds; i++) {
-        int ref = cr_evaluate_ref(ev, f.shift.ids[i]);
+        int ref = cr_add_ref(ev->kernel, f.shift.ids[i]);
         if (ref < 0) {
             k->attention.n_bounds = k->attention.n_shifts = 0;
             return 0;
