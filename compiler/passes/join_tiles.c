@@ -1,8 +1,8 @@
 /*
- * join_tiles.c - elementwise kernels that read the same arrays are joined into one that stores several results.
+ * join_tiles.c - joins elementwise kernels that read the same arrays into one kernel with several results.
  *
- * AdamW computes for each parameter a first moment, a second moment and a weight. As three kernels these read
- * the gradient and the moments from memory twice or three times. As one kernel they read each of them once.
+ * AdamW updates two moments and a weight of each parameter.  Three kernels read the gradient three times and
+ * the moments twice.  One kernel reads each array once.
  *
  * A kernel joins the one before it if
  *   - both go through their elements by the same loops, to the same places of what they store;
