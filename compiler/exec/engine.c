@@ -781,13 +781,32 @@ int cr_engine_keep_params(struct cr_engine *e, struct cr_error *error)
     return 0;
 }
 
-void cr_engine_exchange_param(struct cr_engine *e, int i, float **tensor)
+/* The interpreter rounds what it has computed when all of it is. */
+bool cr_engine_may_store_over(const struct cr_engine *e, int i)
 {
-    float *old = e->tensors[i];
-    e->tensors[i] = *tensor;
-    *tensor = old;
+    if (e->backend == CR_BACKEND_REF)
+        return true;
+    for (int n = 0; n < e->program->n_outputs; n++)
+        if (e->to_output[n] == i)
+            return e->program->outputs[n].in_place;
+    return false;
+}
+
+void cr_engine_take_tensors(struct cr_engine *e, const bool *changed)
+{
     struct cr_error never; /* nothing is read but memory */
-    pack_param(e, i, &(struct cr_contents){.data = e->tensors[i]}, &never);
+    if (e->backend == CR_BACKEND_REF)
+        return;
+    struct cr_contents *contents = cr_calloc((size_t)e->n_params, sizeof *contents);
+    const struct cr_contents **of_program = cr_calloc((size_t)e->n_params, sizeof *of_program);
+    for (int i = 0; i < e->n_params; i++) {
+        contents[i].data = e->tensors[i];
+        if (changed[i])
+            of_program[e->to_param[i]] = &contents[i];
+    }
+    cr_fill_weights(e->program, 0, e->n_params, of_program, e->rt, e->pool, e->weights, &never);
+    free(of_program);
+    free(contents);
 }
 
 int cr_engine_run_entry(struct cr_engine *e, int entry, const void *const *inputs,

@@ -119,8 +119,12 @@ int cr_engine_map_weights(struct cr_engine *engine, int fd, size_t at);
 /* From now on a parameter that is handed in is also kept as it is, in `tensors`. */
 int cr_engine_keep_params(struct cr_engine *engine, struct cr_error *error);
 
-/* Hands in parameter i by exchanging a tensor from cr_memory_new for the one that is kept. */
-void cr_engine_exchange_param(struct cr_engine *engine, int i, float **tensor);
+/* True if a run may be given the memory of the input of the same name for output i. */
+bool cr_engine_may_store_over(const struct cr_engine *engine, int i);
+
+/* Hands in what `tensors` holds now of the parameters that have changed.  A run may be given a kept tensor
+ * as the memory of an output: no kernel reads it. */
+void cr_engine_take_tensors(struct cr_engine *engine, const bool *changed);
 
 /* One run, of all entries in turns; each reads the states and leaves their next values.  Inputs and
  * outputs follow the engine's ports: int32_t for i32, float for the rest. */

@@ -216,7 +216,9 @@ int cr_fill_weights(const struct cr_program *program, int first, int n,
     f.targets = cr_calloc((size_t)(end - begin), sizeof *f.targets);
     for (int i = begin; i < end; i++) {
         int param = program->places[i].param;
-        add_target(&f, &program->places[i], program->params[param].format, contents[param - first]);
+        const struct cr_contents *c = contents[param - first];
+        if (c)
+            add_target(&f, &program->places[i], program->params[param].format, c);
     }
     int status = fill_targets(&f, pool, error);
     free(f.targets);

@@ -351,6 +351,7 @@ struct cr_port {
     enum cr_init init; /* parameters */
     double bound;      /* parameters: of the init */
     bool state;        /* inputs: it stays from run to run, and kernels write to it */
+    bool in_place;     /* outputs: the memory of the input of the same name may be handed in for it */
     int64_t offset;    /* parameters: bytes into the weights of its first piece; -1: unused */
     unsigned entries;  /* inputs: a bit for each entry that reads it, one alone has all of them;
                         * outputs: the bit of its entry */

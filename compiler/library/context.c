@@ -155,14 +155,15 @@ const char *cr_origin_option(const struct cr_origin *origin, const char *name)
 
 /* ---- memory and time ---- */
 
-int cr_buffers_new(struct cr_buffers *buffers, const struct cr_port *ports, int n,
-                   struct cr_error *error)
+int cr_buffers_new(struct cr_buffers *buffers, const struct cr_port *ports, const bool *left_out,
+                   int n, struct cr_error *error)
 {
     buffers->data = cr_calloc((size_t)n, sizeof *buffers->data);
     buffers->n = n;
     for (int i = 0; i < n; i++) {
         int64_t bytes = cr_port_elements(&ports[i]) * (int64_t)sizeof(float);
-        if (!(buffers->data[i] = cr_memory_new(bytes, ports[i].name, error)))
+        if (!(left_out && left_out[i]) &&
+            !(buffers->data[i] = cr_memory_new(bytes, ports[i].name, error)))
             return -1;
     }
     return 0;

@@ -33,8 +33,8 @@ static int make_buffers(crescent_generator *g, struct cr_error *error)
     const struct cr_engine *e = &g->model->engine;
     int64_t n = g->ports.texts * g->ports.vocabulary * (int64_t)sizeof(float);
     int64_t scratch = CR_SAMPLE_SCRATCH(g->ports.vocabulary) * (int64_t)sizeof(double);
-    if (cr_buffers_new(&g->inputs, e->inputs, e->n_inputs, error) ||
-        cr_buffers_new(&g->outputs, e->outputs, e->n_outputs, error) ||
+    if (cr_buffers_new(&g->inputs, e->inputs, NULL, e->n_inputs, error) ||
+        cr_buffers_new(&g->outputs, e->outputs, NULL, e->n_outputs, error) ||
         !(g->last = cr_memory_new(n, "logits", error)) ||
         !(g->scratch = cr_memory_new(scratch, "the choice of a token", error)))
         return -1;

@@ -145,8 +145,9 @@ struct cr_buffers {
     int n;
 };
 
-int cr_buffers_new(struct cr_buffers *buffers, const struct cr_port *ports, int n,
-                   struct cr_error *error);
+/* Memory for n ports, but for those that are left out, if there are any: theirs is null. */
+int cr_buffers_new(struct cr_buffers *buffers, const struct cr_port *ports, const bool *left_out,
+                   int n, struct cr_error *error);
 void cr_buffers_free(struct cr_buffers *buffers);
 
 /* The node of an output or of a tapped value; CR_NONE, with an error that says how the caller

@@ -34,23 +34,34 @@ int cr_check_started(const crescent_trainer *t, struct cr_error *error)
 
 /* ---- steps ---- */
 
-/* What came out changes places with what went in, so nothing is copied but into the panels
- * that the kernels read. */
+/* Where a step puts its outputs: in the memory of what they replace, if that can be. */
+static void place_results(crescent_trainer *t)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    for (int i = 0; i < e->n_outputs; i++) {
+        int param = t->handover.to_param[i];
+        if (param != CR_NONE)
+            t->results[i] = e->tensors[param];
+        else
+            t->results[i] =
+                t->outputs.data[i] ? t->outputs.data[i] : t->inputs.data[t->handover.to_input[i]];
+    }
+}
+
+/* What came out is what goes in next: parameters into the panels that the kernels read; an input that has
+ * memory of its own changes places with the output. */
 static void hand_over(crescent_trainer *t)
 {
     struct cr_engine *e = cr_trainer_engine(t);
     for (int i = 0; i < e->n_outputs; i++) {
-        void **out = &t->outputs.data[i];
-        if (t->handover.to_param[i] != CR_NONE) {
-            float *tensor = *out;
-            cr_engine_exchange_param(e, t->handover.to_param[i], &tensor);
-            *out = tensor;
-        } else if (t->handover.to_input[i] != CR_NONE) {
-            void **in = &t->inputs.data[t->handover.to_input[i]], *old = *in;
-            *in = *out;
-            *out = old;
-        }
+        int input = t->handover.to_input[i];
+        if (t->handover.to_param[i] != CR_NONE || input == CR_NONE || !t->outputs.data[i])
+            continue;
+        void *old = t->inputs.data[input];
+        t->inputs.data[input] = t->outputs.data[i];
+        t->outputs.data[i] = old;
     }
+    cr_engine_take_tensors(e, t->learned);
 }
 
 /* What port number i of a kind has now, or null with the error set. */
@@ -86,8 +97,10 @@ static int step(crescent_trainer *t, struct cr_error *error)
 {
     struct cr_engine *e = cr_trainer_engine(t);
     if (cr_check_started(t, error) || cr_check_weights(t->model, error) ||
-        cr_feeds_take(&t->feeds, e, t->step, t->inputs.data, error) ||
-        cr_engine_run(e, (const void *const *)t->inputs.data, t->outputs.data, error))
+        cr_feeds_take(&t->feeds, e, t->step, t->inputs.data, error))
+        return -1;
+    place_results(t);
+    if (cr_engine_run(e, (const void *const *)t->inputs.data, t->results, error))
         return -1;
     hand_over(t);
     t->step++;

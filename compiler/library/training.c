@@ -21,6 +21,22 @@ static int find_numbers(crescent_trainer *t, struct cr_error *error)
     return 0;
 }
 
+/* Memory for the outputs that have no place in what they replace. */
+static int new_outputs(crescent_trainer *t, struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    bool *shared = cr_calloc((size_t)e->n_outputs, sizeof *shared);
+    for (int i = 0; i < e->n_outputs; i++) {
+        int param = t->handover.to_param[i], input = t->handover.to_input[i];
+        shared[i] = param != CR_NONE || (input != CR_NONE && cr_engine_may_store_over(e, i));
+        if (param != CR_NONE)
+            t->learned[param] = true;
+    }
+    int status = cr_buffers_new(&t->outputs, e->outputs, shared, e->n_outputs, error);
+    free(shared);
+    return status;
+}
+
 /* Checks first, then what takes memory. */
 static int prepare(crescent_trainer *t, struct cr_error *error)
 {
@@ -31,8 +47,9 @@ static int prepare(crescent_trainer *t, struct cr_error *error)
         return -1;
     t->model->is_part = true;
     t->is_set = cr_calloc((size_t)e->n_inputs, sizeof *t->is_set);
-    if (cr_buffers_new(&t->inputs, e->inputs, e->n_inputs, error) ||
-        cr_buffers_new(&t->outputs, e->outputs, e->n_outputs, error))
+    t->results = cr_calloc((size_t)e->n_outputs, sizeof *t->results);
+    t->learned = cr_calloc((size_t)e->n_params, sizeof *t->learned);
+    if (cr_buffers_new(&t->inputs, e->inputs, NULL, e->n_inputs, error) || new_outputs(t, error))
         return -1;
     return cr_engine_keep_params(e, error);
 }
@@ -79,6 +96,8 @@ void crescent_trainer_close(crescent_trainer *t)
     cr_model_release(t->model);
     cr_release(t->context);
     free(t->is_set);
+    free(t->results);
+    free(t->learned);
     free(t);
 }
 

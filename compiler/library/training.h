@@ -14,7 +14,9 @@ struct cr_validation; /* validation.c */
 struct crescent_trainer {
     crescent_context *context;
     crescent_model *model; /* whose engine keeps the parameters as they are, too */
-    struct cr_buffers inputs, outputs;
+    struct cr_buffers inputs, outputs; /* null: a parameter or an input has the output's memory */
+    void **results;                    /* by output: where a step puts it */
+    bool *learned;                     /* by parameter: a step replaces it */
     struct cr_feeds feeds;
     bool fed;      /* crescent_trainer_feed was called */
     bool *is_set;  /* by input: its data came from memory */

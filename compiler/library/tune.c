@@ -95,7 +95,7 @@ static int warm_up(crescent_tuner *t, struct contestant *c, struct cr_error *err
 {
     struct cr_engine *e = &c->model->engine;
     if (cr_draw_params(e, SEED, error) ||
-        cr_buffers_new(&c->outputs, e->outputs, e->n_outputs, error))
+        cr_buffers_new(&c->outputs, e->outputs, NULL, e->n_outputs, error))
         return -1;
     return run(t, c, error);
 }
@@ -156,7 +156,7 @@ static int compare(crescent_tuner *t, struct contestant *a, struct contestant *b
 
 static int draw_inputs(crescent_tuner *t, const struct cr_engine *e, struct cr_error *error)
 {
-    if (cr_buffers_new(&t->inputs, e->inputs, e->n_inputs, error))
+    if (cr_buffers_new(&t->inputs, e->inputs, NULL, e->n_inputs, error))
         return -1;
     for (int i = 0; i < e->n_inputs; i++)
         cr_draw_input(e, i, SEED, t->inputs.data[i]);
@@ -173,7 +173,7 @@ static int prepare(crescent_tuner *t, const struct cr_target *target, struct cr_
     const struct cr_engine *e = &t->first.model->engine;
     t->expected = t->first.outputs;
     t->first.outputs = (struct cr_buffers){.n = 0};
-    if (cr_buffers_new(&t->first.outputs, e->outputs, e->n_outputs, error))
+    if (cr_buffers_new(&t->first.outputs, e->outputs, NULL, e->n_outputs, error))
         return -1;
     return open_contestant(t, &t->best, target, error) || warm_up(t, &t->best, error) ? -1 : 0;
 }

@@ -199,8 +199,8 @@ static int prepare(struct cr_validation *v, const crescent_trainer *t,
         return -1;
     const struct cr_engine *e = &v->model->engine;
     if (cr_find_number(e, "loss", false, &loss, error) || find_params(v, t, error) ||
-        find_state(v, t, error) || cr_buffers_new(&v->inputs, e->inputs, e->n_inputs, error) ||
-        cr_buffers_new(&v->outputs, e->outputs, e->n_outputs, error))
+        find_state(v, t, error) || cr_buffers_new(&v->inputs, e->inputs, NULL, e->n_inputs, error) ||
+        cr_buffers_new(&v->outputs, e->outputs, NULL, e->n_outputs, error))
         return -1;
     return open_feeds(v, t, files, n, error);
 }

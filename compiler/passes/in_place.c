@@ -1,5 +1,10 @@
 #include "in_place.h"
 
+#include <stdlib.h>
+
+#include "compiler/ir/hash.h"
+#include "compiler/ir/mem.h"
+
 static int ref_of(const struct cr_kernel *k, cr_id id)
 {
     for (int i = 0; i < k->n_refs; i++)
@@ -105,4 +110,68 @@ bool cr_writes_over(const struct cr_module *m, const struct cr_kernel *k)
             return true;
     }
     return false;
+}
+
+/* ---- outputs over inputs ---- */
+
+/* By node: the first and last kernel that stores it, and the last one that reads it; -1: none. */
+struct uses {
+    int first_stored, last_stored, last_read;
+};
+
+/* Kernels are numbered by the order in which they run. */
+static struct uses *find_uses(const struct cr_module *m)
+{
+    struct uses *uses = cr_calloc((size_t)m->graph->n_nodes, sizeof *uses);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        uses[id] = (struct uses){-1, -1, -1};
+    for (int i = 0; i < m->n_kernels; i++) {
+        const struct cr_kernel *k = &m->kernels[i];
+        for (int r = 0; r < k->n_refs; r++)
+            uses[k->refs[r]].last_read = i;
+        for (int s = 0; s < k->n_stored; s++) {
+            struct uses *u = &uses[k->stored[s]];
+            u->first_stored = u->first_stored < 0 ? i : u->first_stored;
+            u->last_stored = i;
+        }
+    }
+    return uses;
+}
+
+/* Only elementwise kernels read what they store over: a product may be made in the memory of its result. */
+static bool may_store_over(const struct cr_module *m, const struct uses *uses, cr_id input, cr_id output)
+{
+    int reader = uses[input].last_read;
+    const struct uses *stored = &uses[output];
+    if (stored->first_stored < 0 || reader < stored->first_stored)
+        return stored->first_stored >= 0;
+    const struct cr_kernel *k = &m->kernels[reader];
+    return reader == stored->first_stored && reader == stored->last_stored && k->kind == CR_KERNEL_TILE &&
+           cr_reads_in_place(k, cr_find_stored_node(k, output), input);
+}
+
+/* An input that holds a length is read by every call. */
+bool *cr_find_in_place(const struct cr_module *m)
+{
+    const struct cr_graph *g = m->graph;
+    bool *in_place = cr_calloc((size_t)cr_n_results(g) + 1, sizeof *in_place);
+    struct uses *uses = find_uses(m);
+    struct cr_names names = {0};
+    cr_id *inputs = cr_calloc((size_t)g->n_nodes + 1, sizeof *inputs);
+    int n = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].op == CR_OP_input && cr_find_length(g, g->nodes[id].name) < 0) {
+            cr_names_add(&names, g->nodes[id].name);
+            inputs[n++] = id;
+        }
+    for (int i = 0; i < cr_n_results(g); i++) {
+        char *name = cr_output_name(g, i);
+        int input = cr_names_find(&names, name);
+        in_place[i] = input != CR_NONE && may_store_over(m, uses, inputs[input], g->outputs[i].id);
+        free(name);
+    }
+    cr_names_free(&names);
+    free(inputs);
+    free(uses);
+    return in_place;
 }

@@ -19,4 +19,11 @@ bool cr_reads_in_place(const struct cr_kernel *kernel, int result, cr_id state);
 /* True if a kernel writes over a state that it reads. */
 bool cr_writes_over(const struct cr_module *module, const struct cr_kernel *kernel);
 
+/*
+ * By result of the graph: true if the caller may hand in the memory of the input of the same name for
+ * it, since each element of the input is read for the last time to make the element that is stored in
+ * its place.  The caller frees the list.
+ */
+bool *cr_find_in_place(const struct cr_module *module);
+
 #endif

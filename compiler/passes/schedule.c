@@ -16,6 +16,7 @@
 #include "compiler/ir/mem.h"
 #include "describe.h"
 #include "formats.h"
+#include "in_place.h"
 #include "kernel_kinds.h"
 #include "lifetimes.h"
 #include "pass_list.h"
@@ -647,6 +648,7 @@ static struct cr_port *leaf_ports(const struct cr_graph *g, bool param, int *n)
     return ports;
 }
 
+/* Outputs alone know whether they may lie over inputs. */
 static void add_ports(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -654,8 +656,12 @@ static void add_ports(struct scheduling *s)
     p->inputs = leaf_ports(s->g, false, &p->n_inputs);
     p->n_outputs = cr_n_results(s->g);
     p->outputs = cr_calloc((size_t)p->n_outputs, sizeof *p->outputs);
-    for (int i = 0; i < p->n_outputs; i++)
+    bool *in_place = cr_find_in_place(s->m);
+    for (int i = 0; i < p->n_outputs; i++) {
         p->outputs[i] = port_of(&s->g->nodes[s->g->outputs[i].id], cr_output_name(s->g, i));
+        p->outputs[i].in_place = in_place[i];
+    }
+    free(in_place);
     cr_identify_ports(p->inputs, p->n_inputs, p->name);
     cr_identify_ports(p->outputs, p->n_outputs, p->name);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/mem.h"
 #include "oracles.h"
 #include "runtime/select.h"
 
@@ -208,6 +209,46 @@ bool cr_oracle_arena(struct cr_subject *s, struct cr_report *report)
         return cr_found(report, "an arena of %" PRId64 " is refused differently", least - 1);
     int64_t way = cr_pick(s, 5); /* mostly the least */
     return check_limit(s, least + (way > 2 ? way - 2 : 0) * (plain - least) / 2, report);
+}
+
+/* ---- outputs over inputs ---- */
+
+static bool same_type(const struct cr_node *a, const struct cr_node *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+/* An input of an output's type whose name no output has, or CR_NONE. */
+static cr_id free_input(struct cr_subject *s, const struct cr_graph *g, cr_id output, const bool *taken)
+{
+    cr_id start = (cr_id)cr_pick(s, g->n_nodes);
+    for (cr_id i = 0; i < g->n_nodes; i++) {
+        cr_id id = (start + i) % g->n_nodes;
+        const struct cr_node *node = &g->nodes[id];
+        if (node->op == CR_OP_input && !taken[id] && same_type(node, &g->nodes[output]))
+            return id;
+    }
+    return CR_NONE;
+}
+
+/* Outputs have the names of inputs, as in a training: cr_run gives those that may be the inputs' memory. */
+bool cr_oracle_over(struct cr_subject *s, struct cr_report *report)
+{
+    struct cr_error error = {""};
+    struct cr_graph *g = cr_graph_copy(s->c->graph);
+    bool *taken = cr_calloc((size_t)g->n_nodes, sizeof *taken);
+    for (int i = 0; i < cr_n_results(g); i++) {
+        cr_id input = free_input(s, g, g->outputs[i].id, taken);
+        if (input == CR_NONE)
+            continue;
+        taken[input] = true;
+        g->outputs[i].name = g->nodes[input].name;
+    }
+    free(taken);
+    struct cr_program *program = cr_program_of(g, NULL, &error);
+    return program ? check_program(s, program, cr_compile_tcc, true, "outputs over inputs", report)
+                   : cr_found(report, "outputs over inputs: %.400s", error.text);
 }
 
 /* ---- other compilers ---- */

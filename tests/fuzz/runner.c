@@ -213,6 +213,17 @@ static const void *input_of(const struct cr_case *c, const struct cr_outputs *o,
     return cr_case_data(c, port->name);
 }
 
+/* An output that may be stored over the input of its name is: the input lies in the output's memory. */
+static void place_over(const struct cr_program *p, const struct cr_outputs *o, const void **in)
+{
+    for (int i = 0; i < p->n_outputs; i++)
+        for (int j = 0; p->outputs[i].in_place && j < p->n_inputs; j++)
+            if (strcmp(p->outputs[i].name, p->inputs[j].name) == 0) {
+                memcpy(o->data[i], in[j], (size_t)o->floats[i] * sizeof(float));
+                in[j] = o->data[i];
+            }
+}
+
 static bool check_memory(const struct layout *l, const struct cr_outputs *o, int64_t weights,
                          int64_t n_weights, int64_t arena, int64_t n_arena,
                          struct cr_report *report)
@@ -239,6 +250,7 @@ bool cr_run(const struct cr_case *c, const struct cr_compiled *code, const char 
     const void **in = cr_calloc((size_t)p->n_inputs + 1, sizeof *in);
     for (int i = 0; i < p->n_inputs; i++)
         in[i] = input_of(c, o, &p->inputs[i]);
+    place_over(p, o, in);
     int status = 0;
     for (int i = 0; i < p->n_entries && status == 0; i++)
         status = code->code.execute[i](rt, pool, l.memory + weights, in, (void *const *)o->data,
