@@ -1008,19 +1008,19 @@ static void k16_d_output_weight(const void *args, long begin, long end, float *s
     const struct k16_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const panels = scratch; /* packed columns */
-    float *const rows = scratch + 4096; /* packed rows of the left operand */
+    float *const rows = scratch + 4096; /* rows of the left operand */
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
         const long i1 = 10;
         const long j0 = 0;
         const long j1 = 64;
-        rt->pack(64, i1 - i0, rows, 2048, a->d_output + i0, 10, 1);
+        rt->load(i1 - i0, 64, rows, 80, a->d_output + i0, 1, 10);
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
             rt->pack(64, n, panels, 2048, a->act + j, 64, 1);
             for (long i = i0; i < i1; i += 10) {
                 const long m = i1 - i < 10 ? i1 - i : 10;
-                rt->gemm(m, n, 64, rows + (i - i0) * 64, 1, 32, panels, 2048, a->out + i * 64 + j,
+                rt->gemm(m, n, 64, rows + (i - i0) * 80, 80, 1, panels, 2048, a->out + i * 64 + j,
                     64, 0, 0, 0, 16384);
             }
         }
@@ -1168,19 +1168,19 @@ static void k20_d_hidden_weight(const void *args, long begin, long end, float *s
     const struct k20_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const panels = scratch; /* packed columns */
-    float *const rows = scratch + 2048; /* packed rows of the left operand */
+    float *const rows = scratch + 2048; /* rows of the left operand */
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
         const long i1 = 64;
         const long j0 = 0;
         const long j1 = 32;
-        rt->pack(64, i1 - i0, rows, 2048, a->d_hidden + i0, 64, 1);
+        rt->load(i1 - i0, 64, rows, 80, a->d_hidden + i0, 1, 64);
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             rt->pack(64, n, panels, 2048, a->embedding + j, 32, 1);
-            for (long i = i0; i < i1; i += 32) {
-                const long m = i1 - i < 32 ? i1 - i : 32;
-                rt->gemm(m, n, 64, rows + (i - i0) * 64, 1, 32, panels, 2048, a->out + i * 32 + j,
+            for (long i = i0; i < i1; i += 24) {
+                const long m = i1 - i < 24 ? i1 - i : 24;
+                rt->gemm(m, n, 64, rows + (i - i0) * 80, 80, 1, panels, 2048, a->out + i * 32 + j,
                     32, 0, 0, 0, 16384);
             }
         }
@@ -1584,7 +1584,7 @@ static void k29_next_output_weight(const void *args, long begin, long end, float
 int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 6208; /* for each thread */
+    const long scratch_floats = 7168; /* for each thread */
     float *const scratch = arena + 11920;
     const int *const in0 = inputs[0]; /* step[] */
     const float *const in1 = inputs[1]; /* adam.part1[] */

@@ -1,6 +1,6 @@
 /*
  * A matrix product of two computed operands.  The kernel packs the columns of the right operand,
- * and the rows of a left operand that lies transposed, as in the gradient of a weight, X' dY.  A
+ * and lays out the rows of a left operand that lies transposed, as in the gradient of a weight, X' dY.  A
  * long k is done in parts; each part adds to the sums of the part before.
  *
  * An item has two loops.  The outer loop packs what its step needs, which stays in the second-level
@@ -8,6 +8,8 @@
  * for all consecutive items of a thread that share it.
  */
 #include "schedule_gemm.h"
+
+enum { LINE_FLOATS = 16 }; /* of a cache line */
 
 enum packing {
     IN_PLACE, /* not at all */
@@ -60,11 +62,6 @@ static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr
     if (s.K > t->matmul_depth && !k->prologue.n && !cr_needs_product(k))
         s.depth = cr_min(s.K, cr_round_up(t->matmul_depth, CR_SUM_BLOCK));
     cr_cut_calls(&s, t, t->gemm_step_cols);
-    if (is_transposed(k)) { /* rows are packed, too: a call takes a panel of them */
-        int64_t panels = t->gemm_step_floats / cr_min(s.M, CR_PANEL_FLOATS) / CR_PANEL_FLOATS;
-        s.rows = cr_min(s.M, CR_PANEL_FLOATS);
-        s.cols = cr_min(s.cols, cr_max(1, panels) * CR_PANEL_FLOATS);
-    }
     return s;
 }
 
@@ -84,7 +81,15 @@ static struct matmul cut(const struct cr_kernel *k, const struct cr_target *t)
 
 /* ---- packing ---- */
 
-/* An operand that is packed: the right one by its columns, or a transposed left one by its rows. */
+/* Floats from one row to the next of a left operand that lay transposed.  Each row is in one piece, so that a tile of
+ * few rows reads no more cache lines than it needs; and rows of a power of two do not share few sets of the cache. */
+static int64_t row_distance(const struct matmul *m)
+{
+    int64_t depth = m->s.depth;
+    return depth % (4 * LINE_FLOATS) ? depth : depth + LINE_FLOATS;
+}
+
+/* An operand that is packed: the right one by its columns, or a left one that lies transposed by its rows. */
 struct packed {
     const struct cr_operand *operand;
     int across;                  /* the atom of those columns */
@@ -92,8 +97,24 @@ struct packed {
     const struct cr_share *part;  /* of the item */
     const struct cr_steps *step; /* of the outer loop */
     const struct cr_share *other; /* of the other operand's columns */
+    bool is_rows;                /* the left one */
     bool is_shared;              /* by items that differ in those alone */
 };
+
+/* Packs columns into panels, or copies rows into one piece each. */
+static void call_pack(struct cr_builder *b, const struct matmul *m, const struct packed *x,
+                      const struct cr_address *from, struct cr_argument depth, struct cr_argument n)
+{
+    struct cr_argument to = cr_at(cr_start_of(x->slot));
+    struct cr_argument across = cr_n(b, cr_coef(&x->operand->at, x->across));
+    struct cr_argument along = cr_n(b, cr_coef(&x->operand->at, b->k->k));
+    if (x->is_rows)
+        CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, n, depth, to, cr_n(b, row_distance(m)), cr_at(*from),
+                across, along);
+    else
+        CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, depth, n, to, cr_n(b, m->s.depth * CR_PANEL_FLOATS),
+                cr_at(*from), along, across);
+}
 
 /* Packs an operand for the item, once if several items share it, or for a step. */
 static void pack(struct cr_builder *b, const struct matmul *m, const struct cr_gemm_vars *v,
@@ -111,12 +132,9 @@ static void pack(struct cr_builder *b, const struct matmul *m, const struct cr_g
     struct cr_address at =
         cr_operand_at(b, x->operand, whole ? -1 : k->k, whole ? CR_NONE : v->k.first, x->across,
                       step ? x->step->first : x->part->first);
-    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32,
-            cr_x(whole ? cr_size(b, k->k) : cr_var(b, v->k.count)),
-            cr_x(step ? cr_var(b, x->step->count)
-                      : cr_minus_var(b, x->part->last, x->part->first)),
-            cr_at(cr_start_of(x->slot)), cr_n(b, m->s.depth * CR_PANEL_FLOATS), cr_at(at),
-            cr_n(b, cr_coef(&x->operand->at, k->k)), cr_n(b, cr_coef(&x->operand->at, x->across)));
+    call_pack(b, m, x, &at, cr_x(whole ? cr_size(b, k->k) : cr_var(b, v->k.count)),
+              cr_x(step ? cr_var(b, x->step->count)
+                        : cr_minus_var(b, x->part->last, x->part->first)));
     if (once)
         cr_end(b);
 }
@@ -136,14 +154,13 @@ static struct operands take_scratch(struct cr_builder *b, const struct matmul *m
     int64_t columns = m->columns == BY_STEP ? s->cols : s->group;
     int64_t rows = m->rows == BY_STEP ? s->rows : s->block;
     struct operands o = {
-        .rows = {&k->a, k->row, CR_NONE, &v->i_part, &v->i, &v->j_part, s->groups > 1},
-        .columns = {&k->b, k->col, CR_NONE, &v->j_part, &v->j, &v->i_part, s->blocks > 1}};
+        .rows = {&k->a, k->row, CR_NONE, &v->i_part, &v->i, &v->j_part, true, s->groups > 1},
+        .columns = {&k->b, k->col, CR_NONE, &v->j_part, &v->j, &v->i_part, false, s->blocks > 1}};
     o.columns.slot = cr_scratch(b, "panels", CR_FORMAT_f32,
                                 s->depth * cr_round_up(columns, CR_PANEL_FLOATS), "packed columns");
     if (m->rows != IN_PLACE)
         o.rows.slot =
-            cr_scratch(b, "rows", CR_FORMAT_f32, s->depth * cr_round_up(rows, CR_PANEL_FLOATS),
-                       "packed rows of the left operand");
+            cr_scratch(b, "rows", CR_FORMAT_f32, row_distance(m) * rows, "rows of the left operand");
     return o;
 }
 
@@ -158,23 +175,23 @@ static void pack_now(struct cr_builder *b, const struct matmul *m, const struct 
 
 /* ---- the operands as gemm takes them ---- */
 
-/* The left operand of one call: rows of the prologue at a distance of K; packed panels, where k
- * goes by CR_PANEL_FLOATS; or the tensor itself, from k0 on if k is done in parts. */
+/* The left operand of one call: rows of the prologue at a distance of K; rows that were copied; or
+ * the tensor itself, from k0 on if k is done in parts. */
 static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct matmul *m,
                                       const struct cr_gemm_vars *v, int slot)
 {
     const struct cr_kernel *k = b->k;
     bool whole = is_whole(m);
-    int64_t K = m->s.K, depth = m->s.depth;
+    int64_t K = m->s.K;
     if (k->prologue.n)
         return (struct cr_gemm_operand){
             cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first, K), K, 1};
     if (m->rows == BY_STEP)
-        return (struct cr_gemm_operand){cr_start_of(slot), 1, CR_PANEL_FLOATS};
+        return (struct cr_gemm_operand){cr_start_of(slot), row_distance(m), 1};
     if (m->rows == BY_ITEM)
-        return (struct cr_gemm_operand){
-            cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first, depth), 1,
-            CR_PANEL_FLOATS};
+        return (struct cr_gemm_operand){cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first,
+                                                  row_distance(m)),
+                                        row_distance(m), 1};
     return (struct cr_gemm_operand){cr_operand_at(b, &k->a, k->row, v->i.first, whole ? -1 : k->k,
                                                   whole ? CR_NONE : v->k.first),
                                     cr_coef(&k->a.at, k->row), cr_coef(&k->a.at, k->k)};

@@ -223,19 +223,19 @@ static void k7_d_h_fc_weight(const void *args, long begin, long end, float *scra
     const struct k7_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const panels = scratch; /* packed columns */
-    float *const rows = scratch + 192; /* packed rows of the left operand */
+    float *const rows = scratch + 192; /* rows of the left operand */
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
         const long i1 = 8;
         const long j0 = 0;
         const long j1 = 8;
-        rt->pack(6, i1 - i0, rows, 192, a->d_h_fc + i0, 8, 1);
+        rt->load(i1 - i0, 6, rows, 6, a->d_h_fc + i0, 1, 8);
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             rt->pack(6, n, panels, 192, a->h + j, 8, 1);
             for (long i = i0; i < i1; i += 8) {
                 const long m = i1 - i < 8 ? i1 - i : 8;
-                rt->gemm(m, n, 6, rows + (i - i0) * 6, 1, 32, panels, 192, a->out + i * 8 + j, 8, 0,
+                rt->gemm(m, n, 6, rows + (i - i0) * 6, 6, 1, panels, 192, a->out + i * 8 + j, 8, 0,
                     0, 0, 16384);
             }
         }

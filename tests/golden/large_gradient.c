@@ -17,20 +17,20 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const panels = scratch; /* packed columns */
-    float *const rows = scratch + 192; /* packed rows of the left operand */
+    float *const rows = scratch + 256; /* rows of the left operand */
     for (long item = begin; item < end; item++) {
         const long i0 = item / 2 % 2 * 512;
         const long i1 = i0 + 512 < 1024 ? i0 + 512 : 1024;
         const long j0 = item % 2 * 256;
         const long j1 = j0 + 256 < 512 ? j0 + 256 : 512;
         if (item == begin || j0 == 0)
-            rt->pack(2, i1 - i0, rows, 64, a->x + i0, 1024, 1);
-        for (long j = j0; j < j1; j += 96) {
-            const long n = j1 - j < 96 ? j1 - j : 96;
+            rt->load(i1 - i0, 2, rows, 2, a->x + i0, 1, 1024);
+        for (long j = j0; j < j1; j += 128) {
+            const long n = j1 - j < 128 ? j1 - j : 128;
             rt->pack(2, n, panels, 64, a->dy + j, 512, 1);
-            for (long i = i0; i < i1; i += 32) {
-                const long m = i1 - i < 32 ? i1 - i : 32;
-                rt->gemm_stream(m, n, 2, rows + (i - i0) * 2, 1, 32, panels, 64,
+            for (long i = i0; i < i1; i += 24) {
+                const long m = i1 - i < 24 ? i1 - i : 24;
+                rt->gemm_stream(m, n, 2, rows + (i - i0) * 2, 2, 1, panels, 64,
                     a->out + i * 512 + j, 512, 0, 16384);
             }
         }
@@ -42,7 +42,7 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
 int large_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 1216; /* for each thread */
+    const long scratch_floats = 1280; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in0 = inputs[0]; /* x[2, 1024] */
     const float *const in1 = inputs[1]; /* dy[2, 512] */
