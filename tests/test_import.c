@@ -16,7 +16,17 @@
 #include "compiler/import/translate.h"
 #include "onnx_writer.h"
 
-enum { FLOAT = 1, INT8 = 3, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9 };
+enum {
+    FLOAT = 1,
+    INT8 = 3,
+    INT32 = 6,
+    INT64 = 7,
+    STRING = 8,
+    BOOL = 9,
+    FLOAT16 = 10,
+    DOUBLE = 11,
+    BFLOAT16 = 16
+};
 
 static struct cr_error error;
 static char folder[] = "/tmp/crescent-import-XXXXXX", path[128];
@@ -98,9 +108,10 @@ START_TEST(prints_a_script)
                                 "return {\n"
                                 "    y = fc,\n"
                                 "}\n");
-    ck_assert_int_eq(made.weights.n_tensors, 2);
-    ck_assert_str_eq(made.weights.tensors[0].name, "fc.bias");
-    ck_assert(((const float *)made.weights.tensors[1].data)[5] == 6);
+    ck_assert_int_eq(made.weights.list.n_tensors, 2);
+    ck_assert_int_eq(cr_import_weights_load(&made.weights, &error), 0);
+    ck_assert_str_eq(made.weights.list.tensors[0].name, "fc.bias");
+    ck_assert(((const float *)made.weights.list.tensors[1].data)[5] == 6);
     cr_import_close(&made);
 }
 END_TEST
@@ -130,6 +141,109 @@ static void run_model(const struct message *graph, const crescent_script *how, c
     crescent_graph_close(opened);
     crescent_context_free(context);
 }
+
+/* ---- weights ---- */
+
+/* A weight of three elements that other exporters write in other ways; a type of -1: in several fields. */
+static const struct {
+    int type;
+    unsigned char bytes[24];
+} ways[] = {
+    {FLOAT, {0, 0, 0x80, 0x3f, 0, 0, 0x20, 0xc0, 0, 0, 0x40, 0x40}},
+    {-1, {0, 0, 0x80, 0x3f, 0, 0, 0x20, 0xc0, 0, 0, 0x40, 0x40}},
+    {FLOAT16, {0, 0x3c, 0, 0xc1, 0, 0x42}},
+    {BFLOAT16, {0x80, 0x3f, 0x20, 0xc0, 0x40, 0x40}},
+    {DOUBLE, {0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 4, 0xc0, 0, 0, 0, 0, 0, 0, 8, 0x40}},
+};
+enum { N_WAYS = sizeof ways / sizeof *ways };
+
+/* The weight as an initializer, in fields of floats where `type` says so. */
+static void put_way(struct message *graph, int way)
+{
+    struct message tensor = {.n = 0};
+    put_integer(&tensor, 1, 3);
+    put_integer(&tensor, 2, ways[way].type < 0 ? FLOAT : ways[way].type);
+    put_text(&tensor, 8, "w");
+    if (ways[way].type < 0) {
+        put_bytes(&tensor, 4, ways[way].bytes, 8);
+        put_float(&tensor, 4, 3);
+    } else {
+        put_bytes(&tensor, 9, ways[way].bytes, way < 2 ? 12 : way < 4 ? 6 : 24);
+    }
+    put_message(graph, 5, &tensor);
+}
+
+START_TEST(reads_weights_of_each_type)
+{
+    static const float x[] = {2, 4, 8};
+    float y[3];
+    struct message graph = {.n = 0}, to_float = {.n = 0};
+    put_integer_attribute(&to_float, "to", FLOAT);
+    put_way(&graph, _i);
+    put_node(&graph, "Cast", "w", "floats", &to_float);
+    put_node(&graph, "Mul", "x floats", "y", NULL);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){3});
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){3});
+    run_model(&graph, NULL, x, y);
+    ck_assert(y[0] == 2 && y[1] == -10 && y[2] == 24);
+}
+END_TEST
+
+/* A layer whose weight the exporter has transposed, under a name of its own. */
+static struct message transposed_graph(void)
+{
+    static const float w[] = {1, 2, 3, 4, 5, 6}, b[] = {10, 20, 30};
+    struct message graph = {.n = 0};
+    put_node(&graph, "MatMul", "x onnx::MatMul_7", "product", NULL);
+    put_node(&graph, "Add", "product fc.bias", "y", NULL);
+    put_tensor(&graph, "onnx::MatMul_7", FLOAT, 2, (int64_t[]){2, 3}, w, sizeof w);
+    put_tensor(&graph, "fc.bias", FLOAT, 1, (int64_t[]){3}, b, sizeof b);
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){1, 2});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){1, 3});
+    return graph;
+}
+
+/* Its elements come in the order of the module, from wherever one begins to read. */
+START_TEST(reads_transposed_weights)
+{
+    static const float expected[] = {1, 4, 2, 5, 3, 6}, x[] = {100, 1};
+    float y[3], part[6];
+    struct message graph = transposed_graph();
+    struct cr_import made;
+    ck_assert_msg(import(&made, &graph, NULL, NULL) == 0, "%s", error.text);
+    const struct cr_st_tensor *t = cr_safetensors_find(&made.weights.list, "fc.weight");
+    ck_assert(t && t->shape[0] == 3 && t->shape[1] == 2 && !t->data);
+    int i = (int)(t - made.weights.list.tensors);
+    for (int first = 0; first < 6; first++)
+        for (int n = 0; n <= 6 - first; n++) {
+            ck_assert_int_eq(cr_import_weight_read(&made.weights, i, first, n, part), 0);
+            ck_assert_mem_eq(part, expected + first, (size_t)n * sizeof *part);
+        }
+    cr_import_close(&made);
+    run_model(&graph, NULL, x, y);
+    ck_assert(y[0] == 114 && y[1] == 225 && y[2] == 336);
+}
+END_TEST
+
+/* Weights that are read later than the graph have to be of the same file. */
+START_TEST(refuses_files_that_changed)
+{
+    struct message graph = transposed_graph(), model = model_of(&graph, 18);
+    crescent_context *context = crescent_context_new();
+    crescent_model *compiled;
+    write_model(&model);
+    ck_assert_int_eq(crescent_open(context, path, NULL, NULL, &compiled), CRESCENT_OK);
+    const char *weights = crescent_weights_path(compiled);
+    ck_assert_int_eq(crescent_load_weights(compiled, &weights, 1, CRESCENT_ANY_TENSORS, NULL), CRESCENT_OK);
+    usleep(20000); /* a clock tick of the file system */
+    model.at[model.n - 1] ^= 1;
+    write_model(&model);
+    ck_assert_int_ne(crescent_load_weights(compiled, &weights, 1, CRESCENT_ANY_TENSORS, NULL), CRESCENT_OK);
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "m.onnx: changed since it was opened, expected"));
+    crescent_close(compiled);
+    crescent_context_free(context);
+}
+END_TEST
 
 /* An index that is shorter than x along another axis leaves the rest as it is. */
 START_TEST(scatters_into_a_corner)
@@ -1128,8 +1242,9 @@ START_TEST(reads_external_data)
     fwrite(numbers, 1, sizeof numbers, file);
     fclose(file);
     ck_assert_msg(import(&made, &graph, "n", "1") == 0, "%s", error.text);
-    ck_assert_str_eq(made.weights.tensors[0].name, "far");
-    ck_assert(((const float *)made.weights.tensors[0].data)[1] == 8);
+    ck_assert_str_eq(made.weights.list.tensors[0].name, "far");
+    ck_assert_int_eq(cr_import_weights_load(&made.weights, &error), 0);
+    ck_assert(((const float *)made.weights.list.tensors[0].data)[1] == 8);
     cr_import_close(&made);
     graph = external_graph("far.bin", "8");
     expect_refusal(&graph, "not inside of their file");
@@ -1322,6 +1437,9 @@ int main(void)
     tcase_add_checked_fixture(refusals, make_folder, remove_folder);
     tcase_add_test(scripts, prints_a_script);
     tcase_add_test(scripts, runs_a_model);
+    tcase_add_loop_test(scripts, reads_weights_of_each_type, 0, N_WAYS);
+    tcase_add_test(scripts, reads_transposed_weights);
+    tcase_add_test(refusals, refuses_files_that_changed);
     tcase_add_test(scripts, scatters_into_a_corner);
     tcase_add_test(scripts, scatters_past_an_axis);
     tcase_add_test(scripts, multiplies_by_one_batch);

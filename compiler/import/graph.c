@@ -159,7 +159,7 @@ int cr_onnx_known(struct cr_onnx_graph *g, const char *name, enum cr_onnx_type t
     double *copy = cr_arena_new(&g->arena, (size_t)n, sizeof *copy);
     if (n)
         memcpy(copy, data, (size_t)n * sizeof *copy);
-    *t = (struct cr_onnx_tensor){name, CR_ONNX_DOUBLE, rank, sizes, n, (const void *)copy};
+    *t = (struct cr_onnx_tensor){name, CR_ONNX_DOUBLE, rank, sizes, n, (const void *)copy, false};
     int v = tensor_value(g, name, t);
     g->values[v].folded = true;
     g->values[v].type = type; /* the doubles stand for numbers of this type */

@@ -37,64 +37,6 @@ struct importing {
     struct cr_error *error;
 };
 
-/* ---- weights ---- */
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct cr_st_tensor *)a)->name, ((const struct cr_st_tensor *)b)->name);
-}
-
-/* A weight's elements as floats. */
-static int put_elements(struct importing *m, const struct cr_script_weight *w, float *out,
-                        int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        double value = w->tensor ? cr_onnx_element(w->tensor, i) : w->data[i];
-        out[i] = (float)value;
-        if (cr_language_type(w->type) != CR_LANGUAGE_F32 && (double)out[i] != value)
-            return cr_fail(m->error, "%.300s: tensor %s holds %.0f, which no float is",
-                           m->graph.path, w->name, value);
-    }
-    return 0;
-}
-
-/* Floats are copied as they are; other types become floats, which has to be exact. */
-static int put_weight(struct importing *m, const struct cr_script_weight *w, struct cr_st_tensor *t)
-{
-    struct cr_arena *arena = &m->import->arena;
-    int64_t *shape = cr_arena_new(arena, (size_t)w->rank, sizeof *shape);
-    memcpy(shape, w->shape, (size_t)w->rank * sizeof *shape);
-    *t = (struct cr_st_tensor){.name = cr_arena_text(arena, w->name, strlen(w->name)),
-                               .type = CR_ST_F32,
-                               .rank = w->rank,
-                               .shape = shape};
-    if (cr_st_measure(t))
-        return cr_fail(m->error, "%.300s: tensor %s is too large", m->graph.path, w->name);
-    float *data = cr_arena_new(arena, (size_t)t->elements, sizeof *data);
-    t->data = data;
-    if (w->tensor && w->tensor->type == CR_ONNX_FLOAT)
-        memcpy(data, w->tensor->data, t->bytes);
-    else
-        return put_elements(m, w, data, t->elements);
-    return 0;
-}
-
-/* As a file in memory has them.  They are copied, as the model is closed. */
-static int keep_weights(struct importing *m)
-{
-    struct cr_safetensors *file = &m->import->weights;
-    const struct cr_printer *p = &m->printer;
-    file->path = cr_arena_text(&m->import->arena, m->graph.path, strlen(m->graph.path));
-    file->tensors = cr_arena_new(&m->import->arena, (size_t)p->n_weights, sizeof *file->tensors);
-    for (int i = 0; i < p->n_weights; i++)
-        if (put_weight(m, &p->weights[i], &file->tensors[i]))
-            return -1;
-    file->n_tensors = p->n_weights;
-    if (file->n_tensors)
-        qsort(file->tensors, (size_t)file->n_tensors, sizeof *file->tensors, by_name);
-    return 0;
-}
-
 /* ---- what the files of a run say ---- */
 
 static const char *file_of(const struct importing *m, const char *name)
@@ -524,7 +466,9 @@ static int run(struct importing *m, const char *path, const struct cr_import_how
 {
     if (cr_onnx_model_open(&m->model, path, m->error) || check_pins(m) || add_lengths(m, how) ||
         pin_sizes(m) || translate_all(m) || find_lengths(m) ||
-        cr_script_print(&m->printer, &m->script, m->error) || keep_weights(m))
+        cr_script_print(&m->printer, &m->script, m->error) ||
+        cr_import_weights_take(&m->import->weights, &m->model, m->printer.weights, m->printer.n_weights,
+                               m->error))
         return -1;
     m->import->text = m->printer.text.data;
     m->import->length = m->printer.text.length;
@@ -557,6 +501,7 @@ void cr_import_close(struct cr_import *import)
 {
     free(import->text);
     free(import->pinned);
+    cr_import_weights_free(&import->weights);
     cr_arena_free(&import->arena);
     *import = (struct cr_import){0};
 }

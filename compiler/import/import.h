@@ -4,15 +4,15 @@
 #ifndef CR_IMPORT_H
 #define CR_IMPORT_H
 
-#include "compiler/files/safetensors.h"
 #include "compiler/ir/error.h"
 #include "translate.h"
+#include "weights.h"
 
 struct cr_import {
     char *text; /* of the script, with a NUL behind */
     size_t length;
-    struct cr_safetensors weights; /* floats, sorted by name, whose data lie in memory as long */
-    const char **pinned;           /* inputs that the script no longer has */
+    struct cr_import_weights weights;
+    const char **pinned; /* inputs that the script no longer has */
     int n_pinned;
     struct cr_arena arena;
 };

@@ -218,7 +218,8 @@ static cr_t compare_data(struct comparing *c, struct cr_onnx_term *a, cr_t b)
 static bool is_same_weight(const struct cr_onnx_tensor *a, const struct cr_onnx_tensor *b, cr_t large,
                            cr_t small)
 {
-    if (a == b || (a->data == b->data && a->elements == b->elements))
+    if (a == b ||
+        (a->data == b->data && a->elements == b->elements && a->is_transposed == b->is_transposed))
         return true;
     for (int64_t i = 0; i < b->elements; i++) {
         double x = cr_onnx_element(a, place_in(large, small, i)), y = cr_onnx_element(b, i);
@@ -237,7 +238,7 @@ static bool is_same_parameter(const struct comparing *c, int a, int b)
                                 *y = c->other->graph->values[b].tensor;
     if (!x || !y || x->elements != y->elements)
         return false;
-    bool same = x->data == y->data;
+    bool same = x->data == y->data && x->is_transposed == y->is_transposed;
     for (int64_t i = 0; !same && i < x->elements; i++)
         if (cr_onnx_element(x, i) != cr_onnx_element(y, i))
             return false;

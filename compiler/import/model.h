@@ -42,7 +42,7 @@ const char *cr_onnx_type_name(int type);
 /* Bytes of an element; 0 of strings and of types that are not known. */
 int cr_onnx_type_bytes(int type);
 
-/* A tensor; its elements lie row-major, little-endian, at any address. */
+/* A tensor; its elements lie row-major but where it says otherwise, little-endian, at any address. */
 struct cr_onnx_tensor {
     const char *name;
     enum cr_onnx_type type;
@@ -50,6 +50,7 @@ struct cr_onnx_tensor {
     const int64_t *shape; /* sizes from 0 on */
     int64_t elements;
     const unsigned char *data; /* elements times cr_onnx_type_bytes; null for strings */
+    bool is_transposed; /* of rank 2: they lie column-major, as a matrix that a pass transposed does */
 };
 
 /* AttributeProto.AttributeType. */

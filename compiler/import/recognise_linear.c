@@ -32,25 +32,17 @@ static const char *module_path(struct cr_onnx_graph *g, const struct layer *l)
     return path ? path : cr_onnx_scope(&g->arena, &g->nodes[l->node]);
 }
 
-/* The weight [in, out] as [out, in], as the module had it. */
+/* The weight [in, out] as [out, in], as the module had it.  Its elements stay where they are. */
 static void transpose_weight(struct cr_onnx_graph *g, struct layer *l)
 {
     struct cr_onnx_value *v = &g->values[l->weight];
-    const struct cr_onnx_tensor *old = v->tensor;
     struct cr_onnx_tensor *t = cr_arena_new(&g->arena, 1, sizeof *t);
-    int64_t rows = old->shape[0], columns = old->shape[1];
-    size_t bytes = (size_t)cr_onnx_type_bytes(old->type);
     int64_t *shape = cr_arena_new(&g->arena, 2, sizeof *shape);
-    unsigned char *data = cr_arena_new(&g->arena, (size_t)old->elements, bytes);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++)
-            memcpy(data + (size_t)(j * rows + i) * bytes,
-                   old->data + (size_t)(i * columns + j) * bytes, bytes);
-    *t = *old;
-    v->shape[0] = shape[0] = columns;
-    v->shape[1] = shape[1] = rows;
+    *t = *v->tensor;
+    v->shape[0] = shape[0] = t->shape[1];
+    v->shape[1] = shape[1] = t->shape[0];
     t->shape = shape;
-    t->data = data;
+    t->is_transposed = !t->is_transposed;
     v->tensor = t;
     l->is_transposed = true;
 }

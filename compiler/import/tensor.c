@@ -42,9 +42,15 @@ int cr_onnx_type_bytes(int type)
         return (double)value;                                                                      \
     } while (0)
 
+/* Where element i lies. */
+static int64_t place_of(const struct cr_onnx_tensor *t, int64_t i)
+{
+    return t->is_transposed ? i % t->shape[1] * t->shape[0] + i / t->shape[1] : i;
+}
+
 double cr_onnx_element(const struct cr_onnx_tensor *tensor, int64_t i)
 {
-    const unsigned char *at = tensor->data + i * types[tensor->type].bytes;
+    const unsigned char *at = tensor->data + place_of(tensor, i) * types[tensor->type].bytes;
     switch (tensor->type) {
     case CR_ONNX_FLOAT:
         ELEMENT(float);
@@ -90,6 +96,8 @@ struct reading {
     size_t size, cap;
     const unsigned char *direct; /* or where all of them lie */
     size_t direct_size;
+    const unsigned char *packed; /* the same of a field of reals, which may not be the only one */
+    size_t packed_size;
     const char *location;   /* of external data, or null */
     int64_t offset, length; /* -1: to the end of the file */
     bool external;
@@ -102,9 +110,13 @@ static int fail(const struct reading *r, const char *what)
                    cr_show(name, strlen(name)).text, what);
 }
 
-/* Appends the low n bytes of a number. */
+/* Appends the low n bytes of a number, or other bytes; a field that came before is copied now. */
 static void append(struct reading *r, const void *from, size_t n)
 {
+    size_t before = r->packed_size;
+    r->packed_size = 0;
+    if (before)
+        append(r, r->packed, before);
     if (!n)
         return;
     if (r->size + n > r->cap) {
@@ -119,7 +131,8 @@ static void append(struct reading *r, const void *from, size_t n)
     r->size += n;
 }
 
-/* float_data and double_data, of `width` bytes: packed they lie as they are wanted. */
+/* float_data and double_data, of `width` bytes.  Packed elements lie as they are wanted: those of a single field
+ * are not copied. */
 static int take_reals(struct reading *r, const struct cr_wire_field *field, size_t width)
 {
     size_t n = (size_t)(field->bytes.end - field->bytes.at);
@@ -127,7 +140,12 @@ static int take_reals(struct reading *r, const struct cr_wire_field *field, size
         return fail(r, "numbers of another size, expected whole ones");
     if ((size_t)cr_onnx_type_bytes(r->type) != width)
         return fail(r, "floats in a tensor of another type");
-    append(r, field->bytes.at, n);
+    if (field->kind == CR_WIRE_BYTES && !r->packed_size && !r->size) {
+        r->packed = field->bytes.at;
+        r->packed_size = n;
+    } else {
+        append(r, field->bytes.at, n);
+    }
     return 0;
 }
 
@@ -363,6 +381,10 @@ static int check_bytes(struct reading *r)
     struct cr_onnx_tensor *t = r->tensor;
     char text[96];
     t->elements = count(t);
+    if (!r->direct && r->packed_size) {
+        r->direct = r->packed;
+        r->direct_size = r->packed_size;
+    }
     if (r->direct)
         r->size = r->direct_size;
     if (t->elements < 0)

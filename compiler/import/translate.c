@@ -98,7 +98,7 @@ static struct cr_onnx_term *value_term(struct work *w, int value)
 /* The elements of a tensor of the model. */
 static const double *elements(struct work *w, const struct cr_onnx_tensor *t)
 {
-    if (t->type == CR_ONNX_DOUBLE && (uintptr_t)t->data % sizeof(double) == 0)
+    if (t->type == CR_ONNX_DOUBLE && !t->is_transposed && (uintptr_t)t->data % sizeof(double) == 0)
         return (const double *)(const void *)t->data;
     double *data = cr_elements_new(&w->graph->elements, &w->graph->arena, (size_t)t->elements);
     for (int64_t i = 0; i < t->elements; i++)
@@ -138,8 +138,8 @@ static void keep_data(struct work *w, int value, cr_t x)
 {
     struct cr_onnx_value *v = &w->graph->values[value];
     struct cr_onnx_tensor *t = cr_arena_new(&w->graph->arena, 1, sizeof *t);
-    *t = (struct cr_onnx_tensor){v->name,  CR_ONNX_DOUBLE,   x->rank,
-                                 x->shape, cr_t_elements(x), (const void *)x->data};
+    *t = (struct cr_onnx_tensor){v->name, CR_ONNX_DOUBLE, x->rank, x->shape, cr_t_elements(x),
+                                 (const void *)x->data, false};
     v->tensor = t;
     v->folded = true;
 }

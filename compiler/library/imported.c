@@ -55,21 +55,55 @@ bool cr_imported_has_pinned(const struct cr_imported *imported, const char *name
     return false;
 }
 
+/* ---- weights ---- */
+
+/* A weight of a file, as the elements of a parameter. */
+struct weight {
+    const struct cr_import_weights *weights;
+    int i;
+};
+
+static int read_weight(const void *context, int64_t first, int64_t n, float *out)
+{
+    const struct weight *w = context;
+    return cr_import_weight_read(w->weights, w->i, first, n, out);
+}
+
+static int fail_weight(const void *context, struct cr_error *error)
+{
+    const struct weight *w = context;
+    return cr_import_weight_fail(w->weights, w->i, error);
+}
+
+/* The weights of all parameters. */
+static int find_weights(const struct cr_import_weights *w, const struct cr_engine *e,
+                        struct weight *found, struct cr_error *error)
+{
+    for (int i = 0; i < e->n_params; i++) {
+        const struct cr_st_tensor *t = cr_safetensors_find(&w->list, e->params[i].name);
+        if (!t)
+            return cr_bug(error, "%.300s: no weight %s", w->list.path, e->params[i].name);
+        found[i] = (struct weight){w, (int)(t - w->list.tensors)};
+    }
+    return 0;
+}
+
 int cr_imported_load(const struct cr_imported *imported, struct cr_engine *engine,
                      struct cr_error *error)
 {
-    const struct cr_safetensors *weights = &imported->import.weights;
+    const struct cr_import_weights *w = &imported->import.weights;
+    struct weight *found = cr_calloc((size_t)engine->n_params, sizeof *found);
     struct cr_contents *contents = cr_calloc((size_t)engine->n_params, sizeof *contents);
-    int status = 0;
+    int status = cr_import_weights_check(w, error) || find_weights(w, engine, found, error) ? -1 : 0;
     for (int i = 0; !status && i < engine->n_params; i++) {
-        const struct cr_st_tensor *t = cr_safetensors_find(weights, engine->params[i].name);
-        if (t)
-            contents[i].data = t->data;
-        else
-            status = cr_bug(error, "%.300s: no weight %s", weights->path, engine->params[i].name);
+        contents[i].data = w->list.tensors[found[i].i].data;
+        if (!contents[i].data)
+            contents[i] = (struct cr_contents){
+                .read = read_weight, .context = &found[i], .fail = fail_weight};
     }
     if (!status)
         status = cr_engine_set_params(engine, contents, error);
     free(contents);
+    free(found);
     return status;
 }

@@ -63,7 +63,7 @@ static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule ru
                    found->file, found->name, found->count);
 }
 
-/* What was imported has its parameters in memory. */
+/* The weights of an imported model are those of its files. */
 static int load(crescent_model *m, const char *const *paths, int n, crescent_surplus_rule rule,
                 crescent_surplus *surplus, struct cr_error *error)
 {

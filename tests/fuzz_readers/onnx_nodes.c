@@ -373,7 +373,7 @@ static void set_imported(struct run *r, const struct cr_import *made)
     crescent_port port;
     for (int i = 0; i < crescent_port_count(r->model, CRESCENT_PARAM); i++) {
         PROMISE(!crescent_port_at(r->model, CRESCENT_PARAM, i, &port));
-        const struct cr_st_tensor *t = cr_safetensors_find(&made->weights, port.name);
+        const struct cr_st_tensor *t = cr_safetensors_find(&made->weights.list, port.name);
         PROMISE(t && !crescent_set_weight(r->model, i, (const float *)t->data));
     }
 }
@@ -434,6 +434,8 @@ static void import(const struct message *model, bool is_length, const struct mad
     int fd = memory_file(model->at, model->n, path);
     int status = cr_import_open(&made, path, &how, &error);
     close(fd);
+    if (!status)
+        PROMISE(!cr_import_weights_load(&made.weights, &error));
     if (status)
         promise_message(error.text);
     else if (!is_length && plain->is_ready)
