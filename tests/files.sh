@@ -190,6 +190,24 @@ XDG_CACHE_HOME=$T/small "$crescent" pack "$T/large.lua" --weights "$T/large.safe
 [ $? -eq 2 ] && grep -q 'bytes of weights, expected at most the 1048576 of the cache$' "$log"
 report $? "pack into a cache that is too small"
 
+# The same of an ONNX file, by both verbs.
+onnx() {
+    verb=$1 && shift
+    XDG_CACHE_HOME=$T/onnx "$crescent" "$verb" tests/onnx/mlp.onnx --set n=3 "$@" >"$log" 2>&1
+}
+onnx run --output "y=$T/onnx1.npy" && ! ls "$T"/onnx/crescent/*.weights >>"$log" 2>&1
+report $? "an ONNX file with fewer weights than are kept"
+onnx pack --cache-weights 0; [ $? -eq 2 ] && ! ls "$T"/onnx/crescent/*.weights >>"$log" 2>&1
+report $? "pack of an ONNX file into no cache"
+onnx pack && grep -q '^tests/onnx/mlp.onnx: keeps .* of weights for `run`$' "$log" && onnx pack &&
+    grep -q ' of weights were kept before$' "$log" && onnx run --output "y=$T/onnx2.npy" &&
+    cmp "$T/onnx1.npy" "$T/onnx2.npy" >>"$log" 2>&1
+report $? "a run with packed weights of an ONNX file"
+onnx run --format q8 --cache-weights 0 --output "y=$T/onnx2.npy" && onnx pack --format q8 &&
+    grep -q ' keeps ' "$log" && onnx run --format q8 --output "y=$T/onnx1.npy" &&
+    cmp "$T/onnx1.npy" "$T/onnx2.npy" >>"$log" 2>&1
+report $? "packed weights of an ONNX file in another format"
+
 # Both files of emit, or neither: the header cannot be written.
 mkdir -p "$T/both/m.h"
 "$crescent" emit "$T/model.lua" -o "$T/both/m.c" >"$log" 2>&1

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "compiler/crescent.h"
+#include "onnx_writer.h"
 
 enum { N = 2 * 8 * 48, PLENTY = 1 << 30 };
 #define BLOCK "graphs/gpt2_block.lua"
@@ -347,6 +348,288 @@ START_TEST(writes_alone)
 }
 END_TEST
 
+/* ---- ONNX files ---- */
+
+enum { FLOAT = 1, INT64 = 7, ROWS = 40, COLS = 3, TABLE = ROWS * COLS };
+
+/* The initializers of a model, of which import transposes one and computes with another one. */
+struct contents {
+    float layer[4 * COLS], bias[COLS], square[COLS * COLS], far[COLS];
+    int64_t table[TABLE];
+};
+
+static struct contents some_contents(void)
+{
+    struct contents c;
+    for (int i = 0; i < 4 * COLS; i++)
+        c.layer[i] = (float)(i % 5) - 1.5f;
+    for (int i = 0; i < COLS * COLS; i++)
+        c.square[i] = (float)(i % 4) / 8;
+    for (int i = 0; i < COLS; i++) {
+        c.bias[i] = (float)i;
+        c.far[i] = 1 + (float)i / 4;
+    }
+    for (int i = 0; i < TABLE; i++)
+        c.table[i] = i * i % 17;
+    return c;
+}
+
+/* Writes a file in the folder anew; its times are those of now. */
+static void write_file(const char *name, const void *bytes, size_t n)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, n, file), n);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* The initializer "far", whose elements are in a file. */
+static void put_far(struct message *graph, const char *location)
+{
+    struct message tensor = {.n = 0}, place = {.n = 0};
+    put_integer(&tensor, 1, COLS);
+    put_integer(&tensor, 2, FLOAT);
+    put_text(&tensor, 8, "far");
+    put_text(&place, 1, "location");
+    put_text(&place, 2, location);
+    put_message(&tensor, 13, &place);
+    put_integer(&tensor, 14, 1);
+    put_message(graph, 5, &tensor);
+}
+
+/* h = (x layer + bias) far, y = h square + h square' + the first n rows of the table. */
+static void put_nodes(struct message *graph)
+{
+    struct message start = {.n = 0}, to_float = {.n = 0};
+    put_integer_attribute(&start, "start", 0);
+    put_integer_attribute(&start, "end", 1);
+    put_integer_attribute(&to_float, "to", FLOAT);
+    put_node(graph, "MatMul", "x onnx::MatMul_7", "product", NULL);
+    put_node(graph, "Add", "product fc.bias", "layer", NULL);
+    put_node(graph, "Mul", "layer far", "h", NULL);
+    put_node(graph, "MatMul", "h square", "a", NULL);
+    put_node(graph, "Transpose", "square", "turned", NULL);
+    put_node(graph, "MatMul", "h turned", "b", NULL);
+    put_node(graph, "Shape", "x", "n", &start);
+    put_node(graph, "Cast", "table", "floats", &to_float);
+    put_node(graph, "Slice", "floats zero n zero", "rows", NULL);
+    put_node(graph, "Add", "a b", "c", NULL);
+    put_node(graph, "Add", "c rows", "y", NULL);
+}
+
+/* Writes the model, and its external data into the file `far`. */
+static void write_onnx(const struct contents *c, const char *far)
+{
+    static const int64_t zero[] = {0};
+    struct message graph = {.n = 0};
+    put_nodes(&graph);
+    put_tensor(&graph, "onnx::MatMul_7", FLOAT, 2, (int64_t[]){4, COLS}, c->layer, sizeof c->layer);
+    put_tensor(&graph, "fc.bias", FLOAT, 1, (int64_t[]){COLS}, c->bias, sizeof c->bias);
+    put_tensor(&graph, "square", FLOAT, 2, (int64_t[]){COLS, COLS}, c->square, sizeof c->square);
+    put_tensor(&graph, "table", INT64, 2, (int64_t[]){ROWS, COLS}, c->table, sizeof c->table);
+    put_tensor(&graph, "zero", INT64, 1, (int64_t[]){1}, zero, sizeof zero);
+    put_far(&graph, far);
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){SYMBOL('n'), 4});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){SYMBOL('n'), COLS});
+    struct message model = model_of(&graph, 17);
+    write_file("m.onnx", model.at, model.n);
+    write_file(far, c->far, sizeof c->far);
+}
+
+/* A run of the model with a setting, "n=40"; whether its weights were kept.  Then they are, unless `bytes` is
+ * 0. */
+static bool onnx_was_kept(const char *set, int64_t bytes, bool is_length, float *y)
+{
+    char path[128], name[] = {*set, '\0'};
+    float x[ROWS * 4];
+    int64_t written;
+    const crescent_setting size = {name, set + 2};
+    const crescent_script script = {
+        .settings = &size, .n_settings = !is_length, .lengths = &size, .n_lengths = is_length};
+    crescent_context *context = crescent_context_new();
+    crescent_model *model;
+    snprintf(path, sizeof path, "%s/m.onnx", folder);
+    GOOD(context, crescent_cache_weights(context, bytes));
+    GOOD(context, crescent_open(context, path, &script, NULL, &model));
+    const char *own = crescent_weights_path(model);
+    GOOD(context, crescent_load_weights(model, &own, 1, CRESCENT_ANY_TENSORS, NULL));
+    int64_t due = crescent_uncached_weights(model);
+    bool was_kept = crescent_cached_weights(model) > 0;
+    ck_assert(was_kept ? due == 0 : (due > 0) == (bytes > 0));
+    for (int i = 0; i < ROWS * 4; i++)
+        x[i] = (float)(i % 7) - 3;
+    int32_t rows = (int32_t)strtol(set + 2, NULL, 10);
+    const void *in[2];
+    for (int i = 0; i < crescent_port_count(model, CRESCENT_INPUT); i++) {
+        crescent_port port;
+        GOOD(context, crescent_port_at(model, CRESCENT_INPUT, i, &port));
+        in[i] = strcmp(port.name, "x") ? (const void *)&rows : x;
+    }
+    GOOD(context, crescent_run(model, in, (void *[]){y}));
+    GOOD(context, crescent_write_cache(model, &written));
+    ck_assert(due ? written > due : written == 0);
+    crescent_close(model);
+    crescent_context_free(context);
+    return was_kept;
+}
+
+/* Whether a run gives other numbers than `y`, and the same whether weights are kept or not.  Here the
+ * weights of the run are new. */
+static bool onnx_differs(const char *set, const float *y)
+{
+    float off[TABLE] = {0}, first[TABLE] = {0}, second[TABLE] = {0};
+    ck_assert(!onnx_was_kept(set, 0, false, off));
+    ck_assert(!onnx_was_kept(set, PLENTY, false, first));
+    ck_assert(onnx_was_kept(set, PLENTY, false, second));
+    ck_assert_mem_eq(off, first, sizeof off);
+    ck_assert_mem_eq(off, second, sizeof off);
+    return memcmp(off, y, sizeof off) != 0;
+}
+
+/* Writes bytes into a file of the folder where others stand now, and gives it the times that it had. */
+static void replace_bytes(const char *name, const void *old, const void *new, size_t n)
+{
+    unsigned char all[sizeof(struct message)];
+    char path[128];
+    struct stat status;
+    size_t at = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    usleep(20000); /* a clock tick of the file system */
+    int fd = open(path, O_RDWR);
+    ck_assert(fd >= 0 && fstat(fd, &status) == 0);
+    size_t size = (size_t)status.st_size;
+    ck_assert(pread(fd, all, sizeof all, 0) == status.st_size);
+    while (at + n <= size && memcmp(all + at, old, n) != 0)
+        at++;
+    ck_assert(at + n <= size && pwrite(fd, new, n, (off_t)at) == (ssize_t)n);
+    ck_assert(futimens(fd, (struct timespec[]){status.st_atim, status.st_mtim}) == 0);
+    close(fd);
+}
+
+/* Elements that import reads from the file, transposes, reads twice, finds beside the model or computes with:
+ * each that changes makes weights that are not kept yet, and the numbers are those of the file. */
+START_TEST(sees_other_initializers)
+{
+    struct contents c = some_contents(), new = c;
+    float y[TABLE] = {0};
+    write_onnx(&c, "far.bin");
+    ck_assert(onnx_differs("n=40", y));
+    ck_assert(onnx_was_kept("n=40", PLENTY, false, y));
+    new.layer[5] += 1, new.bias[1] += 1, new.square[2] += 1, new.far[2] += 1, new.table[70] += 5;
+    switch (_i) {
+    case 0:
+        replace_bytes("m.onnx", c.layer, new.layer, sizeof c.layer);
+        break;
+    case 1:
+        replace_bytes("m.onnx", c.bias, new.bias, sizeof c.bias);
+        break;
+    case 2:
+        replace_bytes("m.onnx", c.square, new.square, sizeof c.square);
+        break;
+    case 3:
+        replace_bytes("m.onnx", c.table, new.table, sizeof c.table);
+        break;
+    default:
+        replace_bytes("far.bin", c.far, new.far, sizeof c.far);
+    }
+    ck_assert(onnx_differs("n=40", y));
+}
+END_TEST
+
+/* Another file of the same bytes, or a model that takes its data from another one. */
+START_TEST(sees_other_external_data)
+{
+    char from[128], to[128];
+    struct contents c = some_contents();
+    float y[TABLE] = {0};
+    write_onnx(&c, "far.bin");
+    ck_assert(onnx_differs("n=40", y));
+    ck_assert(onnx_was_kept("n=40", PLENTY, false, y));
+    snprintf(from, sizeof from, "%s/new.bin", folder);
+    snprintf(to, sizeof to, "%s/far.bin", folder);
+    write_file("new.bin", c.far, sizeof c.far);
+    ck_assert_int_eq(rename(from, to), 0);
+    ck_assert(!onnx_differs("n=40", y)); /* read again, though the same */
+    c.far[0] = 7;
+    write_file("other.bin", c.far, sizeof c.far);
+    replace_bytes("m.onnx", "far.bin", "one.bin", strlen("far.bin"));
+    snprintf(from, sizeof from, "%s/other.bin", folder);
+    snprintf(to, sizeof to, "%s/one.bin", folder);
+    ck_assert_int_eq(rename(from, to), 0);
+    ck_assert(onnx_differs("n=40", y));
+}
+END_TEST
+
+/* Sizes that change what import computes have files of their own; a length has that of its bound. */
+START_TEST(sees_other_sizes)
+{
+    struct contents c = some_contents();
+    char path[400];
+    float y[TABLE] = {0}, z[TABLE] = {0};
+    write_onnx(&c, "far.bin");
+    ck_assert(onnx_differs("n=40", y));
+    ck_assert(onnx_differs("n=39", y));
+    ck_assert(onnx_differs("n=30", y));
+    ck_assert_int_eq(count_files(path), 3);
+    ck_assert(onnx_was_kept("n=40", PLENTY, false, y));
+    bool was_kept = onnx_was_kept("n=40", PLENTY, true, z);
+    ck_assert_mem_eq(y, z, sizeof y);
+    ck_assert_int_eq(count_files(path), was_kept ? 3 : 4);
+    memset(z, 0, sizeof z);
+    ck_assert(onnx_was_kept("n=40", PLENTY, true, z));
+    ck_assert_mem_eq(y, z, sizeof y);
+}
+END_TEST
+
+/* Numbers that import computes are part of the key: here rows of a table from k on. */
+START_TEST(sees_other_numbers)
+{
+    struct contents c = some_contents();
+    struct message graph = {.n = 0}, to_float = {.n = 0};
+    static const int64_t zero[] = {0}, rows[] = {ROWS - 10};
+    char path[400];
+    float y[TABLE] = {0};
+    put_integer_attribute(&to_float, "to", FLOAT);
+    put_node(&graph, "Add", "k rows", "end", NULL);
+    put_node(&graph, "Cast", "table", "floats", &to_float);
+    put_node(&graph, "Slice", "floats k end zero", "part", NULL);
+    put_node(&graph, "Add", "x part", "y", NULL);
+    put_tensor(&graph, "table", INT64, 2, (int64_t[]){ROWS, COLS}, c.table, sizeof c.table);
+    put_tensor(&graph, "zero", INT64, 1, (int64_t[]){1}, zero, sizeof zero);
+    put_tensor(&graph, "rows", INT64, 1, (int64_t[]){1}, rows, sizeof rows);
+    put_value(&graph, 11, "k", INT64, 1, (int64_t[]){1});
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){ROWS - 10, COLS});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){ROWS - 10, COLS});
+    struct message model = model_of(&graph, 17);
+    write_file("m.onnx", model.at, model.n);
+    ck_assert(onnx_differs("k=3", y));
+    ck_assert(onnx_was_kept("k=3", PLENTY, false, y));
+    ck_assert(onnx_differs("k=4", y));
+    ck_assert_int_eq(count_files(path), 2);
+}
+END_TEST
+
+/* Sizes on which no weight depends share a file. */
+START_TEST(shares_a_file_between_sizes)
+{
+    struct message graph = {.n = 0};
+    struct contents c = some_contents();
+    char path[400];
+    float y[TABLE] = {0};
+    put_node(&graph, "MatMul", "x square", "y", NULL);
+    put_tensor(&graph, "square", FLOAT, 2, (int64_t[]){4, COLS}, c.layer, sizeof c.layer);
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){SYMBOL('n'), 4});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){SYMBOL('n'), COLS});
+    struct message model = model_of(&graph, 17);
+    write_file("m.onnx", model.at, model.n);
+    ck_assert(!onnx_was_kept("n=40", PLENTY, false, y));
+    ck_assert(onnx_was_kept("n=7", PLENTY, false, y));
+    ck_assert_int_eq(count_files(path), 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("kept weights");
@@ -361,6 +644,11 @@ int main(void)
     tcase_add_test(t, removes_the_oldest);
     tcase_add_test(t, does_without_a_folder);
     tcase_add_test(t, writes_alone);
+    tcase_add_loop_test(t, sees_other_initializers, 0, 5);
+    tcase_add_test(t, sees_other_external_data);
+    tcase_add_test(t, sees_other_sizes);
+    tcase_add_test(t, sees_other_numbers);
+    tcase_add_test(t, shares_a_file_between_sizes);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -24,12 +24,11 @@ enum { PAGE = 4096, FREE_SHARE = 4 };
 
 /* ---- hashes ---- */
 
-/* Of bytes, 128 bits. */
-static void hash_bytes(uint64_t hash[2], const void *bytes, size_t n)
+void cr_kept_hash(uint64_t hash[2], const void *bytes, size_t n)
 {
     const unsigned char *from = bytes;
-    hash[0] = n;
-    hash[1] = ~(uint64_t)n;
+    hash[0] = cr_hash_word(hash[0], n);
+    hash[1] = cr_hash_word(hash[1], ~(uint64_t)n);
     for (size_t at = 0; at < n; at += sizeof(uint64_t)) {
         uint64_t word = 0;
         memcpy(&word, from + at, n - at < sizeof word ? n - at : sizeof word);
@@ -83,18 +82,6 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *context)
 
 /* ---- keys ---- */
 
-/* The bytes of a file in front of its tensors. */
-static size_t header_bytes(const struct cr_mapping *mapping, const struct cr_safetensors *list)
-{
-    size_t least = mapping->size;
-    for (int i = 0; i < list->n_tensors; i++) {
-        size_t at = (size_t)((const unsigned char *)list->tensors[i].data - mapping->bytes);
-        if (list->tensors[i].bytes && at < least)
-            least = at;
-    }
-    return least;
-}
-
 /* A line about a file of weights, whose path may hold any byte but NUL. */
 static void put_source(struct cr_text *text, const struct cr_kept_source *source,
                        const struct stat *s)
@@ -108,22 +95,20 @@ static void put_source(struct cr_text *text, const struct cr_kept_source *source
 }
 
 /* Adds the files to the key; false if one of them has no descriptor. */
-static bool put_sources(struct cr_kept *k, const struct cr_weight_files *files)
+static bool put_sources(struct cr_kept *k, const struct cr_kept_file *files, int n)
 {
     k->sources_at = k->key.length;
-    k->sources = cr_calloc((size_t)files->n, sizeof *k->sources);
-    for (int i = 0; i < files->n; i++) {
-        const struct cr_weight_file *file = &files->items[i];
-        const struct cr_mapping *mapping =
-            file->gguf ? &file->gguf->file.mapping : &file->file.mapping;
+    k->sources = cr_calloc((size_t)n, sizeof *k->sources);
+    for (int i = 0; i < n; i++) {
+        const int handle = files[i].mapping->handle;
         struct cr_kept_source *source = &k->sources[k->n_sources++];
         struct stat status;
-        char *whole = realpath(file->path, NULL);
-        source->path = cr_strdup(whole ? whole : file->path);
+        char *whole = realpath(files[i].path, NULL);
+        source->path = cr_strdup(whole ? whole : files[i].path);
         free(whole);
-        if (file->borrowed || !mapping->handle || fstat(mapping->handle - 1, &status) != 0)
+        if (!handle || fstat(handle - 1, &status) != 0)
             return false;
-        hash_bytes(source->header, mapping->bytes, header_bytes(mapping, &file->file));
+        memcpy(source->header, files[i].header, sizeof source->header);
         put_source(&k->key, source, &status);
     }
     return true;
@@ -131,19 +116,25 @@ static bool put_sources(struct cr_kept *k, const struct cr_weight_files *files)
 
 /* Adds a parameter and the tensor that it is read from. */
 static void put_param(struct cr_text *key, const struct cr_engine *e, int i,
-                      const struct cr_weight_files *files, const struct cr_file_tensor *t)
+                      const struct cr_kept_file *files, const struct cr_kept_tensor *t)
 {
-    int file = 0;
-    while (file < files->n && &files->items[file].file != t->file)
-        file++;
-    cr_put(key, "param %d %s %s %d %zu %s\n", e->to_param[i],
-           cr_formats[e->params[i].format].name, e->params[i].name, file,
-           (size_t)(t->tensor - t->file->tensors), t->tensor->name);
+    char shape[224];
+    const struct cr_port *port = &e->params[i];
+    cr_put(key, "param %d %s %s %s ", e->to_param[i], cr_formats[port->format].name, port->name,
+           cr_shape_text(shape, sizeof shape, port->rank, port->shape));
+    if (t->file == CR_NONE) {
+        uint64_t hash[2] = {0};
+        cr_kept_hash(hash, t->data, t->bytes);
+        cr_put(key, "%016" PRIx64 "%016" PRIx64 " %s %s\n", hash[0], hash[1], t->type, t->name);
+    } else {
+        size_t at = (size_t)((const unsigned char *)t->data - files[t->file].mapping->bytes);
+        cr_put(key, "%d %zu %s %s\n", t->file, at, t->type, t->name);
+    }
 }
 
 /* Adds the parameters, and where they go. */
 static void put_layout(struct cr_text *key, const struct cr_engine *e,
-                       const struct cr_weight_files *files, const struct cr_file_tensor *tensors)
+                       const struct cr_kept_file *files, const struct cr_kept_tensor *tensors)
 {
     const struct cr_program *p = e->program;
     cr_put(key, "weights %" PRId64 "\n", p->weights_bytes);
@@ -158,8 +149,8 @@ static void put_layout(struct cr_text *key, const struct cr_engine *e,
 }
 
 /* Makes the key; false if the weights cannot be kept. */
-static bool make_key(struct cr_kept *k, const struct cr_engine *e,
-                     const struct cr_weight_files *files, const struct cr_file_tensor *tensors)
+static bool make_key(struct cr_kept *k, const struct cr_engine *e, const struct cr_kept_file *files, int n,
+                     const struct cr_kept_tensor *tensors)
 {
     struct build build = {.code = (uintptr_t)cr_kept_find};
     if (e->backend == CR_BACKEND_REF || e->tensors || e->rounded || !e->program->weights_bytes)
@@ -169,15 +160,15 @@ static bool make_key(struct cr_kept *k, const struct cr_engine *e,
         return false;
     cr_put(&k->key, "crescent packed weights\nbuild %s\n", build.id);
     put_layout(&k->key, e, files, tensors);
-    return put_sources(k, files);
+    return put_sources(k, files, n);
 }
 
 /* The path that the key leads to; null without a cache folder. */
 static char *path_of(const struct cr_kept *k)
 {
     char path[CR_CACHE_PATH], name[64];
-    uint64_t hash[2];
-    hash_bytes(hash, k->key.data, k->key.length);
+    uint64_t hash[2] = {0};
+    cr_kept_hash(hash, k->key.data, k->key.length);
     snprintf(name, sizeof name, "%016" PRIx64 "%016" PRIx64 SUFFIX, hash[0], hash[1]);
     return cr_cache_file(path, sizeof path, name) ? cr_strdup(path) : NULL;
 }
@@ -205,11 +196,11 @@ static bool has_key(const struct cr_kept *k, int fd, int64_t weights_bytes)
     return same;
 }
 
-void cr_kept_find(struct cr_kept *k, struct cr_engine *e, const struct cr_weight_files *files,
-                  const struct cr_file_tensor *tensors)
+void cr_kept_find(struct cr_kept *k, struct cr_engine *e, const struct cr_kept_file *files, int n,
+                  const struct cr_kept_tensor *tensors)
 {
     *k = (struct cr_kept){0};
-    if (!make_key(k, e, files, tensors) || !(k->path = path_of(k))) {
+    if (!make_key(k, e, files, n, tensors) || !(k->path = path_of(k))) {
         cr_kept_free(k);
         return;
     }

@@ -8,7 +8,8 @@
  * The file begins with its key, a text that says what the weights depend on:
  *
  *     the build of this library, as its linker's build id has it; without one nothing is kept
- *     the layout: format, size and place of each parameter, and the tensor that it is read from
+ *     the layout: format, shape and places of each parameter, and the bytes of a file that it is read
+ *     from, or a hash of its elements if they are in memory
  *     of each file of weights: path, device and number, size, times of the last changes, and a
  *     hash of its header
  *
@@ -19,12 +20,27 @@
 
 #include "compiler/ir/text.h"
 #include "engine.h"
-#include "weight_files.h"
 
-/* A file of weights as it was when it was opened. */
+/* A file of weights that is open. */
+struct cr_kept_file {
+    const char *path;
+    const struct cr_mapping *mapping;
+    uint64_t header[2]; /* a hash of what describes its tensors */
+};
+
+/* The tensor that a parameter is read from. */
+struct cr_kept_tensor {
+    int file;         /* its number, or CR_NONE: in memory */
+    const void *data; /* in the file's mapping, or in memory */
+    size_t bytes;     /* of those in memory */
+    const char *name;
+    char type[32]; /* how elements are made of bytes */
+};
+
+/* A file of the key: its path without links, and the same hash. */
 struct cr_kept_source {
     char *path;
-    uint64_t header[2]; /* hash of its bytes in front of the tensors */
+    uint64_t header[2];
 };
 
 struct cr_kept {
@@ -36,11 +52,14 @@ struct cr_kept {
     bool is_mapped; /* the engine reads its weights from the mapped file */
 };
 
-/* Looks for the weights of an engine that are about to be read from `files`, parameter i from tensors[i], and
+/* Adds bytes to a hash of 128 bits, which begins as zeros. */
+void cr_kept_hash(uint64_t hash[2], const void *bytes, size_t n);
+
+/* Looks for the weights of an engine that are about to be read from n files, parameter i from tensors[i], and
  * maps them if they are kept.  The struct has no path if they cannot be: the engine interprets or keeps
- * tensors, the files are in memory only, or there is no cache folder. */
-void cr_kept_find(struct cr_kept *kept, struct cr_engine *engine, const struct cr_weight_files *files,
-                  const struct cr_file_tensor *tensors);
+ * tensors, a file is in memory only, or there is no cache folder. */
+void cr_kept_find(struct cr_kept *kept, struct cr_engine *engine, const struct cr_kept_file *files, int n,
+                  const struct cr_kept_tensor *tensors);
 
 /* Writes the engine's weights, which were read from those files and are not mapped.  First the files that were
  * used longest ago are removed until all take at most `most` bytes.  Returns the bytes of the file.  Returns 0

@@ -175,6 +175,49 @@ static int find_param(struct loading *l, const struct cr_engine *e, int i, const
     return contents_of(file, &l->tensors[i], &l->contents[i], error);
 }
 
+/* The bytes of a file in front of its tensors. */
+static size_t header_bytes(const struct cr_mapping *mapping, const struct cr_safetensors *list)
+{
+    size_t least = mapping->size;
+    for (int i = 0; i < list->n_tensors; i++) {
+        size_t at = (size_t)((const unsigned char *)list->tensors[i].data - mapping->bytes);
+        if (list->tensors[i].bytes && at < least)
+            least = at;
+    }
+    return least;
+}
+
+/* The tensor of a parameter in a list of files. */
+static struct cr_kept_tensor kept_tensor(const struct cr_weight_files *files, const struct cr_file_tensor *t)
+{
+    int file = 0;
+    while (&files->items[file].file != t->file)
+        file++;
+    struct cr_kept_tensor kept = {.file = file, .data = t->tensor->data, .name = t->tensor->name};
+    snprintf(kept.type, sizeof kept.type, "%s", cr_st_type_name(t->tensor->type));
+    return kept;
+}
+
+/* Maps the weights if they are kept. */
+static void find_kept(struct cr_kept *kept, struct cr_engine *e, const struct loading *l)
+{
+    const struct cr_weight_files *files = &l->files;
+    struct cr_kept_file *of_key = cr_calloc((size_t)files->n, sizeof *of_key);
+    struct cr_kept_tensor *tensors = cr_calloc((size_t)e->n_params, sizeof *tensors);
+    for (int i = 0; i < files->n; i++) {
+        const struct cr_weight_file *file = &files->items[i];
+        of_key[i].path = file->path;
+        of_key[i].mapping = file->gguf ? &file->gguf->file.mapping : &file->file.mapping;
+        cr_kept_hash(of_key[i].header, of_key[i].mapping->bytes,
+                     header_bytes(of_key[i].mapping, &file->file));
+    }
+    for (int i = 0; i < e->n_params; i++)
+        tensors[i] = kept_tensor(files, &l->tensors[i]);
+    cr_kept_find(kept, e, of_key, files->n, tensors);
+    free(of_key);
+    free(tensors);
+}
+
 /* Counts the tensors of a file that no parameter took, and notes the first. */
 static void count_surplus(const struct cr_names *taken, const struct cr_weight_file *file,
                           const char *family, struct cr_surplus *surplus)
@@ -203,7 +246,7 @@ static int load_params(struct cr_engine *e, const struct cr_weight_files *files,
     for (int i = 0; !status && i < e->n_params; i++)
         status = find_param(&l, e, i, family, error);
     if (!status && kept)
-        cr_kept_find(kept, e, &l.files, l.tensors);
+        find_kept(kept, e, &l);
     if (!status && !(kept && kept->is_mapped))
         status = cr_engine_set_params(e, l.contents, error);
     for (int i = 0; i < l.files.n; i++)

@@ -88,20 +88,67 @@ static int find_weights(const struct cr_import_weights *w, const struct cr_engin
     return 0;
 }
 
-int cr_imported_load(const struct cr_imported *imported, struct cr_engine *engine,
+/* A hash of the first bytes of each weight in a file.  It stands for a header, which ONNX files do not have:
+ * names, shapes and places of the weights are in the key. */
+static void hash_header(const struct cr_import_weights *w, int file, uint64_t hash[2])
+{
+    enum { MOST = 64 };
+    for (int i = 0; i < w->list.n_tensors; i++) {
+        const struct cr_onnx_tensor *t = &w->items[i].tensor;
+        if (w->items[i].file == file) {
+            int64_t bytes = t->elements * cr_onnx_type_bytes(t->type);
+            cr_kept_hash(hash, t->data, (size_t)(bytes < MOST ? bytes : MOST));
+        }
+    }
+}
+
+/* The tensor of a parameter, in a file or in memory. */
+static struct cr_kept_tensor kept_tensor(const struct cr_import_weights *w, int i)
+{
+    const struct cr_st_tensor *t = &w->list.tensors[i];
+    const struct cr_import_weight *item = &w->items[i];
+    if (item->file == CR_ONNX_NONE)
+        return (struct cr_kept_tensor){CR_NONE, t->data, t->bytes, t->name, "computed"};
+    struct cr_kept_tensor kept = {.file = item->file, .data = item->tensor.data, .name = t->name};
+    snprintf(kept.type, sizeof kept.type, "%s%s", cr_onnx_type_name(item->tensor.type),
+             item->tensor.is_transposed ? ", transposed" : "");
+    return kept;
+}
+
+/* Maps the weights if they are kept. */
+static void find_kept(const struct cr_import_weights *w, struct cr_engine *e, const struct weight *found,
+                      struct cr_kept *kept)
+{
+    struct cr_kept_file *files = cr_calloc((size_t)w->n_files, sizeof *files);
+    struct cr_kept_tensor *tensors = cr_calloc((size_t)e->n_params, sizeof *tensors);
+    for (int i = 0; i < w->n_files; i++) {
+        files[i].path = w->files[i].path;
+        files[i].mapping = &w->files[i].mapping;
+        hash_header(w, i, files[i].header);
+    }
+    for (int i = 0; i < e->n_params; i++)
+        tensors[i] = kept_tensor(w, found[i].i);
+    cr_kept_find(kept, e, files, w->n_files, tensors);
+    free(files);
+    free(tensors);
+}
+
+int cr_imported_load(const struct cr_imported *imported, struct cr_engine *engine, struct cr_kept *kept,
                      struct cr_error *error)
 {
     const struct cr_import_weights *w = &imported->import.weights;
     struct weight *found = cr_calloc((size_t)engine->n_params, sizeof *found);
     struct cr_contents *contents = cr_calloc((size_t)engine->n_params, sizeof *contents);
     int status = cr_import_weights_check(w, error) || find_weights(w, engine, found, error) ? -1 : 0;
+    if (!status && kept)
+        find_kept(w, engine, found, kept);
     for (int i = 0; !status && i < engine->n_params; i++) {
         contents[i].data = w->list.tensors[found[i].i].data;
         if (!contents[i].data)
             contents[i] = (struct cr_contents){
                 .read = read_weight, .context = &found[i], .fail = fail_weight};
     }
-    if (!status)
+    if (!status && !(kept && kept->is_mapped))
         status = cr_engine_set_params(engine, contents, error);
     free(contents);
     free(found);

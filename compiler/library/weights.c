@@ -63,7 +63,7 @@ static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule ru
                    found->file, found->name, found->count);
 }
 
-/* The weights of an imported model are those of its files. */
+/* From files, or from those that the model was imported from. */
 static int load(crescent_model *m, const char *const *paths, int n, crescent_surplus_rule rule,
                 crescent_surplus *surplus, struct cr_error *error)
 {
@@ -71,9 +71,9 @@ static int load(crescent_model *m, const char *const *paths, int n, crescent_sur
     cr_kept_free(&m->kept);
     if (check_paths(m, paths, n, error))
         return -1;
-    if (n == 1 && m->origin->imported && strcmp(paths[0], m->origin->folder) == 0)
-        return cr_imported_load(m->origin->imported, &m->engine, error);
     struct cr_kept *kept = m->context->cache_bytes ? &m->kept : NULL;
+    if (n == 1 && m->origin->imported && strcmp(paths[0], m->origin->folder) == 0)
+        return cr_imported_load(m->origin->imported, &m->engine, kept, error);
     if (cr_load_params(&m->engine, paths, n, m->origin->family, kept, &found, error))
         return -1;
     return take_surplus(&found, rule, surplus, error);
