@@ -388,6 +388,36 @@ START_TEST(finds_whole_tokens_without_merges)
 }
 END_TEST
 
+/* Many tokens of all lengths, whose ids go down and leave some out, and many that were added. */
+START_TEST(finds_each_of_many)
+{
+    enum { MANY = 3000, LONGEST = 40, ADDED = 100 };
+    char *json = malloc((MANY + ADDED) * (LONGEST + 24) + 256), token[LONGEST + 8], expected[16];
+    size_t n = (size_t)sprintf(json, "{\"model\":{\"type\":\"BPE\",\"ignore_merges\":true,\"vocab\":{");
+    for (int i = MANY; i > 0; i--)
+        n += (size_t)sprintf(json + n, "\"%0*x\" : %d%s", i % LONGEST, i, 7 * i, i > 1 ? ", " : "");
+    n += (size_t)sprintf(json + n, "},\"merges\":[]},\"added_tokens\":[");
+    for (int i = 0; i < ADDED; i++)
+        n += (size_t)sprintf(json + n, "%s{\"id\":%d,\"content\":\"<%d>\"}", i ? "," : "", 30000 + i, i);
+    sprintf(json + n, "]}");
+    crescent_tokenizer *t = open_text(json);
+    for (int i = 0; i < ADDED; i++) {
+        sprintf(token, "<%d>", i);
+        sprintf(expected, "%d", 30000 + i);
+        expect_ids(t, token, expected);
+        ck_assert_int_eq(crescent_token_id(t, token), 30000 + i);
+    }
+    for (int i = 1; i <= MANY; i++) {
+        sprintf(token, "%0*x", i % LONGEST, i);
+        sprintf(expected, "%d", 7 * i);
+        expect_ids(t, token, expected);
+    }
+    ck_assert_ptr_null(crescent_token_text(t, 8));
+    crescent_tokenizer_close(t);
+    free(json);
+}
+END_TEST
+
 START_TEST(stands_in_for_the_unknown)
 {
     crescent_tokenizer *t =
@@ -481,6 +511,9 @@ static const struct refused {
      ": found the id -1 of token 'a', expected one from 0 to 4194303"},
     {"{" MODEL("", "\"a\":9000000000000000000", "") "}",
      ": found a number that is no integer for token 'a', expected its id"},
+    {"{" MODEL("", "\"a\":01", "") "}", ":1: JSON: a number that begins with 0"},
+    {"{" MODEL("", "\"a\":00", "") "}", ":1: JSON: a number that begins with 0"},
+    {"{" MODEL("", "\"a\":1 2", "") "}", ":1: JSON: expected ',' or '}'"},
     {"{" MODEL("", "\"a\":1,\"b\":1", "") "}",
      ": found the id 1 of token 'b', which token 'a' has, too; expected an id each"},
     {"{" MODEL("", "\"a\":1,\"a\":2", "") "}", ": found token 'a' twice, expected it once"},
@@ -956,6 +989,7 @@ int main(void)
     tcase_add_test(t, adds_the_tokens_of_a_configuration);
     tcase_add_test(t, merges_by_rank);
     tcase_add_test(t, finds_whole_tokens_without_merges);
+    tcase_add_test(t, finds_each_of_many);
     tcase_add_test(t, stands_in_for_the_unknown);
     tcase_add_test(t, gives_bytes_back);
     tcase_add_test(t, puts_a_frame_around);

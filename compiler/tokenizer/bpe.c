@@ -12,11 +12,11 @@
 
 /* ---- making ---- */
 
-/* The id of a token of a merge, which is likely to be `*id`, or an error. */
+/* The id of a token of a merge, or an error. */
 static int find_token(const struct cr_bpe *bpe, const char *text, size_t length, int32_t *id,
                       const char *path, struct cr_error *error)
 {
-    *id = cr_find_word_near(&bpe->vocabulary, text, length, *id);
+    *id = cr_find_word(&bpe->vocabulary, text, length);
     if (*id >= 0)
         return 0;
     return cr_fail(error,
@@ -24,18 +24,21 @@ static int find_token(const struct cr_bpe *bpe, const char *text, size_t length,
                    path, cr_show(text, length).text, bpe->n_merges);
 }
 
-/* The id of the token that two make together.  Vocabularies list these tokens in the order of the merges. */
+/* The id of the token that two make together.  Vocabularies list these tokens in the order of the merges, so
+ * that it is likely to be the next one. */
 static int find_both(const struct cr_bpe *bpe, const char *left, size_t left_length,
                      const char *right, size_t right_length, int32_t *id, const char *path,
                      struct cr_error *error)
 {
     char few[64], *both = few;
     size_t length = left_length + right_length;
+    *id = bpe->n_merges ? bpe->made[bpe->n_merges - 1] + 1 : -1;
+    if (cr_has_both(&bpe->vocabulary, *id, left, left_length, right, right_length))
+        return 0;
     if (length > sizeof few)
         both = cr_calloc(length, 1);
     memcpy(both, left, left_length);
     memcpy(both + left_length, right, right_length);
-    *id = bpe->n_merges ? bpe->made[bpe->n_merges - 1] + 1 : -1;
     int status = find_token(bpe, both, length, id, path, error);
     if (both != few)
         free(both);
@@ -45,7 +48,7 @@ static int find_both(const struct cr_bpe *bpe, const char *left, size_t left_len
 int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const char *right,
                  size_t right_length, const char *path, struct cr_error *error)
 {
-    int32_t a = -1, b = -1, made;
+    int32_t a, b, made;
     if (find_token(bpe, left, left_length, &a, path, error) ||
         find_token(bpe, right, right_length, &b, path, error) ||
         find_both(bpe, left, left_length, right, right_length, &made, path, error))

@@ -63,16 +63,32 @@ static size_t number_size(const char *at, const char *end)
     return (size_t)(c - at);
 }
 
+enum { DIGITS_OF_INTEGER = 18 };
+
+/* Takes a number of digits alone, as ids are. */
+static bool take_digits(struct cr_json *json, struct cr_json_value *value)
+{
+    int64_t sum = 0;
+    const char *c = json->at;
+    for (; c < json->end && c - json->at < DIGITS_OF_INTEGER && *c >= '0' && *c <= '9'; c++)
+        sum = 10 * sum + (*c - '0');
+    if (c == json->at || c == json->end || (*c != ',' && *c != '}') || (*json->at == '0' && c - json->at > 1))
+        return false;
+    json->at = c;
+    value->kind = CR_JSON_INTEGER;
+    value->integer = sum;
+    return true;
+}
+
 /* Takes a number.  One past 2^63 is a real one, as a length without limit is written in some
  * files. */
 static bool take_number(struct reader *r, struct cr_json_value *value)
 {
-    enum { LONGEST = 400, DIGITS_OF_INTEGER = 18 };
+    enum { LONGEST = 400 };
     char text[LONGEST + 1];
     size_t n = digits(r->json.at, r->json.end);
     if (n > 0 && n <= DIGITS_OF_INTEGER && cr_json_integer(&r->json, &value->integer)) {
         value->kind = CR_JSON_INTEGER;
-        value->real = (double)value->integer;
         return true;
     }
     n = number_size(r->json.at, r->json.end);
@@ -80,11 +96,12 @@ static bool take_number(struct reader *r, struct cr_json_value *value)
         return false;
     memcpy(text, r->json.at, n);
     text[n] = '\0';
-    value->real = strtod(text, NULL);
     value->kind = CR_JSON_REAL;
     if (n <= DIGITS_OF_INTEGER && !strpbrk(text, ".eE")) {
         value->kind = CR_JSON_INTEGER;
         value->integer = strtoll(text, NULL, 10);
+    } else {
+        value->real = strtod(text, NULL);
     }
     r->json.at += n;
     return true;
@@ -105,14 +122,33 @@ static bool take_word(struct reader *r, struct cr_json_value *value)
     return false;
 }
 
-/* Takes a string into the room. */
-static bool take_string(struct reader *r, const char **text, size_t *length)
+/* Copies the string behind a quote if it is valid and has no escapes, as most are; its size with a NUL, or 0. */
+static size_t copy_plain(struct cr_json *json, char *out)
 {
-    size_t size = cr_json_string(&r->json, r->room);
-    if (size == 0)
+    const char *begin = json->at + 1, *c = begin;
+    while (c < json->end && *c != '"' && *c != '\\') {
+        size_t n = (unsigned char)*c < 0x80 ? 1 : cr_utf8(c, json->end);
+        if (n == 0 || (unsigned char)*c < 0x20)
+            return 0;
+        for (; n; n--)
+            *out++ = *c++;
+    }
+    if (c == json->end || *c != '"')
+        return 0;
+    *out = '\0';
+    json->at = c + 1;
+    return (size_t)(c + 1 - begin);
+}
+
+/* Takes a string into the room. */
+static bool take_string(struct reader *r, const char **text, uint32_t *length)
+{
+    struct cr_json *json = &r->json;
+    size_t size = json->at < json->end && *json->at == '"' ? copy_plain(json, r->room) : 0;
+    if (size == 0 && (size = cr_json_string(json, r->room)) == 0)
         return false;
     *text = r->room;
-    *length = size - 1;
+    *length = (uint32_t)(size - 1);
     r->room += size;
     return true;
 }
@@ -120,7 +156,7 @@ static bool take_string(struct reader *r, const char **text, size_t *length)
 static int read_value(struct reader *r, struct cr_error *error);
 
 /* Takes the key of a member and the colon behind it, if these are members. */
-static int take_key(struct reader *r, char end, const char **key, size_t *length,
+static int take_key(struct reader *r, char end, const char **key, uint32_t *length,
                     struct cr_error *error)
 {
     if (end != '}')
@@ -136,7 +172,7 @@ static int read_items(struct reader *r, int parent, char end, struct cr_error *e
     int more, last = CR_NO_VALUE;
     for (int i = 0; (more = cr_json_next(&r->json, i, end)) > 0; i++) {
         const char *key = NULL;
-        size_t length = 0;
+        uint32_t length = 0;
         if (cr_json_take(&r->json, end))
             return fail_here(r, "a comma behind the last item, expected none", error);
         if (take_key(r, end, &key, &length, error))
@@ -163,9 +199,12 @@ static int read_value(struct reader *r, struct cr_error *error)
     *value = (struct cr_json_value){.first = CR_NO_VALUE, .next = CR_NO_VALUE};
     if (++r->depth > MAX_DEPTH)
         return fail_here(r, "values that are nested too deep", error);
-    if (cr_json_take(&r->json, '{')) {
+    if (cr_json_take(&r->json, '{')) { /* which passes over space */
         value->kind = CR_JSON_OBJECT;
         status = read_items(r, number, '}', error);
+    } else if (take_digits(&r->json, value)) {
+        r->depth--;
+        return number;
     } else if (cr_json_take(&r->json, '[')) {
         value->kind = CR_JSON_ARRAY;
         status = read_items(r, number, ']', error);
@@ -225,6 +264,11 @@ void cr_document_free(struct cr_document *d)
 }
 
 /* ---- members ---- */
+
+double cr_real_of(const struct cr_json_value *value)
+{
+    return value->kind == CR_JSON_REAL ? value->real : value->kind == CR_JSON_INTEGER ? (double)value->integer : 0;
+}
 
 int cr_member(const struct cr_document *d, int object, const char *name)
 {

@@ -25,17 +25,26 @@ enum cr_json_kind {
     CR_JSON_OBJECT
 };
 
-/* `text` ends in a NUL, and holds none. */
+/* A value, of which a vocabulary has many.  `text` ends in a NUL, and holds none.  Only the members of its kind
+ * have a meaning. */
 struct cr_json_value {
     enum cr_json_kind kind;
-    int first, next, count; /* items or members: the first, the neighbour, how many */
-    const char *key;        /* of a member, else null */
-    size_t key_length;
-    const char *text; /* of a string */
-    size_t length;
-    int64_t integer;
-    double real; /* of an integer, too */
+    int first, next; /* items or members: the first, or CR_NO_VALUE; the neighbour */
+    uint32_t key_length;
+    const char *key; /* of a member, else null */
+    union {
+        const char *text; /* of a string */
+        int64_t integer;
+        double real;
+    };
+    union {
+        uint32_t length; /* of a string */
+        int count;       /* of items or members */
+    };
 };
+
+/* The number that a value is, an integer or a real one; 0 for other kinds. */
+double cr_real_of(const struct cr_json_value *value);
 
 struct cr_document {
     const char *path;

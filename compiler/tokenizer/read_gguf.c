@@ -143,6 +143,8 @@ static int read_tokens(struct reading *r)
         size += cr_gguf_next_string(&at).length + 1;
     char *text = *CR_PUSH(r->t->strings, r->t->n_strings, r->t->strings_cap) = cr_calloc(size, 1);
     at = tokens->data;
+    if (tokens->n < CR_MOST_IDS)
+        cr_reserve_words(&r->t->bpe.vocabulary, (int)tokens->n);
     for (uint64_t i = 0; i < tokens->n; i++) {
         struct cr_gguf_string s = cr_gguf_next_string(&at);
         if (copy_text(r, s, text) ||

@@ -12,6 +12,7 @@
 int cr_read_vocabulary(struct cr_vocabulary *v, const struct cr_document *d, int object,
                        struct cr_error *error)
 {
+    cr_reserve_words(v, d->values[object].count);
     for (int i = d->values[object].first; i >= 0; i = d->values[i].next) {
         const struct cr_json_value *value = &d->values[i];
         if (value->kind != CR_JSON_INTEGER)
@@ -50,9 +51,9 @@ static int refuse_options(const struct cr_document *d, int model, struct cr_erro
 {
     static const char *const affixes[] = {"continuing_subword_prefix", "end_of_word_suffix"};
     int dropout = cr_member(d, model, "dropout");
-    if (dropout >= 0 && d->values[dropout].real != 0)
+    if (dropout >= 0 && cr_real_of(&d->values[dropout]) != 0)
         return cr_fail(error, "%s: model: found a dropout of %g, expected none", d->path,
-                       d->values[dropout].real);
+                       cr_real_of(&d->values[dropout]));
     for (int i = 0; i < 2; i++) {
         const char *text = "";
         if (cr_read_string(d, model, "model", affixes[i], &text, error))

@@ -1,43 +1,62 @@
 /* vocabulary.c - the tokens of a model; see vocabulary.h. */
 #include "vocabulary.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/files/mapping.h"
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 
-static uint64_t hash_of(const char *text, size_t length)
+enum { FIRST_SLOTS = 64, ID_BITS = 23 };
+_Static_assert(CR_MOST_IDS < 1 << ID_BITS, "an id + 1 fits a slot");
+
+/* The hash of a text: 8 bytes at a time, then two words of 4 that overlap, or up to 3 single bytes. */
+static uint32_t hash_of(const char *text, size_t length)
 {
-    uint64_t hash = length;
-    for (; length >= 8; text += 8, length -= 8) {
-        uint64_t word;
-        memcpy(&word, text, 8);
+    const unsigned char *bytes = (const unsigned char *)text;
+    uint64_t hash = length, word = 0;
+    uint32_t first, last;
+    for (; length >= sizeof word; bytes += sizeof word, length -= sizeof word) {
+        memcpy(&word, bytes, sizeof word);
         hash = cr_hash_word(hash, word);
     }
-    uint64_t rest = 0;
-    memcpy(&rest, text, length);
-    return cr_hash_word(hash, rest);
+    if (length >= sizeof first) {
+        memcpy(&first, bytes, sizeof first);
+        memcpy(&last, bytes + length - sizeof last, sizeof last);
+        word = first | (uint64_t)last << 32;
+    } else {
+        word = length ? bytes[0] | (uint64_t)bytes[length / 2] << 8 | (uint64_t)bytes[length - 1] << 16 : 0;
+    }
+    return (uint32_t)(cr_hash_word(hash, word) >> 16);
 }
 
-/* What is looked for, and where. */
-struct wanted {
-    const struct cr_vocabulary *vocabulary;
-    const char *text;
-    size_t length;
-};
-
-static bool is_wanted(const void *context, int id)
+static bool is_token(const struct cr_token *token, const char *text, size_t length)
 {
-    const struct wanted *w = context;
-    const struct cr_token *token = &w->vocabulary->tokens[id];
-    return token->length == w->length && memcmp(token->text, w->text, w->length) == 0;
+    return token->length == length && memcmp(token->text, text, length) == 0;
 }
 
-static int32_t find(const struct cr_vocabulary *v, uint64_t hash, const char *text, size_t length)
+static uint32_t slot_of(uint32_t hash, int32_t id)
 {
-    struct wanted wanted = {v, text, length};
-    return cr_table_find(&v->table, hash, is_wanted, &wanted);
+    return hash >> ID_BITS << ID_BITS | (uint32_t)(id + 1);
+}
+
+static int32_t id_in(uint32_t slot)
+{
+    return (int32_t)(slot & ((1u << ID_BITS) - 1)) - 1;
+}
+
+static int32_t find(const struct cr_vocabulary *v, uint32_t hash, const char *text, size_t length)
+{
+    for (uint32_t at = hash; v->n_slots; at++) {
+        uint32_t slot = v->slots[at & (v->n_slots - 1)];
+        if (!slot)
+            break;
+        if ((slot ^ hash) >> ID_BITS == 0 && is_token(&v->tokens[id_in(slot)], text, length))
+            return id_in(slot);
+    }
+    return -1;
 }
 
 int32_t cr_find_word(const struct cr_vocabulary *v, const char *text, size_t length)
@@ -45,11 +64,56 @@ int32_t cr_find_word(const struct cr_vocabulary *v, const char *text, size_t len
     return find(v, hash_of(text, length), text, length);
 }
 
-int32_t cr_find_word_near(const struct cr_vocabulary *v, const char *text, size_t length, int32_t id)
+bool cr_has_both(const struct cr_vocabulary *v, int32_t id, const char *left, size_t left_length,
+                  const char *right, size_t right_length)
 {
-    if (id >= 0 && id < v->n && v->tokens[id].text && is_wanted(&(struct wanted){v, text, length}, id))
-        return id;
-    return cr_find_word(v, text, length);
+    const struct cr_token *token = id >= 0 && id < v->n ? &v->tokens[id] : NULL;
+    return token && token->text && token->length == left_length + right_length &&
+           memcmp(token->text, left, left_length) == 0 &&
+           memcmp(token->text + left_length, right, right_length) == 0;
+}
+
+/* Room for tokens with ids below n.  It is zeros, of which large blocks come to memory when they are written
+ * to. */
+static void make_tokens(struct cr_vocabulary *v, int n)
+{
+    struct cr_token *tokens = cr_calloc((size_t)n, sizeof *tokens);
+    if (v->n)
+        memcpy(tokens, v->tokens, (size_t)v->n * sizeof *tokens);
+    free(v->tokens);
+    v->tokens = tokens;
+    v->cap = n;
+}
+
+static void put_slot(struct cr_vocabulary *v, int32_t id)
+{
+    uint32_t at = v->tokens[id].hash;
+    while (v->slots[at & (v->n_slots - 1)])
+        at++;
+    v->slots[at & (v->n_slots - 1)] = slot_of(v->tokens[id].hash, id);
+}
+
+/* Slots for n words, of which at most half are taken. */
+static void make_slots(struct cr_vocabulary *v, uint32_t n)
+{
+    uint32_t *old = v->slots;
+    uint32_t n_old = v->n_slots;
+    v->n_slots = n_old ? n_old : FIRST_SLOTS;
+    while (v->n_slots < 2 * n)
+        v->n_slots *= 2;
+    v->slots = cr_calloc(v->n_slots, sizeof *v->slots);
+    for (uint32_t i = 0; i < n_old; i++)
+        if (old[i])
+            put_slot(v, id_in(old[i]));
+    free(old);
+}
+
+void cr_reserve_words(struct cr_vocabulary *v, int n)
+{
+    if (n > v->cap)
+        make_tokens(v, n);
+    if (2 * (uint32_t)n > v->n_slots)
+        make_slots(v, (uint32_t)n);
 }
 
 int cr_add_word(struct cr_vocabulary *v, const char *text, size_t length, int64_t id,
@@ -58,26 +122,32 @@ int cr_add_word(struct cr_vocabulary *v, const char *text, size_t length, int64_
     if (id < 0 || id >= CR_MOST_IDS)
         return cr_fail(error, "%s: found the id %lld of token %s, expected one from 0 to %d", path,
                        (long long)id, cr_show(text, length).text, CR_MOST_IDS - 1);
-    while (v->n <= id)
-        *CR_PUSH(v->tokens, v->n, v->cap) = (struct cr_token){0};
-    if (v->tokens[id].text)
+    if (length > INT32_MAX)
+        return cr_fail(error, "%s: found a token of %zu bytes, expected at most %d", path, length, INT32_MAX);
+    if (id < v->n && v->tokens[id].text)
         return cr_fail(error,
                        "%s: found the id %lld of token %s, which token %s has, too; "
                        "expected an id each",
                        path, (long long)id, cr_show(text, length).text,
                        cr_show(v->tokens[id].text, v->tokens[id].length).text);
-    uint64_t hash = hash_of(text, length);
+    uint32_t hash = hash_of(text, length);
     if (find(v, hash, text, length) >= 0)
         return cr_fail(error, "%s: found token %s twice, expected it once", path,
                        cr_show(text, length).text);
-    v->tokens[id] = (struct cr_token){text, length};
-    cr_table_add(&v->table, hash, (int)id);
+    if (id >= v->cap)
+        make_tokens(v, id < 2 * v->cap ? 2 * v->cap : (int)id + 1);
+    if (2 * (v->n_words + 1) > v->n_slots)
+        make_slots(v, v->n_words + 1);
+    v->tokens[id] = (struct cr_token){text, (uint32_t)length, hash};
+    v->n = id < v->n ? v->n : (int)id + 1;
+    v->n_words++;
+    put_slot(v, (int32_t)id);
     return 0;
 }
 
 void cr_free_vocabulary(struct cr_vocabulary *v)
 {
     free(v->tokens);
-    cr_table_free(&v->table);
+    free(v->slots);
     *v = (struct cr_vocabulary){0};
 }

@@ -4,11 +4,11 @@
 #ifndef CR_VOCABULARY_H
 #define CR_VOCABULARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "compiler/ir/error.h"
-#include "compiler/ir/hash.h"
 
 /* Ids are below this. */
 enum { CR_MOST_IDS = 1 << 22 };
@@ -16,14 +16,20 @@ enum { CR_MOST_IDS = 1 << 22 };
 /* Texts belong to the caller.  All zero is empty. */
 struct cr_token {
     const char *text; /* null: no token has this id */
-    size_t length;
+    uint32_t length, hash;
 };
 
+/* Slots are a hash table: at the hash of a token, or behind it, stands its id + 1 below the first bits of the
+ * hash, which tell most other tokens apart without a look at them; and 0 where no token stands. */
 struct cr_vocabulary {
     struct cr_token *tokens; /* by id */
     int n, cap;              /* the greatest id + 1 */
-    struct cr_table table;
+    uint32_t *slots;
+    uint32_t n_words, n_slots; /* slots are a power of two, or none */
 };
+
+/* Makes room for n tokens with the ids 0 to n - 1, which are added then without moving others. */
+void cr_reserve_words(struct cr_vocabulary *vocabulary, int n);
 
 /* Adds a token.  Refuses, in a line that begins with `path`, an id or a text that is there, and an
  * id out of bounds. */
@@ -33,10 +39,9 @@ int cr_add_word(struct cr_vocabulary *vocabulary, const char *text, size_t lengt
 /* The id of a text, or -1. */
 int32_t cr_find_word(const struct cr_vocabulary *vocabulary, const char *text, size_t length);
 
-/* Returns what cr_find_word returns.  It compares the text with token `id` first, which may be any number: that is
- * quicker if they are equal. */
-int32_t cr_find_word_near(const struct cr_vocabulary *vocabulary, const char *text, size_t length,
-                          int32_t id);
+/* True if there is a token with that id, and its text is `left` and then `right`. */
+bool cr_has_both(const struct cr_vocabulary *vocabulary, int32_t id, const char *left, size_t left_length,
+                  const char *right, size_t right_length);
 void cr_free_vocabulary(struct cr_vocabulary *vocabulary);
 
 #endif
