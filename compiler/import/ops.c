@@ -1,6 +1,7 @@
 /* ops.c - the table of ONNX operators; see ops.h. */
 #include "ops.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define CR_ONNX_OP(domain, name, since, function, meaning) {domain, name, since, function, meaning},
@@ -14,17 +15,19 @@ static const struct cr_onnx_op made_ops[] = {
 const int cr_onnx_n_ops = (int)(sizeof cr_onnx_ops / sizeof *cr_onnx_ops);
 static const int n_made_ops = (int)(sizeof made_ops / sizeof *made_ops);
 
-static const struct cr_onnx_op *find(const struct cr_onnx_op *ops, int n, const char *domain,
-                                     const char *name)
+static int by_name(const void *a, const void *b)
 {
-    for (int i = 0; i < n; i++)
-        if (strcmp(ops[i].name, name) == 0 && strcmp(ops[i].domain, domain) == 0)
-            return &ops[i];
-    return NULL;
+    const struct cr_onnx_op *x = a, *y = b;
+    int order = strcmp(x->domain, y->domain);
+    return order ? order : strcmp(x->name, y->name);
 }
 
+/* The rows of ONNX's operators are in order; those that recognisers make are few. */
 const struct cr_onnx_op *cr_onnx_find_op(const char *domain, const char *name)
 {
-    const struct cr_onnx_op *op = find(cr_onnx_ops, cr_onnx_n_ops, domain, name);
-    return op ? op : find(made_ops, n_made_ops, domain, name);
+    const struct cr_onnx_op wanted = {.domain = domain, .name = name};
+    for (int i = 0; i < n_made_ops; i++)
+        if (by_name(&made_ops[i], &wanted) == 0)
+            return &made_ops[i];
+    return bsearch(&wanted, cr_onnx_ops, (size_t)cr_onnx_n_ops, sizeof *cr_onnx_ops, by_name);
 }
