@@ -22,7 +22,7 @@ static int by_name(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* The rows of ONNX's operators are in order; those that recognisers make are few. */
+/* Rows of ONNX's operators are sorted, so that a binary search finds them; the few of recognisers are not. */
 const struct cr_onnx_op *cr_onnx_find_op(const char *domain, const char *name)
 {
     const struct cr_onnx_op wanted = {.domain = domain, .name = name};
