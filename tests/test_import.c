@@ -225,6 +225,69 @@ START_TEST(reads_transposed_weights)
 }
 END_TEST
 
+enum { ROWS = 3, IN = 160, OUT = 72 };
+
+/* A layer of IN x OUT floats in w.bin, under the name of a module or one of the exporter's own. */
+static struct message large_graph(const char *weight, const char *inputs)
+{
+    static const float b[OUT] = {1, 2, 3};
+    struct message graph = {.n = 0}, tensor = {.n = 0}, place = {.n = 0};
+    put_integer(&tensor, 1, IN);
+    put_integer(&tensor, 1, OUT);
+    put_integer(&tensor, 2, FLOAT);
+    put_text(&tensor, 8, weight);
+    put_text(&place, 1, "location");
+    put_text(&place, 2, "w.bin");
+    put_message(&tensor, 13, &place);
+    put_integer(&tensor, 14, 1);
+    put_message(&graph, 5, &tensor);
+    put_node(&graph, "MatMul", inputs, "product", NULL);
+    put_node(&graph, "Add", "product fc.bias", "y", NULL);
+    put_tensor(&graph, "fc.bias", FLOAT, 1, (int64_t[]){OUT}, b, sizeof b);
+    put_value(&graph, 11, "x", FLOAT, 2, (int64_t[]){ROWS, IN});
+    put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){ROWS, OUT});
+    return graph;
+}
+
+/* A run of such a layer with weights in a format, by two threads. */
+static void run_large(const char *weight, const char *inputs, const char *format, float *y)
+{
+    static float x[ROWS * IN];
+    struct message graph = large_graph(weight, inputs), model = model_of(&graph, 18);
+    const crescent_config config = {.format = format, .threads = 2};
+    crescent_context *context = crescent_context_new();
+    crescent_model *compiled;
+    for (int i = 0; i < ROWS * IN; i++)
+        x[i] = (float)(i % 13) / 4 - 1;
+    write_model(&model);
+    ck_assert_msg(crescent_open(context, path, NULL, &config, &compiled) == CRESCENT_OK, "%s",
+                  crescent_error(context));
+    const char *weights = crescent_weights_path(compiled);
+    ck_assert_int_eq(crescent_load_weights(compiled, &weights, 1, CRESCENT_ANY_TENSORS, NULL), CRESCENT_OK);
+    ck_assert_int_eq(crescent_run(compiled, (const void *[]){x}, (void *[]){y}), CRESCENT_OK);
+    crescent_close(compiled);
+    crescent_context_free(context);
+}
+
+/* A product has the same bits whether its weight is read as the file has it or transposed, in every format. */
+START_TEST(packs_transposed_weights)
+{
+    static const char *const formats[] = {NULL, "bf16", "f16", "q8", "q4"};
+    static float w[IN * OUT];
+    float plain[ROWS * OUT], transposed[ROWS * OUT];
+    char beside[160];
+    snprintf(beside, sizeof beside, "%s/w.bin", folder);
+    for (int i = 0; i < IN * OUT; i++)
+        w[i] = (float)(i * 7 % 101) / 32 - 1.5f;
+    FILE *file = fopen(beside, "wb");
+    ck_assert(file && fwrite(w, 1, sizeof w, file) == sizeof w && fclose(file) == 0);
+    run_large("fc.weight", "x fc.weight", formats[_i], plain);
+    run_large("onnx::MatMul_7", "x onnx::MatMul_7", formats[_i], transposed);
+    ck_assert_mem_eq(plain, transposed, sizeof plain);
+    unlink(beside);
+}
+END_TEST
+
 /* Weights that are read later than the graph have to be of the same file. */
 START_TEST(refuses_files_that_changed)
 {
@@ -1439,6 +1502,7 @@ int main(void)
     tcase_add_test(scripts, runs_a_model);
     tcase_add_loop_test(scripts, reads_weights_of_each_type, 0, N_WAYS);
     tcase_add_test(scripts, reads_transposed_weights);
+    tcase_add_loop_test(scripts, packs_transposed_weights, 0, 5);
     tcase_add_test(refusals, refuses_files_that_changed);
     tcase_add_test(scripts, scatters_into_a_corner);
     tcase_add_test(scripts, scatters_past_an_axis);

@@ -41,7 +41,8 @@ static const struct {
 
 /* A place that is being filled, and where it stands among all elements of those that are. */
 struct target {
-    const struct cr_place *place;
+    struct cr_place place;
+    cr_place_source *read; /* elements in the order of the place's strides */
     enum cr_format format;
     const struct cr_contents *contents;
     long begin, elements, pieces;
@@ -68,7 +69,7 @@ static long panel_floats(enum cr_format format, long K)
 /* True if the columns of a place are whole blocks of its contents, in the format of the panels. */
 static bool takes_blocks(const struct target *t)
 {
-    const struct cr_place *p = t->place;
+    const struct cr_place *p = &t->place;
     return t->contents->read_blocks && cr_quantised_format(t->contents->blocks) == t->format &&
            p->panel_stride && p->row_stride == 1 && p->rows % CR_PANEL == 0 &&
            p->source % CR_PANEL == 0 && (p->cols == 1 || p->col_stride % CR_PANEL == 0);
@@ -124,15 +125,15 @@ static int fill_blocks(const struct filling *f, const struct target *t,
 /* Puts a piece in its place, from the memory that its tensor is in or by way of `room`. */
 static int fill_piece(const struct filling *f, const struct target *t, long i, float *room)
 {
-    struct cr_place_piece piece = cr_place_piece_at(t->place, f->room, panel_floats(t->format, CR_PANEL), i);
+    struct cr_place_piece piece = cr_place_piece_at(&t->place, f->room, panel_floats(t->format, CR_PANEL), i);
     const float *from = t->contents->data;
     if (takes_blocks(t))
         return fill_blocks(f, t, &piece, (unsigned char *)room);
     if (from) {
         piece.place.source = piece.first;
-        piece.place.row_stride = t->place->row_stride;
-        piece.place.col_stride = t->place->col_stride;
-    } else if (cr_place_piece_read(&piece, t->contents->read, t->contents->context, room)) {
+        piece.place.row_stride = t->place.row_stride;
+        piece.place.col_stride = t->place.col_stride;
+    } else if (cr_place_piece_read(&piece, t->read, t->contents->context, room)) {
         return -1;
     } else {
         from = room;
@@ -161,12 +162,33 @@ static void fill_share(const void *args, long begin, long end, float *scratch)
     }
 }
 
+/* Makes a place in a matrix of rows x cols one in its transpose; false if the place takes more than a part of each
+ * row, or elements in another order. */
+static bool transpose_place(struct cr_place *p, long rows, long cols)
+{
+    long row = p->source / cols, col = p->source % cols;
+    if (p->row_stride == 1 && p->col_stride % cols == 0 && col + p->rows <= cols) {
+        p->row_stride = rows;
+        p->col_stride /= cols;
+    } else if (p->col_stride == 1 && p->row_stride % cols == 0 && col + p->cols <= cols) {
+        p->row_stride /= cols;
+        p->col_stride = rows;
+    } else {
+        return false;
+    }
+    p->source = col * rows + row;
+    return true;
+}
+
 /* Adds a place to those that are to be filled. */
 static void add_target(struct filling *f, const struct cr_place *place, enum cr_format format,
                        const struct cr_contents *contents)
 {
     long elements = place->rows * place->cols;
-    f->targets[f->n++] = (struct target){place, format, contents, f->elements, elements, 0};
+    struct target *t = &f->targets[f->n++];
+    *t = (struct target){*place, contents->read, format, contents, f->elements, elements, 0};
+    if (contents->read_columns && transpose_place(&t->place, contents->matrix_rows, contents->matrix_cols))
+        t->read = contents->read_columns;
     f->elements += elements;
     f->reads |= !contents->data;
 }
@@ -179,7 +201,7 @@ static int fill_targets(struct filling *f, struct cr_pool *pool, struct cr_error
     long room = f->elements / (PIECES * threads);
     f->room = room < CR_PIECE_LEAST ? CR_PIECE_LEAST : room > CR_PIECE_ROOM ? CR_PIECE_ROOM : room;
     for (int i = 0; i < f->n; i++)
-        f->targets[i].pieces = cr_place_pieces(f->targets[i].place, f->room);
+        f->targets[i].pieces = cr_place_pieces(&f->targets[i].place, f->room);
     float *scratch =
         f->reads ? cr_calloc((size_t)threads * (size_t)f->room, sizeof *scratch) : NULL;
     atomic_int failed = -1;

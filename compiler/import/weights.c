@@ -159,8 +159,7 @@ void cr_import_weights_free(struct cr_import_weights *w)
 /* The type of safetensors whose elements lie alike, or -1. */
 static int plain_type(const struct cr_onnx_tensor *t)
 {
-    return t->is_transposed              ? -1
-           : t->type == CR_ONNX_FLOAT    ? CR_ST_F32
+    return t->type == CR_ONNX_FLOAT      ? CR_ST_F32
            : t->type == CR_ONNX_FLOAT16  ? CR_ST_F16
            : t->type == CR_ONNX_BFLOAT16 ? CR_ST_BF16
            : t->type == CR_ONNX_DOUBLE   ? CR_ST_F64
@@ -192,22 +191,39 @@ static void read_transposed(const struct cr_onnx_tensor *t, int64_t first, int64
     }
 }
 
+/* Elements in the order of the file, by a read of it. */
+static int read_plain(const struct cr_import_weights *w, int i, int64_t first, int64_t n, float *out)
+{
+    const struct cr_onnx_tensor *t = &w->items[i].tensor;
+    const struct cr_safetensors file = {.mapping = w->files[w->items[i].file].mapping};
+    const struct cr_st_tensor plain = {
+        .type = (enum cr_st_type)plain_type(t), .elements = t->elements, .data = t->data};
+    return cr_st_read(&file, &plain, first, n, out);
+}
+
 int cr_import_weight_read(const struct cr_import_weights *w, int i, int64_t first, int64_t n, float *out)
 {
     const struct cr_onnx_tensor *t = &w->items[i].tensor;
-    int type = plain_type(t);
-    if (type >= 0) {
-        const struct cr_safetensors file = {.mapping = w->files[w->items[i].file].mapping};
-        const struct cr_st_tensor plain = {
-            .type = (enum cr_st_type)type, .elements = t->elements, .data = t->data};
-        return cr_st_read(&file, &plain, first, n, out);
-    }
-    if (t->type == CR_ONNX_FLOAT)
+    if (!t->is_transposed && plain_type(t) >= 0)
+        return read_plain(w, i, first, n, out);
+    if (t->is_transposed && t->type == CR_ONNX_FLOAT)
         read_transposed(t, first, n, out);
     else
         for (int64_t k = 0; k < n; k++)
             out[k] = (float)cr_onnx_element(t, first + k);
     return 0;
+}
+
+bool cr_import_weight_is_transposed(const struct cr_import_weights *w, int i)
+{
+    const struct cr_import_weight *item = &w->items[i];
+    return item->file != CR_ONNX_NONE && item->tensor.is_transposed && plain_type(&item->tensor) >= 0;
+}
+
+int cr_import_weight_read_columns(const struct cr_import_weights *w, int i, int64_t first, int64_t n,
+                                  float *out)
+{
+    return read_plain(w, i, first, n, out);
 }
 
 int cr_import_weight_fail(const struct cr_import_weights *w, int i, struct cr_error *error)

@@ -69,6 +69,12 @@ static int read_weight(const void *context, int64_t first, int64_t n, float *out
     return cr_import_weight_read(w->weights, w->i, first, n, out);
 }
 
+static int read_columns(const void *context, int64_t first, int64_t n, float *out)
+{
+    const struct weight *w = context;
+    return cr_import_weight_read_columns(w->weights, w->i, first, n, out);
+}
+
 static int fail_weight(const void *context, struct cr_error *error)
 {
     const struct weight *w = context;
@@ -133,6 +139,21 @@ static void find_kept(const struct cr_import_weights *w, struct cr_engine *e, co
     free(tensors);
 }
 
+/* The elements of a weight: in memory, or read from its file. */
+static struct cr_contents contents_of(const struct weight *weight)
+{
+    const struct cr_st_tensor *t = &weight->weights->list.tensors[weight->i];
+    if (t->data)
+        return (struct cr_contents){.data = t->data};
+    struct cr_contents contents = {.read = read_weight, .context = weight, .fail = fail_weight};
+    if (cr_import_weight_is_transposed(weight->weights, weight->i)) {
+        contents.read_columns = read_columns;
+        contents.matrix_rows = t->shape[0];
+        contents.matrix_cols = t->shape[1];
+    }
+    return contents;
+}
+
 int cr_imported_load(const struct cr_imported *imported, struct cr_engine *engine, struct cr_kept *kept,
                      struct cr_error *error)
 {
@@ -142,12 +163,8 @@ int cr_imported_load(const struct cr_imported *imported, struct cr_engine *engin
     int status = cr_import_weights_check(w, error) || find_weights(w, engine, found, error) ? -1 : 0;
     if (!status && kept)
         find_kept(w, engine, found, kept);
-    for (int i = 0; !status && i < engine->n_params; i++) {
-        contents[i].data = w->list.tensors[found[i].i].data;
-        if (!contents[i].data)
-            contents[i] = (struct cr_contents){
-                .read = read_weight, .context = &found[i], .fail = fail_weight};
-    }
+    for (int i = 0; !status && i < engine->n_params; i++)
+        contents[i] = contents_of(&found[i]);
     if (!status && !(kept && kept->is_mapped))
         status = cr_engine_set_params(engine, contents, error);
     free(contents);
