@@ -367,8 +367,9 @@ int crescent_load_weights_bytes(crescent_model *model, const char *name, const v
                                 size_t length, crescent_surplus_rule rule,
                                 crescent_surplus *surplus);
 
-/* The folder, or the GGUF or ONNX file, that the model was opened from, for crescent_load_weights; null if
- * that was a script.  Of an ONNX file this is the only way to its weights: it must not have changed since. */
+/* The folder, or the GGUF or ONNX file, that the model was opened from, for crescent_load_weights;
+ * null if that was a script.  Of an ONNX file this is the only way to its weights: it must not have
+ * changed since. */
 const char *crescent_weights_path(const crescent_model *model);
 
 /* Every parameter at random, as PyTorch's layers begin.  A tensor's numbers depend on the seed

@@ -144,7 +144,8 @@ static void run_model(const struct message *graph, const crescent_script *how, c
 
 /* ---- weights ---- */
 
-/* A weight of three elements that other exporters write in other ways; a type of -1: in several fields. */
+/* A weight of three elements that other exporters write in other ways; a type of -1: in several
+ * fields. */
 static const struct {
     int type;
     unsigned char bytes[24];
@@ -263,13 +264,15 @@ static void run_large(const char *weight, const char *inputs, const char *format
     ck_assert_msg(crescent_open(context, path, NULL, &config, &compiled) == CRESCENT_OK, "%s",
                   crescent_error(context));
     const char *weights = crescent_weights_path(compiled);
-    ck_assert_int_eq(crescent_load_weights(compiled, &weights, 1, CRESCENT_ANY_TENSORS, NULL), CRESCENT_OK);
+    ck_assert_int_eq(crescent_load_weights(compiled, &weights, 1, CRESCENT_ANY_TENSORS, NULL),
+                     CRESCENT_OK);
     ck_assert_int_eq(crescent_run(compiled, (const void *[]){x}, (void *[]){y}), CRESCENT_OK);
     crescent_close(compiled);
     crescent_context_free(context);
 }
 
-/* A product has the same bits whether its weight is read as the file has it or transposed, in every format. */
+/* A product has the same bits whether its weight is read as the file has it or transposed, in every
+ * format. */
 START_TEST(packs_transposed_weights)
 {
     static const char *const formats[] = {NULL, "bf16", "f16", "q8", "q4"};
@@ -297,12 +300,15 @@ START_TEST(refuses_files_that_changed)
     write_model(&model);
     ck_assert_int_eq(crescent_open(context, path, NULL, NULL, &compiled), CRESCENT_OK);
     const char *weights = crescent_weights_path(compiled);
-    ck_assert_int_eq(crescent_load_weights(compiled, &weights, 1, CRESCENT_ANY_TENSORS, NULL), CRESCENT_OK);
+    ck_assert_int_eq(crescent_load_weights(compiled, &weights, 1, CRESCENT_ANY_TENSORS, NULL),
+                     CRESCENT_OK);
     usleep(20000); /* a clock tick of the file system */
     model.at[model.n - 1] ^= 1;
     write_model(&model);
-    ck_assert_int_ne(crescent_load_weights(compiled, &weights, 1, CRESCENT_ANY_TENSORS, NULL), CRESCENT_OK);
-    ck_assert_ptr_nonnull(strstr(crescent_error(context), "m.onnx: changed since it was opened, expected"));
+    ck_assert_int_ne(crescent_load_weights(compiled, &weights, 1, CRESCENT_ANY_TENSORS, NULL),
+                     CRESCENT_OK);
+    ck_assert_ptr_nonnull(
+        strstr(crescent_error(context), "m.onnx: changed since it was opened, expected"));
     crescent_close(compiled);
     crescent_context_free(context);
 }

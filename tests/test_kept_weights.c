@@ -438,8 +438,8 @@ static void write_onnx(const struct contents *c, const char *far)
     write_file(far, c->far, sizeof c->far);
 }
 
-/* A run of the model with a setting, "n=40"; whether its weights were kept.  Then they are, unless `bytes` is
- * 0. */
+/* A run of the model with a setting, "n=40"; whether its weights were kept.  Then they are, unless
+ * `bytes` is 0. */
 static bool onnx_was_kept(const char *set, int64_t bytes, bool is_length, float *y)
 {
     char path[128], name[] = {*set, '\0'};
@@ -475,8 +475,8 @@ static bool onnx_was_kept(const char *set, int64_t bytes, bool is_length, float 
     return was_kept;
 }
 
-/* Whether a run gives other numbers than `y`, and the same whether weights are kept or not.  Here the
- * weights of the run are new. */
+/* Whether a run gives other numbers than `y`, and the same whether weights are kept or not.  Here
+ * the weights of the run are new. */
 static bool onnx_differs(const char *set, const float *y)
 {
     float off[TABLE] = {0}, first[TABLE] = {0}, second[TABLE] = {0};
@@ -488,7 +488,8 @@ static bool onnx_differs(const char *set, const float *y)
     return memcmp(off, y, sizeof off) != 0;
 }
 
-/* Writes bytes into a file of the folder where others stand now, and gives it the times that it had. */
+/* Writes bytes into a file of the folder where others stand now, and gives it the times that it
+ * had. */
 static void replace_bytes(const char *name, const void *old, const void *new, size_t n)
 {
     unsigned char all[sizeof(struct message)];
@@ -508,8 +509,9 @@ static void replace_bytes(const char *name, const void *old, const void *new, si
     close(fd);
 }
 
-/* Elements that import reads from the file, transposes, reads twice, finds beside the model or computes with:
- * each that changes makes weights that are not kept yet, and the numbers are those of the file. */
+/* Elements that import reads from the file, transposes, reads twice, finds beside the model or
+ * computes with: each that changes makes weights that are not kept yet, and the numbers are those
+ * of the file. */
 START_TEST(sees_other_initializers)
 {
     struct contents c = some_contents(), new = c;

@@ -393,12 +393,14 @@ START_TEST(finds_each_of_many)
 {
     enum { MANY = 3000, LONGEST = 40, ADDED = 100 };
     char *json = malloc((MANY + ADDED) * (LONGEST + 24) + 256), token[LONGEST + 8], expected[16];
-    size_t n = (size_t)sprintf(json, "{\"model\":{\"type\":\"BPE\",\"ignore_merges\":true,\"vocab\":{");
+    size_t n =
+        (size_t)sprintf(json, "{\"model\":{\"type\":\"BPE\",\"ignore_merges\":true,\"vocab\":{");
     for (int i = MANY; i > 0; i--)
         n += (size_t)sprintf(json + n, "\"%0*x\" : %d%s", i % LONGEST, i, 7 * i, i > 1 ? ", " : "");
     n += (size_t)sprintf(json + n, "},\"merges\":[]},\"added_tokens\":[");
     for (int i = 0; i < ADDED; i++)
-        n += (size_t)sprintf(json + n, "%s{\"id\":%d,\"content\":\"<%d>\"}", i ? "," : "", 30000 + i, i);
+        n += (size_t)sprintf(json + n, "%s{\"id\":%d,\"content\":\"<%d>\"}", i ? "," : "",
+                             30000 + i, i);
     sprintf(json + n, "]}");
     crescent_tokenizer *t = open_text(json);
     for (int i = 0; i < ADDED; i++) {

@@ -165,9 +165,9 @@ static int finish_output(int status, struct cr_error *error)
 }
 
 #ifdef __GLIBC__
-/* Reserves 32 MB for the heap and asks for large pages there, since page faults of small pages take a fifth of a
- * start in virtual machines.  The allocator writes to the first page before the advice is given; the heap begins
- * one small page in front of a large one, so that no large page is lost. */
+/* Reserves 32 MB for the heap and asks for large pages there, since page faults of small pages take
+ * a fifth of a start in virtual machines.  The allocator writes to the first page before the advice
+ * is given; the heap begins one small page in front of a large one, so that no large page is lost. */
 static void use_large_pages(void)
 {
     enum { PAGE = 4096, LARGE_PAGE = 2 << 20, HEAP = 16 * LARGE_PAGE };
@@ -185,8 +185,8 @@ static void use_large_pages(void)
 #endif
 
 /* Memory that a compilation gave back is kept for the next one, and blocks the size of a graph come
- * from there: pages that are touched for the first time take a fifth of a compilation.  All threads allocate from
- * one heap. */
+ * from there: pages that are touched for the first time take a fifth of a compilation.  All threads
+ * allocate from one heap. */
 static void keep_memory(void)
 {
 #ifdef __GLIBC__

@@ -125,7 +125,8 @@ static int fill_blocks(const struct filling *f, const struct target *t,
 /* Puts a piece in its place, from the memory that its tensor is in or by way of `room`. */
 static int fill_piece(const struct filling *f, const struct target *t, long i, float *room)
 {
-    struct cr_place_piece piece = cr_place_piece_at(&t->place, f->room, panel_floats(t->format, CR_PANEL), i);
+    struct cr_place_piece piece =
+        cr_place_piece_at(&t->place, f->room, panel_floats(t->format, CR_PANEL), i);
     const float *from = t->contents->data;
     if (takes_blocks(t))
         return fill_blocks(f, t, &piece, (unsigned char *)room);
@@ -162,8 +163,8 @@ static void fill_share(const void *args, long begin, long end, float *scratch)
     }
 }
 
-/* Makes a place in a matrix of rows x cols one in its transpose; false if the place takes more than a part of each
- * row, or elements in another order. */
+/* Makes a place in a matrix of rows x cols one in its transpose; false if the place takes more than
+ * a part of each row, or elements in another order. */
 static bool transpose_place(struct cr_place *p, long rows, long cols)
 {
     long row = p->source / cols, col = p->source % cols;
@@ -187,7 +188,8 @@ static void add_target(struct filling *f, const struct cr_place *place, enum cr_
     long elements = place->rows * place->cols;
     struct target *t = &f->targets[f->n++];
     *t = (struct target){*place, contents->read, format, contents, f->elements, elements, 0};
-    if (contents->read_columns && transpose_place(&t->place, contents->matrix_rows, contents->matrix_cols))
+    if (contents->read_columns &&
+        transpose_place(&t->place, contents->matrix_rows, contents->matrix_cols))
         t->read = contents->read_columns;
     f->elements += elements;
     f->reads |= !contents->data;

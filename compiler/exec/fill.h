@@ -20,8 +20,8 @@ struct cr_contents {
     const float *data;     /* all of them; or null, and then */
     cr_place_source *read; /* makes some; called by several threads at once */
     const void *context;
-    /* For a matrix that is stored column-major: makes elements in the order of storage, which is faster.  Null
-     * for other tensors */
+    /* For a matrix that is stored column-major: makes elements in the order of storage, which is
+     * faster.  Null for other tensors */
     cr_place_source *read_columns;
     int64_t matrix_rows, matrix_cols; /* of such a matrix */
     /* the error after a failed read, returns -1; null if none fails */

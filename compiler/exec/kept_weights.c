@@ -149,8 +149,8 @@ static void put_layout(struct cr_text *key, const struct cr_engine *e,
 }
 
 /* Makes the key; false if the weights cannot be kept. */
-static bool make_key(struct cr_kept *k, const struct cr_engine *e, const struct cr_kept_file *files, int n,
-                     const struct cr_kept_tensor *tensors)
+static bool make_key(struct cr_kept *k, const struct cr_engine *e, const struct cr_kept_file *files,
+                     int n, const struct cr_kept_tensor *tensors)
 {
     struct build build = {.code = (uintptr_t)cr_kept_find};
     if (e->backend == CR_BACKEND_REF || e->tensors || e->rounded || !e->program->weights_bytes)

@@ -55,11 +55,11 @@ struct cr_kept {
 /* Adds bytes to a hash of 128 bits, which begins as zeros. */
 void cr_kept_hash(uint64_t hash[2], const void *bytes, size_t n);
 
-/* Looks for the weights of an engine that are about to be read from n files, parameter i from tensors[i], and
- * maps them if they are kept.  The struct has no path if they cannot be: the engine interprets or keeps
- * tensors, a file is in memory only, or there is no cache folder. */
-void cr_kept_find(struct cr_kept *kept, struct cr_engine *engine, const struct cr_kept_file *files, int n,
-                  const struct cr_kept_tensor *tensors);
+/* Looks for the weights of an engine that are about to be read from n files, parameter i from
+ * tensors[i], and maps them if they are kept.  The struct has no path if they cannot be: the engine
+ * interprets or keeps tensors, a file is in memory only, or there is no cache folder. */
+void cr_kept_find(struct cr_kept *kept, struct cr_engine *engine, const struct cr_kept_file *files,
+                  int n, const struct cr_kept_tensor *tensors);
 
 /* Writes the engine's weights, which were read from those files and are not mapped.  First the files that were
  * used longest ago are removed until all take at most `most` bytes.  Returns the bytes of the file.  Returns 0

@@ -188,7 +188,8 @@ static size_t header_bytes(const struct cr_mapping *mapping, const struct cr_saf
 }
 
 /* The tensor of a parameter in a list of files. */
-static struct cr_kept_tensor kept_tensor(const struct cr_weight_files *files, const struct cr_file_tensor *t)
+static struct cr_kept_tensor kept_tensor(const struct cr_weight_files *files,
+                                         const struct cr_file_tensor *t)
 {
     int file = 0;
     while (&files->items[file].file != t->file)

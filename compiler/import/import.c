@@ -467,8 +467,8 @@ static int run(struct importing *m, const char *path, const struct cr_import_how
     if (cr_onnx_model_open(&m->model, path, m->error) || check_pins(m) || add_lengths(m, how) ||
         pin_sizes(m) || translate_all(m) || find_lengths(m) ||
         cr_script_print(&m->printer, &m->script, m->error) ||
-        cr_import_weights_take(&m->import->weights, &m->model, m->printer.weights, m->printer.n_weights,
-                               m->error))
+        cr_import_weights_take(&m->import->weights, &m->model, m->printer.weights,
+                               m->printer.n_weights, m->error))
         return -1;
     m->import->text = m->printer.text.data;
     m->import->length = m->printer.text.length;

@@ -50,7 +50,7 @@ struct cr_onnx_tensor {
     const int64_t *shape; /* sizes from 0 on */
     int64_t elements;
     const unsigned char *data; /* elements times cr_onnx_type_bytes; null for strings */
-    bool is_transposed; /* of rank 2: they lie column-major, as a matrix that a pass transposed does */
+    bool is_transposed; /* of rank 2: its elements lie column-major, as a pass transposed it */
 };
 
 /* AttributeProto.AttributeType. */

@@ -22,7 +22,8 @@ static int by_name(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* Rows of ONNX's operators are sorted, so that a binary search finds them; the few of recognisers are not. */
+/* Rows of ONNX's operators are sorted, so that a binary search finds them; the few of recognisers
+ * are not. */
 const struct cr_onnx_op *cr_onnx_find_op(const char *domain, const char *name)
 {
     const struct cr_onnx_op wanted = {.domain = domain, .name = name};

@@ -21,7 +21,8 @@ static int add_file(struct cr_import_weights *w, const char *path, struct cr_map
     return 0;
 }
 
-static int take_files(struct cr_import_weights *w, struct cr_onnx_model *model, struct cr_error *error)
+static int take_files(struct cr_import_weights *w, struct cr_onnx_model *model,
+                      struct cr_error *error)
 {
     w->files = cr_arena_new(&w->arena, (size_t)model->n_external + 1, sizeof *w->files);
     if (add_file(w, model->path, &model->mapping, error))
@@ -38,9 +39,11 @@ int cr_import_weights_check(const struct cr_import_weights *w, struct cr_error *
     for (int i = 0; i < w->n_files; i++) {
         const struct cr_import_file *file = &w->files[i];
         if (file->mapping.handle &&
-            (fstat(file->mapping.handle - 1, &now) != 0 || now.st_size != (int64_t)file->mapping.size ||
-             now.st_mtim.tv_sec != file->seconds || now.st_mtim.tv_nsec != file->nanoseconds))
-            return cr_fail(error, "%.400s: changed since it was opened, expected the model that it was",
+            (fstat(file->mapping.handle - 1, &now) != 0 ||
+             now.st_size != (int64_t)file->mapping.size || now.st_mtim.tv_sec != file->seconds ||
+             now.st_mtim.tv_nsec != file->nanoseconds))
+            return cr_fail(error,
+                           "%.400s: changed since it was opened, expected the model that it was",
                            file->path);
     }
     return 0;
@@ -71,7 +74,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->tensor.name, ((const struct entry *)b)->tensor.name);
 }
 
-/* True if all elements of a tensor are floats, or become some by rounding as a weight of such a type does. */
+/* True if all elements of a tensor are floats, or become some by rounding as a weight of such a
+ * type does. */
 static bool is_floats(const struct cr_script_weight *s)
 {
     return s->tensor && (cr_language_type(s->tensor->type) == CR_LANGUAGE_F32
@@ -166,9 +170,10 @@ static int plain_type(const struct cr_onnx_tensor *t)
                                          : -1;
 }
 
-/* A part of a transposed matrix of floats, column by column, whose rows lie side by side in the file. */
-static void read_part(const struct cr_onnx_tensor *t, int64_t row, int64_t rows, int64_t col, int64_t cols,
-                      float *out)
+/* A part of a transposed matrix of floats, column by column, whose rows lie side by side in the
+ * file. */
+static void read_part(const struct cr_onnx_tensor *t, int64_t row, int64_t rows, int64_t col,
+                      int64_t cols, float *out)
 {
     for (int64_t c = 0; c < cols; c++) {
         const unsigned char *from = t->data + (size_t)((col + c) * t->shape[0] + row) * sizeof *out;
@@ -177,7 +182,8 @@ static void read_part(const struct cr_onnx_tensor *t, int64_t row, int64_t rows,
     }
 }
 
-/* Rows of such a matrix: the rest of one that is begun, whole ones, and the beginning of another one. */
+/* Rows of such a matrix: the rest of one that is begun, whole ones, and the beginning of another
+ * one. */
 static void read_transposed(const struct cr_onnx_tensor *t, int64_t first, int64_t n, float *out)
 {
     int64_t columns = t->shape[1];
@@ -192,7 +198,8 @@ static void read_transposed(const struct cr_onnx_tensor *t, int64_t first, int64
 }
 
 /* Elements in the order of the file, by a read of it. */
-static int read_plain(const struct cr_import_weights *w, int i, int64_t first, int64_t n, float *out)
+static int read_plain(const struct cr_import_weights *w, int i, int64_t first, int64_t n,
+                      float *out)
 {
     const struct cr_onnx_tensor *t = &w->items[i].tensor;
     const struct cr_safetensors file = {.mapping = w->files[w->items[i].file].mapping};
@@ -201,7 +208,8 @@ static int read_plain(const struct cr_import_weights *w, int i, int64_t first, i
     return cr_st_read(&file, &plain, first, n, out);
 }
 
-int cr_import_weight_read(const struct cr_import_weights *w, int i, int64_t first, int64_t n, float *out)
+int cr_import_weight_read(const struct cr_import_weights *w, int i, int64_t first, int64_t n,
+                          float *out)
 {
     const struct cr_onnx_tensor *t = &w->items[i].tensor;
     if (!t->is_transposed && plain_type(t) >= 0)
@@ -217,11 +225,12 @@ int cr_import_weight_read(const struct cr_import_weights *w, int i, int64_t firs
 bool cr_import_weight_is_transposed(const struct cr_import_weights *w, int i)
 {
     const struct cr_import_weight *item = &w->items[i];
-    return item->file != CR_ONNX_NONE && item->tensor.is_transposed && plain_type(&item->tensor) >= 0;
+    return item->file != CR_ONNX_NONE && item->tensor.is_transposed &&
+           plain_type(&item->tensor) >= 0;
 }
 
-int cr_import_weight_read_columns(const struct cr_import_weights *w, int i, int64_t first, int64_t n,
-                                  float *out)
+int cr_import_weight_read_columns(const struct cr_import_weights *w, int i, int64_t first,
+                                  int64_t n, float *out)
 {
     return read_plain(w, i, first, n, out);
 }

@@ -32,25 +32,25 @@ struct cr_import_weights {
     struct cr_arena arena;
 };
 
-/* Takes n weights of a script, and the files of the model, which has none from then on.  What is left after a
- * failure is freed by the caller. */
+/* Takes n weights of a script, and the files of the model, which has none from then on.  What is
+ * left after a failure is freed by the caller. */
 int cr_import_weights_take(struct cr_import_weights *weights, struct cr_onnx_model *model,
                            const struct cr_script_weight *of_script, int n, struct cr_error *error);
 void cr_import_weights_free(struct cr_import_weights *weights);
 
-/* Refuses a file that was changed since it was opened: what is computed and what is still to be read would
- * be of two models. */
+/* Refuses a file that was changed since it was opened: what is computed and what is still to be
+ * read would be of two models. */
 int cr_import_weights_check(const struct cr_import_weights *weights, struct cr_error *error);
 
-/* Copies n elements from `first` on of weight i, which lies in a file; -1 if it cannot be read.  Threads may call
- * it at the same time. */
+/* Copies n elements from `first` on of weight i, which lies in a file; -1 if it cannot be read.
+ * Threads may call it at the same time. */
 int cr_import_weight_read(const struct cr_import_weights *weights, int i, int64_t first, int64_t n,
                           float *out);
-/* True if the file has the transpose of weight i.  Of such a weight the second function copies elements in the
- * order of the file. */
+/* True if the file has the transpose of weight i.  Of such a weight the second function copies
+ * elements in the order of the file. */
 bool cr_import_weight_is_transposed(const struct cr_import_weights *weights, int i);
-int cr_import_weight_read_columns(const struct cr_import_weights *weights, int i, int64_t first, int64_t n,
-                                  float *out);
+int cr_import_weight_read_columns(const struct cr_import_weights *weights, int i, int64_t first,
+                                  int64_t n, float *out);
 
 /* The error of a weight that cannot be read; returns -1. */
 int cr_import_weight_fail(const struct cr_import_weights *weights, int i, struct cr_error *error);

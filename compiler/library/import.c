@@ -8,16 +8,16 @@
 #include "imported.h"
 
 /* Both files, or neither. */
-static int put_files(struct cr_import *import, struct cr_writer *script,
-                     struct cr_writer *weights, struct cr_error *error)
+static int put_files(struct cr_import *import, struct cr_writer *script, struct cr_writer *weights,
+                     struct cr_error *error)
 {
     char *text = error->text;
     static const struct cr_st_metadata format = {"format", "pt"};
     cr_writer_put(script, import->text, import->length);
     if (cr_writer_finish(script, text, sizeof error->text) ||
         cr_import_weights_load(&import->weights, error) ||
-        cr_safetensors_put(weights, import->weights.list.tensors, import->weights.list.n_tensors, &format,
-                           1, text, sizeof error->text) ||
+        cr_safetensors_put(weights, import->weights.list.tensors, import->weights.list.n_tensors,
+                           &format, 1, text, sizeof error->text) ||
         cr_writer_finish(weights, text, sizeof error->text))
         return -1;
     return cr_writer_commit(weights, text, sizeof error->text) ||

@@ -94,8 +94,8 @@ static int find_weights(const struct cr_import_weights *w, const struct cr_engin
     return 0;
 }
 
-/* A hash of the first bytes of each weight in a file.  It stands for a header, which ONNX files do not have:
- * names, shapes and places of the weights are in the key. */
+/* A hash of the first bytes of each weight in a file.  It stands for a header, which ONNX files do
+ * not have: names, shapes and places of the weights are in the key. */
 static void hash_header(const struct cr_import_weights *w, int file, uint64_t hash[2])
 {
     enum { MOST = 64 };
@@ -122,8 +122,8 @@ static struct cr_kept_tensor kept_tensor(const struct cr_import_weights *w, int 
 }
 
 /* Maps the weights if they are kept. */
-static void find_kept(const struct cr_import_weights *w, struct cr_engine *e, const struct weight *found,
-                      struct cr_kept *kept)
+static void find_kept(const struct cr_import_weights *w, struct cr_engine *e,
+                      const struct weight *found, struct cr_kept *kept)
 {
     struct cr_kept_file *files = cr_calloc((size_t)w->n_files, sizeof *files);
     struct cr_kept_tensor *tensors = cr_calloc((size_t)e->n_params, sizeof *tensors);
@@ -154,13 +154,14 @@ static struct cr_contents contents_of(const struct weight *weight)
     return contents;
 }
 
-int cr_imported_load(const struct cr_imported *imported, struct cr_engine *engine, struct cr_kept *kept,
-                     struct cr_error *error)
+int cr_imported_load(const struct cr_imported *imported, struct cr_engine *engine,
+                     struct cr_kept *kept, struct cr_error *error)
 {
     const struct cr_import_weights *w = &imported->import.weights;
     struct weight *found = cr_calloc((size_t)engine->n_params, sizeof *found);
     struct cr_contents *contents = cr_calloc((size_t)engine->n_params, sizeof *contents);
-    int status = cr_import_weights_check(w, error) || find_weights(w, engine, found, error) ? -1 : 0;
+    int status =
+        cr_import_weights_check(w, error) || find_weights(w, engine, found, error) ? -1 : 0;
     if (!status && kept)
         find_kept(w, engine, found, kept);
     for (int i = 0; !status && i < engine->n_params; i++)

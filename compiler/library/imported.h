@@ -21,9 +21,9 @@ void cr_imported_release(struct cr_imported *imported);
 /* Whether an input's elements were needed to make the script, which no longer has it. */
 bool cr_imported_has_pinned(const struct cr_imported *imported, const char *name);
 
-/* Fills all parameters with the weights of the file.  With `kept`, weights that are kept are mapped and not
- * read; the caller frees it. */
-int cr_imported_load(const struct cr_imported *imported, struct cr_engine *engine, struct cr_kept *kept,
-                     struct cr_error *error);
+/* Fills all parameters with the weights of the file.  With `kept`, weights that are kept are mapped
+ * and not read; the caller frees it. */
+int cr_imported_load(const struct cr_imported *imported, struct cr_engine *engine,
+                     struct cr_kept *kept, struct cr_error *error);
 
 #endif

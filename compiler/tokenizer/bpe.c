@@ -24,8 +24,8 @@ static int find_token(const struct cr_bpe *bpe, const char *text, size_t length,
                    path, cr_show(text, length).text, bpe->n_merges);
 }
 
-/* The id of the token that two make together.  Vocabularies list these tokens in the order of the merges, so
- * that it is likely to be the next one. */
+/* The id of the token that two make together.  Vocabularies list these tokens in the order of the
+ * merges, so that it is likely to be the next one. */
 static int find_both(const struct cr_bpe *bpe, const char *left, size_t left_length,
                      const char *right, size_t right_length, int32_t *id, const char *path,
                      struct cr_error *error)

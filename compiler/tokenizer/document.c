@@ -72,7 +72,8 @@ static bool take_digits(struct cr_json *json, struct cr_json_value *value)
     const char *c = json->at;
     for (; c < json->end && c - json->at < DIGITS_OF_INTEGER && *c >= '0' && *c <= '9'; c++)
         sum = 10 * sum + (*c - '0');
-    if (c == json->at || c == json->end || (*c != ',' && *c != '}') || (*json->at == '0' && c - json->at > 1))
+    if (c == json->at || c == json->end || (*c != ',' && *c != '}') ||
+        (*json->at == '0' && c - json->at > 1))
         return false;
     json->at = c;
     value->kind = CR_JSON_INTEGER;
@@ -122,7 +123,8 @@ static bool take_word(struct reader *r, struct cr_json_value *value)
     return false;
 }
 
-/* Copies the string behind a quote if it is valid and has no escapes, as most are; its size with a NUL, or 0. */
+/* Copies the string behind a quote if it is valid and has no escapes, as most are; its size with a
+ * NUL, or 0. */
 static size_t copy_plain(struct cr_json *json, char *out)
 {
     const char *begin = json->at + 1, *c = begin;
@@ -267,7 +269,9 @@ void cr_document_free(struct cr_document *d)
 
 double cr_real_of(const struct cr_json_value *value)
 {
-    return value->kind == CR_JSON_REAL ? value->real : value->kind == CR_JSON_INTEGER ? (double)value->integer : 0;
+    return value->kind == CR_JSON_REAL      ? value->real
+           : value->kind == CR_JSON_INTEGER ? (double)value->integer
+                                            : 0;
 }
 
 int cr_member(const struct cr_document *d, int object, const char *name)

@@ -25,8 +25,8 @@ enum cr_json_kind {
     CR_JSON_OBJECT
 };
 
-/* A value, of which a vocabulary has many.  `text` ends in a NUL, and holds none.  Only the members of its kind
- * have a meaning. */
+/* A value, of which a vocabulary has many.  `text` ends in a NUL, and holds none.  Only the members
+ * of its kind have a meaning. */
 struct cr_json_value {
     enum cr_json_kind kind;
     int first, next; /* items or members: the first, or CR_NO_VALUE; the neighbour */

@@ -27,7 +27,9 @@ static uint32_t hash_of(const char *text, size_t length)
         memcpy(&last, bytes + length - sizeof last, sizeof last);
         word = first | (uint64_t)last << 32;
     } else {
-        word = length ? bytes[0] | (uint64_t)bytes[length / 2] << 8 | (uint64_t)bytes[length - 1] << 16 : 0;
+        word = length
+                   ? bytes[0] | (uint64_t)bytes[length / 2] << 8 | (uint64_t)bytes[length - 1] << 16
+                   : 0;
     }
     return (uint32_t)(cr_hash_word(hash, word) >> 16);
 }
@@ -65,7 +67,7 @@ int32_t cr_find_word(const struct cr_vocabulary *v, const char *text, size_t len
 }
 
 bool cr_has_both(const struct cr_vocabulary *v, int32_t id, const char *left, size_t left_length,
-                  const char *right, size_t right_length)
+                 const char *right, size_t right_length)
 {
     const struct cr_token *token = id >= 0 && id < v->n ? &v->tokens[id] : NULL;
     return token && token->text && token->length == left_length + right_length &&
@@ -73,8 +75,8 @@ bool cr_has_both(const struct cr_vocabulary *v, int32_t id, const char *left, si
            memcmp(token->text + left_length, right, right_length) == 0;
 }
 
-/* Room for tokens with ids below n.  It is zeros, of which large blocks come to memory when they are written
- * to. */
+/* Room for tokens with ids below n.  It is zeros, of which large blocks come to memory when they
+ * are written to. */
 static void make_tokens(struct cr_vocabulary *v, int n)
 {
     struct cr_token *tokens = cr_calloc((size_t)n, sizeof *tokens);
@@ -123,7 +125,8 @@ int cr_add_word(struct cr_vocabulary *v, const char *text, size_t length, int64_
         return cr_fail(error, "%s: found the id %lld of token %s, expected one from 0 to %d", path,
                        (long long)id, cr_show(text, length).text, CR_MOST_IDS - 1);
     if (length > INT32_MAX)
-        return cr_fail(error, "%s: found a token of %zu bytes, expected at most %d", path, length, INT32_MAX);
+        return cr_fail(error, "%s: found a token of %zu bytes, expected at most %d", path, length,
+                       INT32_MAX);
     if (id < v->n && v->tokens[id].text)
         return cr_fail(error,
                        "%s: found the id %lld of token %s, which token %s has, too; "

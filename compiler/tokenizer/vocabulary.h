@@ -19,8 +19,9 @@ struct cr_token {
     uint32_t length, hash;
 };
 
-/* Slots are a hash table: at the hash of a token, or behind it, stands its id + 1 below the first bits of the
- * hash, which tell most other tokens apart without a look at them; and 0 where no token stands. */
+/* Slots are a hash table: at the hash of a token, or behind it, stands its id + 1 below the first
+ * bits of the hash, which tell most other tokens apart without a look at them; and 0 where no token
+ * stands. */
 struct cr_vocabulary {
     struct cr_token *tokens; /* by id */
     int n, cap;              /* the greatest id + 1 */
@@ -40,8 +41,8 @@ int cr_add_word(struct cr_vocabulary *vocabulary, const char *text, size_t lengt
 int32_t cr_find_word(const struct cr_vocabulary *vocabulary, const char *text, size_t length);
 
 /* True if there is a token with that id, and its text is `left` and then `right`. */
-bool cr_has_both(const struct cr_vocabulary *vocabulary, int32_t id, const char *left, size_t left_length,
-                  const char *right, size_t right_length);
+bool cr_has_both(const struct cr_vocabulary *vocabulary, int32_t id, const char *left,
+                 size_t left_length, const char *right, size_t right_length);
 void cr_free_vocabulary(struct cr_vocabulary *vocabulary);
 
 #endif
