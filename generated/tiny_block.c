@@ -931,7 +931,8 @@ typedef uint32_t cr_word;
 enum {
     CR_LANES = 16,    /* of a row reduction */
     CR_LINE = 16,     /* floats of a cache line */
-    CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it prefetches */
+    CR_ROWS_AHEAD = 8, /* rows from where pack reads to where it prefetches */
+    CR_COLUMNS_AHEAD = 64 /* floats, the same of columns */
 };
 
 /* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds,
@@ -1468,9 +1469,8 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* The same for a full square, by stores that go past the caches if that is asked for. */
-CR_INLINE void CR_NAME(v_transpose_full)(const int stream, float *y, long ldy, const float *x,
-                                         long ldx)
+/* The same for a full square. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
 {
     VF t[CR_W];
     CR_UNROLL
@@ -1480,36 +1480,26 @@ CR_INLINE void CR_NAME(v_transpose_full)(const int stream, float *y, long ldy, c
     v_transpose(t);
     CR_UNROLL
     for (long r = 0; r < CR_W; r++) {
-        if (stream) {
-            v_stream(y + r * ldy, t[r]);
-        } else {
-            v_store(y + r * ldy, t[r]);
-        }
+        v_store(y + r * ldy, t[r]);
     }
 }
 
 /* y[r * ldy + c] = x[c * ldx + r] */
-CR_INLINE void CR_NAME(v_transpose_all)(const int stream, long rows, long cols, float *y, long ldy,
-                                        const float *x, long ldx)
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
 {
     for (long r = 0; r < rows; r += CR_W) {
         for (long c = 0; c < cols; c += CR_W) {
             float *to = y + r * ldy + c;
             const float *from = x + c * ldx + r;
             if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(stream, to, ldy, from, ldx);
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
             } else {
                 CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
                                          ldy, from, ldx);
             }
         }
     }
-}
-
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
-{
-    CR_NAME(v_transpose_all)(0, rows, cols, y, ldy, x, ldx);
 }
 
 /* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
@@ -1634,6 +1624,30 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, 
     }
 }
 
+/*
+ * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
+ * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
+ * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
+ * floats are left.
+ */
+CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
+{
+    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
+    long k = 0;
+    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
+        for (long n = 0; n < CR_PANEL; n += CR_W) {
+            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
+                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
+            }
+            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
+        }
+        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
+            v_stream(y + i, v_load(rows + i));
+        }
+    }
+    return k;
+}
+
 /* The columns that the last panel lacks are filled with zeros. */
 CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
                                const float *b, long rs, long cs)
@@ -1649,11 +1663,11 @@ CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long 
     for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
-        if (stream && rs == 1 && cs != 1) {
-            CR_NAME(v_transpose_all)(1, K, cols, to, CR_PANEL, b + n * cs, cs);
-        } else {
-            CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
-        }
+        const float *from = b + n * cs;
+        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
+                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
+                        : 0;
+        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
         if (cols < CR_PANEL) {
             CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
         }
@@ -2960,9 +2974,8 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* The same for a full square, by stores that go past the caches if that is asked for. */
-CR_INLINE void CR_NAME(v_transpose_full)(const int stream, float *y, long ldy, const float *x,
-                                         long ldx)
+/* The same for a full square. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
 {
     VF t[CR_W];
     CR_UNROLL
@@ -2972,36 +2985,26 @@ CR_INLINE void CR_NAME(v_transpose_full)(const int stream, float *y, long ldy, c
     v_transpose(t);
     CR_UNROLL
     for (long r = 0; r < CR_W; r++) {
-        if (stream) {
-            v_stream(y + r * ldy, t[r]);
-        } else {
-            v_store(y + r * ldy, t[r]);
-        }
+        v_store(y + r * ldy, t[r]);
     }
 }
 
 /* y[r * ldy + c] = x[c * ldx + r] */
-CR_INLINE void CR_NAME(v_transpose_all)(const int stream, long rows, long cols, float *y, long ldy,
-                                        const float *x, long ldx)
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
 {
     for (long r = 0; r < rows; r += CR_W) {
         for (long c = 0; c < cols; c += CR_W) {
             float *to = y + r * ldy + c;
             const float *from = x + c * ldx + r;
             if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(stream, to, ldy, from, ldx);
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
             } else {
                 CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
                                          ldy, from, ldx);
             }
         }
     }
-}
-
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
-{
-    CR_NAME(v_transpose_all)(0, rows, cols, y, ldy, x, ldx);
 }
 
 /* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
@@ -3126,6 +3129,30 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, 
     }
 }
 
+/*
+ * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
+ * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
+ * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
+ * floats are left.
+ */
+CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
+{
+    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
+    long k = 0;
+    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
+        for (long n = 0; n < CR_PANEL; n += CR_W) {
+            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
+                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
+            }
+            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
+        }
+        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
+            v_stream(y + i, v_load(rows + i));
+        }
+    }
+    return k;
+}
+
 /* The columns that the last panel lacks are filled with zeros. */
 CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
                                const float *b, long rs, long cs)
@@ -3141,11 +3168,11 @@ CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long 
     for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
-        if (stream && rs == 1 && cs != 1) {
-            CR_NAME(v_transpose_all)(1, K, cols, to, CR_PANEL, b + n * cs, cs);
-        } else {
-            CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
-        }
+        const float *from = b + n * cs;
+        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
+                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
+                        : 0;
+        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
         if (cols < CR_PANEL) {
             CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
         }
@@ -4448,9 +4475,8 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* The same for a full square, by stores that go past the caches if that is asked for. */
-CR_INLINE void CR_NAME(v_transpose_full)(const int stream, float *y, long ldy, const float *x,
-                                         long ldx)
+/* The same for a full square. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
 {
     VF t[CR_W];
     CR_UNROLL
@@ -4460,36 +4486,26 @@ CR_INLINE void CR_NAME(v_transpose_full)(const int stream, float *y, long ldy, c
     v_transpose(t);
     CR_UNROLL
     for (long r = 0; r < CR_W; r++) {
-        if (stream) {
-            v_stream(y + r * ldy, t[r]);
-        } else {
-            v_store(y + r * ldy, t[r]);
-        }
+        v_store(y + r * ldy, t[r]);
     }
 }
 
 /* y[r * ldy + c] = x[c * ldx + r] */
-CR_INLINE void CR_NAME(v_transpose_all)(const int stream, long rows, long cols, float *y, long ldy,
-                                        const float *x, long ldx)
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
 {
     for (long r = 0; r < rows; r += CR_W) {
         for (long c = 0; c < cols; c += CR_W) {
             float *to = y + r * ldy + c;
             const float *from = x + c * ldx + r;
             if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(stream, to, ldy, from, ldx);
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
             } else {
                 CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
                                          ldy, from, ldx);
             }
         }
     }
-}
-
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
-{
-    CR_NAME(v_transpose_all)(0, rows, cols, y, ldy, x, ldx);
 }
 
 /* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
@@ -4614,6 +4630,30 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, 
     }
 }
 
+/*
+ * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
+ * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
+ * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
+ * floats are left.
+ */
+CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
+{
+    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
+    long k = 0;
+    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
+        for (long n = 0; n < CR_PANEL; n += CR_W) {
+            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
+                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
+            }
+            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
+        }
+        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
+            v_stream(y + i, v_load(rows + i));
+        }
+    }
+    return k;
+}
+
 /* The columns that the last panel lacks are filled with zeros. */
 CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
                                const float *b, long rs, long cs)
@@ -4629,11 +4669,11 @@ CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long 
     for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
-        if (stream && rs == 1 && cs != 1) {
-            CR_NAME(v_transpose_all)(1, K, cols, to, CR_PANEL, b + n * cs, cs);
-        } else {
-            CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
-        }
+        const float *from = b + n * cs;
+        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
+                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
+                        : 0;
+        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
         if (cols < CR_PANEL) {
             CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
         }
@@ -5963,9 +6003,8 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* The same for a full square, by stores that go past the caches if that is asked for. */
-CR_INLINE void CR_NAME(v_transpose_full)(const int stream, float *y, long ldy, const float *x,
-                                         long ldx)
+/* The same for a full square. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
 {
     VF t[CR_W];
     CR_UNROLL
@@ -5975,36 +6014,26 @@ CR_INLINE void CR_NAME(v_transpose_full)(const int stream, float *y, long ldy, c
     v_transpose(t);
     CR_UNROLL
     for (long r = 0; r < CR_W; r++) {
-        if (stream) {
-            v_stream(y + r * ldy, t[r]);
-        } else {
-            v_store(y + r * ldy, t[r]);
-        }
+        v_store(y + r * ldy, t[r]);
     }
 }
 
 /* y[r * ldy + c] = x[c * ldx + r] */
-CR_INLINE void CR_NAME(v_transpose_all)(const int stream, long rows, long cols, float *y, long ldy,
-                                        const float *x, long ldx)
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
 {
     for (long r = 0; r < rows; r += CR_W) {
         for (long c = 0; c < cols; c += CR_W) {
             float *to = y + r * ldy + c;
             const float *from = x + c * ldx + r;
             if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(stream, to, ldy, from, ldx);
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
             } else {
                 CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
                                          ldy, from, ldx);
             }
         }
     }
-}
-
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
-{
-    CR_NAME(v_transpose_all)(0, rows, cols, y, ldy, x, ldx);
 }
 
 /* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
@@ -6129,6 +6158,30 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, 
     }
 }
 
+/*
+ * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
+ * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
+ * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
+ * floats are left.
+ */
+CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
+{
+    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
+    long k = 0;
+    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
+        for (long n = 0; n < CR_PANEL; n += CR_W) {
+            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
+                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
+            }
+            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
+        }
+        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
+            v_stream(y + i, v_load(rows + i));
+        }
+    }
+    return k;
+}
+
 /* The columns that the last panel lacks are filled with zeros. */
 CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
                                const float *b, long rs, long cs)
@@ -6144,11 +6197,11 @@ CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long 
     for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
-        if (stream && rs == 1 && cs != 1) {
-            CR_NAME(v_transpose_all)(1, K, cols, to, CR_PANEL, b + n * cs, cs);
-        } else {
-            CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
-        }
+        const float *from = b + n * cs;
+        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
+                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
+                        : 0;
+        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
         if (cols < CR_PANEL) {
             CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
         }

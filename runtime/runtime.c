@@ -34,7 +34,8 @@ enum {
     CR_LANES = 16,    /* of a row reduction */
     CR_LINE = 16,     /* floats of a cache line */
     CR_BLOCK = 32,    /* rows of a block of q8 or q4 */ /* only for q8, q4 */
-    CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it prefetches */
+    CR_ROWS_AHEAD = 8, /* rows from where pack reads to where it prefetches */
+    CR_COLUMNS_AHEAD = 64 /* floats, the same of columns */
 };
 
 /* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds,
