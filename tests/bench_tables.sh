@@ -21,8 +21,8 @@
 #   row TABLE MODEL SETTINGS THREADS MS SHARE [PEER|MS|RATIO|VARIANT]...
 #   note TEXT
 #
-# TABLE is block, grads, prompt, token, story, start, compile or size (whose MS are MB).  MS and SHARE (of the
-# peak for block, grads and prompt, of the bandwidth for token) are Crescent's, and may be empty.  RATIO is the peer's
+# TABLE is block, grads, step, prompt, token, story, start, compile or size (whose MS are MB).  MS and SHARE (of the
+# peak for block, grads, step and prompt, of the bandwidth for token) are Crescent's, and may be empty.  RATIO is the peer's
 # time over Crescent's, the median over the turns, and may be empty where nothing is compared.  A row is behind
 # if a RATIO is below 1.  A peer whose name ends in "products" computes only a part of the work: it is a bound, and no row
 # is behind it.
@@ -43,7 +43,7 @@ function is_bound(peer) { return peer ~ / products$/ }
 function take_row(    i, parts) {
     if (!runs) refuse("a row before a run, expected the line of its run")
     if (NF < 7) refuse(NF " fields of a row, expected 7 at least")
-    if ($2 !~ /^(block|grads|prompt|token|story|start|compile|size)$/)
+    if ($2 !~ /^(block|grads|step|prompt|token|story|start|compile|size)$/)
         refuse("the table " $2 ", expected one that bench_tables.sh lists")
     if ($5 !~ /^[1-9][0-9]*$/) refuse($5 " threads, expected a number")
     if ($7 != "" && !is_number($7)) refuse("the share " $7 ", expected a number")
@@ -343,6 +343,7 @@ readme() {
         if (broken) exit 2
         line_of("a GPT-2 block, 128 tokens", "block\tgpt2_block\tB=1 T=128\t1")
         line_of("its gradients too, (4, 64)", "grads\tgpt2_block\tB=4 T=64\t1")
+        line_of("a step of a training of GPT-2 124M, (4, 64)", "step\tgpt2\tB=4 T=64\t1")
         m = split("gpt2 GPT-2-124M llama-220m a-Llama-of-220M llama-1b a-Llama-of-1B", names, " ")
         for (i = 1; i < m; i += 2) {
             model = names[i + 1]
