@@ -781,7 +781,7 @@ int cr_engine_keep_params(struct cr_engine *e, struct cr_error *error)
     return 0;
 }
 
-/* The interpreter rounds what it has computed when all of it is. */
+/* The interpreter writes to outputs only after it has computed all of them. */
 bool cr_engine_may_store_over(const struct cr_engine *e, int i)
 {
     if (e->backend == CR_BACKEND_REF)

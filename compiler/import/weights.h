@@ -27,7 +27,7 @@ struct cr_import_weight {
 struct cr_import_weights {
     struct cr_safetensors list;     /* as floats, sorted by name; `data` only of those in memory */
     struct cr_import_weight *items; /* in the same order */
-    struct cr_import_file *files;   /* the first is the model's, then those of external data */
+    struct cr_import_file *files;   /* first the .onnx file, then the files of external data */
     int n_files;
     struct cr_arena arena;
 };
@@ -38,8 +38,7 @@ int cr_import_weights_take(struct cr_import_weights *weights, struct cr_onnx_mod
                            const struct cr_script_weight *of_script, int n, struct cr_error *error);
 void cr_import_weights_free(struct cr_import_weights *weights);
 
-/* Refuses a file that was changed since it was opened: what is computed and what is still to be
- * read would be of two models. */
+/* Refuses a file that was changed since it was opened, because some weights were computed from its old contents. */
 int cr_import_weights_check(const struct cr_import_weights *weights, struct cr_error *error);
 
 /* Copies n elements from `first` on of weight i, which lies in a file; -1 if it cannot be read.

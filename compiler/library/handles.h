@@ -145,7 +145,7 @@ struct cr_buffers {
     int n;
 };
 
-/* Memory for n ports, but for those that are left out, if there are any: theirs is null. */
+/* Allocates memory for n ports.  Ports marked in `left_out`, which may be null, get a null pointer. */
 int cr_buffers_new(struct cr_buffers *buffers, const struct cr_port *ports, const bool *left_out,
                    int n, struct cr_error *error);
 void cr_buffers_free(struct cr_buffers *buffers);

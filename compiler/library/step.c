@@ -34,7 +34,8 @@ int cr_check_started(const crescent_trainer *t, struct cr_error *error)
 
 /* ---- steps ---- */
 
-/* Where a step puts its outputs: in the memory of what they replace, if that can be. */
+/* Finds the memory that a step writes each output to: that of the parameter or input which the output replaces, or the
+ * output's own. */
 static void place_results(crescent_trainer *t)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -48,8 +49,8 @@ static void place_results(crescent_trainer *t)
     }
 }
 
-/* What came out is what goes in next: parameters into the panels that the kernels read; an input that has
- * memory of its own changes places with the output. */
+/* Prepares the next step: packs the new parameters, and exchanges each output that has memory of its own with the input
+ * that it replaces. */
 static void hand_over(crescent_trainer *t)
 {
     struct cr_engine *e = cr_trainer_engine(t);

@@ -21,7 +21,7 @@ static int find_numbers(crescent_trainer *t, struct cr_error *error)
     return 0;
 }
 
-/* Memory for the outputs that have no place in what they replace. */
+/* Allocates memory for the outputs that a step cannot write to the memory of what they replace. */
 static int new_outputs(crescent_trainer *t, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);

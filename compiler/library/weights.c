@@ -63,7 +63,7 @@ static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule ru
                    found->file, found->name, found->count);
 }
 
-/* From files, or from those that the model was imported from. */
+/* Loads weights from files; of an imported model, from the files that it was imported from. */
 static int load(crescent_model *m, const char *const *paths, int n, crescent_surplus_rule rule,
                 crescent_surplus *surplus, struct cr_error *error)
 {

@@ -138,7 +138,8 @@ static struct uses *find_uses(const struct cr_module *m)
     return uses;
 }
 
-/* Only elementwise kernels read what they store over: a product may be made in the memory of its result. */
+/* Of kernels that read the input, only an elementwise one may store over it: other kernels may write parts of a result
+ * before they have read everything. */
 static bool may_store_over(const struct cr_module *m, const struct uses *uses, cr_id input, cr_id output)
 {
     int reader = uses[input].last_read;
