@@ -734,23 +734,29 @@ int cr_engine_set_param(struct cr_engine *e, int i, const struct cr_contents *co
     return keep_param(e, i, contents, error) ? -1 : pack_param(e, i, contents, error);
 }
 
-/* All are packed at once: threads share all of their pieces, and none waits for another between two
- * parameters. */
+/* Packs the parameters that are marked, or all if `marked` is null.  They are packed at once: threads share all
+ * of their pieces, and none waits for another between two parameters. */
+static int pack_params(struct cr_engine *e, const struct cr_contents *contents, const bool *marked,
+                       struct cr_error *error)
+{
+    if (e->backend == CR_BACKEND_REF)
+        return 0;
+    const struct cr_contents **of_program = cr_calloc((size_t)e->n_params, sizeof *of_program);
+    for (int i = 0; i < e->n_params; i++)
+        of_program[e->to_param[i]] = !marked || marked[i] ? &contents[i] : NULL;
+    int status = cr_fill_weights(e->program, 0, e->n_params, of_program, e->rt, e->pool,
+                                 e->weights, error);
+    free(of_program);
+    return status;
+}
+
 int cr_engine_set_params(struct cr_engine *e, const struct cr_contents *contents,
                          struct cr_error *error)
 {
-    int status = 0;
-    for (int i = 0; !status && i < e->n_params; i++)
-        status = keep_param(e, i, &contents[i], error);
-    if (status || e->backend == CR_BACKEND_REF)
-        return status;
-    const struct cr_contents **of_program = cr_calloc((size_t)e->n_params, sizeof *of_program);
     for (int i = 0; i < e->n_params; i++)
-        of_program[e->to_param[i]] = &contents[i];
-    status = cr_fill_weights(e->program, 0, e->n_params, of_program, e->rt, e->pool, e->weights,
-                             error);
-    free(of_program);
-    return status;
+        if (keep_param(e, i, &contents[i], error))
+            return -1;
+    return pack_params(e, contents, NULL, error);
 }
 
 /* The mapping is private: a page that is written to becomes a copy of this process. */
@@ -795,17 +801,10 @@ bool cr_engine_may_store_over(const struct cr_engine *e, int i)
 void cr_engine_take_tensors(struct cr_engine *e, const bool *changed)
 {
     struct cr_error never; /* nothing is read but memory */
-    if (e->backend == CR_BACKEND_REF)
-        return;
     struct cr_contents *contents = cr_calloc((size_t)e->n_params, sizeof *contents);
-    const struct cr_contents **of_program = cr_calloc((size_t)e->n_params, sizeof *of_program);
-    for (int i = 0; i < e->n_params; i++) {
+    for (int i = 0; i < e->n_params; i++)
         contents[i].data = e->tensors[i];
-        if (changed[i])
-            of_program[e->to_param[i]] = &contents[i];
-    }
-    cr_fill_weights(e->program, 0, e->n_params, of_program, e->rt, e->pool, e->weights, &never);
-    free(of_program);
+    pack_params(e, contents, changed, &never);
     free(contents);
 }
 

@@ -33,8 +33,8 @@ struct cr_contents {
 };
 
 /* Puts parameters first .. first + n - 1 of a program where its kernels read them in `weights`;
- * *contents[i] are those of parameter first + i, which stays as it is where that is null.  If some cannot be read, that is -1, and the weights
- * are of no use. */
+ * *contents[i] are those of parameter first + i, which stays as it is where that is null.  If some
+ * cannot be read, that is -1, and the weights are of no use. */
 int cr_fill_weights(const struct cr_program *program, int first, int n,
                     const struct cr_contents *const *contents, const struct cr_runtime *rt,
                     struct cr_pool *pool, float *weights, struct cr_error *error);

@@ -34,8 +34,8 @@ int cr_check_started(const crescent_trainer *t, struct cr_error *error)
 
 /* ---- steps ---- */
 
-/* Finds the memory that a step writes each output to: that of the parameter or input which the output replaces, or the
- * output's own. */
+/* Finds the memory that a step writes each output to.  If the output replaces a parameter or an
+ * input, this can be the memory of that one. */
 static void place_results(crescent_trainer *t)
 {
     const struct cr_engine *e = cr_trainer_engine(t);

@@ -21,7 +21,7 @@ static int find_numbers(crescent_trainer *t, struct cr_error *error)
     return 0;
 }
 
-/* Allocates memory for the outputs that a step cannot write to the memory of what they replace. */
+/* Allocates memory for those outputs that do not share the memory of a parameter or an input. */
 static int new_outputs(crescent_trainer *t, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);

@@ -138,9 +138,10 @@ static struct uses *find_uses(const struct cr_module *m)
     return uses;
 }
 
-/* Of kernels that read the input, only an elementwise one may store over it: other kernels may write parts of a result
- * before they have read everything. */
-static bool may_store_over(const struct cr_module *m, const struct uses *uses, cr_id input, cr_id output)
+/* A kernel that reads the input may store over it only if it is elementwise.  Other kernels may write
+ * parts of a result before they have read everything. */
+static bool may_store_over(const struct cr_module *m, const struct uses *uses, cr_id input,
+                           cr_id output)
 {
     int reader = uses[input].last_read;
     const struct uses *stored = &uses[output];
