@@ -268,7 +268,7 @@ static void check_script(int script, enum cr_backend backend, const char *isa, i
         run(&fixed);
         run(&m);
         snprintf(what, sizeof what, "%s, %s, %d threads, T = %d, S = %d", scripts[script].name,
-                 cr_backend_names[backend], threads, sizes[i].T, sizes[i].S);
+                 cr_backend_name(backend), threads, sizes[i].T, sizes[i].S);
         check_outputs(&m, &fixed, what);
         close_model(&fixed);
     }

@@ -566,7 +566,7 @@ START_TEST(test_cache)
             for (int threads = 1; threads <= (backend == CR_BACKEND_TCC ? 4 : 1); threads++) {
                 run_tokens(steps[i], backend, threads, parts);
                 ck_assert_msg(backend == CR_BACKEND_REF || !memcmp(parts, whole, sizeof parts),
-                              "%s tokens a run, %s", steps[i], cr_backend_names[backend]);
+                              "%s tokens a run, %s", steps[i], cr_backend_name(backend));
                 for (int j = 0; j < TOKENS * WIDTH; j++) /* its states are rounded to floats */
                     ck_assert_msg(fabsf(parts[j] - exact[j]) < 1e-5f, "element %d", j);
             }
@@ -904,7 +904,7 @@ START_TEST(test_prefill)
                 ck_assert_msg(backend == CR_BACKEND_REF ? fabsf(parts[j] - whole[j]) < 1e-6f
                                                         : !memcmp(&parts[j], &whole[j], 4),
                               "%s, %s rows, element %d: %.9g, expected %.9g",
-                              cr_backend_names[backend], prompts[i], (int)j, (double)parts[j],
+                              cr_backend_name(backend), prompts[i], (int)j, (double)parts[j],
                               (double)whole[j]);
             cr_engine_reset_states(&m->engine);
         }

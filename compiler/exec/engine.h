@@ -25,7 +25,8 @@ enum cr_backend {
     CR_BACKEND_COUNT
 };
 
-extern const char *const cr_backend_names[CR_BACKEND_COUNT];
+/* As --backend has it. */
+const char *cr_backend_name(enum cr_backend backend);
 
 struct cr_engine_options {
     const char *path; /* the script, for messages */

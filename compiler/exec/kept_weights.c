@@ -153,7 +153,7 @@ static bool make_key(struct cr_kept *k, const struct cr_engine *e, const struct 
                      int n, const struct cr_kept_tensor *tensors)
 {
     struct build build = {.code = (uintptr_t)cr_kept_find};
-    if (e->backend == CR_BACKEND_REF || e->tensors || e->rounded || !e->program->weights_bytes)
+    if (!e->program || e->tensors || !e->program->weights_bytes)
         return false;
     dl_iterate_phdr(visit_object, &build);
     if (!*build.id)

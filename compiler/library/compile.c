@@ -206,5 +206,5 @@ void cr_model_release(crescent_model *model)
 
 const char *crescent_backend_name(crescent_backend backend)
 {
-    return (unsigned)backend < CRESCENT_BACKENDS ? cr_backend_names[backend] : NULL;
+    return (unsigned)backend < CRESCENT_BACKENDS ? cr_backend_name((enum cr_backend)backend) : NULL;
 }

@@ -237,7 +237,7 @@ int cr_run_watched(crescent_model *m, const void *const *inputs, void *const *ou
     const struct cr_engine *e = &m->engine;
     if (e->backend != CR_BACKEND_TCC && e->backend != CR_BACKEND_CC)
         return cr_fail(error, "%.400s: backend %s shows no kernels, expected tcc or cc", e->path,
-                       cr_backend_names[e->backend]);
+                       cr_backend_name(e->backend));
     if (check_run(m, all_entries(m), inputs, outputs, error))
         return -1;
     struct watched watched = {.rt = *e->rt, .engine = e, .watch = watch};

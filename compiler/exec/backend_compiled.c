@@ -1,0 +1,102 @@
+/* backend_compiled.c - what the backends that compile share: all but the compiler; see backends.h. */
+#include <stdlib.h>
+
+#include "backends.h"
+#include "compiler/ir/mem.h"
+#include "engine_parts.h"
+#include "tensor_memory.h"
+
+/* The graph is used up. */
+static int make_program(struct cr_engine *e, struct cr_graph *graph,
+                        const struct cr_engine_options *o, struct cr_error *error)
+{
+    struct cr_pass_options passes = {
+        .skip = o->skip, .n_skip = o->n_skip, .max_arena = o->max_arena, .path = o->path,
+        .target = o->target, .stored = o->keep_stored ? &e->stored : NULL};
+    struct cr_stages stages;
+    e->program = cr_make_program(graph, &passes, &stages, error);
+    e->passes_ns = stages.passes_ns;
+    e->emit_ns = stages.emit_ns;
+    return e->program ? 0 : -1;
+}
+
+/* Notes how long it took. */
+static int make_code(struct cr_engine *e, cr_compile *compile, struct cr_error *error)
+{
+    int64_t start = cr_clock();
+    int status = compile(e, error);
+    e->compile_ns = cr_clock() - start;
+    return status;
+}
+
+/* Weights and arena. */
+static int make_room(struct cr_engine *e, struct cr_error *error)
+{
+    const struct cr_program *p = e->program;
+    int64_t scratch;
+    if (__builtin_mul_overflow(p->scratch_bytes, (int64_t)e->threads, &scratch))
+        return cr_fail(error, "%s: %d threads need too much memory", e->path, e->threads);
+    int64_t arena = p->arena_bytes + scratch;
+    if (cr_engine_check_memory(e, p->weights_bytes, arena, error))
+        return -1;
+    e->weights = cr_memory_new(p->weights_bytes, "the weights", error);
+    e->arena = e->weights ? cr_memory_new(arena, "the arena", error) : NULL;
+    if (!e->arena)
+        return -1;
+    e->program_outputs = cr_calloc((size_t)p->n_outputs, sizeof *e->program_outputs);
+    return cr_engine_make_states(e, error);
+}
+
+int cr_open_compiled(struct cr_engine *e, struct cr_graph *graph,
+                     const struct cr_engine_options *o, cr_compile *compile,
+                     struct cr_error *error)
+{
+    if (make_program(e, graph, o, error) || make_room(e, error))
+        return -1;
+    cr_engine_match_program(e);
+    return make_code(e, compile, error);
+}
+
+/* Inputs and outputs that the entry does not need may be null. */
+int cr_run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
+                    void *const *outputs, struct cr_error *error)
+{
+    const struct cr_program *p = e->program;
+    cr_engine_gather_inputs(e, inputs);
+    for (int i = 0; i < p->n_outputs; i++)
+        e->program_outputs[i] = outputs[e->to_output[i]];
+    int status = e->code.execute[entry](e->rt, e->pool, e->weights, e->program_inputs,
+                                        e->program_outputs, e->arena);
+    return status ? cr_fail(error, "%s: the program returned %d", e->path, status) : 0;
+}
+
+/* All are packed at once: threads share all of their pieces, and none waits for another between two
+ * parameters. */
+int cr_take_params_compiled(struct cr_engine *e, const struct cr_contents *const *contents,
+                            struct cr_error *error)
+{
+    const struct cr_contents **of_program = cr_calloc((size_t)e->n_params, sizeof *of_program);
+    for (int i = 0; i < e->n_params; i++)
+        of_program[e->to_param[i]] = contents[i];
+    int status = cr_fill_weights(e->program, 0, e->n_params, of_program, e->rt, e->pool,
+                                 e->weights, error);
+    free(of_program);
+    return status;
+}
+
+bool cr_may_store_over_compiled(const struct cr_engine *e, int output)
+{
+    for (int n = 0; n < e->program->n_outputs; n++)
+        if (e->to_output[n] == output)
+            return e->program->outputs[n].in_place;
+    return false;
+}
+
+void cr_close_compiled(struct cr_engine *e)
+{
+    cr_code_free(&e->code);
+    cr_program_free(e->program);
+    cr_stored_free(&e->stored);
+    free(e->arena);
+    free(e->program_outputs);
+}
