@@ -69,7 +69,7 @@ check_libraries = $(shell pkg-config --libs check)
 
 # ---- Sources -------------------------------------------------------------------------
 
-compiler_sources := $(foreach d,files ir tokenizer import passes emit exec library,$(wildcard compiler/$(d)/*.c))
+compiler_sources := $(foreach d,files ir tokenizer import passes passes/* emit exec library,$(wildcard compiler/$(d)/*.c))
 cli_sources      := $(wildcard compiler/cli/*.c)
 frontend_sources := $(wildcard compiler/frontend/*.c)
 module_sources   := $(wildcard compiler/lua/*.c)
@@ -77,7 +77,7 @@ runtime_sources  := $(wildcard runtime/*.c)
 test_sources     := $(wildcard tests/test_*.c)
 fuzz_sources     := $(wildcard tests/fuzz/*.c)
 # Whose work tests/scale.sh counts: what a script passes through on its way to C.
-counted_sources  := $(foreach d,ir import passes emit frontend,$(wildcard compiler/$(d)/*.c))
+counted_sources  := $(foreach d,ir import passes passes/* emit frontend,$(wildcard compiler/$(d)/*.c))
 
 object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 frontend = $(patsubst %.c,$(BUILD)/obj/$(1)/%.o,$(frontend_sources))
@@ -506,7 +506,7 @@ unicode: $(BUILD)/obj/flags
 	$(BUILD)/make_unicode compositions >compiler/emit/standalone_compositions.inc
 
 format:
-	clang-format -i $(wildcard compiler/*.h compiler/*/*.[ch] runtime/*.[ch] tests/*.[ch])
+	clang-format -i $(wildcard compiler/*.h compiler/*/*.[ch] compiler/*/*/*.[ch] runtime/*.[ch] tests/*.[ch])
 
 # ---- Installing ----------------------------------------------------------------------
 

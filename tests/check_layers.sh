@@ -6,6 +6,9 @@
 # else of the compiler but its helpers.
 #
 #     ir <- passes <- emit <- exec <- library;  frontend sees ir;  library sees it, too
+#     the rooms of compiler/passes/, from the first to the last: a room sees itself and the rooms before
+#     it.  Files of compiler/passes/ itself, which run the passes, see all rooms; no room sees one of
+#     them, but pass_list.h, which declares the passes
 #     compiler/files/, the readers and writers of files, sees libc only; emit, exec, library and
 #     frontend, which reads JSON with it, see it
 #     compiler/tokenizer/, text to ids and back, sees ir and files; emit and library see it
@@ -45,9 +48,24 @@ violations() {
             if (part[1] == "runtime") return "runtime"
             return n > 2 ? part[2] : "public"
         }
-        function check_project(name,    target) {
+        # The room of a path in compiler/passes/, "" for what stands there itself.
+        function room_of(path,    part, n) {
+            if (path == "compiler/passes/pass_list.h") return "module" # which all rooms see
+            n = split(path, part, "/")
+            return part[2] == "passes" && n > 3 ? part[3] : ""
+        }
+        # What is wrong with an include between rooms; "" if nothing is.
+        function wrong_room(name,    target) {
+            target = room_of(name)
+            if (room != "" && !(room in rooms)) return room " is no room of passes"
+            if (target != "" && !(target in rooms)) return target " is no room of passes"
+            if (room == "" || (target != "" && rooms[target] <= rooms[room])) return ""
+            return target == "" ? "a room does not see what runs the passes" : room " does not see " target
+        }
+        function check_project(name,    target, why) {
             if (name !~ "/") return # a neighbour in the same folder
             target = layer_of(name)
+            why = layer == "passes" && target == "passes" ? wrong_room(name) : ""
             if (name ~ /(^|\/)\.\.?\//) complain("a path begins at the top folder")
             else if (name !~ /^(compiler|runtime)\//) complain("no folder of this project")
             else if (layer == "runtime") complain("runtime/ names its own files only")
@@ -62,6 +80,7 @@ violations() {
                 complain("only headers of another folder may be used")
             else if (target != "runtime" && !((layer " " target) in sees))
                 complain(layer " does not see " target)
+            else if (why != "") complain(why)
         }
         function check_system(name) {
             if (name ~ /^(lua[a-z]*|lauxlib)\.h(pp)?$/) {
@@ -99,6 +118,8 @@ violations() {
             n = split("ir passes emit exec library", chain, " ")
             for (i = 1; i <= n; i++)
                 for (j = 1; j <= i; j++) sees[chain[i] " " chain[j]] = 1
+            n = split("module weights rewrite attention fuse plan schedule verifier kinds", chain, " ")
+            for (i = 1; i <= n; i++) rooms[chain[i]] = i
             n = split("files emit exec library frontend", chain, " ")
             for (i = 1; i <= n; i++) sees[chain[i] " files"] = 1
             sees["tokenizer tokenizer"] = sees["tokenizer ir"] = sees["tokenizer files"] = 1
@@ -110,7 +131,10 @@ violations() {
             sees["frontend frontend"] = sees["frontend ir"] = 1
             sees["library frontend"] = sees["library public"] = 1
         }
-        FNR == 1 { layer = layer_of(FILENAME) }
+        FNR == 1 {
+            layer = layer_of(FILENAME)
+            room = room_of(FILENAME)
+        }
         /^[ \t]*#[ \t]*include/ {
             shown = $0
             sub(/^[ \t]*#[ \t]*include[ \t]*/, "", shown)
@@ -137,7 +161,7 @@ expect() {
 
 expect caught compiler/ir/graph.c '#include "compiler/passes/passes.h"'
 expect caught compiler/ir/graph.c '#include "compiler/frontend/script.h"'
-expect caught compiler/passes/fuse.c '#include "compiler/emit/emit.h"'
+expect caught compiler/passes/fuse/fuse.c '#include "compiler/emit/emit.h"'
 expect caught compiler/emit/emit.h '#  include "compiler/exec/exec.h"'
 expect caught compiler/exec/ref.c '#include "compiler/cli/cli.h"'
 expect caught compiler/exec/ref.c '#include "compiler/frontend/script.h"'
@@ -169,7 +193,7 @@ expect caught compiler/files/safetensors.c '#include <jansson.h>'
 expect caught compiler/files/json.c '#include "compiler/ir/mem.h"'
 expect caught compiler/files/numbers.c '#include "runtime/vector.h"'
 expect caught compiler/ir/graph.c '#include "compiler/files/json.h"'
-expect caught compiler/passes/fuse.c '#include "compiler/files/writer.h"'
+expect caught compiler/passes/fuse/fuse.c '#include "compiler/files/writer.h"'
 expect caught compiler/cli/run.c '#include "compiler/files/write.inc"'
 expect caught compiler/exec/ref.c '#include "runtime/math.inc"'
 expect caught compiler/exec/draw.c '#include "compiler/files/write.inc"'
@@ -180,15 +204,26 @@ expect caught compiler/tokenizer/bpe.c '#include "compiler/passes/passes.h"'
 expect caught compiler/tokenizer/bpe.c '#include <pcre2.h>'
 expect caught compiler/library/tokenizer.c '#include <utf8proc.h>'
 expect caught compiler/cli/tokenize.c '#include "compiler/tokenizer/tokenizer.h"'
-expect caught compiler/passes/fuse.c '#include "compiler/tokenizer/tokenizer.h"'
+expect caught compiler/passes/fuse/fuse.c '#include "compiler/tokenizer/tokenizer.h"'
 expect caught compiler/import/graph.c '#include "compiler/frontend/script.h"'
 expect caught compiler/ir/graph.c '#include "compiler/import/graph.h"'
+expect caught compiler/passes/rewrite/join.c '#include "compiler/passes/fuse/lower.h"'
+expect caught compiler/passes/module/kernel.h '#include "compiler/passes/weights/weights.h"'
+expect caught compiler/passes/verifier/verify_kernels.c '#include "compiler/passes/kinds/mask.h"'
+expect caught compiler/passes/fuse/fuse.c '#include "compiler/passes/passes.h"'
+expect caught compiler/passes/fuse/fuse.c '#include "compiler/passes/hall/hall.h"'
+expect caught compiler/passes/hall/hall.c '#include "compiler/passes/module/module.h"'
+expect caught compiler/passes/pass_list.h '#include "compiler/passes/fuse/lower.h"'
+expect allowed compiler/passes/kinds/lower_gemm.c '#include "compiler/passes/fuse/lower_common.h"'
+expect allowed compiler/passes/rewrite/join.c '#include "compiler/passes/pass_list.h"'
+expect allowed compiler/passes/driver.c '#include "compiler/passes/verifier/verify_module.h"'
+expect allowed compiler/exec/ref.c '#include "compiler/passes/plan/stored.h"'
 expect allowed compiler/import/model.c '#include "compiler/files/mapping.h"'
 expect allowed compiler/ir/graph.h '#include "ops.def"'
 expect allowed compiler/tokenizer/bpe.c '#include "compiler/ir/mem.h"'
 expect allowed compiler/tokenizer/document.c '#include "compiler/files/json.h"'
 expect allowed compiler/library/tokenizer.c '#include "compiler/tokenizer/tokenizer.h"'
-expect allowed compiler/passes/fuse.c '#include "compiler/ir/graph.h"'
+expect allowed compiler/passes/fuse/fuse.c '#include "compiler/ir/graph.h"'
 expect allowed compiler/frontend/script.c '#include <lauxlib.h>'
 expect allowed compiler/lua/model.c '#include <lua.h>'
 expect allowed compiler/lua/model.c '#include "compiler/crescent.h"'
@@ -274,10 +309,11 @@ circles() {
         }' | sort
 }
 
-# built OBJECTS FOLDER: the objects of a folder of which there still is a source.
+# built OBJECTS FOLDER: the objects of a folder, and of its rooms, of which there still is a source.
 built() {
-    for object in "$1/$2"/*.o; do
-        [ ! -f "$2/$(basename "$object" .o).c" ] || echo "$object"
+    find "$1/$2" -name '*.o' | sort | while read -r object; do
+        source=${object#"$1/"}
+        [ ! -f "${source%.o}.c" ] || echo "$object"
     done
 }
 

@@ -160,12 +160,12 @@ check_ops() {
 check_pass() {
     run add-a-pass
     refused 'a pass without its row' compiler/passes/passes.def '/^PASS(halve,/d' \
-        compiler/passes/halve.c
-    mv "$copy/compiler/passes/halve.c" "$T/halve.c"
+        compiler/passes/rewrite/halve.c
+    mv "$copy/compiler/passes/rewrite/halve.c" "$T/halve.c"
     rm -f "$copy/build/lua5.4/libcrescent.a"
     ! make -C "$copy" >"$log" 2>&1 && grep -q 'undefined reference.*cr_pass_halve' "$log"
     report $? 'a row without its pass: it links, expected that it does not'
-    mv "$T/halve.c" "$copy/compiler/passes/halve.c"
+    mv "$T/halve.c" "$copy/compiler/passes/rewrite/halve.c"
     rm -f "$copy/build/lua5.4/libcrescent.a"
 }
 
@@ -182,11 +182,11 @@ check_runtime_function() {
 
 check_kernel_kind() {
     run add-a-kernel-kind
-    mv "$copy/compiler/passes/kind_fill.c" "$T/kind_fill.c"
+    mv "$copy/compiler/passes/kinds/kind_fill.c" "$T/kind_fill.c"
     rm -f "$copy/build/lua5.4/libcrescent.a"
     ! make -C "$copy" >"$log" 2>&1 && grep -q 'undefined reference.*cr_lower_fill' "$log"
     report $? 'a kind without its functions: it links, expected that it does not'
-    mv "$T/kind_fill.c" "$copy/compiler/passes/kind_fill.c"
+    mv "$T/kind_fill.c" "$copy/compiler/passes/kinds/kind_fill.c"
     rm -f "$copy/build/lua5.4/libcrescent.a"
 }
 

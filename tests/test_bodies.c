@@ -7,7 +7,7 @@
  */
 #include "damage.h"
 
-#include "compiler/passes/verify_program.h"
+#include "compiler/passes/verifier/verify_program.h"
 #include "runtime/runtime.h"
 
 /* ---- programs ---- */

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdint.h>
 
-#include "compiler/passes/linear.h"
+#include "compiler/passes/verifier/linear.h"
 
 /* Unknowns of the tests, and a sum. */
 static struct cr_unknowns unknowns;

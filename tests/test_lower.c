@@ -9,8 +9,8 @@
 
 #include "compiler/frontend/script.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/kernel_kinds.h"
-#include "compiler/passes/lower.h"
+#include "compiler/passes/fuse/lower.h"
+#include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/passes.h"
 
 /* ---- small graphs ---- */

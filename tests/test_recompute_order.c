@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/passes/recompute_order.h"
+#include "compiler/passes/plan/recompute_order.h"
 
 enum { MOST = 60, PROGRAMS = 300 };
 

@@ -21,7 +21,7 @@
 #include "compiler/ir/error.h"
 #include "compiler/ir/program.h"
 #include "compiler/ir/text.h"
-#include "compiler/passes/module.h"
+#include "compiler/passes/module/module.h"
 
 /* Takes the program of a module that went through all passes, and prints it.  The program keeps
  * no pointer into the module. */

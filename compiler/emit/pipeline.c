@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "compiler/passes/stored.h"
+#include "compiler/passes/plan/stored.h"
 
 int64_t cr_clock(void)
 {

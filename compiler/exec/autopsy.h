@@ -10,7 +10,7 @@
 #ifndef CR_AUTOPSY_H
 #define CR_AUTOPSY_H
 
-#include "compiler/passes/stored.h"
+#include "compiler/passes/plan/stored.h"
 #include "ref.h"
 
 enum cr_finding_kind {

@@ -11,7 +11,7 @@
 #define CR_ENGINE_H
 
 #include "compiler/emit/pipeline.h"
-#include "compiler/passes/stored.h"
+#include "compiler/passes/plan/stored.h"
 #include "exec.h"
 #include "fill.h"
 #include "offsets.h"

@@ -2,7 +2,7 @@
 #ifndef CR_HOST_H
 #define CR_HOST_H
 
-#include "compiler/passes/target.h"
+#include "compiler/passes/module/target.h"
 
 struct cr_host {
     char vendor[16];    /* "AuthenticAMD"; "" elsewhere than on x86 */

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "compiler/passes/target.h"
+#include "compiler/passes/module/target.h"
 #include "runtime/runtime.h"
 
 /* The time that a probe takes at most, but for what a slow machine needs to time each choice once. */

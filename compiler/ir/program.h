@@ -5,7 +5,7 @@
  * The pass `schedule` makes a program of a module's kernels; emit prints it as C and decides
  * nothing.  Whatever a reader of the C may ask is answered by data here: which runtime
  * functions are called, where each operand lies and how far it reaches, how often each loop
- * runs.  `dump --after schedule` prints it; passes/verify_program.c checks it.
+ * runs.  `dump --after schedule` prints it; passes/verifier/verify_program.c checks it.
  *
  *   buffer    a piece of memory between functions: an input, an output, a state, a weight, a
  *             literal, an intermediate value in the arena

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/passes/arithmetics.h"
-#include "compiler/passes/formats.h"
+#include "compiler/passes/weights/arithmetics.h"
+#include "compiler/passes/weights/formats.h"
 #include "handles.h"
 #include "target.h"
 

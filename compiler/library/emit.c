@@ -4,8 +4,8 @@
 
 #include "compiler/emit/pipeline.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/arithmetics.h"
-#include "compiler/passes/formats.h"
+#include "compiler/passes/weights/arithmetics.h"
+#include "compiler/passes/weights/formats.h"
 #include "emit.h"
 #include "target.h"
 

@@ -5,8 +5,8 @@
 #include "compiler/emit/emit.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
-#include "compiler/passes/kernel_kinds.h"
-#include "compiler/passes/stored.h"
+#include "compiler/passes/module/kernel_kinds.h"
+#include "compiler/passes/plan/stored.h"
 #include "explanation.h"
 
 /* ---- the model ---- */

@@ -7,8 +7,8 @@
 #include "compiler/exec/exec.h"
 #include "compiler/exec/ref_lengths.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/starts.h"
-#include "compiler/passes/stored.h"
+#include "compiler/passes/module/starts.h"
+#include "compiler/passes/plan/stored.h"
 #include "explanation.h"
 
 /* ---- times ---- */

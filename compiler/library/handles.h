@@ -15,7 +15,7 @@
 #include "compiler/exec/tensors.h"
 #include "compiler/frontend/script.h"
 #include "compiler/ir/guard.h"
-#include "compiler/passes/target.h"
+#include "compiler/passes/module/target.h"
 
 /* A context lives as long as it is referred to: by its owner and by handles. */
 struct crescent_context {

@@ -18,7 +18,7 @@
 #include "compiler/crescent.h"
 #include "compiler/ir/error.h"
 #include "compiler/ir/graph.h"
-#include "compiler/passes/target.h"
+#include "compiler/passes/module/target.h"
 
 /* Properties of a run that the target of this machine depends on. */
 struct cr_use {

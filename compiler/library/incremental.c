@@ -6,7 +6,7 @@
 
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/kept_factors.h"
+#include "compiler/passes/rewrite/kept_factors.h"
 #include "handles.h"
 
 /* Whether something reads a node. */

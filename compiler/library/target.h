@@ -4,7 +4,7 @@
 
 #include "compiler/crescent.h"
 #include "compiler/ir/error.h"
-#include "compiler/passes/target.h"
+#include "compiler/passes/module/target.h"
 #include "host_target.h"
 
 /* The target of a name: "generic", "host", a processor's, or a file's.  Of "host", CRESCENT_TARGET in the

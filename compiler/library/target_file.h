@@ -3,7 +3,7 @@
 #define CR_TARGET_FILE_H
 
 #include "compiler/ir/error.h"
-#include "compiler/passes/target.h"
+#include "compiler/passes/module/target.h"
 
 /* Reads a file as a target with a name; see cr_target_read. */
 int cr_read_target(struct cr_target *target, const char *name, const char *path,

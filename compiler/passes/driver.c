@@ -5,9 +5,9 @@
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/verify.h"
+#include "compiler/passes/verifier/verify_module.h"
 #include "pass_list.h"
 #include "passes.h"
-#include "verify_module.h"
 
 const struct cr_pass cr_passes[] = {
 #define PASS(name, needs, gives, breaks, doc) {#name, cr_pass_##name, needs, gives, breaks, doc},

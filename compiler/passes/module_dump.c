@@ -7,9 +7,9 @@
 
 #include "compiler/ir/mem.h"
 #include "compiler/ir/print.h"
-#include "kernel_kinds.h"
+#include "compiler/passes/module/kernel_kinds.h"
+#include "compiler/passes/plan/stored.h"
 #include "passes.h"
-#include "stored.h"
 
 /* "%3 = add %1 %2", "%0 = load v[7]".  The table index of a gather is not printed. */
 static void print_value(FILE *out, const struct cr_kernel *k, const struct cr_tiles *tiles, int i)

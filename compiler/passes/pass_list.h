@@ -2,7 +2,7 @@
 #ifndef CR_PASS_LIST_H
 #define CR_PASS_LIST_H
 
-#include "module.h"
+#include "compiler/passes/module/module.h"
 
 #define PASS(name, needs, gives, breaks, doc) void cr_pass_##name(struct cr_module *module);
 #include "passes.def"

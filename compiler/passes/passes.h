@@ -11,7 +11,7 @@
 
 #include "compiler/ir/error.h"
 #include "compiler/ir/graph.h"
-#include "compiler/passes/module.h"
+#include "compiler/passes/module/module.h"
 
 struct cr_stored_list;
 

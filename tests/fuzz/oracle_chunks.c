@@ -14,9 +14,9 @@
 
 #include "compiler/ir/incremental.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/arithmetics.h"
-#include "compiler/passes/formats.h"
-#include "compiler/passes/kept_factors.h"
+#include "compiler/passes/rewrite/kept_factors.h"
+#include "compiler/passes/weights/arithmetics.h"
+#include "compiler/passes/weights/formats.h"
 #include "oracles.h"
 #include "resize.h"
 #include "runtime/select.h"

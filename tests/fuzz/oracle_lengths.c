@@ -15,7 +15,7 @@
 
 #include "compiler/exec/ref_lengths.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/formats.h"
+#include "compiler/passes/weights/formats.h"
 #include "leaves.h"
 #include "oracles.h"
 

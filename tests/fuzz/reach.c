@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "compiler/passes/in_place.h"
+#include "compiler/passes/fuse/in_place.h"
 
 /* ---- kernels ---- */
 

@@ -2,7 +2,7 @@
 #ifndef CR_FUZZ_REACH_H
 #define CR_FUZZ_REACH_H
 
-#include "compiler/passes/module.h"
+#include "compiler/passes/module/module.h"
 
 /* A bit for each kind of kernel and loop that a module has, after all passes. */
 uint64_t cr_reach(const struct cr_module *module);

@@ -1,0 +1,243 @@
+#include "attention.h"
+
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/passes/weights/weights.h"
+
+/* ---- regions ---- */
+
+static bool is_whole_move(enum cr_op op)
+{
+    return op == CR_OP_reshape || op == CR_OP_permute;
+}
+
+static bool region_has(const struct cr_region *region, cr_id id)
+{
+    for (int i = 0; i < region->n; i++)
+        if (region->nodes[i] == id)
+            return true;
+    return false;
+}
+
+/* True if only the kernel of some attention's gradients computes a node. */
+static bool is_behind(const struct cr_module *module, cr_id id)
+{
+    for (int i = 0; i < module->n_backwards; i++)
+        for (int j = 0; j < module->backwards[i].n_behind; j++)
+            if (module->backwards[i].behind[j] == id)
+                return true;
+    return false;
+}
+
+/* Visits the users of a node, each once; false if one of them does not belong to the region. */
+static bool visit_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
+                         struct cr_region *region)
+{
+    const struct cr_graph *g = module->graph;
+    for (int i = users->first[from]; i < users->first[from + 1]; i++) {
+        cr_id user = users->list[i];
+        if (region_has(region, user) || (region->skips_gradients && is_behind(module, user)))
+            continue;
+        bool work = cr_kind_of(g, user) == CR_KIND_ELEMENTWISE || is_whole_move(g->nodes[user].op);
+        if (!work || user > region->to || region->n == CR_MAX_VALUES)
+            return false;
+        region->nodes[region->n++] = user;
+        if (user == region->to)
+            continue;
+        if (cr_is_materialised(module, user) || !visit_region(module, users, user, region))
+            return false;
+    }
+    return cr_n_users(users, from) > 0;
+}
+
+bool cr_find_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
+                    cr_id to, struct cr_region *region)
+{
+    region->to = to;
+    region->n = 0;
+    return visit_region(module, users, from, region);
+}
+
+/* ---- between the products ---- */
+
+struct matcher {
+    const struct cr_module *module;
+    const struct cr_graph *g;
+    const struct cr_users *users;
+};
+
+static bool among(const struct cr_softmax *s, cr_id id)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->parts[i] == id)
+            return true;
+    return false;
+}
+
+/* True if the kernel of an attention's gradients reads the probabilities, before or after dropout:
+ * it computes them again. */
+static bool is_read_backward(const struct matcher *m, cr_id id, cr_id user)
+{
+    for (int i = 0; i < m->module->n_backwards; i++) {
+        const struct cr_attention_backward *b = &m->module->backwards[i];
+        cr_id transposed = cr_in(m->g, b->dv, 0);
+        if ((b->probs == id && user == b->dlogits) || (b->dropped == id && user == transposed))
+            return true;
+    }
+    return false;
+}
+
+/* True if no part is stored or read from outside: then none of them has to be stored. */
+static bool is_closed(const struct matcher *m, const struct cr_softmax *s, cr_id output)
+{
+    for (int i = -1; i < s->n; i++) {
+        cr_id id = i < 0 ? s->logits : s->parts[i];
+        if (cr_is_materialised(m->module, id))
+            return false;
+        for (int u = m->users->first[id]; u < m->users->first[id + 1]; u++) {
+            cr_id user = m->users->list[u];
+            if (!among(s, user) && user != output && !is_read_backward(m, id, user) &&
+                !is_behind(m->module, user))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The matmul that the logits are computed from by elementwise work alone, if the search
+ * meets it within `budget` nodes. */
+static cr_id find_scores(const struct matcher *m, cr_id id, int *budget)
+{
+    if (--*budget < 0)
+        return CR_NONE;
+    enum cr_kind kind = cr_kind_of(m->g, id);
+    if (kind == CR_KIND_CONTRACT)
+        return cr_is_materialised(m->module, id) ? CR_NONE : id;
+    if ((kind != CR_KIND_ELEMENTWISE && !is_whole_move(m->g->nodes[id].op)) ||
+        cr_is_materialised(m->module, id))
+        return CR_NONE;
+    for (int i = 0; i < m->g->nodes[id].n_in; i++) {
+        cr_id scores = find_scores(m, cr_in(m->g, id, i), budget);
+        if (scores != CR_NONE)
+            return scores;
+    }
+    return CR_NONE;
+}
+
+cr_id cr_find_scores(const struct cr_module *module, cr_id logits)
+{
+    int budget = 4 * CR_MAX_VALUES;
+    return find_scores(&(struct matcher){module, module->graph, NULL}, logits, &budget);
+}
+
+/* True if elementwise work alone leads from the scores to the logits, and nothing outside of the
+ * pattern reads what it computes on the way. */
+static bool leads_to_logits(const struct matcher *m, cr_id scores, cr_id logits)
+{
+    struct cr_region region = {.skips_gradients = true};
+    if (scores == CR_NONE)
+        return false;
+    return scores == logits || cr_find_region(m->module, m->users, scores, logits, &region);
+}
+
+/* softmax, or one with dropout, times values. */
+static bool match_attention(const struct matcher *m, cr_id output, struct cr_attention *found)
+{
+    struct cr_softmax s;
+    cr_id dropped = cr_in(m->g, output, 0);
+    if (!cr_match_dropped(m->g, &s, dropped))
+        return false;
+    if (!is_closed(m, &s, output) || cr_in(m->g, output, 1) == dropped)
+        return false;
+    cr_id scores = cr_find_scores(m->module, s.logits);
+    if (!leads_to_logits(m, scores, s.logits))
+        return false;
+    *found = (struct cr_attention){.output = output,
+                                   .dropped = dropped,
+                                   .probs = s.parts[0],
+                                   .logits = s.logits,
+                                   .scores = scores,
+                                   .sink = s.sink};
+    return true;
+}
+
+/* True if a node is computed by elementwise work and moves from `product`, and from no other contraction
+ * as large; false, too, if `budget` does not go so far.  A smaller one, such as a bias for each key, is
+ * stored, as it is in a graph that goes on from earlier tokens, where it is a state. */
+static bool is_made_of(const struct matcher *m, cr_id id, cr_id product, int *budget)
+{
+    enum cr_kind kind = cr_kind_of(m->g, id);
+    if (--*budget < 0)
+        return false;
+    if (cr_is_materialised(m->module, id) || id == product)
+        return true;
+    for (int i = 0; (kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_MOVE) &&
+                    i < m->g->nodes[id].n_in; i++)
+        if (!is_made_of(m, cr_in(m->g, id, i), product, budget))
+            return false;
+    const struct cr_node *node = &m->g->nodes[id], *scores = &m->g->nodes[product];
+    return kind != CR_KIND_CONTRACT || cr_elements(node->rank, node->shape) <
+                                           cr_elements(scores->rank, scores->shape);
+}
+
+/* Whether the right operand of a product is something that heads have: neither weights, nor wider
+ * than heads are, so that it stays in a cache while queries go by. */
+static bool is_of_head(const struct matcher *m, const bool *weights, cr_id product)
+{
+    enum { WIDEST_HEAD = 256 };
+    const struct cr_node *node = &m->g->nodes[product];
+    cr_id left = cr_in(m->g, product, 0), right = cr_in(m->g, product, 1);
+    const struct cr_node *rows = &m->g->nodes[left];
+    bool first = rows->shape[rows->rank - 1] <= WIDEST_HEAD;
+    bool second = node->shape[node->rank - 1] <= WIDEST_HEAD;
+    return !weights[right] && !weights[left] && (first || second);
+}
+
+cr_id cr_find_direct_scores(const struct cr_module *module, const bool *weights, cr_id output)
+{
+    const struct matcher m = {module, module->graph, NULL};
+    int budget = 4 * CR_MAX_VALUES;
+    cr_id logits = cr_in(m.g, output, 0);
+    if (!is_of_head(&m, weights, output) || logits == cr_in(m.g, output, 1) ||
+        cr_kind_of(m.g, logits) != CR_KIND_ELEMENTWISE)
+        return CR_NONE;
+    cr_id scores = cr_find_scores(module, logits);
+    bool fits = scores != CR_NONE && is_of_head(&m, weights, scores) &&
+                is_made_of(&m, logits, scores, &budget);
+    return fits ? scores : CR_NONE;
+}
+
+/*
+ * Elementwise work on scores, times values: no row has a sum that its weights are divided by, as in
+ * sigmoid attention (Ramapuram et al. 2024).  Of two layers of a network, which multiply by weights,
+ * each is a product of its own.
+ */
+static bool match_direct(const struct matcher *m, const bool *weights, cr_id output,
+                         struct cr_attention *found)
+{
+    const struct cr_softmax none = {.logits = cr_in(m->g, output, 0)};
+    cr_id scores = cr_find_direct_scores(m->module, weights, output);
+    if (scores == CR_NONE || !is_closed(m, &none, output) ||
+        !leads_to_logits(m, scores, none.logits))
+        return false;
+    *found = (struct cr_attention){.output = output,
+                                   .dropped = none.logits,
+                                   .probs = none.logits,
+                                   .logits = none.logits,
+                                   .scores = scores,
+                                   .direct = true};
+    return true;
+}
+
+void cr_find_attentions(struct cr_module *module, const struct cr_users *users)
+{
+    struct matcher m = {module, module->graph, users};
+    struct cr_attention found;
+    bool *weights = cr_find_weights(module->graph);
+    for (cr_id id = 0; id < module->graph->n_nodes; id++)
+        if (module->graph->nodes[id].op == CR_OP_matmul &&
+            (match_attention(&m, id, &found) || match_direct(&m, weights, id, &found)))
+            *CR_PUSH(module->attentions, module->n_attentions, module->cap_attentions) = found;
+    free(weights);
+}

@@ -1,0 +1,573 @@
+/*
+ * lift_grads.c - brings what is made of the gradient of an attention's logits into the form that
+ * one kernel computes: elementwise work on whole arrays of queries by keys, then sums.
+ *
+ * What the script multiplies scores by, or adds to them, gets its gradient as sums over the axes
+ * along which it was repeated, in the order of the script: first over the batch, say, then times
+ * the distances, then over queries and keys.  Here all elementwise work comes first and sums over
+ * keys and queries come next, so that no smaller array of queries by keys is left between them:
+ *
+ *     sum over (i, j) of (sum over b of dS[b, i, j]) y[i, j]   is
+ *     sum over b, i of (sum over j of dS[b, i, j] y[i, j])
+ *
+ * A product in which the rows of all heads are one matrix, as where all heads share their keys, is
+ * the sum of a product for each head.
+ *
+ * As other rules of gradients, this is exact for finite values, but for the order of the sums.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention.h"
+#include "compiler/ir/mem.h"
+#include "compiler/passes/rewrite/rules.h"
+#include "compiler/passes/weights/weights.h"
+
+/*
+ * How a node shows the array `of`, whose axes are outer ones, queries and keys: its elements
+ * are those of the array, or of elementwise work on it, summed over some axes and moved.  Axes of
+ * size 1 are nowhere.
+ */
+struct view {
+    cr_id of;                     /* or CR_NONE: it shows none */
+    int n;                        /* axes that are left ... */
+    signed char axis[CR_MAX_RANK]; /* ... in the order of the node's elements ... */
+    signed char in[CR_MAX_RANK];   /* ... and the node's axis that each is in */
+    unsigned summed;              /* those that are not, as bits */
+};
+
+enum lifted {
+    AS_IS,
+    SUMMED,     /* a sum over queries or keys, or what else reads sums over outer axes */
+    SCATTERED,  /* a scatter of queries and keys */
+    ONE_MATRIX,    /* the transpose of the rows of all heads, times something */
+    ITS_TRANSPOSE, /* something transposed times the rows of all heads */
+};
+
+struct lift {
+    const struct cr_graph *g;
+    const struct cr_users *users;
+    struct view *views;     /* by node */
+    bool *is_probs;         /* by node: it shows probabilities, which products alone read */
+    bool *depends;          /* by node: on an array of gradients */
+    bool *ends;             /* by node: work on sums that is done on the sums, since they are read */
+    unsigned char *lifted;  /* by node: an enum lifted */
+    bool lifts[CR_MAX_ENTRIES]; /* by entry: something of it is lifted */
+    struct cr_rewrite *rw;
+    cr_id *whole; /* by node that shows an array: of the new graph, the elementwise work on all of
+                   * it; or CR_NONE */
+};
+
+/* ---- views ---- */
+
+static struct view whole_view(const struct cr_graph *g, cr_id id)
+{
+    struct view view = {.of = id};
+    for (int i = 0; i < g->nodes[id].rank; i++)
+        if (g->nodes[id].shape[i] > 1) {
+            view.axis[view.n] = view.in[view.n] = (signed char)i;
+            view.n++;
+        }
+    return view;
+}
+
+static bool same_view(const struct view *a, const struct view *b)
+{
+    return a->of == b->of && a->n == b->n && a->summed == b->summed &&
+           memcmp(a->axis, b->axis, (size_t)a->n) == 0 && memcmp(a->in, b->in, (size_t)a->n) == 0;
+}
+
+/* True if a node has the axes of the array that it shows. */
+static bool is_whole(const struct lift *l, cr_id id)
+{
+    const struct view *view = &l->views[id];
+    struct view whole = whole_view(l->g, view->of);
+    whole.of = view->of;
+    return same_view(view, &whole) && cr_same_shape(&l->g->nodes[id], &l->g->nodes[view->of]);
+}
+
+/* Cuts the axes anew; false if one of the array's is cut, too. */
+static bool see_reshape(const struct lift *l, cr_id id, struct view *view)
+{
+    const struct cr_node *node = &l->g->nodes[id], *of = &l->g->nodes[view->of];
+    int at = 0;
+    for (int i = 0; i < node->rank; i++) {
+        int64_t size = 1;
+        while (size < node->shape[i] && at < view->n) {
+            size *= of->shape[view->axis[at]];
+            view->in[at++] = (signed char)i;
+        }
+        if (size != node->shape[i])
+            return false;
+    }
+    return at == view->n;
+}
+
+static void see_permute(const struct lift *l, cr_id id, struct view *view)
+{
+    const struct cr_node *node = &l->g->nodes[id];
+    struct view from = *view;
+    view->n = 0;
+    for (int i = 0; i < node->rank; i++)
+        for (int j = 0; j < from.n; j++)
+            if (from.in[j] == node->index[i]) {
+                view->axis[view->n] = from.axis[j];
+                view->in[view->n++] = (signed char)i;
+            }
+}
+
+static void see_sum(const struct lift *l, cr_id id, struct view *view)
+{
+    const struct view from = *view;
+    view->n = 0;
+    for (int j = 0; j < from.n; j++)
+        if (from.in[j] == l->g->nodes[id].axis) {
+            view->summed |= 1u << from.axis[j];
+        } else {
+            view->axis[view->n] = from.axis[j];
+            view->in[view->n++] = from.in[j];
+        }
+}
+
+/* The axes of queries and keys, as bits. */
+static unsigned inner_axes(const struct lift *l, cr_id of)
+{
+    return 3u << (l->g->nodes[of].rank - 2);
+}
+
+static bool is_zero(const struct cr_graph *g, cr_id id)
+{
+    return g->nodes[id].op == CR_OP_const && g->nodes[id].value == 0;
+}
+
+/* True if an elementwise op on a sum is the sum of what it makes of each term: the operands in
+ * `viewed`, as bits, are sums. */
+static bool is_linear(const struct cr_graph *g, cr_id id, unsigned viewed)
+{
+    switch (g->nodes[id].op) {
+    case CR_OP_neg:
+        return true;
+    case CR_OP_add:
+    case CR_OP_sub:
+        return viewed == 3;
+    case CR_OP_mul:
+        return viewed != 3;
+    case CR_OP_div:
+        return viewed == 1;
+    case CR_OP_where:
+        return (viewed == 2 && is_zero(g, cr_in(g, id, 2))) ||
+               (viewed == 4 && is_zero(g, cr_in(g, id, 1)));
+    default:
+        return false;
+    }
+}
+
+/* Elementwise work on what shows one array in one way, with what does not depend on any. */
+static bool see_map(const struct lift *l, cr_id id, struct view *view)
+{
+    unsigned viewed = 0;
+    if (l->ends[id])
+        return false;
+    for (int i = 0; i < l->g->nodes[id].n_in; i++) {
+        const struct view *in = &l->views[cr_in(l->g, id, i)];
+        if (in->of == CR_NONE && l->depends[cr_in(l->g, id, i)])
+            return false;
+        if (in->of == CR_NONE || l->is_probs[in->of])
+            continue;
+        if (viewed && !same_view(in, view))
+            return false;
+        *view = *in;
+        viewed |= 1u << i;
+    }
+    return viewed && (!view->summed || is_linear(l->g, id, viewed));
+}
+
+/* What a node shows, of what its operands show. */
+static struct view find_view(const struct lift *l, cr_id id)
+{
+    const struct view none = {.of = CR_NONE};
+    const struct cr_node *node = &l->g->nodes[id];
+    struct view view = none;
+    if (cr_kind_of(l->g, id) == CR_KIND_ELEMENTWISE)
+        return see_map(l, id, &view) ? view : none;
+    if (node->n_in == 0 || l->views[cr_in(l->g, id, 0)].of == CR_NONE)
+        return none;
+    view = l->views[cr_in(l->g, id, 0)];
+    switch (node->op) {
+    case CR_OP_reshape:
+        return see_reshape(l, id, &view) ? view : none;
+    case CR_OP_permute:
+        see_permute(l, id, &view);
+        return view;
+    case CR_OP_sum:
+        see_sum(l, id, &view);
+        return l->is_probs[view.of] || (view.summed & inner_axes(l, view.of)) ? none : view;
+    default:
+        return none;
+    }
+}
+
+/* ---- what to lift ---- */
+
+static bool is_output(const struct cr_graph *g, cr_id id)
+{
+    for (int i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].id == id)
+            return true;
+    return false;
+}
+
+/* True if a node is a sum over queries or keys of what shows an array. */
+static bool sums_inner(const struct lift *l, cr_id id)
+{
+    const struct cr_node *node = &l->g->nodes[id];
+    if (node->op != CR_OP_sum || l->views[cr_in(l->g, id, 0)].of == CR_NONE)
+        return false;
+    struct view view = l->views[cr_in(l->g, id, 0)];
+    see_sum(l, id, &view);
+    return !l->is_probs[view.of] && (view.summed & inner_axes(l, view.of));
+}
+
+/* True if a node scatters by an index for each query and key. */
+static bool scatters_inner(const struct lift *l, cr_id id)
+{
+    const struct cr_node *node = &l->g->nodes[id];
+    if (node->op != CR_OP_scatter_add)
+        return false;
+    const struct view *view = &l->views[cr_in(l->g, id, 0)];
+    if (view->of == CR_NONE || l->is_probs[view->of] || view->n < 2 ||
+        l->g->nodes[cr_in(l->g, id, 1)].rank != 2)
+        return false;
+    unsigned two = 1u << view->axis[0] | 1u << view->axis[1];
+    bool alone = view->in[0] == 0 && view->in[1] == 1 && (view->n == 2 || view->in[2] > 1);
+    return two == inner_axes(l, view->of) && alone;
+}
+
+/* True if a node is the matrix of all outer axes and queries by keys, in this order or, where
+ * `keys_first`, the other way round. */
+static bool is_one_matrix(const struct lift *l, cr_id id, bool keys_first)
+{
+    const struct view *view = &l->views[id];
+    if (view->of == CR_NONE || view->summed || l->g->nodes[id].rank != 2)
+        return false;
+    struct view whole = whole_view(l->g, view->of);
+    signed char key = (signed char)(l->g->nodes[view->of].rank - 1);
+    int begin = keys_first, rows = whole.n - 1;
+    if (whole.n < 2 || whole.axis[rows] != key || view->n != whole.n)
+        return false;
+    for (int i = 0; i < rows; i++)
+        if (view->axis[begin + i] != whole.axis[i] || view->in[begin + i] != keys_first)
+            return false;
+    int at = keys_first ? 0 : rows;
+    return view->axis[at] == key && view->in[at] == !keys_first;
+}
+
+static enum lifted lifted_product(const struct lift *l, cr_id id)
+{
+    cr_id a = cr_in(l->g, id, 0), b = cr_in(l->g, id, 1);
+    if (is_one_matrix(l, a, true))
+        return ONE_MATRIX;
+    return is_one_matrix(l, b, false) ? ITS_TRANSPOSE : AS_IS;
+}
+
+/* True if something reads a sum over outer axes as it is. */
+static bool is_read(const struct lift *l, cr_id id)
+{
+    bool read = is_output(l->g, id);
+    for (int i = l->users->first[id]; i < l->users->first[id + 1]; i++)
+        read |= l->views[l->users->list[i]].of == CR_NONE && !l->lifted[l->users->list[i]];
+    return read;
+}
+
+/* Finds what each node shows, and what has to be made in another way. */
+static void find_views(struct lift *l)
+{
+    for (cr_id id = 0; id < l->g->n_nodes; id++) {
+        if (l->views[id].of != id)
+            l->views[id] = find_view(l, id);
+        l->depends[id] = l->views[id].of != CR_NONE && !l->is_probs[l->views[id].of];
+        for (int i = 0; i < l->g->nodes[id].n_in; i++)
+            l->depends[id] |= l->depends[cr_in(l->g, id, i)];
+        l->lifted[id] = AS_IS;
+        if (l->g->nodes[id].op == CR_OP_matmul)
+            l->lifted[id] = (unsigned char)lifted_product(l, id);
+        else if (sums_inner(l, id))
+            l->lifted[id] = SUMMED;
+        else if (scatters_inner(l, id))
+            l->lifted[id] = SCATTERED;
+    }
+}
+
+/* Ends the lifting where a sum is worked on, and the result is read: the work is done on the sum,
+ * which is there.  True if there is such a place that was not known. */
+static bool end_at_reads(struct lift *l)
+{
+    bool found = false;
+    for (cr_id id = 0; id < l->g->n_nodes; id++)
+        if (l->views[id].of != CR_NONE && l->views[id].summed && !l->ends[id] &&
+            cr_kind_of(l->g, id) == CR_KIND_ELEMENTWISE && is_read(l, id))
+            found = l->ends[id] = true;
+    return found;
+}
+
+static void find_lifted(struct lift *l)
+{
+    do
+        find_views(l);
+    while (end_at_reads(l));
+    for (cr_id id = 0; id < l->g->n_nodes; id++) {
+        if (l->views[id].of != CR_NONE && l->views[id].summed && is_read(l, id))
+            l->lifted[id] = SUMMED;
+        l->lifts[l->g->nodes[id].where.entry] |= l->lifted[id] != AS_IS;
+    }
+}
+
+/* ---- nodes of the new graph ---- */
+
+static cr_id make(struct lift *l, enum cr_op op, cr_id a, int rank, const int64_t *numbers)
+{
+    struct cr_attr attr = {.rank = rank};
+    memcpy(op == CR_OP_permute ? attr.index : attr.shape, numbers,
+           (size_t)rank * sizeof *numbers);
+    return cr_rewrite_add(l->rw, op, 1, &a, &attr);
+}
+
+static cr_id sum_over(struct lift *l, cr_id a, int axis)
+{
+    return cr_rewrite_add(l->rw, CR_OP_sum, 1, &a, &(struct cr_attr){.axis = axis});
+}
+
+static cr_id transpose(struct lift *l, cr_id id)
+{
+    int64_t index[CR_MAX_RANK];
+    int rank = l->rw->to->nodes[id].rank;
+    for (int i = 0; i < rank; i++)
+        index[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+    return make(l, CR_OP_permute, id, rank, index);
+}
+
+/* The sizes of axes that a view has, in its order; with `place`, the place of each among them in
+ * ascending order, and the other way round. */
+static void list_axes(const struct lift *l, const struct view *view, int64_t *size, int64_t *place)
+{
+    for (int i = 0; i < view->n; i++) {
+        size[i] = l->g->nodes[view->of].shape[view->axis[i]];
+        place[i] = 0;
+        for (int j = 0; j < view->n; j++)
+            place[i] += view->axis[j] < view->axis[i];
+    }
+}
+
+/* What has the axes of a view, brought to those of the array and repeated along the others. */
+static cr_id spread(struct lift *l, cr_id id, const struct view *view)
+{
+    int64_t size[CR_MAX_RANK], place[CR_MAX_RANK], index[CR_MAX_RANK], shape[CR_MAX_RANK];
+    const struct cr_node *of = &l->g->nodes[view->of];
+    list_axes(l, view, size, place);
+    for (int i = 0; i < view->n; i++)
+        index[place[i]] = i;
+    for (int i = 0; i < of->rank; i++)
+        shape[i] = 1;
+    for (int i = 0; i < view->n; i++)
+        shape[view->axis[i]] = size[i];
+    id = make(l, CR_OP_reshape, id, view->n, size);
+    id = make(l, CR_OP_permute, id, view->n, index);
+    id = make(l, CR_OP_reshape, id, of->rank, shape);
+    return make(l, CR_OP_expand, id, of->rank, of->shape);
+}
+
+/* The other way: what has the axes of the array, some of size 1, moved to where a node has them.
+ * `more` axes of the node stand before those of the view, of which there is one. */
+static cr_id gather_up(struct lift *l, cr_id id, const struct view *view, cr_id node,
+                       const int64_t *first)
+{
+    int64_t size[CR_MAX_RANK], place[CR_MAX_RANK], index[CR_MAX_RANK], sorted[CR_MAX_RANK];
+    int more = first != NULL, n = view->n + more;
+    list_axes(l, view, size, place);
+    if (more)
+        sorted[0] = *first, index[0] = 0;
+    for (int i = 0; i < view->n; i++) {
+        sorted[place[i] + more] = size[i];
+        index[i + more] = place[i] + more;
+    }
+    id = make(l, CR_OP_reshape, id, n, sorted);
+    id = make(l, CR_OP_permute, id, n, index);
+    return make(l, CR_OP_reshape, id, l->g->nodes[node].rank, l->g->nodes[node].shape);
+}
+
+/* The elementwise work on the whole array that a node shows the sums of. */
+static cr_id whole_of(struct lift *l, cr_id id)
+{
+    const struct cr_node *node = &l->g->nodes[id];
+    cr_id in[3];
+    if (l->whole[id] != CR_NONE)
+        return l->whole[id];
+    if (l->views[id].of == id || is_whole(l, id)) {
+        l->whole[id] = l->rw->map[id];
+    } else if (cr_kind_of(l->g, id) != CR_KIND_ELEMENTWISE) {
+        l->whole[id] = whole_of(l, cr_in(l->g, id, 0));
+    } else {
+        for (int i = 0; i < node->n_in; i++) {
+            cr_id operand = cr_in(l->g, id, i);
+            bool viewed = l->views[operand].of == l->views[id].of;
+            in[i] = viewed ? whole_of(l, operand)
+                           : spread(l, l->rw->map[operand], &l->views[id]);
+        }
+        l->whole[id] = cr_rewrite_add(l->rw, node->op, node->n_in, in, NULL);
+    }
+    return l->whole[id];
+}
+
+/* ---- lifting ---- */
+
+/* The sums over the axes that a view has not: keys first, then queries, then the others. */
+static cr_id lift_sum(struct lift *l, cr_id id)
+{
+    cr_id from = l->views[id].of == CR_NONE ? cr_in(l->g, id, 0) : id;
+    struct view view = l->views[from];
+    if (from != id)
+        see_sum(l, id, &view);
+    cr_id sum = whole_of(l, from);
+    for (int i = l->g->nodes[view.of].rank - 1; i >= 0; i--)
+        if (view.summed >> i & 1)
+            sum = sum_over(l, sum, i);
+    return gather_up(l, sum, &view, id, NULL);
+}
+
+/* A table for each of the outer axes, of which some are summed then. */
+static cr_id lift_scatter(struct lift *l, cr_id id)
+{
+    cr_id rows = cr_in(l->g, id, 0);
+    struct view view = l->views[rows];
+    int rank = l->g->nodes[view.of].rank;
+    int64_t n = l->g->nodes[id].shape[0], index[CR_MAX_RANK] = {view.axis[0], view.axis[1]};
+    for (int i = 2; i < rank; i++)
+        index[i] = i - 2;
+    cr_id in[] = {make(l, CR_OP_permute, whole_of(l, rows), rank, index),
+                  l->rw->map[cr_in(l->g, id, 1)]};
+    cr_id table =
+        cr_rewrite_add(l->rw, CR_OP_scatter_add, 2, in, &(struct cr_attr){.shape = {n}});
+    for (int i = rank - 3; i >= 0; i--)
+        if (view.summed >> i & 1)
+            table = sum_over(l, table, i + 1);
+    view.n -= 2;
+    memmove(view.axis, view.axis + 2, (size_t)view.n);
+    memmove(view.in, view.in + 2, (size_t)view.n);
+    return gather_up(l, table, &view, id, &n);
+}
+
+/* A product for each head, and the sum of all. */
+static cr_id lift_product(struct lift *l, cr_id id)
+{
+    bool turned = l->lifted[id] == ITS_TRANSPOSE;
+    cr_id viewed = cr_in(l->g, id, turned), of = l->views[viewed].of;
+    cr_id other = l->rw->map[cr_in(l->g, id, !turned)], array = whole_of(l, viewed);
+    const struct cr_node *node = &l->g->nodes[of];
+    int64_t shape[CR_MAX_RANK];
+    if (turned)
+        other = transpose(l, other);
+    memcpy(shape, node->shape, sizeof shape);
+    shape[node->rank - 1] = l->rw->to->nodes[other].shape[1];
+    other = make(l, CR_OP_reshape, other, node->rank, shape);
+    cr_id in[] = {transpose(l, turned ? other : array), turned ? array : other};
+    cr_id product = cr_rewrite_add(l->rw, CR_OP_matmul, 2, in, NULL);
+    for (int i = node->rank - 3; i >= 0; i--)
+        product = sum_over(l, product, i);
+    return make(l, CR_OP_reshape, product, l->g->nodes[id].rank, l->g->nodes[id].shape);
+}
+
+static void lift_node(struct lift *l, cr_id id)
+{
+    cr_rewrite_at(l->rw, id);
+    cr_id made = l->lifted[id] == SUMMED      ? lift_sum(l, id)
+                 : l->lifted[id] == SCATTERED ? lift_scatter(l, id)
+                                              : lift_product(l, id);
+    struct cr_node *node = &l->rw->to->nodes[made];
+    if (!node->tap)
+        node->tap = l->g->nodes[id].tap;
+    l->rw->map[id] = made;
+}
+
+/* True if a node sums what shows an array over an axis of size 1: it is its operand.  Only in an entry of
+ * which something is lifted, so that other entries do not decide. */
+static bool sums_nothing(const struct lift *l, cr_id id)
+{
+    const struct cr_node *node = &l->g->nodes[id];
+    return l->lifts[node->where.entry] && l->views[id].of != CR_NONE && node->op == CR_OP_sum &&
+           l->g->nodes[cr_in(l->g, id, 0)].shape[node->axis] == 1;
+}
+
+/* Copies the graph, with what is to be lifted in its new form. */
+static void rewrite(struct lift *l, struct cr_module *module)
+{
+    struct cr_rewrite rw;
+    l->rw = &rw;
+    l->whole = cr_calloc((size_t)l->g->n_nodes, sizeof *l->whole);
+    cr_rewrite_begin(&rw, module->graph, &cr_rules);
+    for (cr_id id = 0; id < l->g->n_nodes; id++) {
+        l->whole[id] = CR_NONE;
+        if (rw.live[id] && l->lifted[id])
+            lift_node(l, id);
+        else if (rw.live[id] && sums_nothing(l, id))
+            rw.map[id] = rw.map[cr_in(l->g, id, 0)];
+        else if (rw.live[id])
+            cr_rewrite_copy(&rw, id);
+    }
+    module->graph = cr_rewrite_end(&rw);
+    free(l->whole);
+}
+
+/* ---- the arrays ---- */
+
+/* Notes the arrays: gradients of logits, and probabilities; false if there are none. */
+static bool find_arrays(struct lift *l, const struct cr_module *module)
+{
+    struct cr_attention_backward b;
+    bool any = false, *weights = cr_find_weights(l->g);
+    for (cr_id id = 0; id < l->g->n_nodes; id++)
+        l->views[id].of = CR_NONE;
+    for (cr_id id = 0; id < l->g->n_nodes; id++) {
+        if (!cr_match_dlogits(module, l->users, weights, id, &b))
+            continue;
+        l->views[id] = whole_view(l->g, id);
+        l->views[b.dropped] = whole_view(l->g, b.dropped);
+        l->is_probs[b.dropped] = true;
+        any = true;
+    }
+    free(weights);
+    return any;
+}
+
+static bool lifts_any(const struct lift *l)
+{
+    for (int entry = 0; entry < l->g->n_entries; entry++)
+        if (l->lifts[entry])
+            return true;
+    return false;
+}
+
+bool cr_lift_gradients(struct cr_module *module, struct cr_users *users)
+{
+    size_t n = (size_t)module->graph->n_nodes;
+    struct lift l = {.g = module->graph,
+                     .users = users,
+                     .views = cr_calloc(n, sizeof *l.views),
+                     .is_probs = cr_calloc(n, sizeof *l.is_probs),
+                     .depends = cr_calloc(n, sizeof *l.depends),
+                     .ends = cr_calloc(n, sizeof *l.ends),
+                     .lifted = cr_calloc(n, sizeof *l.lifted)};
+    bool any = find_arrays(&l, module);
+    if (any)
+        find_lifted(&l);
+    if (lifts_any(&l)) {
+        rewrite(&l, module);
+        cr_users_free(users);
+        cr_users_list(users, module->graph);
+    }
+    free(l.views);
+    free(l.is_probs);
+    free(l.depends);
+    free(l.ends);
+    free(l.lifted);
+    return any;
+}

@@ -1,0 +1,755 @@
+/*
+ * match_grads.c - finds the gradients of an attention: those of its queries, keys and values, and
+ * what else is made of the gradient of its logits.
+ *
+ * All start from dS, the gradient of the logits.  Elementwise work makes T of it, from which come
+ * the gradients of queries and keys, and other arrays of queries by keys, of which sums are taken:
+ * the gradients of what the script multiplies scores by or adds to them.  Without a softmax dS is
+ * dA, the gradient of the weights, and T is made of the scores, too.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention.h"
+#include "compiler/ir/mem.h"
+#include "compiler/passes/module/index_map.h"
+#include "compiler/passes/rewrite/factors.h"
+#include "compiler/passes/weights/weights.h"
+
+struct search {
+    const struct cr_module *module;
+    const struct cr_graph *g;
+    const struct cr_users *users;
+    const bool *weights;
+};
+
+static bool is_op(const struct search *s, cr_id id, enum cr_op op)
+{
+    return id != CR_NONE && s->g->nodes[id].op == op;
+}
+
+/* ---- views of one matrix ---- */
+
+/* The map of what a node is a view of, from its own; CR_MAP_SPLIT if an atom must be cut. */
+static enum cr_map_status map_down(const struct cr_graph *g, const struct cr_atoms *atoms,
+                                   cr_id *id, struct cr_map *map, struct cr_split *split)
+{
+    while (cr_kind_of(g, *id) == CR_KIND_MOVE) {
+        struct cr_map below;
+        enum cr_map_status status = cr_map_operand(g, *id, atoms, map, &below, split);
+        if (status != CR_MAP_OK)
+            return status;
+        *map = below;
+        *id = cr_in(g, *id, 0);
+    }
+    return CR_MAP_OK;
+}
+
+/* An atom for each axis of a node, or for each part of it. */
+struct loops {
+    struct cr_atoms atoms;
+    int axis[CR_MAX_ATOMS]; /* by atom */
+};
+
+/* Where each axis of a node is, the last two exchanged or not. */
+static struct cr_map map_of(const struct loops *l, int rank, bool exchanged)
+{
+    struct cr_map map = {0};
+    int64_t step[CR_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        step[i] = 1;
+    for (int a = l->atoms.n - 1; a >= 0; a--) {
+        int axis = l->axis[a];
+        int to = exchanged && axis >= rank - 2 ? 2 * rank - 3 - axis : axis;
+        map.axis[to].coef[a] = step[axis];
+        step[axis] *= l->atoms.extent[a];
+    }
+    return map;
+}
+
+/* Cuts an atom in two; false if there is no room. */
+static bool cut(struct loops *l, const struct cr_split *split)
+{
+    int a = split->atom, n = l->atoms.n;
+    if (n == CR_MAX_ATOMS)
+        return false;
+    memmove(l->atoms.extent + a + 1, l->atoms.extent + a,
+            (size_t)(n - a) * sizeof *l->atoms.extent);
+    memmove(l->axis + a + 1, l->axis + a, (size_t)(n - a) * sizeof *l->axis);
+    l->atoms.extent[a] /= split->low;
+    l->atoms.extent[a + 1] = split->low;
+    l->atoms.n++;
+    return true;
+}
+
+/* True if both nodes are views of one node, and differ by an exchange of the last two axes. */
+static bool are_transposed(const struct cr_graph *g, cr_id a, cr_id b)
+{
+    const struct cr_node *node = &g->nodes[a];
+    struct loops l = {0};
+    if (node->rank != g->nodes[b].rank)
+        return false;
+    for (int i = 0; i < node->rank; i++) {
+        int other = i < node->rank - 2 ? i : 2 * node->rank - 3 - i;
+        if (node->shape[i] != g->nodes[b].shape[other])
+            return false;
+        if (node->shape[i] > 1) {
+            l.axis[l.atoms.n] = i;
+            l.atoms.extent[l.atoms.n++] = node->shape[i];
+        }
+    }
+    for (;;) {
+        struct cr_map of_a = map_of(&l, node->rank, false), of_b = map_of(&l, node->rank, true);
+        struct cr_split split;
+        cr_id below_a = a, below_b = b;
+        enum cr_map_status status = map_down(g, &l.atoms, &below_a, &of_a, &split);
+        if (status == CR_MAP_OK)
+            status = map_down(g, &l.atoms, &below_b, &of_b, &split);
+        if (status == CR_MAP_OK)
+            return below_a == below_b &&
+                   memcmp(of_a.axis, of_b.axis,
+                          (size_t)g->nodes[below_a].rank * sizeof *of_a.axis) == 0;
+        if (status != CR_MAP_SPLIT || !cut(&l, &split))
+            return false;
+    }
+}
+
+/* ---- the products ---- */
+
+/* The only user of a node, or CR_NONE. */
+static cr_id only_user(const struct search *s, cr_id id)
+{
+    bool one = cr_n_users(s->users, id) == 1 && !cr_is_materialised(s->module, id);
+    return one ? s->users->list[s->users->first[id]] : CR_NONE;
+}
+
+/* The product x' y of the transpose of a node and another; `turned`, it is y' x.  CR_NONE if there is
+ * not exactly one. */
+static cr_id transposed_product(const struct search *s, cr_id x, cr_id y, bool *turned)
+{
+    cr_id found = CR_NONE;
+    for (int u = s->users->first[x]; u < s->users->first[x + 1]; u++) {
+        cr_id user = s->users->list[u], product = CR_NONE;
+        if (is_op(s, user, CR_OP_permute) && are_transposed(s->g, x, user))
+            product = only_user(s, user);
+        bool fits = is_op(s, product, CR_OP_matmul) && cr_in(s->g, product, 0) == user &&
+                    cr_in(s->g, product, 1) == y;
+        *turned = !fits && is_op(s, user, CR_OP_matmul) && cr_in(s->g, user, 1) == x &&
+                  are_transposed(s->g, cr_in(s->g, user, 0), y);
+        if (!fits && !*turned)
+            continue;
+        if (found != CR_NONE)
+            return CR_NONE;
+        found = fits ? product : user;
+    }
+    *turned = found != CR_NONE && cr_in(s->g, found, 1) == x;
+    return found;
+}
+
+/* True if nothing but the product reads one of its factors, or a node between the two. */
+static bool only_leads_to(const struct search *s, cr_id factor, cr_id product)
+{
+    while (product != factor) {
+        cr_id next = cr_towards_factor(s->g, product, factor);
+        if (only_user(s, next) != product)
+            return false;
+        product = next;
+    }
+    return true;
+}
+
+/* Finds dA, the factor of dP that is a matmul, and the other factors, which must be a dropout. */
+static bool find_ddropped(const struct search *s, struct cr_attention_backward *b,
+                          struct cr_factors *dropout)
+{
+    b->ddropped = CR_NONE;
+    if (!cr_find_factors(s->g, b->dprobs, dropout))
+        return false;
+    for (int i = 0; i < dropout->n && b->ddropped == CR_NONE; i++)
+        if (dropout->nodes[i] >= 0 && is_op(s, dropout->nodes[i], CR_OP_matmul))
+            b->ddropped = dropout->nodes[i];
+    return b->ddropped != CR_NONE && cr_take_factor(dropout, b->ddropped) &&
+           cr_is_dropout(s->g, dropout) && only_leads_to(s, b->ddropped, b->dprobs);
+}
+
+/* The product of P and the factors of the dropout, which is searched among the users of `id`; or
+ * CR_NONE. */
+static cr_id find_dropped(const struct search *s, cr_id id, cr_id probs,
+                          const struct cr_factors *dropout)
+{
+    struct cr_factors f;
+    if (!cr_find_factors(s->g, id, &f) || !cr_take_factor(&f, probs))
+        return CR_NONE;
+    if (cr_equal_factors(&f, dropout))
+        return id;
+    for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
+        cr_id found = find_dropped(s, s->users->list[u], probs, dropout);
+        if (found != CR_NONE)
+            return found;
+    }
+    return CR_NONE;
+}
+
+/* dS = (dP - delta) P, in either order. */
+static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b)
+{
+    struct cr_softmax softmax;
+    struct cr_factors dropout;
+    for (int i = 0; is_op(s, id, CR_OP_mul) && i < 2; i++) {
+        cr_id difference = cr_in(s->g, id, i);
+        if (!is_op(s, difference, CR_OP_sub) || only_user(s, difference) != id)
+            continue;
+        cr_id wide = cr_in(s->g, difference, 1);
+        b->dlogits = id;
+        b->probs = cr_in(s->g, id, 1 - i);
+        b->dprobs = cr_in(s->g, difference, 0);
+        if (!is_op(s, b->probs, CR_OP_div) || !is_op(s, wide, CR_OP_expand) ||
+            only_user(s, wide) != difference || only_user(s, b->dprobs) != difference ||
+            !find_ddropped(s, b, &dropout) || !cr_match_softmax(s->g, &softmax, b->probs))
+            continue;
+        b->delta = cr_in(s->g, wide, 0);
+        b->dropped = find_dropped(s, b->probs, b->probs, &dropout);
+        b->logits = softmax.logits;
+        b->sink = softmax.sink;
+        b->scores = cr_find_scores(s->module, softmax.logits);
+        const struct cr_node *row = &s->g->nodes[b->delta], *full = &s->g->nodes[wide];
+        if (b->dropped != CR_NONE && row->rank == full->rank && row->shape[row->rank - 1] == 1 &&
+            b->scores != CR_NONE &&
+            memcmp(row->shape, full->shape, (size_t)(row->rank - 1) * sizeof *row->shape) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The product A V of an attention without softmax, where V is a view of `id` and the transpose of
+ * the right factor of dA; or CR_NONE.  It is older than dA: that tells A and dA apart, which may
+ * look alike. */
+static cr_id find_direct_product(const struct search *s, cr_id id, cr_id ddropped, int *budget)
+{
+    const struct cr_graph *g = s->g;
+    for (int u = s->users->first[id]; u < s->users->first[id + 1] && --*budget >= 0; u++) {
+        cr_id user = s->users->list[u], found = CR_NONE;
+        if (cr_kind_of(g, user) == CR_KIND_MOVE)
+            found = find_direct_product(s, user, ddropped, budget);
+        else if (is_op(s, user, CR_OP_matmul) && cr_in(g, user, 1) == id && user < ddropped &&
+                 g->nodes[user].where.entry == g->nodes[ddropped].where.entry &&
+                 cr_same_shape(&g->nodes[cr_in(g, user, 0)], &g->nodes[ddropped]) &&
+                 are_transposed(g, id, cr_in(g, ddropped, 1)) &&
+                 cr_find_direct_scores(s->module, s->weights, user) != CR_NONE)
+            found = user;
+        if (found != CR_NONE)
+            return found;
+    }
+    return CR_NONE;
+}
+
+/* dA = g V' of an attention without softmax. */
+static bool match_direct(const struct search *s, cr_id id, struct cr_attention_backward *b)
+{
+    if (!is_op(s, id, CR_OP_matmul) || s->weights[cr_in(s->g, id, 0)] ||
+        s->weights[cr_in(s->g, id, 1)])
+        return false;
+    int budget = CR_MAX_VALUES;
+    cr_id values = cr_in(s->g, id, 1);
+    while (cr_kind_of(s->g, values) == CR_KIND_MOVE)
+        values = cr_in(s->g, values, 0);
+    cr_id product = find_direct_product(s, values, id, &budget);
+    if (product == CR_NONE)
+        return false;
+    b->direct = true;
+    b->delta = CR_NONE;
+    b->dlogits = b->dprobs = b->ddropped = id;
+    b->dropped = b->probs = b->logits = cr_in(s->g, product, 0);
+    b->scores = cr_find_direct_scores(s->module, s->weights, product);
+    return cr_same_shape(&s->g->nodes[b->scores], &s->g->nodes[id]);
+}
+
+/* The gradient of the logits, of an attention with softmax or without. */
+static bool match_gradient(const struct search *s, cr_id id, struct cr_attention_backward *b)
+{
+    return match_dlogits(s, id, b) || match_direct(s, id, b);
+}
+
+bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *users,
+                      const bool *weights, cr_id id, struct cr_attention_backward *found)
+{
+    const struct search search = {module, module->graph, users, weights};
+    *found = (struct cr_attention_backward){.output = CR_NONE};
+    return match_gradient(&search, id, found);
+}
+
+bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users,
+                      const bool *weights)
+{
+    const struct search s = {module, module->graph, users, weights};
+    struct cr_attention_backward b;
+    bool *marks = cr_calloc((size_t)s.g->n_nodes, sizeof *marks);
+    for (cr_id id = 0; id < s.g->n_nodes; id++) {
+        marks[id] = match_gradient(&s, id, &b);
+        for (int i = 0; i < s.g->nodes[id].n_in && cr_kind_of(s.g, id) == CR_KIND_ELEMENTWISE; i++)
+            marks[id] |= marks[cr_in(s.g, id, i)];
+    }
+    return marks;
+}
+
+/* Goes down from T through elementwise work to dS, within `budget` nodes. */
+static bool find_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b,
+                         int *budget)
+{
+    if (--*budget < 0 || cr_is_materialised(s->module, id))
+        return false;
+    if (match_gradient(s, id, b))
+        return true;
+    if (cr_kind_of(s->g, id) != CR_KIND_ELEMENTWISE)
+        return false;
+    for (int i = 0; i < s->g->nodes[id].n_in; i++)
+        if (find_dlogits(s, cr_in(s->g, id, i), b, budget))
+            return true;
+    return false;
+}
+
+/* ---- what else is made of dS ---- */
+
+/* Nodes between others. */
+struct nodes {
+    cr_id items[CR_MAX_VALUES];
+    int n;
+    int budget; /* of visits */
+};
+
+static bool among(const cr_id *items, int n, cr_id id)
+{
+    for (int i = 0; i < n; i++)
+        if (items[i] == id)
+            return true;
+    return false;
+}
+
+static bool is_work(const struct search *s, cr_id id)
+{
+    enum cr_op op = s->g->nodes[id].op;
+    return cr_kind_of(s->g, id) == CR_KIND_ELEMENTWISE || op == CR_OP_reshape ||
+           op == CR_OP_permute;
+}
+
+/* Lists the nodes on the ways down from one node through work to another, both among them; false
+ * if there is no way. */
+static bool list_between(const struct search *s, cr_id id, cr_id to, struct nodes *list)
+{
+    bool leads = id == to;
+    if (--list->budget < 0)
+        return false;
+    if (among(list->items, list->n, id))
+        return true;
+    for (int i = 0; !cr_is_materialised(s->module, id) && id != to && is_work(s, id) &&
+                    i < s->g->nodes[id].n_in;
+         i++)
+        leads |= list_between(s, cr_in(s->g, id, i), to, list);
+    if (leads && list->n < CR_MAX_VALUES)
+        list->items[list->n++] = id;
+    return leads;
+}
+
+/* The last of the sums over outer axes that begin with a node, each read by the next alone. */
+static cr_id last_outer_sum(const struct search *s, cr_id id)
+{
+    for (cr_id next = id;
+         is_op(s, next, CR_OP_sum) && s->g->nodes[next].axis < s->g->nodes[next].rank - 2;
+         next = only_user(s, next))
+        id = next;
+    return id;
+}
+
+/* True if a node is the transpose of an array that a scatter over queries and keys takes. */
+static bool is_scattered(const struct search *s, cr_id array, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    cr_id scatter = only_user(s, id);
+    if (!is_op(s, id, CR_OP_permute) || !is_op(s, scatter, CR_OP_scatter_add) ||
+        cr_in(s->g, scatter, 0) != id || s->g->nodes[cr_in(s->g, scatter, 1)].rank != 2)
+        return false;
+    int rank = s->g->nodes[array].rank;
+    for (int i = 2; i < rank; i++)
+        if (node->index[i] != i - 2)
+            return false;
+    return true;
+}
+
+/* True if a node is handed out, and nothing reads it. */
+static bool is_last(const struct search *s, cr_id id)
+{
+    for (int i = 0; i < cr_n_results(s->g); i++)
+        if (s->g->outputs[i].id == id)
+            return cr_n_users(s->users, id) == 0;
+    return false;
+}
+
+/* What a reader makes of an array of queries by keys. */
+static struct cr_array_gradient array_gradient(const struct search *s, cr_id array, cr_id reader)
+{
+    const struct cr_node *node = &s->g->nodes[reader];
+    if (node->op == CR_OP_sum && node->axis == node->rank - 1)
+        return (struct cr_array_gradient){CR_SUM_OVER_KEYS, array, reader, false};
+    if (node->op == CR_OP_sum && node->axis == node->rank - 2)
+        return (struct cr_array_gradient){CR_SUM_OVER_QUERIES, array, reader, false};
+    if (is_scattered(s, array, reader))
+        return (struct cr_array_gradient){CR_SCATTERED, array, only_user(s, reader), false};
+    cr_id sum = node->op == CR_OP_sum ? last_outer_sum(s, reader) : array;
+    cr_id last = sum == array ? reader : only_user(s, sum);
+    if (sum != array && is_last(s, sum))
+        return (struct cr_array_gradient){CR_WHOLE_ARRAY, array, sum, true};
+    if (is_op(s, last, CR_OP_reshape) && is_last(s, last))
+        return (struct cr_array_gradient){CR_WHOLE_ARRAY, array, last, true};
+    return (struct cr_array_gradient){CR_WHOLE_ARRAY, array, sum, false};
+}
+
+/* Adds one, unless it is there; false if there are too many, or of one kind two that share what
+ * the kernel has once. */
+static bool add_array(struct cr_attention_backward *b, struct cr_array_gradient array)
+{
+    for (int i = 0; i < b->n_arrays; i++) {
+        if (b->arrays[i].result == array.result)
+            return true;
+        if (b->arrays[i].kind == CR_SCATTERED && array.kind == CR_SCATTERED)
+            return false;
+    }
+    if (b->n_arrays == CR_MAX_ARRAYS)
+        return false;
+    b->arrays[b->n_arrays++] = array;
+    return true;
+}
+
+static bool is_output(const struct cr_graph *g, cr_id id)
+{
+    for (int i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].id == id)
+            return true;
+    return false;
+}
+
+struct walk {
+    const struct search *s;
+    struct cr_attention_backward *b;
+    struct nodes ahead;   /* from the scores to the logits */
+    struct nodes towards; /* from dS to T */
+    struct nodes seen;
+};
+
+static bool visit(struct walk *w, cr_id id);
+
+/* True if a user reads the probabilities, before or after dropout, as the forward product or the
+ * gradients do. */
+static bool is_reader(const struct search *s, const struct cr_attention_backward *b, cr_id id,
+                      cr_id user)
+{
+    return (id == b->probs && user == b->dlogits) ||
+           (id == b->dropped && (user == cr_in(s->g, b->dv, 0) || is_op(s, user, CR_OP_matmul)));
+}
+
+/* A reader of an array, on the way from the scores or from dS: work that goes on, or what ends it. */
+static bool visit_reader(struct walk *w, cr_id id, cr_id reader)
+{
+    const struct search *s = w->s;
+    struct cr_attention_backward *b = w->b;
+    bool ahead = among(w->ahead.items, w->ahead.n, reader);
+    bool towards = among(w->towards.items, w->towards.n, reader);
+    bool inside = among(w->ahead.items, w->ahead.n, id) && (b->direct || id != b->logits);
+    bool elementwise = cr_kind_of(s->g, reader) == CR_KIND_ELEMENTWISE;
+    if (reader == b->dq || (id == b->dscores && reader == cr_in(s->g, b->dk, 0)) ||
+        (id == b->dscores && reader == b->dk) ||
+        (b->direct && id == b->logits && is_reader(s, b, id, reader)))
+        return true;
+    if (ahead || towards || elementwise)
+        return visit(w, reader);
+    return !inside && cr_same_shape(&s->g->nodes[id], &s->g->nodes[b->probs]) &&
+           add_array(b, array_gradient(s, id, reader));
+}
+
+/* Goes up from a node to all that is made of it. */
+static bool visit(struct walk *w, cr_id id)
+{
+    const struct search *s = w->s;
+    if (among(w->seen.items, w->seen.n, id) || (id == w->b->logits && !w->b->direct))
+        return true; /* softmax reads the logits; without one, T may be made of them */
+    if (w->seen.n == CR_MAX_VALUES || cr_is_materialised(s->module, id))
+        return false;
+    w->seen.items[w->seen.n++] = id;
+    if (is_output(s->g, id) &&
+        !add_array(w->b, (struct cr_array_gradient){CR_WHOLE_ARRAY, id, id, false}))
+        return false;
+    for (int i = s->users->first[id]; i < s->users->first[id + 1]; i++)
+        if (!visit_reader(w, id, s->users->list[i]))
+            return false;
+    return true;
+}
+
+/*
+ * Lists what is made of dS besides T, and the nodes that the kernel computes on the way; false if
+ * it is not work that ends with sums, or if more is made of the scores than that.
+ */
+static bool find_arrays(const struct search *s, struct cr_attention_backward *b)
+{
+    struct walk w = {.s = s, .b = b};
+    w.ahead.budget = w.towards.budget = 16 * CR_MAX_VALUES;
+    b->n_arrays = b->n_behind = 0;
+    if (!list_between(s, b->logits, b->scores, &w.ahead) ||
+        !list_between(s, b->dscores, b->dlogits, &w.towards) || w.ahead.n == CR_MAX_VALUES ||
+        !visit(&w, b->dlogits) || (b->scores != b->logits && !visit(&w, b->scores)))
+        return false;
+    for (int i = 0; i < w.seen.n; i++)
+        if (!among(w.ahead.items, w.ahead.n, w.seen.items[i]))
+            b->behind[b->n_behind++] = w.seen.items[i];
+    return true;
+}
+
+/* ---- the gradient of a sink ---- */
+
+/* The node of an op that reads another, or CR_NONE. */
+static cr_id reader_of(const struct search *s, cr_id id, enum cr_op op)
+{
+    for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++)
+        if (is_op(s, s->users->list[u], op))
+            return s->users->list[u];
+    return CR_NONE;
+}
+
+/* Adds -(delta / l) x, the gradient of a sink, where x is what the sink adds to the denominator l;
+ * false if there is no room.  Without such a gradient, nothing is added. */
+static bool add_sink(const struct search *s, struct cr_attention_backward *b)
+{
+    const struct cr_graph *g = s->g;
+    cr_id wide = cr_in(g, b->probs, 1), l = is_op(s, wide, CR_OP_expand) ? cr_in(g, wide, 0) : wide;
+    cr_id share = is_op(s, l, CR_OP_add) ? reader_of(s, l, CR_OP_div) : CR_NONE;
+    if (share == CR_NONE || cr_in(g, share, 0) != b->delta || b->n_behind > CR_MAX_VALUES - 3)
+        return true;
+    cr_id minus = only_user(s, share), made = minus == CR_NONE ? CR_NONE : only_user(s, minus);
+    bool fits = is_op(s, minus, CR_OP_neg) && is_op(s, made, CR_OP_mul) &&
+                cr_in(g, made, 0) == minus;
+    cr_id x = fits ? cr_in(g, made, 1) : CR_NONE;
+    if (x == CR_NONE || (cr_in(g, l, 0) != x && cr_in(g, l, 1) != x))
+        return true;
+    b->behind[b->n_behind++] = share;
+    b->behind[b->n_behind++] = minus;
+    b->behind[b->n_behind++] = made;
+    return add_array(b, (struct cr_array_gradient){CR_OF_SINK, b->delta, made, false});
+}
+
+/* ---- the pattern ---- */
+
+/* True if only the forward product and the gradients use the softmax. */
+static bool is_private(const struct search *s, const struct cr_attention_backward *b)
+{
+    struct cr_softmax softmax;
+    if (b->direct)
+        return true; /* all readers were visited */
+    if (!cr_match_dropped(s->g, &softmax, b->dropped))
+        return false;
+    for (int i = -1; i < softmax.n; i++) {
+        cr_id id = i < 0 ? softmax.logits : softmax.parts[i];
+        if (cr_is_materialised(s->module, id))
+            return false;
+        for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
+            cr_id user = s->users->list[u];
+            bool known = is_reader(s, b, id, user) || among(b->behind, b->n_behind, user);
+            for (int j = 0; j < softmax.n; j++)
+                known |= softmax.parts[j] == user;
+            if (!known)
+                return false;
+        }
+    }
+    return true;
+}
+
+bool cr_match_backward(const struct cr_module *module, const struct cr_users *users,
+                       const bool *weights, cr_id dq, struct cr_attention_backward *b)
+{
+    const struct search search = {module, module->graph, users, weights}, *s = &search;
+    const struct cr_graph *g = s->g;
+    if (!is_op(s, dq, CR_OP_matmul) || cr_n_users(users, cr_in(g, dq, 0)) < 2)
+        return false; /* dk is made of T, too */
+    int budget = CR_MAX_VALUES;
+    cr_id t = cr_in(g, dq, 0);
+    *b = (struct cr_attention_backward){.output = CR_NONE, .dq = dq, .dscores = t};
+    if (!find_dlogits(s, t, b, &budget) ||
+        !are_transposed(g, cr_in(g, dq, 1), cr_in(g, b->scores, 1)))
+        return false;
+    b->dk = transposed_product(s, t, cr_in(g, b->scores, 0), &b->dk_turned);
+    b->dv = transposed_product(s, b->dropped, cr_in(g, b->ddropped, 0), &b->dv_turned);
+    return b->dk != CR_NONE && b->dv != CR_NONE && find_arrays(s, b) &&
+           (!b->sink.there || add_sink(s, b)) && is_private(s, b);
+}
+
+bool cr_match_products(const struct cr_module *module, const struct cr_users *users,
+                       const bool *weights, cr_id t, struct cr_attention_backward *b)
+{
+    const struct search search = {module, module->graph, users, weights}, *s = &search;
+    int budget = CR_MAX_VALUES;
+    *b = (struct cr_attention_backward){.output = CR_NONE, .dscores = t, .dq = CR_NONE};
+    if (!find_dlogits(s, t, b, &budget) ||
+        !cr_same_shape(&s->g->nodes[t], &s->g->nodes[b->scores])) /* or the scores transposed */
+        return false;
+    b->dk = transposed_product(s, t, cr_in(s->g, b->scores, 0), &b->dk_turned);
+    b->dv = transposed_product(s, b->dropped, cr_in(s->g, b->ddropped, 0), &b->dv_turned);
+    for (int u = users->first[t]; u < users->first[t + 1]; u++) {
+        cr_id user = users->list[u];
+        if (is_op(s, user, CR_OP_matmul) && cr_in(s->g, user, 0) == t &&
+            are_transposed(s->g, cr_in(s->g, user, 1), cr_in(s->g, b->scores, 1)))
+            b->dq = user;
+    }
+    return true;
+}
+
+/* ---- joined gradients ---- */
+
+/* True if operand i of a concat is a view of a node, which nothing else reads unless it is an
+ * array inside. */
+static bool is_part(const struct search *s, cr_id concat, int i, cr_id node, bool shared)
+{
+    cr_id user = concat, id = cr_in(s->g, concat, i);
+    while (id != node && only_user(s, id) == user &&
+           (is_op(s, id, CR_OP_reshape) || is_op(s, id, CR_OP_permute)))
+        user = id, id = cr_in(s->g, id, 0);
+    return id == node && (shared || only_user(s, id) == user);
+}
+
+/* True if a concat joins the gradients, in any order. */
+static bool joins(const struct search *s, cr_id concat, const struct cr_attention_backward *b)
+{
+    const cr_id three[] = {b->dq, b->dk, b->dv};
+    int parts = 3;
+    for (int i = 0; i < b->n_arrays; i++)
+        parts += !b->arrays[i].apart;
+    if (b->dk_turned || b->dv_turned || s->g->nodes[concat].n_in != parts)
+        return false;
+    for (int p = 0; p < 3 + b->n_arrays; p++) {
+        const struct cr_array_gradient *array = p < 3 ? NULL : &b->arrays[p - 3];
+        bool found = array && array->apart;
+        for (int i = 0; i < s->g->nodes[concat].n_in; i++)
+            found |= is_part(s, concat, i, array ? array->result : three[p],
+                             array && array->result == array->array);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+bool cr_are_joined(const struct cr_module *module, const struct cr_users *users,
+                   const struct cr_attention_backward *b)
+{
+    const struct search s = {module, module->graph, users, NULL};
+    cr_id user = only_user(&s, b->dq);
+    while (is_op(&s, user, CR_OP_reshape) || is_op(&s, user, CR_OP_permute))
+        user = only_user(&s, user);
+    return is_op(&s, user, CR_OP_concat) && joins(&s, user, b);
+}
+
+/* The product that operand i of a concat is a view of, or CR_NONE. */
+static cr_id part_of(const struct search *s, cr_id concat, int i)
+{
+    cr_id id = cr_in(s->g, concat, i);
+    while (is_op(s, id, CR_OP_reshape) || is_op(s, id, CR_OP_permute))
+        id = cr_in(s->g, id, 0);
+    return is_op(s, id, CR_OP_matmul) ? id : CR_NONE;
+}
+
+void cr_find_backwards(struct cr_module *module, const struct cr_users *users)
+{
+    if (module->graph->n_lengths)
+        return; /* the kernel's loops run to the bounds */
+    bool *weights = cr_find_weights(module->graph);
+    struct search s = {module, module->graph, users, weights};
+    struct cr_attention_backward b;
+    for (cr_id id = 0; id < s.g->n_nodes; id++) {
+        int n = s.g->nodes[id].n_in;
+        if (!is_op(&s, id, CR_OP_concat) || n < 3 || n > 3 + CR_MAX_ARRAYS)
+            continue;
+        for (int i = 0; i < n; i++) {
+            cr_id dq = part_of(&s, id, i);
+            if (dq == CR_NONE || !cr_match_backward(module, users, weights, dq, &b) ||
+                !joins(&s, id, &b))
+                continue;
+            b.output = id;
+            *CR_PUSH(module->backwards, module->n_backwards, module->cap_backwards) = b;
+            break;
+        }
+    }
+    free(weights);
+}
+
+/* Visits the nodes that the kernel computes for an operand of a product, as random numbers and
+ * masks. */
+static void visit_mask(const struct cr_module *module, cr_id id, void (*visit)(void *, cr_id),
+                       void *context, int *budget)
+{
+    const struct cr_graph *g = module->graph;
+    enum cr_kind kind = cr_kind_of(g, id);
+    bool inside = kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_MOVE || kind == CR_KIND_RANDOM;
+    if (--*budget < 0 || !inside || cr_is_materialised(module, id))
+        return;
+    visit(context, id);
+    for (int i = 0; kind != CR_KIND_RANDOM && i < g->nodes[id].n_in; i++)
+        visit_mask(module, cr_in(g, id, i), visit, context, budget);
+}
+
+/* Visits the nodes from a product to one of its factors, and the other operands on the way. */
+static void visit_product(const struct cr_module *module, cr_id id, cr_id factor,
+                          void (*visit)(void *, cr_id), void *context)
+{
+    const struct cr_graph *g = module->graph;
+    int budget = 4 * CR_MAX_VALUES;
+    while (id != factor) {
+        cr_id next = cr_towards_factor(g, id, factor);
+        visit(context, id);
+        for (int i = 0; i < g->nodes[id].n_in; i++)
+            if (cr_in(g, id, i) != next)
+                visit_mask(module, cr_in(g, id, i), visit, context, &budget);
+        id = next;
+    }
+}
+
+void cr_each_inside(const struct cr_module *module, const struct cr_users *users,
+                    const struct cr_attention_backward *b, void (*visit)(void *, cr_id),
+                    void *context)
+{
+    const struct cr_graph *g = module->graph;
+    struct cr_softmax softmax = {.n = 0};
+    struct cr_region region = {.skips_gradients = true};
+    const cr_id nodes[] = {b->dq,
+                           b->dk,
+                           b->dv,
+                           b->ddropped,
+                           b->scores,
+                           b->logits,
+                           b->dlogits,
+                           cr_in(g, b->dk, 0),
+                           cr_in(g, b->dv, 0)};
+    if (!b->direct)
+        cr_match_softmax(g, &softmax, b->probs);
+    for (int i = 0; i < softmax.n; i++)
+        visit(context, softmax.parts[i]);
+    visit_product(module, b->dropped, b->probs, visit, context);
+    visit_product(module, b->dprobs, b->ddropped, visit, context);
+    if (b->scores != b->logits)
+        cr_find_region(module, users, b->scores, b->logits, &region);
+    for (int i = 0; i < region.n; i++)
+        visit(context, region.nodes[i]);
+    for (int i = 0; i < b->n_behind; i++)
+        visit(context, b->behind[i]);
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        visit(context, nodes[i]);
+    if (b->direct) { /* dropout is part of the work on scores */
+        int budget = 4 * CR_MAX_VALUES;
+        visit_mask(module, b->logits, visit, context, &budget);
+    } else {
+        cr_id difference = users->list[users->first[b->dprobs]]; /* its only user */
+        visit(context, difference);
+        visit(context, cr_in(g, difference, 1));
+    }
+    for (int i = 0; i < b->n_arrays; i++)
+        for (cr_id id = b->arrays[i].result; id != b->arrays[i].array; id = cr_in(g, id, 0))
+            visit(context, id);
+    for (int i = 0; i < g->nodes[b->output].n_in; i++)
+        for (cr_id id = cr_in(g, b->output, i); cr_kind_of(g, id) == CR_KIND_MOVE;
+             id = cr_in(g, id, 0))
+            visit(context, id);
+}

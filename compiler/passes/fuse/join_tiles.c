@@ -1,0 +1,247 @@
+/*
+ * join_tiles.c - joins elementwise kernels that read the same arrays into one kernel with several results.
+ *
+ * AdamW updates two moments and a weight of each parameter.  Three kernels read the gradient three times and
+ * the moments twice.  One kernel reads each array once.
+ *
+ * A kernel joins the one before it if
+ *   - both go through their elements by the same loops, to the same places of what they store;
+ *   - both read some array at the same place, or the later one reads there what the earlier stores;
+ *   - their steps are not the same: kernels that are alike share a function, and may be a loop;
+ *   - all that they store are outputs and states, so that no value of the arena lives longer;
+ *   - no state is read by a step that comes behind the step whose result is stored over it.
+ * Steps that both have are computed once.  Every value has the bits that it had: each step rounds to
+ * the type of its node, whether that is stored or not.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/passes/module/kernel_kinds.h"
+#include "compiler/passes/pass_list.h"
+#include "evaluate.h"
+#include "in_place.h"
+#include "lower.h"
+
+/* Two kernels as one: the values of the later in the program of a copy of the earlier. */
+struct joint {
+    const struct cr_graph *g;
+    const struct cr_kernel *earlier, *later;
+    struct cr_kernel k;
+    int map[CR_MAX_VALUES]; /* by value of the later program */
+    bool shares;            /* they have an array in common */
+};
+
+static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
+{
+    return a->atoms.n == b->atoms.n && a->n_outer == b->n_outer && a->row == b->row &&
+           a->col == b->col && a->entry == b->entry &&
+           !memcmp(a->atoms.extent, b->atoms.extent,
+                   (size_t)a->atoms.n * sizeof *a->atoms.extent) &&
+           !memcmp(a->atoms.length, b->atoms.length,
+                   (size_t)a->atoms.n * sizeof *a->atoms.length) &&
+           !memcmp(a->outer, b->outer, (size_t)a->n_outer * sizeof *a->outer) &&
+           !memcmp(&a->dest, &b->dest, sizeof a->dest);
+}
+
+/* True if two programs take the same steps, perhaps on other operands. */
+static bool are_alike(const struct cr_tiles *a, const struct cr_tiles *b)
+{
+    bool alike = a->n == b->n;
+    for (int i = 0; alike && i < a->n; i++) {
+        const struct cr_value *x = &a->values[i], *y = &b->values[i];
+        alike = x->source == y->source && x->op == y->op &&
+                (x->source != CR_CONST || x->number == y->number);
+        for (int p = 0; alike && p < cr_value_args(x); p++)
+            alike = x->arg[p] == y->arg[p];
+    }
+    return alike;
+}
+
+/* ---- one program of two ---- */
+
+/* Two loads of one element may be of different nodes that show it. */
+static bool same_value(const struct cr_graph *g, const struct cr_value *a, const struct cr_value *b)
+{
+    bool same = a->source == b->source && a->by_row == b->by_row && a->vector == b->vector &&
+                g->nodes[a->node].dtype == g->nodes[b->node].dtype;
+    switch (same ? a->source : CR_CORE) {
+    case CR_GATHER:
+        same = a->table_rows == b->table_rows && a->table_length == b->table_length &&
+               a->table_stride == b->table_stride;
+        /* fall through */
+    case CR_LOAD:
+    case CR_IOTA:
+    case CR_RANDOM:
+        same = same && (a->source == CR_IOTA || a->ref == b->ref) &&
+               !memcmp(&a->at, &b->at, sizeof a->at);
+        break;
+    case CR_CONST:
+        return !memcmp(&a->number, &b->number, sizeof a->number);
+    case CR_MAP:
+    case CR_REDUCE:
+        same = a->op == b->op && a->parts == b->parts;
+        break;
+    default:
+        return false;
+    }
+    for (int i = 0; same && i < cr_value_args(a); i++)
+        same = a->arg[i] == b->arg[i];
+    return same;
+}
+
+/* True if a value is loaded from an array that has all loops, so that no element is read again. */
+static bool is_array(const struct cr_kernel *k, const struct cr_value *v)
+{
+    bool moves = v->source == CR_LOAD;
+    for (int a = 0; a < k->atoms.n; a++)
+        moves &= v->at.coef[a] != 0 || k->atoms.extent[a] == 1;
+    return moves;
+}
+
+/* An equal value of the program, or a new one; -1 if there are too many. */
+static int add_value(struct joint *j, const struct cr_value *v)
+{
+    struct cr_tiles *tiles = &j->k.program;
+    for (int i = 0; i < tiles->n; i++)
+        if (same_value(j->g, &tiles->values[i], v)) {
+            j->shares |= is_array(&j->k, v);
+            return i;
+        }
+    if (tiles->n == CR_MAX_VALUES)
+        return -1;
+    tiles->values[tiles->n] = *v;
+    return tiles->n++;
+}
+
+/* The value of the earlier kernel that it stores where the later one loads it; -1 if it loads it
+ * elsewhere, or as another kind of value. */
+static int find_passed(struct joint *j, const struct cr_value *v, int stored)
+{
+    int result = j->earlier->program.results[stored];
+    const struct cr_value *passed = &j->earlier->program.values[result];
+    bool same = v->source == CR_LOAD && v->by_row == passed->by_row &&
+                !memcmp(&v->at, &j->earlier->results[stored], sizeof v->at) &&
+                j->g->nodes[v->node].dtype == j->g->nodes[passed->node].dtype;
+    j->shares |= same && is_array(&j->k, v);
+    return same ? result : -1;
+}
+
+/* A value of the later program in the joined one, or -1. */
+static int join_value(struct joint *j, const struct cr_value *value)
+{
+    struct cr_value v = *value;
+    bool reads = v.source == CR_LOAD || v.source == CR_GATHER;
+    int stored = reads ? cr_find_stored_node(j->earlier, j->later->refs[v.ref]) : -1;
+    if (stored >= 0)
+        return find_passed(j, value, stored);
+    if (reads)
+        v.ref = cr_add_ref(&j->k, j->later->refs[v.ref]);
+    if (v.source == CR_RANDOM)
+        v.ref = cr_add_stream(&j->k, j->later->streams[v.ref]);
+    if ((reads || v.source == CR_RANDOM) && v.ref < 0)
+        return -1;
+    for (int a = 0; a < cr_value_args(&v); a++)
+        v.arg[a] = j->map[v.arg[a]];
+    return add_value(j, &v);
+}
+
+/* The later root comes first, as most is known by then; the root before it goes behind the others. */
+static void set_results(struct joint *j)
+{
+    struct cr_kernel *k = &j->k;
+    int last = k->n_stored++;
+    k->stored[last] = k->stored[0];
+    k->program.results[last] = k->program.results[0];
+    k->program.n_more++;
+    k->results[last] = k->results[0];
+    k->root = k->stored[0] = j->later->root;
+    k->program.results[0] = j->map[j->later->program.result];
+}
+
+/* The states that the joined kernel writes over are not read any more when they are. */
+static bool writes_in_place(const struct cr_module *m, const struct cr_kernel *k)
+{
+    for (int i = 0; i < k->n_stored; i++) {
+        cr_id state = cr_state_of(m, k->stored[i]);
+        if (state != CR_NONE && !cr_reads_in_place(k, i, state))
+            return false;
+    }
+    return true;
+}
+
+/* Makes one kernel of two whose loops are the same; false, and nothing is left, if it cannot be. */
+static bool join_programs(const struct cr_module *m, struct joint *j)
+{
+    bool fits = j->earlier->n_stored < CR_MAX_STORED;
+    cr_kernel_copy(&j->k, j->earlier);
+    free(j->k.program.values);
+    j->k.program.values = cr_calloc(CR_MAX_VALUES, sizeof *j->k.program.values);
+    memcpy(j->k.program.values, j->earlier->program.values,
+           (size_t)j->earlier->program.n * sizeof *j->k.program.values);
+    for (int i = 0; fits && i < j->later->program.n; i++) {
+        j->map[i] = join_value(j, &j->later->program.values[i]);
+        fits = j->map[i] >= 0;
+    }
+    if (fits && j->shares) {
+        set_results(j);
+        cr_count_work(j->g, &j->k);
+        if (writes_in_place(m, &j->k))
+            return true;
+    }
+    cr_kernel_free(&j->k);
+    return false;
+}
+
+/* ---- which kernels ---- */
+
+/* True if a kernel is elementwise work that stores nothing in the arena; `apart` says so of nodes. */
+static bool is_candidate(const struct cr_kernel *k, const bool *apart)
+{
+    bool candidate = k->kind == CR_KERNEL_TILE && k->root == k->buffer && !k->again;
+    for (int i = 0; i < k->n_stored; i++)
+        candidate &= apart[k->stored[i]];
+    return candidate;
+}
+
+/* Makes `before` a kernel that computes what both compute.  Returns false, and changes nothing, if they cannot be
+ * joined. */
+static bool join(const struct cr_module *m, struct cr_kernel *before, struct cr_kernel *k,
+                 const bool *apart)
+{
+    struct joint j = {.g = m->graph, .earlier = before, .later = k};
+    if (!is_candidate(before, apart) || !is_candidate(k, apart) || !same_loops(before, k) ||
+        are_alike(&before->program, &k->program) || !join_programs(m, &j))
+        return false;
+    cr_kernel_free(before);
+    cr_kernel_free(k);
+    *before = j.k;
+    return true;
+}
+
+/* A node knows the kernel of which it is the buffer; the last one, if several store parts of it. */
+static void number_kernels(struct cr_module *m)
+{
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        m->graph->nodes[id].kernel = CR_NONE;
+    for (int i = 0; i < m->n_kernels; i++)
+        m->graph->nodes[m->kernels[i].buffer].kernel = i;
+}
+
+/* Kernels stay in their order. */
+void cr_pass_join_tiles(struct cr_module *module)
+{
+    struct cr_kernel *kernels = module->kernels;
+    bool *apart = cr_calloc((size_t)module->graph->n_nodes, sizeof *apart);
+    int n = 0;
+    for (int i = 0; i < module->graph->n_outputs; i++)
+        apart[module->graph->outputs[i].id] = true;
+    for (int i = 0; i < module->n_kernels; i++) {
+        struct cr_kernel k = kernels[i];
+        if (!n || !join(module, &kernels[n - 1], &k, apart))
+            kernels[n++] = k;
+    }
+    module->n_kernels = n;
+    number_kernels(module);
+    free(apart);
+}

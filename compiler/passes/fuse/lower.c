@@ -1,0 +1,197 @@
+/*
+ * lower.c - makes the kernel of a root, or finds the obstacle that prevents it.
+ *
+ * The axes of the root become atoms.  Evaluation (evaluate.c) turns the nodes above the root into
+ * tile programs.  Then each atom gets its role: column, row, or outer loop.  The kinds of kernels
+ * determine these roles (kernel_kinds.def, lower_*.c).
+ */
+#include "lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/guard.h"
+#include "compiler/ir/mem.h"
+#include "compiler/passes/weights/formats.h"
+#include "compiler/passes/weights/weights.h"
+#include "lower_common.h"
+
+/* ---- what the root is ---- */
+
+/* The node whose axes the loops run over at first: the root, the reduction down columns that the
+ * root is a reshape of, or the rows of a write. */
+static cr_id first_top(const struct cr_lowering *lw)
+{
+    cr_id root = lw->k->root, id = root;
+    if (lw->backward)
+        return lw->backward->probs;
+    if (cr_fits_write(lw))
+        return cr_in(lw->g, root, 1);
+    while (lw->k->buffer == root && lw->g->nodes[id].op == CR_OP_reshape &&
+           (id == root || !cr_is_stored(&lw->ev, id)))
+        id = cr_in(lw->g, id, 0);
+    return cr_is_reduction_down(lw, id) ? id : root;
+}
+
+/* The contraction beneath elementwise work and moves, or CR_NONE if there is none within
+ * `budget` nodes. */
+static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int *budget)
+{
+    if (--*budget < 0)
+        return CR_NONE;
+    enum cr_kind kind = cr_kind_of(ev->g, id);
+    if ((!at_root || ev->kernel->buffer != id) && cr_is_stored(ev, id))
+        return CR_NONE;
+    if (kind == CR_KIND_CONTRACT)
+        return id;
+    if (kind != CR_KIND_ELEMENTWISE && kind != CR_KIND_MOVE)
+        return CR_NONE;
+    for (int i = 0; i < ev->g->nodes[id].n_in; i++) {
+        cr_id core = find_core(ev, cr_in(ev->g, id, i), false, budget);
+        if (core != CR_NONE)
+            return core;
+    }
+    return CR_NONE;
+}
+
+/* Where an element of the root lies in the buffer; a part of a concat begins at concat_start, and
+ * rows lie where a write at 0 has them. */
+static void set_dest(struct cr_lowering *lw, int64_t concat_start)
+{
+    bool part = lw->k->buffer != lw->k->root, rows = cr_fits_write(lw);
+    const struct cr_node *buffer = &lw->g->nodes[part || rows ? lw->k->buffer : lw->loops.top];
+    struct cr_map map = lw->root_map;
+    if (part)
+        map.axis[buffer->axis].base += concat_start;
+    lw->k->dest = cr_map_linear(&map, buffer->rank, buffer->shape);
+}
+
+/* ---- work and traffic ---- */
+
+static double elements_of(const struct cr_graph *g, cr_id id)
+{
+    return (double)cr_elements(g->nodes[id].rank, g->nodes[id].shape);
+}
+
+void cr_count_work(const struct cr_graph *g, struct cr_kernel *k)
+{
+    double elements = elements_of(g, k->kind == CR_KERNEL_WRITE ? cr_in(g, k->root, 1) : k->root);
+    k->bytes_written = 4 * elements;
+    for (int i = 1; i < k->n_stored; i++)
+        k->bytes_written += 4 * elements_of(g, k->stored[i]);
+    k->bytes_read = cr_panel_bytes(g, k);
+    for (int i = 0; i < k->n_refs; i++)
+        k->bytes_read += cr_ref_bytes(g, k, i);
+    k->flops = cr_kernel_kinds[k->kind].flops(k, elements);
+}
+
+/* ---- the walk ---- */
+
+/* Starts a kernel of which only the root, the buffer and the place in it are known. */
+static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
+                         struct cr_kernel *kernel)
+{
+    memset(kernel, 0, sizeof *kernel); /* what the kinds have of their own, too */
+    kernel->root = goal->root;
+    kernel->buffer = goal->buffer;
+    kernel->n_stored = 1;
+    kernel->row = kernel->col = kernel->k = kernel->key = CR_NO_ATOM;
+    lw->k = lw->ev.kernel = kernel;
+    lw->backward =
+        goal->buffer == goal->root ? cr_backward_at(lw->ev.module, goal->root) : NULL;
+    lw->ev.fixed = 0;
+    lw->ev.wants_split = false;
+    lw->ev.obstacle = CR_NONE;
+}
+
+/* Makes a kernel of the first kind that fits, with the loops as they are.  If it cannot be made,
+ * lw->ev says why, and nothing is left. */
+static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
+{
+    int budget = 16 * CR_MAX_VALUES, kind = 0;
+    cr_number_atoms(lw);
+    set_dest(lw, goal->start);
+    lw->core = find_core(&lw->ev, lw->loops.top, lw->loops.top == lw->k->root, &budget);
+    while (!cr_kernel_kinds[kind].fits(lw))
+        kind++; /* the last one fits all */
+    lw->k->kind = (enum cr_kernel_kind)kind;
+    if (cr_kernel_kinds[kind].lower(lw))
+        return true;
+    cr_kernel_free(lw->k);
+    return false;
+}
+
+/* ---- obstacles ---- */
+
+/* If affine indices cannot express a reshape, its operand has the same elements in the same order:
+ * then the loops run over the operand instead. */
+static bool go_below(struct cr_lowering *lw)
+{
+    cr_id top = lw->loops.top;
+    if (lw->k->buffer != lw->k->root || cr_fits_write(lw) || lw->ev.obstacle != top ||
+        lw->g->nodes[top].op != CR_OP_reshape)
+        return false;
+    cr_set_top(lw, cr_in(lw->g, top, 0));
+    return true;
+}
+
+/* True if the walk succeeds with some loops.  As long as the loops are the obstacle, an atom is
+ * cut, or the loops run over the operand of a reshape. */
+static bool find_loops(struct cr_lowering *lw, const struct cr_goal *goal,
+                       struct cr_kernel *kernel)
+{
+    begin_kernel(lw, goal, kernel);
+    cr_set_top(lw, first_top(lw));
+    while (!walk(lw, goal)) {
+        if (!(lw->ev.wants_split && cr_cut_atom(lw, &lw->ev.split)) && !go_below(lw))
+            return false;
+        begin_kernel(lw, goal, kernel);
+    }
+    return true;
+}
+
+/* True if a node is not stored yet and may be. */
+static bool can_be_stored(const struct cr_lowering *lw, cr_id id)
+{
+    return !lw->ev.module->materialised[id] && !lw->g->nodes[id].name &&
+           !cr_is_joined(lw->g, id);
+}
+
+/* ---- the door ---- */
+
+struct cr_lowering *cr_lowering_new(const struct cr_module *module)
+{
+    struct cr_lowering *lw = cr_calloc(1, sizeof *lw);
+    struct cr_error error;
+    lw->g = lw->ev.g = module->graph;
+    lw->ev.module = module;
+    lw->ev.lengths = &lw->lengths;
+    CR_CHECK(!cr_lengths_find(&lw->lengths, lw->g, "", &error)); /* the driver looked */
+    return lw;
+}
+
+void cr_lowering_free(struct cr_lowering *lowering)
+{
+    if (lowering)
+        cr_lengths_free(&lowering->lengths);
+    free(lowering);
+}
+
+/* If the obstacle cannot be stored, as it may be the root itself, an operand of the root is stored
+ * instead. */
+cr_id cr_lower(struct cr_lowering *lw, const struct cr_goal *goal, struct cr_kernel *kernel)
+{
+    if (find_loops(lw, goal, kernel)) {
+        cr_count_work(lw->g, kernel);
+        return CR_NONE;
+    }
+    memset(kernel, 0, sizeof *kernel);
+    if (lw->ev.obstacle != CR_NONE && can_be_stored(lw, lw->ev.obstacle))
+        return lw->ev.obstacle;
+    for (int i = 0; i < lw->g->nodes[goal->root].n_in && !lw->backward; i++) {
+        cr_id in = cr_in(lw->g, goal->root, i);
+        if (can_be_stored(lw, in) && cr_kind_of(lw->g, in) != CR_KIND_LEAF)
+            return in;
+    }
+    return goal->buffer;
+}

@@ -1,0 +1,801 @@
+/*
+ * lower_attention.c - ATTENTION and ATTENTION_BACKWARD: tile programs from scores to logits, and
+ * from the logits' gradients back to the scores', and where queries, keys and values lie.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/passes/attention/attention.h"
+#include "compiler/passes/fuse/lower_common.h"
+#include "compiler/passes/rewrite/factors.h"
+#include "mask.h"
+
+/* ---- forward ---- */
+
+/* Finds the bounds of the masks, and the program from scores to logits.  Masks that the bounds
+ * express completely are left out of the program. */
+static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *attention,
+                         const struct cr_map *map, struct cr_map *scores_map)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    cr_evaluate_begin(ev, &k->scores, attention->scores, k->key, false);
+    ev->n_visible = cr_find_bounds(ev, attention->logits, map, ev->visible);
+    k->scores.result = cr_evaluate(ev, attention->logits, map);
+    if (ev->obstacle == attention->scores) /* needed in two places: to store it alone is no help */
+        ev->obstacle = attention->logits;
+    if (k->scores.result < 0 || !cr_evaluate_end(ev, &k->scores, k->row))
+        return false;
+    k->attention.factor = attention->direct ? 1 : cr_leave_out_factor(&k->scores);
+    ev->obstacle = attention->logits;
+    *scores_map = ev->core_map;
+    return ev->core_seen; /* or a value on the way had to be stored */
+}
+
+/* The program of the score that is of no key, if there is one. */
+static bool lower_sink(struct cr_lowering *lw, const struct cr_attention *attention,
+                       const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    struct cr_map row = *map;
+    if (!attention->sink.there)
+        return true;
+    row.axis[lw->g->nodes[attention->probs].rank - 1] = (struct cr_affine){0};
+    cr_evaluate_begin(ev, &k->sink, CR_NONE, CR_NO_ATOM, false);
+    k->sink.result = attention->sink.node == CR_NONE
+                         ? cr_evaluate_number(ev, attention->sink.number, attention->probs)
+                         : cr_evaluate(ev, attention->sink.node, &row);
+    return k->sink.result >= 0 && cr_evaluate_end(ev, &k->sink, k->row);
+}
+
+/* True if a value is finite whatever the tensors hold: it is computed from constants, random
+ * numbers, indices and conditions alone. */
+static bool is_finite(const struct cr_graph *g, const struct cr_tiles *tiles, int i)
+{
+    const struct cr_value *v = &tiles->values[i];
+    if (g->nodes[v->node].dtype != CR_F32)
+        return true;
+    if (v->source == CR_CONST)
+        return fabs(v->number) < 1e6;
+    if (v->source == CR_RANDOM)
+        return true;
+    if (v->source != CR_MAP)
+        return false;
+    switch (v->op) {
+    case CR_OP_float:
+        return true;
+    case CR_OP_where:
+        return is_finite(g, tiles, v->arg[1]) && is_finite(g, tiles, v->arg[2]);
+    case CR_OP_mul: /* by a number, which is finite: of a condition, or of a random number */
+        return is_finite(g, tiles, v->arg[0]) && is_finite(g, tiles, v->arg[1]);
+    case CR_OP_div:
+        return is_finite(g, tiles, v->arg[0]) && tiles->values[v->arg[1]].source == CR_CONST &&
+               fabs(tiles->values[v->arg[1]].number) > 1e-6;
+    default:
+        return false;
+    }
+}
+
+/* The program of the factors that multiply the probabilities before the product with V, if there
+ * are any. */
+static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *attention,
+                          const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    size_t rank = (size_t)lw->g->nodes[attention->probs].rank;
+    struct cr_factors factors;
+    if (attention->dropped == attention->probs)
+        return true;
+    k->attention.chooses =
+        cr_find_factors(lw->g, attention->dropped, &factors) && cr_choose(lw->g, &factors);
+    cr_evaluate_begin(ev, &k->dropout, attention->probs, k->key, false);
+    k->dropout.result = cr_evaluate(ev, attention->dropped, map);
+    if (k->dropout.result < 0)
+        return false;
+    cr_leave_out_core(&k->dropout);
+    k->attention.sees_all = !is_finite(lw->g, &k->dropout, k->dropout.result);
+    ev->obstacle = attention->logits;
+    return ev->core_seen && memcmp(ev->core_map.axis, map->axis, rank * sizeof *map->axis) == 0 &&
+           cr_evaluate_end(ev, &k->dropout, k->row);
+}
+
+/* An atom for the columns of a part of a row; parts of one size share it. */
+static bool part_atom(struct cr_lowering *lw, int64_t size, int *atom)
+{
+    const struct cr_kernel *k = lw->k;
+    const struct cr_row_parts *all[] = {&k->attention.query_parts, &k->attention.key_parts};
+    for (int i = 0; i < 2; i++)
+        for (int p = 0; p < all[i]->n; p++) {
+            *atom = all[i]->items[p].atom;
+            if (*atom != k->k && *atom >= 0 && k->atoms.extent[*atom] == size)
+                return true;
+        }
+    if (!cr_new_atom(&lw->ev, size, 0, atom))
+        return false;
+    if (*atom >= 0)
+        lw->ev.fixed |= 1u << *atom;
+    return true;
+}
+
+/*
+ * The rows of queries or keys are computed: by one program over all columns or, where they come from
+ * several operands of a concat, by one for each part.  `first` is the program of the first part,
+ * axis `along` of the map goes along the columns.
+ */
+static bool lower_row_parts(struct cr_lowering *lw, cr_id id, const struct cr_map *map, int along,
+                            struct cr_row_parts *parts, struct cr_tiles *first)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    int n_refs = k->n_refs;
+    cr_evaluate_begin(ev, first, CR_NONE, k->k, true);
+    first->result = cr_evaluate(ev, id, map);
+    *parts = (struct cr_row_parts){.items = {{k->k, 0, 1}}, .n = 1};
+    if (first->result >= 0)
+        return cr_evaluate_end(ev, first, k->k);
+    const struct cr_row_parts pieces = ev->pieces;
+    cr_evaluate_again(ev, first, n_refs);
+    parts->n = 0;
+    if (pieces.n < 2 || pieces.n > CR_MAX_PARTS)
+        return false;
+    bool alike = true;
+    for (int p = 0; p < pieces.n; p++) {
+        parts->items[p] = pieces.items[p];
+        if (!part_atom(lw, ev->piece_size[p], &parts->items[p].atom))
+            return false;
+        parts->n++;
+        alike &= parts->items[p].atom == parts->items[0].atom;
+    }
+    for (int p = 0; p < pieces.n; p++) {
+        struct cr_map part = *map;
+        struct cr_tiles *program = first + p;
+        const struct cr_row_part *item = &parts->items[p];
+        part.axis[along] = (struct cr_affine){.base = item->start};
+        if (item->atom >= 0)
+            part.axis[along].coef[item->atom] = item->step;
+        cr_evaluate_begin(ev, program, CR_NONE, item->atom, true);
+        ev->rows = alike ? parts : NULL;
+        program->result = cr_evaluate(ev, id, &part);
+        if (program->result < 0 || !cr_evaluate_end(ev, program, item->atom))
+            return false;
+    }
+    return true;
+}
+
+/* Queries: in memory, or computed row by row. */
+static bool lower_queries(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    if (!lower_row_parts(lw, id, map, lw->g->nodes[id].rank - 1, &k->attention.query_parts,
+                         &k->prologue))
+        return false;
+    const struct cr_value *only = &k->prologue.values[0];
+    bool is_float = lw->g->nodes[only->node].dtype == CR_F32;
+    if (k->attention.query_parts.n > 1 || k->prologue.n != 1 || only->source != CR_LOAD || !is_float)
+        return true;
+    k->a = (struct cr_operand){only->ref, only->at};
+    k->attention.query_parts.n = k->prologue.n = 0;
+    return true;
+}
+
+/* Keys: in memory, or computed for each item anew, as long as that is little beside the work of its
+ * queries. */
+static bool lower_keys(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    int n_refs = k->n_refs;
+    if (cr_evaluate_operand(&lw->ev, id, map, &k->b))
+        return true;
+    k->n_refs = n_refs;
+    cr_id obstacle = lw->ev.obstacle;
+    if (!cr_computes_keys(cr_extent(k, k->row), k->attention.keys) ||
+        !lower_row_parts(lw, id, map, lw->g->nodes[id].rank - 2, &k->attention.key_parts,
+                         k->key_rows)) {
+        lw->ev.obstacle = obstacle;
+        return false;
+    }
+    return true;
+}
+
+/* Q[row, e] and K[e, key], from where the scores are needed. */
+static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *attention,
+                            const struct cr_map *at)
+{
+    struct cr_kernel *k = lw->k;
+    cr_id q = cr_in(lw->g, attention->scores, 0), key = cr_in(lw->g, attention->scores, 1);
+    int r = lw->g->nodes[q].rank;
+    struct cr_affine row = cr_affine_atom(k->row), col = cr_affine_atom(k->key);
+    struct cr_map q_map = *at, k_map = *at;
+    lw->ev.obstacle = attention->logits;
+    if (memcmp(&at->axis[r - 2], &row, sizeof row) || memcmp(&at->axis[r - 1], &col, sizeof col))
+        return false;
+    k->attention.K = lw->g->nodes[q].shape[r - 1];
+    if (!cr_new_atom(&lw->ev, k->attention.K, cr_inner_length(lw, attention->scores), &k->k))
+        return false;
+    if (k->k >= 0)
+        lw->ev.fixed |= 1u << k->k;
+    q_map.axis[r - 1] = k_map.axis[r - 2] = cr_affine_atom(k->k);
+    return lower_queries(lw, q, &q_map) && lower_keys(lw, key, &k_map);
+}
+
+static int part_numbers(const struct cr_row_parts *parts, int64_t *numbers)
+{
+    int n = 0;
+    numbers[n++] = parts->n;
+    for (int i = 0; i < parts->n; i++) {
+        numbers[n++] = parts->items[i].atom;
+        numbers[n++] = parts->items[i].start;
+        numbers[n++] = parts->items[i].step;
+    }
+    return n;
+}
+
+static int edge_numbers(const struct cr_edge *edge, int64_t *numbers)
+{
+    numbers[0] = edge->moves + 2 * edge->stays;
+    numbers[1] = edge->offset;
+    numbers[2] = edge->at;
+    return 3;
+}
+
+/* The numbers of both kinds. */
+static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
+{
+    int n = 0;
+    numbers[n++] = k->attention.K;
+    numbers[n++] = k->attention.N;
+    numbers[n++] = k->attention.keys;
+    memcpy(&numbers[n++], &k->attention.factor, sizeof k->attention.factor);
+    numbers[n++] = k->attention.direct;
+    numbers[n++] = k->attention.chooses;
+    numbers[n++] = k->attention.sees_all;
+    numbers[n++] = k->attention.hides_gradients;
+    numbers[n++] = k->attention.bucket;
+    numbers[n++] = k->attention.serial;
+    for (int i = 0; i < k->attention.n_arrays; i++) {
+        numbers[n++] = k->attention.arrays[i];
+        numbers[n++] = k->attention.stored[i];
+    }
+    n += part_numbers(&k->attention.query_parts, numbers + n);
+    n += part_numbers(&k->attention.key_parts, numbers + n);
+    numbers[n++] = k->attention.n_shifts;
+    for (int i = 0; i < k->attention.n_shifts; i++)
+        numbers[n++] = k->attention.shift[i];
+    for (int i = 0; i < k->attention.n_bounds; i++) {
+        n += edge_numbers(&k->attention.bounds[i].first, numbers + n);
+        n += edge_numbers(&k->attention.bounds[i].last, numbers + n);
+    }
+    return n;
+}
+
+_Static_assert(11 + CR_MAX_SHIFTS + 2 * CR_MAX_ARRAYS + 2 * (1 + 3 * CR_MAX_PARTS) + 2 * 3 * CR_MAX_BOUNDS <=
+                   CR_MAX_NUMBERS,
+               "the numbers of an attention");
+
+/* Rows, whole or by parts. */
+#define ROWS(of, text)                                                                             \
+    {                                                                                              \
+        .loops = CR_LOOP_OUTER | (of) | CR_LOOP_SUM | CR_LOOP_PART, .across = CR_LOOP_SUM,         \
+        .reduces = true, .title = (text)                                                           \
+    }
+#define QUERIES(text) ROWS(CR_LOOP_ROW, text)
+#define KEYS(text) ROWS(CR_LOOP_KEY, text)
+
+const struct cr_kernel_parts cr_parts_attention = {
+    .programs = {[CR_PROLOGUE] = QUERIES("queries first"),
+                 [CR_MORE_QUERIES] = QUERIES("the second part of queries"),
+                 [CR_MORE_QUERIES + 1] = QUERIES("the third part of queries"),
+                 [CR_MORE_QUERIES + 2] = QUERIES("the fourth part of queries"),
+                 [CR_KEYS] = KEYS("keys first"),
+                 [CR_KEYS + 1] = KEYS("the second part of keys"),
+                 [CR_KEYS + 2] = KEYS("the third part of keys"),
+                 [CR_KEYS + 3] = KEYS("the fourth part of keys"),
+                 [CR_SINK] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW,
+                              .across = CR_LOOP_ROW,
+                              .title = "one score more"},
+                 [CR_SCORES] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                .across = CR_LOOP_ROW,
+                                .needed = true,
+                                .core = true,
+                                .title = "scores"},
+                 [CR_DROPOUT] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                 .across = CR_LOOP_ROW,
+                                 .title = "probabilities times"},
+                 [CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+                                 .across = CR_LOOP_COL,
+                                 .needed = true,
+                                 .core = true,
+                                 .title = "then"}},
+    .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
+                 {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_KEY},
+                 {true, CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL}},
+    .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+    .numbers = attention_numbers,
+};
+
+/* The attention that ends in the root's contraction, or null. */
+static const struct cr_attention *attention_of(const struct cr_lowering *lw)
+{
+    return lw->core == CR_NONE ? NULL : cr_attention_at(lw->ev.module, lw->core);
+}
+
+/* If the logits are stored, the product with V is a plain matrix product. */
+bool cr_fits_attention(const struct cr_lowering *lw)
+{
+    const struct cr_attention *attention = attention_of(lw);
+    return attention && !lw->ev.module->materialised[attention->logits];
+}
+
+/* The epilogue determines the atoms of queries and columns.  Dropout, scores and the places of
+ * queries, keys and values follow from where it reads the logits. */
+bool cr_lower_attention(struct cr_lowering *lw)
+{
+    const struct cr_attention *attention = attention_of(lw);
+    struct cr_kernel *k = lw->k;
+    const struct cr_node *node = &lw->g->nodes[attention->output];
+    int r = node->rank;
+    k->attention.core = attention->output;
+    k->attention.N = node->shape[r - 1];
+    k->attention.keys = lw->g->nodes[attention->logits].shape[r - 1];
+    k->attention.direct = attention->direct;
+    if (!cr_lower_epilogue(lw, attention->output))
+        return false;
+    struct cr_map logits = lw->ev.core_map, v = logits, scores;
+    k->row = cr_affine_single(&logits.axis[r - 2]);
+    lw->ev.obstacle = k->root == attention->output ? attention->logits : attention->output;
+    int length = cr_inner_length(lw, attention->output);
+    if (length != cr_length_at(&lw->lengths, attention->logits, r - 1))
+        return false; /* softmax takes other keys than the product */
+    if ((k->row < 0 && node->shape[r - 2] > 1) ||
+        !cr_new_atom(&lw->ev, k->attention.keys, length, &k->key))
+        return false;
+    for (int a = 0; a < CR_MAX_ATOMS; a++)
+        if (a == k->row || a == k->key)
+            lw->ev.fixed |= 1u << a;
+    logits.axis[r - 1] = v.axis[r - 2] = cr_affine_atom(k->key);
+    if (!lower_dropout(lw, attention, &logits) || !lower_sink(lw, attention, &logits) ||
+        !lower_scores(lw, attention, &logits, &scores) ||
+        !lower_query_key(lw, attention, &scores) ||
+        !cr_evaluate_operand(&lw->ev, cr_in(lw->g, attention->output, 1), &v, &k->v))
+        return false;
+    cr_assign_outer(lw);
+    return true;
+}
+
+/* ---- backward ---- */
+
+/* Removes the masks on the path from T to dS that give 0 where the scores are hidden: the
+ * probability is 0 there, so the gradient is 0 without them. */
+static void see_through(struct cr_evaluate *ev, cr_id id, const struct cr_choice *hidden, int n,
+                        int *budget)
+{
+    const struct cr_graph *g = ev->g;
+    if (--*budget < 0 || id == ev->core || cr_kind_of(g, id) != CR_KIND_ELEMENTWISE)
+        return;
+    for (int i = 0; i < n && g->nodes[id].op == CR_OP_where; i++) {
+        const struct cr_node *other = &g->nodes[cr_in(g, id, 3 - hidden[i].operand)];
+        if (cr_in(g, id, 0) == cr_in(g, hidden[i].where, 0) && other->op == CR_OP_const &&
+            other->value == 0 && ev->n_visible < CR_MAX_BOUNDS)
+            ev->visible[ev->n_visible++] = (struct cr_choice){id, hidden[i].operand};
+    }
+    for (int i = 0; i < g->nodes[id].n_in; i++)
+        see_through(ev, cr_in(g, id, i), hidden, n, budget);
+}
+
+static bool is_root_map(const struct cr_lowering *lw, const struct cr_map *map, cr_id id)
+{
+    size_t rank = (size_t)lw->g->nodes[id].rank;
+    return memcmp(map->axis, lw->root_map.axis, rank * sizeof *map->axis) == 0;
+}
+
+/* The masks of the scores. */
+struct hidden {
+    struct cr_choice masks[CR_MAX_BOUNDS];
+    int n;
+};
+
+static bool is_number(const struct cr_graph *g, cr_id id, double number)
+{
+    return g->nodes[id].op == CR_OP_const && g->nodes[id].value == number;
+}
+
+/* True if what is made of the gradient of weights is 0 wherever a weight is hidden, as the weight
+ * is; elsewhere the values must be finite for that. */
+static bool vanishes(const struct cr_lowering *lw, cr_id id, const struct hidden *hidden,
+                     int *budget)
+{
+    const struct cr_graph *g = lw->g;
+    if (--*budget < 0 || id == lw->backward->dlogits || id == lw->backward->scores)
+        return false;
+    if (id == lw->backward->logits || is_number(g, id, 0))
+        return true;
+    bool a = g->nodes[id].n_in > 0 && vanishes(lw, cr_in(g, id, 0), hidden, budget);
+    switch (g->nodes[id].op) {
+    case CR_OP_neg:
+    case CR_OP_div:
+        return a;
+    case CR_OP_mul:
+        return a || vanishes(lw, cr_in(g, id, 1), hidden, budget);
+    case CR_OP_add:
+    case CR_OP_sub:
+        return a && vanishes(lw, cr_in(g, id, 1), hidden, budget);
+    case CR_OP_where:
+        for (int i = 0; i < hidden->n; i++)
+            if (cr_in(g, id, 0) == cr_in(g, hidden->masks[i].where, 0) &&
+                vanishes(lw, cr_in(g, id, 3 - hidden->masks[i].operand), hidden, budget))
+                return true;
+        return vanishes(lw, cr_in(g, id, 1), hidden, budget) &&
+               vanishes(lw, cr_in(g, id, 2), hidden, budget);
+    default:
+        return false;
+    }
+}
+
+/* Whether an array vanishes under each of the masks that make weights `hidden`, 0 or before that -inf:
+ * the ways that cr_find_bounds and blocks that are skipped for data go. */
+static bool vanishes_if_hidden(const struct cr_lowering *lw, cr_id array, cr_id id, double hidden)
+{
+    const struct cr_graph *g = lw->g;
+    const struct cr_node *node = &g->nodes[id];
+    int scaled = cr_scaled_operand(g, id), budget = 16 * CR_MAX_VALUES;
+    if (node->op == CR_OP_where) {
+        int seen = is_number(g, cr_in(g, id, 2), hidden) ? 1 : 2;
+        const struct hidden mask = {{{id, seen}}, 1};
+        return !is_number(g, cr_in(g, id, 3 - seen), hidden) ||
+               (vanishes(lw, array, &mask, &budget) &&
+                vanishes_if_hidden(lw, array, cr_in(g, id, seen), hidden));
+    }
+    if (scaled >= 0 || cr_kind_of(g, id) == CR_KIND_MOVE)
+        return vanishes_if_hidden(lw, array, cr_in(g, id, scaled > 0), hidden);
+    if (!hidden && (node->op == CR_OP_sigmoid || node->op == CR_OP_exp))
+        return vanishes_if_hidden(lw, array, cr_in(g, id, 0), -INFINITY);
+    if (hidden && node->op == CR_OP_fma)
+        return vanishes_if_hidden(lw, array, cr_in(g, id, 2), hidden);
+    return !hidden || node->op != CR_OP_add ||
+           (vanishes_if_hidden(lw, array, cr_in(g, id, 0), hidden) &&
+            vanishes_if_hidden(lw, array, cr_in(g, id, 1), hidden));
+}
+
+/* Without softmax, where dS is not 0 at hidden keys: false unless an array is.  Where it will be
+ * hidden, the masks of the scores need not be seen either. */
+static bool lower_hidden(struct cr_lowering *lw, cr_id array, const struct hidden *hidden)
+{
+    struct cr_evaluate *ev = &lw->ev;
+    for (int i = 0; ev->n_visible && i < hidden->n && ev->n_visible < CR_MAX_BOUNDS; i++)
+        ev->visible[ev->n_visible++] = hidden->masks[i];
+    return vanishes_if_hidden(lw, array, lw->backward->logits, 0);
+}
+
+/* A program from dS to T, or to another array of queries by keys. */
+static bool lower_array(struct cr_lowering *lw, int program, cr_id array,
+                        const struct hidden *hidden)
+{
+    const struct cr_attention_backward *b = lw->backward;
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    struct cr_tiles *tiles = &k->programs[program];
+    int budget = 4 * CR_MAX_VALUES;
+    cr_evaluate_begin(ev, tiles, b->dlogits, k->key, false);
+    ev->score = b->scores;
+    ev->score_map = &lw->root_map;
+    see_through(ev, array, hidden->masks, hidden->n, &budget);
+    if (ev->n_visible)
+        k->attention.hides_gradients |= 1u << program;
+    ev->obstacle = b->dlogits;
+    if (b->direct && !lower_hidden(lw, array, hidden))
+        return false;
+    tiles->result = cr_evaluate(ev, array, &lw->root_map);
+    if (tiles->result < 0 || !cr_evaluate_end(ev, tiles, k->row))
+        return false;
+    ev->obstacle = b->dlogits;
+    return ev->core_seen && is_root_map(lw, &ev->core_map, b->dlogits);
+}
+
+/* The program of the index by which an array is scattered, whose two axes the scatter's operand
+ * has first, and the atom of the table's rows. */
+static bool lower_index(struct cr_lowering *lw, cr_id scatter)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    const struct cr_node *turned = &lw->g->nodes[cr_in(lw->g, scatter, 0)];
+    struct cr_map map = {0};
+    for (int i = 0; i < 2; i++)
+        map.axis[i] = lw->root_map.axis[turned->index[i]];
+    cr_evaluate_begin(ev, &k->index, CR_NONE, k->key, false);
+    k->index.result = cr_evaluate(ev, cr_in(lw->g, scatter, 1), &map);
+    return k->index.result >= 0 && cr_evaluate_end(ev, &k->index, k->row) &&
+           cr_new_atom(ev, lw->g->nodes[scatter].shape[0], 0, &k->attention.bucket);
+}
+
+/* The programs of T and of the other arrays; ev->visible are the masks of the scores. */
+static bool lower_arrays(struct cr_lowering *lw, const struct cr_attention_backward *b)
+{
+    struct hidden hidden = {.n = lw->ev.n_visible};
+    memcpy(hidden.masks, lw->ev.visible, sizeof hidden.masks);
+    if (!lower_array(lw, CR_PROGRAM, b->dscores, &hidden))
+        return false;
+    lw->k->attention.n_arrays = b->n_arrays;
+    for (int i = 0; i < b->n_arrays; i++) {
+        lw->k->attention.arrays[i] = b->arrays[i].kind;
+        if (b->arrays[i].kind == CR_OF_SINK)
+            continue;
+        if (!lower_array(lw, CR_ARRAY + i, b->arrays[i].array, &hidden) ||
+            (b->arrays[i].kind == CR_SCATTERED && !lower_index(lw, b->arrays[i].result)))
+            return false;
+    }
+    return true;
+}
+
+/* Where an operand's element [i, j] of a (batch, head) lies. */
+static bool lower_matrix(struct cr_lowering *lw, cr_id id, int i, int j, struct cr_operand *operand)
+{
+    struct cr_map map = lw->root_map;
+    int rank = lw->g->nodes[id].rank;
+    map.axis[rank - 2] = cr_affine_atom(i);
+    map.axis[rank - 1] = cr_affine_atom(j);
+    return cr_evaluate_operand(&lw->ev, id, &map, operand);
+}
+
+/* True if `id` is a view of the product; then *map, which is that of the product, becomes that of
+ * `id`. */
+static bool map_up(const struct cr_lowering *lw, cr_id id, cr_id product, struct cr_map *map)
+{
+    struct cr_map below;
+    if (id == product)
+        return true;
+    if (cr_kind_of(lw->g, id) != CR_KIND_MOVE || !map_up(lw, cr_in(lw->g, id, 0), product, map))
+        return false;
+    below = *map;
+    return cr_map_result(lw->g, id, &lw->k->atoms, &below, map) == CR_MAP_OK;
+}
+
+/* Where an element of a part, at a map of its axes, goes in the concat; false unless that steps by
+ * one with atom j. */
+static bool lower_part(struct cr_lowering *lw, cr_id node, const struct cr_map *at, int j,
+                       struct cr_affine *dest)
+{
+    const struct cr_node *root = &lw->g->nodes[lw->k->root];
+    int64_t start = 0;
+    for (int p = 0; p < root->n_in; p++) {
+        cr_id part = cr_in(lw->g, lw->k->root, p);
+        struct cr_map map = *at;
+        if (map_up(lw, part, node, &map)) {
+            map.axis[root->axis].base += start;
+            *dest = cr_map_linear(&map, root->rank, root->shape);
+            return j < 0 || dest->coef[j] == 1;
+        }
+        start += lw->g->nodes[part].shape[root->axis];
+    }
+    return false;
+}
+
+/* Element [i, j] of a matrix for each (batch, head), or for some of them. */
+static struct cr_map map_of_matrix(const struct cr_lowering *lw, cr_id id, int i, int j)
+{
+    const struct cr_node *node = &lw->g->nodes[id];
+    struct cr_map map = lw->root_map;
+    map.axis[node->rank - 2] = cr_affine_atom(i);
+    map.axis[node->rank - 1] = cr_affine_atom(j);
+    for (int axis = 0; axis < node->rank; axis++)
+        if (node->shape[axis] == 1)
+            map.axis[axis] = cr_affine_atom(CR_NO_ATOM);
+    return map;
+}
+
+/* Where it goes in the concat. */
+static bool lower_result(struct cr_lowering *lw, cr_id id, int i, int j, struct cr_affine *dest)
+{
+    struct cr_map map = map_of_matrix(lw, id, i, j);
+    return lower_part(lw, id, &map, j, dest);
+}
+
+/* Where it goes in an output, which may show it under another shape; the kernel stores that, too. */
+static bool lower_output(struct cr_lowering *lw, cr_id id, int *stored, struct cr_affine *dest)
+{
+    struct cr_kernel *k = lw->k;
+    const struct cr_node *node = &lw->g->nodes[id];
+    cr_id whole = node->op == CR_OP_reshape ? cr_in(lw->g, id, 0) : id;
+    struct cr_map map = map_of_matrix(lw, whole, k->row, k->key);
+    if (!map_up(lw, id, whole, &map))
+        return false;
+    *stored = k->n_stored++;
+    k->stored[*stored] = id;
+    *dest = cr_map_linear(&map, node->rank, node->shape);
+    return k->key < 0 || dest->coef[k->key] == 1;
+}
+
+/* The same of a row of the tables that an array is scattered to. */
+static bool lower_table(struct cr_lowering *lw, cr_id scatter, struct cr_affine *dest)
+{
+    int rank = lw->g->nodes[scatter].rank;
+    struct cr_map map = {0};
+    map.axis[0] = cr_affine_atom(lw->k->attention.bucket);
+    for (int i = 1; i < rank; i++)
+        map.axis[i] = lw->root_map.axis[i - 1];
+    return lower_part(lw, scatter, &map, CR_NO_ATOM, dest);
+}
+
+/* Where the results lie; outer loops that a whole array does not move along are serial. */
+static bool lower_results(struct cr_lowering *lw, const struct cr_attention_backward *b)
+{
+    struct cr_kernel *k = lw->k;
+    if (!lower_result(lw, b->dq, k->row, k->k, &k->dest) ||
+        !lower_result(lw, b->dk, k->key, k->k, &k->dest_k) ||
+        !lower_result(lw, b->dv, k->key, k->col, &k->dest_v))
+        return false;
+    for (int i = 0; i < b->n_arrays; i++) {
+        bool keys = b->arrays[i].kind == CR_SUM_OVER_KEYS || b->arrays[i].kind == CR_OF_SINK;
+        bool tables = b->arrays[i].kind == CR_SCATTERED;
+        struct cr_affine *dest = &k->dest_array[i];
+        cr_id result = b->arrays[i].result;
+        bool fits = b->arrays[i].apart ? lower_output(lw, result, &k->attention.stored[i], dest)
+                    : tables           ? lower_table(lw, result, dest)
+                             : lower_result(lw, result, k->row, keys ? CR_NO_ATOM : k->key, dest);
+        if (!fits)
+            return false;
+        for (int o = 0; b->arrays[i].kind == CR_WHOLE_ARRAY && o < k->n_outer; o++)
+            if (!dest->coef[k->outer[o]])
+                k->attention.serial |= 1u << k->outer[o];
+    }
+    return true;
+}
+
+/* The atoms of one (batch, head): queries, keys, and the widths of both. */
+static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attention_backward *b)
+{
+    struct cr_kernel *k = lw->k;
+    const struct cr_node *probs = &lw->g->nodes[b->probs];
+    int r = probs->rank;
+    k->row = cr_affine_single(&lw->root_map.axis[r - 2]);
+    k->key = cr_affine_single(&lw->root_map.axis[r - 1]);
+    k->attention.keys = probs->shape[r - 1];
+    k->attention.K = lw->g->nodes[b->dq].shape[r - 1];
+    k->attention.N = lw->g->nodes[b->dv].shape[r - 1];
+    lw->ev.obstacle = b->probs;
+    if ((k->row < 0 && probs->shape[r - 2] > 1) || (k->key < 0 && k->attention.keys > 1) ||
+        !cr_new_atom(&lw->ev, k->attention.K, 0, &k->k) ||
+        !cr_new_atom(&lw->ev, k->attention.N, 0, &k->col))
+        return false;
+    const int own[] = {k->row, k->key, k->k, k->col};
+    for (int i = 0; i < 4; i++)
+        if (own[i] >= 0)
+            lw->ev.fixed |= 1u << own[i];
+    return true;
+}
+
+#define ARRAY                                                                                      \
+    {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,                                           \
+     .across = CR_LOOP_ROW,                                                                        \
+     .core = true,                                                                                 \
+     .score = true,                                                                                \
+     .title = "array"}
+
+const struct cr_kernel_parts cr_parts_attention_backward = {
+    .programs = {[CR_SINK] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW,
+                              .across = CR_LOOP_ROW,
+                              .title = "one score more"},
+                 [CR_SCORES] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                .across = CR_LOOP_ROW,
+                                .needed = true,
+                                .core = true,
+                                .title = "scores"},
+                 [CR_DROPOUT] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                 .across = CR_LOOP_ROW,
+                                 .title = "probabilities times"},
+                 [CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                 .across = CR_LOOP_ROW,
+                                 .needed = true,
+                                 .core = true,
+                                 .score = true,
+                                 .title = "then"},
+                 [CR_ARRAY] = ARRAY,
+                 [CR_ARRAY + 1] = ARRAY,
+                 [CR_ARRAY + 2] = ARRAY,
+                 [CR_INDEX] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                               .across = CR_LOOP_ROW,
+                               .title = "by the index"}},
+    .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
+                 {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_KEY},
+                 {true, CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL},
+                 {true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL},
+                 {true, CR_LOOP_OUTER | CR_LOOP_ROW}},
+    .results = {CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
+                CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_SUM,
+                CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL},
+    .numbers = attention_numbers,
+};
+
+bool cr_fits_attention_backward(const struct cr_lowering *lw)
+{
+    return lw->backward != NULL;
+}
+
+/* The loops are those of the probabilities; every operand is a matrix over two of their atoms. */
+bool cr_lower_attention_backward(struct cr_lowering *lw)
+{
+    const struct cr_attention_backward *b = lw->backward;
+    struct cr_kernel *k = lw->k;
+    const struct cr_attention attention = {.output = CR_NONE,
+                                           .dropped = b->dropped,
+                                           .probs = b->probs,
+                                           .logits = b->logits,
+                                           .scores = b->scores,
+                                           .sink = b->sink,
+                                           .direct = b->direct};
+    const struct cr_graph *g = lw->g;
+    struct cr_map scores;
+    k->attention.bucket = CR_NO_ATOM;
+    k->attention.direct = b->direct;
+    if (!lower_backward_atoms(lw, b) || !lower_dropout(lw, &attention, &lw->root_map) ||
+        !lower_sink(lw, &attention, &lw->root_map) ||
+        !lower_scores(lw, &attention, &lw->root_map, &scores) ||
+        !is_root_map(lw, &scores, b->probs) || !lower_arrays(lw, b) ||
+        !lower_matrix(lw, cr_in(g, b->scores, 0), k->row, k->k, &k->a) ||
+        !lower_matrix(lw, cr_in(g, b->scores, 1), k->k, k->key, &k->b) ||
+        !lower_matrix(lw, cr_in(g, b->ddropped, 0), k->row, k->col, &k->g) ||
+        !lower_matrix(lw, cr_in(g, b->ddropped, 1), k->col, k->key, &k->v) ||
+        (!b->direct && !lower_matrix(lw, b->delta, k->row, CR_NO_ATOM, &k->delta)))
+        return false;
+    lw->ev.obstacle = CR_NONE;
+    cr_assign_outer(lw);
+    return lower_results(lw, b);
+}
+
+/* ---- work ---- */
+
+/* The last key at or before an edge, or the first one at or behind it, for a query. */
+static int64_t edge_at(const struct cr_edge *edge, int64_t row, bool last)
+{
+    int64_t at = edge->moves ? row + edge->offset : edge->at;
+    bool farther = edge->stays && (last ? edge->at > at : edge->at < at);
+    return farther ? edge->at : at;
+}
+
+/* Keys that a query sees. */
+static int64_t keys_of_row(const struct cr_kernel *k, int64_t row)
+{
+    int64_t begin = 0, end = k->attention.keys, between = 0;
+    if (k->attention.n_shifts) /* the last queries that there is room for */
+        row += k->attention.keys - cr_extent(k, k->row);
+    for (int i = 0; i < k->attention.n_bounds; i++) {
+        const struct cr_bound *bound = &k->attention.bounds[i];
+        bool first = cr_has_edge(&bound->first), last = cr_has_edge(&bound->last);
+        int64_t from = first ? edge_at(&bound->first, row, false) : k->attention.keys;
+        int64_t to = last ? edge_at(&bound->last, row, true) + 1 : 0;
+        if (first && last)
+            between += from > to ? from - to : 0;
+        else if (first && from > begin)
+            begin = from;
+        else if (!first && to < end)
+            end = to;
+    }
+    return end - begin > between ? end - begin - between : 0;
+}
+
+/* Keys that the queries of one (batch, head) see, all together. */
+static double visible_keys(const struct cr_kernel *k)
+{
+    double sum = 0;
+    for (int64_t row = 0; row < cr_extent(k, k->row); row++)
+        sum += (double)keys_of_row(k, row);
+    return sum;
+}
+
+/* Two products, of the heads' queries with the keys they see. */
+double cr_flops_attention(const struct cr_kernel *k, double elements)
+{
+    double heads = elements / (double)(cr_extent(k, k->row) * k->attention.N);
+    return 2 * heads * visible_keys(k) * (double)(k->attention.K + k->attention.N);
+}
+
+/* Five: the scores are made again. */
+double cr_flops_attention_backward(const struct cr_kernel *k, double elements)
+{
+    double heads = 1;
+    (void)elements;
+    for (int i = 0; i < k->n_outer; i++)
+        heads *= (double)k->atoms.extent[k->outer[i]];
+    return 2 * heads * visible_keys(k) * (double)(3 * k->attention.K + 2 * k->attention.N);
+}

@@ -1,0 +1,92 @@
+/* lower_gemm.c - GEMM: a contraction, with a prologue on its rows and an epilogue. */
+#include "compiler/passes/fuse/lower_common.h"
+#include "compiler/passes/weights/weights.h"
+
+static int gemm_numbers(const struct cr_kernel *k, int64_t *numbers)
+{
+    numbers[0] = k->gemm.K;
+    numbers[1] = k->gemm.N;
+    numbers[2] = k->gemm.packed != CR_NONE;
+    return 3;
+}
+
+const struct cr_kernel_parts cr_parts_gemm = {
+    .programs = {[CR_PROLOGUE] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
+                                  .across = CR_LOOP_SUM,
+                                  .reduces = true,
+                                  .title = "each row first"},
+                 [CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+                                 .across = CR_LOOP_COL,
+                                 .needed = true,
+                                 .core = true,
+                                 .title = "then"}},
+    .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
+                 {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_COL}},
+    .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+    .numbers = gemm_numbers,
+};
+
+bool cr_fits_gemm(const struct cr_lowering *lw)
+{
+    return lw->core != CR_NONE;
+}
+
+/* The atoms an operand moves along, as bits. */
+static unsigned atoms_of(const struct cr_affine *affine)
+{
+    unsigned atoms = 0;
+    for (int a = 0; a < CR_MAX_ATOMS; a++)
+        if (affine->coef[a])
+            atoms |= 1u << a;
+    return atoms;
+}
+
+static void ignore_piece(void *context, const struct cr_place_info *info)
+{
+    (void)context, (void)info;
+}
+
+/* B: weights packed at load, or an operand packed as the kernel runs. */
+static bool lower_columns(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    cr_id matrix = cr_weight_matrix(lw->g, id);
+    if (cr_weight_pieces(lw->g, matrix, ignore_piece, NULL)) {
+        k->gemm.packed = matrix;
+        return true;
+    }
+    return cr_evaluate_operand(&lw->ev, id, map, &k->b);
+}
+
+/* The epilogue determines the atom of columns and where it reads the product; the maps of both
+ * operands follow from that. */
+bool cr_lower_gemm(struct cr_lowering *lw)
+{
+    struct cr_kernel *k = lw->k;
+    cr_id core = lw->core;
+    int r = lw->g->nodes[core].rank;
+    k->gemm.core = core;
+    k->gemm.K = lw->g->nodes[cr_in(lw->g, core, 0)].shape[r - 1];
+    k->gemm.N = lw->g->nodes[core].shape[r - 1];
+    k->gemm.packed = CR_NONE;
+    if (!cr_lower_epilogue(lw, core))
+        return false;
+    struct cr_map a = lw->ev.core_map, b = a;
+    lw->ev.obstacle = core;
+    if (!cr_new_atom(&lw->ev, k->gemm.K, cr_inner_length(lw, core), &k->k))
+        return false;
+    if (k->k >= 0)
+        lw->ev.fixed |= 1u << k->k;
+    a.axis[r - 1] = b.axis[r - 2] = cr_affine_atom(k->k);
+    if (!cr_lower_rows(lw, cr_in(lw->g, core, 0), &a) ||
+        !lower_columns(lw, cr_in(lw->g, core, 1), &b))
+        return false;
+    unsigned outer = k->gemm.packed == CR_NONE ? atoms_of(&k->b.at) : 0;
+    cr_assign_rows(lw, outer);
+    return true;
+}
+
+double cr_flops_gemm(const struct cr_kernel *k, double elements)
+{
+    return 2 * elements * (double)k->gemm.K;
+}

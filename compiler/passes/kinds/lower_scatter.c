@@ -1,0 +1,37 @@
+/* lower_scatter.c - SCATTER: rows added up by their index. */
+#include "compiler/passes/fuse/lower_common.h"
+
+static int scatter_numbers(const struct cr_kernel *k, int64_t *numbers)
+{
+    numbers[0] = k->scatter.rows;
+    numbers[1] = k->scatter.width;
+    return 2;
+}
+
+const struct cr_kernel_parts cr_parts_scatter = {
+    .operands = {{.used = true}, {.used = true}},
+    .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+    .numbers = scatter_numbers,
+};
+
+bool cr_fits_scatter(const struct cr_lowering *lw)
+{
+    return cr_kind_of(lw->g, lw->k->root) == CR_KIND_SCATTER && lw->k->buffer == lw->k->root;
+}
+
+bool cr_lower_scatter(struct cr_lowering *lw)
+{
+    struct cr_kernel *k = lw->k;
+    cr_id rows = cr_in(lw->g, k->root, 0), index = cr_in(lw->g, k->root, 1);
+    const struct cr_node *root = &lw->g->nodes[k->root], *positions = &lw->g->nodes[index];
+    k->scatter.rows = cr_elements(positions->rank, positions->shape);
+    k->scatter.width = cr_elements(root->rank - 1, root->shape + 1);
+    cr_assign_rows(lw, 0);
+    return cr_lower_whole(lw, rows, &k->a) && cr_lower_whole(lw, index, &k->b);
+}
+
+double cr_flops_scatter(const struct cr_kernel *k, double elements)
+{
+    (void)elements;
+    return (double)k->scatter.rows * (double)k->scatter.width;
+}

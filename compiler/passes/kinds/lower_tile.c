@@ -1,0 +1,43 @@
+/* lower_tile.c - TILE: elementwise work, and reductions over the columns of its rows. */
+#include "compiler/passes/fuse/lower_common.h"
+
+const struct cr_kernel_parts cr_parts_tile = {
+    .programs[CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+                             .across = CR_LOOP_COL,
+                             .needed = true,
+                             .reduces = true,
+                             .title = "steps"},
+    .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+};
+
+bool cr_fits_tile(const struct cr_lowering *lw)
+{
+    (void)lw;
+    return true;
+}
+
+/* The columns are those of the first reduction, or the root's last axis; where rows are gathered
+ * element by element, rows have one column each. */
+bool cr_lower_tile(struct cr_lowering *lw)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    cr_evaluate_begin(ev, &k->program, CR_NONE, CR_COL_UNKNOWN, true);
+    k->program.result = cr_evaluate(ev, lw->loops.top, &lw->root_map);
+    if (k->program.result < 0)
+        return false;
+    bool reduces = ev->col != CR_COL_UNKNOWN;
+    k->col = reduces ? ev->col : lw->n_root_atoms - 1;
+    if (!cr_evaluate_end(ev, &k->program, k->col)) {
+        k->col = CR_NO_ATOM; /* rows of one column each */
+        if (reduces || !cr_evaluate_end(ev, &k->program, k->col))
+            return false;
+    }
+    cr_assign_rows(lw, 0);
+    return true;
+}
+
+double cr_flops_tile(const struct cr_kernel *k, double elements)
+{
+    return elements * k->program.n;
+}

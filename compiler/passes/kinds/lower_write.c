@@ -1,0 +1,93 @@
+/* lower_write.c - WRITE: the rows of a write, as TILE makes them, each to a row found at run time. */
+#include <string.h>
+
+#include "compiler/passes/fuse/lower_common.h"
+
+static int list_affine(const struct cr_affine *affine, int64_t *numbers)
+{
+    numbers[0] = affine->base;
+    memcpy(numbers + 1, affine->coef, sizeof affine->coef);
+    return 1 + CR_MAX_ATOMS;
+}
+
+static int write_numbers(const struct cr_kernel *k, int64_t *numbers)
+{
+    const struct cr_write *w = &k->write;
+    int n = 0;
+    numbers[n++] = w->rows;
+    numbers[n++] = w->step;
+    numbers[n++] = w->at.ref;
+    n += list_affine(&w->row, numbers + n);
+    return n + list_affine(&w->at.at, numbers + n);
+}
+_Static_assert(3 + 2 * (1 + CR_MAX_ATOMS) <= CR_MAX_NUMBERS, "the numbers of a write");
+
+const struct cr_kernel_parts cr_parts_write = {
+    .programs[CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+                             .across = CR_LOOP_COL,
+                             .needed = true,
+                             .reduces = true,
+                             .title = "steps"},
+    .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+    .numbers = write_numbers,
+};
+
+bool cr_fits_write(const struct cr_lowering *lw)
+{
+    return cr_kind_of(lw->g, lw->k->root) == CR_KIND_WRITE && lw->k->buffer == lw->k->root;
+}
+
+/* The atoms an index moves along, as bits. */
+static unsigned atoms_of(const struct cr_affine *affine)
+{
+    unsigned atoms = 0;
+    for (int a = 0; a < CR_MAX_ATOMS; a++)
+        if (affine->coef[a])
+            atoms |= 1u << a;
+    return atoms;
+}
+
+/* Where the rows begin: a number, or an i32 that is read. */
+static bool lower_at(struct cr_lowering *lw, struct cr_operand *operand)
+{
+    const struct cr_map start = {0};
+    cr_id at = cr_in(lw->g, lw->k->root, 2);
+    if (lw->g->nodes[at].op != CR_OP_const)
+        return cr_evaluate_operand(&lw->ev, at, &start, operand);
+    *operand = (struct cr_operand){.ref = -1, .at.base = (int64_t)lw->g->nodes[at].value};
+    return true;
+}
+
+/*
+ * The atoms of the axis are outer loops, so that each row can be left out; a reduction along the
+ * axis is stored first, as its columns are none.
+ */
+bool cr_lower_write(struct cr_lowering *lw)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    const struct cr_node *node = &lw->g->nodes[k->root];
+    int axis = node->axis;
+    k->write.row = lw->root_map.axis[axis];
+    k->write.rows = node->shape[axis];
+    k->write.step = cr_elements(node->rank - axis - 1, node->shape + axis + 1);
+    unsigned along = atoms_of(&k->write.row);
+    cr_evaluate_begin(ev, &k->program, CR_NONE, CR_COL_UNKNOWN, true);
+    k->program.result = cr_evaluate(ev, lw->loops.top, &lw->root_map);
+    if (k->program.result < 0)
+        return false;
+    bool reduces = ev->col != CR_COL_UNKNOWN;
+    k->col = reduces ? ev->col : lw->n_root_atoms - 1;
+    if (k->col >= 0 && along >> k->col & 1)
+        k->col = CR_NO_ATOM;
+    ev->obstacle = lw->loops.top;
+    if ((reduces && k->col < 0) || !cr_evaluate_end(ev, &k->program, k->col))
+        return false;
+    cr_assign_rows(lw, along);
+    return lower_at(lw, &k->write.at);
+}
+
+double cr_flops_write(const struct cr_kernel *k, double elements)
+{
+    return elements * k->program.n;
+}

@@ -1,0 +1,167 @@
+/*
+ * A matrix product with its prologue and epilogue.  The prologue computes rows of the left operand
+ * into scratch; the right operand is packed; the epilogue works on each tile while it is in the
+ * first-level cache.
+ */
+#include "compiler/ir/text.h"
+#include "compiler/passes/weights/arithmetics.h"
+#include "schedule_gemm.h"
+
+/* The condition under which an item begins a new block of rows; CR_NONE if each item does. */
+static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
+                            const struct cr_gemm_vars *v)
+{
+    if (s->groups == 1)
+        return CR_NONE;
+    cr_expr first_item = cr_binary(b, CR_EXPR_EQUAL, cr_var(b, CR_VAR_ITEM),
+                                   cr_var(b, CR_VAR_BEGIN));
+    cr_expr first_group = cr_binary(b, CR_EXPR_EQUAL, cr_var(b, v->j_part.first), cr_number(b, 0));
+    return cr_binary(b, CR_EXPR_OR, first_item, first_group);
+}
+
+/* The left operand of one call: rows that were rounded, rows of the prologue, K apart, or the tensor
+ * itself; from k0 on if k is done in parts. */
+static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct cr_gemm_loops *s,
+                                      const struct cr_gemm_vars *v, int slot)
+{
+    const struct cr_kernel *k = b->k;
+    int64_t rounded = cr_rounded_units(s);
+    if (rounded)
+        return (struct cr_gemm_operand){
+            cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first, rounded), rounded, 1};
+    if (k->prologue.n)
+        return (struct cr_gemm_operand){
+            cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first, s->K), s->K, 1};
+    bool cut = cr_is_cut(s);
+    return (struct cr_gemm_operand){cr_operand_at(b, &k->a, k->row, v->i.first, cut ? k->k : -1,
+                                                  cut ? v->k.first : CR_NONE),
+                                    cr_coef(&k->a.at, k->row), cr_coef(&k->a.at, k->k)};
+}
+
+/* The panels of one call, from k0 on if k is done in parts. */
+static struct cr_gemm_operand panels_of(struct cr_builder *b, const struct cr_gemm_loops *s,
+                                        const struct cr_gemm_vars *v)
+{
+    enum cr_format format = b->f->slots[b->weight].format;
+    int64_t column = cr_column_units(format, s->K), row = cr_column_units(format, CR_PANEL_FLOATS);
+    struct cr_address at = cr_panel_at(b, b->weight, v->j.first, CR_NONE, column);
+    if (cr_is_cut(s))
+        at = cr_offset(b, at, v->k.first, CR_NONE, row);
+    return (struct cr_gemm_operand){.address = at, .k_step = column * CR_PANEL_FLOATS};
+}
+
+/* The loop over columns is the outer one, so that the panels of a call stay in the cache while the
+ * rows of the block go by. */
+static void begin_calls(struct cr_builder *b, const struct cr_gemm_loops *s, struct cr_gemm_vars *v)
+{
+    v->j = cr_begin_columns(b, s, v);
+    v->i = cr_begin_rows(b, s, v);
+}
+
+static void end_calls(struct cr_builder *b)
+{
+    cr_end(b);
+    cr_end(b);
+}
+
+/* A tile of the sums of an item, which has `group` columns. */
+static struct cr_tile sums_at(struct cr_builder *b, const struct cr_gemm_loops *s,
+                              const struct cr_gemm_vars *v, int slot)
+{
+    struct cr_address at = cr_start_of(slot);
+    at = cr_offset(b, at, v->i.first, v->i_part.first, s->group);
+    at = cr_offset(b, at, v->j.first, v->j_part.first, 1);
+    return (struct cr_tile){at, s->group};
+}
+
+/* Begins the sums of an item with the bias, or with -0, to which a sum may be added without a change. */
+static void start_sums(struct cr_builder *b, const struct cr_gemm_vars *v,
+                       const struct cr_epilogue *epilogue, const struct cr_tile *sums)
+{
+    struct cr_argument from = epilogue->biased
+                                  ? cr_at(epilogue->bias)
+                                  : cr_at(cr_start_of(cr_constant(b, CR_FORMAT_f32, -0.0)));
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_x(cr_var(b, v->i.count)),
+            cr_x(cr_var(b, v->j.count)), cr_at(sums->address), cr_n(b, sums->ld), from, cr_n(b, 0),
+            cr_n(b, epilogue->biased));
+}
+
+/* An item whose k is done in parts.  Its sums stay in scratch, and each part continues them; the
+ * epilogue comes behind the last. */
+static void schedule_parts(struct cr_builder *b, const struct cr_gemm_loops *s,
+                           struct cr_gemm_vars *v)
+{
+    struct cr_epilogue epilogue;
+    int slot = cr_scratch(b, "sums", CR_FORMAT_f32, s->block * s->group, "of an item's products");
+    begin_calls(b, s, v);
+    struct cr_tile sums = sums_at(b, s, v, slot);
+    cr_prepare_epilogue(b, &epilogue, v->j.first);
+    start_sums(b, v, &epilogue, &sums);
+    end_calls(b);
+    v->k = cr_begin_steps(b, "k0", "d", cr_number(b, 0), cr_size(b, b->k->k), s->depth, CR_NONE);
+    begin_calls(b, s, v);
+    sums = sums_at(b, s, v, slot);
+    struct cr_gemm_operand rows = rows_of(b, s, v, CR_NONE), panels = panels_of(b, s, v);
+    cr_schedule_gemm_part(b, v, &rows, &panels, &sums);
+    end_calls(b);
+    cr_end(b);
+    begin_calls(b, s, v);
+    sums = sums_at(b, s, v, slot);
+    cr_schedule_epilogue(b, s, v, &epilogue.tiles, &sums);
+    end_calls(b);
+}
+
+/* Rounds the rows of a block, which a tensor has; returns the slot. */
+static int schedule_rounding(struct cr_builder *b, const struct cr_gemm_loops *s,
+                             const struct cr_gemm_vars *v, cr_expr until)
+{
+    const struct cr_kernel *k = b->k;
+    int slot = cr_rounded_rows(b, s);
+    struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, v->i_part.first),
+                                       cr_var(b, v->i_part.last), s->rows, until);
+    struct cr_gemm_operand rows = {cr_operand_at(b, &k->a, k->row, i.first, -1, CR_NONE),
+                                   cr_coef(&k->a.at, k->row), cr_coef(&k->a.at, k->k)};
+    cr_round_rows(b, s, v, &i, &rows, slot);
+    cr_end(b);
+    return slot;
+}
+
+/* An item whose calls do all of k each. */
+static void schedule_whole(struct cr_builder *b, const struct cr_gemm_loops *s,
+                           struct cr_gemm_vars *v)
+{
+    int slot = CR_NONE;
+    if (b->k->prologue.n)
+        slot = cr_schedule_prologue(b, s, v, begins_block(b, s, v));
+    else if (cr_rounded_units(s))
+        slot = schedule_rounding(b, s, v, begins_block(b, s, v));
+    begin_calls(b, s, v);
+    struct cr_gemm_operand rows = rows_of(b, s, v, slot), panels = panels_of(b, s, v);
+    cr_schedule_gemm_tile(b, s, v, &rows, &panels);
+    end_calls(b);
+}
+
+/* The right operand is read in place: its panels were packed when the weights were loaded. */
+static int64_t schedule_weights(struct cr_builder *b)
+{
+    struct cr_gemm_loops s = cr_cut_blocks(b->k, b->target, b->f->slots[b->weight].format,
+                                           cr_panel_arithmetic(b->g, cr_packed(b->k)));
+    struct cr_gemm_vars v;
+    b->f->traffic = cr_gemm_traffic(&s, cr_outer_items(b->k), b->target);
+    v.i_part = cr_begin_items_of_rows(b, s.groups, s.blocks, s.block);
+    v.j_part = cr_let_share(b, "j0", "j1", 1, s.groups, s.group, cr_size(b, b->k->col));
+    (cr_is_cut(&s) ? schedule_parts : schedule_whole)(b, &s, &v);
+    cr_end_items(b);
+    return cr_outer_items(b->k) * s.blocks * s.groups;
+}
+
+int64_t cr_schedule_gemm(struct cr_builder *b)
+{
+    return b->k->gemm.packed == CR_NONE ? cr_schedule_matmul(b) : schedule_weights(b);
+}
+
+void cr_describe_gemm(struct cr_text *text, const struct cr_kernel *k)
+{
+    cr_put(text, " = rows[%lld, %lld] x columns[%lld, %lld]", (long long)cr_extent(k, k->row),
+           (long long)k->gemm.K, (long long)k->gemm.K, (long long)k->gemm.N);
+}

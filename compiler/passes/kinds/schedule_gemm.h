@@ -1,0 +1,113 @@
+/* schedule_gemm.h - what the two kinds of matrix products share.  The right operand is a weight,
+ * packed when it was loaded (schedule_gemm.c), or a computed value (schedule_matmul.c). */
+#ifndef CR_SCHEDULE_GEMM_H
+#define CR_SCHEDULE_GEMM_H
+
+#include "compiler/passes/schedule/schedule_parts.h"
+
+/* How the loops of a product are cut. */
+struct cr_gemm_loops {
+    int64_t M, N, K;
+    int64_t block; /* rows of an item */
+    int64_t blocks;
+    int64_t group; /* columns of an item */
+    int64_t groups;
+    int64_t rows, cols; /* of one call */
+    int64_t depth;      /* of k in one call; K, or less if the product is made in parts */
+    bool stream;        /* the result is stored past the caches */
+    enum cr_format weights;        /* what the right operand is in; other than f32 ... */
+    enum cr_arithmetic arithmetic; /* ... only if it is a packed weight */
+};
+
+/* The variables of those loops: rows i0 to i1 and columns j0 to j1 of an item, m rows from i on and
+ * n columns from j on of a call, d of k from k0 on. */
+struct cr_gemm_vars {
+    struct cr_share i_part, j_part;
+    struct cr_steps i, j, k;
+};
+
+/* Sets the rows and columns of one call, at most `most_cols` of these; the rows of an item have to
+ * be set. */
+void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target, int64_t most_cols);
+
+/* True if k is done in parts. */
+static inline bool cr_is_cut(const struct cr_gemm_loops *s)
+{
+    return s->depth < s->K;
+}
+
+/*
+ * Cuts a product by a packed weight so that as little as possible is read from beyond the
+ * second-level cache, by the model of cr_gemm_traffic.
+ */
+struct cr_gemm_loops cr_cut_blocks(const struct cr_kernel *k, const struct cr_target *target,
+                                   enum cr_format weights, enum cr_arithmetic arithmetic);
+
+/* The bytes that its loops move, `outer` being how often they run. */
+struct cr_traffic cr_gemm_traffic(const struct cr_gemm_loops *s, int64_t outer,
+                                  const struct cr_target *target);
+
+/* Begins the loop over items; sets the rows and columns of the result that an item computes. */
+void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
+                         struct cr_gemm_vars *v);
+
+/* An operand as gemm takes it: rows with two steps, packed columns with one. */
+struct cr_gemm_operand {
+    struct cr_address address;
+    int64_t row_step, k_step;
+};
+
+/* The format of the rows that products read. */
+enum cr_format cr_row_format(const struct cr_gemm_loops *s);
+
+/* The units of a row of A that the arithmetic rounds; 0 if it takes rows as they are. */
+int64_t cr_rounded_units(const struct cr_gemm_loops *s);
+
+/* Scratch for the rounded rows of an item.  Rounds a step of its rows into it. */
+int cr_rounded_rows(struct cr_builder *b, const struct cr_gemm_loops *s);
+void cr_round_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
+                   const struct cr_gemm_vars *v, const struct cr_steps *i,
+                   const struct cr_gemm_operand *rows, int slot);
+
+/* Computes rows i0 to i1 of A into scratch, in a loop with one more condition or CR_NONE, and rounds
+ * them if the arithmetic does; returns the slot that products read. */
+int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
+                         const struct cr_gemm_vars *v, cr_expr until);
+
+/* True if the epilogue works on a tile in scratch: then one call of gemm has to do all of k. */
+bool cr_needs_product(const struct cr_kernel *k);
+
+/* Loops over the columns j0 to j1; over the rows i0 to i1. */
+struct cr_steps cr_begin_columns(struct cr_builder *b, const struct cr_gemm_loops *s,
+                                 const struct cr_gemm_vars *v);
+struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
+                              const struct cr_gemm_vars *v);
+
+/* An epilogue whose first op may be a part of the product: gemm begins with the bias then. */
+struct cr_epilogue {
+    struct cr_value values[CR_MAX_VALUES];
+    struct cr_tiles tiles;
+    bool biased;
+    struct cr_address bias; /* of the column that a variable says */
+};
+void cr_prepare_epilogue(struct cr_builder *b, struct cr_epilogue *epilogue, int col_var);
+
+/* Inside both loops: calls gemm with these operands, and runs the epilogue on its tile.  If k is
+ * done in parts, the call continues the sums of the parts before k0. */
+void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
+                           const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
+                           const struct cr_gemm_operand *panels);
+
+/* The same where the sums of an item stay in scratch, rows `ld` apart, from one part of k to the
+ * next: continues them; and, behind all parts, runs the epilogue on a tile of them. */
+void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_vars *v,
+                           const struct cr_gemm_operand *rows,
+                           const struct cr_gemm_operand *panels, const struct cr_tile *sums);
+void cr_schedule_epilogue(struct cr_builder *b, const struct cr_gemm_loops *s,
+                          const struct cr_gemm_vars *v, const struct cr_tiles *epilogue,
+                          const struct cr_tile *sums);
+
+/* A product whose right operand is computed. */
+int64_t cr_schedule_matmul(struct cr_builder *b);
+
+#endif

@@ -1,0 +1,303 @@
+/* What both kinds of matrix products share: sizes of calls, loops, the prologue, and one call of gemm
+ * with the epilogue on its tile. */
+#include <string.h>
+
+#include "compiler/passes/fuse/in_place.h"
+#include "schedule_gemm.h"
+
+/* ---- sizes ---- */
+
+/* Rows of one call: two tiles of the micro-kernel, or four of half their height with AVX2; all are
+ * full but in the last call.  If there are three in all, one call does them: two calls of one and a
+ * half would fill their tiles only in part. */
+static int64_t step_rows(int64_t block, int64_t most)
+{
+    int64_t tiles = cr_ceil_div(block, most / 2);
+    int64_t even = cr_ceil_div(block, cr_ceil_div(tiles, 2));
+    int64_t full = cr_round_up(even, cr_max(1, most / 4));
+    return tiles == 3 ? block : cr_min(block, full);
+}
+
+/* True if the runtime widens weights into a buffer, a strip of a panel at a time: then a call has more
+ * rows, for all of which that is done once; and two panels still, which a single row wants side by side. */
+static bool widens_strips(const struct cr_gemm_loops *s)
+{
+    return s->arithmetic == CR_ARITHMETIC_f32 && cr_formats[s->weights].block > 1 &&
+           cr_formats[s->weights].scale > 0;
+}
+
+/* Columns are whole panels.  gemm_step_cols, 128, divides the usual widths of models (768, 2304,
+ * 3072). */
+void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target, int64_t most_cols)
+{
+    s->rows = step_rows(s->block, target->gemm_step_rows * (widens_strips(s) ? 2 : 1));
+    int64_t cols = cr_min(target->gemm_step_floats / s->rows, most_cols);
+    s->cols = cr_min(cr_max(cols / CR_PANEL_FLOATS * CR_PANEL_FLOATS, CR_PANEL_FLOATS),
+                     cr_round_up(s->N, CR_PANEL_FLOATS));
+}
+
+/* ---- loops ---- */
+
+void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
+                         struct cr_gemm_vars *v)
+{
+    cr_begin_items(b, s->blocks * s->groups);
+    v->i_part = cr_let_share(b, "i0", "i1", s->groups, s->blocks, s->block,
+                             cr_size(b, b->k->row));
+    v->j_part = cr_let_share(b, "j0", "j1", 1, s->groups, s->group, cr_size(b, b->k->col));
+}
+
+struct cr_steps cr_begin_columns(struct cr_builder *b, const struct cr_gemm_loops *s,
+                                 const struct cr_gemm_vars *v)
+{
+    return cr_begin_steps(b, "j", "n", cr_var(b, v->j_part.first), cr_var(b, v->j_part.last),
+                          s->cols, CR_NONE);
+}
+
+struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
+                              const struct cr_gemm_vars *v)
+{
+    return cr_begin_steps(b, "i", "m", cr_var(b, v->i_part.first), cr_var(b, v->i_part.last),
+                          s->rows, CR_NONE);
+}
+
+/* ---- rows of the left operand ---- */
+
+enum cr_format cr_row_format(const struct cr_gemm_loops *s)
+{
+    const struct cr_arithmetic_info *a = &cr_arithmetics[s->arithmetic];
+    return a->round == CR_CALLEE_COUNT ? CR_FORMAT_f32 : a->rows;
+}
+
+int64_t cr_rounded_units(const struct cr_gemm_loops *s)
+{
+    enum cr_format format = cr_row_format(s);
+    return format == CR_FORMAT_f32 ? 0 : cr_column_units(format, s->K);
+}
+
+int cr_rounded_rows(struct cr_builder *b, const struct cr_gemm_loops *s)
+{
+    enum cr_format format = cr_row_format(s);
+    return cr_scratch(b, "rounded", format, s->block * cr_block_rows(format, s->K),
+                      "rounded rows of the left operand");
+}
+
+void cr_round_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
+                   const struct cr_gemm_vars *v, const struct cr_steps *i,
+                   const struct cr_gemm_operand *rows, int slot)
+{
+    int64_t units = cr_rounded_units(s);
+    struct cr_address to = cr_offset(b, cr_start_of(slot), i->first, v->i_part.first, units);
+    CR_CALL(b, cr_arithmetics[s->arithmetic].round, CR_FORMAT_f32, cr_x(cr_var(b, i->count)),
+            cr_x(cr_size(b, b->k->k)), cr_at(to), cr_n(b, units), cr_at(rows->address),
+            cr_n(b, rows->row_step), cr_n(b, rows->k_step));
+}
+
+/* Rows that are rounded are needed as floats for one step alone. */
+int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
+                         const struct cr_gemm_vars *v, cr_expr until)
+{
+    const struct cr_kernel *k = b->k;
+    int64_t rows = cr_min(s->block, cr_max(1, b->target->tile_floats / s->K));
+    bool rounds = cr_rounded_units(s) > 0;
+    int slot = cr_scratch(b, "rows", CR_FORMAT_f32, (rounds ? rows : s->block) * s->K,
+                          "rows of the left operand");
+    int rounded = rounds ? cr_rounded_rows(b, s) : CR_NONE;
+    struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, v->i_part.first),
+                                       cr_var(b, v->i_part.last), rows, until);
+    struct cr_tile_job job = {
+        .tiles = &k->prologue,
+        .row = k->row,
+        .col = k->k,
+        .max_rows = rows,
+        .max_cols = s->K,
+        .first_row = i.first,
+        .first_col = CR_NONE,
+        .rows = cr_var(b, i.count),
+        .cols = cr_size(b, k->k),
+        .dest = {cr_start_of(slot), s->K}};
+    if (!rounds)
+        job.dest.address = cr_offset(b, job.dest.address, i.first, v->i_part.first, s->K);
+    cr_schedule_tiles(b, &job);
+    if (rounds)
+        cr_round_rows(b, s, v, &i, &(struct cr_gemm_operand){job.dest.address, s->K, 1}, rounded);
+    cr_end(b);
+    return rounds ? rounded : slot;
+}
+
+/* ---- one call and its epilogue ---- */
+
+/* True if a vector is read along the columns alone; of a single column, at one place. */
+static bool is_along_columns(const struct cr_kernel *k, const struct cr_value *row)
+{
+    if (k->gemm.N > 1)
+        return !row->by_row && !cr_coef(&row->at, k->row) && cr_coef(&row->at, k->col) == 1;
+    for (int a = 0; a < k->atoms.n; a++)
+        if (row->at.coef[a])
+            return false;
+    return true;
+}
+
+/*
+ * If the first op on the product adds a vector to all its rows, gemm can begin with that vector:
+ * *bias is its address, and the sum becomes the core of the epilogue.  The vector is recognised by
+ * the rank of its node.  Its strides would not do: with a single row any operand looks like a
+ * vector, and that row would get other bits than in a batch.
+ */
+static bool take_bias(struct cr_builder *b, struct cr_tiles *epilogue, int col_var,
+                      struct cr_address *bias)
+{
+    const struct cr_kernel *k = b->k;
+    int core = -1, uses = 0, sum = -1;
+    for (int i = 0; i < epilogue->n; i++) {
+        const struct cr_value *v = &epilogue->values[i];
+        int arity = v->source == CR_MAP ? cr_ops[v->op].arity : 0;
+        core = v->source == CR_CORE ? i : core;
+        for (int a = 0; a < arity && core >= 0; a++) {
+            uses += v->arg[a] == core;
+            sum = v->arg[a] == core ? i : sum;
+        }
+    }
+    if (uses != 1 || epilogue->values[sum].op != CR_OP_add)
+        return false;
+    struct cr_value *add = &epilogue->values[sum];
+    const struct cr_value *row = &epilogue->values[add->arg[add->arg[0] == core]];
+    if (row->source != CR_LOAD || !row->vector || !is_along_columns(k, row) ||
+        b->g->nodes[k->refs[row->ref]].dtype != CR_F32)
+        return false;
+    *bias = cr_element(b, b->ref[row->ref], &row->at, -1, CR_NONE, k->col, col_var);
+    add->source = CR_CORE;
+    return true;
+}
+
+/* The number of elementwise ops in an epilogue. */
+static int count_maps(const struct cr_tiles *tiles)
+{
+    int n = 0;
+    for (int i = 0; i < tiles->n; i++)
+        n += tiles->values[i].source == CR_MAP;
+    return n;
+}
+
+bool cr_needs_product(const struct cr_kernel *k)
+{
+    return cr_coef(&k->dest, k->col) != 1 || count_maps(&k->program) > 0;
+}
+
+/* Says where the result of a tile goes. */
+static void place_result(struct cr_builder *b, struct cr_tile_job *job)
+{
+    const struct cr_kernel *k = b->k;
+    job->dest_strided = cr_coef(&k->dest, k->col) != 1;
+    if (job->dest_strided)
+        return;
+    job->dest.address = cr_result_at(b, &k->dest, k->row, job->first_row, k->col, job->first_col);
+    job->dest.ld = cr_coef(&k->dest, k->row);
+}
+
+/*
+ * Places the product: in the result itself, unless its columns are not contiguous, several ops
+ * follow or one makes integers of it.  Then it goes to scratch, whose rows do not lie a power of two apart and so do not
+ * conflict in the cache.
+ */
+static void place_product(struct cr_builder *b, const struct cr_gemm_loops *s,
+                          struct cr_tile_job *job)
+{
+    const struct cr_kernel *k = b->k;
+    place_result(b, job);
+    job->core = job->dest;
+    if (job->dest_strided || (count_maps(job->tiles) > 1 && s->depth == s->K) ||
+        cr_formats[b->f->slots[b->out].format].dtype == CR_I32 || cr_writes_over(b->m, k)) {
+        int slot = cr_scratch(b, "product", CR_FORMAT_f32, s->rows * s->cols,
+                              "a tile of the product");
+        job->core = (struct cr_tile){cr_start_of(slot), s->cols};
+    }
+}
+
+/* Calls gemm: with streaming stores, for all of k, or for a part of k that continues from the
+ * result. */
+static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
+                      const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
+                      const struct cr_gemm_operand *panels, const struct cr_tile *c,
+                      struct cr_argument bias)
+{
+    struct cr_argument m = cr_x(cr_var(b, v->i.count)), n = cr_x(cr_var(b, v->j.count));
+    struct cr_argument row_step = cr_n(b, rows->row_step), k_step = cr_n(b, rows->k_step);
+    struct cr_argument panel = cr_n(b, panels->k_step), ld = cr_n(b, c->ld);
+    enum cr_format format = b->f->slots[panels->address.slot].format;
+    struct cr_argument x = cr_at(rows->address), y = cr_at(panels->address);
+    struct cr_argument to = cr_at(c->address), columns = cr_tile_columns(b);
+    struct cr_argument ahead = cr_ahead(b);
+    if (s->stream)
+        CR_CALL(b, CR_CALLEE_gemm_stream, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step,
+                y, panel, to, ld, columns, ahead);
+    else if (s->arithmetic != CR_ARITHMETIC_f32)
+        CR_CALL(b, cr_product_of(format, s->arithmetic), CR_FORMAT_f32, m, n,
+                cr_x(cr_size(b, b->k->k)), x, row_step, y, panel, to, ld, bias, cr_n(b, 0), ahead);
+    else if (s->depth == s->K)
+        CR_CALL(b, cr_formats[format].gemm, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step, y,
+                panel, to, ld, bias, cr_n(b, 0), columns, ahead);
+    else
+        CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m, n, cr_x(cr_var(b, v->k.count)), x, row_step,
+                k_step, y, panel, to, ld, cr_at_if(c->address, cr_var(b, v->k.first)), ld,
+                columns, ahead);
+}
+
+void cr_prepare_epilogue(struct cr_builder *b, struct cr_epilogue *e, int col_var)
+{
+    const struct cr_tiles *program = &b->k->program;
+    e->tiles = (struct cr_tiles){.values = e->values, .n = program->n, .result = program->result};
+    memcpy(e->values, program->values, (size_t)program->n * sizeof *e->values);
+    e->biased = take_bias(b, &e->tiles, col_var, &e->bias);
+}
+
+/* The epilogue on the tile of one call; where the product is, and where the result goes, is not
+ * said yet. */
+static struct cr_tile_job epilogue_job(struct cr_builder *b, const struct cr_gemm_loops *s,
+                                       const struct cr_gemm_vars *v,
+                                       const struct cr_tiles *epilogue)
+{
+    return (struct cr_tile_job){.tiles = epilogue,
+                                .row = b->k->row,
+                                .col = b->k->col,
+                                .max_rows = s->rows,
+                                .max_cols = s->cols,
+                                .first_row = v->i.first,
+                                .first_col = v->j.first,
+                                .rows = cr_var(b, v->i.count),
+                                .cols = cr_var(b, v->j.count)};
+}
+
+void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
+                           const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
+                           const struct cr_gemm_operand *panels)
+{
+    struct cr_epilogue epilogue;
+    cr_prepare_epilogue(b, &epilogue, v->j.first);
+    struct cr_tile_job job = epilogue_job(b, s, v, &epilogue.tiles);
+    place_product(b, s, &job);
+    call_gemm(b, s, v, rows, panels, &job.core, epilogue.biased ? cr_at(epilogue.bias) : cr_null);
+    cr_schedule_tiles(b, &job);
+}
+
+void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_vars *v,
+                           const struct cr_gemm_operand *rows,
+                           const struct cr_gemm_operand *panels, const struct cr_tile *sums)
+{
+    enum cr_format format = b->f->slots[panels->address.slot].format;
+    struct cr_argument to = cr_at(sums->address), ld = cr_n(b, sums->ld);
+    CR_CALL(b, cr_formats[format].gemm, CR_FORMAT_f32, cr_x(cr_var(b, v->i.count)),
+            cr_x(cr_var(b, v->j.count)), cr_x(cr_var(b, v->k.count)), cr_at(rows->address),
+            cr_n(b, rows->row_step), cr_n(b, rows->k_step), cr_at(panels->address),
+            cr_n(b, panels->k_step), to, ld, to, ld, cr_tile_columns(b), cr_ahead(b));
+}
+
+void cr_schedule_epilogue(struct cr_builder *b, const struct cr_gemm_loops *s,
+                          const struct cr_gemm_vars *v, const struct cr_tiles *epilogue,
+                          const struct cr_tile *sums)
+{
+    struct cr_tile_job job = epilogue_job(b, s, v, epilogue);
+    place_result(b, &job);
+    job.core = *sums;
+    cr_schedule_tiles(b, &job);
+}

@@ -1,0 +1,152 @@
+/* Elementwise work and row reductions, on tiles of rows. */
+#include "compiler/ir/text.h"
+#include "compiler/passes/schedule/schedule_parts.h"
+
+static bool reduces(const struct cr_tiles *tiles)
+{
+    for (int i = 0; i < tiles->n; i++)
+        if (tiles->values[i].source == CR_REDUCE)
+            return true;
+    return false;
+}
+
+/* True if a value is rows of a table whose elements lie in blocks, which a part of a row could cut. */
+static bool gathers_blocks(const struct cr_builder *b)
+{
+    const struct cr_tiles *tiles = &b->k->program;
+    for (int i = 0; i < tiles->n; i++)
+        if (tiles->values[i].source == CR_GATHER &&
+            cr_formats[b->f->slots[b->ref[tiles->values[i].ref]].format].block > 1)
+            return true;
+    return false;
+}
+
+/* True if every value of the program is one number a row. */
+static bool all_by_row(const struct cr_tiles *tiles)
+{
+    for (int i = 0; i < tiles->n; i++)
+        if (!tiles->values[i].by_row)
+            return false;
+    return true;
+}
+
+/* Finds the row that an item of a write goes to; what follows is done only if there is that row. */
+static struct cr_written_row begin_written_row(struct cr_builder *b)
+{
+    const struct cr_write *w = &b->k->write;
+    struct cr_written_row written = {.dest = b->k->dest, .step = w->step};
+    cr_expr at = w->at.ref < 0 ? cr_number(b, w->at.at.base)
+                               : cr_load(b, b->ref[w->at.ref], w->at.at.base);
+    cr_expr row = cr_affine_value(b, &w->row, -1, CR_NONE, -1, CR_NONE);
+    if (b->f->exprs[row].op == CR_EXPR_NUMBER) /* the first */
+        written.var = cr_let(b, "to", at);
+    else /* no more than the end, so that the sum cannot overflow */
+        written.var = cr_let(b, "to", cr_binary(b, CR_EXPR_ADD, row,
+                                                cr_binary(b, CR_EXPR_MIN, at,
+                                                          cr_number(b, w->rows))));
+    cr_expr begins = cr_binary(b, CR_EXPR_GREATER, cr_var(b, written.var), cr_number(b, -1));
+    cr_expr ends = cr_binary(b, CR_EXPR_LESS, cr_var(b, written.var), cr_number(b, w->rows));
+    cr_begin_if(b, cr_binary(b, CR_EXPR_AND, begins, ends), NULL);
+    for (int a = 0; a < CR_MAX_ATOMS; a++)
+        written.dest.coef[a] -= w->row.coef[a] * w->step;
+    return written;
+}
+
+/* The job of all rows and columns of an item. */
+static struct cr_tile_job whole_job(struct cr_builder *b, int64_t rows, int64_t cols)
+{
+    const struct cr_kernel *k = b->k;
+    return (struct cr_tile_job){.tiles = &k->program,
+                                .row = k->row,
+                                .col = k->col,
+                                .max_rows = rows,
+                                .max_cols = cols,
+                                .first_row = CR_NONE,
+                                .first_col = CR_NONE,
+                                .rows = cr_size(b, k->row),
+                                .cols = cr_size(b, k->col),
+                                .dest_strided = cr_coef(&k->dest, k->col) != 1};
+}
+
+/* Narrows a job to the block of rows that an item does.  If blocks may lie past a length, that is a
+ * loop, which an item past it does not enter, and the result is true.  Where an item is nothing but such
+ * a block, there are only those that the length needs. */
+static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t blocks)
+{
+    const struct cr_kernel *k = b->k;
+    int64_t rows = job->max_rows;
+    if (blocks == 1)
+        return false;
+    if (k->atoms.length[k->row]) {
+        if (k->n_outer == 0)
+            b->items = cr_count_steps(b, job->rows, rows);
+        struct cr_share share = cr_let_share(b, "i0", "i1", 1, blocks, rows, job->rows);
+        struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, share.first),
+                                           cr_var(b, share.last), rows, CR_NONE);
+        job->first_row = i.first;
+        job->rows = cr_var(b, i.count);
+        return true;
+    }
+    cr_expr block = cr_digit(b, 1, blocks, k->n_outer == 0);
+    job->first_row = cr_let(b, "i", cr_binary(b, CR_EXPR_MUL, block, cr_number(b, rows)));
+    job->rows = cr_var(b, cr_let_count(b, "m", job->first_row, rows, job->rows));
+    return false;
+}
+
+/* Begins the loop over columns of a job, some at a time. */
+static void begin_columns(struct cr_builder *b, struct cr_tile_job *job)
+{
+    struct cr_steps j =
+        cr_begin_steps(b, "j", "n", cr_number(b, 0), job->cols, job->max_cols, CR_NONE);
+    job->first_col = j.first;
+    job->cols = cr_var(b, j.count);
+}
+
+/* An item is a block of rows; wide rows are done some columns at a time unless they are reduced. */
+int64_t cr_schedule_tile(struct cr_builder *b)
+{
+    const struct cr_kernel *k = b->k;
+    const struct cr_affine *dest = &k->dest;
+    int64_t M = cr_extent(k, k->row), N = cr_extent(k, k->col);
+    bool cut = !reduces(&k->program) && !gathers_blocks(b) && N > b->target->tile_cols;
+    bool write = k->kind == CR_KERNEL_WRITE;
+    int64_t cols = cut ? b->target->tile_cols : N, floats = b->target->tile_floats;
+    int64_t rows = cr_min(M, cr_max(1, floats / (all_by_row(&k->program) ? 1 : cols)));
+    int64_t blocks = cr_ceil_div(M, rows);
+    struct cr_tile_job job = whole_job(b, rows, cols);
+    struct cr_written_row written;
+    cr_begin_items(b, blocks);
+    if (write) {
+        written = begin_written_row(b);
+        job.written = &written;
+        dest = &written.dest;
+    }
+    bool loop = begin_block(b, &job, blocks);
+    if (cut)
+        begin_columns(b, &job);
+    job.dest.ld = cr_coef(&k->dest, k->row);
+    job.dest.address = cr_result_at(b, dest, k->row, job.first_row, k->col, job.first_col);
+    if (write)
+        job.dest.address = cr_offset(b, job.dest.address, written.var, CR_NONE, written.step);
+    cr_schedule_tiles(b, &job);
+    for (int open = cut + loop + write; open > 0; open--)
+        cr_end(b);
+    cr_end_items(b);
+    return cr_outer_items(k) * blocks;
+}
+
+void cr_describe_tile(struct cr_text *text, const struct cr_kernel *kernel)
+{
+    (void)text, (void)kernel; /* its ops say it all */
+}
+
+int64_t cr_schedule_write(struct cr_builder *b)
+{
+    return cr_schedule_tile(b);
+}
+
+void cr_describe_write(struct cr_text *text, const struct cr_kernel *kernel)
+{
+    (void)kernel;
+    cr_put(text, ", of which rows are written");
+}

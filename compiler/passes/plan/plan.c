@@ -1,0 +1,294 @@
+/*
+ * plan.c - where everything lies: weights in order of use, intermediates in one arena.
+ *
+ * An intermediate is alive from the kernel that writes it to the last that reads it
+ * (lifetimes.c); those that are not alive together may overlap (pack.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "activations.h"
+#include "compiler/ir/mem.h"
+#include "compiler/passes/pass_list.h"
+#include "compiler/passes/weights/formats.h"
+#include "compiler/passes/weights/tables.h"
+#include "compiler/passes/weights/weights.h"
+#include "pack.h"
+
+enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */
+
+/* ---- weights ---- */
+
+struct weights {
+    struct cr_module *m;
+    const struct cr_graph *g;
+    int *readers;    /* by node: kernels that read it as a weight, in the entry with the most */
+    int64_t *panels; /* by node: the packed form of a weight matrix, or -1 */
+    int *newest;     /* by parameter: the first place of the newest panels that begin with it ... */
+    int *older;      /* ... and by such a place the next older one, or CR_NONE */
+    int cap_older;
+    int64_t column; /* units of a column of the panels being placed */
+    int64_t target;
+};
+
+static void add_place(void *context, const struct cr_place_info *info)
+{
+    struct weights *w = context;
+    struct cr_place_info *place = CR_PUSH(w->m->places, w->m->n_places, w->m->cap_places);
+    *place = *info;
+    place->target = w->target + info->first_row * PANEL; /* more than one piece of rows: f32 */
+    place->panel_stride = w->column * PANEL;
+}
+
+static bool same_place(const struct cr_place_info *a, const struct cr_place_info *b)
+{
+    return a->param == b->param && a->source == b->source && a->rows == b->rows &&
+           a->cols == b->cols && a->row_stride == b->row_stride && a->col_stride == b->col_stride &&
+           a->first_col == b->first_col && a->first_row == b->first_row && a->last == b->last;
+}
+
+/* The panels of an earlier matrix, of another entry, that have the pieces of the newest one,
+ * which are places first .. n_places - 1; or -1. */
+static int64_t find_panels(struct weights *w, int first)
+{
+    const struct cr_place_info *places = w->m->places;
+    int n = w->m->n_places - first, i;
+    for (int at = w->newest[places[first].param]; at != CR_NONE; at = w->older[at]) {
+        for (i = 0; i < n && at + i < first; i++)
+            if (!same_place(&places[at + i], &places[first + i]))
+                break;
+        if (i == n)
+            return places[at].target;
+    }
+    while (w->cap_older <= first)
+        w->older = cr_grow(w->older, w->cap_older, &w->cap_older, sizeof *w->older);
+    w->older[first] = w->newest[places[first].param];
+    w->newest[places[first].param] = first;
+    return -1;
+}
+
+/* What the panels being placed take: whole panels of N columns. */
+static int64_t panel_floats(const struct weights *w, enum cr_format format, int64_t N)
+{
+    int64_t bytes = w->column * ((N + PANEL - 1) / PANEL * PANEL) * cr_formats[format].unit;
+    return cr_align(bytes / (int64_t)sizeof(float));
+}
+
+/* Packs a weight matrix behind what is there.  Entries that multiply by the same one share it. */
+static void place_panels(struct weights *w, cr_id id)
+{
+    if (w->panels[id] >= 0)
+        return;
+    const struct cr_node *node = &w->g->nodes[id];
+    int64_t K = node->shape[node->rank - 2], N = node->shape[node->rank - 1];
+    enum cr_format format = cr_panel_format(w->g, id);
+    int first = w->m->n_places;
+    w->column = cr_column_units(format, K);
+    w->target = w->m->weights_floats;
+    cr_weight_pieces(w->g, id, add_place, w);
+    for (int i = first; i < w->m->n_places; i++)
+        w->m->places[i].last = w->m->places[i].first_col + w->m->places[i].cols == N;
+    w->panels[id] = w->g->n_entries > 1 ? find_panels(w, first) : -1;
+    if (w->panels[id] >= 0) {
+        w->m->n_places = first;
+        return;
+    }
+    w->panels[id] = w->target;
+    w->m->weights_floats += panel_floats(w, format, N);
+}
+
+/* Packs a table that has panels of its own. */
+static void place_table(struct weights *w, cr_id id)
+{
+    const struct cr_node *node = &w->g->nodes[id];
+    struct cr_place_info piece = cr_turned_table(w->g, id);
+    if (w->m->storage[id].space != CR_SPACE_NONE)
+        return;
+    w->column = cr_column_units(node->format, piece.rows);
+    w->target = w->m->weights_floats;
+    add_place(w, &piece);
+    w->m->places[w->m->n_places - 1].last = true;
+    w->m->storage[id] = (struct cr_storage){CR_SPACE_WEIGHTS, w->target};
+    w->m->weights_floats += panel_floats(w, node->format, piece.cols);
+}
+
+static void place_elements(struct weights *w, cr_id param, int64_t target)
+{
+    const struct cr_node *node = &w->g->nodes[param];
+    *CR_PUSH(w->m->places, w->m->n_places, w->m->cap_places) =
+        (struct cr_place_info){.param = param,
+                               .rows = 1,
+                               .cols = cr_elements(node->rank, node->shape),
+                               .col_stride = 1,
+                               .target = target};
+}
+
+/* Places a parameter as it is, or several that are read as one. */
+static void place_plain(struct weights *w, cr_id id)
+{
+    const struct cr_node *node = &w->g->nodes[id];
+    int64_t target = w->m->weights_floats;
+    if (w->m->storage[id].space != CR_SPACE_NONE)
+        return;
+    w->m->storage[id] = (struct cr_storage){CR_SPACE_WEIGHTS, target};
+    if (node->op == CR_OP_param)
+        place_elements(w, id, target);
+    for (int i = 0; i < node->n_in; i++) {
+        const cr_id param = cr_joined_param(w->g, id, i);
+        place_elements(w, param, target);
+        target += cr_elements(w->g->nodes[param].rank, w->g->nodes[param].shape);
+    }
+    w->m->weights_floats += cr_align(cr_elements(node->rank, node->shape));
+}
+
+/* Parameters that a kernel reads as they are, and tables that it gathers from panels. */
+static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool shared)
+{
+    for (int r = 0; r < k->n_refs; r++) {
+        cr_id id = k->refs[r];
+        bool weight = w->g->nodes[id].op == CR_OP_param || cr_is_joined(w->g, id);
+        if (!weight || (w->readers[id] > 1) != shared)
+            continue;
+        if (w->m->columns_of[id] == CR_NONE)
+            place_plain(w, id);
+        else if (w->m->columns_of[id] == id)
+            place_table(w, id);
+    }
+    if (cr_packed(k) != CR_NONE && (w->readers[cr_packed(k)] > 1) == shared)
+        place_panels(w, cr_packed(k));
+}
+
+/* One more kernel reads a weight; `count` is of the entry at hand. */
+static void count_reader(struct weights *w, int *count, cr_id id)
+{
+    if (w->readers[id] < ++count[id])
+        w->readers[id] = count[id];
+}
+
+/* By node: how many kernels read a weight, in the entry where the most do. */
+static void count_readers(struct weights *w)
+{
+    const struct cr_module *m = w->m;
+    size_t n = (size_t)m->graph->n_nodes;
+    int *count = cr_calloc(n, sizeof *count);
+    for (int i = 0; i < m->n_kernels; i++) {
+        const struct cr_kernel *k = &m->kernels[i];
+        if (i && k->entry != k[-1].entry)
+            memset(count, 0, n * sizeof *count);
+        for (int r = 0; r < k->n_refs; r++)
+            count_reader(w, count, k->refs[r]);
+        if (cr_packed(k) != CR_NONE)
+            count_reader(w, count, cr_packed(k));
+    }
+    free(count);
+}
+
+/* Tables that are kept in panels of products lie where these do. */
+static void place_tables(struct weights *w)
+{
+    for (cr_id id = 0; id < w->g->n_nodes; id++) {
+        cr_id matrix = w->m->columns_of[id];
+        if (matrix != CR_NONE && matrix != id)
+            w->m->storage[id] = (struct cr_storage){CR_SPACE_WEIGHTS, w->panels[matrix]};
+    }
+}
+
+/* Weights that several kernels of an entry share come first, so that layers lie at even
+ * distances. */
+static void place_weights(struct cr_module *m)
+{
+    struct weights w = {.m = m, .g = m->graph};
+    size_t n = (size_t)m->graph->n_nodes;
+    w.readers = cr_calloc(n, sizeof *w.readers);
+    w.panels = cr_calloc(n, sizeof *w.panels);
+    w.newest = cr_calloc(n, sizeof *w.newest);
+    for (size_t i = 0; i < n; i++)
+        w.panels[i] = w.newest[i] = CR_NONE;
+    cr_find_tables(m);
+    count_readers(&w);
+    for (int shared = 1; shared >= 0; shared--)
+        for (int i = 0; i < m->n_kernels; i++)
+            place_weights_of(&w, &m->kernels[i], shared);
+    place_tables(&w);
+    m->packed = cr_calloc((size_t)m->n_kernels, sizeof *m->packed);
+    for (int i = 0; i < m->n_kernels; i++) {
+        cr_id packed = cr_packed(&m->kernels[i]);
+        m->packed[i] = packed == CR_NONE ? -1 : w.panels[packed];
+    }
+    free(w.readers);
+    free(w.panels);
+    free(w.newest);
+    free(w.older);
+}
+
+/* ---- the arena ---- */
+
+static void plan_arena(struct cr_module *m)
+{
+    struct cr_lifetimes l;
+    cr_lifetimes_find(&l, m, m->loops, m->n_loops);
+    m->arena_floats = cr_pack_parts(&l, m->graph->n_nodes);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        if (l.part[id] >= 0)
+            m->storage[id] =
+                (struct cr_storage){CR_SPACE_ARENA, l.parts[l.part[id]].offset + l.within[id]};
+    m->lower_bound_floats = l.most_live;
+    cr_lifetimes_free(&l);
+}
+
+/* ---- the pass ---- */
+
+/* Ports lie where the caller has them.  States are counted among the inputs, and what replaces one
+ * lies in its place. */
+static void place_ports(struct cr_module *m)
+{
+    int n_inputs = 0;
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        if (cr_is_input(&m->graph->nodes[id])) {
+            bool state = m->graph->nodes[id].op == CR_OP_state;
+            m->storage[id] =
+                (struct cr_storage){state ? CR_SPACE_STATE : CR_SPACE_INPUT, n_inputs++};
+        }
+    for (int i = 0; i < cr_n_results(m->graph); i++)
+        m->storage[m->graph->outputs[i].id] = (struct cr_storage){CR_SPACE_OUTPUT, i};
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        if (cr_state_of(m, id) != CR_NONE)
+            m->storage[id] = m->storage[cr_state_of(m, id)];
+}
+
+/* Literals are numbered by their first node; equal ones have one number. */
+static void place_literals(struct cr_module *m)
+{
+    const struct cr_graph *g = m->graph;
+    int n = 0, *number = cr_calloc((size_t)cr_n_literals(g), sizeof *number); /* and one more */
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        if (g->nodes[id].op != CR_OP_literal)
+            continue;
+        int *at = &number[(int)g->nodes[id].value];
+        *at = *at ? *at : ++n;
+        m->storage[id] = (struct cr_storage){CR_SPACE_LITERAL, *at - 1};
+    }
+    free(number);
+}
+
+/* A step and a function for each kernel, where outline was left out. */
+static void take_kernels_singly(struct cr_module *m)
+{
+    m->function = cr_calloc((size_t)m->n_kernels, sizeof *m->function);
+    for (int i = 0; i < m->n_kernels; i++) {
+        m->function[i] = i;
+        *CR_PUSH(m->segments, m->n_segments, m->cap_segments) = (struct cr_segment){i, -1};
+    }
+}
+
+void cr_pass_plan(struct cr_module *module)
+{
+    if (!(module->has & CR_HAS_LOOPS))
+        take_kernels_singly(module);
+    module->storage = cr_calloc((size_t)module->graph->n_nodes, sizeof *module->storage);
+    place_ports(module);
+    place_literals(module);
+    place_weights(module);
+    plan_arena(module);
+    module->activation_floats = cr_activation_floats(module);
+}

@@ -1,0 +1,372 @@
+/*
+ * recompute.c - computes values again instead of keeping them, so that the arena fits a limit.
+ *
+ * A backward pass reads what the forward pass made, and most of the arena holds such values.  If
+ * the arena is larger than the limit, the kernels are called in another order (recompute_order.h):
+ * a value may be dropped, and its kernel is called again before the next kernel that reads it.  It
+ * is the same kernel, so outline finds its code, and the results have the same bits.
+ *
+ * Loops over layers take more arena than the same calls one by one, because the values that an
+ * iteration leaves must lie at equal distances.  The loops are unrolled if the arena then fits.
+ *
+ * The orders form a ladder, whose rungs have ever smaller budgets; the limit chooses a rung.  So
+ * the least arena, which the error message names, is a limit that will be accepted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/passes/pass_list.h"
+#include "functions.h"
+#include "lifetimes.h"
+#include "loops.h"
+#include "pack.h"
+#include "recompute_order.h"
+
+/* Floating-point operations that take as long as reading or writing a byte. */
+static const double per_byte = 4;
+
+/* The ratio of two neighbouring budgets; and the part of its budget that an order must use to
+ * count.  So rungs far above the limit need no search. */
+static const double next_rung = 0.96, least_used = 0.9;
+enum {
+    MOST_RUNGS = 256,
+    MOST_VALUES = 4096, /* an order takes time that grows with the square of their number */
+};
+
+struct recompute {
+    struct cr_module *m;
+    struct cr_kernel *kernels; /* as fuse left them, and the graph's size then */
+    int n_kernels, n_nodes, n_operands;
+    struct cr_made *values; /* of the arena and the outputs, in the order of their kernels */
+    int n;
+    int *first_kernel; /* by value, and one past the last: several kernels make a concat */
+    int *value_of;     /* by node: the value it is, or -1 */
+    struct cr_order order;
+    int64_t rungs[MOST_RUNGS]; /* the budgets, largest first */
+    int n_rungs;
+};
+
+/* ---- kernels as makers of values ---- */
+
+/* Numbers the values in the order of their kernels.  The kernels that write one value, the parts of
+ * a concat, have to be consecutive, as fuse leaves them: first_kernel delimits them. */
+static void number_values(struct recompute *r)
+{
+    r->first_kernel = cr_calloc((size_t)r->n_kernels + 1, sizeof *r->first_kernel);
+    r->value_of = cr_calloc((size_t)r->n_nodes, sizeof *r->value_of);
+    for (cr_id id = 0; id < r->n_nodes; id++)
+        r->value_of[id] = -1;
+    for (int i = 0; i < r->n_kernels; i++)
+        if (r->value_of[r->kernels[i].buffer] < 0) {
+            r->first_kernel[r->n] = i;
+            r->value_of[r->kernels[i].buffer] = r->n++;
+        }
+    r->first_kernel[r->n] = r->n_kernels;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* The values that the kernels of a value read, each once and in ascending order. */
+static void find_reads(struct recompute *r, struct cr_made *value, int first, int end)
+{
+    int n = 0;
+    value->reads = cr_calloc((size_t)(end - first) * CR_MAX_REFS, sizeof *value->reads);
+    for (int i = first; i < end; i++)
+        for (int j = 0; j < r->kernels[i].n_refs; j++)
+            if (r->value_of[r->kernels[i].refs[j]] >= 0)
+                value->reads[n++] = r->value_of[r->kernels[i].refs[j]];
+    qsort(value->reads, (size_t)n, sizeof *value->reads, ascending);
+    for (int i = 0; i < n; i++)
+        if (i == 0 || value->reads[i] != value->reads[i - 1])
+            value->reads[value->n_reads++] = value->reads[i];
+}
+
+/*
+ * Describes each value for the search.  Its size is rounded up as plan does; its work is that of
+ * all its kernels, in operations, with memory traffic at per_byte each.  Outputs lie outside the
+ * arena.
+ */
+static void find_values(struct recompute *r)
+{
+    const struct cr_graph *g = r->m->graph;
+    number_values(r);
+    r->values = cr_calloc((size_t)r->n, sizeof *r->values);
+    for (int v = 0; v < r->n; v++) {
+        struct cr_made *value = &r->values[v];
+        const struct cr_node *node = &g->nodes[r->kernels[r->first_kernel[v]].buffer];
+        value->floats = cr_align(cr_elements(node->rank, node->shape));
+        for (int i = r->first_kernel[v]; i < r->first_kernel[v + 1]; i++)
+            value->work += r->kernels[i].flops +
+                           per_byte * (r->kernels[i].bytes_read + r->kernels[i].bytes_written);
+        find_reads(r, value, r->first_kernel[v], r->first_kernel[v + 1]);
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        if (r->value_of[g->outputs[i].id] >= 0)
+            r->values[r->value_of[g->outputs[i].id]].kept = true;
+}
+
+/* ---- an order as kernels ---- */
+
+/* Adds a copy of a node, which holds its value a second time. */
+static cr_id node_again(struct cr_graph *g, cr_id id)
+{
+    struct cr_attr attr = cr_attr_of(&g->nodes[id]);
+    int n = g->nodes[id].n_in;
+    cr_id *in = cr_calloc((size_t)n, sizeof *in);
+    memcpy(in, cr_inputs(g, &g->nodes[id]), (size_t)n * sizeof *in);
+    g->here = g->nodes[id].where;
+    id = cr_must(g, g->nodes[id].op, n, in, &attr);
+    free(in);
+    return id;
+}
+
+/* Replaces a node by another in all values of a tile program. */
+static void rename_node(struct cr_tiles *tiles, cr_id from, cr_id to)
+{
+    for (int i = 0; i < tiles->n; i++)
+        if (tiles->values[i].node == from)
+            tiles->values[i].node = to;
+}
+
+/* Appends a copy of a kernel that writes to another node, and reads the latest of each value. */
+static void add_call(struct recompute *r, const struct cr_kernel *kernel, cr_id buffer,
+                     const cr_id *latest)
+{
+    struct cr_module *m = r->m;
+    struct cr_kernel *k = CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels);
+    cr_kernel_copy(k, kernel);
+    k->again = buffer != kernel->buffer;
+    k->buffer = buffer;
+    if (kernel->root == kernel->buffer)
+        k->root = buffer;
+    for (int i = 0; i < k->n_refs; i++) {
+        int value = r->value_of[kernel->refs[i]];
+        if (value < 0 || latest[value] == kernel->refs[i])
+            continue;
+        k->refs[i] = latest[value];
+        for (int p = 0; p < CR_PROGRAMS; p++)
+            rename_node(&k->programs[p], kernel->refs[i], latest[value]);
+    }
+}
+
+/* Removes the kernels and the nodes that the last order added. */
+static void clear_kernels(struct recompute *r)
+{
+    struct cr_module *m = r->m;
+    for (int i = 0; i < m->n_kernels; i++)
+        cr_kernel_free(&m->kernels[i]);
+    m->n_kernels = 0;
+    m->graph->n_nodes = r->n_nodes;
+    m->graph->n_operands = r->n_operands;
+}
+
+/* Gives the module its kernels in the order found. */
+static void set_kernels(struct recompute *r)
+{
+    cr_id *latest = cr_calloc((size_t)r->n, sizeof *latest);
+    clear_kernels(r);
+    for (int v = 0; v < r->n; v++)
+        latest[v] = CR_NONE;
+    for (int i = 0; i < r->order.n; i++) {
+        int v = r->order.calls[i];
+        cr_id node = r->kernels[r->first_kernel[v]].buffer;
+        latest[v] = latest[v] == CR_NONE ? node : node_again(r->m->graph, node);
+        for (int k = r->first_kernel[v]; k < r->first_kernel[v + 1]; k++)
+            add_call(r, &r->kernels[k], latest[v], latest);
+    }
+    free(latest);
+}
+
+/* ---- the ladder ---- */
+
+/* The size of the arena, as plan will lay it out, with the kernels called in loops over layers or
+ * one by one; *live is the most that is live at once. */
+static int64_t arena_of(const struct cr_module *m, bool unrolled, int64_t *live)
+{
+    struct cr_loops loops = {0};
+    struct cr_lifetimes lifetimes;
+    if (!unrolled) {
+        struct cr_functions functions = cr_find_functions(m);
+        cr_find_loops(m, &functions, &loops);
+        free(functions.first);
+        free(functions.starts);
+    }
+    cr_lifetimes_find(&lifetimes, m, loops.items, loops.n);
+    int64_t floats = cr_pack_parts(&lifetimes, m->graph->n_nodes);
+    *live = lifetimes.most_live;
+    cr_lifetimes_free(&lifetimes);
+    free(loops.items);
+    return floats;
+}
+
+/* The smaller of the arenas with loops and unrolled; sets `unrolled` to match.  Loops are kept if
+ * their arena is within the limit. */
+static int64_t smaller_arena(struct cr_module *m, int64_t limit, int64_t *live)
+{
+    int64_t loops = arena_of(m, false, live);
+    m->unrolled = false;
+    if (loops <= limit)
+        return loops;
+    int64_t calls = arena_of(m, true, live);
+    m->unrolled = calls < loops;
+    return m->unrolled ? calls : loops;
+}
+
+/*
+ * Gives the module the kernels of the order for a budget, and returns its arena, with loops if that
+ * is within `enough`.  INT64_MAX if there is no such order, or if it uses less than least_used of
+ * the budget.
+ */
+static int64_t try_rung(struct recompute *r, int64_t budget, int64_t limit, int64_t enough)
+{
+    int64_t floats = INT64_MAX, live;
+    if (cr_order_find(r->values, r->n, budget, &r->order) && r->order.peak <= limit) {
+        set_kernels(r);
+        floats = smaller_arena(r->m, enough, &live);
+    }
+    cr_order_free(&r->order);
+    return (double)floats < least_used * (double)budget ? INT64_MAX : floats;
+}
+
+/* The largest sum of a value and its operands: no order can do with less. */
+static int64_t least_budget(const struct recompute *r)
+{
+    int64_t least = 0;
+    for (int v = 0; v < r->n; v++) {
+        int64_t floats = r->values[v].kept ? 0 : r->values[v].floats;
+        for (int i = 0; i < r->values[v].n_reads; i++)
+            if (!r->values[r->values[v].reads[i]].kept)
+                floats += r->values[r->values[v].reads[i]].floats;
+        if (least < floats)
+            least = floats;
+    }
+    return least;
+}
+
+/* The budgets, from the most that is live if nothing is computed again, down to least_budget. */
+static void make_ladder(struct recompute *r, int64_t most)
+{
+    double least = (double)least_budget(r);
+    for (double budget = (double)most; budget >= least && r->n_rungs < MOST_RUNGS;
+         budget *= next_rung)
+        r->rungs[r->n_rungs++] = (int64_t)budget;
+}
+
+/* Goes down the ladder to the first rung that fits the limit. */
+static bool fit(struct recompute *r, int64_t limit)
+{
+    for (int i = 0; i < r->n_rungs; i++)
+        if (least_used * (double)r->rungs[i] <= (double)limit &&
+            try_rung(r, r->rungs[i], limit, limit) <= limit)
+            return true;
+    return false;
+}
+
+/* The least arena among all rungs and the kernels as they were. */
+static int64_t find_least(struct recompute *r, int64_t plain)
+{
+    int64_t least = plain;
+    for (int i = r->n_rungs - 1; i >= 0 && least_used * (double)r->rungs[i] < (double)least; i--) {
+        int64_t floats = try_rung(r, r->rungs[i], least - 1, 0);
+        if (floats < least)
+            least = floats;
+    }
+    return least;
+}
+
+/* Marks what is stored now: nodes were added, and values that nobody reads were dropped. */
+static void set_materialised(struct cr_module *m)
+{
+    free(m->materialised);
+    m->materialised = cr_calloc((size_t)m->graph->n_nodes, sizeof *m->materialised);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        m->graph->nodes[id].kernel = CR_NONE;
+    for (int i = 0; i < m->n_kernels; i++) {
+        m->materialised[m->kernels[i].buffer] = true;
+        m->graph->nodes[m->kernels[i].buffer].kernel = i;
+        for (int s = 1; s < m->kernels[i].n_stored; s++)
+            m->materialised[m->kernels[i].stored[s]] = true;
+    }
+}
+
+/* Moves the kernels out of the module, so that it can get those of an order. */
+static void begin(struct recompute *r, struct cr_module *m)
+{
+    *r = (struct recompute){.m = m,
+                            .kernels = m->kernels,
+                            .n_kernels = m->n_kernels,
+                            .n_nodes = m->graph->n_nodes,
+                            .n_operands = m->graph->n_operands};
+    m->kernels = NULL;
+    m->n_kernels = m->cap_kernels = 0;
+    find_values(r);
+}
+
+/* Gives the module its own kernels back, as if nothing had been tried. */
+static void restore(struct recompute *r)
+{
+    clear_kernels(r);
+    free(r->m->kernels);
+    r->m->kernels = r->kernels;
+    r->m->n_kernels = r->m->cap_kernels = r->n_kernels;
+    for (int i = 0; i < r->n_kernels; i++)
+        r->m->graph->nodes[r->kernels[i].buffer].kernel = i;
+    r->kernels = NULL;
+    r->n_kernels = 0;
+}
+
+static void end(struct recompute *r)
+{
+    for (int i = 0; i < r->n_kernels; i++)
+        cr_kernel_free(&r->kernels[i]);
+    for (int v = 0; v < r->n; v++)
+        free(r->values[v].reads);
+    free(r->kernels);
+    free(r->values);
+    free(r->first_kernel);
+    free(r->value_of);
+}
+
+/*
+ * Leaves the kernels as they are if there is no limit or the arena fits it, with loops or unrolled.
+ * Else it takes the first order of the ladder that fits.  If none does, the module is as before,
+ * and least_arena_floats says what the limit has to be at least, for the message.  A module of more
+ * than MOST_VALUES values is not searched.
+ */
+void cr_pass_recompute(struct cr_module *module)
+{
+    struct recompute r;
+    if (!module->max_arena)
+        return;
+    int64_t limit = module->max_arena / (int64_t)sizeof(float), most;
+    int64_t plain = smaller_arena(module, limit, &most);
+    if (plain <= limit)
+        return;
+    if (module->in_state) { /* old values are there once, so no kernel can be called again */
+        module->least_arena_floats = plain;
+        module->unrolled = false;
+        return;
+    }
+    begin(&r, module);
+    if (r.n > MOST_VALUES) {
+        module->least_arena_floats = plain;
+        module->most_values = MOST_VALUES;
+        module->unrolled = false;
+        restore(&r);
+        end(&r);
+        return;
+    }
+    make_ladder(&r, most);
+    if (fit(&r, limit)) {
+        set_materialised(module);
+    } else {
+        module->least_arena_floats = find_least(&r, plain);
+        module->unrolled = false;
+        restore(&r);
+    }
+    end(&r);
+}

@@ -1,0 +1,46 @@
+/* stored.c - what kernels leave in memory, and until when it is read; see stored.h. */
+#include "stored.h"
+
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+
+static void add(struct cr_stored_list *list, const struct cr_module *m, cr_id node, int call)
+{
+    *CR_PUSH(list->items, list->n, list->cap) = (struct cr_stored){node, call, m->storage[node]};
+}
+
+/* A buffer that several kernels fill is complete after the last of them. */
+void cr_find_stored(const struct cr_module *m, struct cr_stored_list *list)
+{
+    int *last = cr_calloc((size_t)m->graph->n_nodes, sizeof *last);
+    *list = (struct cr_stored_list){.graph = cr_graph_copy(m->graph)};
+    for (int i = 0; i < m->n_kernels; i++)
+        last[m->kernels[i].buffer] = i;
+    for (int i = 0; i < m->n_kernels; i++) {
+        const struct cr_kernel *k = &m->kernels[i];
+        if (last[k->buffer] == i)
+            add(list, m, k->buffer, i);
+        for (int s = 1; s < k->n_stored; s++)
+            add(list, m, k->stored[s], i);
+    }
+    free(last);
+}
+
+int *cr_find_last_reads(const struct cr_module *m)
+{
+    int *last = cr_calloc((size_t)m->graph->n_nodes, sizeof *last);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        last[id] = -1;
+    for (int k = 0; k < m->n_kernels; k++)
+        for (int r = 0; r < m->kernels[k].n_refs; r++)
+            last[m->kernels[k].refs[r]] = k;
+    return last;
+}
+
+void cr_stored_free(struct cr_stored_list *list)
+{
+    cr_graph_free(list->graph);
+    free(list->items);
+    *list = (struct cr_stored_list){0};
+}

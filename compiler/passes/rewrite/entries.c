@@ -1,0 +1,73 @@
+/*
+ * entries.c - each entry gets nodes of its own.
+ *
+ * A script computes once what several entries have in common.  Here a node that two entries need
+ * becomes two, so that the passes behind this one treat an entry as if it were alone: what is
+ * fused, rounded together or stored does not depend on the other entries, and an entry has the
+ * bits of a script that returns only its outputs.  Inputs, states and parameters stay one: there is
+ * one layout of the weights, and what one entry leaves in a state the next one reads.  Nodes are listed by entry, and so are the kernels made of them.
+ */
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/passes/pass_list.h"
+
+struct copy {
+    const struct cr_graph *from;
+    struct cr_graph *to;
+    unsigned *needed; /* by node of `from`: a bit for each entry */
+    cr_id *map;       /* by node of `from`: its node of `to`, of the entry copied last */
+};
+
+/* Copies a node whose operands are copied.  A tap names the value of the first entry only. */
+static void copy_node(struct copy *c, cr_id id, int entry)
+{
+    const struct cr_node *node = &c->from->nodes[id];
+    struct cr_attr attr = cr_attr_of(node);
+    cr_id *in = cr_calloc((size_t)node->n_in, sizeof *in);
+    bool first = !(c->needed[id] & ((1u << entry) - 1));
+    for (int i = 0; i < node->n_in; i++)
+        in[i] = c->map[cr_in(c->from, id, i)];
+    c->to->here = node->where;
+    c->to->here.entry = (signed char)entry;
+    c->map[id] = cr_must(c->to, node->op, node->n_in, in, &attr);
+    if (node->tap && first)
+        c->to->nodes[c->map[id]].tap = node->tap;
+    free(in);
+}
+
+/* The nodes that an entry needs, its outputs, and what it replaces. */
+static void copy_entry(struct copy *c, int entry)
+{
+    const struct cr_graph *g = c->from;
+    cr_add_entry(c->to, g->entries[entry]);
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (!g->nodes[id].name && c->needed[id] >> entry & 1)
+            copy_node(c, id, entry);
+    for (int i = 0; i < g->n_outputs; i++) {
+        const struct cr_output *output = &g->outputs[i];
+        if (output->entry == entry && output->state == CR_NONE)
+            cr_add_output(c->to, output->name, c->map[output->id]);
+        else if (output->entry == entry)
+            cr_add_replacement(c->to, entry, c->map[output->state], c->map[output->id]);
+    }
+}
+
+/* Inputs, states and parameters first, in their order, then the nodes of each entry. */
+void cr_pass_entries(struct cr_module *module)
+{
+    struct cr_graph *g = module->graph;
+    if (g->n_entries == 1)
+        return;
+    struct copy c = {g, cr_graph_successor(g), cr_find_needed(g),
+                     cr_calloc((size_t)g->n_nodes, sizeof *c.map)};
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].name)
+            copy_node(&c, id, 0);
+    for (int entry = 0; entry < g->n_entries; entry++)
+        copy_entry(&c, entry);
+    module->graph = c.to;
+    cr_graph_free(g);
+    free(c.needed);
+    free(c.map);
+}

@@ -1,0 +1,299 @@
+/*
+ * join.c - contractions that share an operand become one.
+ *
+ * A head's query, key and value projections multiply the same normalised rows by
+ * different weights: x W1, x W2 ... are slices of x [W1 W2 ...].  One wide product reads
+ * x once and keeps the micro-kernel's columns full.  Weights are joined when they are
+ * loaded, so the concatenation costs nothing.  So are biases, of products that nothing else
+ * reads: x W1 + b1, x W2 + b2 ... are slices of x [W1 W2 ...] + [b1 b2 ...].
+ *
+ * A product begins its sums with the vector that is added to its rows (schedule_gemm_parts.c).  Which
+ * products are there to be joined differs from graph to graph of one model - where the last token's
+ * logits alone are wanted, queries are those of fewer rows - and must not change whether it does.  So
+ * products with biases are joined with such, and others with others.
+ */
+#include <stdlib.h>
+
+#include "compiler/ir/guard.h"
+#include "compiler/ir/mem.h"
+#include "compiler/passes/pass_list.h"
+#include "compiler/passes/weights/arithmetics.h"
+#include "compiler/passes/weights/formats.h"
+#include "compiler/passes/weights/weights.h"
+#include "rules.h"
+#include "users.h"
+
+/* True if the node is x W with a weight matrix W of rank 2 that all of the batch shares. */
+static bool is_projection(const struct cr_graph *g, const bool *weights, cr_id id)
+{
+    if (g->nodes[id].op != CR_OP_matmul)
+        return false;
+    cr_id b = cr_weight_matrix(g, cr_in(g, id, 1));
+    return g->nodes[b].rank == 2 && weights[b];
+}
+
+/* Copies what a weight is made of, which are leaves and their moves, ahead of its place. */
+static cr_id copy_weight(struct cr_rewrite *rw, cr_id id)
+{
+    if (rw->map[id] == CR_NONE) {
+        for (int i = 0; i < rw->from->nodes[id].n_in; i++)
+            copy_weight(rw, cr_in(rw->from, id, i));
+        cr_rewrite_copy(rw, id);
+    }
+    return rw->map[id];
+}
+
+/* The kinds of vectors that a graph adds to the rows of a product. */
+enum added {
+    NOTHING, /* no vector */
+    BIAS,    /* a parameter; the sum is the only reader of the product */
+    OTHER,   /* any other vector: such a product is not joined */
+    N_ADDED = OTHER
+};
+
+/* Projections that become one. */
+struct group {
+    cr_id *members;
+    int n;
+    cr_id *sums; /* by member: the only node that reads it, member + bias, if biased */
+    bool biased;
+    const struct cr_lengths *lengths; /* of the graph that they are in */
+};
+
+/* The parameter that a node repeats along all axes but the last, or CR_NONE. */
+static cr_id bias_of(const struct cr_graph *g, cr_id id)
+{
+    cr_id param = g->nodes[id].op == CR_OP_expand ? cr_in(g, id, 0) : CR_NONE;
+    bool one = param != CR_NONE && g->nodes[param].op == CR_OP_param && g->nodes[param].rank == 1;
+    return one && g->nodes[param].shape[0] == g->nodes[id].shape[g->nodes[id].rank - 1] ? param
+                                                                                         : CR_NONE;
+}
+
+static bool is_output(const struct cr_graph *g, cr_id id)
+{
+    for (int i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].id == id)
+            return true;
+    return false;
+}
+
+/* The first node below that is no movement op. */
+static cr_id moved(const struct cr_graph *g, cr_id id)
+{
+    while (cr_kind_of(g, id) == CR_KIND_MOVE)
+        id = cr_in(g, id, 0);
+    return id;
+}
+
+/* The kind of the vector that a product is added to, directly or behind movement ops. */
+static enum added added_to(const struct cr_graph *g, const struct cr_users *users, cr_id product)
+{
+    cr_id from = product, user = cr_only_user(users, product);
+    while (user != CR_NONE && cr_kind_of(g, user) == CR_KIND_MOVE && !is_output(g, from))
+        from = user, user = cr_only_user(users, user);
+    if (user == CR_NONE || g->nodes[user].op != CR_OP_add || is_output(g, from))
+        return NOTHING;
+    cr_id other = cr_in(g, user, cr_in(g, user, 0) == from);
+    if (from == product && bias_of(g, other) != CR_NONE)
+        return BIAS;
+    other = moved(g, other);
+    return g->nodes[other].rank == 1 ? OTHER : NOTHING;
+}
+
+/* Finds the sums of members and biases. */
+static void find_sums(struct group *group, const struct cr_graph *g, const struct cr_users *users)
+{
+    group->biased = added_to(g, users, group->members[0]) == BIAS;
+    for (int i = 0; i < group->n; i++)
+        group->sums[i] = cr_only_user(users, group->members[i]);
+}
+
+/* The bias that a member's sum adds. */
+static cr_id bias_of_member(const struct group *group, const struct cr_graph *g, int i)
+{
+    bool second = cr_in(g, group->sums[i], 0) == group->members[i];
+    return bias_of(g, cr_in(g, group->sums[i], second));
+}
+
+/* [W1 W2 ...] or [b1 b2 ...] in the new graph, over the axes but the last of `like`. */
+static cr_id join_weights(struct cr_rewrite *rw, const struct group *group, bool biases,
+                          const struct cr_attr *like)
+{
+    const struct cr_graph *g = rw->from;
+    cr_id *weights = cr_calloc((size_t)group->n, sizeof *weights);
+    for (int i = 0; i < group->n; i++)
+        weights[i] =
+            copy_weight(rw, biases ? bias_of_member(group, g, i)
+                                   : cr_weight_matrix(g, cr_in(g, group->members[i], 1)));
+    struct cr_attr attr = {.axis = !biases};
+    cr_id joined = cr_rewrite_add(rw, CR_OP_concat, group->n, weights, &attr);
+    free(weights);
+    const struct cr_node *node = &rw->to->nodes[joined];
+    attr = *like;
+    for (int i = 0; i < node->rank; i++)
+        attr.shape[attr.rank - node->rank + i] = node->shape[i];
+    return cr_rewrite_add(rw, CR_OP_expand, 1, &joined, &attr);
+}
+
+/* Gives the wide product the lengths that all members have. */
+static cr_id up_to_lengths(struct cr_rewrite *rw, const struct group *group, cr_id wide)
+{
+    int64_t marks[CR_MAX_RANK] = {0};
+    bool lost = false;
+    for (int a = 0; a < rw->to->nodes[wide].rank; a++) {
+        marks[a] = cr_length_at(group->lengths, group->members[0], a);
+        lost |= marks[a] != cr_rewrite_length(rw, wide, a);
+    }
+    return lost ? cr_rewrite_limited(rw, wide, marks) : wide;
+}
+
+/* x [W1 W2 ...] in the new graph, + [b1 b2 ...] if there are biases. */
+static cr_id wide_product(struct cr_rewrite *rw, const struct group *group)
+{
+    cr_id x = rw->map[cr_in(rw->from, group->members[0], 0)];
+    struct cr_attr rows = cr_attr_of(&rw->to->nodes[x]);
+    cr_id in[2] = {x, join_weights(rw, group, false, &rows)};
+    in[0] = up_to_lengths(rw, group, cr_rewrite_add(rw, CR_OP_matmul, 2, in, NULL));
+    if (!group->biased)
+        return in[0];
+    in[1] = join_weights(rw, group, true, &rows);
+    return cr_rewrite_add(rw, CR_OP_add, 2, in, NULL);
+}
+
+/* Maps each member, or its sum with a bias, to its columns of the wide product. */
+static void join(struct cr_rewrite *rw, const struct group *group)
+{
+    cr_rewrite_at(rw, group->members[0]);
+    cr_id wide = wide_product(rw, group);
+    int64_t start = 0;
+    for (int i = 0; i < group->n; i++) {
+        cr_id member = group->biased ? group->sums[i] : group->members[i];
+        const struct cr_node *node = &rw->from->nodes[member];
+        struct cr_attr attr = cr_attr_of(&rw->from->nodes[group->members[i]]);
+        attr.index[node->rank - 1] = start;
+        rw->map[member] = cr_rewrite_add(rw, CR_OP_slice, 1, &wide, &attr);
+        rw->map[group->members[i]] = rw->map[member]; /* of a sum: it has no other reader */
+        struct cr_node *made = &rw->to->nodes[rw->map[member]];
+        if (node->tap && !made->tap)
+            made->tap = node->tap;
+        start += node->shape[node->rank - 1];
+    }
+}
+
+/* True if two projections are for the same entry, their weights are kept in one format, and
+ * they have the same lengths. */
+static bool are_alike(const struct cr_lengths *lengths, const struct cr_graph *g, cr_id a, cr_id b)
+{
+    for (int i = 0; i < g->nodes[a].rank; i++)
+        if (cr_length_at(lengths, a, i) != cr_length_at(lengths, b, i))
+            return false;
+    return g->nodes[a].where.entry == g->nodes[b].where.entry &&
+           cr_panel_format(g, cr_in(g, a, 1)) == cr_panel_format(g, cr_in(g, b, 1)) &&
+           cr_panel_arithmetic(g, cr_in(g, a, 1)) == cr_panel_arithmetic(g, cr_in(g, b, 1));
+}
+
+/* True if a projection and its weights may have so many columns. */
+static bool may_have(const struct cr_graph *g, cr_id id, int64_t columns)
+{
+    const struct cr_node *product = &g->nodes[id], *weights = &g->nodes[cr_in(g, id, 1)];
+    int64_t own = product->shape[product->rank - 1];
+    return cr_elements(product->rank, product->shape) / own <= CR_MAX_ELEMENTS / columns &&
+           cr_elements(weights->rank, weights->shape) / own <= CR_MAX_ELEMENTS / columns;
+}
+
+/* True if neither the rows nor the columns of a projection's weights are a length. */
+static bool has_whole_weights(const struct cr_lengths *lengths, const struct cr_graph *g, cr_id id)
+{
+    cr_id w = cr_in(g, id, 1);
+    int r = g->nodes[w].rank;
+    return !cr_length_at(lengths, w, r - 1) && !cr_length_at(lengths, w, r - 2);
+}
+
+/* By node: the next live projection of the same rows that is like it, or CR_NONE.  All that are linked fit
+ * into one. */
+static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_users *users,
+                               const struct cr_lengths *lengths)
+{
+    const struct cr_graph *g = rw->from;
+    bool *weights = cr_find_weights(g);
+    size_t n = (size_t)g->n_nodes;
+    cr_id *next = cr_calloc(n, sizeof *next);
+    int64_t *columns = cr_calloc(n, sizeof *columns); /* from there to the last one */
+    cr_id *first = cr_calloc(n * N_ADDED, sizeof *first); /* by left operand and kind */
+    for (size_t i = 0; i < n * N_ADDED; i++)
+        next[i / N_ADDED] = first[i] = CR_NONE;
+    for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
+        if (!rw->live[id] || !is_projection(g, weights, id) || !has_whole_weights(lengths, g, id))
+            continue;
+        enum added added = added_to(g, users, id);
+        if (added == OTHER)
+            continue;
+        cr_id *seen = &first[cr_in(g, id, 0) * N_ADDED + (int)added];
+        columns[id] = g->nodes[id].shape[g->nodes[id].rank - 1];
+        if (*seen != CR_NONE && are_alike(lengths, g, *seen, id) &&
+            may_have(g, id, columns[id] + columns[*seen])) {
+            next[id] = *seen;
+            columns[id] += columns[*seen];
+        }
+        *seen = id;
+    }
+    free(columns);
+    free(weights);
+    free(first);
+    return next;
+}
+
+/* True if any rows have two projections. */
+static bool any_linked(const cr_id *next, int n)
+{
+    for (cr_id id = 0; id < n; id++)
+        if (next[id] != CR_NONE)
+            return true;
+    return false;
+}
+
+/* Copies the graph, with each group of projections in the place of its first. */
+static void join_all(struct cr_rewrite *rw, const cr_id *next, const struct cr_users *users,
+                     const struct cr_lengths *lengths)
+{
+    size_t n = (size_t)rw->from->n_nodes;
+    struct group group = {cr_calloc(n, sizeof *group.members), 0,
+                          cr_calloc(n, sizeof *group.sums), false, lengths};
+    for (cr_id id = 0; id < rw->from->n_nodes; id++) {
+        if (!rw->live[id] || rw->map[id] != CR_NONE)
+            continue;
+        group.n = 0;
+        for (cr_id member = id; next[id] != CR_NONE && member != CR_NONE; member = next[member])
+            group.members[group.n++] = member;
+        if (group.n > 1) {
+            find_sums(&group, rw->from, users);
+            join(rw, &group);
+        } else {
+            cr_rewrite_copy(rw, id);
+        }
+    }
+    free(group.members);
+    free(group.sums);
+}
+
+/* Leaves the graph as it is if there is nothing to join. */
+void cr_pass_join(struct cr_module *module)
+{
+    struct cr_rewrite rw;
+    struct cr_users users;
+    struct cr_lengths lengths;
+    struct cr_error error;
+    CR_CHECK(!cr_lengths_find(&lengths, module->graph, "", &error)); /* the driver looked */
+    cr_users_list(&users, module->graph);
+    cr_rewrite_begin(&rw, module->graph, &cr_rules);
+    cr_id *next = link_projections(&rw, &users, &lengths);
+    if (any_linked(next, rw.from->n_nodes)) {
+        join_all(&rw, next, &users, &lengths);
+        module->graph = cr_rewrite_end(&rw);
+    } else {
+        cr_rewrite_cancel(&rw);
+    }
+    cr_users_free(&users);
+    free(next);
+    cr_lengths_free(&lengths);
+}

@@ -1,0 +1,58 @@
+/*
+ * simplify.c - constant folding, common subexpressions, dead code, movement ops merged.
+ *
+ * The rules are those of rules.c.  Some of them look at other nodes than the one being made, so one
+ * rule may enable another for a node that was copied before.  Therefore the graph is copied again
+ * until no rule applies.  Simplifying a graph twice changes nothing; a debug build checks that.
+ */
+#include <assert.h>
+
+#include "compiler/ir/hash.h"
+#include "compiler/ir/verify.h"
+#include "compiler/passes/pass_list.h"
+#include "rules.h"
+
+enum { MOST_ROUNDS = 32 /* three are many; more than this are rules that undo each other */ };
+
+/* Copies the graph; true if another copy would be the same. */
+static bool simplify(struct cr_module *module)
+{
+    struct cr_rewrite rw;
+    cr_rewrite_begin(&rw, module->graph, &cr_rules);
+    for (cr_id id = 0; id < rw.from->n_nodes; id++)
+        if (rw.live[id])
+            cr_rewrite_copy(&rw, id);
+    module->graph = cr_rewrite_end(&rw);
+    return rw.is_settled;
+}
+
+#ifdef CR_DEBUG
+static uint64_t hash_graph(const struct cr_graph *g)
+{
+    uint64_t hash = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        hash = cr_hash_word(hash, cr_hash_node(g, id));
+    return hash;
+}
+
+static void check_settled(struct cr_module *module)
+{
+    uint64_t before = hash_graph(module->graph);
+    simplify(module);
+    assert(hash_graph(module->graph) == before);
+}
+#else
+static void check_settled(struct cr_module *module)
+{
+    (void)module;
+}
+#endif
+
+void cr_pass_simplify(struct cr_module *module)
+{
+    int round = 1;
+    while (!simplify(module) && round < MOST_ROUNDS)
+        round++;
+    assert(round < MOST_ROUNDS);
+    check_settled(module);
+}

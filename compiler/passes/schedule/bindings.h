@@ -1,0 +1,28 @@
+/*
+ * bindings.h - what an argument is in each iteration of a loop over layers, in closed form.
+ *
+ * The locations of all iterations are given.  This file finds their common form: all the same, at
+ * equal distances, two in turns, or, if no form fits, a table.  The first and the last iteration
+ * may differ from the rest.
+ */
+#ifndef CR_BINDINGS_H
+#define CR_BINDINGS_H
+
+#include "compiler/ir/program.h"
+#include "compiler/passes/module/module.h"
+
+/* Gives a binding the form of its locations: one for each iteration of the loop, or a single one if
+ * the loop is null.  A table is appended to the tables of the program. */
+void cr_find_form(struct cr_program *program, struct cr_binding *binding,
+                  const struct cr_loop *loop, const struct cr_location *locations);
+
+/* Where what a slot is given lies. */
+struct cr_location cr_location_of(const struct cr_program *program, const struct cr_slot *slot,
+                                  struct cr_given given);
+
+/* The location in the iteration that is the layer of that number; `iteration` counts from 0. */
+struct cr_location cr_location_in(const struct cr_program *program,
+                                  const struct cr_binding *binding, const struct cr_step *loop,
+                                  int iteration);
+
+#endif

@@ -1,0 +1,141 @@
+#include "describe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/ir/identifiers.h"
+#include "compiler/ir/text.h"
+#include "compiler/passes/module/kernel_kinds.h"
+#include "compiler/passes/weights/arithmetics.h"
+#include "compiler/passes/weights/formats.h"
+
+enum { WIDTH = 96 /* of a line, so that it fits behind " * " */ };
+
+/* Appends an item to a list, in a new line if this one is full. */
+static void put_item(struct cr_text *t, bool first, const char *item)
+{
+    const char *line = t->length ? memrchr(t->data, '\n', t->length) : NULL;
+    long length = line ? t->data + t->length - line - 1 : (long)t->length;
+    bool full = length + (long)strlen(item) + 2 > WIDTH;
+    cr_put(t, first ? "" : full ? ",\n   " : ", ");
+    cr_put(t, first || !full ? "%s" : " %s", item);
+}
+
+static void put_shape(struct cr_text *text, const struct cr_node *node)
+{
+    char shape[200];
+    cr_put(text, "%s", cr_shape_text(shape, sizeof shape, node->rank, node->shape));
+}
+
+static void put_size(struct cr_text *text, double value, const char *unit)
+{
+    static const char *const prefix[] = {"", "k", "M", "G", "T", "P"};
+    int i = 0;
+    for (; value >= 1000 && i < 5; i++)
+        value /= 1000;
+    cr_put(text, "%.4g %s%s", value, prefix[i], unit);
+}
+
+/* Lists the ops of a tile program under its title; a program without ops is left out. */
+static void put_ops(struct cr_text *t, const char *title, const struct cr_tiles *tiles)
+{
+    bool first = true;
+    for (int i = 0; i < tiles->n; i++) {
+        const struct cr_value *v = &tiles->values[i];
+        if (v->source != CR_MAP && v->source != CR_REDUCE)
+            continue;
+        if (first)
+            cr_put(t, "%s: ", title);
+        put_item(t, first, cr_ops[v->op].name);
+        first = false;
+    }
+    if (!first)
+        cr_put(t, "\n");
+}
+
+/* " in bf16", of what is kept so; else "". */
+static const char *format_of(const struct cr_builder *b, int slot, char text[40])
+{
+    const struct cr_slot *s = &b->f->slots[slot];
+    bool rounded = s->packed && s->format != cr_format_of(CR_F32);
+    snprintf(text, 40, rounded ? " in %s" : "", cr_formats[s->format].name);
+    return text;
+}
+
+/* The nodes that are stored besides the root, under the names of their arguments. */
+static void put_stored(struct cr_text *t, const struct cr_builder *b)
+{
+    for (int i = 1; i < b->k->n_stored; i++) {
+        char shape[200], item[340];
+        const struct cr_node *node = &b->g->nodes[b->k->stored[i]];
+        snprintf(item, sizeof item, "%s%s", b->f->slots[b->stored[i]].name,
+                 cr_shape_text(shape, sizeof shape, node->rank, node->shape));
+        put_item(t, false, item);
+    }
+}
+
+/* Ends the line of the equation, and lists each tensor that the kernel reads, with its shape. */
+static void put_reads(struct cr_text *t, const struct cr_builder *b)
+{
+    const struct cr_kernel *k = b->k;
+    char format[40];
+    cr_put(t, k->n_refs ? "\nreads " : "");
+    for (int i = 0; i < k->n_refs; i++) {
+        char shape[200], item[340];
+        const struct cr_node *node = &b->g->nodes[k->refs[i]];
+        snprintf(item, sizeof item, "%s%s%s", b->f->slots[b->ref[i]].name,
+                 cr_shape_text(shape, sizeof shape, node->rank, node->shape),
+                 format_of(b, b->ref[i], format));
+        put_item(t, i == 0, item);
+    }
+    cr_put(t, "\n");
+}
+
+/* How its weights are kept, and how products by them are summed. */
+static void put_weights(struct cr_text *t, const struct cr_builder *b)
+{
+    cr_id matrix = cr_packed(b->k);
+    if (matrix == CR_NONE || cr_panel_format(b->g, matrix) == CR_FORMAT_f32)
+        return;
+    cr_put(t, "weights in %s, products in %s\n", cr_formats[cr_panel_format(b->g, matrix)].name,
+           cr_arithmetics[cr_panel_arithmetic(b->g, matrix)].name);
+}
+
+/* The ops of each program under its title, with what else a reader must know of it. */
+static void put_programs(struct cr_text *t, const struct cr_kernel *k)
+{
+    for (int p = 0; p < CR_PROGRAMS; p++) {
+        const char *title = cr_parts_of(k)->programs[p].title;
+        if (p >= CR_ARRAY && p < CR_ARRAY + CR_MAX_ARRAYS && k->programs[p].n)
+            title = cr_array_titles[k->attention.arrays[p - CR_ARRAY]];
+        bool chooses = p == CR_DROPOUT && k->dropout.n && k->attention.chooses;
+        put_ops(t, chooses ? "probabilities, 0 where this is, times" : title, &k->programs[p]);
+        if (p == CR_SCORES && k->scores.n && k->attention.factor != 1)
+            cr_put(t, "scores times %.9g\n", k->attention.factor);
+        char bound[128];
+        for (int i = 0; i < cr_n_bounds(k) && p == CR_DROPOUT; i++)
+            cr_put(t, "mask: query i sees keys %s\n",
+                   cr_bound_text(bound, sizeof bound, &k->attention.bounds[i], "i"));
+    }
+}
+
+char *cr_describe(const struct cr_builder *b, const char *title)
+{
+    const struct cr_kernel *k = b->k;
+    const struct cr_node *root = &b->g->nodes[k->root];
+    struct cr_text t = {0};
+    char plain[256], path[200];
+    cr_plain_scope(plain, sizeof plain, title);
+    cr_plain_text(path, sizeof path, root->where.file);
+    cr_put(&t, "%s, %s:%d\nout", plain, path, root->where.line);
+    put_shape(&t, root);
+    put_stored(&t, b);
+    cr_kernel_kinds[k->kind].describe(&t, k);
+    put_reads(&t, b);
+    put_weights(&t, b);
+    put_programs(&t, k);
+    put_size(&t, k->flops, "flop, reads ");
+    put_size(&t, k->bytes_read, "B, writes ");
+    put_size(&t, k->bytes_written, "B");
+    return t.data;
+}

@@ -1,0 +1,801 @@
+/*
+ * schedule.c - from kernels and their memory to a program: which runtime functions are called,
+ * in which loops, on what.
+ *
+ * The sizes of loops are those of the module's target.  Kernels that share a function (outline)
+ * give one function here, and each call binds its arguments to buffers.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bindings.h"
+#include "compiler/ir/guard.h"
+#include "compiler/ir/identifiers.h"
+#include "compiler/ir/lengths.h"
+#include "compiler/ir/mem.h"
+#include "compiler/passes/fuse/in_place.h"
+#include "compiler/passes/module/kernel_kinds.h"
+#include "compiler/passes/module/starts.h"
+#include "compiler/passes/pass_list.h"
+#include "compiler/passes/plan/lifetimes.h"
+#include "compiler/passes/weights/formats.h"
+#include "compiler/passes/weights/weights.h"
+#include "describe.h"
+#include "schedule_parts.h"
+#include "titles.h"
+
+struct scheduling {
+    struct cr_module *m;
+    const struct cr_graph *g;
+    struct cr_program *p;
+    struct cr_titles titles;
+    struct cr_lengths lengths;
+    int *function;  /* by kernel: its function in the program */
+    int64_t *items; /* by kernel: of that, with lengths at their bounds */
+    int *buffer;   /* by node: where it is stored, or CR_NONE */
+    int *panels;   /* by node: where its packed form is, or CR_NONE */
+    int first_panels; /* of the program's buffers */
+};
+
+/* ---- buffers ---- */
+
+static int64_t bytes_of(int64_t floats)
+{
+    return floats * (int64_t)sizeof(float);
+}
+
+/* Offsets of a plan are floats, those of a program bytes; ports and literals are counted in both. */
+static struct cr_location location_of(const struct cr_storage *storage)
+{
+    bool counted = storage->space != CR_SPACE_ARENA && storage->space != CR_SPACE_WEIGHTS;
+    return (struct cr_location){storage->space,
+                                counted ? storage->offset : bytes_of(storage->offset), 0};
+}
+
+/* What parameters that are read as one are called: "bias", after the first. */
+static const char *name_of_joined(const struct cr_graph *g, cr_id id)
+{
+    const char *first = g->nodes[cr_joined_param(g, id, 0)].name, *dot = strrchr(first, '.');
+    return dot ? dot + 1 : first;
+}
+
+/* A buffer of a node's shape and type. */
+static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_location at)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    struct cr_buffer *buffer = CR_PUSH(s->p->buffers, s->p->n_buffers, s->p->cap_buffers);
+    char title[256];
+    cr_kernel_title(title, sizeof title, &s->titles, id);
+    if (cr_is_joined(s->g, id))
+        snprintf(title, sizeof title, "%s", name_of_joined(s->g, id));
+    *buffer = (struct cr_buffer){.name = cr_strdup(node->name ? node->name : title),
+                                 .format = cr_format_of(node->dtype),
+                                 .rank = node->rank,
+                                 .space = at.space,
+                                 .offset = at.offset,
+                                 .alias = CR_NONE};
+    memcpy(buffer->shape, node->shape, sizeof buffer->shape);
+    for (int i = 0; i < CR_MAX_RANK; i++)
+        buffer->length[i] = cr_length_at(&s->lengths, id, i) - 1;
+    buffer->bytes = cr_format_bytes(buffer->format, cr_elements(node->rank, node->shape));
+    return buffer;
+}
+
+/* Finds the panels that another entry multiplies by, too. */
+static bool find_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
+{
+    const struct cr_program *p = s->p;
+    for (int i = s->first_panels; k->entry && i < p->n_buffers; i++)
+        if (p->buffers[i].offset == bytes_of(floats))
+            s->panels[cr_packed(k)] = i;
+    return s->panels[cr_packed(k)] != CR_NONE;
+}
+
+/* Makes a buffer that of K x N panels: rows rounded up to blocks, columns to panels.  The
+ * panels of a parameter that is read up to a length are complete. */
+static void set_panels(struct cr_buffer *buffer, enum cr_format format, int64_t K, int64_t N)
+{
+    buffer->format = format;
+    buffer->rank = 2;
+    buffer->shape[0] = cr_block_rows(format, K);
+    buffer->shape[1] = cr_round_up(N, CR_PANEL_FLOATS);
+    buffer->length[0] = buffer->length[1] = CR_NONE;
+    buffer->bytes = cr_format_bytes(format, buffer->shape[0] * buffer->shape[1]);
+}
+
+/* The panels of a kernel's weight matrix. */
+static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
+{
+    if (s->panels[cr_packed(k)] != CR_NONE || find_panels(s, k, floats))
+        return;
+    struct cr_location at = {CR_SPACE_WEIGHTS, bytes_of(floats), 0};
+    struct cr_buffer *buffer = add_buffer(s, cr_packed(k), at);
+    set_panels(buffer, cr_panel_format(s->g, cr_packed(k)), k->gemm.K, k->gemm.N);
+    s->panels[cr_packed(k)] = s->p->n_buffers - 1;
+}
+
+/* The panels of a table that has its own: a row of it is a column. */
+static int add_table(struct scheduling *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    struct cr_buffer *buffer = add_buffer(s, id, location_of(&s->m->storage[id]));
+    set_panels(buffer, node->format, node->shape[1], node->shape[0]);
+    return s->p->n_buffers - 1;
+}
+
+/* Room for all of them at once: they are many. */
+static void reserve_buffers(struct scheduling *s)
+{
+    int n = 0;
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        n += s->m->storage[id].space != CR_SPACE_NONE;
+    for (int i = 0; i < s->m->n_kernels; i++)
+        n += cr_packed(&s->m->kernels[i]) != CR_NONE;
+    s->p->buffers = cr_calloc((size_t)n, sizeof *s->p->buffers);
+    s->p->cap_buffers = n;
+}
+
+/* Stored nodes in the order of their numbers, then panels of weights; equal panels share a buffer, and
+ * so do a table and the panels that it is kept in. */
+static void add_buffers(struct scheduling *s)
+{
+    reserve_buffers(s);
+    for (cr_id id = 0; id < s->g->n_nodes; id++) {
+        s->buffer[id] = s->panels[id] = CR_NONE;
+        if (s->m->storage[id].space == CR_SPACE_NONE || s->m->columns_of[id] != CR_NONE)
+            continue;
+        add_buffer(s, id, location_of(&s->m->storage[id]));
+        s->buffer[id] = s->p->n_buffers - 1;
+    }
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        if (cr_state_of(s->m, id) != CR_NONE)
+            s->p->buffers[s->buffer[id]].alias = s->buffer[cr_state_of(s->m, id)];
+    s->first_panels = s->p->n_buffers;
+    for (int i = 0; i < s->m->n_kernels; i++)
+        if (cr_packed(&s->m->kernels[i]) != CR_NONE)
+            add_panels(s, &s->m->kernels[i], s->m->packed[i]);
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        if (s->m->columns_of[id] != CR_NONE)
+            s->buffer[id] = s->m->columns_of[id] == id ? add_table(s, id)
+                                                       : s->panels[s->m->columns_of[id]];
+}
+
+/* The literals under the numbers that the plan has given them. */
+static void add_literals(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    p->literals = cr_calloc((size_t)cr_n_literals(s->g), sizeof *p->literals);
+    for (cr_id id = 0; id < s->g->n_nodes; id++) {
+        const struct cr_node *node = &s->g->nodes[id];
+        if (node->op != CR_OP_literal || s->m->storage[id].offset < p->n_literals)
+            continue;
+        const struct cr_literal *literal = cr_literal_of(s->g, node);
+        size_t bytes = (size_t)literal->n * sizeof *literal->words;
+        uint32_t *words = cr_calloc(1, bytes);
+        memcpy(words, literal->words, bytes);
+        p->literals[p->n_literals++] = (struct cr_literal){literal->dtype, literal->n, words};
+    }
+}
+
+/* ---- names ---- */
+
+/* The function that makes a node, or null: of an operand, always one that is there by now. */
+static const struct cr_function *maker_of(const struct scheduling *s, cr_id id)
+{
+    int kernel = s->g->nodes[id].kernel;
+    if (kernel == CR_NONE || s->m->kernels[kernel].root != id ||
+        s->function[s->m->function[kernel]] == CR_NONE)
+        return NULL;
+    return &s->p->functions[s->function[s->m->function[kernel]]];
+}
+
+/* Names an operand after what it is: a parameter, a value with a name, what a kernel makes, or
+ * at least the scope it was made in. */
+static void name_operand(const struct scheduling *s, cr_id id, char *plain, size_t size)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    const struct cr_function *maker = maker_of(s, id);
+    if (node->name || node->tap)
+        cr_identifier(plain, size, node->name ? node->name : node->tap);
+    else if (cr_is_joined(s->g, id))
+        cr_identifier(plain, size, name_of_joined(s->g, id));
+    else if (maker)
+        snprintf(plain, size, "k%d_%.40s", maker->number, maker->title);
+    else
+        cr_identifier(plain, size, node->where.scope);
+}
+
+/* A slot that calls bind. */
+static int add_argument(struct cr_function *f, enum cr_slot_kind kind, enum cr_format format,
+                        const char *name)
+{
+    struct cr_slot *slot = CR_PUSH(f->slots, f->n_slots, f->cap_slots);
+    *slot = (struct cr_slot){.kind = kind, .format = format, .length = CR_NONE};
+    snprintf(slot->name, sizeof slot->name, "%s", name);
+    return f->n_bound++;
+}
+
+/* An argument for a node in memory, with a name that no other argument has. */
+static int add_node(const struct scheduling *s, struct cr_builder *b, cr_id id, const char *plain)
+{
+    char name[64];
+    int n = b->f->n_bound;
+    bool taken = cr_is_reserved(plain);
+    for (int j = 0; j < n; j++)
+        taken |= strcmp(plain, b->f->slots[j].name) == 0;
+    if (taken)
+        snprintf(name, sizeof name, *plain ? "v%d_%s" : "v%d", n, plain);
+    else
+        snprintf(name, sizeof name, "%s", plain);
+    return add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[id].dtype), name);
+}
+
+static int add_operand(const struct scheduling *s, struct cr_builder *b, cr_id id)
+{
+    char plain[48];
+    name_operand(s, id, plain, sizeof plain);
+    return add_node(s, b, id, plain);
+}
+
+/* A node that is stored besides the buffer is named as a kernel of its own would be. */
+static int add_stored(const struct scheduling *s, struct cr_builder *b, cr_id id)
+{
+    char title[256], plain[48];
+    cr_kernel_title(title, sizeof title, &s->titles, id);
+    cr_identifier(plain, sizeof plain, title);
+    int slot = add_node(s, b, id, plain);
+    b->f->slots[slot].written = true;
+    return slot;
+}
+
+/* Whether some loop runs to a length, or a table has so many rows. */
+static bool runs_to(const struct cr_kernel *k, int length)
+{
+    for (int a = 0; a < k->atoms.n; a++)
+        if (k->atoms.length[a] == length + 1)
+            return true;
+    for (int p = 0; p < CR_PROGRAMS; p++)
+        for (int i = 0; i < k->programs[p].n; i++)
+            if (k->programs[p].values[i].table_length == length + 1)
+                return true;
+    return false;
+}
+
+static int bind_number(struct cr_builder *b, const char *name, const char *note)
+{
+    int slot = add_argument(b->f, CR_SLOT_NUMBER, CR_FORMAT_i32, name);
+    b->f->slots[slot].note = cr_strdup(note);
+    return slot;
+}
+
+/* A number for each length that the kernel runs to. */
+static void add_lengths(const struct scheduling *s, struct cr_builder *b)
+{
+    char name[32], note[96];
+    for (int i = 0; i < s->g->n_lengths; i++) {
+        b->length[i] = CR_NONE;
+        if (!runs_to(b->k, i))
+            continue;
+        snprintf(name, sizeof name, "length%d", i);
+        snprintf(note, sizeof note, "%.60s, at most %lld", s->g->lengths[i].name,
+                 (long long)s->g->lengths[i].bound);
+        b->length[i] = bind_number(b, name, note);
+        b->f->slots[b->length[i]].length = i;
+    }
+}
+
+/* Adds the arguments in the order that the fields have in emitted C: operands, the second and later stored nodes,
+ * weights, random streams, lengths, and last the first stored node. */
+static void add_arguments(const struct scheduling *s, struct cr_builder *b)
+{
+    const struct cr_kernel *k = b->k;
+    char name[32];
+    for (int i = 0; i < k->n_refs; i++) {
+        b->ref[i] = add_operand(s, b, k->refs[i]);
+        if (s->m->columns_of[k->refs[i]] != CR_NONE) {
+            b->f->slots[b->ref[i]].packed = true;
+            b->f->slots[b->ref[i]].format = s->g->nodes[k->refs[i]].format;
+        }
+    }
+    for (int i = 1; i < k->n_stored; i++)
+        b->stored[i] = add_stored(s, b, k->stored[i]);
+    b->weight = CR_NONE;
+    if (cr_packed(k) != CR_NONE) {
+        b->weight =
+            add_argument(b->f, CR_SLOT_ARGUMENT, cr_panel_format(s->g, cr_packed(k)), "w");
+        b->f->slots[b->weight].packed = true;
+    }
+    for (int i = 0; i < k->n_streams; i++) {
+        snprintf(name, sizeof name, "stream%d", i);
+        b->stream[i] = bind_number(b, name, "of random numbers");
+    }
+    add_lengths(s, b);
+    b->out = add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[k->root].dtype), "out");
+    b->f->slots[b->out].written = true;
+    b->f->slots[b->out].partly = k->kind == CR_KERNEL_WRITE;
+}
+
+/* ---- functions ---- */
+
+static void add_own_vars(struct cr_function *f)
+{
+    static const char *const names[] = {"begin", "end"};
+    for (int i = 0; i < 2; i++) {
+        struct cr_var *var = CR_PUSH(f->vars, f->n_vars, f->cap_vars);
+        *var = (struct cr_var){.changes = false};
+        snprintf(var->name, sizeof var->name, "%s", names[i]);
+    }
+}
+
+/* The kernel as its code has it, for *copy if that is another: where calls say where it begins, it
+ * begins at 0. */
+static const struct cr_kernel *code_of(const struct scheduling *s, int kernel,
+                                       struct cr_kernel *copy)
+{
+    if (!s->m->starts)
+        return &s->m->kernels[kernel];
+    cr_kernel_copy(copy, &s->m->kernels[kernel]);
+    cr_begin_at(copy, &s->m->starts[kernel]);
+    return copy;
+}
+
+/* Names and arguments come before the body, which speaks of them; the comment comes last. */
+static void add_function(struct scheduling *s, int kernel)
+{
+    struct cr_function *f = CR_PUSH(s->p->functions, s->p->n_functions, s->p->cap_functions);
+    struct cr_kernel copy;
+    struct cr_builder b = {.m = s->m,
+                           .g = s->g,
+                           .k = code_of(s, kernel, &copy),
+                           .target = s->m->target,
+                           .f = f,
+                           .items = CR_NONE};
+    char title[256];
+    *f = (struct cr_function){.number = s->p->n_functions};
+    cr_kernel_title(title, sizeof title, &s->titles, b.k->root);
+    cr_identifier(f->title, sizeof f->title, title);
+    if (!*f->title)
+        snprintf(f->title, sizeof f->title, "tile");
+    add_own_vars(f);
+    add_arguments(s, &b);
+    b.node = cr_main_node(b.k);
+    s->items[kernel] = cr_kernel_kinds[b.k->kind].schedule(&b);
+    f->items = b.items == CR_NONE ? cr_number(&b, s->items[kernel]) : b.items;
+    f->comment = cr_describe(&b, title);
+    if (b.k == &copy)
+        cr_kernel_free(&copy);
+    s->function[kernel] = s->p->n_functions - 1;
+    if (s->p->scratch_bytes < bytes_of(f->scratch_floats))
+        s->p->scratch_bytes = bytes_of(f->scratch_floats);
+}
+
+static void add_functions(struct scheduling *s)
+{
+    for (int i = 0; i < s->m->n_kernels; i++)
+        s->function[i] = CR_NONE;
+    for (int i = 0; i < s->m->n_kernels; i++)
+        if (s->m->function[i] == i)
+            add_function(s, i);
+}
+
+/* ---- steps ---- */
+
+/* The buffer (or number) that slot `slot` is given in a call of a kernel. */
+static int64_t bound_to(const struct scheduling *s, int kernel, int slot)
+{
+    const struct cr_kernel *k = &s->m->kernels[kernel];
+    int first_weight = k->n_refs + k->n_stored - 1;
+    int first_stream = first_weight + (cr_packed(k) != CR_NONE);
+    if (slot < k->n_refs)
+        return s->buffer[k->refs[slot]];
+    if (slot < first_weight)
+        return s->buffer[k->stored[1 + slot - k->n_refs]];
+    if (slot < first_stream)
+        return s->panels[cr_packed(k)];
+    if (slot < first_stream + k->n_streams)
+        return k->streams[slot - first_stream];
+    slot -= first_stream + k->n_streams;
+    for (int i = 0; i < s->g->n_lengths; i++)
+        if (runs_to(k, i) && slot-- == 0)
+            return i;
+    return s->buffer[k->buffer];
+}
+
+/* Where in the buffer of a slot the code of a kernel begins, in bytes.  The first slots are its refs,
+ * the last is its result. */
+static int64_t start_in(const struct scheduling *s, int kernel, int slot, int n_bound)
+{
+    int ref = slot == n_bound - 1 ? CR_START_RESULT : slot;
+    if (!s->m->starts || (ref != CR_START_RESULT && slot >= s->m->kernels[kernel].n_refs))
+        return 0;
+    return bytes_of(s->m->starts[kernel].at[ref]);
+}
+
+/* What the argument is in each layer is kept as it is, and found once more as a form. */
+static void add_binding(struct scheduling *s, const struct cr_loop *loop, int kernel, int slot,
+                        const struct cr_function *f)
+{
+    struct cr_program *p = s->p;
+    struct cr_binding *binding = CR_PUSH(p->bindings, p->n_bindings, p->cap_bindings);
+    int n = loop ? loop->count : 1;
+    struct cr_location *at = cr_calloc((size_t)n, sizeof *at);
+    *binding = (struct cr_binding){.first_buffer = p->n_bound};
+    for (int i = 0; i < n; i++) {
+        int k = kernel + (loop ? i * loop->period : 0);
+        struct cr_given given = {bound_to(s, k, slot), start_in(s, k, slot, f->n_bound)};
+        *CR_PUSH(p->bound, p->n_bound, p->cap_bound) = given;
+        at[i] = cr_location_of(p, &f->slots[slot], given);
+    }
+    cr_find_form(p, binding, loop, at);
+    free(at);
+}
+
+/* A call of the kernel's function; in a loop, of those of all its layers, which are alike. */
+static void add_call(struct scheduling *s, const struct cr_loop *loop, int kernel)
+{
+    struct cr_program *p = s->p;
+    int function = s->function[s->m->function[kernel]];
+    const struct cr_function *f = &p->functions[function];
+    int64_t items = s->items[s->m->function[kernel]];
+    int64_t shares = cr_count_shares(&s->m->kernels[kernel], items, s->m->target);
+    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) =
+        (struct cr_step){.kind = CR_STEP_CALL,
+                         .function = function,
+                         .first_binding = p->n_bindings,
+                         .shares = shares};
+    for (int slot = 0; slot < f->n_bound; slot++)
+        add_binding(s, loop, kernel, slot, f);
+}
+
+/* The distance from layer to layer of the first argument of a space that has one and goes up with
+ * the layers all the way; results first. */
+static int64_t find_stride(const struct cr_program *p, int first, int last, enum cr_space space)
+{
+    for (int i = first; i < last; i++) {
+        const struct cr_step *call = &p->steps[i];
+        int n = p->functions[call->function].n_bound;
+        for (int slot = 0; slot < n; slot++) {
+            const struct cr_binding *b = &p->bindings[call->first_binding + (slot + n - 1) % n];
+            if (b->space == space && b->form == CR_FORM_EVEN && b->stride > 0 &&
+                !b->first_differs && !b->last_differs)
+                return b->stride;
+        }
+    }
+    return 0;
+}
+
+/* Has what lies at the loop's distance found by the loop's pointer to the layer. */
+static void mark_relative(struct cr_program *p, const struct cr_step *loop, int first, int last)
+{
+    int end = last < p->n_steps ? p->steps[last].first_binding : p->n_bindings;
+    for (int i = p->steps[first].first_binding; i < end; i++) {
+        struct cr_binding *b = &p->bindings[i];
+        b->relative = b->form == CR_FORM_EVEN &&
+                      ((b->space == CR_SPACE_WEIGHTS && b->stride == loop->weights_stride) ||
+                       (b->space == CR_SPACE_ARENA && b->stride == loop->arena_stride));
+    }
+}
+
+/* The pointers to the layer take the distance that the first result or weight has from layer to layer. */
+static void add_loop(struct scheduling *s, const struct cr_segment *segment)
+{
+    struct cr_program *p = s->p;
+    const struct cr_loop *loop = &s->m->loops[segment->loop];
+    int at = p->n_steps;
+    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) = (struct cr_step){.kind = CR_STEP_LOOP,
+                                                                    .start = loop->start,
+                                                                    .direction = loop->direction,
+                                                                    .count = loop->count};
+    for (int i = 0; i < loop->period; i++)
+        add_call(s, loop, segment->kernel + i);
+    p->steps[at].weights_stride = find_stride(p, at + 1, p->n_steps, CR_SPACE_WEIGHTS);
+    p->steps[at].arena_stride = find_stride(p, at + 1, p->n_steps, CR_SPACE_ARENA);
+    mark_relative(p, &p->steps[at], at + 1, p->n_steps);
+    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) = (struct cr_step){.kind = CR_STEP_END};
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Adds to the newest entry what is known from its kernels alone. */
+static void add_kernel(struct scheduling *s, int kernel)
+{
+    struct cr_entry *entry = &s->p->entries[s->p->n_entries - 1];
+    const struct cr_function *f = &s->p->functions[s->function[s->m->function[kernel]]];
+    for (int i = 0; i < s->m->kernels[kernel].n_stored; i++) {
+        const struct cr_storage *at = &s->m->storage[s->m->kernels[kernel].stored[i]];
+        const struct cr_node *node = &s->g->nodes[s->m->kernels[kernel].stored[i]];
+        int64_t end = bytes_of(at->offset + cr_align(cr_elements(node->rank, node->shape)));
+        if (at->space == CR_SPACE_ARENA)
+            entry->arena_bytes = larger(entry->arena_bytes, end);
+    }
+    entry->scratch_bytes = larger(entry->scratch_bytes, bytes_of(f->scratch_floats));
+    entry->n_calls++;
+}
+
+/* The entry that kernels from this one on belong to. */
+static void add_entry(struct scheduling *s, int kernel)
+{
+    const struct cr_graph *g = s->g;
+    int number = s->p->n_entries;
+    struct cr_entry *entry = CR_PUSH(s->p->entries, s->p->n_entries, s->p->cap_entries);
+    *entry = (struct cr_entry){.name = cr_strdup(g->entries[number]),
+                               .first_step = s->p->n_steps,
+                               .first_call = kernel};
+    while (g->outputs[entry->first_output].entry < number)
+        entry->first_output++;
+    for (int i = 0; i < cr_n_results(g); i++)
+        entry->n_outputs += g->outputs[i].entry == number;
+    for (int i = kernel; i < s->m->n_kernels && s->m->kernels[i].entry == number; i++)
+        add_kernel(s, i);
+}
+
+/* Kernels are listed by entry.  An entry whose outputs have no elements has none. */
+static void add_steps(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    for (int i = 0; i < s->m->n_segments; i++) {
+        int kernel = s->m->segments[i].kernel;
+        while (s->m->kernels[kernel].entry >= p->n_entries)
+            add_entry(s, kernel);
+        if (s->m->segments[i].loop < 0)
+            add_call(s, NULL, kernel);
+        else
+            add_loop(s, &s->m->segments[i]);
+        struct cr_entry *entry = &p->entries[p->n_entries - 1];
+        entry->n_steps = p->n_steps - entry->first_step;
+    }
+    while (p->n_entries < s->g->n_entries)
+        add_entry(s, s->m->n_kernels);
+}
+
+/* Marks what an entry's calls are given as used by it. */
+static void mark_buffers(struct scheduling *s, int number)
+{
+    struct cr_program *p = s->p;
+    const struct cr_entry *entry = &p->entries[number];
+    const struct cr_step *loop = NULL;
+    for (int i = entry->first_step; i < entry->first_step + entry->n_steps; i++) {
+        const struct cr_step *step = &p->steps[i];
+        if (step->kind != CR_STEP_CALL)
+            loop = step->kind == CR_STEP_LOOP ? step : NULL;
+        const struct cr_function *f = &p->functions[step->function];
+        for (int slot = 0; step->kind == CR_STEP_CALL && slot < f->n_bound; slot++) {
+            const struct cr_binding *b = &p->bindings[step->first_binding + slot];
+            for (int j = 0; f->slots[slot].kind == CR_SLOT_ARGUMENT && j < (loop ? loop->count : 1);
+                 j++)
+                p->buffers[p->bound[b->first_buffer + j].what].entries |= 1u << number;
+        }
+    }
+}
+
+/* Inputs and states are of the entries that use their buffers, lengths of all.  What one alone does not
+ * use stays an input of it. */
+static void mark_ports(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    for (int i = 0; i < p->n_entries; i++)
+        mark_buffers(s, i);
+    for (int i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].space == CR_SPACE_INPUT || p->buffers[i].space == CR_SPACE_STATE)
+            p->inputs[p->buffers[i].offset].entries |= p->buffers[i].entries;
+    for (int i = 0; p->n_entries == 1 && i < p->n_inputs; i++)
+        p->inputs[i].entries = 1;
+    for (int i = 0; i < p->n_lengths; i++)
+        p->inputs[p->input_of_length[i]].entries = (1u << (p->n_entries - 1) << 1) - 1;
+    for (int i = 0; i < p->n_outputs; i++)
+        p->outputs[i].entries = 1u << s->g->outputs[i].entry;
+}
+
+/* ---- what the caller must know ---- */
+
+/* The lengths, and which input holds each. */
+static void add_program_lengths(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    int n = 0;
+    p->n_lengths = s->g->n_lengths;
+    p->lengths = cr_calloc((size_t)p->n_lengths, sizeof *p->lengths);
+    p->input_of_length = cr_calloc((size_t)p->n_lengths, sizeof *p->input_of_length);
+    for (int i = 0; i < p->n_lengths; i++)
+        p->lengths[i] = (struct cr_length){cr_strdup(s->g->lengths[i].name),
+                                           s->g->lengths[i].bound};
+    for (cr_id id = 0; id < s->g->n_nodes; id++) {
+        if (!cr_is_input(&s->g->nodes[id]))
+            continue;
+        int length = cr_find_length(s->g, s->g->nodes[id].name);
+        if (length >= 0)
+            p->input_of_length[length] = n;
+        n++;
+    }
+}
+
+/* Takes over the name. */
+static struct cr_port port_of(const struct cr_node *node, char *name)
+{
+    struct cr_port port = {.name = name,
+                           .dtype = node->dtype,
+                           .rank = node->rank,
+                           .init = node->init,
+                           .bound = node->value,
+                           .format = node->format,
+                           .arithmetic = node->arithmetic,
+                           .state = node->op == CR_OP_state,
+                           .offset = -1};
+    memcpy(port.shape, node->shape, sizeof port.shape);
+    return port;
+}
+
+/* Parameters are one kind of port, inputs and states another. */
+static bool is_leaf_port(const struct cr_node *node, bool param)
+{
+    return param ? node->op == CR_OP_param : cr_is_input(node);
+}
+
+/* The ports of one kind, in the order of the graph. */
+static struct cr_port *leaf_ports(const struct cr_graph *g, bool param, int *n)
+{
+    *n = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        *n += is_leaf_port(&g->nodes[id], param);
+    struct cr_port *ports = cr_calloc((size_t)*n, sizeof *ports), *port = ports;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (is_leaf_port(&g->nodes[id], param))
+            *port++ = port_of(&g->nodes[id], cr_strdup(g->nodes[id].name));
+    return ports;
+}
+
+/* Outputs alone know whether they may lie over inputs. */
+static void add_ports(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    p->params = leaf_ports(s->g, true, &p->n_params);
+    p->inputs = leaf_ports(s->g, false, &p->n_inputs);
+    p->n_outputs = cr_n_results(s->g);
+    p->outputs = cr_calloc((size_t)p->n_outputs, sizeof *p->outputs);
+    bool *in_place = cr_find_in_place(s->m);
+    for (int i = 0; i < p->n_outputs; i++) {
+        p->outputs[i] = port_of(&s->g->nodes[s->g->outputs[i].id], cr_output_name(s->g, i));
+        p->outputs[i].in_place = in_place[i];
+    }
+    free(in_place);
+    cr_identify_ports(p->inputs, p->n_inputs, p->name);
+    cr_identify_ports(p->outputs, p->n_outputs, p->name);
+}
+
+static int by_param(const void *a, const void *b)
+{
+    const struct cr_place *x = a, *y = b;
+    if (x->param != y->param)
+        return x->param < y->param ? -1 : 1;
+    return x->target < y->target ? -1 : x->target > y->target;
+}
+
+/* Sorted by parameter, so that loading one parameter goes through places side by side. */
+static void add_places(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    int *number = cr_calloc((size_t)s->g->n_nodes, sizeof *number), n = 0;
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        if (s->g->nodes[id].op == CR_OP_param)
+            number[id] = n++;
+    p->n_places = s->m->n_places;
+    p->places = cr_calloc((size_t)p->n_places, sizeof *p->places);
+    for (int i = 0; i < p->n_places; i++) {
+        const struct cr_place_info *at = &s->m->places[i];
+        p->places[i] = (struct cr_place){number[at->param], at->source,     at->rows,
+                                         at->cols,          at->row_stride, at->col_stride,
+                                         at->target,        at->panel_stride,
+                                         at->first_col,     at->last};
+    }
+    free(number);
+    qsort(p->places, (size_t)p->n_places, sizeof *p->places, by_param);
+    for (int i = p->n_places - 1; i >= 0; i--)
+        p->params[p->places[i].param].offset = bytes_of(p->places[i].target);
+}
+
+/* ---- for reports ---- */
+
+/* Bytes of parameters that a call of the kernel reads. */
+static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
+{
+    double bytes = cr_panel_bytes(m->graph, k);
+    for (int r = 0; r < k->n_refs; r++)
+        if (m->storage[k->refs[r]].space == CR_SPACE_WEIGHTS)
+            bytes += cr_ref_bytes(m->graph, k, r);
+    return bytes;
+}
+
+/* For reports: a kernel is known by the function that it has in C. */
+static void add_info(struct scheduling *s, int kernel)
+{
+    const struct cr_kernel *k = &s->m->kernels[kernel];
+    const struct cr_where *where = &s->g->nodes[k->root].where;
+    const struct cr_function *f = &s->p->functions[s->function[kernel]];
+    char name[96], line[512];
+    snprintf(name, sizeof name, "k%d_%s", f->number, f->title);
+    snprintf(line, sizeof line, "%s:%d", where->file, where->line);
+    const struct cr_traffic once = {k->bytes_read + k->bytes_written,
+                                    k->bytes_read + k->bytes_written};
+    s->p->kernels[s->p->n_kernels++] = (struct cr_kernel_info){.name = cr_strdup(name),
+                                                               .scope = cr_strdup(where->scope),
+                                                               .where = cr_strdup(line),
+                                                               .flops = k->flops,
+                                                               .bytes_read = k->bytes_read,
+                                                               .bytes_written = k->bytes_written,
+                                                               .bytes_weights =
+                                                                   weights_read(s->m, k),
+                                                               .traffic = f->traffic.to_l2 > 0
+                                                                              ? f->traffic
+                                                                              : once};
+}
+
+/* The steps go through the kernels once and in order, and so does a run.  Counts the calls of each
+ * function, and of those the ones that make a value again. */
+static void add_infos(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    p->kernels = cr_calloc((size_t)p->n_functions, sizeof *p->kernels);
+    p->sequence = cr_calloc((size_t)s->m->n_kernels, sizeof *p->sequence);
+    p->n_sequence = s->m->n_kernels;
+    for (int i = 0; i < s->m->n_kernels; i++) {
+        if (s->m->function[i] == i)
+            add_info(s, i);
+        p->sequence[i] = s->function[s->m->function[i]];
+        p->kernels[p->sequence[i]].calls++;
+        p->kernels[p->sequence[i]].again += s->m->kernels[i].again;
+    }
+    p->ops_before = s->m->ops_before;
+}
+
+static void add_sizes(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    p->weights_bytes = bytes_of(s->m->weights_floats);
+    p->arena_bytes = bytes_of(s->m->arena_floats);
+    if (p->n_entries == 1)
+        p->entries->arena_bytes = p->arena_bytes; /* with layers of a stack that nothing fills */
+    p->arena_bytes_least = bytes_of(s->m->lower_bound_floats);
+    p->activation_bytes = s->m->activation_floats;
+    if (s->m->activation_floats > 0)
+        p->activation_bytes = bytes_of(s->m->activation_floats);
+}
+
+/* Buffers come first, since bindings refer to them, and functions before the steps that call them. */
+void cr_pass_schedule(struct cr_module *module)
+{
+    struct scheduling s = {.m = module, .g = module->graph};
+    size_t nodes = (size_t)module->graph->n_nodes, kernels = (size_t)module->n_kernels;
+    if (!module->target)
+        module->target = &cr_target_generic;
+    s.p = cr_calloc(1, sizeof *s.p);
+    s.p->name = cr_model_name(s.g->name);
+    snprintf(s.p->target, sizeof s.p->target, "%s", module->target->name);
+    add_program_lengths(&s);
+    s.function = cr_calloc(kernels, sizeof *s.function);
+    s.items = cr_calloc(kernels, sizeof *s.items);
+    s.buffer = cr_calloc(nodes, sizeof *s.buffer);
+    s.panels = cr_calloc(nodes, sizeof *s.panels);
+    struct cr_error error;
+    cr_titles_find(&s.titles, s.g);
+    CR_CHECK(!cr_lengths_find(&s.lengths, s.g, "", &error)); /* the driver looked */
+    add_buffers(&s);
+    add_literals(&s);
+    add_functions(&s);
+    add_steps(&s);
+    add_ports(&s);
+    mark_ports(&s);
+    add_places(&s);
+    add_infos(&s);
+    add_sizes(&s);
+    cr_titles_free(&s.titles);
+    cr_lengths_free(&s.lengths);
+    free(s.function);
+    free(s.items);
+    free(s.buffer);
+    free(s.panels);
+    module->program = s.p;
+}

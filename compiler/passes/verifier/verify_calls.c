@@ -1,0 +1,573 @@
+/* Checks the steps of a program by a simulated run: every call in the order of execution, loops
+ * iteration by iteration, with a record of what was written where. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/passes/schedule/bindings.h"
+#include "last_writer.h"
+#include "verify_program.h"
+
+/* What is known of a buffer. */
+struct state {
+    int parts, made;     /* calls that write it; those of them that ran */
+    int64_t first, last; /* elements that are written */
+};
+
+struct run {
+    struct cr_program_check *c;
+    const struct cr_program *p;
+    const struct cr_entry *entry;
+    struct state *states; /* by buffer */
+    int *held;            /* by input that is a state: the buffer whose value it holds; CR_NONE: the
+                           * one that it had when the run began */
+    struct cr_last_writer arena;
+    const struct cr_step *loop; /* that is open, or null */
+    int step, iteration;
+};
+
+/* A check that is applied to each call, in the order of execution. */
+typedef int see_call(struct run *r, const struct cr_step *call);
+
+static int broken(const struct run *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int broken(const struct run *r, const char *format, ...)
+{
+    char what[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    if (r->loop)
+        return cr_fail(r->c->error, "step %d, iteration %d: %s", r->step, r->iteration, what);
+    return cr_fail(r->c->error, "step %d: %s", r->step, what);
+}
+
+static const struct cr_slot *slot_of(const struct run *r, const struct cr_step *call, int slot)
+{
+    return &r->p->functions[call->function].slots[slot];
+}
+
+static const struct cr_binding *binding_of(const struct run *r, const struct cr_step *call,
+                                           int slot)
+{
+    return &r->p->bindings[call->first_binding + slot];
+}
+
+/* What a call is given in this iteration. */
+static struct cr_given given_to(const struct run *r, const struct cr_step *call, int slot)
+{
+    return r->p->bound[binding_of(r, call, slot)->first_buffer + r->iteration];
+}
+
+/* The buffer, or the number, of that. */
+static int64_t bound_to(const struct run *r, const struct cr_step *call, int slot)
+{
+    return given_to(r, call, slot).what;
+}
+
+/* How far a call reaches in the buffer that it is given. */
+static struct cr_reach reach_of(const struct run *r, const struct cr_step *call, int slot)
+{
+    struct cr_reach reach = r->c->reaches[r->c->first_reach[call->function] + slot];
+    int64_t start = given_to(r, call, slot).start / cr_formats[slot_of(r, call, slot)->format].unit;
+    reach.lowest += start;
+    reach.highest += start;
+    reach.first += start;
+    reach.last += start;
+    return reach;
+}
+
+/* ---- what steps name ---- */
+
+static bool is_part(int first, int n, int all)
+{
+    return first >= 0 && n >= 0 && n <= all && first <= all - n;
+}
+
+static int verify_table(const struct run *r, const struct cr_binding *b, int slot)
+{
+    int first = b->first_differs, last = r->loop->count - 1 - b->last_differs;
+    if (!is_part(b->first_row, b->n_rows, r->p->n_table))
+        return broken(r, "argument %d: its table has rows that are not there", slot);
+    for (int end = 0; end < 2 && first <= last; end++) {
+        int layer = r->loop->start + (end ? last : first) * r->loop->direction;
+        if (layer < b->first_layer || layer - b->first_layer >= b->n_rows)
+            return broken(r, "argument %d: its table has no row for layer %d", slot, layer);
+    }
+    return 0;
+}
+
+/* Checks that the indices that cr_location_in uses are valid, and that a relative form has the
+ * stride of the loop. */
+static int verify_form(const struct run *r, const struct cr_binding *b, int slot)
+{
+    if ((int)b->form < 0 || b->form > CR_FORM_TABLE)
+        return broken(r, "argument %d has no such form as %d", slot, (int)b->form);
+    if (!is_part(b->first_buffer, r->loop ? r->loop->count : 1, r->p->n_bound))
+        return broken(r, "argument %d is bound to what is not there", slot);
+    if (!r->loop && (b->form != CR_FORM_SAME || b->first_differs || b->last_differs))
+        return broken(r, "argument %d depends on the layer, and there is no loop", slot);
+    if (!r->loop)
+        return 0;
+    int64_t stride = b->space == CR_SPACE_WEIGHTS ? r->loop->weights_stride
+                     : b->space == CR_SPACE_ARENA ? r->loop->arena_stride
+                                                  : 0;
+    if (b->relative && (b->form != CR_FORM_EVEN || !stride || b->stride != stride))
+        return broken(r, "argument %d does not go with the loop's pointer to the layer", slot);
+    return b->form == CR_FORM_TABLE ? verify_table(r, b, slot) : 0;
+}
+
+/* Checks that function, bindings and shares of a call are there. */
+static int verify_call_names(const struct run *r, const struct cr_step *call)
+{
+    if (call->function < 0 || call->function >= r->p->n_functions)
+        return broken(r, "there is no function %d", call->function);
+    int n = r->p->functions[call->function].n_bound;
+    if (!is_part(call->first_binding, n, r->p->n_bindings))
+        return broken(r, "it has bindings that are not there");
+    if (call->shares < 1)
+        return broken(r, "its items are cut into no shares");
+    for (int i = 0; i < n; i++)
+        if (verify_form(r, binding_of(r, call, i), i))
+            return -1;
+    return 0;
+}
+
+static int verify_loop(const struct run *r, const struct cr_step *loop)
+{
+    int64_t last = loop->start + (int64_t)(loop->count - 1) * loop->direction;
+    if (r->loop)
+        return broken(r, "a loop in a loop");
+    if (loop->count < 1 || abs(loop->direction) != 1 || loop->start < 0 || last < 0 ||
+        last > INT32_MAX)
+        return cr_fail(r->c->error, "step %d: the layers of its loop are not numbers from 0 on",
+                       r->step);
+    return 0;
+}
+
+/* Checks that what a step names exists, and keeps track of the open loop: forms of bindings depend
+ * on it. */
+static int verify_step(struct run *r, const struct cr_step *step)
+{
+    switch (step->kind) {
+    case CR_STEP_CALL:
+        return verify_call_names(r, step);
+    case CR_STEP_LOOP:
+        if (verify_loop(r, step))
+            return -1;
+        r->loop = step;
+        return 0;
+    case CR_STEP_END:
+        if (!r->loop)
+            return broken(r, "no loop is open that could end");
+        r->loop = NULL;
+        return 0;
+    }
+    return broken(r, "there is no such kind of step as %d", (int)step->kind);
+}
+
+/* Goes through the steps once, without running loops. */
+static int verify_names(struct run *r)
+{
+    for (r->step = 0; r->step < r->p->n_steps; r->step++)
+        if (verify_step(r, &r->p->steps[r->step]))
+            return -1;
+    if (r->loop)
+        return cr_fail(r->c->error, "step %d: its loop does not end", (int)(r->loop - r->p->steps));
+    return 0;
+}
+
+/* ---- a run ---- */
+
+/* The steps of an entry, with loops unrolled. */
+static int run_steps(struct run *r, see_call *see)
+{
+    int end = r->entry->first_step + r->entry->n_steps;
+    r->loop = NULL;
+    r->iteration = 0;
+    for (r->step = r->entry->first_step; r->step < end; r->step++) {
+        const struct cr_step *step = &r->p->steps[r->step];
+        if (step->kind == CR_STEP_CALL && see(r, step))
+            return -1;
+        if (step->kind == CR_STEP_LOOP)
+            r->loop = step;
+        if (step->kind != CR_STEP_END)
+            continue;
+        if (++r->iteration < r->loop->count) {
+            r->step = (int)(r->loop - r->p->steps);
+            continue;
+        }
+        r->loop = NULL;
+        r->iteration = 0;
+    }
+    return 0;
+}
+
+/* ---- what calls are given ---- */
+
+/* The location that the form of a binding gives must be the one that the binding lists. */
+static int verify_location(const struct run *r, const struct cr_step *call, int slot)
+{
+    struct cr_location at = cr_location_in(r->p, binding_of(r, call, slot), r->loop, r->iteration);
+    struct cr_location expected =
+        cr_location_of(r->p, slot_of(r, call, slot), given_to(r, call, slot));
+    if (at.space == expected.space && at.offset == expected.offset && at.within == expected.within)
+        return 0;
+    if (at.offset == expected.offset)
+        return broken(r, "argument %d: its form says %lld bytes inside, it is bound to %lld", slot,
+                      (long long)at.within, (long long)expected.within);
+    return broken(r, "argument %d: its form says %lld, it is bound to %lld", slot,
+                  (long long)at.offset, (long long)expected.offset);
+}
+
+/* Addresses count units of the format. */
+static int64_t units_of(const struct cr_buffer *b)
+{
+    return b->bytes / cr_formats[b->format].unit;
+}
+
+/* Checks that a function that sees a buffer from a whole element on reaches nowhere outside it. */
+static int verify_reach(const struct run *r, const struct cr_step *call, int slot,
+                        const struct cr_buffer *b)
+{
+    struct cr_reach reach = reach_of(r, call, slot);
+    int64_t elements = units_of(b), start = given_to(r, call, slot).start;
+    if (start % cr_formats[b->format].unit)
+        return broken(r, "argument %d (%s) begins %lld bytes into its buffer, inside an element", slot,
+                      slot_of(r, call, slot)->name, (long long)start);
+    if (reach.touched && (reach.lowest < 0 || reach.highest >= elements))
+        return broken(r, "argument %d (%s): it reaches from %lld to %lld of %lld elements", slot,
+                      slot_of(r, call, slot)->name, (long long)reach.lowest,
+                      (long long)reach.highest, (long long)elements);
+    return 0;
+}
+
+/* True if a buffer is what a state is to hold, and so written; else it is what the state held. */
+static bool is_next(const struct cr_buffer *b)
+{
+    return b->space == CR_SPACE_STATE && b->alias != CR_NONE;
+}
+
+/*
+ * The buffer of an argument has the argument's format, belongs to this entry, lies where the form
+ * of the binding says, and is as large as the function reaches.  If the function writes it, it is
+ * in the arena, an output or the next value of a state; if the argument is packed, it is a weight.
+ */
+static int verify_buffer_of(struct run *r, const struct cr_step *call, int slot, int64_t bound)
+{
+    const struct cr_slot *s = slot_of(r, call, slot);
+    if (bound < 0 || bound >= r->p->n_buffers)
+        return broken(r, "argument %d: there is no buffer %lld", slot, (long long)bound);
+    const struct cr_buffer *b = &r->p->buffers[bound];
+    bool made = b->space == CR_SPACE_ARENA || b->space == CR_SPACE_OUTPUT || is_next(b);
+    if (s->format != b->format)
+        return broken(r, "argument %d (%s) is %s, its buffer %s", slot, s->name,
+                      cr_formats[s->format].name, cr_formats[b->format].name);
+    if (s->written && !made)
+        return broken(r, "argument %d (%s) is written, its buffer only to be read", slot, s->name);
+    if (s->packed && b->space != CR_SPACE_WEIGHTS)
+        return broken(r, "argument %d (%s) is packed, its buffer no weight", slot, s->name);
+    if (!(b->entries >> (r->entry - r->p->entries) & 1))
+        return broken(r, "argument %d (%s): its buffer is not of this entry", slot, s->name);
+    return verify_location(r, call, slot) || verify_reach(r, call, slot, b) ? -1 : 0;
+}
+
+/* Checks the buffers of a call, and counts the call among the writers of those that it writes. */
+static int see_arguments(struct run *r, const struct cr_step *call)
+{
+    int n = r->p->functions[call->function].n_bound;
+    for (int i = 0; i < n; i++) {
+        const struct cr_slot *s = slot_of(r, call, i);
+        int64_t bound = bound_to(r, call, i);
+        if (s->length >= 0 && bound != s->length)
+            return broken(r, "argument %d (%s) is given length %lld", i, s->name, (long long)bound);
+        int status = s->kind == CR_SLOT_NUMBER ? verify_location(r, call, i)
+                                               : verify_buffer_of(r, call, i, bound);
+        if (status)
+            return -1;
+        if (s->written)
+            r->states[bound].parts++;
+    }
+    return 0;
+}
+
+/* ---- what is where when it is read ---- */
+
+static struct cr_range range_of(const struct run *r, int64_t buffer)
+{
+    const struct cr_buffer *b = &r->p->buffers[buffer];
+    return (struct cr_range){b->offset, b->offset + b->bytes};
+}
+
+/* Checks that what is in the arena is not overwritten by another. */
+static int check_place(struct run *r, int buffer)
+{
+    if (r->p->buffers[buffer].space != CR_SPACE_ARENA)
+        return 0;
+    int writer = cr_other_writer(&r->arena, range_of(r, buffer), buffer);
+    if (writer != buffer)
+        return broken(r, "it writes a part of buffer %d, where buffer %d is written over another",
+                      buffer, writer);
+    return 0;
+}
+
+/* What is written in part has to be there as a whole: made by calls before, or held by a state. */
+static int write_partly(struct run *r, int buffer)
+{
+    struct state *s = &r->states[buffer];
+    const struct cr_buffer *b = &r->p->buffers[buffer];
+    int64_t elements = units_of(b);
+    if (is_next(b) && !s->made && r->held[b->offset] == CR_NONE) {
+        *s = (struct state){.parts = s->parts, .last = elements - 1};
+        r->held[b->offset] = buffer;
+    } else if (!s->made || s->first > 0 || s->last < elements - 1) {
+        return broken(r, "it writes over a part of buffer %d, of which not all is there", buffer);
+    }
+    return check_place(r, buffer);
+}
+
+/* The first of several calls that write parts of a buffer takes its place, the others find it as it
+ * was. */
+static int write_buffer(struct run *r, int buffer, bool partly, const struct cr_reach *reach)
+{
+    struct state *s = &r->states[buffer];
+    if (partly)
+        return write_partly(r, buffer);
+    if (!s->made || reach->first < s->first)
+        s->first = reach->first;
+    if (!s->made || reach->last > s->last)
+        s->last = reach->last;
+    const struct cr_buffer *b = &r->p->buffers[buffer];
+    if (b->space == CR_SPACE_STATE && !s->made && r->held[b->offset] != CR_NONE)
+        return broken(r, "it writes buffer %d over buffer %d", buffer, r->held[b->offset]);
+    if (b->space == CR_SPACE_STATE)
+        r->held[b->offset] = buffer;
+    if (b->space != CR_SPACE_ARENA)
+        return 0;
+    if (!s->made)
+        cr_write_range(&r->arena, range_of(r, buffer), buffer);
+    return check_place(r, buffer);
+}
+
+static bool same_address(const struct cr_function *f, const struct cr_address *a,
+                         const struct cr_address *b)
+{
+    bool same = a->base == b->base && a->n_terms == b->n_terms;
+    for (int i = 0; same && i < a->n_terms; i++) {
+        const struct cr_term *x = &f->terms[a->first_term + i], *y = &f->terms[b->first_term + i];
+        same = x->var == y->var && x->origin == y->origin && x->coef == y->coef;
+    }
+    return same;
+}
+
+/* True if a function reads one slot only where it writes another: element by element. */
+static bool reads_in_place(const struct cr_function *f, int read, int written)
+{
+    for (int i = 0; i < f->n_exprs; i++)
+        if (f->exprs[i].op == CR_EXPR_LOAD && f->exprs[i].a == read)
+            return false;
+    for (int i = 0; i < f->n_arguments; i++) {
+        const struct cr_argument *a = &f->arguments[i];
+        bool found = a->kind != CR_ARGUMENT_ADDRESS || a->address.slot != read;
+        for (int j = 0; j < f->n_arguments && !found; j++)
+            found = f->arguments[j].kind == CR_ARGUMENT_ADDRESS &&
+                    f->arguments[j].address.slot == written &&
+                    same_address(f, &a->address, &f->arguments[j].address);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* True if a call of the runtime reads or writes a slot; only writes count if `written`. */
+static bool touches(const struct run *r, const struct cr_function *f, const struct cr_call *call,
+                    int slot, bool written)
+{
+    const struct cr_signature *signature = cr_signature_of(r->c, call);
+    for (int i = 0; i < signature->n; i++) {
+        const struct cr_argument *a = cr_argument_of(f, call, i);
+        if (a->kind == CR_ARGUMENT_ADDRESS && a->address.slot == slot &&
+            (!written || signature->parameters[i].written))
+            return true;
+    }
+    return false;
+}
+
+/* Two slots of a function may lie in the same memory: a state, and the result that replaces it.  True if
+ * no call of the runtime reads the first behind a call that writes the second.  A function with one
+ * result writes it last. */
+static bool reads_before(const struct run *r, const struct cr_function *f, int read, int written)
+{
+    int results = 0;
+    bool is_written = false;
+    for (int i = 0; i < f->n_bound; i++)
+        results += f->slots[i].written;
+    for (int i = 0; i < f->n_body && results > 1; i++) {
+        if (f->body[i].kind != CR_STATEMENT_CALL)
+            continue;
+        const struct cr_call *call = &f->calls[f->body[i].call];
+        if (is_written && touches(r, f, call, read, false))
+            return false;
+        is_written |= touches(r, f, call, written, true);
+    }
+    return true;
+}
+
+/* What a state held is there until it is written over; the call that does so may read just the
+ * elements that it makes anew. */
+static int read_state(const struct run *r, const struct cr_step *call, int slot)
+{
+    int buffer = (int)bound_to(r, call, slot);
+    const struct cr_buffer *b = &r->p->buffers[buffer];
+    int held = r->held[b->offset];
+    if (held == (is_next(b) ? buffer : CR_NONE))
+        return !is_next(b) || r->states[buffer].made == r->states[buffer].parts
+                   ? 0
+                   : broken(r, "it reads buffer %d before all of it is written", buffer);
+    const struct cr_function *f = &r->p->functions[call->function];
+    for (int i = 0; i < f->n_bound && !is_next(b) && r->states[held].parts == 1; i++)
+        if (f->slots[i].written && bound_to(r, call, i) == held &&
+            given_to(r, call, i).start == given_to(r, call, slot).start &&
+            reads_in_place(f, slot, i) && reads_before(r, f, slot, i))
+            return 0;
+    return broken(r, "it reads buffer %d, where buffer %d is written over it", buffer, held);
+}
+
+/* What a call reads is whole, and still there although the call has begun to write. */
+static int read_buffer(struct run *r, const struct cr_step *call, int slot)
+{
+    int buffer = (int)bound_to(r, call, slot);
+    const struct state *s = &r->states[buffer];
+    const struct cr_buffer *b = &r->p->buffers[buffer];
+    if (b->space == CR_SPACE_STATE)
+        return read_state(r, call, slot);
+    if (b->space != CR_SPACE_ARENA && b->space != CR_SPACE_OUTPUT)
+        return 0;
+    if (!s->made || s->made != s->parts)
+        return broken(r, "it reads buffer %d before all of it is written", buffer);
+    if (b->space != CR_SPACE_ARENA)
+        return 0;
+    int writer = cr_other_writer(&r->arena, range_of(r, buffer), buffer);
+    if (writer != buffer)
+        return broken(r, "it reads buffer %d, where buffer %d is written over it", buffer, writer);
+    return 0;
+}
+
+/*
+ * Records the writes of a call before it checks the reads, so that a call that overwrites its own
+ * input is found.  A write counts as made only after the reads: a call cannot read what it makes.
+ */
+static int see_memory(struct run *r, const struct cr_step *call)
+{
+    int n = r->p->functions[call->function].n_bound;
+    for (int i = 0; i < n; i++) {
+        struct cr_reach reach = reach_of(r, call, i);
+        if (slot_of(r, call, i)->written &&
+            write_buffer(r, (int)bound_to(r, call, i), slot_of(r, call, i)->partly, &reach))
+            return -1;
+    }
+    for (int i = 0; i < n; i++)
+        if (slot_of(r, call, i)->kind == CR_SLOT_ARGUMENT && !slot_of(r, call, i)->written &&
+            read_buffer(r, call, i))
+            return -1;
+    for (int i = 0; i < n; i++)
+        if (slot_of(r, call, i)->written)
+            r->states[bound_to(r, call, i)].made++;
+    return 0;
+}
+
+/* ---- what is left ---- */
+
+/* A buffer that is written must be written from its first element to its last. */
+static int verify_states(const struct run *r)
+{
+    for (int i = 0; i < r->p->n_buffers; i++) {
+        const struct state *s = &r->states[i];
+        const struct cr_buffer *b = &r->p->buffers[i];
+        int64_t elements = units_of(b);
+        if (s->made && (s->first > 0 || s->last < elements - 1))
+            return cr_fail(r->c->error,
+                           "buffer %d: elements %lld to %lld of %lld are written, expected all", i,
+                           (long long)s->first, (long long)s->last, (long long)elements);
+    }
+    return 0;
+}
+
+/* Marks the outputs that are written. */
+static void note_outputs(const struct run *r, bool *written)
+{
+    for (int i = 0; i < r->p->n_buffers; i++)
+        if (r->p->buffers[i].space == CR_SPACE_OUTPUT && r->states[i].made)
+            written[r->p->buffers[i].offset] = true;
+}
+
+static void begin_arena(struct run *r)
+{
+    struct cr_range *ranges = cr_calloc((size_t)r->p->n_buffers, sizeof *ranges);
+    int n = 0;
+    for (int i = 0; i < r->p->n_buffers; i++)
+        if (r->p->buffers[i].space == CR_SPACE_ARENA)
+            ranges[n++] = range_of(r, i);
+    cr_last_writer_begin(&r->arena, ranges, n);
+    free(ranges);
+}
+
+/* An entry alone: nothing is made and each state holds its old value when it begins. */
+static int verify_entry(struct run *r, bool *written)
+{
+    for (int i = 0; i < r->p->n_buffers; i++)
+        r->states[i] = (struct state){0};
+    for (int i = 0; i < r->p->n_inputs; i++)
+        r->held[i] = CR_NONE;
+    if (run_steps(r, see_arguments))
+        return -1;
+    begin_arena(r);
+    int status = run_steps(r, see_memory) || verify_states(r);
+    note_outputs(r, written);
+    cr_last_writer_end(&r->arena);
+    return status ? -1 : 0;
+}
+
+static int verify_steps_of(const struct run *r, int entry)
+{
+    const struct cr_entry *e = &r->p->entries[entry];
+    int loops = 0;
+    if (!is_part(e->first_step, e->n_steps, r->p->n_steps))
+        return cr_fail(r->c->error, "entry %d has steps that are not there", entry);
+    for (int i = e->first_step; i < e->first_step + e->n_steps && loops >= 0; i++)
+        loops += (r->p->steps[i].kind == CR_STEP_LOOP) - (r->p->steps[i].kind == CR_STEP_END);
+    return loops ? cr_fail(r->c->error, "entry %d begins or ends in a loop", entry) : 0;
+}
+
+/* Each entry is run by itself, from memory in which nothing is written.  Each output must be
+ * written by some entry. */
+static int verify_entries(struct run *r, bool *written)
+{
+    if (r->p->n_entries > (int)(8 * sizeof r->p->buffers->entries))
+        return cr_fail(r->c->error, "%d entries are more than a buffer can be of", r->p->n_entries);
+    for (int i = 0; i < r->p->n_entries; i++) {
+        r->entry = &r->p->entries[i];
+        if (verify_steps_of(r, i) || verify_entry(r, written))
+            return -1;
+    }
+    for (int i = 0; i < r->p->n_outputs; i++)
+        if (!written[i] && cr_elements(r->p->outputs[i].rank, r->p->outputs[i].shape) > 0)
+            return cr_fail(r->c->error, "output %.200s is not written", r->p->outputs[i].name);
+    return 0;
+}
+
+int cr_verify_calls(struct cr_program_check *c)
+{
+    struct run r = {.c = c, .p = c->p};
+    bool *written = cr_calloc((size_t)c->p->n_outputs, sizeof *written);
+    r.states = cr_calloc((size_t)c->p->n_buffers, sizeof *r.states);
+    r.held = cr_calloc((size_t)c->p->n_inputs, sizeof *r.held);
+    int status = verify_names(&r) || verify_entries(&r, written);
+    free(r.states);
+    free(r.held);
+    free(written);
+    return status ? -1 : 0;
+}

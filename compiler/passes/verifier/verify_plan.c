@@ -1,0 +1,332 @@
+/* Checks the plan by a simulated run: every step in the order of execution, loops iteration by
+ * iteration, with a record of what was written where. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/passes/fuse/in_place.h"
+#include "compiler/passes/weights/weights.h"
+#include "last_writer.h"
+#include "verify_module.h"
+
+struct run {
+    const struct cr_module *m;
+    const struct cr_graph *g;
+    struct cr_error *error;
+    int *inputs;       /* by node: the number of an input or a state, or -1 */
+    int *outputs;      /* by node: the number of an output, or -1 */
+    int *replaced;     /* by node: the state that it replaces, or -1 */
+    int *held;         /* by state: the node whose value its memory holds */
+    int *parts;        /* by node: kernels that make it ... */
+    int *made;         /* ... and those of them that ran */
+    int *first, *last; /* by node: when it is written first, and written or read last */
+    struct cr_last_writer arena;
+};
+
+static int broken(const struct run *r, int kernel, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int broken(const struct run *r, int kernel, const char *format, ...)
+{
+    char what[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    return cr_fail(r->error, "kernel %d: %s", kernel, what);
+}
+
+static int64_t elements(const struct run *r, cr_id id)
+{
+    return cr_elements(r->g->nodes[id].rank, r->g->nodes[id].shape);
+}
+
+static struct cr_range range_of(const struct run *r, cr_id id)
+{
+    int64_t begin = r->m->storage[id].offset;
+    return (struct cr_range){begin, begin + elements(r, id)};
+}
+
+/* ---- where values lie ---- */
+
+/* A value that kernels make lies in the arena, or is the output of its number. */
+static int verify_result(const struct run *r, int kernel, cr_id id)
+{
+    const struct cr_storage *at = &r->m->storage[id];
+    int state = r->replaced[id];
+    if (state >= 0 ? at->space != CR_SPACE_STATE || at->offset != r->inputs[state]
+        : r->outputs[id] >= 0
+            ? at->space != CR_SPACE_OUTPUT || at->offset != r->outputs[id]
+            : at->space != CR_SPACE_ARENA)
+        return broken(r, kernel, "its result v[%d] lies in the wrong space", (int)id);
+    if (at->space == CR_SPACE_ARENA &&
+        !cr_is_inside(at->offset, elements(r, id), r->m->arena_floats))
+        return broken(r, kernel, "its result v[%d] lies outside the arena", (int)id);
+    return 0;
+}
+
+/* True if no kernel makes a node: a leaf with a name, or several parameters that are read as one. */
+static bool is_handed_in(const struct run *r, cr_id id)
+{
+    return r->g->nodes[id].name || cr_is_joined(r->g, id);
+}
+
+/* What is handed in lies in the input of its number, a parameter in the weights, a literal for
+ * itself. */
+static int verify_leaf(const struct run *r, int kernel, cr_id id)
+{
+    const struct cr_storage *at = &r->m->storage[id];
+    if (r->g->nodes[id].op == CR_OP_literal)
+        return at->space == CR_SPACE_LITERAL
+                   ? 0
+                   : broken(r, kernel, "its operand v[%d] lies in the wrong space", (int)id);
+    bool input = cr_is_input(&r->g->nodes[id]), state = r->g->nodes[id].op == CR_OP_state;
+    if (at->space != (state   ? CR_SPACE_STATE
+                      : input ? CR_SPACE_INPUT
+                              : CR_SPACE_WEIGHTS) ||
+        (input && at->offset != r->inputs[id]))
+        return broken(r, kernel, "its operand v[%d] lies in the wrong space", (int)id);
+    int64_t bytes = cr_format_bytes(r->g->nodes[id].format, elements(r, id));
+    if (!input && !cr_is_inside(at->offset, (bytes + 3) / 4, r->m->weights_floats))
+        return broken(r, kernel, "its operand v[%d] lies outside the weights", (int)id);
+    return 0;
+}
+
+/* Results and leaves lie where they are to. */
+static int verify_storage(const struct run *r)
+{
+    for (int i = 0; i < r->m->n_kernels; i++) {
+        const struct cr_kernel *k = &r->m->kernels[i];
+        for (int s = 0; s < k->n_stored; s++)
+            if (verify_result(r, i, k->stored[s]))
+                return -1;
+        for (int j = 0; j < k->n_refs; j++)
+            if (is_handed_in(r, k->refs[j]) && verify_leaf(r, i, k->refs[j]))
+                return -1;
+    }
+    return 0;
+}
+
+/* ---- the run ---- */
+
+/* A state holds its old value yet, or the kernel writes over just those elements that it reads. */
+static int read_state(struct run *r, int kernel, cr_id id)
+{
+    const struct cr_kernel *k = &r->m->kernels[kernel];
+    int held = r->held[id], result = cr_find_stored_node(k, held);
+    if (held == id || (result >= 0 && r->parts[held] == 1 && cr_reads_in_place(k, result, id)))
+        return 0;
+    return broken(r, kernel, "it reads v[%d], where v[%d] is written over it", (int)id, held);
+}
+
+/* What kernel i reads must be whole, and still be there although it has begun to write. */
+static int read_operand(struct run *r, int kernel, cr_id id, int now)
+{
+    if (r->g->nodes[id].op == CR_OP_state)
+        return read_state(r, kernel, id);
+    if (is_handed_in(r, id))
+        return 0;
+    if (!r->made[id] || r->made[id] != r->parts[id])
+        return broken(r, kernel, "it reads v[%d] before all of it is written", (int)id);
+    r->last[id] = now;
+    if (r->m->storage[id].space != CR_SPACE_ARENA)
+        return 0;
+    int writer = cr_other_writer(&r->arena, range_of(r, id), id);
+    if (writer != id)
+        return broken(r, kernel, "it reads v[%d], where v[%d] is written over it", (int)id, writer);
+    return 0;
+}
+
+/* The first part of a value takes its place in the arena; the others must find it unchanged. */
+static int write_result(struct run *r, int kernel, cr_id id, int now)
+{
+    if (r->made[id] == r->parts[id])
+        return broken(r, kernel, "it writes v[%d] again", (int)id);
+    r->last[id] = now;
+    if (!r->made[id])
+        r->first[id] = now;
+    if (r->replaced[id] >= 0)
+        r->held[r->replaced[id]] = id;
+    if (r->m->storage[id].space != CR_SPACE_ARENA)
+        return 0;
+    if (!r->made[id])
+        cr_write_range(&r->arena, range_of(r, id), id);
+    int writer = cr_other_writer(&r->arena, range_of(r, id), id);
+    if (writer != id)
+        return broken(r, kernel, "it writes a part of v[%d], where v[%d] is written over another",
+                      (int)id, writer);
+    return 0;
+}
+
+/* As an entry begins, states hold their old values. */
+static void begin_entry(struct run *r)
+{
+    for (cr_id id = 0; id < r->g->n_nodes; id++)
+        r->held[id] = id;
+}
+
+/* Returns how many of its stored nodes a kernel computes: all, or only the first if the kernel computes that one
+ * again to save memory. */
+static int n_made(const struct cr_kernel *k)
+{
+    return k->again ? 1 : k->n_stored;
+}
+
+/* Its results, then its operands, which it must not have written over. */
+static int run_kernel(struct run *r, int kernel, int now)
+{
+    const struct cr_kernel *k = &r->m->kernels[kernel];
+    if (!kernel || k->entry != k[-1].entry)
+        begin_entry(r);
+    for (int s = 0; s < n_made(k); s++)
+        if (write_result(r, kernel, k->stored[s], now))
+            return -1;
+    for (int i = 0; i < k->n_refs; i++)
+        if (read_operand(r, kernel, k->refs[i], now))
+            return -1;
+    for (int s = 0; s < n_made(k); s++)
+        r->made[k->stored[s]]++;
+    return 0;
+}
+
+/* Runs the kernels in the order of the steps, loops unrolled; afterwards every output is
+ * complete. */
+static int run_steps(struct run *r)
+{
+    int now = 0;
+    for (int s = 0; s < r->m->n_segments; s++) {
+        const struct cr_segment *step = &r->m->segments[s];
+        const struct cr_loop *loop = step->loop < 0 ? NULL : &r->m->loops[step->loop];
+        int kernels = loop ? loop->period * loop->count : 1;
+        for (int k = step->kernel; k < step->kernel + kernels; k++)
+            if (run_kernel(r, k, now++))
+                return -1;
+    }
+    for (int i = 0; i < r->g->n_outputs; i++)
+        if (r->made[r->g->outputs[i].id] != r->parts[r->g->outputs[i].id])
+            return cr_fail(r->error, "output %.200s: not all of it is written",
+                           r->g->outputs[i].name);
+    return 0;
+}
+
+/* ---- the least arena ---- */
+
+/* Floats of all values in the arena that are live at once, at most. */
+static int64_t most_live(const struct run *r)
+{
+    int64_t live = 0, most = 0;
+    int64_t *change = cr_calloc((size_t)r->m->n_kernels + 2, sizeof *change);
+    for (cr_id id = 0; id < r->g->n_nodes; id++) {
+        if (!r->made[id] || r->m->storage[id].space != CR_SPACE_ARENA)
+            continue;
+        change[r->first[id]] += cr_align(elements(r, id));
+        change[r->last[id] + 1] -= cr_align(elements(r, id));
+    }
+    for (int i = 0; i < r->m->n_kernels; i++) {
+        live += change[i];
+        most = live > most ? live : most;
+    }
+    free(change);
+    return most;
+}
+
+static int verify_size(const struct run *r)
+{
+    int64_t least = most_live(r);
+    if (r->m->arena_floats < least)
+        return cr_fail(r->error, "arena: %lld floats, %lld are live at once",
+                       (long long)r->m->arena_floats, (long long)least);
+    if (r->m->lower_bound_floats != least)
+        return cr_fail(r->error, "arena: at least %lld floats are claimed, %lld are live at once",
+                       (long long)r->m->lower_bound_floats, (long long)least);
+    return 0;
+}
+
+/* ---- loops ---- */
+
+/* In a loop an operand or a result lies in one space, but for the first and the last iteration; `ref`
+ * is its number (cr_touched). */
+static int verify_spaces(const struct run *r, const struct cr_loop *loop, int at, int ref)
+{
+    enum cr_space space = CR_SPACE_NONE;
+    for (int i = 1; i + 1 < loop->count; i++) {
+        int kernel = loop->first + i * loop->period + at;
+        enum cr_space here = r->m->storage[cr_touched(&r->m->kernels[kernel], ref)].space;
+        if (i > 1 && here != space)
+            return broken(r, kernel, "an operand lies in another space than before");
+        space = here;
+    }
+    return 0;
+}
+
+/* Checks the spaces of all operands and results of kernels in loops. */
+static int verify_loops(const struct run *r)
+{
+    for (int l = 0; l < r->m->n_loops; l++) {
+        const struct cr_loop *loop = &r->m->loops[l];
+        for (int at = 0; at < loop->period; at++) {
+            const struct cr_kernel *k = &r->m->kernels[loop->first + at];
+            for (int ref = -k->n_stored; ref < k->n_refs; ref++)
+                if (verify_spaces(r, loop, at, ref))
+                    return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+/* Notes by node which port it is and which state it replaces. */
+static void number_ports(struct run *r)
+{
+    int n = 0;
+    for (cr_id id = 0; id < r->g->n_nodes; id++) {
+        r->inputs[id] = cr_is_input(&r->g->nodes[id]) ? n++ : -1;
+        r->outputs[id] = r->replaced[id] = -1;
+    }
+    for (int i = 0; i < r->g->n_outputs; i++) {
+        const struct cr_output *output = &r->g->outputs[i];
+        if (output->state == CR_NONE)
+            r->outputs[output->id] = i;
+        else
+            r->replaced[output->id] = output->state;
+    }
+}
+
+/* The record of the arena, for the values that kernels make in it. */
+static void begin_arena(struct run *r)
+{
+    struct cr_range *ranges =
+        cr_calloc((size_t)r->m->n_kernels * CR_MAX_STORED, sizeof *ranges);
+    int n = 0;
+    for (int i = 0; i < r->m->n_kernels; i++)
+        for (int s = 0; s < n_made(&r->m->kernels[i]); s++) {
+            cr_id id = r->m->kernels[i].stored[s];
+            if (!r->parts[id]++ && r->m->storage[id].space == CR_SPACE_ARENA)
+                ranges[n++] = range_of(r, id);
+        }
+    cr_last_writer_begin(&r->arena, ranges, n);
+    free(ranges);
+}
+
+int cr_verify_plan(const struct cr_module *m, struct cr_error *error)
+{
+    struct run r = {.m = m, .g = m->graph, .error = error};
+    int **arrays[] = {&r.inputs, &r.outputs, &r.replaced, &r.held,
+                      &r.parts,  &r.made,    &r.first,    &r.last};
+    enum { N = sizeof arrays / sizeof *arrays };
+    for (int i = 0; i < N; i++)
+        *arrays[i] = cr_calloc((size_t)m->graph->n_nodes, sizeof **arrays[i]);
+    number_ports(&r);
+    int status = verify_storage(&r);
+    if (!status) {
+        begin_arena(&r);
+        status = run_steps(&r) || verify_size(&r) || verify_loops(&r);
+        cr_last_writer_end(&r.arena);
+    }
+    for (int i = 0; i < N; i++)
+        free(*arrays[i]);
+    return status ? -1 : 0;
+}

@@ -1,0 +1,196 @@
+/* Steps, loops, and the functions that kernels share. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/passes/fuse/in_place.h"
+#include "compiler/passes/module/kernel_kinds.h"
+#include "compiler/passes/module/starts.h"
+#include "compiler/passes/weights/arithmetics.h"
+#include "compiler/passes/weights/formats.h"
+#include "verify_module.h"
+
+static int broken(struct cr_error *error, int kernel, const char *what)
+{
+    return cr_fail(error, "kernel %d: %s", kernel, what);
+}
+
+/* ---- kernels that are alike ---- */
+
+static bool same_affine(const struct cr_affine *a, const struct cr_affine *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* Values of two kernels that share a function may be of different nodes; all else is the same. */
+static bool same_value(const struct cr_value *a, const struct cr_value *b)
+{
+    bool same = a->source == b->source && a->ref == b->ref && a->by_row == b->by_row &&
+                a->vector == b->vector && a->table_rows == b->table_rows &&
+                a->table_stride == b->table_stride &&
+                a->table_length == b->table_length && a->parts == b->parts &&
+                memcmp(&a->number, &b->number, sizeof a->number) == 0 &&
+                same_affine(&a->at, &b->at);
+    if (a->source == CR_MAP || a->source == CR_REDUCE)
+        same &= a->op == b->op;
+    for (int i = 0; same && i < cr_value_args(a); i++)
+        same = a->arg[i] == b->arg[i];
+    return same;
+}
+
+static bool same_tiles(const struct cr_graph *g, const struct cr_tiles *a, const struct cr_tiles *b)
+{
+    bool same = a->n == b->n && a->n_more == b->n_more;
+    for (int i = 0; same && a->n && i <= a->n_more; i++)
+        same = a->results[i] == b->results[i];
+    for (int i = 0; same && i < a->n; i++)
+        same = same_value(&a->values[i], &b->values[i]) &&
+               g->nodes[a->values[i].node].dtype == g->nodes[b->values[i].node].dtype;
+    return same;
+}
+
+static bool same_operand(const struct cr_operand *a, const struct cr_operand *b)
+{
+    return a->ref == b->ref && same_affine(&a->at, &b->at);
+}
+
+static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
+{
+    return a->atoms.n == b->atoms.n && a->n_outer == b->n_outer && a->row == b->row &&
+           a->col == b->col && a->k == b->k && a->key == b->key &&
+           !memcmp(a->atoms.extent, b->atoms.extent,
+                   (size_t)a->atoms.n * sizeof *a->atoms.extent) &&
+           !memcmp(a->atoms.length, b->atoms.length,
+                   (size_t)a->atoms.n * sizeof *a->atoms.length) &&
+           !memcmp(a->outer, b->outer, (size_t)a->n_outer * sizeof *a->outer);
+}
+
+/* Whether what only kernels of their kind have is the same. */
+static bool same_numbers(const struct cr_kernel *a, const struct cr_kernel *b)
+{
+    int64_t of_a[CR_MAX_NUMBERS], of_b[CR_MAX_NUMBERS];
+    int n = cr_kernel_numbers(a, of_a);
+    return n == cr_kernel_numbers(b, of_b) && !memcmp(of_a, of_b, (size_t)n * sizeof *of_a);
+}
+
+/* Whether operands are of one type and one format in memory: what the caller hands in may be i32, and
+ * a table rounded; and what is stored besides the root of one type. */
+static bool same_types(const struct cr_graph *g, const struct cr_kernel *a,
+                       const struct cr_kernel *b)
+{
+    bool same = a->n_refs == b->n_refs && a->n_stored == b->n_stored;
+    for (int i = 0; same && i < a->n_refs; i++)
+        same = g->nodes[a->refs[i]].dtype == g->nodes[b->refs[i]].dtype &&
+               g->nodes[a->refs[i]].format == g->nodes[b->refs[i]].format;
+    for (int i = 1; same && i < a->n_stored; i++)
+        same = g->nodes[a->stored[i]].dtype == g->nodes[b->stored[i]].dtype;
+    return same;
+}
+
+/* Whether tile programs, operands and results are the same. */
+static bool same_parts(const struct cr_graph *g, const struct cr_kernel *a,
+                       const struct cr_kernel *b)
+{
+    bool same = true;
+    for (int i = 0; same && i < CR_PROGRAMS; i++)
+        same = same_tiles(g, &a->programs[i], &b->programs[i]);
+    for (int i = 0; same && i < CR_OPERANDS; i++)
+        same = same_operand(&a->operands[i], &b->operands[i]);
+    for (int i = 0; same && i < cr_n_results_of(a); i++)
+        same = same_affine(&a->results[i], &b->results[i]);
+    return same;
+}
+
+/* Neither has packed weights, or both in one format and one arithmetic. */
+static bool same_panels(const struct cr_graph *g, const struct cr_kernel *a,
+                        const struct cr_kernel *b)
+{
+    cr_id x = cr_packed(a), y = cr_packed(b);
+    if (x == CR_NONE || y == CR_NONE)
+        return x == y;
+    return cr_panel_format(g, x) == cr_panel_format(g, y) &&
+           cr_panel_arithmetic(g, x) == cr_panel_arithmetic(g, y);
+}
+
+/* Whether one function can do the work of both, with other tensors and random streams. */
+static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
+                      const struct cr_kernel *b)
+{
+    return a->kind == b->kind && same_loops(a, b) && same_numbers(a, b) && same_types(g, a, b) &&
+           a->n_streams == b->n_streams && same_panels(g, a, b) && same_parts(g, a, b);
+}
+
+/* The kernel as its function has it: where calls say where it begins, it begins at 0. */
+static void take_code(const struct cr_module *m, int kernel, struct cr_kernel *code)
+{
+    cr_kernel_copy(code, &m->kernels[kernel]);
+    cr_begin_at(code, &m->starts[kernel]);
+}
+
+/* Whether a kernel can share the function of another. */
+static bool may_share(const struct cr_module *m, int kernel, int other)
+{
+    const struct cr_kernel *k = &m->kernels[kernel], *o = &m->kernels[other];
+    struct cr_kernel a, b;
+    if (!m->starts || !memcmp(&m->starts[kernel], &m->starts[other], sizeof *m->starts))
+        return are_alike(m->graph, k, o) && cr_writes_over(m, k) == cr_writes_over(m, o);
+    take_code(m, kernel, &a);
+    take_code(m, other, &b);
+    bool alike = are_alike(m->graph, &a, &b) && cr_writes_over(m, &a) == cr_writes_over(m, &b);
+    cr_kernel_free(&a);
+    cr_kernel_free(&b);
+    return alike;
+}
+
+static int verify_functions(const struct cr_module *m, struct cr_error *error)
+{
+    for (int i = 0; i < m->n_kernels; i++) {
+        int function = m->function[i];
+        if (function < 0 || function > i || m->function[function] != function)
+            return broken(error, i, "its function is not that of an earlier kernel");
+        if (function != i && !may_share(m, i, function))
+            return broken(error, i, "it differs from the kernel whose function it shares");
+    }
+    return 0;
+}
+
+/* ---- steps ---- */
+
+/* The iterations have the same functions in the same order, are of one entry, and are layers from 0
+ * on. */
+static int verify_loop(const struct cr_module *m, const struct cr_loop *loop,
+                       struct cr_error *error)
+{
+    int kernels = m->n_kernels - loop->first;
+    if (loop->period < 1 || loop->count < 2 || loop->count > kernels / loop->period)
+        return broken(error, loop->first, "its loop has no iterations, or too many");
+    if (abs(loop->direction) != 1 || loop->start < 0 || cr_layer_of(loop, loop->count - 1) < 0)
+        return broken(error, loop->first, "the layers of its loop are not numbers from 0 on");
+    int end = loop->first + loop->period * loop->count;
+    for (int k = loop->first + loop->period; k < end; k++)
+        if (m->function[k] != m->function[k - loop->period])
+            return broken(error, k, "the iterations of its loop differ");
+    for (int k = loop->first; k < end; k++)
+        if (m->kernels[k].entry != m->kernels[loop->first].entry)
+            return broken(error, k, "its loop began for another entry");
+    return 0;
+}
+
+int cr_verify_steps(const struct cr_module *m, struct cr_error *error)
+{
+    int at = 0;
+    if (verify_functions(m, error))
+        return -1;
+    for (int i = 0; i < m->n_segments; i++) {
+        const struct cr_segment *step = &m->segments[i];
+        if (step->loop < -1 || step->loop >= m->n_loops)
+            return cr_fail(error, "step %d: there is no loop %d", i, step->loop);
+        const struct cr_loop *loop = step->loop < 0 ? NULL : &m->loops[step->loop];
+        if (step->kernel != at || at >= m->n_kernels || (loop && loop->first != at))
+            return cr_fail(error, "step %d: it calls kernel %d, kernel %d is next", i, step->kernel,
+                           at);
+        if (loop && verify_loop(m, loop, error))
+            return -1;
+        at += loop ? loop->period * loop->count : 1;
+    }
+    return at == m->n_kernels ? 0 : broken(error, at, "no step calls it");
+}

@@ -1,0 +1,249 @@
+/* Checks the layout of the weights: the parameters lie side by side, each where the kernels read
+ * it. */
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/passes/weights/tables.h"
+#include "compiler/passes/weights/weights.h"
+#include "verify_module.h"
+
+enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */
+
+/* The module to check, and where an error goes. */
+struct check {
+    const struct cr_module *m;
+    const struct cr_graph *g;
+    struct cr_error *error;
+};
+
+/* Pieces first .. end - 1 of the places, which share their panels, or one that is plain. */
+struct matrix {
+    int first, end;
+    int64_t target, floats, K, N;
+};
+
+struct matrices {
+    struct matrix *items;
+    int n;
+};
+
+static int64_t elements_of(const struct check *c, cr_id id)
+{
+    return cr_elements(c->g->nodes[id].rank, c->g->nodes[id].shape);
+}
+
+static int broken_place(const struct check *c, int place, const char *what)
+{
+    return cr_fail(c->error, "place %d of the weights: %s", place, what);
+}
+
+/* A piece may take only elements that its parameter has. */
+static int verify_place(const struct check *c, int i)
+{
+    const struct cr_place_info *p = &c->m->places[i];
+    if (p->param < 0 || p->param >= c->g->n_nodes ||
+        c->g->nodes[p->param].op != CR_OP_param)
+        return broken_place(c, i, "it is of no parameter");
+    if (p->cols < 1 || p->rows < 1 || p->rows > CR_MAX_ELEMENTS / p->cols || p->row_stride < 0 ||
+        p->col_stride < 0 || p->first_col < 0)
+        return broken_place(c, i, "it has no size");
+    int64_t most = elements_of(c, p->param) - 1, down, along;
+    if (__builtin_mul_overflow(p->rows - 1, p->row_stride, &down) ||
+        __builtin_mul_overflow(p->cols - 1, p->col_stride, &along) || p->source < 0 ||
+        down > most || along > most || p->source > most - down - along)
+        return broken_place(c, i, "it takes elements that its parameter does not have");
+    return 0;
+}
+
+/* The format that the parameter of a place is kept in. */
+static enum cr_format format_of(const struct check *c, const struct cr_place_info *p)
+{
+    return c->g->nodes[p->param].format;
+}
+
+/* The number of rows of a matrix of panels, by the pieces that have its first columns. */
+static int64_t rows_of(const struct check *c, int first)
+{
+    const struct cr_place_info *p = &c->m->places[first];
+    int64_t rows = 0;
+    for (int i = first; i < c->m->n_places && c->m->places[i].first_row == rows; i++)
+        if (__builtin_add_overflow(rows, p[i - first].rows, &rows))
+            return 0;
+    return rows;
+}
+
+/* True if a piece stands where the pieces of a matrix go on: below the one before, or beside it from the
+ * first row on. */
+static bool goes_on(const struct check *c, const struct matrix *matrix, int64_t column, int64_t row,
+                    const struct cr_place_info *piece)
+{
+    const struct cr_place_info *p = &c->m->places[matrix->first];
+    return piece->first_col == matrix->N && piece->first_row == row &&
+           piece->rows <= matrix->K - row && piece->panel_stride == column * PANEL &&
+           piece->target == p->target + row * PANEL &&
+           (row == 0 || (piece->cols == piece[-1].cols && piece->last == piece[-1].last)) &&
+           (piece->rows == matrix->K || format_of(c, p) == CR_FORMAT_f32) &&
+           format_of(c, piece) == format_of(c, p);
+}
+
+/* A matrix of panels: pieces below and beside each other in one format, of which those with the last
+ * columns pad their panel. */
+static int find_panels(const struct check *c, int first, struct matrix *matrix)
+{
+    const struct cr_place_info *p = &c->m->places[first];
+    int64_t row = 0;
+    if (verify_place(c, first))
+        return -1;
+    *matrix = (struct matrix){first, first, p->target, 0, rows_of(c, first), 0};
+    int64_t column = cr_column_units(format_of(c, p), matrix->K);
+    for (bool last = false; !last; matrix->end++) {
+        const struct cr_place_info *piece = &c->m->places[matrix->end];
+        if (matrix->end < c->m->n_places && verify_place(c, matrix->end))
+            return -1;
+        if (matrix->end == c->m->n_places || !goes_on(c, matrix, column, row, piece))
+            return broken_place(c, first, "the pieces of its panels do not follow each other");
+        row = (row + piece->rows) % matrix->K;
+        last = piece->last && row == 0;
+        matrix->N += row ? 0 : piece->cols;
+    }
+    matrix->floats = column * ((matrix->N + PANEL - 1) / PANEL * PANEL) *
+                     cr_formats[format_of(c, p)].unit / (int64_t)sizeof(float);
+    return 0;
+}
+
+/* Groups the places into matrices: panels of several pieces, or a piece of plain rows. */
+static int find_matrices(const struct check *c, struct matrices *all)
+{
+    for (int i = 0; i < c->m->n_places; i = all->items[all->n++].end) {
+        const struct cr_place_info *p = &c->m->places[i];
+        struct matrix *matrix = &all->items[all->n];
+        if (p->panel_stride ? find_panels(c, i, matrix) : verify_place(c, i))
+            return -1;
+        if (!p->panel_stride)
+            *matrix = (struct matrix){i, i + 1, p->target, p->rows * p->cols, p->rows, p->cols};
+        int64_t begin = p->panel_stride ? p->target : p->target / CR_ALIGN * CR_ALIGN;
+        if (!cr_is_inside(begin, matrix->floats + p->target - begin, c->m->weights_floats))
+            return broken_place(c, i, "it lies outside the weights");
+    }
+    return 0;
+}
+
+static int by_target(const void *a, const void *b)
+{
+    const struct matrix *x = a, *y = b;
+    return (x->target > y->target) - (x->target < y->target);
+}
+
+static const struct matrix *find_matrix(const struct matrices *all, int64_t target)
+{
+    const struct matrix key = {.target = target};
+    return all->n ? bsearch(&key, all->items, (size_t)all->n, sizeof key, by_target) : NULL;
+}
+
+/* A parameter that is read unpacked is kept as it is, in a place of its own, from its first element
+ * to its last. */
+static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id param)
+{
+    const struct cr_place_info *p = matrix ? &c->m->places[matrix->first] : NULL;
+    return p && !p->panel_stride && p->param == param && p->source == 0 && p->rows == 1 &&
+           format_of(c, p) == cr_format_of(CR_F32) && p->col_stride == 1 &&
+           p->cols == elements_of(c, param);
+}
+
+/* A table that is kept in panels is all that they hold. */
+static bool is_turned(const struct check *c, const struct matrix *matrix, cr_id param)
+{
+    const struct cr_place_info *p = matrix ? &c->m->places[matrix->first] : NULL;
+    return p && p->panel_stride && p->param == param && p->last &&
+           cr_is_turned_table(&c->g->nodes[param], p);
+}
+
+/* True if a kernel's operand, a parameter or several that are read as one, lies where it is read.  Only
+ * the first of several has to be aligned. */
+static bool is_in_place(const struct check *c, const struct matrices *all, cr_id id)
+{
+    const struct cr_node *node = &c->g->nodes[id];
+    int64_t target = c->m->storage[id].offset;
+    if (target % CR_ALIGN)
+        return false;
+    if (c->m->columns_of[id] != CR_NONE)
+        return is_turned(c, find_matrix(all, target), id);
+    if (node->op == CR_OP_param)
+        return is_plain(c, find_matrix(all, target), id);
+    for (int i = 0; i < node->n_in; i++) {
+        cr_id part = cr_joined_param(c->g, id, i);
+        if (!is_plain(c, find_matrix(all, target), part))
+            return false;
+        target += elements_of(c, part);
+    }
+    return true;
+}
+
+/* The pieces of a matrix, as they are met. */
+struct pieces {
+    const struct cr_place_info *next, *end;
+    bool same;
+};
+
+/* Compares the next place with the piece of a weight matrix that should be there. */
+static void compare_piece(void *context, const struct cr_place_info *info)
+{
+    struct pieces *p = context;
+    const struct cr_place_info *place = p->next;
+    if (place == p->end) {
+        p->same = false;
+        return;
+    }
+    p->same &= place->param == info->param && place->source == info->source &&
+               place->rows == info->rows && place->cols == info->cols &&
+               place->row_stride == info->row_stride && place->col_stride == info->col_stride &&
+               place->first_col == info->first_col && place->first_row == info->first_row;
+    p->next++;
+}
+
+/* Panels hold the matrix that a kernel multiplies by. */
+static bool is_packed(const struct check *c, const struct matrix *matrix,
+                      const struct cr_kernel *k)
+{
+    if (!matrix || matrix->K != k->gemm.K || matrix->N != k->gemm.N ||
+        !c->m->places[matrix->first].panel_stride)
+        return false;
+    struct pieces p = {&c->m->places[matrix->first], &c->m->places[matrix->end], true};
+    return cr_weight_pieces(c->g, k->gemm.packed, compare_piece, &p) && p.same && p.next == p.end;
+}
+
+/* Every kernel reads its parameters as they were placed: plain, or packed as its matrix. */
+static int verify_readers(const struct check *c, const struct matrices *all)
+{
+    for (int i = 0; i < c->m->n_kernels; i++) {
+        const struct cr_kernel *k = &c->m->kernels[i];
+        for (int j = 0; j < k->n_refs; j++) {
+            cr_id id = k->refs[j];
+            bool weight = c->g->nodes[id].op == CR_OP_param || cr_is_joined(c->g, id);
+            if (weight && !is_in_place(c, all, id))
+                return cr_fail(c->error, "kernel %d: its parameter v[%d] is not where it reads it",
+                               i, (int)id);
+        }
+        if (cr_packed(k) == CR_NONE ? c->m->packed[i] != -1
+                                    : !is_packed(c, find_matrix(all, c->m->packed[i]), k))
+            return cr_fail(c->error, "kernel %d: its weights are not packed where it reads them",
+                           i);
+    }
+    return 0;
+}
+
+int cr_verify_weights(const struct cr_module *m, struct cr_error *error)
+{
+    const struct check c = {m, m->graph, error};
+    struct matrices all = {cr_calloc((size_t)m->n_places + 1, sizeof *all.items), 0};
+    int status = find_matrices(&c, &all);
+    if (!status && all.n)
+        qsort(all.items, (size_t)all.n, sizeof *all.items, by_target);
+    for (int i = 1; !status && i < all.n; i++)
+        if (all.items[i].target < all.items[i - 1].target + all.items[i - 1].floats)
+            status = broken_place(&c, all.items[i].first, "it overlaps another");
+    if (!status)
+        status = verify_readers(&c, &all);
+    free(all.items);
+    return status;
+}

@@ -1,0 +1,128 @@
+/* tables.c - tables that are kept in panels; see tables.h. */
+#include "tables.h"
+
+#include "compiler/ir/mem.h"
+#include "compiler/passes/module/kernel_kinds.h"
+#include "compiler/passes/module/starts.h"
+#include "weights.h"
+
+bool cr_is_turned_table(const struct cr_node *table, const struct cr_place_info *piece)
+{
+    return table->rank == 2 && piece->source == 0 && piece->rows == table->shape[1] &&
+           piece->cols == table->shape[0] && piece->row_stride == 1 &&
+           piece->col_stride == table->shape[1] && piece->first_col == 0;
+}
+
+struct cr_place_info cr_turned_table(const struct cr_graph *g, cr_id param)
+{
+    const int64_t *shape = g->nodes[param].shape;
+    return (struct cr_place_info){.param = param,
+                                  .rows = shape[1],
+                                  .cols = shape[0],
+                                  .row_stride = 1,
+                                  .col_stride = shape[1]};
+}
+
+/* ---- products ---- */
+
+/* The first of the pieces of a matrix, and their number. */
+struct pieces {
+    struct cr_place_info first;
+    int n;
+};
+
+static void count_piece(void *context, const struct cr_place_info *info)
+{
+    struct pieces *p = context;
+    if (!p->n++)
+        p->first = *info;
+}
+
+/* The parameter that a product's matrix is as a whole, turned around; or CR_NONE. */
+static cr_id turned_table(const struct cr_graph *g, cr_id matrix)
+{
+    struct pieces p = {.n = 0};
+    if (matrix == CR_NONE || !cr_weight_pieces(g, matrix, count_piece, &p) || p.n != 1)
+        return CR_NONE;
+    return cr_is_turned_table(&g->nodes[p.first.param], &p.first) ? p.first.param : CR_NONE;
+}
+
+/* ---- gathers ---- */
+
+/* True if a value is whole rows of a table: an element for each column of the tile. */
+static bool takes_rows(const struct cr_node *table, const struct cr_tiles *tiles, int col,
+                       const struct cr_value *v)
+{
+    return v->source == CR_GATHER && col >= 0 && cr_affine_single(&v->at) == col &&
+           v->table_stride == table->shape[1] && v->table_rows == table->shape[0] &&
+           !v->table_length && !v->by_row && tiles->values[v->arg[0]].by_row;
+}
+
+/* The atom of the columns of a program's tiles, if those of a gather are whole rows; or -1. */
+static int columns_of(const struct cr_kernel *k, int program)
+{
+    if (k->kind == CR_KERNEL_TILE)
+        return program == CR_PROGRAM ? k->col : -1;
+    return k->kind == CR_KERNEL_GEMM && program == CR_PROLOGUE ? k->k : -1;
+}
+
+bool cr_gathers_rows(const struct cr_graph *g, const struct cr_kernel *k, int r)
+{
+    const struct cr_node *table = &g->nodes[k->refs[r]];
+    if (table->rank != 2)
+        return false;
+    for (int i = 0; i < CR_OPERANDS; i++)
+        if (cr_ref_of_operand(k, i) == r)
+            return false;
+    for (int p = 0; p < CR_PROGRAMS; p++)
+        for (int i = 0; cr_parts_of(k)->programs[p].loops && i < k->programs[p].n; i++) {
+            const struct cr_value *v = &k->programs[p].values[i];
+            if ((v->source == CR_LOAD || v->source == CR_GATHER) && v->ref == r &&
+                !takes_rows(table, &k->programs[p], columns_of(k, p), v))
+                return false;
+        }
+    return true;
+}
+
+/* True if a kernel may read its operand r, a table of floats, from the panels of a product.  Its
+ * code may be no other kernel's, which might have a table of plain rows. */
+static bool may_turn(const struct cr_module *m, int kernel, int r)
+{
+    if (m->kernels[kernel].kind != CR_KERNEL_TILE)
+        return false;
+    for (int i = 0; i < m->n_kernels; i++)
+        if (i != kernel && m->function[i] == m->function[kernel])
+            return false;
+    return cr_gathers_rows(m->graph, &m->kernels[kernel], r);
+}
+
+/* Forgets the tables of floats that a kernel reads otherwise, and takes those that are kept in
+ * another format: all that kernels read of these is rows (formats.h). */
+static void find_tables_of(struct cr_module *m, int kernel)
+{
+    const struct cr_kernel *k = &m->kernels[kernel];
+    for (int r = 0; r < k->n_refs; r++) {
+        cr_id id = k->refs[r];
+        bool rounded = m->graph->nodes[id].op == CR_OP_param &&
+                       m->graph->nodes[id].format != cr_format_of(CR_F32);
+        if (rounded && m->columns_of[id] == CR_NONE)
+            m->columns_of[id] = id;
+        if (!rounded && m->columns_of[id] != CR_NONE && !may_turn(m, kernel, r))
+            m->columns_of[id] = CR_NONE;
+    }
+}
+
+/* A matrix of one element is turned around by itself, and none that is read as a table. */
+void cr_find_tables(struct cr_module *m)
+{
+    m->columns_of = cr_calloc((size_t)m->graph->n_nodes, sizeof *m->columns_of);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        m->columns_of[id] = CR_NONE;
+    for (int i = 0; i < m->n_kernels; i++) {
+        cr_id matrix = cr_packed(&m->kernels[i]), table = turned_table(m->graph, matrix);
+        if (table != CR_NONE && table != matrix && m->columns_of[table] == CR_NONE)
+            m->columns_of[table] = matrix;
+    }
+    for (int i = 0; i < m->n_kernels; i++)
+        find_tables_of(m, i);
+}

@@ -1,0 +1,30 @@
+/* weights.h - matrices made of parameters alone, which are laid out once, at load. */
+#ifndef CR_WEIGHTS_H
+#define CR_WEIGHTS_H
+
+#include "compiler/passes/module/module.h"
+
+/* By node: whether it is made of parameters alone, by moving and joining elements. */
+bool *cr_find_weights(const struct cr_graph *g);
+
+/* True if a node joins whole parameters along its first axis, as the biases of joined projections and the
+ * rows of several tables are: they lie one after another in the weights, where kernels read them as one. */
+bool cr_is_joined(const struct cr_graph *g, cr_id id);
+
+/* The parameter that is operand i of a concat, reshaped or as it is; CR_NONE if it is none. */
+cr_id cr_joined_param(const struct cr_graph *g, cr_id id, int i);
+
+/* The node under broadcasts of whole matrices: the weight matrix of a contraction, whatever its batch. */
+cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id);
+
+/*
+ * The pieces of a K x N weight matrix: which elements of which parameters stand in which
+ * rows and columns.  Calls `piece` for each, from the first column to the last, and for the same columns
+ * from the first row to the last; returns whether the node is such a matrix (if not, some pieces may have
+ * been reported).
+ */
+bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
+                      void (*piece)(void *context, const struct cr_place_info *info),
+                      void *context);
+
+#endif
