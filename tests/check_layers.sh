@@ -8,7 +8,8 @@
 #     ir <- passes <- emit <- exec <- library;  frontend sees ir;  library sees it, too
 #     the rooms of compiler/passes/, from the first to the last: a room sees itself and the rooms before
 #     it.  Files of compiler/passes/ itself, which run the passes, see all rooms; no room sees one of
-#     them, but pass_list.h, which declares the passes
+#     them, but pass_list.h, which declares the passes.  A room ROOM has a header ROOM.h, which says what
+#     comes in and what goes out, and names the room's passes and the headers that others include
 #     compiler/files/, the readers and writers of files, sees libc only; emit, exec, library and
 #     frontend, which reads JSON with it, see it
 #     compiler/tokenizer/, text to ids and back, sees ir and files; emit and library see it
@@ -216,7 +217,7 @@ expect caught compiler/passes/hall/hall.c '#include "compiler/passes/module/modu
 expect caught compiler/passes/pass_list.h '#include "compiler/passes/fuse/lower.h"'
 expect allowed compiler/passes/kinds/lower_gemm.c '#include "compiler/passes/fuse/lower_common.h"'
 expect allowed compiler/passes/rewrite/join.c '#include "compiler/passes/pass_list.h"'
-expect allowed compiler/passes/driver.c '#include "compiler/passes/verifier/verify_module.h"'
+expect allowed compiler/passes/driver.c '#include "compiler/passes/verifier/verifier.h"'
 expect allowed compiler/exec/ref.c '#include "compiler/passes/plan/stored.h"'
 expect allowed compiler/import/model.c '#include "compiler/files/mapping.h"'
 expect allowed compiler/ir/graph.h '#include "ops.def"'
@@ -247,6 +248,42 @@ found=$(violations .)
 [ -z "$found" ] || echo "$found"
 [ -z "$found" ]
 report $? 'the tree breaks the rules above'
+
+# ---- rooms ----
+
+# unsaid FOLDER: what the header of a room of FOLDER/compiler/passes/ does not say.
+unsaid() {
+    (cd "$1" && for room in compiler/passes/*/; do
+        room=${room%/}
+        door=$room/${room##*/}.h
+        [ -f "$door" ] || { echo "$door: there is no such header"; continue; }
+        for said in 'Comes in:' 'Goes out:' 'Promise:'; do
+            grep -q "^ \* $said" "$door" || echo "$door: it has no '$said'"
+        done
+        passes=$(cat "$room"/*.c 2>/dev/null | sed -n 's/^void cr_pass_\([a-z_]*\)(.*/\1/p')
+        for pass in $passes; do
+            grep '^ \* Passes:' "$door" | grep -qw "$pass" || echo "$door: it does not name the pass $pass"
+        done
+        grep -rhoE "^#include \"$room/[a-z_]+\.h" compiler | sed 's,.*/,,' | sort -u | while read -r used; do
+            [ "$used" = "${room##*/}.h" ] || grep -q "^ \*.*\<$used" "$door" ||
+                echo "$door: it does not name $used, which other folders include"
+        done
+    done)
+}
+
+mkdir -p "$T/rooms/compiler/passes/hall" "$T/rooms/compiler/passes/loft" "$T/rooms/compiler/emit"
+printf '/*\n * Comes in:\n * Goes out:\n * Passes: in\n */\n' >"$T/rooms/compiler/passes/hall/hall.h"
+printf 'void cr_pass_in(void)\nvoid cr_pass_out(void)\n' >"$T/rooms/compiler/passes/hall/in.c"
+echo '#include "compiler/passes/hall/stairs.h"' >"$T/rooms/compiler/emit/emit.c"
+found=$(unsaid "$T/rooms")
+[ "$found" = "compiler/passes/hall/hall.h: it has no 'Promise:'
+compiler/passes/hall/hall.h: it does not name the pass out
+compiler/passes/hall/hall.h: it does not name stairs.h, which other folders include
+compiler/passes/loft/loft.h: there is no such header" ]
+report $? "a header that leaves out a promise, a pass and a header should be caught; found: ${found:-nothing}"
+unsaid . >"$log"
+[ ! -s "$log" ]
+report $? 'the headers of rooms leave out something'
 
 # ---- types ----
 

@@ -13,7 +13,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/verify.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/verifier/verify_module.h"
+#include "compiler/passes/verifier/verifier.h"
 
 enum { MOST_ENTRIES = 4, SEED = 7 };
 

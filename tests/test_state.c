@@ -20,7 +20,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/print.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/verifier/verify_module.h"
+#include "compiler/passes/verifier/verifier.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 

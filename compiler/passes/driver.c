@@ -5,7 +5,7 @@
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/verify.h"
-#include "compiler/passes/verifier/verify_module.h"
+#include "compiler/passes/verifier/verifier.h"
 #include "pass_list.h"
 #include "passes.h"
 

@@ -1,8 +1,20 @@
-/* attention.h - finding contraction -> softmax over rows -> contraction, and its gradients. */
+/*
+ * attention.h - finding contraction -> softmax over rows -> contraction, and its gradients.
+ *
+ * The room of attention.
+ *
+ * Comes in:   a graph in which softmax and its gradients have one spelling (softmax_rules.c).
+ * Goes out:   a graph in which the gradients of an attention are parts of one concat; for fuse,
+ *             module->attentions and backwards, the patterns that one kernel each may compute.
+ * Promise:    patterns are found by structure, never by a name.  What matches none keeps its meaning, and
+ *             other kernels compute it.
+ * Passes:     join_grads.
+ */
 #ifndef CR_ATTENTION_H
 #define CR_ATTENTION_H
 
 #include "compiler/passes/module/module.h"
+#include "compiler/passes/pass_list.h"
 #include "compiler/passes/rewrite/users.h"
 #include "softmax.h"
 

@@ -11,7 +11,6 @@
 
 #include "attention.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/pass_list.h"
 #include "compiler/passes/rewrite/rule_tools.h"
 #include "compiler/passes/rewrite/rules.h"
 #include "compiler/passes/weights/weights.h"

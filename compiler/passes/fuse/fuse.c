@@ -18,11 +18,11 @@
 #include "compiler/ir/mem.h"
 #include "compiler/passes/attention/attention.h"
 #include "compiler/passes/module/kernel_kinds.h"
-#include "compiler/passes/pass_list.h"
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
 #include "compiler/passes/weights/tables.h"
 #include "compiler/passes/weights/weights.h"
+#include "fuse.h"
 #include "lower.h"
 #include "states.h"
 

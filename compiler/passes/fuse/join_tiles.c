@@ -18,8 +18,8 @@
 
 #include "compiler/ir/mem.h"
 #include "compiler/passes/module/kernel_kinds.h"
-#include "compiler/passes/pass_list.h"
 #include "evaluate.h"
+#include "fuse.h"
 #include "in_place.h"
 #include "lower.h"
 

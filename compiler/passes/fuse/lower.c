@@ -18,6 +18,12 @@
 
 /* ---- what the root is ---- */
 
+/* True if the root is a write: the kernel makes its rows. */
+static bool writes_rows(const struct cr_lowering *lw)
+{
+    return cr_kind_of(lw->g, lw->k->root) == CR_KIND_WRITE && lw->k->buffer == lw->k->root;
+}
+
 /* The node whose axes the loops run over at first: the root, the reduction down columns that the
  * root is a reshape of, or the rows of a write. */
 static cr_id first_top(const struct cr_lowering *lw)
@@ -25,7 +31,7 @@ static cr_id first_top(const struct cr_lowering *lw)
     cr_id root = lw->k->root, id = root;
     if (lw->backward)
         return lw->backward->probs;
-    if (cr_fits_write(lw))
+    if (writes_rows(lw))
         return cr_in(lw->g, root, 1);
     while (lw->k->buffer == root && lw->g->nodes[id].op == CR_OP_reshape &&
            (id == root || !cr_is_stored(&lw->ev, id)))
@@ -58,7 +64,7 @@ static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int
  * rows lie where a write at 0 has them. */
 static void set_dest(struct cr_lowering *lw, int64_t concat_start)
 {
-    bool part = lw->k->buffer != lw->k->root, rows = cr_fits_write(lw);
+    bool part = lw->k->buffer != lw->k->root, rows = writes_rows(lw);
     const struct cr_node *buffer = &lw->g->nodes[part || rows ? lw->k->buffer : lw->loops.top];
     struct cr_map map = lw->root_map;
     if (part)
@@ -128,7 +134,7 @@ static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
 static bool go_below(struct cr_lowering *lw)
 {
     cr_id top = lw->loops.top;
-    if (lw->k->buffer != lw->k->root || cr_fits_write(lw) || lw->ev.obstacle != top ||
+    if (lw->k->buffer != lw->k->root || writes_rows(lw) || lw->ev.obstacle != top ||
         lw->g->nodes[top].op != CR_OP_reshape)
         return false;
     cr_set_top(lw, cr_in(lw->g, top, 0));

@@ -5,6 +5,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/passes/fuse/lower_common.h"
 #include "compiler/passes/schedule/schedule_parts.h"
+#include "kinds.h"
 
 enum { BLOCK = 512 /* columns of an item at most */ };
 

@@ -8,6 +8,7 @@
 #include "compiler/passes/attention/attention.h"
 #include "compiler/passes/fuse/lower_common.h"
 #include "compiler/passes/rewrite/factors.h"
+#include "kinds.h"
 #include "mask.h"
 
 /* ---- forward ---- */

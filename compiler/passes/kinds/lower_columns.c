@@ -3,6 +3,7 @@
  * over the root's last atom, so that what is reduced is read as it lies.
  */
 #include "compiler/passes/fuse/lower_common.h"
+#include "kinds.h"
 
 const struct cr_kernel_parts cr_parts_columns = {
     .programs[CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,

@@ -1,6 +1,7 @@
 /* lower_gemm.c - GEMM: a contraction, with a prologue on its rows and an epilogue. */
 #include "compiler/passes/fuse/lower_common.h"
 #include "compiler/passes/weights/weights.h"
+#include "kinds.h"
 
 static int gemm_numbers(const struct cr_kernel *k, int64_t *numbers)
 {

@@ -1,5 +1,6 @@
 /* lower_scatter.c - SCATTER: rows added up by their index. */
 #include "compiler/passes/fuse/lower_common.h"
+#include "kinds.h"
 
 static int scatter_numbers(const struct cr_kernel *k, int64_t *numbers)
 {

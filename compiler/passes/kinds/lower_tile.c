@@ -1,5 +1,6 @@
 /* lower_tile.c - TILE: elementwise work, and reductions over the columns of its rows. */
 #include "compiler/passes/fuse/lower_common.h"
+#include "kinds.h"
 
 const struct cr_kernel_parts cr_parts_tile = {
     .programs[CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,

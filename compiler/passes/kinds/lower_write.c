@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compiler/passes/fuse/lower_common.h"
+#include "kinds.h"
 
 static int list_affine(const struct cr_affine *affine, int64_t *numbers)
 {

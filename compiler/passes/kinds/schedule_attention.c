@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "compiler/ir/text.h"
+#include "kinds.h"
 #include "schedule_attention.h"
 
 enum {

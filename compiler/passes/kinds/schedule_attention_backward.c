@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "compiler/ir/text.h"
+#include "kinds.h"
 #include "schedule_attention.h"
 
 /* A (batch, head), and what is its own. */

@@ -5,6 +5,7 @@
 #include "compiler/ir/eval.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/schedule/schedule_parts.h"
+#include "kinds.h"
 
 struct columns {
     const struct cr_value *reduction;

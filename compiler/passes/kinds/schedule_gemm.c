@@ -5,6 +5,7 @@
  */
 #include "compiler/ir/text.h"
 #include "compiler/passes/weights/arithmetics.h"
+#include "kinds.h"
 #include "schedule_gemm.h"
 
 /* The condition under which an item begins a new block of rows; CR_NONE if each item does. */

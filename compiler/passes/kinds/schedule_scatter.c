@@ -4,6 +4,7 @@
  */
 #include "compiler/ir/text.h"
 #include "compiler/passes/schedule/schedule_parts.h"
+#include "kinds.h"
 
 /* The items share the rows of the table evenly; each reads all indices. */
 int64_t cr_schedule_scatter(struct cr_builder *b)

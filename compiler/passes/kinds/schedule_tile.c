@@ -1,6 +1,7 @@
 /* Elementwise work and row reductions, on tiles of rows. */
 #include "compiler/ir/text.h"
 #include "compiler/passes/schedule/schedule_parts.h"
+#include "kinds.h"
 
 static bool reduces(const struct cr_tiles *tiles)
 {

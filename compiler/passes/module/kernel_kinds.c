@@ -2,14 +2,6 @@
 
 #include <stddef.h>
 
-const struct cr_kernel_kind_info cr_kernel_kinds[CR_KERNEL_KINDS] = {
-#define KIND(NAME, name, title)                                                                    \
-    {title,           &cr_parts_##name,   cr_fits_##name,    cr_lower_##name,                      \
-     cr_flops_##name, cr_schedule_##name, cr_describe_##name},
-#include "kernel_kinds.def"
-#undef KIND
-};
-
 const char *const cr_program_names[CR_PROGRAMS] = {
     [CR_PROLOGUE] = "prologue",
     [CR_MORE_QUERIES] = "queries, part 2",

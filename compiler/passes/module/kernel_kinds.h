@@ -100,14 +100,4 @@ static inline int cr_kernel_numbers(const struct cr_kernel *kernel, int64_t *num
     return parts->numbers ? parts->numbers(kernel, numbers) : 0;
 }
 
-#define KIND(NAME, name, title)                                                                    \
-    extern const struct cr_kernel_parts cr_parts_##name;                                           \
-    bool cr_fits_##name(const struct cr_lowering *lowering);                                       \
-    bool cr_lower_##name(struct cr_lowering *lowering);                                            \
-    double cr_flops_##name(const struct cr_kernel *kernel, double elements);                       \
-    int64_t cr_schedule_##name(struct cr_builder *builder);                                        \
-    void cr_describe_##name(struct cr_text *text, const struct cr_kernel *kernel);
-#include "kernel_kinds.def"
-#undef KIND
-
 #endif

@@ -1,5 +1,13 @@
 /*
  * module.h - what the passes work on: the graph, then its kernels, then their memory.
+ *
+ * The room of what all other rooms of compiler/passes/ share.
+ *
+ * Comes in:   a graph.
+ * Goes out:   a module that has only the graph; passes fill in the rest.
+ * Promise:    data, tables, and what is read off them.  Nothing here changes a graph or chooses anything.
+ * Used later: kernel.h, a kernel; index_map.h, how its loops reach elements; kernel_kinds.h, the rows of
+ *             the kinds; starts.h, where kernels begin in their buffers; target.h, what loops are cut by.
  */
 #ifndef CR_MODULE_H
 #define CR_MODULE_H

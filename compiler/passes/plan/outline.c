@@ -7,9 +7,9 @@
  * forward pass went up.
  */
 #include "compiler/ir/mem.h"
-#include "compiler/passes/pass_list.h"
 #include "functions.h"
 #include "loops.h"
+#include "plan.h"
 
 /* Goes through the kernels: a segment for each loop, and for each kernel in none. */
 static void add_segments(struct cr_module *m)

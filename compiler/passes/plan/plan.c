@@ -9,11 +9,11 @@
 
 #include "activations.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/pass_list.h"
 #include "compiler/passes/weights/formats.h"
 #include "compiler/passes/weights/tables.h"
 #include "compiler/passes/weights/weights.h"
 #include "pack.h"
+#include "plan.h"
 
 enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */
 

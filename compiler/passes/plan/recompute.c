@@ -16,11 +16,11 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/passes/pass_list.h"
 #include "functions.h"
 #include "lifetimes.h"
 #include "loops.h"
 #include "pack.h"
+#include "plan.h"
 #include "recompute_order.h"
 
 /* Floating-point operations that take as long as reading or writing a byte. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/passes/pass_list.h"
+#include "rewrite.h"
 
 struct copy {
     const struct cr_graph *from;

@@ -16,7 +16,7 @@
 
 #include "compiler/ir/incremental.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/pass_list.h"
+#include "rewrite.h"
 #include "rules.h"
 
 /* A sum whose operand `which` is a product, or a moved one, that the sum may compute itself. */

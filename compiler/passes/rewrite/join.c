@@ -16,10 +16,10 @@
 
 #include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/pass_list.h"
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
 #include "compiler/passes/weights/weights.h"
+#include "rewrite.h"
 #include "rules.h"
 #include "users.h"
 

@@ -7,7 +7,7 @@
 #include "compiler/ir/intern.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/module/module.h"
-#include "compiler/passes/pass_list.h"
+#include "rewrite.h"
 #include "rules.h"
 #include "users.h"
 

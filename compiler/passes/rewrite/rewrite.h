@@ -1,6 +1,17 @@
 /*
  * rewrite.h - building a changed copy of a graph.
  *
+ * The room of what rewrites the graph.
+ *
+ * Comes in:   the graph that a script built.
+ * Goes out:   a graph of the same meaning: entries with nodes of their own (CR_HAS_ENTRIES), equal nodes
+ *             shared and dead ones dropped (CR_HAS_SIMPLE), one spelling for what can be spelt in several
+ *             ways, contractions joined, sums and products made one fma.
+ * Promise:    a graph is not changed in place: what changes it builds another.
+ * Passes:     entries, simplify, join, fma.
+ * Used later: rules.h, the rules; rule_tools.h, what rules share; factors.h, a node as a product;
+ *             users.h, who reads a node; kept_factors.h, for the states of a generator.
+ *
  * A pass that changes the graph walks the old one in order and adds nodes to a new one.  Every node
  * added goes through a table of rules, the caller's, one of which may answer with a node that
  * stands for it.  Nodes that are equal are one node.
@@ -14,6 +25,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lengths.h"
+#include "compiler/passes/pass_list.h"
 
 /* A node about to be made; of more than three operands the first three, and cr_draft_operand has all. */
 struct cr_draft {

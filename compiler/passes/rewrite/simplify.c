@@ -9,7 +9,7 @@
 
 #include "compiler/ir/hash.h"
 #include "compiler/ir/verify.h"
-#include "compiler/passes/pass_list.h"
+#include "rewrite.h"
 #include "rules.h"
 
 enum { MOST_ROUNDS = 32 /* three are many; more than this are rules that undo each other */ };

@@ -17,11 +17,11 @@
 #include "compiler/passes/fuse/in_place.h"
 #include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/module/starts.h"
-#include "compiler/passes/pass_list.h"
 #include "compiler/passes/plan/lifetimes.h"
 #include "compiler/passes/weights/formats.h"
 #include "compiler/passes/weights/weights.h"
 #include "describe.h"
+#include "schedule.h"
 #include "schedule_parts.h"
 #include "titles.h"
 

@@ -14,7 +14,7 @@
 #include "compiler/passes/fuse/evaluate.h"
 #include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/weights/weights.h"
-#include "verify_module.h"
+#include "verifier.h"
 
 /* What is checked now, and where a message goes. */
 struct check {

@@ -9,7 +9,7 @@
 #include "compiler/passes/fuse/in_place.h"
 #include "compiler/passes/weights/weights.h"
 #include "last_writer.h"
-#include "verify_module.h"
+#include "verifier.h"
 
 struct run {
     const struct cr_module *m;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
-#include "verify_module.h"
+#include "verifier.h"
 
 /* ---- buffers ---- */
 

@@ -7,7 +7,7 @@
 #include "compiler/passes/module/starts.h"
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
-#include "verify_module.h"
+#include "verifier.h"
 
 static int broken(struct cr_error *error, int kernel, const char *what)
 {

@@ -5,7 +5,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/passes/weights/tables.h"
 #include "compiler/passes/weights/weights.h"
-#include "verify_module.h"
+#include "verifier.h"
 
 enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */
 

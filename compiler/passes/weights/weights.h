@@ -1,4 +1,16 @@
-/* weights.h - matrices made of parameters alone, which are laid out once, at load. */
+/*
+ * weights.h - matrices made of parameters alone, which are laid out once, at load.
+ *
+ * The room of weights: which matrices they are, in which format they are kept, and how products by
+ * them are summed.
+ *
+ * Comes in:   a graph, and rules by name that say what is wanted (`--format`, `--arithmetic`).
+ * Goes out:   the format of each parameter and the arithmetic of each product; the pieces of a matrix, by
+ *             which plan lays it out; module->columns_of.
+ * Promise:    all parameters of one matrix have one format; what kernels read otherwise than from panels
+ *             or by rows stays as it is.  No choice depends on the number of rows of a product.
+ * Used later: formats.h, arithmetics.h, and tables.h, the tables whose rows are gathered from panels.
+ */
 #ifndef CR_WEIGHTS_H
 #define CR_WEIGHTS_H
 

@@ -1,13 +1,19 @@
 /*
- * verify_module.h - what must hold of kernels, steps and plan between any two passes.
+ * verifier.h - what must hold of kernels, steps and plan between any two passes.
+ *
+ * The room of the verifier.
+ *
+ * Comes in:   a module, and which properties (CR_HAS_...) it has by now; or a program alone.
+ * Goes out:   0, or the first fault as a message.
+ * Promise:    nothing is changed.
  *
  * Each check relies on the graph (compiler/ir/verify.h) and on what the checks before it
  * verified, and on nothing that passes computed for their own use.  They return 0, or -1 and in
  * *error the first thing that is wrong: "kernel 3: it reads v[5], which is not made yet".  All
  * take time that is near linear in the size of the module.
  */
-#ifndef CR_VERIFY_MODULE_H
-#define CR_VERIFY_MODULE_H
+#ifndef CR_VERIFIER_H
+#define CR_VERIFIER_H
 
 #include "compiler/ir/error.h"
 #include "compiler/passes/module/module.h"

@@ -1,0 +1,25 @@
+/*
+ * kinds.h - the room of the kinds of kernels: what each row of kernel_kinds.def stands for.
+ *
+ * Comes in:   a root (cr_fits_, cr_lower_), then its kernel (cr_flops_, cr_schedule_, cr_describe_).
+ * Goes out:   the kernel; its operations, the body of its function, and its equation in words.
+ * Promise:    a kind is known by name in its own files, which are all here.  All other rooms ask its row
+ *             (kernel_kinds.h), and include no header of this room.
+ * Used later: none.
+ */
+#ifndef CR_KINDS_H
+#define CR_KINDS_H
+
+#include "compiler/passes/module/kernel_kinds.h"
+
+#define KIND(NAME, name, title)                                                                    \
+    extern const struct cr_kernel_parts cr_parts_##name;                                           \
+    bool cr_fits_##name(const struct cr_lowering *lowering);                                       \
+    bool cr_lower_##name(struct cr_lowering *lowering);                                            \
+    double cr_flops_##name(const struct cr_kernel *kernel, double elements);                       \
+    int64_t cr_schedule_##name(struct cr_builder *builder);                                        \
+    void cr_describe_##name(struct cr_text *text, const struct cr_kernel *kernel);
+#include "compiler/passes/module/kernel_kinds.def"
+#undef KIND
+
+#endif
