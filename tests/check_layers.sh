@@ -24,6 +24,7 @@
 #     lua.h only in frontend/ and lua/, libtcc.h only in exec/jit_tcc.c, jansson.h only in cli/,
 #     pcre2.h only in tokenizer/pattern.c, utf8proc.h only in tokenizer/unicode.c,
 #     machine instructions only in runtime/, and in exec/peak.c and exec/host.c, which ask the machine
+#     a kind of kernels is known by its name in compiler/passes/kinds/ only
 #
 # Run from the top folder.  First plants violations in a scratch tree to see that each
 # is caught, then reads the real one.  OBJECTS has the folders of the tree; the objects of
@@ -284,6 +285,28 @@ report $? "a header that leaves out a promise, a pass and a header should be cau
 unsaid . >"$log"
 [ ! -s "$log" ]
 report $? 'the headers of rooms leave out something'
+
+# ---- kinds of kernels ----
+
+# by_name FOLDER: where code of FOLDER/compiler/ outside passes/kinds/ tests for a kind of kernels by its
+# name, or takes what only one kind has.
+by_name() {
+    (cd "$1" && kinds=$(sed -n 's/^KIND(\([A-Z_]*\),.*/\1/p' compiler/passes/module/kernel_kinds.def | paste -sd '|') &&
+        members=$(echo "$kinds" | tr '[:upper:]' '[:lower:]') &&
+        grep -rnE --include='*.[ch]' "\\<CR_KERNEL_($kinds)\\>|(->|\\]\\.|\\<k\\.|\\<kernel\\.)($members)\\." compiler |
+        grep -v '^compiler/passes/kinds/')
+}
+
+mkdir -p "$T/kinds/compiler/passes/module" "$T/kinds/compiler/passes/kinds"
+printf 'KIND(HEAP, heap, "heap")\nKIND(PILE, pile, "pile")\n' >"$T/kinds/compiler/passes/module/kernel_kinds.def"
+echo 'bool heap = k->kind == CR_KERNEL_HEAP && k->heap.size;' | tee "$T/kinds/compiler/passes/kinds/heap.c" >"$T/kinds/compiler/one.c"
+printf 'CR_KERNEL_PILES;\nreturn k->pile.height;\nm->kernels[0].heap.size;\n' >"$T/kinds/compiler/two.c"
+found=$(by_name "$T/kinds" | cut -d: -f1,2 | sort | paste -sd ' ')
+[ "$found" = 'compiler/one.c:1 compiler/two.c:2 compiler/two.c:3' ]
+report $? "a kind known by name elsewhere should be caught; found: ${found:-nothing}"
+by_name . >"$log"
+[ ! -s "$log" ] && [ -s compiler/passes/module/kernel_kinds.def ]
+report $? 'a kind of kernels is known by name outside compiler/passes/kinds/'
 
 # ---- types ----
 

@@ -230,6 +230,8 @@ DAMAGE(nothing) { (void)m; }
 
 DAMAGE(no_such_kind) { tile_of(m)->kind = (enum cr_kernel_kind)17; }
 DAMAGE(another_kind) { kernel_of(m, CR_KERNEL_GEMM)->kind = CR_KERNEL_TILE; }
+DAMAGE(packed_by_no_product) { tile_of(m)->packed = 0; }
+DAMAGE(core_of_no_node) { tile_of(m)->core = m->graph->n_nodes; }
 DAMAGE(no_such_root) { tile_of(m)->root = m->graph->n_nodes; }
 DAMAGE(another_root) { tile_of(m)->root = 0; }
 DAMAGE(not_to_be_stored) { m->materialised[tile_of(m)->buffer] = false; }
@@ -300,13 +302,13 @@ DAMAGE(another_stream) { value_of(m, CR_RANDOM)->ref = CR_MAX_STREAMS - 1; }
 DAMAGE(numbers_beyond) { value_of(m, CR_RANDOM)->at.base++; }
 DAMAGE(no_end_of_columns) { kernel_of(m, CR_KERNEL_COLUMNS)->program.result = 0; }
 DAMAGE(sum_too_short) { kernel_of(m, CR_KERNEL_GEMM)->gemm.K--; }
-DAMAGE(no_core) { kernel_of(m, CR_KERNEL_GEMM)->gemm.core = 0; }
+DAMAGE(no_core) { kernel_of(m, CR_KERNEL_GEMM)->core = 0; }
 DAMAGE(another_matrix)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_GEMM);
     while (cr_packed(k) == CR_NONE)
         k++;
-    k->gemm.packed = k->root;
+    k->packed = k->root;
 }
 DAMAGE(no_epilogue) { kernel_of(m, CR_KERNEL_ATTENTION)->program.n = 0; }
 DAMAGE(prologue_of_a_tile)
@@ -337,7 +339,7 @@ static int array_of(const struct cr_kernel *k, enum cr_array_kind kind)
     for (int i = 0; i < k->attention.n_arrays; i++)
         if (k->attention.arrays[i] == kind)
             return i;
-    ck_abort_msg("no array %s", cr_array_titles[kind]);
+    ck_abort_msg("no array of kind %d", (int)kind);
     return 0;
 }
 
@@ -458,7 +460,8 @@ DAMAGE(later_function) { m->function[0] = 1; }
 DAMAGE(differs_a_little)
 {
     for (int i = 1; i < m->n_kernels; i++)
-        if (m->function[i] != i && cr_n_bounds(&m->kernels[i])) {
+        if (m->function[i] != i && m->kernels[i].kind == CR_KERNEL_ATTENTION &&
+            m->kernels[i].attention.n_bounds) {
             m->kernels[i].attention.bounds[0].last.offset--;
             return;
         }
@@ -678,6 +681,8 @@ static const struct {
     /* kernels */
     ROW(no_such_kind, "fuse", KEEP, 0, "kernel %d: no such kind"),
     ROW(another_kind, "fuse", KEEP, 0, "kernel %d: "),
+    ROW(packed_by_no_product, "fuse", KEEP, 0, "kernel %d: it has packed weights, which its kind has not"),
+    ROW(core_of_no_node, "fuse", KEEP, 0, "kernel %d: no such node"),
     ROW(no_such_root, "fuse", KEEP, 0, "kernel %d: no such node"),
     ROW(another_root, "fuse", KEEP, 0, "kernel %d: v[0] is not the next part of v[%d]"),
     ROW(not_to_be_stored, "fuse", KEEP, 0, "kernel %d: v[%d] is not to be stored"),

@@ -40,41 +40,24 @@ static void print_tiles(FILE *out, const struct cr_kernel *k, const char *title,
         print_value(out, k, tiles, i);
 }
 
-/* How many numbers its sums have, which its rows and columns do not say; 0: it has none. */
-static int64_t summands(const struct cr_kernel *k)
-{
-    switch (k->kind) {
-    case CR_KERNEL_GEMM:
-        return k->gemm.K;
-    case CR_KERNEL_ATTENTION:
-    case CR_KERNEL_ATTENTION_BACKWARD:
-        return k->attention.K;
-    case CR_KERNEL_COLUMNS:
-        return cr_extent(k, k->row);
-    case CR_KERNEL_SCATTER:
-        return k->scatter.rows;
-    default:
-        return 0;
-    }
-}
-
 /* The extents of the loops, outermost first; an atom that is missing has extent 1. */
-static void print_atoms(FILE *out, const struct cr_kernel *k)
+static void print_atoms(FILE *out, const struct cr_kernel *k, const struct cr_remarks *remarks)
 {
     fputs("--     loops", out);
     for (int i = 0; i < k->n_outer; i++)
         fprintf(out, " %lld", (long long)k->atoms.extent[k->outer[i]]);
     fprintf(out, ", rows %lld, columns %lld", k->row < 0 ? 1LL : (long long)k->atoms.extent[k->row],
             k->col < 0 ? 1LL : (long long)k->atoms.extent[k->col]);
-    if (summands(k))
-        fprintf(out, ", summed over %lld", (long long)summands(k));
-    if (cr_attends(k))
-        fprintf(out, ", keys %lld", (long long)k->attention.keys);
+    if (remarks->summands)
+        fprintf(out, ", summed over %lld", (long long)remarks->summands);
+    if (remarks->keys)
+        fprintf(out, ", keys %lld", (long long)remarks->keys);
     fprintf(out, "; %.0f flop\n", k->flops);
 }
 
 /* A tile program under the title of its role.  Scores that are the bare product are not printed. */
-static void print_program(FILE *out, const struct cr_kernel *k, int p)
+static void print_program(FILE *out, const struct cr_kernel *k, const struct cr_remarks *remarks,
+                          int p)
 {
     const char *const titles[CR_PROGRAMS] = {
         [CR_PROLOGUE] = "rows of the left operand",
@@ -87,20 +70,18 @@ static void print_program(FILE *out, const struct cr_kernel *k, int p)
         [CR_KEYS + 3] = "rows of keys, part 4",
         [CR_SINK] = "one score more",
         [CR_SCORES] = "scores",
-        [CR_DROPOUT] = k->dropout.n && k->attention.chooses
-                           ? "probabilities, 0 where this is, times"
-                           : "probabilities times",
+        [CR_DROPOUT] = k->dropout.n && remarks->chooses ? "probabilities, 0 where this is, times"
+                                                        : "probabilities times",
         [CR_INDEX] = "index",
         [CR_PROGRAM] =
             cr_parts_of(k)->programs[CR_PROGRAM].core ? "epilogue" : cr_kernel_kinds[k->kind].name,
     };
     bool array = p >= CR_ARRAY && p < CR_ARRAY + CR_MAX_ARRAYS && k->programs[p].n;
-    const char *title =
-        array ? cr_array_titles[k->attention.arrays[p - CR_ARRAY]] : titles[p];
+    const char *title = array ? remarks->array[p - CR_ARRAY] : titles[p];
     if (p != CR_SCORES || k->scores.n > 1)
         print_tiles(out, k, title, &k->programs[p]);
-    if (p == CR_SCORES && k->scores.n && k->attention.factor != 1)
-        fprintf(out, "--     scores times %g\n", k->attention.factor);
+    if (p == CR_SCORES && k->scores.n && remarks->factor != 1)
+        fprintf(out, "--     scores times %g\n", remarks->factor);
 }
 
 /* The states that a kernel writes over; where it stores several nodes, each with its own. */
@@ -122,28 +103,29 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
 {
     const struct cr_kernel *k = &m->kernels[i];
     const struct cr_where *where = &m->graph->nodes[k->root].where;
+    const struct cr_remarks remarks = cr_remarks_of(k);
     char bound[128];
     fprintf(out, "--   kernel %d: %s v[%d]", i, cr_kernel_kinds[k->kind].name, (int)k->root);
     if (k->buffer != k->root)
         fprintf(out, " into v[%d]", (int)k->buffer);
     for (int s = 1; s < k->n_stored; s++)
         fprintf(out, " and v[%d]", (int)k->stored[s]);
-    if (k->kind == CR_KERNEL_WRITE && k->write.at.ref >= 0)
-        fprintf(out, ", rows from v[%d] on", (int)k->refs[k->write.at.ref]);
-    else if (k->kind == CR_KERNEL_WRITE)
-        fprintf(out, ", rows from %lld on", (long long)k->write.at.at.base);
+    if (remarks.rows_at && remarks.rows_at->ref >= 0)
+        fprintf(out, ", rows from v[%d] on", (int)k->refs[remarks.rows_at->ref]);
+    else if (remarks.rows_at)
+        fprintf(out, ", rows from %lld on", (long long)remarks.rows_at->at.base);
     print_states(out, m, k);
     if (k->again)
         fputs(", again", out);
     if (*m->graph->entries[k->entry])
         fprintf(out, ", for %s", m->graph->entries[k->entry]);
     fprintf(out, "    %s (%s:%d)\n", where->scope, where->file, where->line);
-    print_atoms(out, k);
-    for (int b = 0; b < cr_n_bounds(k); b++)
+    print_atoms(out, k, &remarks);
+    for (int b = 0; b < remarks.n_bounds; b++)
         fprintf(out, "--     key %s\n",
-                cr_bound_text(bound, sizeof bound, &k->attention.bounds[b], "row"));
+                cr_bound_text(bound, sizeof bound, &remarks.bounds[b], "row"));
     for (int p = 0; p < CR_PROGRAMS; p++)
-        print_program(out, k, p);
+        print_program(out, k, &remarks, p);
 }
 
 /* The order of execution.  A kernel outside loops names the kernel whose function it shares; a loop
@@ -188,7 +170,8 @@ static void print_lifetimes(FILE *out, const struct cr_module *m)
     for (int i = 0; i < m->n_kernels; i++) {
         const struct cr_loop *loop = cr_loop_of(m, i);
         const struct cr_kernel *k = &m->kernels[i];
-        bool begun = i && k[-1].buffer == k->buffer, later = loop && i >= loop->first + loop->period;
+        bool begun = i && k[-1].buffer == k->buffer,
+             later = loop && i >= loop->first + loop->period;
         for (int s = begun; s < k->n_stored && !later; s++)
             if (m->storage[k->stored[s]].space == CR_SPACE_ARENA)
                 print_lifetime(out, m, k->stored[s], i, last_read[k->stored[s]]);

@@ -124,7 +124,7 @@ static bool is_packed(const struct cr_kernel *k)
 
 static bool is_unpacked(const struct cr_kernel *k)
 {
-    return k->kind == CR_KERNEL_GEMM && k->gemm.packed == CR_NONE;
+    return k->kind == CR_KERNEL_GEMM && cr_packed(k) == CR_NONE;
 }
 
 static bool is_norm_product(const struct cr_kernel *k)

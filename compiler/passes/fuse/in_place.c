@@ -4,6 +4,8 @@
 
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
+#include "compiler/passes/module/kernel_kinds.h"
+#include "compiler/passes/module/starts.h"
 
 static int ref_of(const struct cr_kernel *k, cr_id id)
 {
@@ -26,11 +28,6 @@ static bool same_place(const struct cr_kernel *k, const struct cr_affine *a,
     for (int i = 0; i < k->atoms.n; i++)
         same &= a->coef[i] == b->coef[i] || k->atoms.extent[i] == 1;
     return same;
-}
-
-bool cr_reads_node(const struct cr_kernel *k, cr_id id)
-{
-    return ref_of(k, id) >= 0;
 }
 
 /* The value that alone reads value i, once; -1 if there is no such value, or i is a result. */
@@ -78,20 +75,26 @@ static bool reads_before(const struct cr_kernel *k, int ref, int result)
     return true;
 }
 
+/* True if anything else than the program that makes the results reads an operand. */
+static bool reads_elsewhere(const struct cr_kernel *k, int ref)
+{
+    for (int p = 0; p < CR_PROGRAMS; p++)
+        for (int i = 0; p != CR_PROGRAM && i < k->programs[p].n; i++)
+            if (reads_ref(&k->programs[p].values[i], ref))
+                return true;
+    for (int i = 0; i < CR_OPERANDS; i++)
+        if (cr_ref_of_operand(k, i) == ref)
+            return true;
+    return false;
+}
+
 /* Gathered rows and operands of products are read elsewhere than where a result goes. */
 bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
 {
     int ref = ref_of(k, state);
-    bool gemm = k->kind == CR_KERNEL_GEMM;
     if (ref < 0)
         return true;
-    if (k->kind != CR_KERNEL_TILE && !gemm)
-        return false;
-    for (int i = 0; i < k->prologue.n; i++)
-        if (reads_ref(&k->prologue.values[i], ref))
-            return false;
-    if (gemm &&
-        ((!k->prologue.n && k->a.ref == ref) || (k->gemm.packed == CR_NONE && k->b.ref == ref)))
+    if (!cr_parts_of(k)->in_place || reads_elsewhere(k, ref))
         return false;
     for (int i = 0; i < k->program.n; i++) {
         const struct cr_value *v = &k->program.values[i];
@@ -100,16 +103,6 @@ bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
             return false;
     }
     return !k->program.n_more || reads_before(k, ref, result);
-}
-
-bool cr_writes_over(const struct cr_module *m, const struct cr_kernel *k)
-{
-    for (int i = 0; i < k->n_stored; i++) {
-        cr_id state = cr_state_of(m, k->stored[i]);
-        if (state != CR_NONE && cr_reads_node(k, state))
-            return true;
-    }
-    return false;
 }
 
 /* ---- outputs over inputs ---- */
@@ -148,7 +141,8 @@ static bool may_store_over(const struct cr_module *m, const struct uses *uses, c
     if (stored->first_stored < 0 || reader < stored->first_stored)
         return stored->first_stored >= 0;
     const struct cr_kernel *k = &m->kernels[reader];
-    return reader == stored->first_stored && reader == stored->last_stored && k->kind == CR_KERNEL_TILE &&
+    return reader == stored->first_stored && reader == stored->last_stored &&
+           cr_parts_of(k)->elementwise &&
            cr_reads_in_place(k, cr_find_stored_node(k, output), input);
 }
 

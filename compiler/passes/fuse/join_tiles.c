@@ -198,7 +198,7 @@ static bool join_programs(const struct cr_module *m, struct joint *j)
 /* True if a kernel is elementwise work that stores nothing in the arena; `apart` says so of nodes. */
 static bool is_candidate(const struct cr_kernel *k, const bool *apart)
 {
-    bool candidate = k->kind == CR_KERNEL_TILE && k->root == k->buffer && !k->again;
+    bool candidate = cr_parts_of(k)->elementwise && k->root == k->buffer && !k->again;
     for (int i = 0; i < k->n_stored; i++)
         candidate &= apart[k->stored[i]];
     return candidate;

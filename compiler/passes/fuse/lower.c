@@ -19,9 +19,9 @@
 /* ---- what the root is ---- */
 
 /* True if the root is a write: the kernel makes its rows. */
-static bool writes_rows(const struct cr_lowering *lw)
+static bool writes_rows(const struct cr_graph *g, const struct cr_kernel *k)
 {
-    return cr_kind_of(lw->g, lw->k->root) == CR_KIND_WRITE && lw->k->buffer == lw->k->root;
+    return cr_kind_of(g, k->root) == CR_KIND_WRITE && k->buffer == k->root;
 }
 
 /* The node whose axes the loops run over at first: the root, the reduction down columns that the
@@ -31,7 +31,7 @@ static cr_id first_top(const struct cr_lowering *lw)
     cr_id root = lw->k->root, id = root;
     if (lw->backward)
         return lw->backward->probs;
-    if (writes_rows(lw))
+    if (writes_rows(lw->g, lw->k))
         return cr_in(lw->g, root, 1);
     while (lw->k->buffer == root && lw->g->nodes[id].op == CR_OP_reshape &&
            (id == root || !cr_is_stored(&lw->ev, id)))
@@ -64,7 +64,7 @@ static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int
  * rows lie where a write at 0 has them. */
 static void set_dest(struct cr_lowering *lw, int64_t concat_start)
 {
-    bool part = lw->k->buffer != lw->k->root, rows = writes_rows(lw);
+    bool part = lw->k->buffer != lw->k->root, rows = writes_rows(lw->g, lw->k);
     const struct cr_node *buffer = &lw->g->nodes[part || rows ? lw->k->buffer : lw->loops.top];
     struct cr_map map = lw->root_map;
     if (part)
@@ -81,7 +81,7 @@ static double elements_of(const struct cr_graph *g, cr_id id)
 
 void cr_count_work(const struct cr_graph *g, struct cr_kernel *k)
 {
-    double elements = elements_of(g, k->kind == CR_KERNEL_WRITE ? cr_in(g, k->root, 1) : k->root);
+    double elements = elements_of(g, writes_rows(g, k) ? cr_in(g, k->root, 1) : k->root);
     k->bytes_written = 4 * elements;
     for (int i = 1; i < k->n_stored; i++)
         k->bytes_written += 4 * elements_of(g, k->stored[i]);
@@ -102,7 +102,9 @@ static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
     kernel->buffer = goal->buffer;
     kernel->n_stored = 1;
     kernel->row = kernel->col = kernel->k = kernel->key = CR_NO_ATOM;
+    kernel->core = kernel->packed = CR_NONE;
     lw->k = lw->ev.kernel = kernel;
+    lw->own_index = NULL;
     lw->backward =
         goal->buffer == goal->root ? cr_backward_at(lw->ev.module, goal->root) : NULL;
     lw->ev.fixed = 0;
@@ -134,7 +136,7 @@ static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
 static bool go_below(struct cr_lowering *lw)
 {
     cr_id top = lw->loops.top;
-    if (lw->k->buffer != lw->k->root || writes_rows(lw) || lw->ev.obstacle != top ||
+    if (lw->k->buffer != lw->k->root || writes_rows(lw->g, lw->k) || lw->ev.obstacle != top ||
         lw->g->nodes[top].op != CR_OP_reshape)
         return false;
     cr_set_top(lw, cr_in(lw->g, top, 0));

@@ -56,9 +56,10 @@ bool cr_cut_atom(struct cr_lowering *lw, const struct cr_split *split)
 /* ---- the parts of the atoms ---- */
 
 /* Applies a function to every affine of the kernel. */
-static void each_affine(struct cr_kernel *k, void (*visit)(struct cr_affine *, void *),
+static void each_affine(struct cr_lowering *lw, void (*visit)(struct cr_affine *, void *),
                         void *context)
 {
+    struct cr_kernel *k = lw->k;
     for (int p = 0; p < CR_PROGRAMS; p++)
         for (int i = 0; i < k->programs[p].n; i++)
             visit(&k->programs[p].values[i].at, context);
@@ -66,8 +67,8 @@ static void each_affine(struct cr_kernel *k, void (*visit)(struct cr_affine *, v
         visit(&k->operands[i].at, context);
     for (int i = 0; i < CR_RESULTS; i++)
         visit(&k->results[i], context);
-    if (k->kind == CR_KERNEL_WRITE)
-        visit(&k->write.row, context);
+    if (lw->own_index)
+        visit(lw->own_index, context);
 }
 
 struct merge {
@@ -89,15 +90,16 @@ static void forget_outer(struct cr_affine *affine, void *context)
 
 /* Merges two atoms into one if every access steps evenly through both, and neither runs to a
  * length. */
-static bool merge_atoms(struct cr_kernel *k, int outer, int inner)
+static bool merge_atoms(struct cr_lowering *lw, int outer, int inner)
 {
+    struct cr_kernel *k = lw->k;
     struct merge m = {outer, inner, k->atoms.extent[inner],
                       !k->atoms.length[outer] && !k->atoms.length[inner]};
     if (m.fits)
-        each_affine(k, check_merge, &m);
+        each_affine(lw, check_merge, &m);
     if (!m.fits)
         return false;
-    each_affine(k, forget_outer, &m);
+    each_affine(lw, forget_outer, &m);
     k->atoms.extent[inner] *= k->atoms.extent[outer];
     k->atoms.extent[outer] = 1;
     return true;
@@ -120,7 +122,7 @@ void cr_assign_rows(struct cr_lowering *lw, unsigned outer)
         if (k->row < 0)
             k->row = a;
         else
-            merge_atoms(k, a, k->row);
+            merge_atoms(lw, a, k->row);
     }
     cr_assign_outer(lw);
 }

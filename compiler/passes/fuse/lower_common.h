@@ -29,6 +29,8 @@ struct cr_lowering {
     const struct cr_attention_backward *backward; /* if the root is its output: the top is probs */
     struct cr_map root_map;
     int n_root_atoms;
+    struct cr_affine
+        *own_index; /* an index over the atoms in the kind's own member of the kernel, or null */
 };
 
 /* Loops over the axes of a node, an atom each. */

@@ -5,6 +5,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/passes/fuse/lower_common.h"
 #include "compiler/passes/schedule/schedule_parts.h"
+#include "compiler/passes/verifier/kernel_check.h"
 #include "kinds.h"
 
 enum { BLOCK = 512 /* columns of an item at most */ };
@@ -18,10 +19,30 @@ static int scan_numbers(const struct cr_kernel *k, int64_t *numbers)
     return 4;
 }
 
+/* The whole tensor. */
+static int64_t scan_reads(const struct cr_kernel *k, int i)
+{
+    (void)i;
+    return k->scan.items * k->scan.rows * k->scan.cols;
+}
+
+static int verify_scan(const struct cr_kernel_check *c)
+{
+    const struct cr_kernel *k = c->k;
+    int64_t rows = k->scan.rows, cols = k->scan.cols;
+    if (k->scan.items < 1 || rows < 1 || cols < 1 || rows > CR_MAX_ELEMENTS / cols ||
+        k->scan.items > CR_MAX_ELEMENTS / rows / cols ||
+        k->scan.items * rows * cols != cr_check_elements(c, k->root))
+        return cr_kernel_fault(c, "its sums are not those of its root");
+    return 0;
+}
+
 const struct cr_kernel_parts cr_parts_scan = {
     .operands[0].used = true,
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
     .numbers = scan_numbers,
+    .elements_read = scan_reads,
+    .verify = verify_scan,
 };
 
 bool cr_fits_scan(const struct cr_lowering *lw)

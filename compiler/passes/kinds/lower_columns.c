@@ -5,13 +5,21 @@
 #include "compiler/passes/fuse/lower_common.h"
 #include "kinds.h"
 
+static void columns_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
+{
+    remarks->summands = cr_extent(k, k->row);
+}
+
 const struct cr_kernel_parts cr_parts_columns = {
     .programs[CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
                              .across = CR_LOOP_COL,
                              .needed = true,
                              .reduces = true,
+                             .ends_down = true,
                              .title = "steps"},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_COL,
+    .starts = true,
+    .remark = columns_remark,
 };
 
 bool cr_fits_columns(const struct cr_lowering *lw)

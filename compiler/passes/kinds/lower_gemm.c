@@ -1,5 +1,6 @@
 /* lower_gemm.c - GEMM: a contraction, with a prologue on its rows and an epilogue. */
 #include "compiler/passes/fuse/lower_common.h"
+#include "compiler/passes/verifier/kernel_check.h"
 #include "compiler/passes/weights/weights.h"
 #include "kinds.h"
 
@@ -7,14 +8,48 @@ static int gemm_numbers(const struct cr_kernel *k, int64_t *numbers)
 {
     numbers[0] = k->gemm.K;
     numbers[1] = k->gemm.N;
-    numbers[2] = k->gemm.packed != CR_NONE;
+    numbers[2] = k->packed != CR_NONE;
     return 3;
+}
+
+static void gemm_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
+{
+    remarks->summands = k->gemm.K;
+}
+
+/* Weights are packed as a matrix of the kernel's size. */
+static int verify_packed(const struct cr_kernel_check *c)
+{
+    const struct cr_kernel *k = c->k;
+    cr_id packed = k->packed;
+    int64_t K = k->gemm.K, N = k->gemm.N;
+    if (packed == CR_NONE)
+        return 0;
+    if (!cr_check_node(c, packed))
+        return cr_kernel_fault(c, "it has packed weights of no node");
+    const struct cr_node *node = &c->g->nodes[packed];
+    if (node->rank < 2 || node->shape[node->rank - 2] != K || node->shape[node->rank - 1] != N ||
+        cr_check_elements(c, packed) != K * N)
+        return cr_kernel_fault(c, "its packed weights v[%d] are no %lld x %lld", (int)packed,
+                               (long long)K, (long long)N);
+    return 0;
+}
+
+static int verify_gemm(const struct cr_kernel_check *c)
+{
+    const struct cr_kernel *k = c->k;
+    if (k->gemm.K != cr_extent(k, k->k) || k->gemm.N != cr_extent(k, k->col))
+        return cr_kernel_fault(c, "K or N is not the extent of its loop");
+    if (cr_verify_core(c, k->gemm.N, k->gemm.K))
+        return -1;
+    return verify_packed(c);
 }
 
 const struct cr_kernel_parts cr_parts_gemm = {
     .programs = {[CR_PROLOGUE] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
                                   .across = CR_LOOP_SUM,
                                   .reduces = true,
+                                  .whole_rows = true,
                                   .title = "each row first"},
                  [CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
                                  .across = CR_LOOP_COL,
@@ -24,7 +59,12 @@ const struct cr_kernel_parts cr_parts_gemm = {
     .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
                  {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_COL}},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+    .in_place = true,
+    .packs = true,
+    .starts = true,
     .numbers = gemm_numbers,
+    .remark = gemm_remark,
+    .verify = verify_gemm,
 };
 
 bool cr_fits_gemm(const struct cr_lowering *lw)
@@ -53,7 +93,7 @@ static bool lower_columns(struct cr_lowering *lw, cr_id id, const struct cr_map 
     struct cr_kernel *k = lw->k;
     cr_id matrix = cr_weight_matrix(lw->g, id);
     if (cr_weight_pieces(lw->g, matrix, ignore_piece, NULL)) {
-        k->gemm.packed = matrix;
+        k->packed = matrix;
         return true;
     }
     return cr_evaluate_operand(&lw->ev, id, map, &k->b);
@@ -66,10 +106,9 @@ bool cr_lower_gemm(struct cr_lowering *lw)
     struct cr_kernel *k = lw->k;
     cr_id core = lw->core;
     int r = lw->g->nodes[core].rank;
-    k->gemm.core = core;
+    k->core = core;
     k->gemm.K = lw->g->nodes[cr_in(lw->g, core, 0)].shape[r - 1];
     k->gemm.N = lw->g->nodes[core].shape[r - 1];
-    k->gemm.packed = CR_NONE;
     if (!cr_lower_epilogue(lw, core))
         return false;
     struct cr_map a = lw->ev.core_map, b = a;
@@ -82,7 +121,7 @@ bool cr_lower_gemm(struct cr_lowering *lw)
     if (!cr_lower_rows(lw, cr_in(lw->g, core, 0), &a) ||
         !lower_columns(lw, cr_in(lw->g, core, 1), &b))
         return false;
-    unsigned outer = k->gemm.packed == CR_NONE ? atoms_of(&k->b.at) : 0;
+    unsigned outer = k->packed == CR_NONE ? atoms_of(&k->b.at) : 0;
     cr_assign_rows(lw, outer);
     return true;
 }

@@ -1,5 +1,6 @@
 /* lower_scatter.c - SCATTER: rows added up by their index. */
 #include "compiler/passes/fuse/lower_common.h"
+#include "compiler/passes/verifier/kernel_check.h"
 #include "kinds.h"
 
 static int scatter_numbers(const struct cr_kernel *k, int64_t *numbers)
@@ -9,10 +10,32 @@ static int scatter_numbers(const struct cr_kernel *k, int64_t *numbers)
     return 2;
 }
 
+static void scatter_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
+{
+    remarks->summands = k->scatter.rows;
+}
+
+/* All rows of A, all indices of B. */
+static int64_t scatter_reads(const struct cr_kernel *k, int i)
+{
+    return &k->operands[i] == &k->a ? k->scatter.rows * k->scatter.width : k->scatter.rows;
+}
+
+static int verify_scatter(const struct cr_kernel_check *c)
+{
+    int64_t rows = c->k->scatter.rows, width = c->k->scatter.width;
+    if (rows < 1 || width < 1 || rows > CR_MAX_ELEMENTS / width)
+        return cr_kernel_fault(c, "it scatters no rows");
+    return 0;
+}
+
 const struct cr_kernel_parts cr_parts_scatter = {
     .operands = {{.used = true}, {.used = true}},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
     .numbers = scatter_numbers,
+    .remark = scatter_remark,
+    .elements_read = scatter_reads,
+    .verify = verify_scatter,
 };
 
 bool cr_fits_scatter(const struct cr_lowering *lw)

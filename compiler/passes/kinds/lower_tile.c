@@ -7,8 +7,14 @@ const struct cr_kernel_parts cr_parts_tile = {
                              .across = CR_LOOP_COL,
                              .needed = true,
                              .reduces = true,
+                             .whole_rows = true,
                              .title = "steps"},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+    .elementwise = true,
+    .several = true,
+    .in_place = true,
+    .starts = true,
+    .narrow = true,
 };
 
 bool cr_fits_tile(const struct cr_lowering *lw)

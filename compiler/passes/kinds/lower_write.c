@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compiler/passes/fuse/lower_common.h"
+#include "compiler/passes/verifier/kernel_check.h"
 #include "kinds.h"
 
 static int list_affine(const struct cr_affine *affine, int64_t *numbers)
@@ -23,6 +24,35 @@ static int write_numbers(const struct cr_kernel *k, int64_t *numbers)
 }
 _Static_assert(3 + 2 * (1 + CR_MAX_ATOMS) <= CR_MAX_NUMBERS, "the numbers of a write");
 
+static void write_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
+{
+    remarks->rows_at = &k->write.at;
+}
+
+/* The rows of a write: the row that one goes to is at the number plus where the loops are. */
+static int verify_write(const struct cr_kernel_check *c)
+{
+    const struct cr_write *w = &c->k->write;
+    const struct cr_node *node = &c->g->nodes[c->k->buffer];
+    int axis = node->axis, ref = w->at.ref;
+    int64_t rows = c->g->nodes[cr_in(c->g, c->k->buffer, 1)].shape[axis];
+    if (w->rows != node->shape[axis] ||
+        w->step != cr_elements(node->rank - axis - 1, node->shape + axis + 1))
+        return cr_kernel_fault(c, "it does not write rows as v[%d] has them", (int)c->k->buffer);
+    if (ref < -1 || ref >= c->k->n_refs ||
+        (ref >= 0 && c->g->nodes[c->k->refs[ref]].dtype != CR_I32))
+        return cr_kernel_fault(c, "there is no number where its rows begin");
+    if (ref >= 0 &&
+        cr_verify_index(c, &w->at.at, 0, cr_check_elements(c, c->k->refs[ref]), "that number"))
+        return -1;
+    if (cr_verify_index(c, &w->row, CR_LOOP_OUTER, rows, "its rows"))
+        return -1;
+    for (int a = 0; a < c->k->atoms.n; a++)
+        if (w->row.coef[a] && c->k->dest.coef[a] != w->row.coef[a] * w->step)
+            return cr_kernel_fault(c, "atom %d moves its result by other than rows", a);
+    return 0;
+}
+
 const struct cr_kernel_parts cr_parts_write = {
     .programs[CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
                              .across = CR_LOOP_COL,
@@ -30,7 +60,11 @@ const struct cr_kernel_parts cr_parts_write = {
                              .reduces = true,
                              .title = "steps"},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+    .narrow = true,
+    .writes_rows = true,
     .numbers = write_numbers,
+    .remark = write_remark,
+    .verify = verify_write,
 };
 
 bool cr_fits_write(const struct cr_lowering *lw)
@@ -73,6 +107,7 @@ bool cr_lower_write(struct cr_lowering *lw)
     k->write.rows = node->shape[axis];
     k->write.step = cr_elements(node->rank - axis - 1, node->shape + axis + 1);
     unsigned along = atoms_of(&k->write.row);
+    lw->own_index = &k->write.row;
     cr_evaluate_begin(ev, &k->program, CR_NONE, CR_COL_UNKNOWN, true);
     k->program.result = cr_evaluate(ev, lw->loops.top, &lw->root_map);
     if (k->program.result < 0)

@@ -13,6 +13,7 @@
  */
 #include <stdio.h>
 
+#include "attention_parts.h"
 #include "compiler/ir/text.h"
 #include "kinds.h"
 #include "schedule_attention.h"
@@ -229,7 +230,8 @@ static void start_rows_of_arrays(struct cr_builder *b, struct backward *s)
         if (k->attention.arrays[i] == CR_SUM_OVER_KEYS)
             CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, CR_LANES), m,
                     cr_at_slot(s->lanes[i]), m, cr_at_constant(b, 0), n0, n0);
-        if (k->attention.arrays[i] == CR_WHOLE_ARRAY && cr_n_bounds(k) && !summed_loops(k, i))
+        if (k->attention.arrays[i] == CR_WHOLE_ARRAY && k->attention.n_bounds &&
+            !summed_loops(k, i))
             fill_zeros(b, m, s->keys,
                        cr_element(b, slot_of_array(b, i), dest, k->row, s->v.i.first, -1, CR_NONE),
                        cr_coef(dest, k->row));

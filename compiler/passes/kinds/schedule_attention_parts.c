@@ -24,7 +24,7 @@ struct cr_traffic cr_attention_traffic(const struct cr_kernel *k, int64_t steps,
 {
     double bytes = (double)cr_outer_items(k) * (double)sizeof(float);
     double keys = (double)k->attention.keys * (double)(k->attention.K + k->attention.N);
-    double seen = cr_n_bounds(k) ? 0.5 : 1;
+    double seen = k->attention.n_bounds ? 0.5 : 1;
     double once = (double)rows + keys * (double)passes;
     return (struct cr_traffic){bytes * (once + seen * keys * (double)steps), bytes * once};
 }

@@ -158,7 +158,7 @@ static int64_t schedule_weights(struct cr_builder *b)
 
 int64_t cr_schedule_gemm(struct cr_builder *b)
 {
-    return b->k->gemm.packed == CR_NONE ? cr_schedule_matmul(b) : schedule_weights(b);
+    return cr_packed(b->k) == CR_NONE ? cr_schedule_matmul(b) : schedule_weights(b);
 }
 
 void cr_describe_gemm(struct cr_text *text, const struct cr_kernel *k)

@@ -6,12 +6,6 @@
 
 #include "compiler/ir/mem.h"
 
-const char *const cr_array_titles[] = {[CR_SUM_OVER_KEYS] = "summed over keys",
-                                       [CR_SUM_OVER_QUERIES] = "summed over queries",
-                                       [CR_WHOLE_ARRAY] = "stored",
-                                       [CR_OF_SINK] = "of a sink",
-                                       [CR_SCATTERED] = "scattered"};
-
 bool cr_goes_down(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -64,15 +58,10 @@ void cr_kernel_copy(struct cr_kernel *copy, const struct cr_kernel *kernel)
         copy_tiles(&copy->programs[i], &kernel->programs[i]);
 }
 
-int64_t cr_elements_read(const struct cr_graph *g, const struct cr_kernel *k, int r)
+bool cr_reads_node(const struct cr_kernel *kernel, cr_id id)
 {
-    const struct cr_node *node = &g->nodes[k->refs[r]], *root = &g->nodes[k->root];
-    int64_t all = cr_elements(node->rank, node->shape), made = cr_elements(root->rank, root->shape);
-    bool gathers = false, loads = k->kind != CR_KERNEL_TILE;
-    for (int i = 0; i < k->program.n && !loads; i++) {
-        const struct cr_value *v = &k->program.values[i];
-        gathers |= v->source == CR_GATHER && v->ref == r;
-        loads |= v->source == CR_LOAD && v->ref == r;
-    }
-    return gathers && !loads && made < all ? made : all;
+    for (int i = 0; i < kernel->n_refs; i++)
+        if (kernel->refs[i] == id)
+            return true;
+    return false;
 }

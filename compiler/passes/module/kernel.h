@@ -182,9 +182,6 @@ enum cr_array_kind {
                      * the index r */
 };
 
-/* "summed over keys" ..., by kind. */
-extern const char *const cr_array_titles[];
-
 /*
  * Where the rows of a `write` go: row r, over outer atoms alone, to row at + r of the axis, if it
  * has such a row.  `dest` is where it would go were `at` 0.
@@ -216,6 +213,9 @@ struct cr_kernel {
     int n_refs;
     int64_t streams[CR_MAX_STREAMS]; /* of random numbers: like refs given with each call */
     int n_streams;
+    cr_id core;   /* the contraction that its root is an epilogue of, or CR_NONE */
+    cr_id packed; /* the node of operand b if that is made of parameters alone, and so packed at load; or
+                   * CR_NONE */
 
     union {
         struct {
@@ -266,12 +266,9 @@ struct cr_kernel {
     union {
         struct {
             int64_t K, N;
-            cr_id core;   /* the matmul */
-            cr_id packed; /* the node of B if it is made of parameters alone, or CR_NONE */
         } gemm;
         struct {
             int64_t K, N, keys;
-            cr_id core;           /* ATTENTION: the matmul with V */
             struct cr_row_parts query_parts, key_parts; /* of what is computed before */
             double factor;        /* softmax is taken of this times scores */
             bool direct;          /* there is no softmax: what the scores' program makes are the
@@ -312,22 +309,6 @@ static inline int64_t cr_extent(const struct cr_kernel *kernel, int atom)
     return atom < 0 ? 1 : kernel->atoms.extent[atom];
 }
 
-/* ATTENTION or ATTENTION_BACKWARD. */
-static inline bool cr_attends(const struct cr_kernel *kernel)
-{
-    return kernel->kind == CR_KERNEL_ATTENTION || kernel->kind == CR_KERNEL_ATTENTION_BACKWARD;
-}
-
-/* How many bounds its mask has; 0 for kinds without one. */
-static inline int cr_n_bounds(const struct cr_kernel *kernel)
-{
-    return cr_attends(kernel) ? kernel->attention.n_bounds : 0;
-}
-
-/* Elements that it reads of its operand r, at most: of a table that a tile kernel gathers from no more
- * than it makes. */
-int64_t cr_elements_read(const struct cr_graph *g, const struct cr_kernel *kernel, int r);
-
 /* Returns the index of a node in kernel->stored, or -1. */
 static inline int cr_find_stored_node(const struct cr_kernel *kernel, cr_id id)
 {
@@ -347,15 +328,13 @@ static inline cr_id cr_touched(const struct cr_kernel *kernel, int number)
 /* The node whose weights it reads packed, or CR_NONE. */
 static inline cr_id cr_packed(const struct cr_kernel *kernel)
 {
-    return kernel->kind == CR_KERNEL_GEMM ? kernel->gemm.packed : CR_NONE;
+    return kernel->packed;
 }
 
 /* The node that most of its work is for: the contraction, if there is one. */
 static inline cr_id cr_main_node(const struct cr_kernel *kernel)
 {
-    if (kernel->kind == CR_KERNEL_GEMM)
-        return kernel->gemm.core;
-    return kernel->kind == CR_KERNEL_ATTENTION ? kernel->attention.core : kernel->root;
+    return kernel->core == CR_NONE ? kernel->root : kernel->core;
 }
 
 /* "<= i +0": what a bound says of the keys that query `row` sees; returns the buffer. */
@@ -367,6 +346,9 @@ bool cr_goes_down(const struct cr_graph *g, cr_id id);
 
 /* Frees the tile programs. */
 void cr_kernel_free(struct cr_kernel *kernel);
+
+/* True if a node is among the operands of a kernel. */
+bool cr_reads_node(const struct cr_kernel *kernel, cr_id id);
 
 /* A copy with tile programs of its own. */
 void cr_kernel_copy(struct cr_kernel *copy, const struct cr_kernel *kernel);

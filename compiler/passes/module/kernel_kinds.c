@@ -39,23 +39,15 @@ SAME(programs, CR_INDEX, index);
 SAME(results, 2, dest_v);
 SAME(results, 3, dest_array);
 
-/* The atom of a part of a row, or k where a row is whole. */
-static int part_atom(const struct cr_kernel *k, const struct cr_row_parts *parts, int i)
-{
-    return i < parts->n ? parts->items[i].atom : k->k;
-}
-
 int cr_column_atom(const struct cr_kernel *k, int program)
 {
-    bool attends = k->kind == CR_KERNEL_ATTENTION;
-    switch (cr_parts_of(k)->programs[program].across) {
+    const struct cr_kernel_parts *parts = cr_parts_of(k);
+    switch (parts->programs[program].across) {
     case CR_LOOP_COL:
         return k->col;
     case CR_LOOP_ROW:
         return k->row;
     default:
-        if (attends && program >= CR_KEYS && program < CR_KEYS + CR_MAX_PARTS)
-            return part_atom(k, &k->attention.key_parts, program - CR_KEYS);
-        return attends ? part_atom(k, &k->attention.query_parts, program - CR_PROLOGUE) : k->k;
+        return parts->sum_atom ? parts->sum_atom(k, program) : k->k;
     }
 }

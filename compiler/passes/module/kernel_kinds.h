@@ -10,7 +10,9 @@
 #include "kernel.h"
 
 struct cr_builder;
+struct cr_kernel_check;
 struct cr_lowering;
+struct cr_made_part;
 struct cr_text;
 
 /* The loops of a kernel by what they are for; as bits, several of them. */
@@ -32,6 +34,8 @@ struct cr_program_part {
     bool core;       /* it takes the contraction's result, once */
     bool score;      /* it may take CR_SCORE */
     bool reduces;    /* it may have reductions over its columns */
+    bool ends_down;  /* it ends with a reduction down its rows, and has no other */
+    bool whole_rows; /* its gathers may take whole rows of a table, along its columns */
     const char *title; /* before its ops, in the comment of the kernel's function */
 };
 
@@ -42,14 +46,67 @@ struct cr_operand_part {
 
 enum { CR_MAX_NUMBERS = 80 };
 
+/* What the dump and the comment of a function say of a kernel besides its loops and its programs. */
+struct cr_remarks {
+    int64_t summands; /* that each of its sums has, which its rows and columns do not say; or 0 */
+    int64_t keys;     /* that a query may see; or 0 */
+    const struct cr_bound *bounds; /* of the keys that a query sees */
+    int n_bounds;
+    double factor;                   /* that scores are multiplied by */
+    bool chooses;                    /* where dropout is 0 the product is 0, even of NaN */
+    const char *array[CR_MAX_ARRAYS]; /* "summed over keys": what is made of each array; or null */
+    const struct cr_operand *rows_at; /* where the rows begin that it writes; or null */
+};
+
+/*
+ * What a kind is made of; then flags, what other files may rely on; then functions that know the kind's
+ * own member of struct cr_kernel.  Zero is right for a kind that has none of it: "Null:" says what a
+ * missing function stands for.
+ */
 struct cr_kernel_parts {
     struct cr_program_part programs[CR_PROGRAMS];
     struct cr_operand_part operands[CR_OPERANDS];
     unsigned results[CR_RESULTS]; /* the loops that go through a result; 0: the kind has none */
 
-    /* Lists what the code of a kernel depends on of the kind's own member of struct cr_kernel, at
-     * most CR_MAX_NUMBERS; returns how many.  Null: the kind has no member. */
+    bool elementwise; /* it is its program and nothing else, done element by element or row by row; it may
+                       * store several nodes, a result of the program each */
+    bool several;     /* it may store several nodes */
+    bool in_place;    /* what the program reads may be in the memory of the result, at the same place */
+    bool starts;      /* all that its code takes from a ref or its result lies at an index that
+                       * cr_begin_at (starts.h) changes */
+    bool packs;       /* operand b may be weights that were packed at load */
+    bool narrow;      /* its result may have no columns, if the program reduces them */
+    bool writes_rows; /* it stores some rows of its buffer; which ones is known when it runs */
+
+    /* Lists what the code of a kernel depends on of its own member, at most CR_MAX_NUMBERS; returns
+     * how many.  Null: 0. */
     int (*numbers)(const struct cr_kernel *kernel, int64_t *numbers);
+
+    /* How many results it has.  Null: as many as stored nodes. */
+    int (*n_results)(const struct cr_kernel *kernel);
+
+    /* True if a kernel goes without operand `i`, which others of its kind have.  Null: false. */
+    bool (*lacks)(const struct cr_kernel *kernel, int i);
+
+    /* The atom of the columns of a program that goes across CR_LOOP_SUM.  Null: kernel->k. */
+    int (*sum_atom)(const struct cr_kernel *kernel, int program);
+
+    /* Fills in the remarks that differ from those of other kinds.  Null: none does. */
+    void (*remark)(const struct cr_kernel *kernel, struct cr_remarks *remarks);
+
+    /* How many elements of operand `i` it reads from the operand's index on.  Null: 1. */
+    int64_t (*elements_read)(const struct cr_kernel *kernel, int i);
+
+    /* The verifier (kernel_check.h) calls the next three.  The first gives the atoms of its member their
+     * roles; false if an atom has one already.  Null: there are none. */
+    bool (*take_roles)(struct cr_kernel_check *check);
+
+    /* Checks its member; 0 or -1.  Null: there is nothing to check. */
+    int (*verify)(const struct cr_kernel_check *check);
+
+    /* Checks that its results cover what it stores; 0 or -1.  Null: its loops go once through the root's
+     * part of the buffer, and so through each other stored node. */
+    int (*verify_results)(struct cr_kernel_check *check, struct cr_made_part *made);
 };
 
 struct cr_kernel_kind_info {
@@ -86,8 +143,16 @@ static inline const struct cr_kernel_parts *cr_parts_of(const struct cr_kernel *
 /* How many results it has. */
 static inline int cr_n_results_of(const struct cr_kernel *kernel)
 {
-    bool gradients = kernel->kind == CR_KERNEL_ATTENTION_BACKWARD;
-    return gradients ? 3 + kernel->attention.n_arrays : kernel->n_stored;
+    const struct cr_kernel_parts *parts = cr_parts_of(kernel);
+    return parts->n_results ? parts->n_results(kernel) : kernel->n_stored;
+}
+
+static inline struct cr_remarks cr_remarks_of(const struct cr_kernel *kernel)
+{
+    struct cr_remarks remarks = {.factor = 1};
+    if (cr_parts_of(kernel)->remark)
+        cr_parts_of(kernel)->remark(kernel, &remarks);
+    return remarks;
 }
 
 /* The atom that goes along the columns of a program's tiles, or -1. */

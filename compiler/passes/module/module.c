@@ -84,3 +84,13 @@ const struct cr_loop *cr_loop_at(const struct cr_loop *loops, int n, int kernel)
     }
     return NULL;
 }
+
+bool cr_writes_over(const struct cr_module *m, const struct cr_kernel *k)
+{
+    for (int i = 0; i < k->n_stored; i++) {
+        cr_id state = cr_state_of(m, k->stored[i]);
+        if (state != CR_NONE && cr_reads_node(k, state))
+            return true;
+    }
+    return false;
+}

@@ -195,6 +195,9 @@ static inline cr_id cr_state_of(const struct cr_module *module, cr_id id)
     return module->in_state ? module->in_state[id] : CR_NONE;
 }
 
+/* True if a kernel writes over a state that it reads. */
+bool cr_writes_over(const struct cr_module *module, const struct cr_kernel *kernel);
+
 /* True if fuse has decided so far that a node is stored. */
 static inline bool cr_is_materialised(const struct cr_module *module, cr_id id)
 {

@@ -10,11 +10,17 @@ static bool is_computed(const struct cr_kernel *kernel, int i)
     return &kernel->operands[i] == &kernel->b && kernel->key_rows[0].n > 0;
 }
 
+bool cr_reads_operand(const struct cr_kernel *kernel, int i)
+{
+    const struct cr_kernel_parts *parts = cr_parts_of(kernel);
+    bool packed = &kernel->operands[i] == &kernel->b && cr_packed(kernel) != CR_NONE;
+    bool lacks = parts->lacks && parts->lacks(kernel, i);
+    return parts->operands[i].used && !lacks && !packed && !is_computed(kernel, i);
+}
+
 int cr_ref_of_operand(const struct cr_kernel *kernel, int i)
 {
-    bool packed = &kernel->operands[i] == &kernel->b && cr_packed(kernel) != CR_NONE;
-    bool read = cr_parts_of(kernel)->operands[i].used && !packed && !is_computed(kernel, i);
-    return read ? kernel->operands[i].ref : -1;
+    return cr_reads_operand(kernel, i) ? kernel->operands[i].ref : -1;
 }
 
 static bool reads_ref(const struct cr_value *v)
@@ -24,8 +30,7 @@ static bool reads_ref(const struct cr_value *v)
 
 bool cr_has_starts(const struct cr_kernel *kernel)
 {
-    return kernel->kind == CR_KERNEL_TILE || kernel->kind == CR_KERNEL_GEMM ||
-           kernel->kind == CR_KERNEL_COLUMNS || kernel->kind == CR_KERNEL_ATTENTION;
+    return cr_parts_of(kernel)->starts;
 }
 
 static void lower(struct cr_starts *starts, bool *known, int ref, const struct cr_affine *at)

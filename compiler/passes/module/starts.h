@@ -17,6 +17,10 @@ struct cr_starts {
     int64_t at[CR_MAX_REFS + 1];
 };
 
+/* True if the kernel has operand `i` and reads it from memory as it is: it is no packed weight, nor
+ * computed row by row. */
+bool cr_reads_operand(const struct cr_kernel *kernel, int i);
+
 /* The ref of operand `i`; -1 if the kernel has no such operand, or it is a packed weight, or computed
  * row by row. */
 int cr_ref_of_operand(const struct cr_kernel *kernel, int i);

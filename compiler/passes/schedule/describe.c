@@ -104,18 +104,19 @@ static void put_weights(struct cr_text *t, const struct cr_builder *b)
 /* The ops of each program under its title, with what else a reader must know of it. */
 static void put_programs(struct cr_text *t, const struct cr_kernel *k)
 {
+    const struct cr_remarks remarks = cr_remarks_of(k);
     for (int p = 0; p < CR_PROGRAMS; p++) {
         const char *title = cr_parts_of(k)->programs[p].title;
         if (p >= CR_ARRAY && p < CR_ARRAY + CR_MAX_ARRAYS && k->programs[p].n)
-            title = cr_array_titles[k->attention.arrays[p - CR_ARRAY]];
-        bool chooses = p == CR_DROPOUT && k->dropout.n && k->attention.chooses;
+            title = remarks.array[p - CR_ARRAY];
+        bool chooses = p == CR_DROPOUT && k->dropout.n && remarks.chooses;
         put_ops(t, chooses ? "probabilities, 0 where this is, times" : title, &k->programs[p]);
-        if (p == CR_SCORES && k->scores.n && k->attention.factor != 1)
-            cr_put(t, "scores times %.9g\n", k->attention.factor);
+        if (p == CR_SCORES && k->scores.n && remarks.factor != 1)
+            cr_put(t, "scores times %.9g\n", remarks.factor);
         char bound[128];
-        for (int i = 0; i < cr_n_bounds(k) && p == CR_DROPOUT; i++)
+        for (int i = 0; i < remarks.n_bounds && p == CR_DROPOUT; i++)
             cr_put(t, "mask: query i sees keys %s\n",
-                   cr_bound_text(bound, sizeof bound, &k->attention.bounds[i], "i"));
+                   cr_bound_text(bound, sizeof bound, &remarks.bounds[i], "i"));
     }
 }
 

@@ -111,7 +111,9 @@ static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t 
         return;
     struct cr_location at = {CR_SPACE_WEIGHTS, bytes_of(floats), 0};
     struct cr_buffer *buffer = add_buffer(s, cr_packed(k), at);
-    set_panels(buffer, cr_panel_format(s->g, cr_packed(k)), k->gemm.K, k->gemm.N);
+    const struct cr_node *matrix = &s->g->nodes[cr_packed(k)];
+    set_panels(buffer, cr_panel_format(s->g, cr_packed(k)), matrix->shape[matrix->rank - 2],
+               matrix->shape[matrix->rank - 1]);
     s->panels[cr_packed(k)] = s->p->n_buffers - 1;
 }
 
@@ -313,7 +315,7 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
     add_lengths(s, b);
     b->out = add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[k->root].dtype), "out");
     b->f->slots[b->out].written = true;
-    b->f->slots[b->out].partly = k->kind == CR_KERNEL_WRITE;
+    b->f->slots[b->out].partly = cr_parts_of(k)->writes_rows;
 }
 
 /* ---- functions ---- */

@@ -6,6 +6,7 @@
  * Comes in:   a module, and which properties (CR_HAS_...) it has by now; or a program alone.
  * Goes out:   0, or the first fault as a message.
  * Promise:    nothing is changed.
+ * Used later: kernel_check.h, with which the kinds check what only they have.
  *
  * Each check relies on the graph (compiler/ir/verify.h) and on what the checks before it
  * verified, and on nothing that passes computed for their own use.  They return 0, or -1 and in

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
+#include "compiler/passes/module/kernel_kinds.h"
 #include "name_rules.h"
 #include "tables.h"
 #include "weights.h"
@@ -267,16 +268,33 @@ enum cr_format cr_panel_format(const struct cr_graph *g, cr_id matrix)
 double cr_panel_bytes(const struct cr_graph *g, const struct cr_kernel *k)
 {
     cr_id matrix = cr_packed(k);
-    return matrix == CR_NONE
-               ? 0
-               : (double)cr_format_bytes(cr_panel_format(g, matrix), k->gemm.K * k->gemm.N);
+    if (matrix == CR_NONE)
+        return 0;
+    const struct cr_node *node = &g->nodes[matrix];
+    return (double)cr_format_bytes(cr_panel_format(g, matrix),
+                                   cr_elements(node->rank, node->shape));
+}
+
+/* Elements that it reads of its operand r, at most: of a table that an elementwise kernel gathers from no
+ * more than it makes. */
+static int64_t elements_read(const struct cr_graph *g, const struct cr_kernel *k, int r)
+{
+    const struct cr_node *node = &g->nodes[k->refs[r]], *root = &g->nodes[k->root];
+    int64_t all = cr_elements(node->rank, node->shape), made = cr_elements(root->rank, root->shape);
+    bool gathers = false, loads = !cr_parts_of(k)->elementwise;
+    for (int i = 0; i < k->program.n && !loads; i++) {
+        const struct cr_value *v = &k->program.values[i];
+        gathers |= v->source == CR_GATHER && v->ref == r;
+        loads |= v->source == CR_LOAD && v->ref == r;
+    }
+    return gathers && !loads && made < all ? made : all;
 }
 
 double cr_ref_bytes(const struct cr_graph *g, const struct cr_kernel *k, int r)
 {
     const struct cr_node *node = &g->nodes[k->refs[r]];
     enum cr_format format = node->op == CR_OP_param ? node->format : cr_format_of(node->dtype);
-    return (double)cr_format_bytes(format, cr_elements_read(g, k, r));
+    return (double)cr_format_bytes(format, elements_read(g, k, r));
 }
 
 /* Leaves what kernels read otherwise than from panels. */

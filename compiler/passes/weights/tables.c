@@ -58,12 +58,10 @@ static bool takes_rows(const struct cr_node *table, const struct cr_tiles *tiles
            !v->table_length && !v->by_row && tiles->values[v->arg[0]].by_row;
 }
 
-/* The atom of the columns of a program's tiles, if those of a gather are whole rows; or -1. */
+/* The atom of the columns of a program's tiles, if those of a gather may be whole rows; or -1. */
 static int columns_of(const struct cr_kernel *k, int program)
 {
-    if (k->kind == CR_KERNEL_TILE)
-        return program == CR_PROGRAM ? k->col : -1;
-    return k->kind == CR_KERNEL_GEMM && program == CR_PROLOGUE ? k->k : -1;
+    return cr_parts_of(k)->programs[program].whole_rows ? cr_column_atom(k, program) : -1;
 }
 
 bool cr_gathers_rows(const struct cr_graph *g, const struct cr_kernel *k, int r)
@@ -88,7 +86,7 @@ bool cr_gathers_rows(const struct cr_graph *g, const struct cr_kernel *k, int r)
  * code may be no other kernel's, which might have a table of plain rows. */
 static bool may_turn(const struct cr_module *m, int kernel, int r)
 {
-    if (m->kernels[kernel].kind != CR_KERNEL_TILE)
+    if (!cr_parts_of(&m->kernels[kernel])->elementwise)
         return false;
     for (int i = 0; i < m->n_kernels; i++)
         if (i != kernel && m->function[i] == m->function[kernel])

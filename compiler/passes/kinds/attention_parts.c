@@ -1,0 +1,206 @@
+/*
+ * attention_parts.c - what kernels of ATTENTION and ATTENTION_BACKWARD are made of: the rows of both
+ * kinds, and what they answer for the member `attention` of struct cr_kernel.
+ */
+#include "attention_parts.h"
+
+#include <string.h>
+
+#include "kinds.h"
+
+const char *const cr_array_titles[] = {[CR_SUM_OVER_KEYS] = "summed over keys",
+                                       [CR_SUM_OVER_QUERIES] = "summed over queries",
+                                       [CR_WHOLE_ARRAY] = "stored",
+                                       [CR_OF_SINK] = "of a sink",
+                                       [CR_SCATTERED] = "scattered"};
+
+/* ---- numbers ---- */
+
+static int part_numbers(const struct cr_row_parts *parts, int64_t *numbers)
+{
+    int n = 0;
+    numbers[n++] = parts->n;
+    for (int i = 0; i < parts->n; i++) {
+        numbers[n++] = parts->items[i].atom;
+        numbers[n++] = parts->items[i].start;
+        numbers[n++] = parts->items[i].step;
+    }
+    return n;
+}
+
+static int edge_numbers(const struct cr_edge *edge, int64_t *numbers)
+{
+    numbers[0] = edge->moves + 2 * edge->stays;
+    numbers[1] = edge->offset;
+    numbers[2] = edge->at;
+    return 3;
+}
+
+/* The numbers of both kinds. */
+static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
+{
+    int n = 0;
+    numbers[n++] = k->attention.K;
+    numbers[n++] = k->attention.N;
+    numbers[n++] = k->attention.keys;
+    memcpy(&numbers[n++], &k->attention.factor, sizeof k->attention.factor);
+    numbers[n++] = k->attention.direct;
+    numbers[n++] = k->attention.chooses;
+    numbers[n++] = k->attention.sees_all;
+    numbers[n++] = k->attention.hides_gradients;
+    numbers[n++] = k->attention.bucket;
+    numbers[n++] = k->attention.serial;
+    for (int i = 0; i < k->attention.n_arrays; i++) {
+        numbers[n++] = k->attention.arrays[i];
+        numbers[n++] = k->attention.stored[i];
+    }
+    n += part_numbers(&k->attention.query_parts, numbers + n);
+    n += part_numbers(&k->attention.key_parts, numbers + n);
+    numbers[n++] = k->attention.n_shifts;
+    for (int i = 0; i < k->attention.n_shifts; i++)
+        numbers[n++] = k->attention.shift[i];
+    for (int i = 0; i < k->attention.n_bounds; i++) {
+        n += edge_numbers(&k->attention.bounds[i].first, numbers + n);
+        n += edge_numbers(&k->attention.bounds[i].last, numbers + n);
+    }
+    return n;
+}
+
+_Static_assert(11 + CR_MAX_SHIFTS + 2 * CR_MAX_ARRAYS + 2 * (1 + 3 * CR_MAX_PARTS) + 2 * 3 * CR_MAX_BOUNDS <=
+                   CR_MAX_NUMBERS,
+               "the numbers of an attention");
+
+/* ---- remarks ---- */
+
+/* Of both kinds. */
+static void attention_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
+{
+    remarks->summands = k->attention.K;
+    remarks->keys = k->attention.keys;
+    remarks->bounds = k->attention.bounds;
+    remarks->n_bounds = k->attention.n_bounds;
+    remarks->factor = k->attention.factor;
+    remarks->chooses = k->attention.chooses;
+    for (int i = 0; i < k->attention.n_arrays; i++)
+        remarks->array[i] = cr_array_titles[k->attention.arrays[i]];
+}
+
+/* ---- attention ---- */
+
+/* The atom of a part of queries or keys, or k where rows are whole. */
+static int part_atom(const struct cr_kernel *k, int program)
+{
+    bool of_keys = program >= CR_KEYS && program < CR_KEYS + CR_MAX_PARTS;
+    const struct cr_row_parts *parts = of_keys ? &k->attention.key_parts : &k->attention.query_parts;
+    int i = program - (of_keys ? CR_KEYS : CR_PROLOGUE);
+    return i < parts->n ? parts->items[i].atom : k->k;
+}
+
+/* Rows, whole or by parts. */
+#define ROWS(of, text)                                                                             \
+    {                                                                                              \
+        .loops = CR_LOOP_OUTER | (of) | CR_LOOP_SUM | CR_LOOP_PART, .across = CR_LOOP_SUM,         \
+        .reduces = true, .title = (text)                                                           \
+    }
+#define QUERIES(text) ROWS(CR_LOOP_ROW, text)
+#define KEYS(text) ROWS(CR_LOOP_KEY, text)
+
+const struct cr_kernel_parts cr_parts_attention = {
+    .programs = {[CR_PROLOGUE] = QUERIES("queries first"),
+                 [CR_MORE_QUERIES] = QUERIES("the second part of queries"),
+                 [CR_MORE_QUERIES + 1] = QUERIES("the third part of queries"),
+                 [CR_MORE_QUERIES + 2] = QUERIES("the fourth part of queries"),
+                 [CR_KEYS] = KEYS("keys first"),
+                 [CR_KEYS + 1] = KEYS("the second part of keys"),
+                 [CR_KEYS + 2] = KEYS("the third part of keys"),
+                 [CR_KEYS + 3] = KEYS("the fourth part of keys"),
+                 [CR_SINK] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW,
+                              .across = CR_LOOP_ROW,
+                              .title = "one score more"},
+                 [CR_SCORES] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                .across = CR_LOOP_ROW,
+                                .needed = true,
+                                .core = true,
+                                .title = "scores"},
+                 [CR_DROPOUT] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                 .across = CR_LOOP_ROW,
+                                 .title = "probabilities times"},
+                 [CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+                                 .across = CR_LOOP_COL,
+                                 .needed = true,
+                                 .core = true,
+                                 .title = "then"}},
+    .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
+                 {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_KEY},
+                 {true, CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL}},
+    .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+    .starts = true,
+    .numbers = attention_numbers,
+    .sum_atom = part_atom,
+    .remark = attention_remark,
+    .take_roles = cr_take_attention_roles,
+    .verify = cr_verify_attention,
+};
+
+/* ---- gradients ---- */
+
+/* Those of queries, keys and values, and of each array. */
+static int n_gradients(const struct cr_kernel *k)
+{
+    return 3 + k->attention.n_arrays;
+}
+
+/* Without softmax nothing is subtracted from the gradient of the output. */
+static bool lacks_delta(const struct cr_kernel *k, int i)
+{
+    return &k->operands[i] == &k->delta && k->attention.direct;
+}
+
+#define ARRAY                                                                                      \
+    {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,                                           \
+     .across = CR_LOOP_ROW,                                                                        \
+     .core = true,                                                                                 \
+     .score = true,                                                                                \
+     .title = "array"}
+
+const struct cr_kernel_parts cr_parts_attention_backward = {
+    .programs = {[CR_SINK] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW,
+                              .across = CR_LOOP_ROW,
+                              .title = "one score more"},
+                 [CR_SCORES] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                .across = CR_LOOP_ROW,
+                                .needed = true,
+                                .core = true,
+                                .title = "scores"},
+                 [CR_DROPOUT] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                 .across = CR_LOOP_ROW,
+                                 .title = "probabilities times"},
+                 [CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                 .across = CR_LOOP_ROW,
+                                 .needed = true,
+                                 .core = true,
+                                 .score = true,
+                                 .title = "then"},
+                 [CR_ARRAY] = ARRAY,
+                 [CR_ARRAY + 1] = ARRAY,
+                 [CR_ARRAY + 2] = ARRAY,
+                 [CR_INDEX] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                               .across = CR_LOOP_ROW,
+                               .title = "by the index"}},
+    .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
+                 {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_KEY},
+                 {true, CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL},
+                 {true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL},
+                 {true, CR_LOOP_OUTER | CR_LOOP_ROW}},
+    .results = {CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
+                CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_SUM,
+                CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL},
+    .several = true,
+    .numbers = attention_numbers,
+    .n_results = n_gradients,
+    .lacks = lacks_delta,
+    .remark = attention_remark,
+    .take_roles = cr_take_gradient_roles,
+    .verify = cr_verify_attention_backward,
+    .verify_results = cr_verify_gradients,
+};

@@ -1,0 +1,226 @@
+/*
+ * verify_attention.c - checks of what only kernels of attention and of its gradients have: parts of rows,
+ * bounds of the mask, arrays, and results that are parts of a concat.
+ */
+#include <stdlib.h>
+
+#include "attention_parts.h"
+#include "compiler/ir/mem.h"
+#include "kinds.h"
+
+/* ---- loops ---- */
+
+/* Parts of rows may share an atom; a whole row has that of the product's sum. */
+static bool take_part_roles(struct cr_kernel_check *c, const struct cr_row_parts *parts)
+{
+    bool fine = parts->n >= 0 && parts->n <= CR_MAX_PARTS;
+    for (int i = 0; fine && i < parts->n; i++) {
+        int atom = parts->items[i].atom;
+        bool known =
+            atom == -1 || (atom >= 0 && atom < c->k->atoms.n && c->roles[atom] == CR_LOOP_PART);
+        fine = known || (parts->n == 1 && atom == c->k->k) || cr_take_role(c, atom, CR_LOOP_PART);
+    }
+    return fine;
+}
+
+bool cr_take_attention_roles(struct cr_kernel_check *c)
+{
+    return take_part_roles(c, &c->k->attention.query_parts) &&
+           take_part_roles(c, &c->k->attention.key_parts);
+}
+
+bool cr_take_gradient_roles(struct cr_kernel_check *c)
+{
+    return cr_take_role(c, c->k->attention.bucket, CR_LOOP_BUCKET);
+}
+
+/* ---- sizes, masks and arrays ---- */
+
+/* Each bound has an edge, and at most one that moves, or what is hidden between two has no shape that
+ * loops know. */
+static int verify_bounds(const struct cr_kernel_check *c)
+{
+    const struct cr_kernel *k = c->k;
+    if (k->attention.n_bounds < 0 || k->attention.n_bounds > CR_MAX_BOUNDS)
+        return cr_kernel_fault(c, "it has %d bounds", k->attention.n_bounds);
+    if (k->attention.n_shifts < 0 || k->attention.n_shifts > CR_MAX_SHIFTS)
+        return cr_kernel_fault(c, "its queries stand at %d numbers", k->attention.n_shifts);
+    for (int i = 0; i < k->attention.n_shifts; i++) {
+        int ref = k->attention.shift[i];
+        if (ref < 0 || ref >= k->n_refs || c->g->nodes[k->refs[ref]].dtype != CR_I32 ||
+            cr_check_elements(c, k->refs[ref]) != 1)
+            return cr_kernel_fault(c, "operand %d is no position", ref);
+    }
+    for (int i = 0; i < k->attention.n_bounds; i++) {
+        const struct cr_bound *bound = &k->attention.bounds[i];
+        bool first = cr_has_edge(&bound->first), last = cr_has_edge(&bound->last);
+        if (!(first || last) || (bound->first.moves && bound->last.moves))
+            return cr_kernel_fault(c, "bound %d has no edge, or two that move", i);
+    }
+    return 0;
+}
+
+/* What is made of arrays of queries by keys: there is a program for each, but none for a sink; one
+ * at most is scattered, by an index, and only whole arrays are summed along outer loops. */
+static int verify_arrays(const struct cr_kernel_check *c)
+{
+    const struct cr_kernel *k = c->k;
+    int n = k->attention.n_arrays, scattered = 0;
+    unsigned serial = 0;
+    if (n < 0 || n > CR_MAX_ARRAYS)
+        return cr_kernel_fault(c, "it has %d arrays", n);
+    for (int i = 0; i < n; i++)
+        if (k->attention.stored[i] < 0 || k->attention.stored[i] >= k->n_stored)
+            return cr_kernel_fault(c, "it stores no node %d for array %d", k->attention.stored[i],
+                                   i);
+    for (int i = 0; i < CR_MAX_ARRAYS; i++) {
+        bool sink = i < n && k->attention.arrays[i] == CR_OF_SINK;
+        if ((k->array[i].n > 0) != (i < n && !sink) || (sink && !k->sink.n) ||
+            (i < n && k->attention.arrays[i] > CR_SCATTERED))
+            return cr_kernel_fault(c, "array %d is not there, or nothing is made of it", i);
+        scattered += i < n && k->attention.arrays[i] == CR_SCATTERED;
+        for (int o = 0; i < n && o < k->n_outer; o++)
+            if (k->attention.arrays[i] == CR_WHOLE_ARRAY && !k->dest_array[i].coef[k->outer[o]])
+                serial |= 1u << k->outer[o];
+    }
+    if (k->attention.serial != serial)
+        return cr_kernel_fault(c, "its loops are not those that its arrays are summed along");
+    if (scattered > 1 || (k->index.n > 0) != scattered || (k->attention.bucket >= 0 && !scattered))
+        return cr_kernel_fault(c, "it has an index for no table, or a table without");
+    if (scattered && c->g->nodes[k->index.values[k->index.result].node].dtype != CR_I32)
+        return cr_kernel_fault(c, "its index is no whole number");
+    return 0;
+}
+
+/* The parts of rows make each of their columns once, with a program for each. */
+static int verify_row_parts(const struct cr_kernel_check *c, const struct cr_row_parts *parts,
+                            int first)
+{
+    const struct cr_kernel *k = c->k;
+    int64_t K = k->attention.K, made = 0;
+    bool *there = cr_calloc((size_t)K, sizeof *there), fine = true;
+    for (int p = 0; p < parts->n; p++) {
+        const struct cr_row_part *part = &parts->items[p];
+        for (int64_t col = 0; fine && col < cr_extent(k, part->atom); col++) {
+            int64_t at = part->start + col * part->step;
+            fine = at >= 0 && at < K && !there[at];
+            if (fine)
+                there[at] = true;
+            made++;
+        }
+        fine &= k->programs[p ? first + p : first == CR_KEYS ? CR_KEYS : CR_PROLOGUE].n > 0;
+    }
+    free(there);
+    return fine && (made == K || !parts->n)
+               ? 0
+               : cr_kernel_fault(c, "the parts of its rows are no rows");
+}
+
+/* What both kinds have. */
+static int verify_both(const struct cr_kernel_check *c)
+{
+    const struct cr_kernel *k = c->k;
+    if (k->attention.K != cr_extent(k, k->k) || k->attention.N != cr_extent(k, k->col))
+        return cr_kernel_fault(c, "K or N is not the extent of its loop");
+    if (k->attention.keys != cr_extent(k, k->key))
+        return cr_kernel_fault(c, "there are not as many keys as its loop has");
+    if (verify_bounds(c) || verify_row_parts(c, &k->attention.query_parts, CR_PROLOGUE))
+        return -1;
+    return verify_row_parts(c, &k->attention.key_parts, CR_KEYS);
+}
+
+int cr_verify_attention(const struct cr_kernel_check *c)
+{
+    if (verify_both(c))
+        return -1;
+    return cr_verify_core(c, c->k->attention.N, c->k->attention.keys);
+}
+
+/* It does not end with a matmul of the graph. */
+int cr_verify_attention_backward(const struct cr_kernel_check *c)
+{
+    return verify_both(c) ? -1 : verify_arrays(c);
+}
+
+/* ---- gradients ---- */
+
+/* The loops that go through a gradient: of a whole array, those that it is not summed along. */
+static unsigned gradient_loops(const struct cr_kernel_check *c, int i)
+{
+    static const unsigned loops[] = {
+        [CR_SUM_OVER_KEYS] = CR_LOOP_OUTER | CR_LOOP_ROW,
+        [CR_OF_SINK] = CR_LOOP_OUTER | CR_LOOP_ROW,
+        [CR_SUM_OVER_QUERIES] = CR_LOOP_OUTER | CR_LOOP_KEY,
+        [CR_WHOLE_ARRAY] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+        [CR_SCATTERED] = CR_LOOP_OUTER | CR_LOOP_BUCKET,
+    };
+    return i < 3 ? c->parts->results[i] : loops[c->k->attention.arrays[i - 3]];
+}
+
+/* The atoms along which result i is summed, as bits. */
+static unsigned standing_loops(const struct cr_kernel *k, int i)
+{
+    unsigned stands = 0;
+    for (int o = 0; o < k->n_outer && i >= 3; o++)
+        if (k->attention.arrays[i - 3] == CR_WHOLE_ARRAY && !k->results[i].coef[k->outer[o]])
+            stands |= 1u << k->outer[o];
+    return stands;
+}
+
+/* The arrays that go to outputs: each whole, to one that no kernel made. */
+static int verify_outputs(struct cr_kernel_check *c, struct cr_made_part *all)
+{
+    const struct cr_kernel *k = c->k;
+    for (int i = 0; i < k->attention.n_arrays; i++) {
+        cr_id id = k->stored[k->attention.stored[i]];
+        if (!k->attention.stored[i])
+            continue;
+        if (k->attention.arrays[i] != CR_WHOLE_ARRAY || !c->m->materialised[id] ||
+            c->g->nodes[id].name || (all[id].stored && !k->again))
+            return cr_kernel_fault(c, "array %d does not go to an output of its own", i);
+        c->stands = standing_loops(k, 3 + i);
+        if (cr_verify_result(c, id, &k->results[3 + i], gradient_loops(c, 3 + i), 0,
+                             cr_check_elements(c, id)))
+            return -1;
+        all[id].stored = cr_check_elements(c, id);
+        all[id].besides = true;
+    }
+    return 0;
+}
+
+/* The result that begins where the next part of a concat does; -1 if there is none. */
+static int next_gradient(const struct cr_kernel_check *c, const struct cr_made_part *made)
+{
+    const struct cr_kernel *k = c->k;
+    for (int i = 0; i < 3 + k->attention.n_arrays; i++)
+        if (k->results[i].base == made->start && (i < 3 || !k->attention.stored[i - 3]))
+            return i;
+    return -1;
+}
+
+int cr_verify_gradients(struct cr_kernel_check *c, struct cr_made_part *all)
+{
+    const struct cr_kernel *k = c->k;
+    const struct cr_node *node = &c->g->nodes[k->buffer];
+    struct cr_made_part *made = &all[k->buffer];
+    int n = 3;
+    for (int i = 0; i < k->attention.n_arrays; i++)
+        n += !k->attention.stored[i];
+    if (node->op != CR_OP_concat || node->n_in != n)
+        return cr_kernel_fault(c, "v[%d] is no concat of %d gradients", (int)k->buffer, n);
+    for (; made->part < n; made->part++) {
+        int64_t width = cr_part_width(c, k->buffer, made->part);
+        int i = next_gradient(c, made);
+        if (i < 0)
+            return cr_kernel_fault(c, "it does not store part %d of v[%d]", made->part,
+                                   (int)k->buffer);
+        c->stands = standing_loops(k, i);
+        if (cr_verify_result(c, k->buffer, &k->results[i], gradient_loops(c, i), made->start,
+                             width))
+            return -1;
+        made->start += width;
+    }
+    int status = verify_outputs(c, all);
+    c->stands = 0;
+    return status;
+}

@@ -1,0 +1,66 @@
+/*
+ * kernel_check.h - functions with which verify_kernels.c and the kinds check a kernel.
+ *
+ * The row of a kind (kernel_kinds.h) names the checks of what only that kind has.  They return 0, or -1
+ * with the fault in check->error.
+ */
+#ifndef CR_KERNEL_CHECK_H
+#define CR_KERNEL_CHECK_H
+
+#include "compiler/ir/error.h"
+#include "compiler/passes/module/kernel_kinds.h"
+#include "compiler/passes/module/module.h"
+
+/* What is checked now, and where a message goes. */
+struct cr_kernel_check {
+    const struct cr_module *m;
+    const struct cr_graph *g;
+    struct cr_error *error;
+    int kernel;
+    const struct cr_kernel *k;
+    const struct cr_kernel_parts *parts; /* the row of its kind */
+    unsigned roles[CR_MAX_ATOMS];        /* by atom */
+    unsigned stands; /* atoms, as bits, along which the result at hand is summed */
+};
+
+/* What kernels made of a node so far. */
+struct cr_made_part {
+    int64_t stored; /* elements */
+    int part;       /* of a concat or a write: the operand that is stored next ... */
+    int64_t start;  /* ... and where it begins in each run */
+    bool besides;   /* by a kernel that stores another node */
+};
+
+/* "kernel 3: ..."; returns -1. */
+int cr_kernel_fault(const struct cr_kernel_check *check, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static inline bool cr_check_node(const struct cr_kernel_check *check, cr_id id)
+{
+    return id >= 0 && id < check->g->n_nodes;
+}
+
+static inline int64_t cr_check_elements(const struct cr_kernel_check *check, cr_id id)
+{
+    return cr_elements(check->g->nodes[id].rank, check->g->nodes[id].shape);
+}
+
+/* Gives an atom a role (CR_LOOP_...); false if there is no such atom, or it has one. */
+bool cr_take_role(struct cr_kernel_check *check, int atom, unsigned role);
+
+/* An affine index, over the loops that have one of these roles, stays among `size` elements of `what`. */
+int cr_verify_index(const struct cr_kernel_check *check, const struct cr_affine *at, unsigned loops,
+                    int64_t size, const char *what);
+
+/* The kernel's core is a product: M x N a batch, each a sum of `summands`, as large as the root. */
+int cr_verify_core(const struct cr_kernel_check *check, int64_t N, int64_t summands);
+
+/* How much of each run of a concat, or of a write, an operand takes. */
+int64_t cr_part_width(const struct cr_kernel_check *check, cr_id concat, int part);
+
+/* One result of the kernel, in a node's memory: takes its loops through `width` elements of each run
+ * from `first` on, each once. */
+int cr_verify_result(const struct cr_kernel_check *check, cr_id buffer, const struct cr_affine *at,
+                     unsigned loops, int64_t first, int64_t width);
+
+#endif
