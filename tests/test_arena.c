@@ -98,7 +98,7 @@ static void add_outputs(struct model *m, int n_layers, unsigned set)
 static float *run(struct model m, const char *skip, size_t *floats)
 {
     const struct cr_engine_options options = {
-        .path = "test", .skip = &skip, .n_skip = skip != NULL};
+        .settings = {.path = "test", .skip = &skip, .n_skip = skip != NULL}};
     struct cr_engine e;
     struct cr_error error;
     void *outputs[MOST_PORTS];

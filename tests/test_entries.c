@@ -152,7 +152,7 @@ static struct cr_graph *graph_with(const struct model *m, int entry)
 static void open_engine(struct cr_engine *e, struct cr_graph *graph, enum cr_backend backend)
 {
     const struct cr_engine_options options = {
-        .path = "entries.lua", .backend = backend, .threads = 2};
+        .settings.path = "entries.lua", .backend = backend, .threads = 2};
     struct cr_error error;
     ck_assert_msg(cr_engine_open(e, graph, &options, &error) == 0, "%s", error.text);
     ck_assert_msg(cr_draw_params(e, SEED, &error) == 0, "%s", error.text);
@@ -415,7 +415,7 @@ START_TEST(a_printed_graph_reads_back)
     FILE *file = fdopen(mkstemps(path, 4), "w");
     struct cr_module *module = cr_module_new(graph_with(m, -1));
     const struct cr_pass_options options = {
-        .dump_after = passes[_i % 5], .dump_to = file, .path = path};
+        .dump_after = passes[_i % 5], .dump_to = file, .settings.path = path};
     struct cr_script script;
     struct cr_error error;
     struct cr_engine e, again;

@@ -661,7 +661,7 @@ START_TEST(every_op_is_exact)
     if (ways[_i].isa && !cr_runtime_select(ways[_i].isa))
         return;
     struct model m = new_model();
-    struct cr_engine_options options = {.path = "integers.lua",
+    struct cr_engine_options options = {.settings.path = "integers.lua",
                                         .backend = ways[_i].backend,
                                         .threads = ways[_i].threads,
                                         .isa = ways[_i].isa};

@@ -144,7 +144,7 @@ static void open_model(struct model *m, int script, int T, int S, enum cr_backen
 {
     struct cr_error error;
     struct cr_engine_options options = {
-        .path = scripts[script].name, .backend = backend, .isa = isa, .threads = threads};
+        .settings.path = scripts[script].name, .backend = backend, .isa = isa, .threads = threads};
     ck_assert_msg(!cr_engine_open(&m->engine, graph_of(script, T, S), &options, &error), "%s: %s",
                   scripts[script].name, error.text);
     ck_assert(!cr_draw_params(&m->engine, 3, &error));

@@ -94,8 +94,8 @@ static bool same_class(float a, float b)
     return isnan(a) ? isnan(b) : isinf(a) ? a == b : isfinite(b);
 }
 
-static const struct cr_engine_options usual = {.path = "test"};
-static const struct cr_engine_options interpreted = {.path = "test", .backend = CR_BACKEND_REF};
+static const struct cr_engine_options usual = {.settings.path = "test"};
+static const struct cr_engine_options interpreted = {.settings.path = "test", .backend = CR_BACKEND_REF};
 
 /* ---- formulas ---- */
 
@@ -169,7 +169,8 @@ static void fill_combinations(const char *name, int64_t n, float *data, const vo
 START_TEST(test_formula)
 {
     static const char *const skip[] = {"simplify", "join", "fma"};
-    const struct cr_engine_options as_it_stands = {.path = "test", .skip = skip, .n_skip = 3};
+    const struct cr_engine_options as_it_stands = {
+        .settings = {.path = "test", .skip = skip, .n_skip = 3}};
     char text[512];
     snprintf(text, sizeof text,
              "local x, z = input('x', {121}), input('z', {121})\nreturn {y = %s}", formulas[_i]);

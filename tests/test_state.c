@@ -67,7 +67,7 @@ static struct model *open_graph(struct cr_graph *graph, enum cr_backend backend,
     struct model *m = cr_calloc(1, sizeof *m);
     struct cr_error error;
     const struct cr_engine_options options = {
-        .path = "state.lua", .backend = backend, .threads = threads};
+        .settings.path = "state.lua", .backend = backend, .threads = threads};
     int status = cr_engine_open(&m->engine, graph, &options, &error);
     ck_assert_msg(status == 0, "%s", error.text);
     ck_assert_msg(cr_draw_params(&m->engine, 7, &error) == 0, "%s", error.text);
@@ -1057,7 +1057,8 @@ START_TEST(test_max_arena)
                        "for i = 1, 9 do y = exp(y) / sum(exp(y), 1):expand{64} end\n"
                        "replace(s, y) return {y = sum(y * s, 1)}";
     for (int i = 0; i < 2; i++) {
-        const struct cr_pass_options options = {.max_arena = i ? 1 << 20 : 4, .path = "m.lua"};
+        const struct cr_pass_options options = {
+            .settings = {.max_arena = i ? 1 << 20 : 4, .path = "m.lua"}};
         struct cr_module *module = cr_module_new(graph_of(text, NULL));
         struct cr_error error;
         int status = cr_run_passes(module, &options, &error);

@@ -870,8 +870,8 @@ START_TEST(needed_passes_are_not_skipped)
         {{"plan"}, "--skip plan: schedule needs what it gives, and is not skipped"},
     };
     for (size_t i = 0; i < sizeof skips / sizeof *skips; i++) {
-        const struct cr_pass_options options = {.skip = skips[i].skip,
-                                                .n_skip = skips[i].skip[1] ? 2 : 1};
+        const struct cr_pass_options options = {
+            .settings = {.skip = skips[i].skip, .n_skip = skips[i].skip[1] ? 2 : 1}};
         struct cr_error error = {""};
         struct cr_module *m = make_module(STACK);
         int status = cr_run_passes(m, &options, &error);

@@ -19,7 +19,6 @@ struct cr_program *cr_make_program(struct cr_graph *graph, const struct cr_pass_
     int64_t start = cr_clock();
     struct cr_module *module = cr_module_new(graph);
     struct cr_program *program = NULL;
-    module->target = options ? options->target : NULL;
     int status = cr_run_passes(module, options, error);
     int64_t passed = cr_clock();
     if (!status && options && options->stored)
@@ -50,7 +49,6 @@ static int dump_module(struct cr_graph *graph, const char *pass,
     struct cr_pass_options passes = *options;
     struct cr_module *module = cr_module_new(graph);
     int status = 0;
-    module->target = options->target;
     passes.dump_after = passes.stop_after = pass;
     passes.dump_to = out;
     if (strcmp(pass, "script") == 0)

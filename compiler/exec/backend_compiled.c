@@ -10,9 +10,8 @@
 static int make_program(struct cr_engine *e, struct cr_graph *graph,
                         const struct cr_engine_options *o, struct cr_error *error)
 {
-    struct cr_pass_options passes = {
-        .skip = o->skip, .n_skip = o->n_skip, .max_arena = o->max_arena, .path = o->path,
-        .target = o->target, .stored = o->keep_stored ? &e->stored : NULL};
+    const struct cr_pass_options passes = {.settings = o->settings,
+                                           .stored = o->keep_stored ? &e->stored : NULL};
     struct cr_stages stages;
     e->program = cr_make_program(graph, &passes, &stages, error);
     e->passes_ns = stages.passes_ns;

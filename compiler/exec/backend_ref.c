@@ -54,7 +54,8 @@ static void set_arithmetics(struct cr_engine *e)
 static int make_layout(struct cr_engine *e, const struct cr_engine_options *o,
                        struct cr_error *error)
 {
-    const struct cr_pass_options passes = {.skip = o->skip, .n_skip = o->n_skip, .path = o->path};
+    const struct cr_pass_options passes = {
+        .settings = {.path = o->settings.path, .skip = o->settings.skip, .n_skip = o->settings.n_skip}};
     bool any = false;
     for (int i = 0; i < e->n_params; i++)
         any |= is_rounded(&e->params[i]);

@@ -60,7 +60,7 @@ static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
 int cr_engine_open(struct cr_engine *e, struct cr_graph *graph, const struct cr_engine_options *o,
                    struct cr_error *error)
 {
-    *e = (struct cr_engine){.backend = o->backend, .path = cr_strdup(o->path)};
+    *e = (struct cr_engine){.backend = o->backend, .path = cr_strdup(o->settings.path)};
     cr_engine_read_ports(e, graph);
     int status = make_runtime(e, o, error);
     if (status)

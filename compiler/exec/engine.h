@@ -29,15 +29,11 @@ enum cr_backend {
 const char *cr_backend_name(enum cr_backend backend);
 
 struct cr_engine_options {
-    const char *path; /* the script, for messages */
+    struct cr_settings settings;
     enum cr_backend backend;
     int threads;
-    const char *isa;         /* null: the best the machine has */
-    const char *const *skip; /* passes to leave out */
-    int n_skip;
-    int64_t max_arena; /* bytes, or 0 for any number */
-    const struct cr_target *target; /* that loops are cut for; null: the generic one */
-    bool keep_stored;               /* compilers: the engine's `stored` is wanted */
+    const char *isa;  /* null: the best the machine has */
+    bool keep_stored; /* compilers: the engine's `stored` is wanted */
 };
 
 /* What can be asked for by itself: ports whose strings are the engine's, and the engine's numbers

@@ -35,6 +35,25 @@ int cr_take_config(const crescent_config *config, const char *path, crescent_con
     return 0;
 }
 
+struct cr_settings cr_settings_of(const crescent_config *c, const char *path,
+                                  const struct cr_target *target)
+{
+    return (struct cr_settings){.path = path,
+                                .skip = c->skip,
+                                .n_skip = c->n_skip,
+                                .max_arena = c->max_arena,
+                                .target = target};
+}
+
+int cr_want_weights(struct cr_graph *graph, const crescent_config *c, const char *path,
+                    struct cr_error *error)
+{
+    return cr_want_formats(graph, c->format, path, error) ||
+                   cr_want_arithmetics(graph, c->arithmetic, path, error)
+               ? -1
+               : 0;
+}
+
 crescent_config cr_config_copy(const crescent_config *config)
 {
     crescent_config copy = *config;
@@ -65,19 +84,14 @@ static int compile_for(crescent_context *context, struct cr_origin *origin, stru
                        const crescent_config *c, const struct cr_target *target, bool keep_stored,
                        crescent_model **model, struct cr_error *error)
 {
-    if (cr_want_formats(graph, c->format, origin->path, error) ||
-        cr_want_arithmetics(graph, c->arithmetic, origin->path, error)) {
+    if (cr_want_weights(graph, c, origin->path, error)) {
         cr_graph_free(graph);
         return -1;
     }
-    const struct cr_engine_options options = {.path = origin->path,
+    const struct cr_engine_options options = {.settings = cr_settings_of(c, origin->path, target),
                                               .backend = (enum cr_backend)c->backend,
                                               .threads = c->threads,
                                               .isa = c->isa,
-                                              .skip = c->skip,
-                                              .n_skip = c->n_skip,
-                                              .max_arena = c->max_arena,
-                                              .target = target,
                                               .keep_stored = keep_stored};
     crescent_model *m = cr_calloc(1, sizeof *m);
     m->references = 1;

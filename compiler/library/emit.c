@@ -4,45 +4,27 @@
 
 #include "compiler/emit/pipeline.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/weights/arithmetics.h"
-#include "compiler/passes/weights/formats.h"
 #include "emit.h"
 #include "target.h"
 
 /* A file that is written for this machine is worth a probe. */
 static const struct cr_use use = {.threads = 1, .is_long = true};
 
-/* The options of the passes in a configuration.  What is written down does not depend on the machine
- * that writes it, unless that is asked for. */
-static int pass_options(const crescent_graph *graph, const crescent_config *config,
-                        struct cr_target *target, struct cr_pass_options *options,
-                        struct cr_error *error)
-{
-    crescent_config c;
-    if (cr_take_config(config, graph->origin->path, &c, error) ||
-        cr_choose_target(graph->context, c.target ? c.target : "generic", &use, target, error))
-        return -1;
-    *options = (struct cr_pass_options){.skip = c.skip,
-                                        .n_skip = c.n_skip,
-                                        .max_arena = c.max_arena,
-                                        .path = graph->origin->path,
-                                        .target = target};
-    return 0;
-}
-
-/* A copy of the graph to be compiled, with the formats and arithmetics of the configuration, and the options
- * of the passes; null if something is wrong with them. */
+/* A copy of the graph to be compiled, with the formats and arithmetics of the configuration, and its
+ * settings; null if something is wrong with them.  What is written down does not depend on the machine that
+ * writes it, unless that is asked for. */
 static struct cr_graph *prepare(const crescent_graph *graph, const crescent_config *config,
                                 struct cr_target *target, struct cr_pass_options *options,
                                 struct cr_error *error)
 {
-    if (pass_options(graph, config, target, options, error))
+    const char *path = graph->origin->path;
+    crescent_config c;
+    if (cr_take_config(config, path, &c, error) ||
+        cr_choose_target(graph->context, c.target ? c.target : "generic", &use, target, error))
         return NULL;
+    *options = (struct cr_pass_options){.settings = cr_settings_of(&c, path, target)};
     struct cr_graph *copy = cr_graph_copy(graph->graph);
-    const char *format = config ? config->format : NULL;
-    const char *arithmetic = config ? config->arithmetic : NULL, *path = graph->origin->path;
-    if (!cr_want_formats(copy, format, path, error) &&
-        !cr_want_arithmetics(copy, arithmetic, path, error))
+    if (!cr_want_weights(copy, &c, path, error))
         return copy;
     cr_graph_free(copy);
     return NULL;

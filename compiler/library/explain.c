@@ -4,8 +4,6 @@
 
 #include "compiler/emit/emit.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/weights/arithmetics.h"
-#include "compiler/passes/weights/formats.h"
 #include "explanation.h"
 #include "target.h"
 
@@ -112,18 +110,12 @@ static int compile(crescent_explanation *e, const crescent_config *c, struct cr_
     const char *path = e->origin->path;
     const struct cr_use use = cr_use_of(e->source, c->isa, c->threads);
     if (cr_choose_target(e->context, c->target ? c->target : "host", &use, &target, error) ||
-        cr_want_formats(e->source, c->format, path, error) ||
-        cr_want_arithmetics(e->source, c->arithmetic, path, error))
+        cr_want_weights(e->source, c, path, error))
         return -1;
-    const struct cr_pass_options options = {.skip = c->skip,
-                                            .n_skip = c->n_skip,
-                                            .max_arena = c->max_arena,
-                                            .path = path,
-                                            .target = &target,
+    const struct cr_pass_options options = {.settings = cr_settings_of(c, path, &target),
                                             .after = after_pass,
                                             .context = e};
     e->module = cr_module_new(cr_graph_copy(e->source));
-    e->module->target = &target;
     e->stage_began = cr_clock();
     keep_stage(e, "script", "the graph as the script built it", e->module);
     if (cr_run_passes(e->module, &options, error))
@@ -136,7 +128,7 @@ static int compile(crescent_explanation *e, const crescent_config *c, struct cr_
                                .loops = -1,
                                .ns = cr_clock() - e->stage_began};
     *CR_PUSH(e->stages, e->n_stages, e->cap_stages) = emitted;
-    e->module->target = NULL; /* it was on the stack */
+    e->module->settings.target = NULL; /* it was on the stack */
     find_first_kernels(e);
     return 0;
 }

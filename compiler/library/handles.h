@@ -178,6 +178,14 @@ int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
 int cr_take_config(const crescent_config *config, const char *path, crescent_config *checked,
                    struct cr_error *error);
 
+/* The settings of a checked configuration, whose strings they refer to. */
+struct cr_settings cr_settings_of(const crescent_config *config, const char *path,
+                                  const struct cr_target *target);
+
+/* Marks the formats and arithmetics that a configuration asks for on the graph's parameters. */
+int cr_want_weights(struct cr_graph *graph, const crescent_config *config, const char *path,
+                    struct cr_error *error);
+
 /* A copy of a configuration whose strings are its own. */
 crescent_config cr_config_copy(const crescent_config *config);
 void cr_config_free(crescent_config *config);

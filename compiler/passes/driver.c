@@ -28,8 +28,8 @@ static bool is_pass(const char *name)
 static int check_options(const struct cr_pass_options *options, struct cr_error *error)
 {
     const char *names[] = {options->dump_after, options->stop_after};
-    for (int i = 0; i < 2 + options->n_skip; i++) {
-        const char *name = i < 2 ? names[i] : options->skip[i - 2];
+    for (int i = 0; i < 2 + options->settings.n_skip; i++) {
+        const char *name = i < 2 ? names[i] : options->settings.skip[i - 2];
         if (name && (!is_pass(name) || (i >= 2 && strcmp(name, "script") == 0)))
             return cr_fail(error, "no pass is called '%s'; 'crescent dump' lists them", name);
     }
@@ -38,8 +38,8 @@ static int check_options(const struct cr_pass_options *options, struct cr_error 
 
 static bool skipped(const struct cr_pass_options *options, const char *name)
 {
-    for (int i = 0; i < options->n_skip; i++)
-        if (strcmp(options->skip[i], name) == 0)
+    for (int i = 0; i < options->settings.n_skip; i++)
+        if (strcmp(options->settings.skip[i], name) == 0)
             return true;
     return false;
 }
@@ -49,7 +49,7 @@ static bool skipped(const struct cr_pass_options *options, const char *name)
 static int check_arena(const struct cr_module *module, const struct cr_pass_options *options,
                        struct cr_error *error)
 {
-    int64_t least = module->least_arena_floats, limit = options->max_arena;
+    int64_t least = module->least_arena_floats, limit = options->settings.max_arena;
     if (module->has & CR_HAS_PLAN && least < module->arena_floats)
         least = module->arena_floats;
     if (!limit || least * (int64_t)sizeof(float) <= limit)
@@ -58,10 +58,10 @@ static int check_arena(const struct cr_module *module, const struct cr_pass_opti
         return cr_fail(error,
                        "%.400s: --max-arena orders at most %d stored values, there are more, "
                        "expected --max-arena of no less than %lld",
-                       options->path, module->most_values, (long long)least * (int)sizeof(float));
+                       options->settings.path, module->most_values, (long long)least * (int)sizeof(float));
     return cr_fail(error,
                    "%.400s: the arena takes at least %lld bytes, expected --max-arena of no less",
-                   options->path, (long long)least * (int)sizeof(float));
+                   options->settings.path, (long long)least * (int)sizeof(float));
 }
 
 /* The skipped pass that would have given a property, or null. */
@@ -228,7 +228,7 @@ int cr_run_passes(struct cr_module *module, const struct cr_pass_options *option
         return -1;
     if (verify_script(module, error))
         return stop_at_bug(error);
-    module->max_arena = o->max_arena;
+    module->settings = o->settings;
     dump_after(module, o, "script");
     forget_kernels(module->graph);
     for (int i = 0; i < cr_n_passes; i++) {

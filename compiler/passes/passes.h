@@ -28,14 +28,10 @@ extern const struct cr_pass cr_passes[];
 extern const int cr_n_passes;
 
 struct cr_pass_options {
+    struct cr_settings settings;
     const char *dump_after; /* a pass's name, "script" for the graph as built, or null */
     const char *stop_after; /* or null */
-    const char *const *skip;
-    int n_skip;
     FILE *dump_to;
-    int64_t max_arena; /* bytes that the arena may have, or 0 */
-    const char *path;  /* of the script, if max_arena is given: for the message */
-    const struct cr_target *target; /* that loops are cut for; null: the generic one */
     void (*after)(void *context, const struct cr_pass *pass, const struct cr_module *module);
     void *context; /* of `after`, which is told of each pass that ran; both may be null */
     struct cr_stored_list *stored;  /* null, or what gets the list of what kernels store */

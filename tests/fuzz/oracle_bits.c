@@ -95,7 +95,8 @@ bool cr_oracle_skip(struct cr_subject *s, struct cr_report *report)
     const char *skip[2] = {name, "join"};
     char how[64];
     struct cr_error error = {""};
-    struct cr_pass_options options = {.skip = skip, .n_skip = strcmp(name, "simplify") ? 1 : 2};
+    struct cr_pass_options options = {
+        .settings = {.skip = skip, .n_skip = strcmp(name, "simplify") ? 1 : 2}};
     struct cr_program *program = NULL;
     struct cr_module *module = cr_module_new(cr_graph_copy(s->c->graph));
     if (cr_run_passes(module, &options, &error) == 0 && module->has & CR_HAS_PLAN)
@@ -166,7 +167,7 @@ bool cr_oracle_simplify(struct cr_subject *s, struct cr_report *report)
 static int64_t least_arena(const struct cr_graph *g, int64_t limit, struct cr_report *report)
 {
     struct cr_error error = {""};
-    struct cr_pass_options options = {.max_arena = limit, .path = "g"};
+    struct cr_pass_options options = {.settings = {.max_arena = limit, .path = "g"}};
     int64_t least = limit;
     struct cr_program *program = cr_program_of(cr_graph_copy(g), &options, &error);
     if (!program &&
@@ -181,7 +182,7 @@ static bool check_limit(struct cr_subject *s, int64_t limit, struct cr_report *r
 {
     char how[64];
     struct cr_error error = {""};
-    struct cr_pass_options options = {.max_arena = limit, .path = "g"};
+    struct cr_pass_options options = {.settings = {.max_arena = limit, .path = "g"}};
     struct cr_program *program = cr_program_of(cr_graph_copy(s->c->graph), &options, &error);
     snprintf(how, sizeof how, "an arena of %" PRId64, limit);
     if (!program)

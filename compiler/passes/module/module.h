@@ -15,6 +15,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/program.h"
 #include "kernel.h"
+#include "settings.h"
 
 /* Properties that passes need, give and break.  Kernels, loops, plan and program are each made of
  * the one before: a pass that breaks one breaks all after it. */
@@ -117,7 +118,6 @@ struct cr_storage {
     int64_t offset; /* floats, in arena or weights; the index of an input or output */
 };
 
-struct cr_target;
 struct cr_starts;
 
 struct cr_module {
@@ -125,8 +125,8 @@ struct cr_module {
     unsigned has;
     uint64_t *hashes; /* of the nodes, then of the outputs, when the driver looked last */
     int n_hashes;
-    int ops_before;    /* arithmetic nodes as the script made them */
-    int64_t max_arena; /* bytes that the arena may have, or 0 for any number */
+    int ops_before; /* arithmetic nodes as the script made them */
+    struct cr_settings settings;
 
     /* fuse */
     bool *materialised; /* by node */
@@ -166,7 +166,6 @@ struct cr_module {
     int64_t activation_floats;  /* in it, kept for the backward pass (activations.h), or -1 */
 
     /* schedule */
-    const struct cr_target *target; /* null: cr_target_generic */
     struct cr_program *program;
 };
 

@@ -340,9 +340,9 @@ static void end(struct recompute *r)
 void cr_pass_recompute(struct cr_module *module)
 {
     struct recompute r;
-    if (!module->max_arena)
+    if (!module->settings.max_arena)
         return;
-    int64_t limit = module->max_arena / (int64_t)sizeof(float), most;
+    int64_t limit = module->settings.max_arena / (int64_t)sizeof(float), most;
     int64_t plain = smaller_arena(module, limit, &most);
     if (plain <= limit)
         return;

@@ -350,7 +350,7 @@ static void add_function(struct scheduling *s, int kernel)
     struct cr_builder b = {.m = s->m,
                            .g = s->g,
                            .k = code_of(s, kernel, &copy),
-                           .target = s->m->target,
+                           .target = s->m->settings.target,
                            .f = f,
                            .items = CR_NONE};
     char title[256];
@@ -440,7 +440,7 @@ static void add_call(struct scheduling *s, const struct cr_loop *loop, int kerne
     int function = s->function[s->m->function[kernel]];
     const struct cr_function *f = &p->functions[function];
     int64_t items = s->items[s->m->function[kernel]];
-    int64_t shares = cr_count_shares(&s->m->kernels[kernel], items, s->m->target);
+    int64_t shares = cr_count_shares(&s->m->kernels[kernel], items, s->m->settings.target);
     *CR_PUSH(p->steps, p->n_steps, p->cap_steps) =
         (struct cr_step){.kind = CR_STEP_CALL,
                          .function = function,
@@ -771,11 +771,11 @@ void cr_pass_schedule(struct cr_module *module)
 {
     struct scheduling s = {.m = module, .g = module->graph};
     size_t nodes = (size_t)module->graph->n_nodes, kernels = (size_t)module->n_kernels;
-    if (!module->target)
-        module->target = &cr_target_generic;
+    if (!module->settings.target)
+        module->settings.target = &cr_target_generic;
     s.p = cr_calloc(1, sizeof *s.p);
     s.p->name = cr_model_name(s.g->name);
-    snprintf(s.p->target, sizeof s.p->target, "%s", module->target->name);
+    snprintf(s.p->target, sizeof s.p->target, "%s", module->settings.target->name);
     add_program_lengths(&s);
     s.function = cr_calloc(kernels, sizeof *s.function);
     s.items = cr_calloc(kernels, sizeof *s.items);
