@@ -108,6 +108,9 @@ static const struct variant {
     {"ropePart", 3, causal, 0},
     {"ropeNorm", 3, causal, 0},
     {"ropeNormHalf", 3, causal, 0},
+    {"differential", 4, NULL, 0},
+    {"differentialSum", 4, NULL, 0},
+    {"differentialHeads", 5, NULL, 1},
 };
 
 /* ---- results ---- */

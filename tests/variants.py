@@ -91,6 +91,9 @@ ropeBiased | rotary positions, biased projections |  | rotate
 ropePart | rotary positions of some columns |  | rotate
 ropeNorm | a norm of each head's rows, then rotary positions |  | normRotate
 ropeNormHalf | the same by `rotate_half` |  | normRotate
+differential | the difference of two softmaxes, the second times a trained number |  | 
+differentialSum | the sum of two softmaxes, one times 0.25 |  | 
+differentialHeads | the difference of two halves of the heads |  | 
 """
 
 

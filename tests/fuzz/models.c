@@ -705,6 +705,11 @@ static cr_id attention(struct model *a, cr_id x)
     cr_id p = cr_chance(m, 8)
                   ? transposed_softmax(a, q, k)
                   : weighted(a, scored(a, cr_make2(m, CR_OP_matmul, q, cr_make_swap(m, k)), false));
+    if (cr_chance(m, 8)) { /* less a second softmax */
+        cr_id other = cr_make2(m, CR_OP_matmul, cr_make1(m, CR_OP_tanh, q), cr_make_swap(m, k));
+        other = cr_make_softmax(m, scored(a, other, false), 3);
+        p = cr_make2(m, CR_OP_sub, p, cr_make_with(m, CR_OP_mul, other, 0.3));
+    }
     if (cr_chance(m, 5))
         p = exchanged(a, p);
     cr_id y = merged(a, cr_make2(m, CR_OP_matmul, p, v));

@@ -466,6 +466,23 @@ static cr_id touched(struct cr_maker *m, cr_id p)
     }
 }
 
+/* The difference of two softmaxes of scores, or their sum, the second maybe times a number, one for all or
+ * one for each row. */
+static cr_id two_softmaxes(struct cr_maker *m, cr_id q, cr_id k, double scale)
+{
+    cr_id scores[2] = {first_product(m, q, k), first_product(m, cr_make1(m, CR_OP_tanh, q), k)}, p[2];
+    for (int i = 0; i < 2; i++)
+        p[i] = cr_make_softmax(m, prepared(m, scores[i], scale), cr_node_of(m, scores[i])->rank - 1);
+    if (cr_chance(m, 40)) {
+        p[1] = cr_make_with(m, CR_OP_mul, p[1], 0.3);
+    } else if (cr_chance(m, 60)) {
+        cr_id row = cr_make_fold(m, CR_OP_sum, p[1], cr_node_of(m, p[1])->rank - 1);
+        p[1] = cr_make2(m, CR_OP_mul, cr_make_like(m, cr_make_broadcast(m, row, false), p[1]), p[1]);
+    }
+    bool first = cr_chance(m, 80);
+    return cr_make2(m, cr_chance(m, 75) ? CR_OP_sub : CR_OP_add, p[!first], p[first]);
+}
+
 /* softmax(q k) v, for k [.., d, keys]. */
 static cr_id attend(struct cr_maker *m, cr_id q, cr_id k, cr_id v)
 {
@@ -473,6 +490,8 @@ static cr_id attend(struct cr_maker *m, cr_id q, cr_id k, cr_id v)
     cr_id scores = first_product(m, q, k);
     int rank = cr_node_of(m, scores)->rank;
     int axis = cr_chance(m, 95) ? rank - 1 : rank - 2;
+    if (cr_chance(m, 8))
+        return cr_make2(m, CR_OP_matmul, two_softmaxes(m, q, k, scale), v);
     if (cr_chance(m, 8))
         return cr_make2(m, CR_OP_matmul, weights_alone(m, cr_make_with(m, CR_OP_mul, scores, scale)),
                         v);

@@ -12,6 +12,7 @@ local o = options {
         "softcap", "qkNorm", "softmaxOne", "softmaxOneShifted", "softmaxOneMaximum", "softmaxOneAfter", "softmaxOneTimes", "sink",
         "sinkConcat", "sigmoid", "sigmoidZero", "sigmoidBias", "relu", "biased", "biasedSome",
         "rope", "ropeHalf", "ropeInterleaved", "ropeGqa", "ropeBiased", "ropePart", "ropeNorm", "ropeNormHalf",
+        "differential", "differentialHeads", "differentialSum",
     },
 }
 local B, T, C, H = o.B, o.T, o.n_embd, o.n_head
@@ -213,9 +214,25 @@ elseif variant == "sigmoidZero" then
     p = where(mask, sigmoid(hidden), 0)
 elseif variant == "relu" then
     p = where(mask, maximum(hidden, 0) ^ 2 / T, 0)
+elseif variant == "differentialHeads" then
+    -- The first half of the heads less the second (Ye et al.: Differential Transformer, 2024).
+    local probs, half = nn.softmax(s), {B, H / 2, T, T}
+    local lambda = param("lambda", {H / 2, 1, 1}, {normal = 0.5})
+    p = probs:slice({0, 0, 0, 0}, half) - lambda * probs:slice({0, H / 2, 0, 0}, half)
+    v = v:reshape{B, H / 2, 2, T, d}:transpose(3, 4):reshape{B, H / 2, T, 2 * d}
+elseif starts("differential") then
+    local q2, k2 = scope("q2", nn.linear, n, C, false), scope("k2", nn.linear, n, C, false)
+    local s2 = matmul(heads(q2, H), heads(k2, H):transpose(-2, -1)) / math.sqrt(d)
+    local other = nn.softmax(where(mask, s2, -math.huge))
+    if variant == "differential" then
+        p = nn.softmax(s) - param("lambda", {H, 1, 1}, {normal = 0.5}) * other
+    else
+        p = other * 0.25 + nn.softmax(s)
+    end
 else
     p = nn.softmax(s)
 end
 
-local y = (v and matmul(p, v) or p):reshape{B, H, T, d}:transpose(2, 3):reshape{B, T, C}
+local shape = variant == "differentialHeads" and {B, H / 2, T, 2 * d} or {B, H, T, d}
+local y = (v and matmul(p, v) or p):reshape(shape):transpose(2, 3):reshape{B, T, C}
 return {y = x + scope("proj", nn.linear, y, C)}

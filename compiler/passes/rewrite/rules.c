@@ -6,9 +6,9 @@
  *
  * A rule may round differently from the formula it replaces, but gives NaN and infinity where that
  * gives them.  Where the formula leaves the range of floats on the way to a result inside it, a
- * rule may give that result; it never leaves the range where the formula does not.  Rules of
- * gradients alone (is_gradient) are exceptions: they are exact for finite values, as long as no
- * product on the way overflows.
+ * rule may give that result; it never leaves the range where the formula does not.  Exceptions are
+ * rules of gradients alone (cr_is_gradient) and cr_rule_attend_twice: they are exact for finite values, as
+ * long as no product on the way overflows.
  */
 #include "rules.h"
 
@@ -610,6 +610,7 @@ static const struct cr_rewrite_rule rules[] = {
     {transpose_product, OF(permute)},
     {cr_rule_divide_by_sum, OF(mul)},
     {cr_rule_divide_terms, OF(div)},
+    {cr_rule_attend_twice, OF(matmul)},
     {cr_rule_divide_product, OF(matmul)},
     {cr_rule_divide_transposed, OF(matmul)},
     {cr_rule_no_shift, OF(sum)},

@@ -319,6 +319,82 @@ cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
     return counts ? d->in[2] : CR_NONE;
 }
 
+/* ---- sums of softmaxes ---- */
+
+/* True if elementwise work and moves of all elements make a node of a product, which the search meets
+ * within `budget` nodes. */
+static bool is_made_of_product(const struct cr_graph *g, cr_id id, int *budget)
+{
+    enum cr_op op = g->nodes[id].op;
+    enum cr_kind kind = cr_kind_of(g, id);
+    if (--*budget < 0 || kind == CR_KIND_CONTRACT)
+        return kind == CR_KIND_CONTRACT;
+    if (kind != CR_KIND_ELEMENTWISE && op != CR_OP_reshape && op != CR_OP_permute)
+        return false;
+    for (int i = 0; i < g->nodes[id].n_in; i++)
+        if (is_made_of_product(g, cr_in(g, id, i), budget))
+            return true;
+    return false;
+}
+
+static bool is_attention(const struct cr_graph *g, cr_id id)
+{
+    int budget = 64;
+    return is_probs(g, id) && is_made_of_product(g, cr_in(g, id, 0), &budget);
+}
+
+/* A number, or one for each row, all along the rows of `like`; CR_NONE for other nodes. */
+static cr_id row_factor(struct cr_rewrite *rw, cr_id id, cr_id like)
+{
+    const struct cr_graph *g = rw->to;
+    cr_id row = beneath_expand(g, id);
+    const struct cr_node *node = &g->nodes[row];
+    if (node->op == CR_OP_const) {
+        struct cr_attr attr = cr_attr_of(&g->nodes[like]);
+        attr.value = node->value;
+        return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
+    }
+    bool fits = row != id && (node->rank == 0 || node->shape[node->rank - 1] == 1);
+    return fits ? repeated(rw, row, like) : CR_NONE;
+}
+
+/* The product by v of a term: p, or x p with an x for each row, which is multiplied afterwards.  CR_NONE if
+ * the term is neither. */
+static cr_id attend(struct cr_rewrite *rw, cr_id term, cr_id v)
+{
+    const struct cr_graph *g = rw->to;
+    if (is_attention(g, term))
+        return cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){term, v}, NULL);
+    for (int i = 0; g->nodes[term].op == CR_OP_mul && i < 2; i++) {
+        cr_id x = cr_in(g, term, i), p = cr_in(g, term, 1 - i);
+        if (!is_attention(g, p))
+            continue;
+        cr_id product = cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, v}, NULL);
+        cr_id factor = row_factor(rw, x, product);
+        return factor == CR_NONE ? CR_NONE : cr_multiply(rw, factor, product);
+    }
+    return CR_NONE;
+}
+
+/*
+ * (p - x q) v is p v - x (q v), for two softmaxes of scores p and q: differential attention (Ye et al.
+ * 2024).  Each product is an attention, which stores no scores.  Infinite values are an exception: where
+ * p inf - x q inf is infinite, p inf - x (q inf) is NaN.
+ */
+cr_id cr_rule_attend_twice(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_node *sum = &rw->to->nodes[d->in[0]];
+    if (d->op != CR_OP_matmul || cr_is_gradient(rw) ||
+        (sum->op != CR_OP_sub && sum->op != CR_OP_add))
+        return CR_NONE;
+    enum cr_op op = sum->op;
+    cr_id terms[2] = {cr_in(rw->to, d->in[0], 0), cr_in(rw->to, d->in[0], 1)}, products[2];
+    for (int i = 0; i < 2; i++)
+        if ((products[i] = attend(rw, terms[i], d->in[1])) == CR_NONE)
+            return CR_NONE;
+    return cr_rewrite_add(rw, op, 2, products, NULL);
+}
+
 /* ---- gradients ---- */
 
 /* Whether a node is `row`, which has one column, repeated along its last axis. */

@@ -17,6 +17,7 @@ cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *draft)
 cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_divide_once(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_normalise_exp(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_attend_twice(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_sum_of_heads(struct cr_rewrite *rw, const struct cr_draft *draft);
 
 #endif
