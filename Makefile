@@ -69,7 +69,7 @@ check_libraries = $(shell pkg-config --libs check)
 
 # ---- Sources -------------------------------------------------------------------------
 
-compiler_sources := $(foreach d,files ir tokenizer import passes passes/* emit exec library,$(wildcard compiler/$(d)/*.c))
+compiler_sources := $(foreach d,files ir tokenizer import passes passes/* emit exec explain library,$(wildcard compiler/$(d)/*.c))
 cli_sources      := $(wildcard compiler/cli/*.c)
 frontend_sources := $(wildcard compiler/frontend/*.c)
 module_sources   := $(wildcard compiler/lua/*.c)
@@ -135,7 +135,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/obj/flags
 
 $(call object,compiler/emit/runtime_text.c): $(embedded_runtime)
 
-$(call object,compiler/library/explain_page.c): $(wildcard compiler/library/page/*)
+$(call object,compiler/explain/page.c): $(wildcard compiler/explain/page/*)
 
 $(runtime_library): $(runtime_objects)
 	$(archive) $^

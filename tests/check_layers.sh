@@ -17,6 +17,8 @@
 #     compiler/crescent.h, the public interface, sees libc only; library implements it
 #     cli sees crescent.h and the few helpers listed below, which know nothing of a model:
 #     texts, memory, errors, and a program run to its end
+#     explain, which measures and shows what a compilation did, sees crescent.h and those helpers, as
+#     any client does; library hands it what it shows
 #     compiler/ but cli may see runtime/*.h; runtime/ sees libc and its own folder only
 #     no other folder's *.inc, but for two: exec/draw.* is compiled once for each instruction set,
 #     as the runtime is, and emit/standalone_main.inc is a text with that of files/write.inc in it
@@ -74,9 +76,9 @@ violations() {
             else if (layer == "lua") {
                 if (target != "lua" && target != "public" && name != "compiler/library/function.h")
                     complain("lua sees crescent.h and library/function.h only")
-            } else if (layer == "cli") {
-                if (target != "cli" && target != "public" && !(name in helpers))
-                    complain("cli sees crescent.h and its helpers only")
+            } else if (layer == "cli" || layer == "explain") {
+                if (target != layer && target != "public" && !(name in helpers))
+                    complain(layer " sees crescent.h and its helpers only")
             } else if (layer == "files" && target == "runtime") complain("files does not see runtime")
             else if (name ~ /\.(inc|c)$/ && target != layer && !((FILENAME " " target) in texts))
                 complain("only headers of another folder may be used")
@@ -131,7 +133,7 @@ violations() {
             sees["import import"] = sees["import ir"] = sees["import files"] = 1
             sees["library import"] = 1
             sees["frontend frontend"] = sees["frontend ir"] = 1
-            sees["library frontend"] = sees["library public"] = 1
+            sees["library frontend"] = sees["library public"] = sees["library explain"] = 1
         }
         FNR == 1 {
             layer = layer_of(FILENAME)
@@ -174,6 +176,13 @@ expect caught compiler/library/run.c '#include "compiler/cli/options.h"'
 expect caught compiler/cli/run.c '#include "compiler/exec/engine.h"'
 expect caught compiler/cli/run.c '#include "compiler/ir/graph.h"'
 expect caught compiler/cli/run.c '#include "compiler/library/handles.h"'
+expect caught compiler/cli/run.c '#include "compiler/explain/page.h"'
+expect caught compiler/explain/page.c '#include "compiler/library/explanation.h"'
+expect caught compiler/explain/page.c '#include "compiler/passes/module/kernel.h"'
+expect caught compiler/exec/engine.c '#include "compiler/explain/page.h"'
+expect allowed compiler/explain/page.c '#include "compiler/crescent.h"'
+expect allowed compiler/explain/document.c '#include "compiler/ir/escape.h"'
+expect allowed compiler/library/explain.c '#include "compiler/explain/page.h"'
 expect caught compiler/cli/params.c '#include "compiler/frontend/script.h"'
 expect caught compiler/cli/run.c '#include "runtime/npy.h"'
 expect caught compiler/library/checkpoint.c '#include <jansson.h>'
@@ -449,6 +458,24 @@ if [ -n "$objects" ] && [ -f "$objects/../${lua##*/}/libcrescent.so" ]; then
     echo 'int cr_verify(void); int (*inner)(void) = cr_verify;' >"$T/inner.c"
     ! linked "$T/inner.c"
     report $? 'a call of what is no part of crescent.h should be caught'
+fi
+
+# inside OBJECT...: what these objects take from the compiler that is neither crescent.h nor a helper.
+inside() {
+    symbols "$@" | awk '$2 == "T" { print $3 }' | sort -u >"$T/own"
+    symbols $helpers | awk '$2 == "T" { print $3 }' | sort -u | cat - "$T/own" | sort -u >"$T/own_and_helpers"
+    symbols "$@" | awk '$2 == "U" && /cr_/ && !/ crescent_/ { print $3 }' | sort -u | comm -23 - "$T/own_and_helpers"
+}
+
+if [ -n "$objects" ]; then
+    helpers=$(for file in ir/amount ir/error ir/escape ir/guard ir/mem ir/near exec/child; do
+        echo "$objects/compiler/$file.o"
+    done)
+    inside $(built "$objects" compiler/explain) >"$log"
+    [ ! -s "$log" ]
+    report $? 'compiler/explain/ uses more than crescent.h and its helpers'
+    [ -n "$(inside $(built "$objects" compiler/library))" ]
+    report $? 'what compiler/library/ takes from other folders should be caught'
 fi
 
 # An empty tree would pass as well.

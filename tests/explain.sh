@@ -116,7 +116,7 @@ awk '
                     if (themes[t] != "paper" || i <= 3) hold(themes[t], kind, grounds[i], 3)
         }
         if (pairs < 300) print pairs " pairs of colours were found in page.css"
-    }' compiler/library/page/page.css >"$log"
+    }' compiler/explain/page/page.css >"$log"
 [ ! -s "$log" ]
 report $? 'contrast of colours in page.css'
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/emit/emit.h"
+#include "compiler/explain/page.h"
 #include "compiler/ir/mem.h"
 #include "explanation.h"
 #include "target.h"
@@ -147,13 +148,7 @@ static void close_explanation(crescent_explanation *e)
     cr_module_free(e->module);
     cr_graph_free(e->source);
     cr_config_free(&e->config);
-    if (e->measured) {
-        free(e->measured->kernel_ns);
-        free(e->measured->kernel_least_ns);
-        free(e->measured->begin_ns);
-        free(e->measured->end_ns);
-    }
-    free(e->measured);
+    cr_measurement_free(e->measured);
     free(e->errors);
     free(e->first_kernel);
     cr_origin_release(e->origin);

@@ -315,53 +315,6 @@ static void write_arena(struct cr_doc *d, const struct cr_module *m)
 
 /* ---- what was measured ---- */
 
-/* The least time of all calls of a kernel: its operations at the peak, or its bytes.  Between two uses of
- * a layer's weights a run goes through all of them, but activations were just written: the former come
- * from where the whole run's bytes fit, the latter from where the arena does. */
-static void write_time(struct cr_doc *d, const crescent_explanation *e, int i)
-{
-    const struct cr_measurement *m = e->measured;
-    const struct cr_kernel_info *k = &e->program->kernels[i];
-    double activations = k->bytes_read - k->bytes_weights + k->bytes_written;
-    double flops_ns = k->calls * k->flops / m->peak_gflops;
-    double memory_ns =
-        k->calls * (k->bytes_weights / m->touched_gb_s + activations / m->active_gb_s);
-    cr_doc_begin(d, NULL, '{');
-    cr_doc_number(d, "median_ns", m->kernel_ns[i]);
-    cr_doc_number(d, "least_ns", m->kernel_least_ns[i]);
-    cr_doc_number(d, "flops_ns", flops_ns);
-    cr_doc_number(d, "memory_ns", memory_ns);
-    cr_doc_end(d, '}');
-}
-
-/* Nothing, where nothing was measured. */
-static void write_measurement(struct cr_doc *d, const crescent_explanation *e)
-{
-    const struct cr_measurement *m = e->measured;
-    if (!m)
-        return;
-    cr_doc_begin(d, "bench", '{');
-    cr_doc_text(d, "isa", e->model->engine.rt->isa);
-    cr_doc_integer(d, "threads", e->model->engine.threads);
-    cr_doc_integer(d, "rounds", m->rounds);
-    cr_doc_number(d, "run_ns", m->run_ns);
-    cr_doc_number(d, "run_least_ns", m->run_least_ns);
-    cr_doc_number(d, "between_ns", m->between_ns);
-    cr_doc_number(d, "peak_gflops", m->peak_gflops);
-    cr_doc_number(d, "memory_gb_s", m->memory_gb_s);
-    cr_doc_number(d, "weights_gb_s", m->touched_gb_s);
-    cr_doc_number(d, "activations_gb_s", m->active_gb_s);
-    cr_doc_begin(d, "kernels", '[');
-    for (int i = 0; i < e->program->n_kernels; i++)
-        write_time(d, e, i);
-    cr_doc_end(d, ']');
-    cr_doc_begin(d, "calls", '[');
-    for (int i = 0; i < e->program->n_sequence; i++)
-        cr_doc_integer(d, NULL, m->end_ns[i] - m->begin_ns[i]);
-    cr_doc_end(d, ']');
-    cr_doc_end(d, '}');
-}
-
 /* By call; null where a later call completes the tensor. */
 static void write_errors(struct cr_doc *d, const crescent_explanation *e)
 {
@@ -398,7 +351,8 @@ void cr_explain_document(struct cr_doc *d, const char *key, const crescent_expla
     write_loops(d, e->module);
     write_c(d, e->program);
     write_arena(d, e->module);
-    write_measurement(d, e);
+    if (e->measured)
+        cr_write_measurement(d, e->measured, e->model);
     write_errors(d, e);
     cr_doc_end(d, '}');
 }

@@ -1,8 +1,7 @@
-/* explain_measure.c - what each kernel of an explanation takes, and by how much it errs. */
+/* explain_measure.c - runs the model of an explanation: when calls begin and end, and by how much they err. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "compiler/exec/exec.h"
 #include "compiler/exec/ref_lengths.h"
@@ -12,96 +11,6 @@
 #include "explanation.h"
 
 /* ---- times ---- */
-
-enum { LEAST_ROUNDS = 5, MOST_ROUNDS = 1000, PAUSE_US = 300 };
-
-/* Numbers of the rounds, [numbers][MOST_ROUNDS]. */
-struct samples {
-    double *data;
-    int rounds;
-};
-
-enum { RUN, BETWEEN, PEAK, MEMORY, TOUCHED, ACTIVE, FIRST_KERNEL };
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The median of a number; the numbers are sorted, and the least comes first. */
-static double median_of(const struct samples *s, int number)
-{
-    double *first = s->data + (size_t)number * MOST_ROUNDS;
-    qsort(first, (size_t)s->rounds, sizeof *first, ascending);
-    return s->rounds % 2 ? first[s->rounds / 2]
-                         : (first[s->rounds / 2 - 1] + first[s->rounds / 2]) / 2;
-}
-
-static void add_sample(struct samples *s, int number, double value)
-{
-    s->data[(size_t)number * MOST_ROUNDS + (size_t)s->rounds] = value;
-}
-
-/* A run; where the states allow no further one, as when a cache is full, they begin again. */
-static int run_again(crescent_model *m, const void *const *inputs, void *const *outputs,
-                     double *kernel_ns)
-{
-    for (int i = 0;; i++) {
-        int status = kernel_ns ? crescent_run_timed(m, inputs, outputs, kernel_ns)
-                               : crescent_run(m, inputs, outputs);
-        if (!status || i || !m->engine.n_states)
-            return status;
-        crescent_reset_states(m);
-    }
-}
-
-/* The machine, a run by itself, and one kernel by kernel. */
-static int measure_round(crescent_model *m, crescent_machine *machine, struct samples *s,
-                         const void *const *inputs, void *const *outputs, double *kernel_ns)
-{
-    crescent_report r;
-    crescent_report_of(m, &r);
-    add_sample(s, PEAK, crescent_machine_flops(machine));
-    add_sample(s, MEMORY, crescent_machine_read(machine, 0));
-    add_sample(s, TOUCHED, crescent_machine_read(machine, r.border_bytes + r.parameter_bytes));
-    add_sample(s, ACTIVE, crescent_machine_read(machine, r.border_bytes + r.arena_bytes));
-    usleep(PAUSE_US);
-    if (run_again(m, inputs, outputs, NULL))
-        return -1;
-    int64_t start = cr_clock();
-    if (run_again(m, inputs, outputs, NULL))
-        return -1;
-    int64_t ran = cr_clock();
-    if (run_again(m, inputs, outputs, kernel_ns))
-        return -1;
-    double between = (double)(cr_clock() - ran);
-    add_sample(s, RUN, (double)(ran - start));
-    for (int i = 0; i < r.n_kernels; i++) {
-        add_sample(s, FIRST_KERNEL + i, kernel_ns[i]);
-        between -= kernel_ns[i];
-    }
-    add_sample(s, BETWEEN, between);
-    s->rounds++;
-    return 0;
-}
-
-/* Medians of all rounds. */
-static void take_samples(struct cr_measurement *m, const struct samples *s, int n_kernels)
-{
-    m->rounds = s->rounds;
-    m->run_ns = median_of(s, RUN);
-    m->run_least_ns = s->data[RUN * MOST_ROUNDS];
-    m->between_ns = median_of(s, BETWEEN);
-    m->peak_gflops = median_of(s, PEAK);
-    m->memory_gb_s = median_of(s, MEMORY);
-    m->touched_gb_s = median_of(s, TOUCHED);
-    m->active_gb_s = median_of(s, ACTIVE);
-    for (int i = 0; i < n_kernels; i++) {
-        m->kernel_ns[i] = median_of(s, FIRST_KERNEL + i);
-        m->kernel_least_ns[i] = s->data[(size_t)(FIRST_KERNEL + i) * MOST_ROUNDS];
-    }
-}
 
 static void note_call(void *context, const struct cr_watched_call *call)
 {
@@ -128,34 +37,6 @@ static int trace_run(crescent_model *model, struct cr_measurement *m, const void
     return 0;
 }
 
-/* Rounds until the time is over. */
-static int measure(crescent_explanation *e, crescent_machine *machine, struct cr_measurement *m,
-                   const void *const *inputs, void *const *outputs, double seconds)
-{
-    int n = e->program->n_kernels, status = 0;
-    struct samples s = {cr_calloc((size_t)(FIRST_KERNEL + n) * MOST_ROUNDS, sizeof *s.data), 0};
-    double *kernel_ns = cr_calloc((size_t)n, sizeof *kernel_ns);
-    int64_t end = cr_clock() + (int64_t)(seconds * 1e9);
-    crescent_machine_flops(machine);
-    while (!status && s.rounds < MOST_ROUNDS && (s.rounds < LEAST_ROUNDS || cr_clock() < end))
-        status = measure_round(e->model, machine, &s, inputs, outputs, kernel_ns);
-    if (!status)
-        take_samples(m, &s, n);
-    free(kernel_ns);
-    free(s.data);
-    return status;
-}
-
-static struct cr_measurement *new_measurement(const struct cr_program *p)
-{
-    struct cr_measurement *m = cr_calloc(1, sizeof *m);
-    m->kernel_ns = cr_calloc((size_t)p->n_kernels, sizeof *m->kernel_ns);
-    m->kernel_least_ns = cr_calloc((size_t)p->n_kernels, sizeof *m->kernel_least_ns);
-    m->begin_ns = cr_calloc((size_t)p->n_sequence, sizeof *m->begin_ns);
-    m->end_ns = cr_calloc((size_t)p->n_sequence, sizeof *m->end_ns);
-    return m;
-}
-
 static int check_model(const crescent_explanation *e, struct cr_error *error)
 {
     if (e->model)
@@ -177,8 +58,8 @@ int crescent_explanation_measure(crescent_explanation *e, const void *const *inp
     if (status)
         return status;
     if (!e->measured)
-        e->measured = new_measurement(e->program);
-    status = measure(e, machine, e->measured, inputs, outputs, seconds);
+        e->measured = cr_measurement_new(e->model);
+    status = cr_measure(e->measured, e->model, machine, inputs, outputs, seconds);
     crescent_machine_close(machine);
     if (!status)
         status = trace_run(e->model, e->measured, inputs, outputs, guard.error);

@@ -4,8 +4,8 @@
 #ifndef CR_EXPLANATION_H
 #define CR_EXPLANATION_H
 
+#include "compiler/explain/measurement.h"
 #include "compiler/passes/passes.h"
-#include "document.h"
 #include "handles.h"
 
 /* What one pass left: its graph, and what is counted of the module. */
@@ -16,15 +16,6 @@ struct cr_stage {
     int kernels, functions, loops; /* -1: there are none yet */
     int64_t weights_bytes, arena_bytes, arena_bytes_least;
     int steps, statements;
-};
-
-/* What a run took and what the machine could do, in medians; see crescent_explanation_measure. */
-struct cr_measurement {
-    int rounds;
-    double run_ns, run_least_ns, between_ns;
-    double *kernel_ns, *kernel_least_ns; /* by kernel, all its calls in a run */
-    double peak_gflops, memory_gb_s, touched_gb_s, active_gb_s;
-    int64_t *begin_ns, *end_ns; /* of each call of one run, from its beginning on */
 };
 
 /* The error of what a call stores. */
@@ -56,9 +47,6 @@ void cr_explain_document(struct cr_doc *d, const char *key, const crescent_expla
 
 /* Parts of it: what was read, and the graphs; the sources of all lines. */
 void cr_explain_graphs(struct cr_doc *d, const crescent_explanation *e);
-
-/* The page around a document. */
-void cr_explain_page(FILE *out, const char *title, const char *document, size_t length);
 
 /* One run as Chrome's trace events. */
 void cr_explain_trace(FILE *out, const crescent_explanation *e);

@@ -1,14 +1,13 @@
-/* explain_page.c - the page of an explanation: compiler/library/page/ with the document in it. */
-#include <string.h>
+#include "page.h"
 
-#include "explanation.h"
+#include <string.h>
 
 #define EMBED(name)                                                                                \
     __asm__(".pushsection .rodata\n"                                                               \
             ".global cr_text_page_" #name "\n"                                                          \
             ".hidden cr_text_page_" #name "\n"                                                          \
             "cr_text_page_" #name ":\n"                                                                 \
-            ".incbin \"compiler/library/page/page." #name "\"\n"                                   \
+            ".incbin \"compiler/explain/page/page." #name "\"\n"                                   \
             ".byte 0\n"                                                                            \
             ".popsection\n");                                                                      \
     extern const char cr_text_page_##name[];

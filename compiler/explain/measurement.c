@@ -1,0 +1,199 @@
+#include "measurement.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "compiler/ir/mem.h"
+
+/* In nanoseconds, from some moment on. */
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static crescent_report report_of(const crescent_model *model)
+{
+    crescent_report report = {0};
+    crescent_report_of(model, &report);
+    return report;
+}
+
+struct cr_measurement *cr_measurement_new(const crescent_model *model)
+{
+    const crescent_report r = report_of(model);
+    struct cr_measurement *m = cr_calloc(1, sizeof *m);
+    m->kernel_ns = cr_calloc((size_t)r.n_kernels, sizeof *m->kernel_ns);
+    m->kernel_least_ns = cr_calloc((size_t)r.n_kernels, sizeof *m->kernel_least_ns);
+    m->begin_ns = cr_calloc((size_t)r.n_calls, sizeof *m->begin_ns);
+    m->end_ns = cr_calloc((size_t)r.n_calls, sizeof *m->end_ns);
+    return m;
+}
+
+void cr_measurement_free(struct cr_measurement *m)
+{
+    if (m) {
+        free(m->kernel_ns);
+        free(m->kernel_least_ns);
+        free(m->begin_ns);
+        free(m->end_ns);
+    }
+    free(m);
+}
+
+/* ---- times ---- */
+
+enum { LEAST_ROUNDS = 5, MOST_ROUNDS = 1000, PAUSE_US = 300 };
+
+/* Numbers of the rounds, [numbers][MOST_ROUNDS]. */
+struct samples {
+    double *data;
+    int rounds;
+};
+
+enum { RUN, BETWEEN, PEAK, MEMORY, TOUCHED, ACTIVE, FIRST_KERNEL };
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of a number; the numbers are sorted, and the least comes first. */
+static double median_of(const struct samples *s, int number)
+{
+    double *first = s->data + (size_t)number * MOST_ROUNDS;
+    qsort(first, (size_t)s->rounds, sizeof *first, ascending);
+    return s->rounds % 2 ? first[s->rounds / 2]
+                         : (first[s->rounds / 2 - 1] + first[s->rounds / 2]) / 2;
+}
+
+static void add_sample(struct samples *s, int number, double value)
+{
+    s->data[(size_t)number * MOST_ROUNDS + (size_t)s->rounds] = value;
+}
+
+/* A run; where the states allow no further one, as when a cache is full, they begin again. */
+static int run_again(crescent_model *m, const void *const *inputs, void *const *outputs,
+                     double *kernel_ns)
+{
+    for (int i = 0;; i++) {
+        int status = kernel_ns ? crescent_run_timed(m, inputs, outputs, kernel_ns)
+                               : crescent_run(m, inputs, outputs);
+        if (!status || i || !crescent_port_count(m, CRESCENT_STATE))
+            return status;
+        crescent_reset_states(m);
+    }
+}
+
+/* The machine, a run by itself, and one kernel by kernel. */
+static int measure_round(crescent_model *m, crescent_machine *machine, struct samples *s,
+                         const void *const *inputs, void *const *outputs, double *kernel_ns)
+{
+    const crescent_report r = report_of(m);
+    add_sample(s, PEAK, crescent_machine_flops(machine));
+    add_sample(s, MEMORY, crescent_machine_read(machine, 0));
+    add_sample(s, TOUCHED, crescent_machine_read(machine, r.border_bytes + r.parameter_bytes));
+    add_sample(s, ACTIVE, crescent_machine_read(machine, r.border_bytes + r.arena_bytes));
+    usleep(PAUSE_US);
+    if (run_again(m, inputs, outputs, NULL))
+        return -1;
+    int64_t start = now();
+    if (run_again(m, inputs, outputs, NULL))
+        return -1;
+    int64_t ran = now();
+    if (run_again(m, inputs, outputs, kernel_ns))
+        return -1;
+    double between = (double)(now() - ran);
+    add_sample(s, RUN, (double)(ran - start));
+    for (int i = 0; i < r.n_kernels; i++) {
+        add_sample(s, FIRST_KERNEL + i, kernel_ns[i]);
+        between -= kernel_ns[i];
+    }
+    add_sample(s, BETWEEN, between);
+    s->rounds++;
+    return 0;
+}
+
+/* Medians of all rounds. */
+static void take_samples(struct cr_measurement *m, const struct samples *s, int n_kernels)
+{
+    m->rounds = s->rounds;
+    m->run_ns = median_of(s, RUN);
+    m->run_least_ns = s->data[RUN * MOST_ROUNDS];
+    m->between_ns = median_of(s, BETWEEN);
+    m->peak_gflops = median_of(s, PEAK);
+    m->memory_gb_s = median_of(s, MEMORY);
+    m->touched_gb_s = median_of(s, TOUCHED);
+    m->active_gb_s = median_of(s, ACTIVE);
+    for (int i = 0; i < n_kernels; i++) {
+        m->kernel_ns[i] = median_of(s, FIRST_KERNEL + i);
+        m->kernel_least_ns[i] = s->data[(size_t)(FIRST_KERNEL + i) * MOST_ROUNDS];
+    }
+}
+
+int cr_measure(struct cr_measurement *m, crescent_model *model, crescent_machine *machine,
+               const void *const *inputs, void *const *outputs, double seconds)
+{
+    int n = report_of(model).n_kernels, status = 0;
+    struct samples s = {cr_calloc((size_t)(FIRST_KERNEL + n) * MOST_ROUNDS, sizeof *s.data), 0};
+    double *kernel_ns = cr_calloc((size_t)n, sizeof *kernel_ns);
+    int64_t end = now() + (int64_t)(seconds * 1e9);
+    crescent_machine_flops(machine);
+    while (!status && s.rounds < MOST_ROUNDS && (s.rounds < LEAST_ROUNDS || now() < end))
+        status = measure_round(model, machine, &s, inputs, outputs, kernel_ns);
+    if (!status)
+        take_samples(m, &s, n);
+    free(kernel_ns);
+    free(s.data);
+    return status;
+}
+
+/* ---- the document ---- */
+
+/* The least time of all calls of a kernel: its operations at the peak, or its bytes.  Between two uses of
+ * a layer's weights a run goes through all of them, but activations were just written: the former come
+ * from where the whole run's bytes fit, the latter from where the arena does. */
+static void write_time(struct cr_doc *d, const struct cr_measurement *m,
+                       const crescent_model *model, int i)
+{
+    crescent_kernel k;
+    crescent_kernel_at(model, i, &k);
+    double activations = k.bytes_read - k.bytes_weights + k.bytes_written;
+    double flops_ns = k.calls * k.flops / m->peak_gflops;
+    double memory_ns = k.calls * (k.bytes_weights / m->touched_gb_s + activations / m->active_gb_s);
+    cr_doc_begin(d, NULL, '{');
+    cr_doc_number(d, "median_ns", m->kernel_ns[i]);
+    cr_doc_number(d, "least_ns", m->kernel_least_ns[i]);
+    cr_doc_number(d, "flops_ns", flops_ns);
+    cr_doc_number(d, "memory_ns", memory_ns);
+    cr_doc_end(d, '}');
+}
+
+void cr_write_measurement(struct cr_doc *d, const struct cr_measurement *m,
+                          const crescent_model *model)
+{
+    const crescent_report r = report_of(model);
+    cr_doc_begin(d, "bench", '{');
+    cr_doc_text(d, "isa", r.isa);
+    cr_doc_integer(d, "threads", r.threads);
+    cr_doc_integer(d, "rounds", m->rounds);
+    cr_doc_number(d, "run_ns", m->run_ns);
+    cr_doc_number(d, "run_least_ns", m->run_least_ns);
+    cr_doc_number(d, "between_ns", m->between_ns);
+    cr_doc_number(d, "peak_gflops", m->peak_gflops);
+    cr_doc_number(d, "memory_gb_s", m->memory_gb_s);
+    cr_doc_number(d, "weights_gb_s", m->touched_gb_s);
+    cr_doc_number(d, "activations_gb_s", m->active_gb_s);
+    cr_doc_begin(d, "kernels", '[');
+    for (int i = 0; i < r.n_kernels; i++)
+        write_time(d, m, model, i);
+    cr_doc_end(d, ']');
+    cr_doc_begin(d, "calls", '[');
+    for (int i = 0; i < r.n_calls; i++)
+        cr_doc_integer(d, NULL, m->end_ns[i] - m->begin_ns[i]);
+    cr_doc_end(d, ']');
+    cr_doc_end(d, '}');
+}
