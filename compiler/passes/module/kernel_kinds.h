@@ -59,9 +59,9 @@ struct cr_remarks {
 };
 
 /*
- * What a kind is made of; then flags, what other files may rely on; then functions that know the kind's
- * own member of struct cr_kernel.  Zero is right for a kind that has none of it: "Null:" says what a
- * missing function stands for.
+ * The parts of a kind: tile programs, operands and results; then flags, which other files rely on; then
+ * functions that read the kind's own member of struct cr_kernel.  A flag or a function may be left out:
+ * "Null:" says which answer stands for a function that is not there.
  */
 struct cr_kernel_parts {
     struct cr_program_part programs[CR_PROGRAMS];
@@ -82,7 +82,7 @@ struct cr_kernel_parts {
      * how many.  Null: 0. */
     int (*numbers)(const struct cr_kernel *kernel, int64_t *numbers);
 
-    /* How many results it has.  Null: as many as stored nodes. */
+    /* The number of results of a kernel.  Null: as many as it stores nodes. */
     int (*n_results)(const struct cr_kernel *kernel);
 
     /* True if a kernel goes without operand `i`, which others of its kind have.  Null: false. */
@@ -91,10 +91,10 @@ struct cr_kernel_parts {
     /* The atom of the columns of a program that goes across CR_LOOP_SUM.  Null: kernel->k. */
     int (*sum_atom)(const struct cr_kernel *kernel, int program);
 
-    /* Fills in the remarks that differ from those of other kinds.  Null: none does. */
+    /* Sets the remarks that this kind has; the others keep their values.  Null: it has none. */
     void (*remark)(const struct cr_kernel *kernel, struct cr_remarks *remarks);
 
-    /* How many elements of operand `i` it reads from the operand's index on.  Null: 1. */
+    /* The number of elements that it reads of operand `i`, the first at the operand's index.  Null: 1. */
     int64_t (*elements_read)(const struct cr_kernel *kernel, int i);
 
     /* The verifier (kernel_check.h) calls the next three.  The first gives the atoms of its member their
@@ -104,8 +104,8 @@ struct cr_kernel_parts {
     /* Checks its member; 0 or -1.  Null: there is nothing to check. */
     int (*verify)(const struct cr_kernel_check *check);
 
-    /* Checks that its results cover what it stores; 0 or -1.  Null: its loops go once through the root's
-     * part of the buffer, and so through each other stored node. */
+    /* Checks that its results cover what it stores; 0 or -1.  Null: verify_kernels.c checks that the loops
+     * go through the root's part of the buffer once, and in the same way through each other stored node. */
     int (*verify_results)(struct cr_kernel_check *check, struct cr_made_part *made);
 };
 

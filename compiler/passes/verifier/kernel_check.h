@@ -11,7 +11,7 @@
 #include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/module/module.h"
 
-/* What is checked now, and where a message goes. */
+/* The kernel that is checked, and the error that a fault is written to. */
 struct cr_kernel_check {
     const struct cr_module *m;
     const struct cr_graph *g;
@@ -23,7 +23,7 @@ struct cr_kernel_check {
     unsigned stands; /* atoms, as bits, along which the result at hand is summed */
 };
 
-/* What kernels made of a node so far. */
+/* The part of a node that the kernels checked so far store. */
 struct cr_made_part {
     int64_t stored; /* elements */
     int part;       /* of a concat or a write: the operand that is stored next ... */
@@ -55,7 +55,7 @@ int cr_verify_index(const struct cr_kernel_check *check, const struct cr_affine 
 /* The kernel's core is a product: M x N a batch, each a sum of `summands`, as large as the root. */
 int cr_verify_core(const struct cr_kernel_check *check, int64_t N, int64_t summands);
 
-/* How much of each run of a concat, or of a write, an operand takes. */
+/* Elements of one operand of a concat or a write from one index before its axis to the next. */
 int64_t cr_part_width(const struct cr_kernel_check *check, cr_id concat, int part);
 
 /* One result of the kernel, in a node's memory: takes its loops through `width` elements of each run

@@ -241,7 +241,7 @@ static int verify_operands(const struct cr_kernel_check *c)
 
 /* ---- results ---- */
 
-/* The columns may be those of a reduction, which the result has not. */
+/* The loops that go through the result.  It has no columns if the program reduces them. */
 static unsigned result_loops(const struct cr_kernel *k)
 {
     bool reduced = cr_parts_of(k)->narrow && k->col >= 0 && k->dest.coef[k->col] == 0;
