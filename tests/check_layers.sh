@@ -13,7 +13,8 @@
 #     compiler/files/, the readers and writers of files, sees libc only; emit, exec, library and
 #     frontend, which reads JSON with it, see it
 #     compiler/tokenizer/, text to ids and back, sees ir and files; emit and library see it
-#     compiler/import/, ONNX files to scripts, sees ir and files; library sees it
+#     compiler/import/, ONNX files to scripts, sees ir, files and frontend, which infers shapes;
+#     library sees it
 #     compiler/crescent.h, the public interface, sees libc only; library implements it
 #     cli sees crescent.h and the few helpers listed below, which know nothing of a model:
 #     texts, memory, errors, and a program run to its end
@@ -131,6 +132,7 @@ violations() {
             texts["compiler/exec/draw.c runtime"] = texts["compiler/exec/draw.inc runtime"] = 1
             texts["compiler/emit/standalone_main.inc files"] = 1
             sees["import import"] = sees["import ir"] = sees["import files"] = 1
+            sees["import frontend"] = 1
             sees["library import"] = 1
             sees["frontend frontend"] = sees["frontend ir"] = 1
             sees["library frontend"] = sees["library public"] = sees["library explain"] = 1
@@ -216,7 +218,8 @@ expect caught compiler/tokenizer/bpe.c '#include <pcre2.h>'
 expect caught compiler/library/tokenizer.c '#include <utf8proc.h>'
 expect caught compiler/cli/tokenize.c '#include "compiler/tokenizer/tokenizer.h"'
 expect caught compiler/passes/fuse/fuse.c '#include "compiler/tokenizer/tokenizer.h"'
-expect caught compiler/import/graph.c '#include "compiler/frontend/script.h"'
+expect allowed compiler/import/graph.c '#include "compiler/frontend/script.h"'
+expect caught compiler/import/graph.c '#include "compiler/passes/passes.h"'
 expect caught compiler/ir/graph.c '#include "compiler/import/graph.h"'
 expect caught compiler/passes/rewrite/join.c '#include "compiler/passes/fuse/lower.h"'
 expect caught compiler/passes/module/kernel.h '#include "compiler/passes/weights/weights.h"'

@@ -163,6 +163,20 @@ static void make_reshape(struct message *g)
     put_node(g, "Reshape", "t whole", "y", NULL);
 }
 
+/* Each row resized to twice its width, of which the first half is left. */
+static void make_resized(struct message *g)
+{
+    struct message axis = {.n = 0}, mode = {.n = 0};
+    put_count(g);
+    put_integer_attribute(&axis, "axis", 0);
+    put_text_attribute(&mode, "mode", "linear");
+    put_numbers(g, "wide", 1, (int64_t[]){2 * WIDTH});
+    put_numbers(g, "width", 1, (int64_t[]){WIDTH});
+    put_node(g, "Concat", "count wide", "sizes", &axis);
+    put_node(g, "Resize", "x - - sizes", "resized", &mode);
+    put_node(g, "Slice", "resized none width one", "y", NULL);
+}
+
 static const struct {
     const char *name, *words; /* words: of the script */
     void (*make)(struct message *graph);
@@ -177,6 +191,7 @@ static const struct {
     {"table", "narrow(param(\"table\", {16, 4}), 1, 0, 12)", make_table},
     {"flat", "local t = tanh(x)", make_flat},
     {"reshape", "reshape(x, {n, 2, 2})", make_reshape},
+    {"resized", "onnx.resize(x, {sizes = {n, 8}, mode = \"linear\"})", make_resized},
 };
 
 static void write_model(void (*make)(struct message *))
@@ -340,10 +355,32 @@ static void make_reversed(struct message *g)
     put_node(g, "Add", "x rest", "y", NULL);
 }
 
+/* The rows become two, or as many as the bound says. */
+static void resize_rows(struct message *g, int64_t rows)
+{
+    put_numbers(g, "sizes", 2, (int64_t[]){rows, WIDTH});
+    put_node(g, "Resize", "x - - sizes", "resized", NULL);
+    put_numbers(g, "axes", 1, (int64_t[]){0});
+    put_node(g, "ReduceSum", "resized axes", "sum", NULL);
+    put_node(g, "Add", "x sum", "y", NULL);
+}
+
+static void make_two_rows(struct message *g)
+{
+    resize_rows(g, 2);
+}
+
+static void make_all_rows(struct message *g)
+{
+    resize_rows(g, BOUND);
+}
+
 static const struct {
     void (*make)(struct message *graph);
     const char *words;
 } refused[] = {
+    {make_two_rows, "Resize ('the_node'): onnx.resize makes something else of n = 8 than of 12"},
+    {make_all_rows, "Resize ('the_node'): onnx.resize makes something else of n = 11 than of 12"},
     {make_twice, "Concat ('the_node'): a size of 24 with n = 12, 22 with 11"},
     {make_merged, "a size of 48 with n = 12, 44 with 11"},
     {make_running, "CumSum ('the_node'): it runs along the length n (axis 1)"},

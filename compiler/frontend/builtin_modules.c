@@ -16,7 +16,8 @@
     FILE("graphs/lib/", lib, llama)                                                                \
     FILE("graphs/lib/", lib, huggingface)                                                          \
     FILE("graphs/lib/", lib, optim)                                                                \
-    FILE("graphs/lib/", lib, recurrent)
+    FILE("graphs/lib/", lib, recurrent)                                                            \
+    FILE("graphs/lib/", lib, onnx)
 
 #define MODELS(FILE)                                                                               \
     FILE("graphs/", model, bert)                                                                   \

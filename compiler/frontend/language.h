@@ -15,6 +15,10 @@ void cr_add_elementwise(lua_State *L);     /* broadcast.c */
 void cr_add_scopes(lua_State *L);          /* scope.c */
 void cr_add_dump_statements(lua_State *L); /* printed_graph.c */
 
+/* Forgets the names of inputs, parameters and states, before another graph is built
+ * (primitives.c). */
+void cr_forget_declared(lua_State *L);
+
 /* Finds the entries that replace was called with among those that the script returned
  * (replace.c). */
 void cr_settle_replacements(lua_State *L, struct cr_run *run);

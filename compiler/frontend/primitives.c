@@ -57,6 +57,14 @@ static int return_limited(lua_State *L, cr_id id, const struct marks *marks)
     return 1;
 }
 
+void cr_forget_declared(lua_State *L)
+{
+    lua_newtable(L);
+    cr_set_kept(L, &names_key);
+    lua_newtable(L);
+    cr_set_kept(L, &calls_key);
+}
+
 /* The node called `name`, or CR_NONE.  Leaves the table of names on the stack. */
 static cr_id find_name(lua_State *L, const char *name)
 {

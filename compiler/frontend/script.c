@@ -185,8 +185,11 @@ static int run_script(lua_State *L)
     struct cr_run *run = lua_touserdata(L, 1);
     if (run->hosted)
         cr_host_begin(L, run, 2);
+    else if (run->filled)
+        cr_forget_declared(L);
     else
         cr_sandbox_fill(L, run);
+    run->filled = true;
     cr_read_config(L, run);
     if (!run->hosted)
         cr_load_script(L, run);
@@ -240,6 +243,15 @@ static void close_run(struct cr_run *run)
     cr_free_config(run);
 }
 
+/* Frees the graph and the notes of a run that failed. */
+static void discard_result(struct cr_run *run)
+{
+    free(run->note);
+    free(run->tied);
+    cr_graph_free(run->graph);
+    free_options(run->options, run->n_options);
+}
+
 /* Raises what cr_give_up says, as no jump may leave functions of a Lua that goes on. */
 static void raise_in_host(void *data)
 {
@@ -286,11 +298,14 @@ static bool run_in_host(struct cr_run *run)
 /* Fills in the run's graph and options; false, and the run has an error, if the script fails. */
 static bool run_in_sandbox(struct cr_run *run)
 {
-    if (!cr_sandbox_open(run)) {
+    if (run->L)
+        cr_start_limits(run);
+    else if (!cr_sandbox_open(run)) {
         cr_fail(run->error, "%s: not enough memory for Lua", run->path);
         return false;
     }
-    run->folder = folder_of(run->path);
+    if (!run->folder)
+        run->folder = folder_of(run->path);
     return run_protected(run->L, run);
 }
 
@@ -338,10 +353,7 @@ static int run_whole(struct cr_run *run, struct cr_script *script)
         *script = (struct cr_script){run->graph, run->options, run->n_options, run->note, run->tied};
         return 0;
     }
-    free(run->note);
-    free(run->tied);
-    cr_graph_free(run->graph);
-    free_options(run->options, run->n_options);
+    discard_result(run);
     return -1;
 }
 
@@ -413,6 +425,64 @@ int cr_script_run_function(struct lua_State *L, const struct cr_script_source *s
     if (status)
         *error = own;
     return status;
+}
+
+/* ---- texts one after another ---- */
+
+struct cr_script_session {
+    const char *path;
+    struct cr_run run;
+};
+
+/* A state that no text has run in. */
+static void start_session(struct cr_script_session *session)
+{
+    session->run = (struct cr_run){.path = session->path,
+                                   .builtin = true,
+                                   .limits = cr_default_limits,
+                                   .kernel = CR_NONE,
+                                   .last_kernel = CR_NONE};
+}
+
+struct cr_script_session *cr_script_session_new(const char *path)
+{
+    struct cr_script_session *session = cr_calloc(1, sizeof *session);
+    session->path = path;
+    start_session(session);
+    return session;
+}
+
+/* The caller owns the result.  After a failure the session starts with a new state. */
+int cr_script_session_run(struct cr_script_session *session, const char *text, size_t length,
+                          struct cr_script *script, struct cr_error *error)
+{
+    struct cr_run *run = &session->run;
+    run->text = text;
+    run->length = length;
+    run->error = error;
+    run->instructions = 0;
+    run->n_random = 0;
+    if (!run_in_plain_locale(run) || !lengths_fit(run)) {
+        close_run(run);
+        discard_result(run);
+        start_session(session);
+        return -1;
+    }
+    lua_settop(run->L, 0);
+    *script = (struct cr_script){run->graph, run->options, run->n_options, run->note, run->tied};
+    run->graph = NULL;
+    run->options = NULL;
+    run->n_options = run->cap_options = 0;
+    run->note = run->tied = NULL;
+    run->options_declared = false;
+    return 0;
+}
+
+void cr_script_session_free(struct cr_script_session *session)
+{
+    if (session)
+        close_run(&session->run);
+    free(session);
 }
 
 void cr_script_free(struct cr_script *script)

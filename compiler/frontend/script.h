@@ -80,4 +80,15 @@ int cr_script_run_function(struct lua_State *L, const struct cr_script_source *s
 
 void cr_script_free(struct cr_script *script);
 
+/*
+ * Texts that run one after another, each of which makes a graph of its own, in one state: a module that they
+ * require is loaded once.  They see the modules that are built in and no others, and `path` stands for them
+ * in messages.
+ */
+struct cr_script_session;
+struct cr_script_session *cr_script_session_new(const char *path);
+int cr_script_session_run(struct cr_script_session *session, const char *text, size_t length,
+                          struct cr_script *script, struct cr_error *error);
+void cr_script_session_free(struct cr_script_session *session);
+
 #endif

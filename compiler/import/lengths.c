@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "infer.h"
 #include "term_map.h"
 #include "term_parts.h"
 
@@ -265,6 +266,8 @@ static bool takes_lengths(cr_t x)
 {
     static const char *const names[] = {"reshape", "expand", "iota", "const",
                                         "narrow", "masks.causal", "rotary.angles"};
+    if (cr_onnx_is_lua_op(x))
+        return true;
     for (size_t i = 0; x->kind == CR_TERM_CALL && i < sizeof names / sizeof *names; i++)
         if (strcmp(x->name, names[i]) == 0)
             return true;
@@ -351,6 +354,11 @@ static cr_t compare_call(struct comparing *c, struct cr_onnx_term *a, cr_t b)
     }
     if (!compare_shape(c, a, b))
         return NULL;
+    if (cr_onnx_is_lua_op(a) && !cr_onnx_calls_alike(c->script, a, c->other, b)) {
+        refuse(c, cr_arena_print(arena_of(c), "%s makes something else of %.60s = %" PRId64 " than of %" PRId64,
+                                 a->name, c->varied->name, c->size, c->varied->bound));
+        return NULL;
+    }
     bool is_narrow = a->kind == CR_TERM_CALL && strcmp(a->name, "narrow") == 0;
     struct cr_onnx_argument *arguments =
         cr_arena_new(arena_of(c), (size_t)a->n_arguments + 1, sizeof *arguments);

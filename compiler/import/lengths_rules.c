@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "infer.h"
 #include "lengths.h"
 #include "term_map.h"
 #include "term_parts.h"
@@ -327,6 +328,46 @@ static bool cut_nothing(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
+static void cuts_for(const void *context, cr_t operand, signed char *cuts)
+{
+    struct cuts found;
+    cuts_of(context, operand, &found);
+    memcpy(cuts, found.of, sizeof found.of);
+}
+
+/* Refuses a call.  The message names a length of an operand or of the result. */
+static bool refuse_call(struct settling *s, cr_t x, const char *what)
+{
+    struct cr_onnx_graph *g = s->script->graph;
+    char node[256];
+    int length = 0;
+    for (int i = -1; i < x->n_arguments; i++) {
+        cr_t y = i < 0 ? x : operand(x, i);
+        for (int a = 0; y && a < y->rank; a++)
+            length = y->lengths[a] ? y->lengths[a] - 1 : length;
+    }
+    if (!s->error->text[0])
+        cr_fail(s->error, "%.300s: %s: %s, expected --set %.60s=N", g->path,
+                cr_onnx_show(&g->nodes[s->node], node, sizeof node), what,
+                s->script->lengths[length].name);
+    return false;
+}
+
+/* A function of graphs/lib/onnx.lua: the front end says where the axes of its result end. */
+static bool cut_lua_op(struct settling *s, cr_t x, struct cuts *out)
+{
+    struct cr_inferred result;
+    struct cr_error error = {""};
+    if (cr_onnx_infer(s->script->graph, x->name, x->arguments, x->n_arguments, s->script, cuts_for,
+                      s, &result, &error))
+        return refuse_call(s, x, error.text);
+    for (int a = 0; a < x->rank; a++)
+        if (result.lengths[a] && result.lengths[a] != x->lengths[a])
+            return refuse_call(s, x, "an axis that ends where no length of the file is");
+    memcpy(out->of, result.lengths, sizeof out->of);
+    return true;
+}
+
 /* Functions that do more than to go through elements at their places. */
 static const struct {
     const char *name;
@@ -363,7 +404,9 @@ static bool cut(struct settling *s, struct cr_onnx_term *x)
 {
     struct cuts out = {0};
     bool (*rule)(struct settling *, cr_t, struct cuts *) =
-        x->kind == CR_TERM_SCOPE ? cut_layer : cut_elementwise;
+        x->kind == CR_TERM_SCOPE ? cut_layer
+        : cr_onnx_is_lua_op(x)   ? cut_lua_op
+                                 : cut_elementwise;
     for (size_t i = 0; x->kind == CR_TERM_CALL && i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rules[i].name, x->name) == 0)
             rule = rules[i].cut;

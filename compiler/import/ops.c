@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CR_ONNX_OP(domain, name, since, function, meaning) {domain, name, since, function, meaning},
+#define CR_ONNX_OP(domain, name, since, function, meaning)                                         \
+    {domain, name, since, function, NULL, NULL, NULL, meaning},
+#define CR_ONNX_LUA(domain, name, since, function, inputs, attributes, meaning)                    \
+    {domain, name, since, NULL, "onnx." #function, inputs, attributes, "onnx." #function ": " meaning},
 const struct cr_onnx_op cr_onnx_ops[] = {
 #include "ops.def"
 };
@@ -12,6 +15,7 @@ static const struct cr_onnx_op made_ops[] = {
 #include "ops_crescent.def"
 };
 #undef CR_ONNX_OP
+#undef CR_ONNX_LUA
 const int cr_onnx_n_ops = (int)(sizeof cr_onnx_ops / sizeof *cr_onnx_ops);
 static const int n_made_ops = (int)(sizeof made_ops / sizeof *made_ops);
 

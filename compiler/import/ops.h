@@ -12,14 +12,18 @@ typedef void cr_onnx_translate_op(struct cr_translation *t);
 
 /* Every function of the table, by its file. */
 #define CR_ONNX_OP(domain, name, since, function, meaning) cr_onnx_translate_op function;
+#define CR_ONNX_LUA(domain, name, since, function, inputs, attributes, meaning)
 #include "ops.def"
 #include "ops_crescent.def"
 #undef CR_ONNX_OP
+#undef CR_ONNX_LUA
 
+/* An operator is a function here, or one of graphs/lib/onnx.lua: lua_op.h. */
 struct cr_onnx_op {
     const char *domain, *name;
     int since; /* the first version of the domain for which this holds */
     cr_onnx_translate_op *translate;
+    const char *lua, *inputs, *attributes; /* "onnx.resize" and its operands, or null */
     const char *meaning;
 };
 

@@ -1,0 +1,225 @@
+/*
+ * lua_op.c - operators that are functions of graphs/lib/onnx.lua: nodes become calls; see ops.def.
+ *
+ * A call has the tensors in the order of the row, then a table of what has to be known when it is built:
+ * onnx.resize(x, {mode = "linear", sizes = {1, 1, 8, 8}}).  What the function makes of it is its own
+ * affair: the front end says the shape of the result.
+ */
+#include "lua_op.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/text.h"
+#include "infer.h"
+#include "term_parts.h"
+
+enum { MOST_ARGUMENTS = 64, MOST_WORD = 64 };
+
+/* A call on its way. */
+struct call {
+    struct cr_translation *t;
+    struct cr_onnx_argument arguments[MOST_ARGUMENTS];
+    int n, n_options;
+};
+
+/* ---- values as Lua has them ---- */
+
+/* A text in quotes. */
+static void put_string(struct cr_text *text, const char *string)
+{
+    cr_put(text, "\"");
+    for (const unsigned char *c = (const unsigned char *)string; *c; c++)
+        cr_put(text, *c == '"' || *c == '\\' ? "\\%c" : isprint(*c) ? "%c" : "\\%03d", *c);
+    cr_put(text, "\"");
+}
+
+/* Numbers, as a list if there may be several. */
+static void put_numbers(struct call *c, struct cr_text *text, bool is_list, bool is_whole, int64_t n,
+                        const double *numbers)
+{
+    cr_put(text, "%s", is_list ? "{" : "");
+    for (int64_t i = 0; i < n; i++)
+        cr_put(text, "%s%s", i ? ", " : "",
+               cr_lua_number(c->t->arena, is_whole ? (double)cr_t_whole(numbers[i]) : numbers[i]));
+    cr_put(text, "%s", is_list ? "}" : "");
+}
+
+/* ---- arguments ---- */
+
+static void add(struct call *c, struct cr_onnx_argument argument)
+{
+    if (c->n == MOST_ARGUMENTS)
+        cr_onnx_refuse(c->t, "more than %d operands and attributes", MOST_ARGUMENTS);
+    else
+        c->arguments[c->n++] = argument;
+}
+
+/* Takes the text. */
+static void add_option(struct call *c, const char *key, struct cr_text *value)
+{
+    if (!c->n_options++)
+        add(c, (struct cr_onnx_argument){NULL, CR_TERM_TABLE});
+    add(c, (struct cr_onnx_argument){NULL, cr_arena_print(c->t->arena, "%s = %s", key, value->data)});
+    free(value->data);
+}
+
+/* The numbers of an input as an option; one without elements is as good as left out. */
+static void add_numbers(struct call *c, const char *key, cr_t x)
+{
+    struct cr_text text = {0};
+    const double *numbers = cr_t_known(c->t, x);
+    int64_t n = numbers ? cr_t_elements(x) : 0;
+    if (n > CR_ONNX_MANY)
+        cr_onnx_refuse(c->t, "%lld numbers, expected at most %d", (long long)n, CR_ONNX_MANY);
+    if (n < 1 || c->t->failed)
+        return;
+    put_numbers(c, &text, x->rank > 0, cr_language_type(x->type) != CR_LANGUAGE_F32, n, numbers);
+    add_option(c, key, &text);
+}
+
+/* The ending of a word of a row says what becomes of the input. */
+static void add_input(struct call *c, char *word, cr_t x)
+{
+    size_t length = strlen(word);
+    char ending = word[length - 1];
+    bool is_option = ending == '=';
+    if (is_option)
+        word[length - 1] = '\0';
+    if (is_option && x)
+        add_numbers(c, word, x);
+    else if (ending == '?' && x && x->kind == CR_TERM_DATA && cr_t_elements(x) == 1)
+        add(c, (struct cr_onnx_argument){NULL, cr_lua_number(c->t->arena, x->data[0])});
+    else if (!is_option)
+        add(c, x ? (struct cr_onnx_argument){x, NULL} : (struct cr_onnx_argument){NULL, "nil"});
+}
+
+/* An attribute as an option of its name, if the node has it. */
+static void add_attribute(struct call *c, const char *name)
+{
+    const struct cr_onnx_attribute *a = cr_onnx_attribute(c->t->node, name);
+    struct cr_text text = {0};
+    if (!a)
+        return;
+    if (a->kind == CR_ONNX_A_STRING && a->s)
+        put_string(&text, a->s);
+    else if (a->kind == CR_ONNX_A_INT)
+        cr_put(&text, "%lld", (long long)a->i);
+    else if (a->kind == CR_ONNX_A_FLOAT)
+        put_numbers(c, &text, false, false, 1, &a->f);
+    else if (a->kind == CR_ONNX_A_FLOATS && (a->floats || !a->n))
+        put_numbers(c, &text, true, false, a->n, a->floats);
+    else if (a->kind == CR_ONNX_A_INTS && (a->ints || !a->n)) {
+        cr_put(&text, "{");
+        for (int i = 0; i < a->n; i++)
+            cr_put(&text, "%s%lld", i ? ", " : "", (long long)a->ints[i]);
+        cr_put(&text, "}");
+    } else {
+        cr_onnx_refuse(c->t, "attribute %s is of another type than the operator has", name);
+        return;
+    }
+    add_option(c, name, &text);
+}
+
+/* Adds an option that is no attribute: "version<11" is the version of the operators if it is below 11, "type"
+ * the name of an integer type that is neither int32 nor int64, "pytorch" is true if PyTorch wrote the file. */
+static void add_other(struct call *c, const char *name)
+{
+    const struct cr_onnx_node *node = c->t->node;
+    struct cr_text text = {0};
+    cr_t x = cr_input(c->t, 0);
+    if (strncmp(name, "version<", 8) == 0) {
+        if (node->version >= atoi(name + 8))
+            return;
+        cr_put(&text, "%d", node->version);
+        name = "version";
+    } else if (strcmp(name, "type") == 0) {
+        if (!x || cr_language_type(x->type) != CR_LANGUAGE_I32 || x->type == CR_ONNX_INT32 ||
+            x->type == CR_ONNX_INT64)
+            return;
+        put_string(&text, cr_onnx_type_name(x->type));
+    } else {
+        if (strcmp(c->t->graph->model->producer, "pytorch") != 0)
+            return;
+        cr_put(&text, "true");
+    }
+    add_option(c, name, &text);
+}
+
+/* The next word of a list, or false; moves on. */
+static bool next_word(const char **list, char *word)
+{
+    *list += strspn(*list, " ");
+    size_t length = strcspn(*list, " ");
+    if (!length || length >= MOST_WORD)
+        return false;
+    memcpy(word, *list, length);
+    word[length] = '\0';
+    *list += length;
+    return true;
+}
+
+/* Adds tensors, then options.  Missing tensors behind the last one are not written. */
+static void add_arguments(struct call *c, const struct cr_onnx_op *op)
+{
+    char word[MOST_WORD];
+    const char *inputs = op->inputs;
+    for (int i = 0; next_word(&inputs, word); i++)
+        if (word[strlen(word) - 1] != '=')
+            add_input(c, word, cr_input(c->t, i));
+    while (c->n && c->arguments[c->n - 1].text && strcmp(c->arguments[c->n - 1].text, "nil") == 0)
+        c->n--;
+    inputs = op->inputs;
+    for (int i = 0; next_word(&inputs, word); i++)
+        if (word[strlen(word) - 1] == '=')
+            add_input(c, word, cr_input(c->t, i));
+    for (const char *list = op->attributes; next_word(&list, word);)
+        if (*word == '@')
+            add_other(c, word + 1);
+        else
+            add_attribute(c, word);
+    if (c->n_options)
+        add(c, (struct cr_onnx_argument){NULL, CR_TERM_TABLE_END});
+}
+
+/* ---- the result ---- */
+
+/* The ONNX type of a result: that of the first input with the same type of the language. */
+static enum cr_onnx_type type_of(const struct cr_translation *t, enum cr_language_type type)
+{
+    for (int i = 0; i < t->node->n_inputs; i++)
+        if (t->in[i] && cr_language_type(t->in[i]->type) == type)
+            return t->in[i]->type;
+    return type == CR_LANGUAGE_F32   ? CR_ONNX_FLOAT
+           : type == CR_LANGUAGE_I32 ? CR_ONNX_INT64
+                                     : CR_ONNX_BOOL;
+}
+
+/* The language has no tensor without elements that the function could read. */
+static bool has_elements(struct cr_translation *t, const struct call *c, const char *name)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->arguments[i].term && cr_t_elements(c->arguments[i].term) == 0) {
+            cr_onnx_refuse(t, "%s of a tensor without elements", name);
+            return false;
+        }
+    return true;
+}
+
+void cr_translate_by_lua(struct cr_translation *t, const struct cr_onnx_op *op)
+{
+    struct call c = {.t = t};
+    struct cr_inferred result;
+    struct cr_error error = {""};
+    add_arguments(&c, op);
+    if (t->failed || !has_elements(t, &c, op->lua))
+        return;
+    if (cr_onnx_infer(t->graph, op->lua, c.arguments, c.n, NULL, NULL, NULL, &result, &error)) {
+        cr_onnx_refuse(t, "%s", error.text);
+        return;
+    }
+    cr_give(t, 0,
+            cr_t_call(t, op->lua, type_of(t, result.type), result.rank, result.shape, c.arguments,
+                      c.n));
+}

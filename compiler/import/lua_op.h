@@ -1,0 +1,11 @@
+/* lua_op.h - operators that are functions of graphs/lib/onnx.lua. */
+#ifndef CR_ONNX_LUA_OP_H
+#define CR_ONNX_LUA_OP_H
+
+#include "ops.h"
+
+/* A node becomes a call of the function that its row names, with its inputs and attributes as the row
+ * lists them: see ops.def. */
+void cr_translate_by_lua(struct cr_translation *t, const struct cr_onnx_op *op);
+
+#endif
