@@ -1190,7 +1190,7 @@ START_TEST(refuses_other_operands)
         {"MatMul", BOOL, 2, {2, 2}, "an operand of type bool, expected numbers"},
         {"Where", FLOAT, 1, {2}, "an operand of type float, expected booleans"},
         {"Concat", INT64, 2, {2, 2}, "parts of type int64 and float, expected ones alike"},
-        {"Resize", FLOAT, 1, {0}, "onnx.resize of a tensor without elements"},
+        {"Resize", FLOAT, 1, {0}, "onnx_pictures.resize of a tensor without elements"},
         {"RotaryEmbedding", FLOAT, 3, {1, 2, 0}, "0 heads of a tensor of 3 axes"},
     };
     static const float four[] = {4, 4, 4, 4};

@@ -177,6 +177,19 @@ static void make_resized(struct message *g)
     put_node(g, "Slice", "resized none width one", "y", NULL);
 }
 
+/* Each row as a picture of one axis, convolved. */
+static void make_convolved(struct message *g)
+{
+    static const float weights[] = {0.5f, -1, 0.25f};
+    struct message pads = {.n = 0};
+    put_numbers(g, "one", 1, (int64_t[]){1});
+    put_tensor(g, "w", FLOAT, 3, (int64_t[]){1, 1, 3}, weights, sizeof weights);
+    put_text_attribute(&pads, "auto_pad", "SAME_UPPER");
+    put_node(g, "Unsqueeze", "x one", "picture", NULL);
+    put_node(g, "Conv", "picture w", "convolved", &pads);
+    put_node(g, "Squeeze", "convolved one", "y", NULL);
+}
+
 static const struct {
     const char *name, *words; /* words: of the script */
     void (*make)(struct message *graph);
@@ -191,7 +204,8 @@ static const struct {
     {"table", "narrow(param(\"table\", {16, 4}), 1, 0, 12)", make_table},
     {"flat", "local t = tanh(x)", make_flat},
     {"reshape", "reshape(x, {n, 2, 2})", make_reshape},
-    {"resized", "onnx.resize(x, {sizes = {n, 8}, mode = \"linear\"})", make_resized},
+    {"resized", "onnx_pictures.resize(x, {sizes = {n, 8}, mode = \"linear\"})", make_resized},
+    {"convolved", "onnx_conv.conv(reshape(x, {n, 1, 4})", make_convolved},
 };
 
 static void write_model(void (*make)(struct message *))
@@ -379,8 +393,8 @@ static const struct {
     void (*make)(struct message *graph);
     const char *words;
 } refused[] = {
-    {make_two_rows, "Resize ('the_node'): onnx.resize makes something else of n = 8 than of 12"},
-    {make_all_rows, "Resize ('the_node'): onnx.resize makes something else of n = 11 than of 12"},
+    {make_two_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 8 than of 12"},
+    {make_all_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 11 than of 12"},
     {make_twice, "Concat ('the_node'): a size of 24 with n = 12, 22 with 11"},
     {make_merged, "a size of 48 with n = 12, 44 with 11"},
     {make_running, "CumSum ('the_node'): it runs along the length n (axis 1)"},

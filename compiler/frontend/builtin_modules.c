@@ -17,7 +17,10 @@
     FILE("graphs/lib/", lib, huggingface)                                                          \
     FILE("graphs/lib/", lib, optim)                                                                \
     FILE("graphs/lib/", lib, recurrent)                                                            \
-    FILE("graphs/lib/", lib, onnx)
+    FILE("graphs/lib/", lib, onnx)                                                                 \
+    FILE("graphs/lib/", lib, onnx_conv)                                                            \
+    FILE("graphs/lib/", lib, onnx_pictures)                                                        \
+    FILE("graphs/lib/", lib, onnx_tools)
 
 #define MODELS(FILE)                                                                               \
     FILE("graphs/", model, bert)                                                                   \

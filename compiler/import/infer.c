@@ -22,7 +22,7 @@ struct cr_onnx_known_call {
 
 bool cr_onnx_is_lua_op(cr_t x)
 {
-    return x->kind == CR_TERM_CALL && strncmp(x->name, "onnx.", 5) == 0;
+    return x->kind == CR_TERM_CALL && strncmp(x->name, CR_ONNX_LIBRARY, strlen(CR_ONNX_LIBRARY)) == 0;
 }
 
 /* ---- the script of a call ---- */
@@ -75,7 +75,9 @@ static void put_script(struct writing *w, const char *name, const struct cr_onnx
                        int n, cr_onnx_cuts_of *cuts_of, const void *context)
 {
     bool comma = false;
-    cr_put(&w->text, "local onnx = require \"onnx\" return {y = %s(", name);
+    int module = (int)strcspn(name, ".");
+    cr_put(&w->text, "local %.*s = require \"%.*s\" return {y = %s(", module, name, module, name,
+           name);
     for (int i = 0; i < n; i++) {
         const char *own = arguments[i].text;
         signed char cuts[CR_ONNX_RANK] = {0};

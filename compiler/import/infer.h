@@ -7,6 +7,9 @@
 
 #include "translate.h"
 
+/* Names of the functions' modules begin so: onnx.det, onnx_conv.conv. */
+#define CR_ONNX_LIBRARY "onnx"
+
 /* A result.  Of each axis: 1 + the number of the length that it ends at, or 0. */
 struct cr_inferred {
     enum cr_language_type type;

@@ -160,7 +160,7 @@ static bool next_word(const char **list, char *word)
     return true;
 }
 
-/* Adds tensors, then options.  Missing tensors behind the last one are not written. */
+/* Adds tensors, then options.  Without options missing tensors behind the last one are not written. */
 static void add_arguments(struct call *c, const struct cr_onnx_op *op)
 {
     char word[MOST_WORD];
@@ -168,8 +168,6 @@ static void add_arguments(struct call *c, const struct cr_onnx_op *op)
     for (int i = 0; next_word(&inputs, word); i++)
         if (word[strlen(word) - 1] != '=')
             add_input(c, word, cr_input(c->t, i));
-    while (c->n && c->arguments[c->n - 1].text && strcmp(c->arguments[c->n - 1].text, "nil") == 0)
-        c->n--;
     inputs = op->inputs;
     for (int i = 0; next_word(&inputs, word); i++)
         if (word[strlen(word) - 1] == '=')
@@ -181,6 +179,8 @@ static void add_arguments(struct call *c, const struct cr_onnx_op *op)
             add_attribute(c, word);
     if (c->n_options)
         add(c, (struct cr_onnx_argument){NULL, CR_TERM_TABLE_END});
+    while (c->n && c->arguments[c->n - 1].text && strcmp(c->arguments[c->n - 1].text, "nil") == 0)
+        c->n--;
 }
 
 /* ---- the result ---- */
@@ -207,19 +207,30 @@ static bool has_elements(struct cr_translation *t, const struct call *c, const c
     return true;
 }
 
-void cr_translate_by_lua(struct cr_translation *t, const struct cr_onnx_op *op)
+/* What a function gives as one of the outputs. */
+static void give(struct call *c, int output, const char *name)
 {
-    struct call c = {.t = t};
+    struct cr_translation *t = c->t;
     struct cr_inferred result;
     struct cr_error error = {""};
-    add_arguments(&c, op);
-    if (t->failed || !has_elements(t, &c, op->lua))
+    if (!has_elements(t, c, name))
         return;
-    if (cr_onnx_infer(t->graph, op->lua, c.arguments, c.n, NULL, NULL, NULL, &result, &error)) {
+    if (cr_onnx_infer(t->graph, name, c->arguments, c->n, NULL, NULL, NULL, &result, &error)) {
         cr_onnx_refuse(t, "%s", error.text);
         return;
     }
-    cr_give(t, 0,
-            cr_t_call(t, op->lua, type_of(t, result.type), result.rank, result.shape, c.arguments,
-                      c.n));
+    cr_give(t, output,
+            cr_t_call(t, name, type_of(t, result.type), result.rank, result.shape, c->arguments,
+                      c->n));
+}
+
+void cr_translate_by_lua(struct cr_translation *t, const struct cr_onnx_op *op)
+{
+    struct call c = {.t = t};
+    char word[MOST_WORD];
+    const char *functions = op->lua;
+    add_arguments(&c, op);
+    for (int i = 0; next_word(&functions, word) && !t->failed; i++)
+        if (cr_wants(t, i))
+            give(&c, i, cr_arena_text(t->arena, word, strlen(word)));
 }

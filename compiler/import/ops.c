@@ -7,7 +7,7 @@
 #define CR_ONNX_OP(domain, name, since, function, meaning)                                         \
     {domain, name, since, function, NULL, NULL, NULL, meaning},
 #define CR_ONNX_LUA(domain, name, since, function, inputs, attributes, meaning)                    \
-    {domain, name, since, NULL, "onnx." #function, inputs, attributes, "onnx." #function ": " meaning},
+    {domain, name, since, NULL, #function, inputs, attributes, #function ": " meaning},
 const struct cr_onnx_op cr_onnx_ops[] = {
 #include "ops.def"
 };

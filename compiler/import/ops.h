@@ -18,12 +18,12 @@ typedef void cr_onnx_translate_op(struct cr_translation *t);
 #undef CR_ONNX_OP
 #undef CR_ONNX_LUA
 
-/* An operator is a function here, or one of graphs/lib/onnx.lua: lua_op.h. */
+/* An operator is a function here, or one of the library in Lua: lua_op.h. */
 struct cr_onnx_op {
     const char *domain, *name;
     int since; /* the first version of the domain for which this holds */
     cr_onnx_translate_op *translate;
-    const char *lua, *inputs, *attributes; /* "onnx.resize" and its operands, or null */
+    const char *lua, *inputs, *attributes; /* "onnx.det" and its operands, or null */
     const char *meaning;
 };
 

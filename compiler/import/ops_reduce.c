@@ -559,3 +559,25 @@ void cr_op_einsum(struct cr_translation *t)
     if (y || !t->failed)
         cr_give(t, 0, y);
 }
+
+/* ---- pools over all of space ---- */
+
+static int space_axes(cr_t x, int *axes)
+{
+    int n = 0;
+    for (int i = 2; x && i < x->rank; i++)
+        axes[n++] = i;
+    return n;
+}
+
+void cr_op_global_average_pool(struct cr_translation *t)
+{
+    int axes[CR_ONNX_RANK], n = space_axes(t->in[0], axes);
+    cr_give(t, 0, cr_mean(t, t->in[0], n, axes, true));
+}
+
+void cr_op_global_max_pool(struct cr_translation *t)
+{
+    int axes[CR_ONNX_RANK], n = space_axes(t->in[0], axes);
+    cr_give(t, 0, cr_t_reduce(t, "max", t->in[0], n, axes, true));
+}

@@ -1,0 +1,90 @@
+-- What the functions of onnx, onnx_conv and onnx_pictures share.
+
+local tools = {}
+
+-- The float nearest to a number: the upper 24 of its 53 bits (Veltkamp 1968).
+function tools.to_float(x)
+    local high = x * (2 ^ 29 + 1)
+    return math.abs(high) < math.huge and high - (high - x) or x
+end
+
+-- A number of its own, or the only one of a list.
+function tools.number(x)
+    if type(x) == "table" then
+        assert(#x == 1, "expected one number in place of a list of " .. #x)
+        return x[1]
+    end
+    return x
+end
+
+-- Whole numbers as an i32 tensor: counted if they are start, start + step, ...
+function tools.indices(list)
+    local step, counted = (list[2] or list[1]) - list[1], true
+    for i = 2, #list do counted = counted and list[i] - list[i - 1] == step end
+    if not counted or #list < 3 then return const(list, {#list}, "i32") end
+    local y = iota({#list}, 1)
+    if step ~= 1 then y = y * step end
+    return list[1] == 0 and y or y + list[1]
+end
+
+-- The axes of x with one of them in front, and the order that undoes it.
+function tools.to_front(rank, axis)
+    local front, back = {axis}, {}
+    for i = 1, rank do
+        if i ~= axis then front[#front + 1] = i end
+    end
+    for i, from in ipairs(front) do back[from] = i end
+    return front, back
+end
+
+-- Elements along an axis by their indices, which are known.
+function tools.take(x, axis, list)
+    local is_range = true
+    for i = 2, #list do is_range = is_range and list[i] == list[i - 1] + 1 end
+    if is_range then return narrow(x, axis, list[1], #list) end
+    if x.dtype == "bool" then return ne(tools.take(int(x), axis, list), 0) end
+    if axis == 1 then return gather(x, tools.indices(list)) end
+    local front, back = tools.to_front(x.rank, axis)
+    return permute(gather(permute(x, front), tools.indices(list)), back)
+end
+
+-- A tensor of n elements as one of `rank` axes, along one of them.
+function tools.along(x, rank, axis)
+    local shape = {}
+    for i = 1, rank do shape[i] = i == axis and -1 or 1 end
+    return reshape(x, shape)
+end
+
+function tools.clamp(x, low, high)
+    return minimum(maximum(x, low), high)
+end
+
+-- The choice of a name; an error says what it is that has no such name.
+function tools.choose(what, choices, name)
+    assert(choices[name] ~= nil, what .. " '" .. name .. "' is not known")
+    return choices[name]
+end
+
+-- Adds elements of a value along an axis; fewer than 0 cuts.
+function tools.pad(x, axis, before, after, value)
+    local size = x:size(axis)
+    if before < 0 or after < 0 then
+        local start, finish = math.max(0, -before), size + math.min(0, after)
+        assert(finish > start, "nothing is left of an axis of " .. size)
+        x = narrow(x, axis, start, finish - start)
+    end
+    local parts, shape = {}, x.shape
+    local function add(n)
+        shape[axis] = n
+        if n > 0 then parts[#parts + 1] = const(value, shape, x.dtype) end
+    end
+    add(before)
+    parts[#parts + 1] = x
+    add(after)
+    return #parts > 1 and concat(parts, axis) or x
+end
+
+-- Bits of ONNX's narrow integers; others are i32, and those of 64 bits wrap at 32.
+tools.bits_of = {uint8 = 8, int8 = 8, uint16 = 16, int16 = 16}
+
+return tools
