@@ -205,7 +205,7 @@ static const struct {
     {"flat", "local t = tanh(x)", make_flat},
     {"reshape", "reshape(x, {n, 2, 2})", make_reshape},
     {"resized", "onnx_pictures.resize(x, {sizes = {n, 8}, mode = \"linear\"})", make_resized},
-    {"convolved", "onnx_conv.conv(reshape(x, {n, 1, 4})", make_convolved},
+    {"convolved", "onnx_conv.conv(picture, param(\"w\", {1, 1, 3}), nil", make_convolved},
 };
 
 static void write_model(void (*make)(struct message *))
