@@ -19,6 +19,8 @@
     FILE("graphs/lib/", lib, recurrent)                                                            \
     FILE("graphs/lib/", lib, onnx)                                                                 \
     FILE("graphs/lib/", lib, onnx_conv)                                                            \
+    FILE("graphs/lib/", lib, onnx_math)                                                            \
+    FILE("graphs/lib/", lib, onnx_norm)                                                            \
     FILE("graphs/lib/", lib, onnx_pictures)                                                        \
     FILE("graphs/lib/", lib, onnx_tools)
 

@@ -196,15 +196,52 @@ static enum cr_onnx_type type_of(const struct cr_translation *t, enum cr_languag
                                      : CR_ONNX_BOOL;
 }
 
-/* The language has no tensor without elements that the function could read. */
-static bool has_elements(struct cr_translation *t, const struct call *c, const char *name)
+/* The shape and type of a call's result; false if refused. */
+static bool infer(struct call *c, const char *name, const struct cr_onnx_argument *arguments,
+                  struct cr_inferred *result)
 {
-    for (int i = 0; i < c->n; i++)
-        if (c->arguments[i].term && cr_t_elements(c->arguments[i].term) == 0) {
-            cr_onnx_refuse(t, "%s of a tensor without elements", name);
-            return false;
+    struct cr_error error = {""};
+    if (!cr_onnx_infer(c->t->graph, name, arguments, c->n, NULL, NULL, NULL, result, &error))
+        return true;
+    cr_onnx_refuse(c->t, "%s", error.text);
+    return false;
+}
+
+/* The result where axes of size 0 have another size. */
+static bool infer_instead(struct call *c, const char *name, int64_t size,
+                          struct cr_inferred *result)
+{
+    struct cr_onnx_argument arguments[MOST_ARGUMENTS];
+    memcpy(arguments, c->arguments, sizeof arguments);
+    for (int i = 0; i < c->n; i++) {
+        if (!arguments[i].term)
+            continue;
+        struct cr_onnx_term *x = cr_arena_new(c->t->arena, 1, sizeof *x);
+        *x = *arguments[i].term;
+        for (int a = 0; a < x->rank; a++)
+            x->shape[a] = x->shape[a] ? x->shape[a] : size;
+        arguments[i].term = x;
+    }
+    return infer(c, name, arguments, result);
+}
+
+/* The language has no tensors without elements that the function could read.  Axes of the result whose size
+ * is that of such an axis have no elements either. */
+static bool infer_empty(struct call *c, const char *name, struct cr_inferred *result)
+{
+    struct cr_inferred other;
+    int n = 0;
+    if (!infer_instead(c, name, 2, result) || !infer_instead(c, name, 3, &other))
+        return false;
+    for (int a = 0; a < result->rank && result->rank == other.rank; a++)
+        if (result->shape[a] == 2 && other.shape[a] == 3) {
+            result->shape[a] = other.shape[a] = 0;
+            n++;
         }
-    return true;
+    bool known = n && memcmp(result->shape, other.shape, (size_t)other.rank * sizeof *other.shape) == 0;
+    if (!known)
+        cr_onnx_refuse(c->t, "%s of a tensor without elements", name);
+    return known;
 }
 
 /* What a function gives as one of the outputs. */
@@ -212,16 +249,13 @@ static void give(struct call *c, int output, const char *name)
 {
     struct cr_translation *t = c->t;
     struct cr_inferred result;
-    struct cr_error error = {""};
-    if (!has_elements(t, c, name))
-        return;
-    if (cr_onnx_infer(t->graph, name, c->arguments, c->n, NULL, NULL, NULL, &result, &error)) {
-        cr_onnx_refuse(t, "%s", error.text);
-        return;
-    }
-    cr_give(t, output,
-            cr_t_call(t, name, type_of(t, result.type), result.rank, result.shape, c->arguments,
-                      c->n));
+    bool empty = false;
+    for (int i = 0; i < c->n; i++)
+        empty |= c->arguments[i].term && cr_t_elements(c->arguments[i].term) == 0;
+    if (empty ? infer_empty(c, name, &result) : infer(c, name, c->arguments, &result))
+        cr_give(t, output,
+                cr_t_call(t, name, type_of(t, result.type), result.rank, result.shape,
+                          c->arguments, c->n));
 }
 
 void cr_translate_by_lua(struct cr_translation *t, const struct cr_onnx_op *op)

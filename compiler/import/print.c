@@ -74,7 +74,7 @@ static const char *const reserved[] = {
     "floor_divide", "gather",    "ge",        "gt",          "input",       "int",
     "iota",         "le",        "length",    "log",       "logical_and", "logical_not", "logical_or",
     "lt",           "masks",     "math",      "matmul",      "max",         "maximum",
-    "minimum",      "narrow",    "ne",        "neg",         "nn",          "onnx",        "onnx_conv", "onnx_pictures", "param",
+    "minimum",      "narrow",    "ne",        "neg",         "nn",          "onnx",        "onnx_conv", "onnx_math", "onnx_norm", "onnx_pictures", "param",
     "permute",      "pow",       "recurrent", "remainder",   "require",     "reshape",
     "rotary",
     "round",        "rsqrt",     "scatter",   "scatter_add", "scope",       "sigmoid",

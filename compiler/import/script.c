@@ -33,10 +33,12 @@ static bool mentions(cr_t x, const char *library)
     return is_named;
 }
 
+/* A line for each library whose functions the script calls. */
 static void print_requires(struct cr_printer *p, const struct cr_onnx_script *s)
 {
     static const char *const libraries[] = {"nn", "attention", "masks", "rotary", "recurrent",
-                                            "onnx", "onnx_conv", "onnx_pictures"};
+                                            "onnx", "onnx_conv", "onnx_math", "onnx_norm",
+                                            "onnx_pictures"};
     for (size_t l = 0; l < sizeof libraries / sizeof *libraries; l++) {
         bool needed = false;
         for (int i = 0; !needed && i < s->n_statements; i++)

@@ -2,13 +2,13 @@
 --
 --     onnx_pictures.resize(x, {mode = "linear", sizes = {1, 3, 64, 64}})
 --
--- Convolutions and pools are in onnx_conv, and what reads pictures between their elements is in onnx_pictures: a
--- script loads what it needs.
+-- Convolutions and pools are in onnx_conv, and what reads pictures between their elements is in
+-- onnx_pictures: a script loads what it needs.
 --
--- A function is an operator.  Its tensors come first, in ONNX's order, nil for one that is left out; then a
--- table of what is known when the graph is built: attributes by ONNX's names, and inputs that are shapes,
--- axes or sizes, as numbers or lists of them.  Axes count from 0 there, as ONNX's do.  A size that is a length
--- (length("batch", 8)) is no number but a tensor.
+-- A function is an operator.  Its tensors come first, in ONNX's order, nil for one that is left
+-- out; then a table of what is known when the graph is built: attributes by ONNX's names, and
+-- inputs that are shapes, axes or sizes, as numbers or lists of them.  Axes count from 0 there, as
+-- ONNX's do.  A size that is a length (length("batch", 8)) is no number but a tensor.
 --
 -- The row of an operator in compiler/import/ops.def says which inputs and attributes the function gets.
 -- Import asks the front end for the shape of its result, so what a function gives is said here alone.
@@ -48,8 +48,8 @@ end
 
 -- ---- determinants ----
 
--- Laplace's expansion, which computes the minor of each set of columns once: that of the last rows, along its
--- first one, with alternating signs.  Column j of a set is its bit 2^(j - 1).
+-- Laplace's expansion, which computes the minor of each set of columns once: that of the last rows,
+-- along its first one, with alternating signs.  Column j of a set is its bit 2^(j - 1).
 function onnx.det(x)
     local n = x.rank >= 2 and x:size(-1) or 0
     assert(n >= 1 and n <= 6 and x:size(-2) == n, "expected square matrices of at most 6 rows")
@@ -66,7 +66,13 @@ function onnx.det(x)
         for k, j in ipairs(set) do
             local part = element(n - #set + 1, j)
             if #set > 1 then part = part * minors[columns - 2 ^ (j - 1)] end
-            if not total then total = part elseif k % 2 == 0 then total = total - part else total = total + part end
+            if not total then
+                total = part
+            elseif k % 2 == 0 then
+                total = total - part
+            else
+                total = total + part
+            end
         end
         minors[columns] = total
     end
@@ -75,9 +81,9 @@ end
 
 -- ---- bits ----
 --
--- The language has no bits, but its i32 wrap as two's complement does: bit i of x is x / 2^i, rounded down,
--- modulo 2.  a and b is the sum over their common bits, and the other operators follow:
--- a | b = a + b - (a & b), a ^ b = a + b - 2 (a & b), ~a = -1 - a.
+-- The language has no bits, but its i32 wrap as two's complement does: bit i of x is x / 2^i,
+-- rounded down, modulo 2.  a and b is the sum over their common bits, and the other operators
+-- follow: a | b = a + b - (a & b), a ^ b = a + b - 2 (a & b), ~a = -1 - a.
 
 -- An i32 tensor wraps as an integer type does.
 local function wrap(x, type)
@@ -95,8 +101,8 @@ local function row(n, f)
     return const(list, {n}, "i32")
 end
 
--- 2^i as a word has it, 0 beyond it; and two factors of 2^i that are i32 themselves, of which all from 31 on stand
--- for 2^31.
+-- 2^i as a word has it, 0 beyond it; and two factors of 2^i that are i32 themselves, of which all
+-- from 31 on stand for 2^31.
 local function power(i) return i < 31 and 2 ^ i or i == 31 and -2 ^ 31 or 0 end
 local function first_factor(i) return 2 ^ math.min(i, 30) end
 local function second_factor(i) return i > 30 and 2 or 1 end
@@ -161,10 +167,11 @@ function onnx.bitwise_not(a, config)
     return wrap(-1 - a, type)
 end
 
--- To the left times 2^n; to the right divided by it, rounded down, which keeps the sign.  By less than 0 or by more
--- than all bits nothing but the sign is left.
+-- To the left times 2^n; to the right divided by it, rounded down, which keeps the sign.  By less
+-- than 0 or by more than all bits nothing but the sign is left.
 function onnx.bit_shift(a, n, config)
-    local o = layer_options("onnx.bit_shift", config or {}, {direction = {"string", "LEFT"}, type = "string?"})
+    local o = layer_options("onnx.bit_shift", config or {}, {
+        direction = {"string", "LEFT"}, type = "string?"})
     check_integers(a, n)
     n = where(lt(n, 0), 32, minimum(n, 32))
     if o.direction == "LEFT" then return wrap(a * gather(row(33, power), n), o.type) end

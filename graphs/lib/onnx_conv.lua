@@ -7,9 +7,9 @@ local onnx_conv = {}
 
 -- ---- windows that move over a picture ----
 --
--- A window is a list of axes of space, each of which has `size`, `kernel`, `stride` and `dilation`; `before` and
--- `after`, its padding; `out`, the number of places that the window takes; `reach`, how many elements it spans; and
--- `over`, of ceil_mode: what the last place has beyond the padding.
+-- A window is a list of axes of space, each of which has `size`, `kernel`, `stride` and `dilation`;
+-- `before` and `after`, its padding; `out`, the number of places that the window takes; `reach`,
+-- how many elements it spans; and `over`, of ceil_mode: what the last place has beyond the padding.
 
 local MOST_PLACES = 1024
 
@@ -78,8 +78,8 @@ local function window_index(a)
     return iota(shape, 1) * a.stride + iota(shape, 2) * a.dilation
 end
 
--- Each axis of space as two, the place and the element in it: [N, C, out, k, out, k, ..].  Where places lie
--- side by side, cutting the axis is enough.
+-- Each axis of space as two, the place and the element in it: [N, C, out, k, out, k, ..].  Where
+-- places lie side by side, cutting the axis is enough.
 local function windows(x, w)
     for i, a in ipairs(w) do
         local axis, shape = 1 + 2 * i, x.shape
@@ -129,8 +129,8 @@ end
 
 local MOST_INDEX = 2 ^ 28 -- so that sums of a few stay in an i32
 
--- Minus the index along an axis of each element of a place, times the elements that one step skips; far below
--- where there is only padding.  As windows() has axes.
+-- Minus the index along an axis of each element of a place, times the elements that one step skips;
+-- far below where there is only padding.  As windows() has axes.
 local function minus_index(w, i, step)
     local a, shape = w[i], {}
     local at = window_index(a) - a.before
@@ -152,8 +152,8 @@ local function column_major(index, w)
     return total
 end
 
--- Its index in x, of several the first: of all elements that are as large as the largest that with the largest
--- of minus its index.  NaN is larger than all.
+-- Its index in x, of several the first: of all elements that are as large as the largest that with
+-- the largest of minus its index.  NaN is larger than all.
 function onnx_conv.max_pool_index(x, config)
     local o = layer_options("onnx_conv.max_pool", config or {}, pool_options, max_pool_options)
     local w = read_window(x, o, o.kernel_shape)
@@ -194,7 +194,8 @@ end
 
 -- The mean of each place.
 function onnx_conv.average_pool(x, config)
-    local o = layer_options("onnx_conv.average_pool", config or {}, pool_options, {count_include_pad = {"whole", 0}})
+    local o = layer_options("onnx_conv.average_pool", config or {}, pool_options, {
+        count_include_pad = {"whole", 0}})
     local w = read_window(x, o, o.kernel_shape)
     local total = sum(windows(pad_all(x, w, 0), w), element_axes(w), false)
     return total / counts(w, o.count_include_pad ~= 0)
@@ -214,7 +215,8 @@ function onnx_conv.max_unpool(x, index, config)
         kernel_shape = "table?", output_shape = "table?", pads = "table?", strides = "table?"})
     local n, shape, total = x.rank - 2, x.shape, 1
     assert(n >= 1, "a tensor of " .. x.rank .. " axes, expected [N, C, ..]")
-    local kernel, strides = list_of(o.kernel_shape, n, 1, "kernel_shape"), list_of(o.strides, n, 1, "strides")
+    local kernel = list_of(o.kernel_shape, n, 1, "kernel_shape")
+    local strides = list_of(o.strides, n, 1, "strides")
     local pads = list_of(o.pads, 2 * n, 0, "pads")
     for i = 1, n do
         local size = (x:size(2 + i) - 1) * strides[i] + kernel[i] - pads[i] - pads[n + i]

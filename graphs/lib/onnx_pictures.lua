@@ -10,8 +10,9 @@ local onnx_pictures = {}
 
 local MOST_SIZE, MOST_REACH, MOST_SUMMANDS = 2 ^ 20, 2 ^ 28, 4
 
--- Where element i of the result lies, in elements of the input.  `a` is an axis: its sizes `input` and
--- `output`; `scale`; `width`, the output's size before it was rounded down; from `start` to `finish` it is cropped.
+-- Where element i of the result lies, in elements of the input.  `a` is an axis: its sizes `input`
+-- and `output`; `scale`; `width`, the output's size before it was rounded down; from `start` to
+-- `finish` it is cropped.
 local function half_pixel(a, i)
     return a.by_scale and (i + 0.5) / a.scale - 0.5 or (i + 0.5) * a.input / a.output - 0.5
 end
@@ -37,7 +38,8 @@ local coordinates = {
     end,
 }
 
--- How the nearest element is rounded: whether it is the one above, by what is left behind the one below.
+-- How the nearest element is rounded: whether it is the one above, by what is left behind the one
+-- below.
 local nearest_modes = {
     floor = function() return false end,
     ceil = function(rest) return rest > 0 end,
@@ -62,8 +64,8 @@ local function is_outside(o, a, x)
     return o.coordinates == coordinates.tf_crop_and_resize and not (x >= 0 and x <= a.input - 1)
 end
 
--- The nearest elements of all of the result.  A scale that is given is a float, of which a double would take
--- 3 / 0.6f for less than 5: the float that the coordinate rounds to decides.
+-- The nearest elements of all of the result.  A scale that is given is a float, of which a double
+-- would take 3 / 0.6f for less than 5: the float that the coordinate rounds to decides.
 local function find_nearest(o, a)
     local list = {}
     for i = 1, a.output do
@@ -92,15 +94,16 @@ local function take_nearest(x, axis, list)
     return reshape(expand(reshape(x, narrow_shape), wide), shape)
 end
 
--- What one element is the sum of: indices and weights.  Places beyond the ends are those at the ends, or left
--- out; antialiasing stretches the filter by what the axis shrinks.  A weight of 0 is left out, so that NaN and
--- infinities reach no further than the filter.
+-- What one element is the sum of: indices and weights.  Places beyond the ends are those at the
+-- ends, or left out; antialiasing stretches the filter by what the axis shrinks.  A weight of 0 is
+-- left out, so that NaN and infinities reach no further than the filter.
 local function summands_of(o, a, x)
     local stretch = o.antialias ~= 0 and a.scale < 1 and a.scale or 1
     local reach, list, weights, total = o.reach / stretch, {}, {}, 0
     local at = math.floor(x - reach) + 1
     while at < x + reach do
-        local w, i = o.filter(math.abs((at - x) * stretch), o.cubic_a), math.max(0, math.min(at, a.input - 1))
+        local w = o.filter(math.abs((at - x) * stretch), o.cubic_a)
+        local i = math.max(0, math.min(at, a.input - 1))
         if w ~= 0 and not (o.exclude_outside ~= 0 and i ~= at) then
             total = total + w
             if list[#list] == i then
@@ -171,7 +174,8 @@ local function extrapolate(y, axis, o, a)
         list[i] = is_outside(o, a, o.coordinates(a, i - 1))
         any = any or list[i]
     end
-    return any and where(along(const(list, {a.output}, "bool"), y.rank, axis), o.extrapolation_value, y) or y
+    if not any then return y end
+    return where(along(const(list, {a.output}, "bool"), y.rank, axis), o.extrapolation_value, y)
 end
 
 -- What keeps its size and place stays; the nearest are taken as they are, others added up.
@@ -261,8 +265,8 @@ local resize_options = {
     sizes = "table?", pytorch = "boolean?", version = "number?", type = "string?",
 }
 
--- Names of ways become the ways.  What PyTorch computes, and exports, aligns corners with whole sizes; ONNX does
--- so with the size times the scale.
+-- Names of ways become the ways.  What PyTorch computes, and exports, aligns corners with whole
+-- sizes; ONNX does so with the size times the scale.
 local function read_resize(name, config)
     local o = layer_options(name, config or {}, resize_options)
     if o.mode ~= "nearest" then o.filter = choose("mode", filters, o.mode) end
@@ -276,8 +280,8 @@ local function read_resize(name, config)
     }
 end
 
--- Before version 11 coordinates were divided by the scale; the nearest was below, and above where an axis
--- shrinks.
+-- Before version 11 coordinates were divided by the scale; the nearest was below, and above where
+-- an axis shrinks.
 local function resize_as_before(x, o)
     o.coordinates, o.nearest, o.axes = coordinates.asymmetric, nearest_modes.floor, nil
     local axes = read_axes(x, o)
@@ -304,12 +308,12 @@ end
 
 -- ---- pictures that are read between their elements ----
 --
--- Coordinates are known only when the model runs.  A picture [N, C, d1, d2, ..] becomes a table with a row of C
--- channels for each place; along each axis a coordinate has the indices of its neighbours and their weights, as
--- an axis of its own behind those of the coordinates.
+-- Coordinates are known only when the model runs.  A picture [N, C, d1, d2, ..] becomes a table
+-- with a row of C channels for each place; along each axis a coordinate has the indices of its
+-- neighbours and their weights, as an axis of its own behind those of the coordinates.
 
--- Neighbours from the one at `first` on, of the one below; their weights are polynomials of the distance from
--- that one, the highest power last.
+-- Neighbours from the one at `first` on, of the one below; their weights are polynomials of the
+-- distance from that one, the highest power last.
 local A = -0.75
 local nearest = {first = 0, {1}}
 local linear = {first = 0, {1, 0}, {-1, 1}}
@@ -329,9 +333,9 @@ local function reflect(x, low, high)
     return minimum(way, 2 * span - way) + low
 end
 
--- Neighbours of coordinates [..] along axis a of a picture of r axes: indices, weights and which are inside,
--- [coordinates.., 1.., n, 1..].  `corner`: how far beyond the middle of the first and last element the picture is
--- reflected.
+-- Neighbours of coordinates [..] along axis a of a picture of r axes: indices, weights and which
+-- are inside, [coordinates.., 1.., n, 1..].  `corner`: how far beyond the middle of the first and
+-- last element the picture is reflected.
 local function neighbours(x, a, r, size, kernel, padding, corner)
     local n, offsets, last = #kernel[1], {}, size - 1
     local rank, axis, shape = x.rank + r, x.rank + a, x.shape
@@ -361,8 +365,8 @@ local function rows_of(x)
     return reshape(permute(x, order), {-1, x:size(2)})
 end
 
--- The rows of all neighbours times their weights, [coordinates.., n.., C]; 0 where one is outside.  `batch` is the
--- picture's number, of the rank of the indices.
+-- The rows of all neighbours times their weights, [coordinates.., n.., C]; 0 where one is outside. 
+-- `batch` is the picture's number, of the rank of the indices.
 local function weighted_rows(x, batch, neighbours_of)
     local index, weight, valid = batch, nil, nil
     for _, n in ipairs(neighbours_of) do
@@ -387,8 +391,8 @@ local function channels_first(x)
     return permute(x, order)
 end
 
--- Coordinates between -1 and 1 in elements: these are the middles of the first and last one, or their outer
--- ends.  The last coordinate of a place is that of the first axis.
+-- Coordinates between -1 and 1 in elements: these are the middles of the first and last one, or
+-- their outer ends.  The last coordinate of a place is that of the first axis.
 local function grid_coordinate(grid, a, size, corners)
     local shape = grid.shape
     shape[grid.rank] = nil
@@ -402,7 +406,8 @@ function onnx_pictures.grid_sample(x, grid, config)
         align_corners = {"whole", 0}, mode = {"string", "linear"}, padding_mode = {"string", "zeros"}})
     local kernel, corners, r = choose("mode", kernels, o.mode), o.align_corners ~= 0, x.rank - 2
     choose("padding_mode", {zeros = true, border = true, reflection = true}, o.padding_mode)
-    local fits = r >= 1 and r <= 3 and grid.rank == x.rank and grid:size(-1) == r and grid:size(1) == x:size(1)
+    local fits = r >= 1 and r <= 3 and grid.rank == x.rank and grid:size(-1) == r and
+        grid:size(1) == x:size(1)
     assert(fits, "expected a picture of 1 to 3 axes and as many coordinates")
     local found, axes = {}, {}
     for a = 1, r do
@@ -423,10 +428,11 @@ local function places(rank, axis, size, corners)
     return along(const(at), rank, axis)
 end
 
--- Matrices [N, r, r + 1] times the places of a picture [N, C, d..] and 1: a sum over axes, of which the last one
--- comes first in a matrix.
+-- Matrices [N, r, r + 1] times the places of a picture [N, C, d..] and 1: a sum over axes, of which
+-- the last one comes first in a matrix.
 function onnx_pictures.affine_grid(theta, config)
-    local o = layer_options("onnx_pictures.affine_grid", config or {}, {align_corners = {"whole", 0}, size = "table"})
+    local o = layer_options("onnx_pictures.affine_grid", config or {}, {
+        align_corners = {"whole", 0}, size = "table"})
     local r, fits, grid = #o.size - 2, true, nil
     for a = 1, r do
         local n = o.size[2 + a]
@@ -445,8 +451,8 @@ function onnx_pictures.affine_grid(theta, config)
     return grid + column(r)
 end
 
--- Where the samples of each region lie along an axis, [regions, bins * samples]: a region begins at column
--- `from` of the regions and ends two columns later.
+-- Where the samples of each region lie along an axis, [regions, bins * samples]: a region begins at
+-- column `from` of the regions and ends two columns later.
 local function samples(rois, from, bins, each, scale, shifted)
     local n, steps = bins * each, {}
     for i = 1, n do steps[i] = (i - 0.5) / n end
@@ -465,18 +471,19 @@ local function sample_neighbours(at, a, size)
     return found
 end
 
--- The mean or the largest of the samples in each bin of a region; of the largest, neighbours times their
--- weights are compared.
+-- The mean or the largest of the samples in each bin of a region; of the largest, neighbours times
+-- their weights are compared.
 function onnx_pictures.roi_align(x, rois, batch, config)
     local o = layer_options("onnx_pictures.roi_align", config or {}, {
         coordinate_transformation_mode = {"string", "half_pixel"}, mode = {"string", "avg"},
         output_height = {"whole", 1}, output_width = {"whole", 1}, sampling_ratio = {"whole", 0},
         spatial_scale = {"number", 1}, version = "whole?"})
     local h, w, each, mean = o.output_height, o.output_width, o.sampling_ratio, o.mode == "avg"
-    local fits = x.rank == 4 and rois.rank == 2 and rois:size(2) == 4 and h >= 1 and h <= 2 ^ 12 and w >= 1 and
-        w <= 2 ^ 12 and each >= 1 and each <= 64
+    local fits = x.rank == 4 and rois.rank == 2 and rois:size(2) == 4 and each >= 1 and each <= 64 and
+        h >= 1 and h <= 2 ^ 12 and w >= 1 and w <= 2 ^ 12
     assert(fits, "expected regions [n, 4] and a sampling_ratio of 1 to 64")
-    local scale, shifted = to_float(o.spatial_scale), not o.version and o.coordinate_transformation_mode == "half_pixel"
+    local scale = to_float(o.spatial_scale)
+    local shifted = not o.version and o.coordinate_transformation_mode == "half_pixel"
     local found = {
         sample_neighbours(samples(rois, 1, h, each, scale, shifted), 1, x:size(3)),
         sample_neighbours(samples(rois, 0, w, each, scale, shifted), 2, x:size(4)),

@@ -1,0 +1,151 @@
+-- Norms of ONNX that are no layers of a transformer; see onnx.lua.
+
+local tools = require "onnx_tools"
+local to_float, along, pad = tools.to_float, tools.along, tools.pad
+
+local onnx_norm = {}
+
+-- The mean over axes, which stay with size 1.
+local function mean(x, axes)
+    local count = 1
+    for _, axis in ipairs(axes) do count = count * x:size(axis) end
+    return sum(x, axes) / count
+end
+
+-- The axes from one on, or all but one.
+local function axes_of(x, from, but)
+    local axes = {}
+    for i = from, x.rank do
+        if i ~= but then axes[#axes + 1] = i end
+    end
+    return axes
+end
+
+-- (x - mean) / sqrt(variance + epsilon)
+local function standardise(x, axes, epsilon)
+    local centred = x - mean(x, axes)
+    return centred * rsqrt(mean(centred ^ 2, axes) + epsilon)
+end
+
+-- ---- BatchNormalization ----
+
+local batch_options = {epsilon = {"number", 1e-5}, momentum = "number?", training_mode = {"whole", 0}}
+
+-- Mean and variance of the channels, axis 2: those that are given, or in training those of x.
+local function statistics(x, given_mean, given_variance, o)
+    assert(x.rank >= 2, "expected x [N, C, ..]")
+    if o.training_mode == 0 then
+        return along(given_mean, x.rank, 2), along(given_variance, x.rank, 2)
+    end
+    local axes = axes_of(x, 1, 2)
+    local middle = mean(x, axes)
+    return middle, mean((x - middle) ^ 2, axes)
+end
+
+-- (x - mean) / sqrt(variance + epsilon) * scale + bias, by channel.
+function onnx_norm.batch(x, scale, bias, given_mean, given_variance, config)
+    local o = layer_options("onnx_norm.batch", config or {}, batch_options)
+    local middle, variance = statistics(x, given_mean, given_variance, o)
+    local y = (x - middle) * rsqrt(variance + o.epsilon) * along(scale, x.rank, 2)
+    return y + along(bias, x.rank, 2)
+end
+
+-- What the next step of a training will be given.
+local function kept(x, given, now, o)
+    local momentum = o.momentum and to_float(o.momentum) or 0.9
+    return reshape(along(given, x.rank, 2) * momentum + now * (1 - momentum), {x:size(2)})
+end
+
+function onnx_norm.batch_mean(x, scale, bias, given_mean, given_variance, config)
+    local o = layer_options("onnx_norm.batch_mean", config or {}, batch_options)
+    local middle = statistics(x, given_mean, given_variance, o)
+    return kept(x, given_mean, middle, o)
+end
+
+function onnx_norm.batch_variance(x, scale, bias, given_mean, given_variance, config)
+    local o = layer_options("onnx_norm.batch_variance", config or {}, batch_options)
+    local _, variance = statistics(x, given_mean, given_variance, o)
+    return kept(x, given_variance, variance, o)
+end
+
+-- ---- others ----
+
+-- Each channel of each picture by itself.
+function onnx_norm.instance(x, scale, bias, config)
+    local o = layer_options("onnx_norm.instance", config or {}, {epsilon = {"number", 1e-5}})
+    assert(x.rank >= 3, "expected x [N, C, d..]")
+    local y = standardise(x, axes_of(x, 3), o.epsilon)
+    return y * along(scale, x.rank, 2) + along(bias, x.rank, 2)
+end
+
+-- Groups of channels; scale and bias are by group before version 21, then by channel.
+function onnx_norm.group(x, scale, bias, config)
+    local o = layer_options("onnx_norm.group", config or {}, {
+        epsilon = {"number", 1e-5}, num_groups = {"whole", 1}})
+    local groups, shape = o.num_groups, x.shape
+    assert(x.rank >= 2 and groups >= 1 and x:size(2) % groups == 0, "expected groups of channels alike")
+    local y = standardise(reshape(x, {x:size(1), groups, -1}), {3}, o.epsilon)
+    local by_group = scale:size(1) == groups and groups ~= x:size(2)
+    if not by_group then y = reshape(y, shape) end
+    return reshape(y * along(scale, y.rank, 2) + along(bias, y.rank, 2), shape)
+end
+
+-- An axis of ONNX as one of the language.
+local function axis_of(x, axis)
+    assert(axis >= -x.rank and axis < x.rank, "axis " .. axis .. " of a tensor of " .. x.rank)
+    return axis < 0 and axis + x.rank + 1 or axis + 1
+end
+
+-- x / (sum of |x|^p)^(1 / p), 0 where that is.
+function onnx_norm.lp(x, config)
+    local o = layer_options("onnx_norm.lp", config or {}, {axis = {"whole", -1}, p = {"whole", 2}})
+    assert(o.p == 1 or o.p == 2, "p = " .. o.p .. ", expected 1 or 2")
+    local norm = sum(o.p == 1 and abs(x) or x ^ 2, axis_of(x, o.axis))
+    if o.p == 2 then norm = sqrt(norm) end
+    return where(eq(norm, 0), 0, x / norm)
+end
+
+-- By the mean of the squares less the square of the mean, as the operator is defined.
+function onnx_norm.mean_variance(x, config)
+    local o = layer_options("onnx_norm.mean_variance", config or {}, {axes = "table?"})
+    local axes = {}
+    for i, axis in ipairs(o.axes or {0, 2, 3}) do axes[i] = axis_of(x, axis) end
+    local middle = mean(x, axes)
+    return (x - middle) / (sqrt(mean(x ^ 2, axes) - middle ^ 2) + 1e-9)
+end
+
+-- x / (bias + alpha / size * the squares of neighbouring channels) ^ beta
+function onnx_norm.lrn(x, config)
+    local o = layer_options("onnx_norm.lrn", config or {}, {
+        alpha = "number?", beta = {"number", 0.75}, bias = {"number", 1}, size = {"whole", 1}})
+    local n, total = o.size, nil
+    assert(x.rank >= 2 and n >= 1 and n <= 64, n .. " channels, expected 1 to 64")
+    local before = math.floor((n - 1) / 2)
+    local squares = pad(x ^ 2, 2, before, n - 1 - before, 0)
+    for i = 0, n - 1 do
+        local part = narrow(squares, 2, i, x:size(2))
+        total = total and total + part or part
+    end
+    local alpha = o.alpha and to_float(o.alpha) or 1e-4
+    return x / (total * (alpha / n) + o.bias) ^ o.beta
+end
+
+-- 1 at the first of the largest along an axis, else 0.  Before version 13 the axes from `axis` on
+-- are one.
+function onnx_norm.hardmax(x, config)
+    local o = layer_options("onnx_norm.hardmax", config or {}, {axis = "whole?", version = "whole?"})
+    assert(x.rank > 0, "a tensor without axes")
+    local axis = axis_of(x, o.axis or (o.version and 1 or -1))
+    local shape, flat = x.shape, {1, 1}
+    if o.version and axis ~= x.rank then
+        for i, size in ipairs(shape) do
+            local k = i < axis and 1 or 2
+            flat[k] = flat[k] * size
+        end
+        x, axis = reshape(x, flat), 2
+    end
+    local hit = eq(iota(x.shape, axis), argmax(x, axis, true))
+    return reshape(x.dtype == "f32" and float(hit) or int(hit), shape)
+end
+
+return onnx_norm
