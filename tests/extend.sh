@@ -317,13 +317,25 @@ check_tokenizers() {
         '/^static int nmt(/,/^}/d' compiler/tokenizer/normalizers.c
 }
 
+# The numbers of complex.lua; and a row without its inputs.
+check_onnx() {
+    run onnx
+    suite import
+    echo '-5 10 -4 3' >"$T/expected"
+    od -An -v -f -j128 -w16 "$copy/complex.npy" | awk '{ $1 = $1; print }' >"$T/found"
+    diff "$T/expected" "$T/found" >"$log" 2>&1
+    report $? 'the products of complex.lua'
+    refused 'a row without its inputs' compiler/import/ops.def \
+        's/onnx_math.complex_mul, "a b", /onnx_math.complex_mul, /' compiler/import/ops.c
+}
+
 # ---- all pages -----------------------------------------------------------------------
 
 mkdir "$copy"
 (cd "$top" && tar cf - --exclude=./build --exclude=./.git .) | tar xf - -C "$copy"
 
 # One build serves all pages.
-for page in add-an-op add-a-pass add-a-runtime-function add-a-kernel-kind add-a-format tokenizers; do
+for page in add-an-op add-a-pass add-a-runtime-function add-a-kernel-kind add-a-format tokenizers onnx; do
     apply $page
 done
 make -C "$copy" -j2 >"$log" 2>&1
@@ -342,4 +354,5 @@ check_runtime_function
 check_kernel_kind
 check_format
 check_tokenizers
+check_onnx
 conclude

@@ -10,6 +10,7 @@
 
 #include "compiler/crescent.h"
 #include "compiler/files/npy.h"
+#include "compiler/frontend/script.h"
 #include "compiler/import/arena.h"
 #include "compiler/import/import.h"
 #include "compiler/import/ops.h"
@@ -1497,6 +1498,37 @@ START_TEST(table_is_in_order)
 }
 END_TEST
 
+/* Whether a module of graphs/lib has a function, as a word of a row names it: "onnx.det". */
+static void expect_function(const char *word, int length)
+{
+    int module = (int)strcspn(word, ".");
+    char text[256];
+    snprintf(text, sizeof text,
+             "assert(type(require(\"%.*s\")%.*s) == \"function\") return {y = const(0, {1})}",
+             module, word, length - module, word + module);
+    struct cr_script script;
+    struct cr_script_session *session = cr_script_session_new("row");
+    ck_assert_msg(!cr_script_session_run(session, text, strlen(text), &script, &error), "%.*s: %s",
+                  length, word, error.text);
+    cr_script_free(&script);
+    cr_script_session_free(session);
+}
+
+/* A row that names functions of Lua names those that there are. */
+START_TEST(functions_are_there)
+{
+    int found = 0;
+    for (int i = 0; i < cr_onnx_n_ops; i++) {
+        const char *word = cr_onnx_ops[i].lua ? cr_onnx_ops[i].lua : "";
+        for (int length; (length = (int)strcspn(word, " ")) > 0; found++) {
+            expect_function(word, length);
+            word += length + strspn(word + length, " ");
+        }
+    }
+    ck_assert_int_gt(found, 40);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("import");
@@ -1560,6 +1592,7 @@ int main(void)
     tcase_add_test(bytes, deep_graphs);
     tcase_add_test(bytes, arena_blocks_do_not_overlap);
     tcase_add_test(bytes, table_is_in_order);
+    tcase_add_test(bytes, functions_are_there);
     suite_add_tcase(suite, scripts);
     suite_add_tcase(suite, refusals);
     suite_add_tcase(suite, bytes);
