@@ -214,20 +214,6 @@ void cr_op_tensor_scatter(struct cr_translation *t)
     cr_give(t, 0, cr_t_scatter(t, x, update, index, axis));
 }
 
-/* Parts of the sequence axis are reversed up to the length of each row. */
-void cr_op_reverse_sequence(struct cr_translation *t)
-{
-    cr_t x = t->in[0], lengths = cr_input(t, 1);
-    if (!x || !lengths || x->rank < 2)
-        return;
-    int batch = cr_axis(t, cr_onnx_integer(t->node, "batch_axis", 1), x->rank);
-    int time = cr_axis(t, cr_onnx_integer(t->node, "time_axis", 0), x->rank);
-    cr_t at = cr_t_iota(t, x->rank, x->shape, time), length = cr_along(t, lengths, x->rank, batch);
-    cr_t back = cr_t_with(t, "-", cr_t_binary(t, "-", length, at), 1);
-    cr_t index = cr_t_where(t, cr_t_binary(t, "lt", at, length), back, at);
-    cr_give(t, 0, cr_t_gather_along(t, x, index, time));
-}
-
 /* off, or on where the index along a new axis is that of the input. */
 void cr_op_one_hot(struct cr_translation *t)
 {

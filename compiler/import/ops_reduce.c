@@ -278,35 +278,6 @@ void cr_op_cum_sum(struct cr_translation *t)
     cr_give(t, 0, cr_onnx_integer(t->node, "exclusive", 0) ? shift(t, y, a, reverse, 0) : y);
 }
 
-/* Each element is the product before it times its own. */
-void cr_op_cum_prod(struct cr_translation *t)
-{
-    int64_t axis[CR_ONNX_MANY];
-    cr_t x = t->in[0], parts[MOST_FACTORS];
-    if (!x || cr_numbers_of(t, cr_input(t, 1), axis) < 1)
-        return;
-    bool reverse = cr_onnx_integer(t->node, "reverse", 0) != 0;
-    int a = cr_axis(t, *axis, x->rank);
-    int64_t n = x->shape[a];
-    if (n == 0) {
-        cr_give(t, 0, x);
-        return;
-    }
-    if (n > MOST_FACTORS) {
-        cr_onnx_refuse(t, "products of %lld elements, expected at most %d", (long long)n,
-                       MOST_FACTORS);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = reverse ? n - 1 - i : i, before = reverse ? at + 1 : at - 1;
-        parts[at] = cr_t_narrow(t, x, a, at, 1);
-        if (i)
-            parts[at] = cr_t_binary(t, "*", parts[before], parts[at]);
-    }
-    cr_t y = cr_t_concat(t, parts, (int)n, a);
-    cr_give(t, 0, cr_onnx_integer(t->node, "exclusive", 0) ? shift(t, y, a, reverse, 1) : y);
-}
-
 /* ---- products of matrices ---- */
 
 void cr_op_mat_mul(struct cr_translation *t)

@@ -355,19 +355,6 @@ void cr_op_pad(struct cr_translation *t)
     cr_give(t, 0, x);
 }
 
-void cr_op_center_crop_pad(struct cr_translation *t)
-{
-    int64_t sizes[CR_ONNX_RANK];
-    int axes[CR_ONNX_RANK];
-    cr_t x = t->in[0];
-    int n = sizes_of(t, cr_input(t, 1), sizes), n_axes = x ? cr_axes(t, 9, x->rank, axes) : 0;
-    for (int i = 0; i < n && i < n_axes && x; i++) {
-        int64_t more = sizes[i] - x->shape[axes[i]], half = more >= 0 ? more / 2 : -(-more / 2);
-        x = cr_t_pad(t, x, axes[i], half, more - half, 0);
-    }
-    cr_give(t, 0, x);
-}
-
 /* The lower or upper triangle of matrices; what is outside becomes 0. */
 void cr_op_trilu(struct cr_translation *t)
 {
@@ -383,40 +370,6 @@ void cr_op_trilu(struct cr_translation *t)
     cr_t kept =
         cr_t_binary(t, upper ? "ge" : "le", column, cr_t_with(t, "+", row, shift ? *shift : 0));
     cr_give(t, 0, cr_t_where(t, kept, x, cr_t_number(t, x->type, 0)));
-}
-
-/* [N, b b C, H, W] to [N, C, b H, b W]: the axes of the blocks before C (DCR) or behind it. */
-void cr_op_depth_to_space(struct cr_translation *t)
-{
-    cr_t x = t->in[0];
-    int64_t b = cr_onnx_integer(t->node, "blocksize", 1);
-    if (!x || x->rank != 4 || b < 1 || x->shape[1] % (b * b)) {
-        cr_onnx_refuse(t, "expected four axes and whole blocks");
-        return;
-    }
-    const int64_t N = x->shape[0], C = x->shape[1] / (b * b), H = x->shape[2], W = x->shape[3];
-    bool dcr = strcmp(cr_string(t, "mode", "DCR"), "DCR") == 0;
-    cr_t y = dcr ? cr_t_reshape(t, x, 6, (int64_t[]){N, b, b, C, H, W})
-                 : cr_t_reshape(t, x, 6, (int64_t[]){N, C, b, b, H, W});
-    y = dcr ? cr_t_permute(t, y, (int[]){0, 3, 4, 1, 5, 2})
-            : cr_t_permute(t, y, (int[]){0, 1, 4, 2, 5, 3});
-    cr_give(t, 0, cr_t_reshape(t, y, 4, (int64_t[]){N, C, b * H, b * W}));
-}
-
-/* [N, C, H, W] to [N, b b C, H / b, W / b]: the inverse of DepthToSpace. */
-void cr_op_space_to_depth(struct cr_translation *t)
-{
-    cr_t x = t->in[0];
-    int64_t b = cr_onnx_integer(t->node, "blocksize", 1);
-    bool dcr = strcmp(cr_string(t, "mode", "DCR"), "DCR") == 0;
-    if (!x || x->rank != 4 || b < 1 || x->shape[2] % b || x->shape[3] % b) {
-        cr_onnx_refuse(t, "expected four axes and whole blocks");
-        return;
-    }
-    const int64_t N = x->shape[0], C = x->shape[1], H = x->shape[2] / b, W = x->shape[3] / b;
-    cr_t y = cr_t_reshape(t, x, 6, (int64_t[]){N, C, H, b, W, b});
-    y = cr_t_permute(t, y, dcr ? (int[]){0, 3, 5, 1, 2, 4} : (int[]){0, 1, 3, 5, 2, 4});
-    cr_give(t, 0, cr_t_reshape(t, y, 4, (int64_t[]){N, C * b * b, H, W}));
 }
 
 /* ---- dropout ---- */

@@ -14,7 +14,8 @@
 -- Import asks the front end for the shape of its result, so what a function gives is said here alone.
 
 local tools = require "onnx_tools"
-local number, bits_of = tools.number, tools.bits_of
+local number, bits_of, axis_of = tools.number, tools.bits_of, tools.axis_of
+local along, pad = tools.along, tools.pad
 
 local onnx = {}
 
@@ -177,6 +178,84 @@ function onnx.bit_shift(a, n, config)
     if o.direction == "LEFT" then return wrap(a * gather(row(33, power), n), o.type) end
     local y = floor_divide(a, gather(row(33, first_factor), n))
     return wrap(floor_divide(y, gather(row(33, second_factor), n)), o.type)
+end
+
+-- ---- places ----
+
+-- The size of blocks, and whether their axes come before the channels (DCR) or behind.
+local function read_blocks(name, x, config)
+    local o = layer_options(name, config or {}, {blocksize = {"whole", 1}, mode = {"string", "DCR"}})
+    assert(x.rank == 4 and o.blocksize >= 1, "expected four axes and whole blocks")
+    return o.blocksize, o.mode == "DCR"
+end
+
+local function whole(size)
+    assert(size % 1 == 0, "expected four axes and whole blocks")
+    return size
+end
+
+-- [N, b b C, H, W] to [N, C, b H, b W].
+function onnx.depth_to_space(x, config)
+    local b, first = read_blocks("onnx.depth_to_space", x, config)
+    local N, C, H, W = x:size(1), whole(x:size(2) / (b * b)), x:size(3), x:size(4)
+    local y
+    if first then
+        y = permute(reshape(x, {N, b, b, C, H, W}), {1, 4, 5, 2, 6, 3})
+    else
+        y = permute(reshape(x, {N, C, b, b, H, W}), {1, 2, 5, 3, 6, 4})
+    end
+    return reshape(y, {N, C, b * H, b * W})
+end
+
+-- [N, C, H, W] to [N, b b C, H / b, W / b]: the inverse of depth_to_space.
+function onnx.space_to_depth(x, config)
+    local b, first = read_blocks("onnx.space_to_depth", x, config)
+    local N, C, H, W = x:size(1), x:size(2), whole(x:size(3) / b), whole(x:size(4) / b)
+    local order = first and {1, 4, 6, 2, 3, 5} or {1, 2, 4, 6, 3, 5}
+    return reshape(permute(reshape(x, {N, C, H, b, W, b}), order), {N, C * b * b, H, W})
+end
+
+-- Axes are cut or padded with 0 at both ends until they have the sizes of `shape`.
+function onnx.center_crop_pad(x, config)
+    local o = layer_options("onnx.center_crop_pad", config or {}, {axes = "table?", shape = "table"})
+    for i, size in ipairs(o.shape) do
+        local axis = o.axes and axis_of(x, o.axes[i]) or i
+        if type(size) == "number" then -- a length stays
+            local more = size - x:size(axis)
+            local half = more >= 0 and math.floor(more / 2) or math.ceil(more / 2)
+            x = pad(x, axis, half, more - half, 0)
+        end
+    end
+    return x
+end
+
+-- Parts of the time axis are reversed up to the length of each row.
+function onnx.reverse_sequence(x, lengths, config)
+    local o = layer_options("onnx.reverse_sequence", config or {}, {
+        batch_axis = {"whole", 1}, time_axis = {"whole", 0}})
+    assert(x.rank >= 2, "expected a batch and time")
+    local time = axis_of(x, o.time_axis)
+    local at, length = iota(x.shape, time), along(lengths, x.rank, axis_of(x, o.batch_axis))
+    return gather(x, where(lt(at, length), length - at - 1, at), time)
+end
+
+-- Running products: each element is the product before it times its own.
+function onnx.cum_prod(x, config)
+    local o = layer_options("onnx.cum_prod", config or {}, {
+        axis = "number|table", exclusive = {"whole", 0}, reverse = {"whole", 0}})
+    local axis, parts, total = axis_of(x, number(o.axis)), {}, nil
+    local n = x:size(axis)
+    assert(n <= 256, "products of " .. n .. " elements, expected at most 256")
+    for i = 1, n do
+        local at = o.reverse ~= 0 and n + 1 - i or i
+        local part = narrow(x, axis, at - 1, 1)
+        total = total and total * part or part
+        parts[at] = total
+    end
+    local y = concat(parts, axis)
+    if o.exclusive == 0 then return y end
+    if o.reverse ~= 0 then return pad(y, axis, -1, 1, 1) end
+    return pad(y, axis, 1, -1, 1)
 end
 
 return onnx

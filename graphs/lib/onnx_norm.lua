@@ -1,7 +1,7 @@
 -- Norms of ONNX that are no layers of a transformer; see onnx.lua.
 
 local tools = require "onnx_tools"
-local to_float, along, pad = tools.to_float, tools.along, tools.pad
+local to_float, along, pad, axis_of = tools.to_float, tools.along, tools.pad, tools.axis_of
 
 local onnx_norm = {}
 
@@ -88,12 +88,6 @@ function onnx_norm.group(x, scale, bias, config)
     local by_group = scale:size(1) == groups and groups ~= x:size(2)
     if not by_group then y = reshape(y, shape) end
     return reshape(y * along(scale, y.rank, 2) + along(bias, y.rank, 2), shape)
-end
-
--- An axis of ONNX as one of the language.
-local function axis_of(x, axis)
-    assert(axis >= -x.rank and axis < x.rank, "axis " .. axis .. " of a tensor of " .. x.rank)
-    return axis < 0 and axis + x.rank + 1 or axis + 1
 end
 
 -- x / (sum of |x|^p)^(1 / p), 0 where that is.

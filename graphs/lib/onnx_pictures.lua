@@ -2,7 +2,7 @@
 
 local tools = require "onnx_tools"
 local to_float, to_front, take, along = tools.to_float, tools.to_front, tools.take, tools.along
-local clamp, choose, bits_of = tools.clamp, tools.choose, tools.bits_of
+local clamp, choose, bits_of, axis_of = tools.clamp, tools.choose, tools.bits_of, tools.axis_of
 
 local onnx_pictures = {}
 
@@ -227,8 +227,7 @@ local function read_axes(x, o)
         if not o.axes then named[i] = all[i] end
     end
     for i, axis in ipairs(o.axes or {}) do
-        named[i] = all[axis < 0 and axis + x.rank + 1 or axis + 1]
-        assert(named[i], "axis " .. axis .. " of a tensor of " .. x.rank)
+        named[i] = all[axis_of(x, axis)]
     end
     local cropped = o.coordinates == coordinates.tf_crop_and_resize
     local fits = #given == #named and #named > 0 and (not cropped or (o.roi and #o.roi == 2 * #named))

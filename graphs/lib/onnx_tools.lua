@@ -17,6 +17,12 @@ function tools.number(x)
     return x
 end
 
+-- An axis of ONNX as one of the language.
+function tools.axis_of(x, axis)
+    assert(axis >= -x.rank and axis < x.rank, "axis " .. axis .. " of a tensor of " .. x.rank)
+    return axis < 0 and axis + x.rank + 1 or axis + 1
+end
+
 -- Whole numbers as an i32 tensor: counted if they are start, start + step, ...
 function tools.indices(list)
     local step, counted = (list[2] or list[1]) - list[1], true
