@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/frontend/script.h"
 #include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
 
@@ -585,7 +584,6 @@ void cr_onnx_graph_free(struct cr_onnx_graph *g)
 {
     free(g->values);
     free(g->nodes);
-    cr_script_session_free(g->session);
     cr_elements_free(&g->elements);
     cr_arena_free(&g->arena);
     *g = (struct cr_onnx_graph){0};

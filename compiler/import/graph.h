@@ -59,8 +59,6 @@ struct cr_onnx_graph {
     int *inputs, *outputs, n_inputs, n_outputs;
     const char **output_names;
     const struct cr_onnx_model *model;
-    struct cr_script_session *session; /* what calls run in, and which are known: see infer.h */
-    const struct cr_onnx_known_call *known_calls;
 };
 
 /* Of a model, whose functions are inlined.  The model has to live as long. */

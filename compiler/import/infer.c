@@ -4,21 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/frontend/script.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/text.h"
-
-/* The name of a call's script, and the beginning of the front end's messages about it. */
-#define CHUNK "call"
-#define CHUNK_LINE CHUNK ":1: "
-
-/* Results that are known, by the script of the call: the same call is translated again after a graph was
- * rewritten, and equal layers call alike. */
-struct cr_onnx_known_call {
-    const char *text;
-    struct cr_inferred result;
-    const struct cr_onnx_known_call *next;
-};
+#include "calls.h"
 
 bool cr_onnx_is_lua_op(cr_t x)
 {
@@ -112,71 +100,21 @@ static void read_result(const struct cr_graph *g, const struct cr_lengths *lengt
     }
 }
 
-/* The front end says where a mistake is; here it is in the call. */
-static int fail(const struct cr_error *found, struct cr_error *error)
-{
-    const char *text = found->text;
-    if (strncmp(text, CHUNK_LINE, strlen(CHUNK_LINE)) == 0)
-        text += strlen(CHUNK_LINE);
-    const char *library = strstr(text, " (in graphs/lib/");
-    return cr_fail(error, "%.*s", library ? (int)(library - text) : (int)strlen(text), text);
-}
-
-static int run(struct cr_onnx_graph *graph, const char *text, struct cr_script *script,
-               struct cr_error *error)
-{
-    struct cr_error own = {""};
-    if (!graph->session)
-        graph->session = cr_script_session_new(CHUNK);
-    return cr_script_session_run(graph->session, text, strlen(text), script, &own) ? fail(&own, error)
-                                                                                   : 0;
-}
-
-/* The result of a script. */
-static int infer(struct cr_onnx_graph *graph, const char *text, struct cr_inferred *result,
-                 struct cr_error *error)
-{
-    struct cr_script script;
-    struct cr_lengths lengths;
-    if (run(graph, text, &script, error))
-        return -1;
-    int status = cr_lengths_find(&lengths, script.graph, CHUNK, error);
-    if (status == 0) {
-        read_result(script.graph, &lengths, result);
-        cr_lengths_free(&lengths);
-    }
-    cr_script_free(&script);
-    return status;
-}
-
-/* Once a text. */
-static int infer_once(struct cr_onnx_graph *graph, const char *text, struct cr_inferred *result,
-                      struct cr_error *error)
-{
-    for (const struct cr_onnx_known_call *k = graph->known_calls; k; k = k->next)
-        if (strcmp(k->text, text) == 0) {
-            *result = k->result;
-            return 0;
-        }
-    if (infer(graph, text, result, error))
-        return -1;
-    struct cr_onnx_known_call *known = cr_arena_new(&graph->arena, 1, sizeof *known);
-    *known = (struct cr_onnx_known_call){cr_arena_text(&graph->arena, text, strlen(text)), *result,
-                                         graph->known_calls};
-    graph->known_calls = known;
-    return 0;
-}
-
-int cr_onnx_infer(struct cr_onnx_graph *graph, const char *name,
+int cr_onnx_infer(const struct cr_onnx_graph *graph, const char *name,
                   const struct cr_onnx_argument *arguments, int n,
                   const struct cr_onnx_script *script, cr_onnx_cuts_of *cuts_of,
                   const void *context, struct cr_inferred *result, struct cr_error *error)
 {
     struct writing w = {.script = script};
+    struct cr_lengths lengths;
     put_script(&w, name, arguments, n, cuts_of, context);
-    int status = infer_once(graph, w.text.data, result, error);
+    const struct cr_graph *g = cr_onnx_calls_run(graph->model->calls, w.text.data, error);
     free(w.text.data);
-    return status;
+    if (!g || cr_lengths_find(&lengths, g, "", error))
+        return -1;
+    read_result(g, &lengths, result);
+    cr_lengths_free(&lengths);
+    return 0;
 }
 
 /* ---- calls for several sizes ---- */
@@ -218,29 +156,22 @@ static bool same_graph(const struct cr_onnx_script *script, const struct cr_onnx
     return same;
 }
 
-/* The graph of a call with numbers for lengths. */
-static bool run_with_numbers(const struct cr_onnx_script *script, cr_t call,
-                             struct cr_script *result)
+/* The graph of a call with numbers for lengths, or null. */
+static const struct cr_graph *graph_with_numbers(const struct cr_onnx_script *script, cr_t call)
 {
     struct cr_error error = {""};
     struct writing w = {.script = script, .as_numbers = true};
     put_script(&w, call->name, call->arguments, call->n_arguments, NULL, NULL);
-    int status = run(script->graph, w.text.data, result, &error);
+    const struct cr_graph *g =
+        cr_onnx_calls_run(script->graph->model->calls, w.text.data, &error);
     free(w.text.data);
-    return status == 0;
+    return g;
 }
 
 bool cr_onnx_calls_alike(const struct cr_onnx_script *script, cr_t call,
                          const struct cr_onnx_script *other, cr_t other_call)
 {
-    struct cr_script a, b;
-    if (!run_with_numbers(script, call, &a))
-        return false;
-    bool alike = run_with_numbers(other, other_call, &b);
-    if (alike) {
-        alike = same_graph(script, other, a.graph, b.graph);
-        cr_script_free(&b);
-    }
-    cr_script_free(&a);
-    return alike;
+    const struct cr_graph *a = graph_with_numbers(script, call),
+                          *b = graph_with_numbers(other, other_call);
+    return a && b && same_graph(script, other, a, b);
 }

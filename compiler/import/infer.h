@@ -23,7 +23,7 @@ typedef void cr_onnx_cuts_of(const void *context, cr_t operand, signed char *cut
 
 /* The result of a call of `name`.  `script`, which may be null, has the lengths that texts of arguments name
  * and that `cuts_of` says of operands.  Fails with what the function says, without a file or a line. */
-int cr_onnx_infer(struct cr_onnx_graph *graph, const char *name,
+int cr_onnx_infer(const struct cr_onnx_graph *graph, const char *name,
                   const struct cr_onnx_argument *arguments, int n,
                   const struct cr_onnx_script *script, cr_onnx_cuts_of *cuts_of,
                   const void *context, struct cr_inferred *result, struct cr_error *error);

@@ -6,6 +6,7 @@
 
 #include "compiler/files/lfs.h"
 #include "compiler/ir/mem.h"
+#include "calls.h"
 #include "tensor.h"
 #include "wire.h"
 
@@ -445,6 +446,7 @@ static int parse(struct cr_onnx_model *model, const char *path, const void *byte
     struct reading r = {.model = model, .error = error};
     model->path = cr_arena_text(&model->arena, path, strlen(path));
     model->producer = "";
+    model->calls = cr_onnx_calls_new();
     model->graph.name = "";
     if (cr_is_lfs(bytes, size))
         return cr_fail(error, "%.400s: " CR_LFS_MESSAGE, path);
@@ -489,6 +491,7 @@ void cr_onnx_model_close(struct cr_onnx_model *model)
         cr_unmap_file(&model->external[i].mapping);
     if (model->mapping.bytes)
         cr_unmap_file(&model->mapping);
+    cr_onnx_calls_free(model->calls);
     cr_arena_free(&model->arena);
     *model = (struct cr_onnx_model){0};
 }

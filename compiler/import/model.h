@@ -142,6 +142,7 @@ struct cr_onnx_model {
     struct cr_onnx_function *functions;
     struct cr_onnx_opset *opsets;
     int n_functions, cap_functions, n_opsets, cap_opsets;
+    struct cr_onnx_calls *calls; /* see calls.h */
 };
 
 /* Whether a path ends in .onnx. */

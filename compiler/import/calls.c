@@ -1,0 +1,69 @@
+/* calls.c - scripts of one call each, and their graphs; see calls.h. */
+#include "calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/frontend/script.h"
+#include "compiler/ir/mem.h"
+
+/* The name of the scripts, and the beginning of the front end's messages about them. */
+#define CHUNK "call"
+#define CHUNK_LINE CHUNK ":1: "
+
+struct call {
+    char *text;
+    struct cr_script script;
+};
+
+struct cr_onnx_calls {
+    struct cr_script_session *session;
+    struct call *items;
+    int n, cap;
+};
+
+struct cr_onnx_calls *cr_onnx_calls_new(void)
+{
+    struct cr_onnx_calls *calls = cr_calloc(1, sizeof *calls);
+    calls->session = cr_script_session_new(CHUNK);
+    return calls;
+}
+
+void cr_onnx_calls_free(struct cr_onnx_calls *calls)
+{
+    if (!calls)
+        return;
+    for (int i = 0; i < calls->n; i++) {
+        free(calls->items[i].text);
+        cr_script_free(&calls->items[i].script);
+    }
+    free(calls->items);
+    cr_script_session_free(calls->session);
+    free(calls);
+}
+
+/* The front end says where a mistake is; here it is in the call. */
+static void fail(const struct cr_error *found, struct cr_error *error)
+{
+    const char *text = found->text;
+    if (strncmp(text, CHUNK_LINE, strlen(CHUNK_LINE)) == 0)
+        text += strlen(CHUNK_LINE);
+    const char *library = strstr(text, " (in graphs/lib/");
+    cr_fail(error, "%.*s", library ? (int)(library - text) : (int)strlen(text), text);
+}
+
+const struct cr_graph *cr_onnx_calls_run(struct cr_onnx_calls *calls, const char *text,
+                                         struct cr_error *error)
+{
+    struct cr_error own = {""};
+    struct cr_script script;
+    for (int i = 0; i < calls->n; i++)
+        if (strcmp(calls->items[i].text, text) == 0)
+            return calls->items[i].script.graph;
+    if (cr_script_session_run(calls->session, text, strlen(text), &script, &own)) {
+        fail(&own, error);
+        return NULL;
+    }
+    *CR_PUSH(calls->items, calls->n, calls->cap) = (struct call){cr_strdup(text), script};
+    return script.graph;
+}
