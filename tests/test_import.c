@@ -525,6 +525,20 @@ START_TEST(blocks_share_known_numbers)
 }
 END_TEST
 
+/* Texts of attributes stay one text of Lua, whatever is in them, and are not broken where a line is long. */
+START_TEST(texts_of_attributes)
+{
+    struct message graph = {.n = 0}, attributes = {.n = 0};
+    put_text(&graph, 2, "texts");
+    put_text_attribute(&attributes, "mode", "a\"b\\c, d = e\n");
+    put_node(&graph, "DepthToSpace", "x", "y", &attributes);
+    put_value(&graph, 11, "x", FLOAT, 4, (int64_t[]){1, 1, 2, 2});
+    put_value(&graph, 12, "y", FLOAT, 4, (int64_t[]){1, 1, 2, 2});
+    expect_text(&graph, NULL, NULL,
+                "onnx.depth_to_space(x, {mode = \"a\\\"b\\\\c,\\032d\\032=\\032e\\010\"})");
+}
+END_TEST
+
 /* A row is resized by its neighbours alone: what is infinite does not reach those that are far away, and
  * stays infinite, and no NaN, where it counts. */
 START_TEST(resizes_by_neighbours)
@@ -1551,6 +1565,7 @@ int main(void)
     tcase_add_test(scripts, takes_the_larger_zero);
     tcase_add_test(scripts, negates_zero);
     tcase_add_test(scripts, blocks_share_known_numbers);
+    tcase_add_test(scripts, texts_of_attributes);
     tcase_add_loop_test(scripts, resizes_by_neighbours, 0, 2);
     tcase_add_test(scripts, asks_for_sizes);
     tcase_add_test(scripts, outputs_without_elements);

@@ -26,12 +26,12 @@ struct call {
 
 /* ---- values as Lua has them ---- */
 
-/* A text in quotes. */
+/* A text in quotes.  It has no spaces, at which a long line would be broken. */
 static void put_string(struct cr_text *text, const char *string)
 {
     cr_put(text, "\"");
     for (const unsigned char *c = (const unsigned char *)string; *c; c++)
-        cr_put(text, *c == '"' || *c == '\\' ? "\\%c" : isprint(*c) ? "%c" : "\\%03d", *c);
+        cr_put(text, *c == '"' || *c == '\\' ? "\\%c" : isgraph(*c) ? "%c" : "\\%03d", *c);
     cr_put(text, "\"");
 }
 
