@@ -503,7 +503,7 @@ variants: all
 unicode: $(BUILD)/obj/flags
 	$(link) -MF $(BUILD)/make_unicode.d tests/make_unicode.c -o $(BUILD)/make_unicode $(call static,utf8proc)
 	$(BUILD)/make_unicode classes >compiler/tokenizer/classes.inc
-	$(BUILD)/make_unicode compositions >compiler/emit/standalone_compositions.inc
+	$(BUILD)/make_unicode compositions >compiler/tokenizer/compositions.inc
 
 format:
 	clang-format -i $(wildcard compiler/*.h compiler/*/*.[ch] compiler/*/*/*.[ch] runtime/*.[ch] tests/*.[ch])

@@ -1,7 +1,7 @@
 /*
  * make_unicode.c classes|compositions - writes tables of Unicode from those of utf8proc, `make
  * unicode`: compiler/tokenizer/classes.inc, the classes of characters, and
- * compiler/emit/standalone_compositions.inc, what normal form C needs.
+ * compiler/tokenizer/compositions.inc, what normal form C needs.
  *
  * Characters of one class stand in runs.  A run is a number, its first character * 16 + its class,
  * and lasts to the next run.
@@ -158,7 +158,7 @@ static void write_compositions(void)
     int n = 0;
     for (int c = 0; c < CHARACTERS; c++)
         add_row(c);
-    printf("/* standalone_compositions.inc - what characters of Unicode %s consist of; written by\n"
+    printf("/* compositions.inc - what characters of Unicode %s consist of; written by\n"
            " * tests/make_unicode.c. */\n"
            "static const uint32_t cr_decompositions[][3] = {\n",
            utf8proc_unicode_version());

@@ -1,5 +1,5 @@
 /*
- * test_emit_tokenizer.c - scanners against PCRE2, and tokenizers as emitted C against the library,
+ * test_emit_tokenizer.c - scanners against PCRE2, normal forms against utf8proc, and tokenizers as emitted C against the library,
  * under every compiler at hand.
  */
 #include <check.h>
@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <utf8proc.h>
 
 #include "compiler/emit/tokenizer.h"
 #include "compiler/ir/text.h"
+#include "compiler/tokenizer/unicode.h"
 
 /* ---- random text ---- */
 
@@ -202,6 +204,56 @@ START_TEST(knows_every_character)
     free(text.data);
     ck_assert_int_gt(known, 140000);
     close_both(&both);
+}
+END_TEST
+
+/* ---- normal forms against utf8proc ---- */
+
+static const int forms[] = {
+    [CR_NFC] = UTF8PROC_COMPOSE,
+    [CR_NFD] = UTF8PROC_DECOMPOSE,
+    [CR_NFKC] = UTF8PROC_COMPOSE | UTF8PROC_COMPAT,
+    [CR_NFKD] = UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT,
+};
+enum { N_FORMS = sizeof forms / sizeof *forms };
+
+static void check_normal(const struct cr_text *text, int form)
+{
+    struct cr_text ours = {0};
+    utf8proc_uint8_t *theirs = NULL;
+    utf8proc_ssize_t n =
+        utf8proc_map((const utf8proc_uint8_t *)text->data, (utf8proc_ssize_t)text->length, &theirs,
+                     (utf8proc_option_t)(UTF8PROC_STABLE | forms[form]));
+    cr_put_bytes(&ours, "", 0);
+    cr_put_normal(&ours, text->data, text->length, (enum cr_normal_form)form);
+    if (n != (utf8proc_ssize_t)ours.length || memcmp(ours.data, theirs, ours.length) != 0)
+        ck_abort_msg("'%s' becomes '%s', by utf8proc '%s'", text->data, ours.data, (char *)theirs);
+    free(theirs);
+    free(ours.data);
+}
+
+/* Every character alone and between letters, then random texts. */
+START_TEST(makes_normal_forms_as_utf8proc)
+{
+    struct cr_text text = {0};
+    cr_put_bytes(&text, "", 0);
+    for (uint32_t c = 0; c < 0x110000; c++) {
+        if (c >= 0xd800 && c < 0xe000)
+            continue;
+        text.length = 0;
+        put_character(&text, c);
+        check_normal(&text, _i);
+        cr_put_bytes(&text, "a\xcc\x81", 3);
+        put_character(&text, c);
+        cr_put_bytes(&text, "\xcc\xa3", 2);
+        check_normal(&text, _i);
+    }
+    for (int i = 0; i < 60000; i++) {
+        text.length = 0;
+        put_random(&text);
+        check_normal(&text, _i);
+    }
+    free(text.data);
 }
 END_TEST
 
@@ -452,6 +504,7 @@ int main(void)
     suite_add_tcase(suite, t);
     tcase_add_loop_test(t, scans_as_pcre2, 0, N_PATTERNS);
     tcase_add_loop_test(t, knows_every_character, 0, N_PATTERNS);
+    tcase_add_loop_test(t, makes_normal_forms_as_utf8proc, 0, N_FORMS);
     tcase_add_loop_test(t, emits_what_encodes_alike, 0, N_EMITTED);
     tcase_add_loop_test(t, refuses_by_name, 0, N_REFUSED);
     tcase_add_test(t, refuses_a_space_in_front);

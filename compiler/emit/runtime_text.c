@@ -85,7 +85,8 @@
     F(scan_llama3, "compiler/tokenizer/scan_llama3.inc")                                           \
     F(merge, "compiler/tokenizer/merge.inc")                                                       \
     F(piece_hash, "compiler/tokenizer/piece_hash.inc")                                             \
-    F(compositions, "compiler/emit/standalone_compositions.inc")                                   \
+    F(compositions, "compiler/tokenizer/compositions.inc")                                         \
+    F(normal_forms, "compiler/tokenizer/normal_forms.inc")                                         \
     F(nfc, "compiler/emit/standalone_nfc.inc")                                                     \
     F(tokenizer, "compiler/emit/standalone_tokenizer.inc")                                         \
     F(main_tools, "compiler/emit/standalone_main_tools.inc")                                       \

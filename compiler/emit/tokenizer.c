@@ -436,7 +436,8 @@ static void put_files(struct cr_text *out, const struct shape *s)
         {"compiler/tokenizer/scan_llama3.inc", s->scanner == CR_SCAN_LLAMA3},
         {"compiler/tokenizer/merge.inc", true},
         {"compiler/tokenizer/piece_hash.inc", true},
-        {"compiler/emit/standalone_compositions.inc", s->nfc},
+        {"compiler/tokenizer/compositions.inc", s->nfc},
+        {"compiler/tokenizer/normal_forms.inc", s->nfc},
         {"compiler/emit/standalone_nfc.inc", s->nfc},
         {"compiler/emit/standalone_tokenizer.inc", true},
     };
