@@ -7826,12 +7826,36 @@ CR_API size_t cr_json_string(struct cr_json *json, char *out);
 /* Takes an integer.  A number with a fraction or an exponent, and -0, is no integer. */
 CR_API int cr_json_integer(struct cr_json *json, int64_t *value);
 
-/* The bytes of the character that begins at `at` if it is valid UTF-8, else 0. */
-CR_API size_t cr_utf8(const char *at, const char *end);
-
 #endif
 
 #include <string.h>
+
+/* utf8.h - the bytes of a character in UTF-8; it stands in emitted C, too. */
+#ifndef CR_UTF8_H
+#define CR_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The bytes of the character that begins at `at` if it is valid UTF-8, else 0. */
+static inline size_t cr_utf8(const char *at, const char *end)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned char first = at < end ? (unsigned char)*at : 0xff;
+    size_t n = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2, i;
+    uint32_t code = n == 1 ? first : first & (0x7fu >> n);
+
+    if (first >= 0xf8 || (first >= 0x80 && first < 0xc0) || n > (size_t)(end - at))
+        return 0;
+    for (i = 1; i < n; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (at[i] & 0x3f);
+    }
+    return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
+}
+
+#endif
 
 static void cr_json_space(struct cr_json *json)
 {
@@ -7873,23 +7897,6 @@ CR_API int cr_json_ended(struct cr_json *json)
 }
 
 /* ---- strings ---- */
-
-CR_API size_t cr_utf8(const char *at, const char *end)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned char first = at < end ? (unsigned char)*at : 0xff;
-    size_t n = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2, i;
-    uint32_t code = n == 1 ? first : first & (0x7fu >> n);
-
-    if (first >= 0xf8 || (first >= 0x80 && first < 0xc0) || n > (size_t)(end - at))
-        return 0;
-    for (i = 1; i < n; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (at[i] & 0x3f);
-    }
-    return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
-}
 
 /* Writes a character as UTF-8; returns its bytes. */
 static size_t cr_utf8_put(char *out, uint32_t code)

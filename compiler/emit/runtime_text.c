@@ -67,6 +67,7 @@
     F(sampler, "runtime/sampler.c")                                                                \
     F(mapping_h, "compiler/files/mapping.h")                                                       \
     F(mapping, "compiler/files/mapping.c")                                                         \
+    F(utf8, "compiler/files/utf8.h")                                                               \
     F(json_h, "compiler/files/json.h")                                                             \
     F(json, "compiler/files/json.c")                                                               \
     F(numbers_h, "compiler/files/numbers.h")                                                       \
@@ -83,7 +84,11 @@
     F(scan_text, "compiler/tokenizer/scan.inc")                                                    \
     F(scan_gpt2, "compiler/tokenizer/scan_gpt2.inc")                                               \
     F(scan_llama3, "compiler/tokenizer/scan_llama3.inc")                                           \
+    F(tables, "compiler/tokenizer/tables.h")                                                       \
+    F(step_back, "compiler/tokenizer/step_back.inc")                                               \
+    F(added, "compiler/tokenizer/added.inc")                                                       \
     F(merge, "compiler/tokenizer/merge.inc")                                                       \
+    F(symbols, "compiler/tokenizer/symbols.inc")                                                   \
     F(piece_hash, "compiler/tokenizer/piece_hash.inc")                                             \
     F(compositions, "compiler/tokenizer/compositions.inc")                                         \
     F(normal_forms, "compiler/tokenizer/normal_forms.inc")                                         \

@@ -307,48 +307,6 @@ static void put_byte_ids(struct cr_text *out, const struct shape *s, const char 
     put_ids(out, name, "byte_ids", ids, 256);
 }
 
-/* ---- letters ---- */
-
-struct letter {
-    uint32_t character;
-    int32_t id;
-};
-
-static int by_character(const void *a, const void *b)
-{
-    const struct letter *x = a, *y = b;
-    return x->character < y->character ? -1 : x->character > y->character;
-}
-
-/* The character that a text of one is; false if it is not one. */
-static bool only_character(const char *text, size_t length, uint32_t *character)
-{
-    size_t bytes, at;
-    if (!text || length == 0 || length > 4 || !cr_is_utf8(text, length, &at))
-        return false;
-    *character = cr_character_at(text, 0, &bytes);
-    return bytes == length;
-}
-
-/* The tokens of one character, in order; how many. */
-static int32_t put_letters(struct cr_text *out, const struct shape *s, const char *name)
-{
-    const struct cr_vocabulary *v = &s->t->bpe.vocabulary;
-    struct letter *letters = cr_calloc((size_t)v->n, sizeof *letters);
-    int32_t n = 0;
-    for (int id = 0; id < v->n; id++)
-        if (only_character(v->tokens[id].text, v->tokens[id].length, &letters[n].character))
-            letters[n++].id = id;
-    qsort(letters, (size_t)n, sizeof *letters, by_character);
-    cr_put(out, "static const struct cr_letter %s_letters[] = {\n", name);
-    for (int32_t i = 0; i < n; i++)
-        cr_put(out, "%s{%u, %d},%s", i % 6 ? " " : "    ", letters[i].character, letters[i].id,
-               i % 6 == 5 || i == n - 1 ? "\n" : "");
-    cr_put(out, "%s};\n", n ? "" : "    {0, -1},\n");
-    free(letters);
-    return n;
-}
-
 /* ---- merges, whole pieces, added tokens ---- */
 
 static void put_merges(struct cr_text *out, const struct cr_bpe *bpe, const char *name)
@@ -359,6 +317,16 @@ static void put_merges(struct cr_text *out, const struct cr_bpe *bpe, const char
     put_ids(out, name, "merge_slots", bpe->slots, (size_t)bpe->mask + 1);
     if (bpe->levels)
         put_ids(out, name, "merge_levels", bpe->levels, (size_t)bpe->n_merges);
+}
+
+/* The tokens of one character. */
+static void put_letters(struct cr_text *out, const struct cr_bpe *bpe, const char *name)
+{
+    cr_put(out, "static const struct cr_letter %s_letters[] = {\n", name);
+    for (uint32_t i = 0; i <= bpe->letter_mask; i++)
+        cr_put(out, "%s{%u, %d},%s", i % 6 ? " " : "    ", bpe->letters[i].character,
+               bpe->letters[i].id, i % 6 == 5 || i == bpe->letter_mask ? "\n" : "");
+    cr_put(out, "};\n");
 }
 
 /* A hash table of the tokens that stand for bytes, by those; its mask. */
@@ -386,27 +354,26 @@ static uint32_t put_whole(struct cr_text *out, const struct shape *s, const char
     return size - 1;
 }
 
-/* The texts of added tokens and the table of them. */
+static void put_trie(struct cr_text *out, const struct cr_trie *trie, const char *name,
+                     const char *what)
+{
+    cr_put(out, "static const struct cr_trie_node %s_%s[] = {\n", name, what);
+    for (int i = 0; i < trie->n; i++)
+        cr_put(out, "%s{%d, %d, %d, %u},%s", i % 4 ? " " : "    ", trie->nodes[i].child,
+               trie->nodes[i].sibling, trie->nodes[i].token, trie->nodes[i].byte,
+               i % 4 == 3 || i == trie->n - 1 ? "\n" : "");
+    cr_put(out, "};\n");
+}
+
+/* Added tokens, and the trees that they are found by. */
 static void put_added(struct cr_text *out, const struct cr_added *added, const char *name)
 {
-    struct cr_text bytes = {0}, rows = {0};
-    cr_put_bytes(&rows, "", 0);
-    for (int i = 0; i < added->n; i++) {
-        const struct cr_added_token *a = &added->tokens[i];
-        cr_put(&rows, "    {%zu, %zu, %d, 0%s%s%s%s%s},\n", bytes.length,
-               a->normalized ? a->shown_length : a->length, a->id,
-               a->special ? " | CR_ADDED_SPECIAL" : "",
-               a->single_word ? " | CR_ADDED_SINGLE_WORD" : "",
-               a->lstrip ? " | CR_ADDED_LSTRIP" : "", a->rstrip ? " | CR_ADDED_RSTRIP" : "",
-               a->normalized ? " | CR_ADDED_NORMALIZED" : "");
-        cr_put_bytes(&bytes, a->normalized ? a->shown : a->text,
-                     a->normalized ? a->shown_length : a->length);
-    }
-    put_raw(out, name, "added_bytes", bytes.data, bytes.length);
-    cr_put(out, "static const struct cr_added_text %s_added[] = {\n%s%s};\n", name, rows.data,
-           added->n ? "" : "    {0, 0, -1, 0},\n");
-    free(bytes.data);
-    free(rows.data);
+    put_trie(out, &added->raw, name, "added_raw");
+    put_trie(out, &added->normalized, name, "added_normalized");
+    cr_put(out, "static const struct cr_added_rule %s_added[] = {\n", name);
+    for (int i = 0; i < added->n; i++)
+        cr_put(out, "    {%d, %d},\n", added->rules[i].id, added->rules[i].flags);
+    cr_put(out, "%s};\n", added->n ? "" : "    {-1, 0},\n");
 }
 
 /* ---- the text ---- */
@@ -434,7 +401,12 @@ static void put_files(struct cr_text *out, const struct shape *s)
         {"compiler/tokenizer/scan.inc", s->scanner != CR_SCAN_NONE},
         {"compiler/tokenizer/scan_gpt2.inc", s->scanner == CR_SCAN_GPT2},
         {"compiler/tokenizer/scan_llama3.inc", s->scanner == CR_SCAN_LLAMA3},
+        {"compiler/files/utf8.h", true},
+        {"compiler/tokenizer/tables.h", true},
+        {"compiler/tokenizer/step_back.inc", true},
+        {"compiler/tokenizer/added.inc", true},
         {"compiler/tokenizer/merge.inc", true},
+        {"compiler/tokenizer/symbols.inc", true},
         {"compiler/tokenizer/piece_hash.inc", true},
         {"compiler/tokenizer/compositions.inc", s->nfc},
         {"compiler/tokenizer/normal_forms.inc", s->nfc},
@@ -461,28 +433,27 @@ static void put_scanner(struct cr_text *out, const struct shape *s, const char *
 
 /* The structure that has all tables. */
 static void put_tables(struct cr_text *out, const struct shape *s, const char *name,
-                       uint32_t whole_mask, int32_t n_letters)
+                       uint32_t whole_mask)
 {
     const struct cr_tokenizer *t = s->t;
-    uint32_t space = 0;
-    if (s->space)
-        only_character(s->space, s->space_bytes, &space);
+    size_t bytes;
+    uint32_t space = s->space ? cr_character_at(s->space, 0, &bytes) : 0;
     cr_put(out,
            "\nstatic const struct cr_tokenizer_tables %s_tokenizer = {\n"
            "    .n = %d,\n    .bytes = %s_bytes,\n    .starts = %s_starts,\n"
-           "    .merges = {%s_merge_left, %s_merge_right, %s_merge_made, %s_merge_slots, %uu,\n"
-           "               %s%s},\n"
-           "    .byte_ids = %s_byte_ids,\n    .unknown = %d,\n    .fuse_unknown = %d,\n",
+           "    .bpe = {{%s_merge_left, %s_merge_right, %s_merge_made, %s_merge_slots, %uu,\n"
+           "             %s%s},\n"
+           "            %s%s, %uu, %s_byte_ids, %d, %d},\n",
            name, t->n_ids, name, name, name, name, name, name, t->bpe.mask,
-           t->bpe.levels ? name : "0", t->bpe.levels ? "_merge_levels" : "", name, t->bpe.unknown,
+           t->bpe.levels ? name : "0", t->bpe.levels ? "_merge_levels" : "", s->space ? name : "0",
+           s->space ? "_letters" : "", s->space ? t->bpe.letter_mask : 0, name, t->bpe.unknown,
            t->bpe.fuse_unknown);
     if (t->bpe.ignore_merges)
         cr_put(out, "    .whole = %s_whole,\n    .whole_mask = %uu,\n", name, whole_mask);
     if (s->space)
         cr_put(out,
-               "    .letters = %s_letters,\n    .n_letters = %d,\n    .space = %u,\n"
-               "    .splits = %d,\n    .prepending = %s,\n",
-               name, n_letters, space, s->splits, s->prepending);
+               "    .space = %u,\n    .splits = %d,\n    .prepending = %s,\n",
+               space, s->splits, s->prepending);
     if (s->scanner == CR_SCAN_GPT2)
         cr_put(out, "    .scan = cr_scan_gpt2,\n");
     else if (s->scanner == CR_SCAN_LLAMA3)
@@ -492,10 +463,11 @@ static void put_tables(struct cr_text *out, const struct shape *s, const char *n
     if (wants_classes(&t->added))
         cr_put(out, "    .class_of = cr_class,\n");
     cr_put(out,
-           "    .added = %s_added,\n    .n_added = %d,\n    .added_bytes = %s_added_bytes,\n"
+           "    .raw = %s_added_raw,\n    .normalized = %s_added_normalized,\n"
+           "    .added = %s_added,\n    .n_added = %d,\n"
            "    .before = %s_before,\n    .after = %s_after,\n    .n_before = %d,\n"
            "    .n_after = %d,\n    .strips = %d,\n    .strips_first = %d,\n};\n",
-           name, t->added.n, name, name, name, t->frame.n_before, t->frame.n_after, (int)s->strips,
+           name, name, name, t->added.n, name, name, t->frame.n_before, t->frame.n_after, (int)s->strips,
            s->strips_first);
 }
 
@@ -541,7 +513,6 @@ int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const c
 {
     struct shape s = {.t = t, .path = path};
     uint32_t whole_mask = 0;
-    int32_t n_letters = 0;
     int status = read_shape(&s, error);
     if (status == 0) {
         put_files(out, &s);
@@ -551,11 +522,11 @@ int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const c
         if (t->bpe.ignore_merges)
             whole_mask = put_whole(out, &s, name);
         if (s.space)
-            n_letters = put_letters(out, &s, name);
+            put_letters(out, &t->bpe, name);
         put_added(out, &t->added, name);
         put_frame(out, t, name);
         put_scanner(out, &s, name);
-        put_tables(out, &s, name, whole_mask, n_letters);
+        put_tables(out, &s, name, whole_mask);
         put_calls(out, name);
     }
     free(s.bytes.data);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "utf8.h"
+
 static void cr_json_space(struct cr_json *json)
 {
     while (json->at < json->end &&
@@ -42,23 +44,6 @@ CR_API int cr_json_ended(struct cr_json *json)
 }
 
 /* ---- strings ---- */
-
-CR_API size_t cr_utf8(const char *at, const char *end)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned char first = at < end ? (unsigned char)*at : 0xff;
-    size_t n = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2, i;
-    uint32_t code = n == 1 ? first : first & (0x7fu >> n);
-
-    if (first >= 0xf8 || (first >= 0x80 && first < 0xc0) || n > (size_t)(end - at))
-        return 0;
-    for (i = 1; i < n; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (at[i] & 0x3f);
-    }
-    return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
-}
 
 /* Writes a character as UTF-8; returns its bytes. */
 static size_t cr_utf8_put(char *out, uint32_t code)

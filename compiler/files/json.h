@@ -38,7 +38,4 @@ CR_API size_t cr_json_string(struct cr_json *json, char *out);
 /* Takes an integer.  A number with a fraction or an exponent, and -0, is no integer. */
 CR_API int cr_json_integer(struct cr_json *json, int64_t *value);
 
-/* The bytes of the character that begins at `at` if it is valid UTF-8, else 0. */
-CR_API size_t cr_utf8(const char *at, const char *end);
-
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "utf8.h"
 
 enum { HEADER_MAX = 100000000 /* bytes; the cap of the format's first implementation */ };
 

@@ -8,7 +8,7 @@
 #include "checkpoint.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
-#include "compiler/files/json.h"
+#include "compiler/files/utf8.h"
 
 /* ---- what is in a file ---- */
 

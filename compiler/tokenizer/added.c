@@ -8,6 +8,13 @@
 #include "compiler/ir/mem.h"
 #include "scanner.h"
 
+/* A file comes after those that it uses. */
+#include "characters.inc"
+
+#include "step_back.inc"
+
+#include "added.inc"
+
 /* Refuses a token that the vocabulary has with another id, or whose id it has for another text. */
 static int check(const struct cr_added_token *token, const struct cr_vocabulary *v,
                  const char *path, struct cr_error *error)
@@ -113,6 +120,14 @@ static int normalize(struct cr_added_token *token, const struct cr_text_parts *n
     return status;
 }
 
+static struct cr_added_rule rule_of(const struct cr_added_token *token)
+{
+    return (struct cr_added_rule){token->id, (token->special ? CR_ADDED_SPECIAL : 0) |
+                                                 (token->single_word ? CR_ADDED_SINGLE_WORD : 0) |
+                                                 (token->lstrip ? CR_ADDED_LSTRIP : 0) |
+                                                 (token->rstrip ? CR_ADDED_RSTRIP : 0)};
+}
+
 /* Special tokens are planted first.  Normalized tokens together grow no more than a text may. */
 int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
                    struct cr_error *error)
@@ -121,6 +136,9 @@ int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
     int status = 0;
     add_node(&a->raw, 0);
     add_node(&a->normalized, 0);
+    a->rules = cr_calloc((size_t)a->n, sizeof *a->rules);
+    for (int i = 0; i < a->n; i++)
+        a->rules[i] = rule_of(&a->tokens[i]);
     for (int special = 1; special >= 0; special--)
         for (int i = 0; i < a->n && status == 0; i++) {
             struct cr_added_token *token = &a->tokens[i];
@@ -147,6 +165,7 @@ void cr_free_added(struct cr_added *a)
     cr_free_vocabulary(&a->words);
     free(a->tokens);
     free(a->places);
+    free(a->rules);
     free(a->raw.nodes);
     free(a->normalized.nodes);
     *a = (struct cr_added){0};
@@ -154,64 +173,17 @@ void cr_free_added(struct cr_added *a)
 
 /* ---- finding ---- */
 
-/* The token that the longest path from here on ends at, or -1, and where it ends. */
-static int longest(const struct cr_trie *t, const char *text, size_t at, size_t n, size_t *end)
-{
-    int token = -1, node = 0;
-    for (; at < n && (node = child_of(t, node, (unsigned char)text[at])) >= 0;) {
-        at++;
-        if (t->nodes[node].token < 0)
-            continue;
-        token = t->nodes[node].token;
-        *end = at;
-    }
-    return token;
-}
-
-static bool is_inside_word(const char *text, size_t n, size_t begin, size_t end)
-{
-    size_t bytes;
-    return (begin > 0 && cr_is_word(text, cr_character_before(text, begin), &bytes)) ||
-           (end < n && cr_is_word(text, end, &bytes));
-}
-
-/* Widens text[*begin, *end) by the white space that a token takes; not before `least`. */
-static void widen(const struct cr_added_token *token, const char *text, size_t n, size_t least,
-                  size_t *begin, size_t *end)
-{
-    size_t bytes, before;
-    while (token->lstrip && *begin > least) {
-        before = cr_character_before(text, *begin);
-        if (!cr_is_space(text, before, &bytes))
-            break;
-        *begin = before;
-    }
-    while (token->rstrip && *end < n && cr_is_space(text, *end, &bytes))
-        *end += bytes;
-}
-
 void cr_cut_added(const struct cr_added *a, const struct cr_trie *trie, const char *text, size_t n,
                   bool first, struct cr_pieces *out)
 {
-    size_t done = 0, at = 0, found_end;
-    while (at < n && trie->n > 1) {
-        int found = longest(trie, text, at, n, &found_end);
-        if (found < 0) {
-            at++;
-            continue;
-        }
-        const struct cr_added_token *token = &a->tokens[found];
-        size_t begin = at, end = found_end;
-        at = found_end;
-        if (token->single_word && is_inside_word(text, n, begin, end))
-            continue;
-        widen(token, text, n, done, &begin, &end);
-        if (begin > done)
-            cr_add_piece(out, text + done, begin - done, first && done == 0);
-        cr_add_token(out, token->id);
-        done = end > done ? end : done;
-        at = done > at ? done : at;
-    }
-    if (done < n)
-        cr_add_piece(out, text + done, n - done, first && done == 0);
+    struct cr_added_cut cut = {
+        .trie = trie->nodes, .rules = a->rules, .class_of = cr_class_of, .text = text, .n = n};
+    bool more;
+    do {
+        more = cr_next_added(&cut);
+        if (cut.end > cut.begin)
+            cr_add_piece(out, text + cut.begin, cut.end - cut.begin, first && cut.begin == 0);
+        if (more)
+            cr_add_token(out, cut.id);
+    } while (more);
 }

@@ -6,6 +6,7 @@
 #define CR_ADDED_H
 
 #include "part.h"
+#include "tables.h"
 #include "vocabulary.h"
 
 struct cr_added_token {
@@ -20,12 +21,6 @@ struct cr_added_token {
     size_t shown_length;
 };
 
-/* A tree of the bytes of tokens; children of a node are linked. */
-struct cr_trie_node {
-    int child, sibling, token; /* or -1 */
-    unsigned char byte;
-};
-
 struct cr_trie {
     struct cr_trie_node *nodes;
     int n, cap;
@@ -37,6 +32,7 @@ struct cr_added {
     struct cr_vocabulary words; /* the same, by id and by text */
     int *places;                /* by id: which of `tokens` it is, where it is one */
     int n_places, places_cap;
+    struct cr_added_rule *rules; /* of each of `tokens` */
     struct cr_trie raw, normalized;
 };
 

@@ -5,10 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/files/utf8.h"
 #include "compiler/files/mapping.h"
 #include "compiler/ir/mem.h"
+
+/* A file comes after those that it uses. */
+#include "characters.inc"
+
 #include "merge.inc"
+
 #include "piece_hash.inc"
+#include "symbols.inc"
 
 /* ---- making ---- */
 
@@ -73,6 +80,36 @@ static uint32_t slot_of(const struct cr_bpe *bpe, int32_t left, int32_t right)
     return at;
 }
 
+/* The character that a token is, if it is one. */
+static bool is_letter(const struct cr_token *token, uint32_t *character)
+{
+    size_t bytes;
+    if (!token->text || token->length == 0 || token->length > 4 ||
+        cr_utf8(token->text, token->text + token->length) != token->length)
+        return false;
+    *character = cr_character(token->text, 0, &bytes);
+    return true;
+}
+
+/* Makes the table of tokens that are one character. */
+static void index_letters(struct cr_bpe *bpe)
+{
+    const struct cr_vocabulary *v = &bpe->vocabulary;
+    uint32_t size = 4, n = 0, character;
+    for (int id = 0; id < v->n; id++)
+        n += is_letter(&v->tokens[id], &character);
+    while (size < 2 * n)
+        size *= 2;
+    bpe->letter_mask = size - 1;
+    bpe->letters = cr_calloc(size, sizeof *bpe->letters);
+    for (uint32_t i = 0; i < size; i++)
+        bpe->letters[i].id = -1;
+    for (int id = 0; id < v->n; id++)
+        if (is_letter(&v->tokens[id], &character))
+            bpe->letters[cr_letter_slot(bpe->letters, bpe->letter_mask, character)] =
+                (struct cr_letter){character, id};
+}
+
 void cr_index_bpe(struct cr_bpe *bpe)
 {
     uint32_t size = 4;
@@ -88,6 +125,7 @@ void cr_index_bpe(struct cr_bpe *bpe)
         snprintf(name, sizeof name, "<0x%02X>", i);
         bpe->bytes[i] = bpe->byte_fallback ? cr_find_word(&bpe->vocabulary, name, 6) : -1;
     }
+    index_letters(bpe);
 }
 
 void cr_free_bpe(struct cr_bpe *bpe)
@@ -98,6 +136,7 @@ void cr_free_bpe(struct cr_bpe *bpe)
     free(bpe->made);
     free(bpe->levels);
     free(bpe->slots);
+    free(bpe->letters);
     *bpe = (struct cr_bpe){0};
 }
 
@@ -108,58 +147,6 @@ uint32_t cr_hash_piece(const char *text, size_t n)
 
 /* ---- encoding ---- */
 
-/* The symbols of a piece as it is taken apart. */
-struct taking {
-    const struct cr_bpe *bpe;
-    struct cr_symbol *symbols;
-    int32_t n;
-    bool unknown; /* one is due: it goes in front of the next token that the vocabulary has */
-};
-
-static void add_symbol(struct taking *t, int32_t id)
-{
-    t->symbols[t->n++].id = id;
-}
-
-static void add_due(struct taking *t)
-{
-    if (t->unknown)
-        add_symbol(t, t->bpe->unknown);
-    t->unknown = false;
-}
-
-/* Adds the bytes of a character, if each of them is a token. */
-static bool add_bytes(struct taking *t, const char *text, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (t->bpe->bytes[(unsigned char)text[i]] < 0)
-            return false;
-    for (size_t i = 0; i < bytes; i++)
-        add_symbol(t, t->bpe->bytes[(unsigned char)text[i]]);
-    return true;
-}
-
-/* Adds a character: its token, or its bytes, or what stands for the unknown, of which several in a
- * row may be one.  A model without such a token leaves the character out. */
-static void add_character(struct taking *t, const char *text, size_t bytes)
-{
-    int32_t id = cr_find_word(&t->bpe->vocabulary, text, bytes);
-    if (id >= 0) {
-        add_due(t);
-        add_symbol(t, id);
-    } else if (!add_bytes(t, text, bytes) && t->bpe->unknown >= 0) {
-        if (!t->bpe->fuse_unknown)
-            add_due(t);
-        t->unknown = true;
-    }
-}
-
-static size_t character_bytes(const char *text)
-{
-    unsigned char c = (unsigned char)*text;
-    return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-}
-
 /* Each byte is a symbol at most, and one more is due at the end. */
 static void make_room(struct cr_bpe_work *work, size_t n)
 {
@@ -169,6 +156,7 @@ static void make_room(struct cr_bpe_work *work, size_t n)
     work->room = n + n / 4 + 64;
     work->symbols = cr_calloc(work->room, sizeof *work->symbols);
     work->heap = cr_calloc(CR_CANDIDATES(work->room), sizeof *work->heap);
+    work->ids = cr_calloc(work->room, sizeof *work->ids);
 }
 
 void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct cr_ids *ids,
@@ -180,22 +168,21 @@ void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct 
         return;
     }
     make_room(work, n);
-    struct taking taking = {.bpe = bpe, .symbols = work->symbols};
-    for (size_t at = 0, bytes; at < n; at += bytes) {
-        bytes = character_bytes(text + at);
-        add_character(&taking, text + at, bytes);
-    }
-    add_due(&taking);
-    struct cr_merges merges = {bpe->left, bpe->right, bpe->made, bpe->slots, bpe->mask,
-                               bpe->levels};
-    cr_merge(&merges, work->symbols, taking.n, work->heap);
-    for (int32_t i = taking.n ? 0 : -1; i >= 0; i = work->symbols[i].next)
-        *CR_PUSH(ids->items, ids->n, ids->cap) = work->symbols[i].id;
+    const struct cr_bpe_tables tables = {
+        {bpe->left, bpe->right, bpe->made, bpe->slots, bpe->mask, bpe->levels},
+        bpe->letters, bpe->letter_mask, bpe->bytes, bpe->unknown, bpe->fuse_unknown};
+    struct cr_symbols symbols = {.items = work->symbols};
+    for (size_t at = 0, bytes; at < n; at += bytes)
+        cr_add_letter(&tables, &symbols, cr_character(text, at, &bytes));
+    size_t made = cr_merge_symbols(&tables, &symbols, work->heap, work->ids);
+    for (size_t i = 0; i < made; i++)
+        *CR_PUSH(ids->items, ids->n, ids->cap) = work->ids[i];
 }
 
 void cr_free_bpe_work(struct cr_bpe_work *work)
 {
     free(work->symbols);
     free(work->heap);
+    free(work->ids);
     *work = (struct cr_bpe_work){0};
 }

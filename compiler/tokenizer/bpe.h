@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "tables.h"
 #include "vocabulary.h"
 
 struct cr_bpe {
@@ -15,6 +16,8 @@ struct cr_bpe {
     int32_t *levels; /* of each rank, as in struct cr_merges, or null; set by the reader */
     int32_t *slots;
     uint32_t mask;
+    struct cr_letter *letters; /* tokens of one character, as in struct cr_bpe_tables */
+    uint32_t letter_mask;
     int32_t unknown;    /* the id of what is no token, or -1 */
     int32_t bytes[256]; /* with byte_fallback the ids of <0x00> ..., or -1 */
     bool fuse_unknown, byte_fallback, ignore_merges;
@@ -41,6 +44,7 @@ struct cr_ids {
 struct cr_bpe_work {
     struct cr_symbol *symbols;
     struct cr_candidate *heap;
+    int32_t *ids;
     size_t room; /* symbols */
 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "byte_letters.h"
-#include "compiler/files/json.h"
+#include "compiler/files/utf8.h"
 #include "compiler/ir/mem.h"
 #include "metaspace.h"
 #include "replace.h"

@@ -7,6 +7,7 @@
 #include "compiler/files/json.h"
 #include "compiler/files/lfs.h"
 #include "compiler/files/mapping.h"
+#include "compiler/files/utf8.h"
 #include "compiler/ir/mem.h"
 
 enum { MAX_DEPTH = 32, MAX_SIZE = 1 << 29 };

@@ -1,7 +1,7 @@
 /* replace.c - what a pattern matches, replaced; see replace.h. */
 #include "replace.h"
 
-#include "compiler/files/json.h"
+#include "compiler/files/utf8.h"
 #include "compiler/files/mapping.h"
 
 int cr_read_content(struct cr_text_part *part, const struct cr_document *d, int object,

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Each behind those that it uses. */
+/* A file comes after those that it uses. */
 #include "classes.inc"
 
 #include "characters.inc"
@@ -11,6 +11,8 @@
 #include "class_of.inc"
 
 #include "scan.inc"
+
+#include "step_back.inc"
 
 #include "scan_gpt2.inc"
 #include "scan_llama3.inc"
@@ -30,9 +32,9 @@ bool cr_is_space(const char *text, size_t at, size_t *bytes)
     return cr_class(cr_character(text, at, bytes)) & CR_SPACE;
 }
 
-bool cr_is_word(const char *text, size_t at, size_t *bytes)
+int cr_class_of(uint32_t character)
 {
-    return cr_class(cr_character(text, at, bytes)) & CR_WORD;
+    return cr_class(character);
 }
 
 uint32_t cr_character_at(const char *text, size_t at, size_t *bytes)
@@ -42,8 +44,5 @@ uint32_t cr_character_at(const char *text, size_t at, size_t *bytes)
 
 size_t cr_character_before(const char *text, size_t at)
 {
-    do
-        at--;
-    while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80);
-    return at;
+    return cr_step_back(text, at);
 }

@@ -14,10 +14,11 @@
 size_t cr_scan_as_gpt2(const char *text, size_t at, size_t n);
 size_t cr_scan_as_llama3(const char *text, size_t at, size_t n, size_t digits);
 
-/* Of the character at `at`, whose bytes are counted: whether it is white space, and whether it
- * belongs to a word. */
+/* True if the character at `at`, whose bytes are counted, is white space. */
 bool cr_is_space(const char *text, size_t at, size_t *bytes);
-bool cr_is_word(const char *text, size_t at, size_t *bytes);
+
+/* The classes of a character, as characters.inc calls them. */
+int cr_class_of(uint32_t character);
 
 /* The character at `at`, whose bytes are counted. */
 uint32_t cr_character_at(const char *text, size_t at, size_t *bytes);

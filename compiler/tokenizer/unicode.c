@@ -5,11 +5,11 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "compiler/files/json.h"
+#include "compiler/files/utf8.h"
 #include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
 
-/* Each behind those that it uses. */
+/* A file comes after those that it uses. */
 #include "characters.inc"
 
 #include "compositions.inc"

@@ -1,5 +1,6 @@
 /* json.c - any bytes as JSON text, taken piece by piece in whatever order they ask for. */
 #include "compiler/files/json.h"
+#include "compiler/files/utf8.h"
 
 #include "target.h"
 

@@ -1,0 +1,51 @@
+/* tables.h - what a tokenizer is looked up in: made by the library, constants of emitted C. */
+#ifndef CR_TOKENIZER_TABLES_H
+#define CR_TOKENIZER_TABLES_H
+
+#include <stdint.h>
+
+/* Merge r makes symbol made[r] of left[r] and right[r].  slots[] is a hash table of the ranks: open
+ * addressing, -1 is free, mask + 1 slots, which are a power of two and not all taken.  levels[r] is what
+ * ranks are compared by, so that some may be alike; null: r itself. */
+struct cr_merges {
+    const int32_t *left, *right, *made, *slots;
+    uint32_t mask;
+    const int32_t *levels;
+};
+
+/* A character that is a token, in a hash table: open addressing, an id of -1 is free. */
+struct cr_letter {
+    uint32_t character;
+    int32_t id;
+};
+
+/* A model of byte-pair encoding. */
+struct cr_bpe_tables {
+    struct cr_merges merges;
+    const struct cr_letter *letters; /* letter_mask + 1 slots, a power of two and not all taken */
+    uint32_t letter_mask;
+    const int32_t *byte_ids; /* of 256 bytes, -1 for none */
+    int32_t unknown;         /* the token of what is no token, or -1 */
+    int fuse_unknown;        /* of several in a row there is one */
+};
+
+/* A tree of the bytes of tokens; children of a node are linked.  Node 0 is the root. */
+struct cr_trie_node {
+    int child, sibling, token; /* or -1 */
+    unsigned char byte;
+};
+
+enum {
+    CR_ADDED_SPECIAL = 1,
+    CR_ADDED_SINGLE_WORD = 2, /* not inside a word */
+    CR_ADDED_LSTRIP = 4,      /* it takes the white space before it */
+    CR_ADDED_RSTRIP = 8       /* or behind it */
+};
+
+/* What a tree's token is. */
+struct cr_added_rule {
+    int32_t id;
+    int flags;
+};
+
+#endif
