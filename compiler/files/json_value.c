@@ -42,21 +42,27 @@ size_t cr_json_number_size(const char *at, const char *end)
     return (size_t)(at - begin);
 }
 
+char cr_json_word(struct cr_json *json)
+{
+    static const char *const words[] = {"true", "false", "null"};
+    for (int i = 0; i < 3; i++) {
+        size_t size = strlen(words[i]);
+        if ((size_t)(json->end - json->at) < size || memcmp(json->at, words[i], size) != 0)
+            continue;
+        json->at += size;
+        return *words[i];
+    }
+    return 0;
+}
+
 /* Takes a value that is neither an object nor an array. */
 static int skip_plain(struct cr_json *json, char *room)
 {
-    static const char *const words[] = {"true", "false", "null"};
-    size_t left = (size_t)(json->end - json->at), size;
-    if (left && *json->at == '"')
+    if (json->at < json->end && *json->at == '"')
         return cr_json_string(json, room) != 0;
-    for (int i = 0; i < 3; i++) {
-        size = strlen(words[i]);
-        if (left >= size && memcmp(json->at, words[i], size) == 0) {
-            json->at += size;
-            return 1;
-        }
-    }
-    size = cr_json_number_size(json->at, json->end);
+    if (cr_json_word(json))
+        return 1;
+    size_t size = cr_json_number_size(json->at, json->end);
     json->at += size;
     return size ? 1 : fail(json, "found no value");
 }

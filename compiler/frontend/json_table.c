@@ -45,19 +45,12 @@ static void push_string(struct reader *r)
 /* Pushes true, false or null; false if the text has none of them here. */
 static bool push_word(struct reader *r)
 {
-    static const char *const words[] = {"true", "false", "null"};
-    for (int i = 0; i < 3; i++) {
-        size_t size = strlen(words[i]);
-        if ((size_t)(r->json.end - r->json.at) < size || memcmp(r->json.at, words[i], size) != 0)
-            continue;
-        r->json.at += size;
-        if (i == 2)
-            lua_pushlightuserdata(r->L, (void *)&null_value);
-        else
-            lua_pushboolean(r->L, i == 0);
-        return true;
-    }
-    return false;
+    char word = cr_json_word(&r->json);
+    if (word == 'n')
+        lua_pushlightuserdata(r->L, (void *)&null_value);
+    else if (word)
+        lua_pushboolean(r->L, word == 't');
+    return word;
 }
 
 static void push_number(struct reader *r)

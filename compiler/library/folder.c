@@ -57,12 +57,6 @@ static int find_member(struct json_file *file, const char *key, struct cr_error 
 
 /* ---- config.json ---- */
 
-/* True if null comes next. */
-static bool is_null(const struct cr_json *json)
-{
-    return json->end - json->at >= 4 && memcmp(json->at, "null", 4) == 0;
-}
-
 /* True if a class such as GPT2LMHeadModel or GPTNeoXForCausalLM is one of a family such as gpt2 or
  * gpt_neox, whose name has `size` letters. */
 static bool is_class_of(const char *class, const char *family, size_t size)
@@ -167,7 +161,7 @@ static char *read_model_type(struct json_file *file, const char *folder, struct 
     int found = find_member(file, "model_type", error);
     if (found > 0 && cr_json_string(&file->json, file->room))
         return cr_strdup(file->room);
-    if (found == 0 || (found > 0 && is_null(&file->json)))
+    if (found == 0 || (found > 0 && cr_json_word(&file->json) == 'n'))
         return read_architectures(file, folder, error);
     if (found > 0)
         fail_json(file, "model_type is no text, expected the name of an architecture", error);
@@ -231,7 +225,7 @@ static int read_integers(struct json_file *file, const char *key, int64_t *value
         return 0;
     }
     if (!cr_json_take(json, '['))
-        return is_null(json)
+        return cr_json_word(json) == 'n'
                    ? 0
                    : fail_json(file, "expected a whole number, or a list of some", error);
     for (int i = 0; (more = cr_json_next(json, i, ']')) > 0; i++) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/files/json.h"
+#include "compiler/files/json_value.h"
 #include "compiler/files/lfs.h"
 #include "compiler/files/mapping.h"
 #include "compiler/files/utf8.h"
@@ -23,9 +23,7 @@ struct reader {
 /* "FILE:LINE: ...": what is wrong where the reader stands, or `what` if nothing was noted. */
 static int fail_here(const struct reader *r, const char *what, struct cr_error *error)
 {
-    int line = 1;
-    for (const char *c = r->json.begin; c < r->json.at; c++)
-        line += *c == '\n';
+    int line = cr_json_line(&r->json);
     if (r->json.at == r->json.end)
         return cr_fail(error, "%s:%d: found the end of the file, expected JSON to go on",
                        r->document->path, line);
@@ -40,28 +38,6 @@ static size_t digits(const char *at, const char *end)
     while (at + n < end && at[n] >= '0' && at[n] <= '9')
         n++;
     return n;
-}
-
-/* The length of the number of JSON at `at`; 0 if there is none. */
-static size_t number_size(const char *at, const char *end)
-{
-    const char *c = at + (at < end && *at == '-');
-    size_t whole = digits(c, end), part;
-    if (whole == 0 || (*c == '0' && whole > 1))
-        return 0;
-    c += whole;
-    if (c < end && *c == '.') {
-        if ((part = digits(c + 1, end)) == 0)
-            return 0;
-        c += 1 + part;
-    }
-    if (c < end && (*c == 'e' || *c == 'E')) {
-        c += 1 + (c + 1 < end && (c[1] == '-' || c[1] == '+'));
-        if ((part = digits(c, end)) == 0)
-            return 0;
-        c += part;
-    }
-    return (size_t)(c - at);
 }
 
 enum { DIGITS_OF_INTEGER = 18 };
@@ -93,7 +69,7 @@ static bool take_number(struct reader *r, struct cr_json_value *value)
         value->kind = CR_JSON_INTEGER;
         return true;
     }
-    n = number_size(r->json.at, r->json.end);
+    n = cr_json_number_size(r->json.at, r->json.end);
     if (n == 0 || n > LONGEST)
         return false;
     memcpy(text, r->json.at, n);
@@ -112,16 +88,9 @@ static bool take_number(struct reader *r, struct cr_json_value *value)
 /* Takes true, false or null. */
 static bool take_word(struct reader *r, struct cr_json_value *value)
 {
-    static const char *const words[] = {"null", "false", "true"};
-    for (int i = 0; i < 3; i++) {
-        size_t size = strlen(words[i]);
-        if ((size_t)(r->json.end - r->json.at) < size || memcmp(r->json.at, words[i], size) != 0)
-            continue;
-        r->json.at += size;
-        value->kind = (enum cr_json_kind)(CR_JSON_NULL + i);
-        return true;
-    }
-    return false;
+    char word = cr_json_word(&r->json);
+    value->kind = word == 't' ? CR_JSON_TRUE : word == 'f' ? CR_JSON_FALSE : CR_JSON_NULL;
+    return word;
 }
 
 /* Copies the string behind a quote if it is valid and has no escapes, as most are; its size with a
