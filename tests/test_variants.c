@@ -110,7 +110,8 @@ static const struct variant {
     {"ropeNormHalf", 3, causal, 0},
     {"differential", 4, NULL, 0},
     {"differentialSum", 4, NULL, 0},
-    {"differentialHeads", 5, NULL, 1},
+    {"differentialHeads", 5, NULL, 0},
+    {"differentialPairs", 5, NULL, 0},
 };
 
 /* ---- results ---- */

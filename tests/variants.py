@@ -94,6 +94,7 @@ ropeNormHalf | the same by `rotate_half` |  | normRotate
 differential | the difference of two softmaxes, the second times a trained number |  | 
 differentialSum | the sum of two softmaxes, one times 0.25 |  | 
 differentialHeads | the difference of two halves of the heads |  | 
+differentialPairs | the difference of the heads of each pair |  | 
 """
 
 

@@ -466,17 +466,39 @@ static cr_id touched(struct cr_maker *m, cr_id p)
     }
 }
 
+/* Two softmaxes side by side along the first axis, each taken out by a slice, behind a reshape or not. */
+static void halves_of_softmax(struct cr_maker *m, cr_id q, cr_id k, double scale, cr_id *p)
+{
+    cr_id rows = cr_make_concat(m, 2, (cr_id[]){q, cr_make1(m, CR_OP_tanh, q)}, 0);
+    cr_id scores = first_product(m, rows, cr_make_concat(m, 2, (cr_id[]){k, k}, 0));
+    cr_id all = cr_make_softmax(m, prepared(m, scores, scale), cr_node_of(m, scores)->rank - 1);
+    struct cr_attr half = cr_attr_of(cr_node_of(m, all)), pair = {.rank = half.rank + 1, .shape = {2}};
+    half.shape[0] /= 2;
+    memcpy(pair.shape + 1, half.shape, (size_t)half.rank * sizeof *half.shape);
+    bool reshaped = half.rank < 6 && cr_chance(m, 50);
+    if (reshaped)
+        all = cr_make_reshape(m, all, pair.rank, pair.shape);
+    for (int i = 0; i < 2; i++) {
+        p[i] = cr_make_slice(m, all, 0, reshaped ? i : i * half.shape[0], reshaped ? 1 : half.shape[0]);
+        if (reshaped)
+            p[i] = cr_make_reshape(m, p[i], half.rank, half.shape);
+    }
+}
+
 /* The difference of two softmaxes of scores, or their sum, the second maybe times a number, one for all or
  * one for each row. */
 static cr_id two_softmaxes(struct cr_maker *m, cr_id q, cr_id k, double scale)
 {
     cr_id scores[2] = {first_product(m, q, k), first_product(m, cr_make1(m, CR_OP_tanh, q), k)}, p[2];
+    int last = cr_node_of(m, scores[0])->rank - 1;
     for (int i = 0; i < 2; i++)
-        p[i] = cr_make_softmax(m, prepared(m, scores[i], scale), cr_node_of(m, scores[i])->rank - 1);
+        p[i] = cr_make_softmax(m, prepared(m, scores[i], scale), last);
+    if (last > 1 && cr_chance(m, 40))
+        halves_of_softmax(m, q, k, scale, p);
     if (cr_chance(m, 40)) {
         p[1] = cr_make_with(m, CR_OP_mul, p[1], 0.3);
     } else if (cr_chance(m, 60)) {
-        cr_id row = cr_make_fold(m, CR_OP_sum, p[1], cr_node_of(m, p[1])->rank - 1);
+        cr_id row = cr_make_fold(m, CR_OP_sum, p[1], last);
         p[1] = cr_make2(m, CR_OP_mul, cr_make_like(m, cr_make_broadcast(m, row, false), p[1]), p[1]);
     }
     bool first = cr_chance(m, 80);

@@ -12,7 +12,7 @@ local o = options {
         "softcap", "qkNorm", "softmaxOne", "softmaxOneShifted", "softmaxOneMaximum", "softmaxOneAfter", "softmaxOneTimes", "sink",
         "sinkConcat", "sigmoid", "sigmoidZero", "sigmoidBias", "relu", "biased", "biasedSome",
         "rope", "ropeHalf", "ropeInterleaved", "ropeGqa", "ropeBiased", "ropePart", "ropeNorm", "ropeNormHalf",
-        "differential", "differentialHeads", "differentialSum",
+        "differential", "differentialHeads", "differentialPairs", "differentialSum",
     },
 }
 local B, T, C, H = o.B, o.T, o.n_embd, o.n_head
@@ -214,11 +214,19 @@ elseif variant == "sigmoidZero" then
     p = where(mask, sigmoid(hidden), 0)
 elseif variant == "relu" then
     p = where(mask, maximum(hidden, 0) ^ 2 / T, 0)
-elseif variant == "differentialHeads" then
-    -- The first half of the heads less the second (Ye et al.: Differential Transformer, 2024).
+elseif variant == "differentialHeads" or variant == "differentialPairs" then
+    -- The first half of the heads less the second, or of each pair of heads the first less the second
+    -- (Ye et al.: Differential Transformer, 2024).
     local probs, half = nn.softmax(s), {B, H / 2, T, T}
-    local lambda = param("lambda", {H / 2, 1, 1}, {normal = 0.5})
-    p = probs:slice({0, 0, 0, 0}, half) - lambda * probs:slice({0, H / 2, 0, 0}, half)
+    local one, two
+    if variant == "differentialHeads" then
+        one, two = probs:slice({0, 0, 0, 0}, half), probs:slice({0, H / 2, 0, 0}, half)
+    else
+        local pairs_ = probs:reshape{B, H / 2, 2, T, T}
+        one = pairs_:slice({0, 0, 0, 0, 0}, {B, H / 2, 1, T, T}):reshape(half)
+        two = pairs_:slice({0, 0, 1, 0, 0}, {B, H / 2, 1, T, T}):reshape(half)
+    end
+    p = one - param("lambda", {H / 2, 1, 1}, {normal = 0.5}) * two
     v = v:reshape{B, H / 2, 2, T, d}:transpose(3, 4):reshape{B, H / 2, T, 2 * d}
 elseif starts("differential") then
     local q2, k2 = scope("q2", nn.linear, n, C, false), scope("k2", nn.linear, n, C, false)
@@ -233,6 +241,6 @@ else
     p = nn.softmax(s)
 end
 
-local shape = variant == "differentialHeads" and {B, H / 2, T, 2 * d} or {B, H, T, d}
+local shape = (variant == "differentialHeads" or variant == "differentialPairs") and {B, H / 2, T, 2 * d} or {B, H, T, d}
 local y = (v and matmul(p, v) or p):reshape(shape):transpose(2, 3):reshape{B, T, C}
 return {y = x + scope("proj", nn.linear, y, C)}

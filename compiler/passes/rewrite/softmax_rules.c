@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "batch_views.h"
 #include "factors.h"
 #include "rule_tools.h"
 
@@ -343,6 +344,17 @@ static bool is_attention(const struct cr_graph *g, cr_id id)
     return is_probs(g, id) && is_made_of_product(g, cr_in(g, id, 0), &budget);
 }
 
+/* An attention's probabilities, as they are or made of a view of the batch of such, as where heads are
+ * sliced into two halves; or CR_NONE. */
+static cr_id find_attention(struct cr_rewrite *rw, cr_id id)
+{
+    if (cr_is_batch_view(rw->to, id)) {
+        cr_id all = find_attention(rw, cr_in(rw->to, id, 0));
+        id = all == CR_NONE ? all : cr_push_batch_view(rw, id, all);
+    }
+    return id != CR_NONE && is_attention(rw->to, id) ? id : CR_NONE;
+}
+
 /* A number, or one for each row, all along the rows of `like`; CR_NONE for other nodes. */
 static cr_id row_factor(struct cr_rewrite *rw, cr_id id, cr_id like)
 {
@@ -363,17 +375,18 @@ static cr_id row_factor(struct cr_rewrite *rw, cr_id id, cr_id like)
 static cr_id attend(struct cr_rewrite *rw, cr_id term, cr_id v)
 {
     const struct cr_graph *g = rw->to;
-    if (is_attention(g, term))
-        return cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){term, v}, NULL);
-    for (int i = 0; g->nodes[term].op == CR_OP_mul && i < 2; i++) {
-        cr_id x = cr_in(g, term, i), p = cr_in(g, term, 1 - i);
-        if (!is_attention(g, p))
-            continue;
-        cr_id product = cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, v}, NULL);
-        cr_id factor = row_factor(rw, x, product);
-        return factor == CR_NONE ? CR_NONE : cr_multiply(rw, factor, product);
+    cr_id p = find_attention(rw, term), x = CR_NONE;
+    for (int i = 0; p == CR_NONE && g->nodes[term].op == CR_OP_mul && i < 2; i++) {
+        x = cr_in(g, term, i);
+        p = find_attention(rw, cr_in(g, term, 1 - i));
     }
-    return CR_NONE;
+    if (p == CR_NONE)
+        return CR_NONE;
+    cr_id product = cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, v}, NULL);
+    if (x == CR_NONE)
+        return product;
+    cr_id factor = row_factor(rw, x, product);
+    return factor == CR_NONE ? CR_NONE : cr_multiply(rw, factor, product);
 }
 
 /*
