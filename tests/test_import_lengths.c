@@ -389,10 +389,21 @@ static void make_all_rows(struct message *g)
     resize_rows(g, BOUND);
 }
 
+/* Positions are known up to the bound: their norm would be over all of these. */
+static void make_norm_of_positions(struct message *g)
+{
+    struct message axis = {.n = 0};
+    put_positions(g);
+    put_integer_attribute(&axis, "axis", 0);
+    put_node(g, "LpNormalization", "positions", "norm", &axis);
+    put_node(g, "Add", "x norm", "y", NULL);
+}
+
 static const struct {
     void (*make)(struct message *graph);
     const char *words;
 } refused[] = {
+    {make_norm_of_positions, "('the_node'): it goes over elements that no input has, along the length n"},
     {make_two_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 8 than of 12"},
     {make_all_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 11 than of 12"},
     {make_twice, "Concat ('the_node'): a size of 24 with n = 12, 22 with 11"},

@@ -353,11 +353,21 @@ static bool refuse_call(struct settling *s, cr_t x, const char *what)
     return false;
 }
 
-/* A function of graphs/lib/onnx.lua: the front end says where the axes of its result end. */
+/* A function of graphs/lib/onnx.lua: the front end says where the axes of its result end.  The function may sum
+ * over any axis of an operand. */
 static bool cut_lua_op(struct settling *s, cr_t x, struct cuts *out)
 {
     struct cr_inferred result;
     struct cr_error error = {""};
+    for (int i = 0; i < x->n_arguments; i++) {
+        struct cuts in;
+        cr_t y = operand(x, i);
+        if (y)
+            cuts_of(s, y, &in);
+        for (int a = 0; y && a < y->rank; a++)
+            if (!must_be_cut(s, y, &in, a))
+                return false;
+    }
     if (cr_onnx_infer(s->script->graph, x->name, x->arguments, x->n_arguments, s->script, cuts_for,
                       s, &result, &error))
         return refuse_call(s, x, error.text);
