@@ -28,6 +28,7 @@
 #     pcre2.h only in tokenizer/pattern.c, utf8proc.h only in tokenizer/unicode.c,
 #     machine instructions only in runtime/, and in exec/peak.c and exec/host.c, which ask the machine
 #     a kind of kernels is known by its name in compiler/passes/kinds/ only
+#     no two folders have sources of one name, but for cli/, lua/ and import/
 #
 # Run from the top folder.  First plants violations in a scratch tree to see that each
 # is caught, then reads the real one.  OBJECTS has the folders of the tree; the objects of
@@ -215,7 +216,7 @@ expect caught runtime/pool.c '#include "compiler/files/writer.h"'
 expect caught runtime/pool.c '#include <check.h>'
 expect caught compiler/tokenizer/bpe.c '#include "compiler/passes/passes.h"'
 expect caught compiler/tokenizer/bpe.c '#include <pcre2.h>'
-expect caught compiler/library/tokenizer.c '#include <utf8proc.h>'
+expect caught compiler/library/tokenize.c '#include <utf8proc.h>'
 expect caught compiler/cli/tokenize.c '#include "compiler/tokenizer/tokenizer.h"'
 expect caught compiler/passes/fuse/fuse.c '#include "compiler/tokenizer/tokenizer.h"'
 expect allowed compiler/import/graph.c '#include "compiler/frontend/script.h"'
@@ -236,7 +237,7 @@ expect allowed compiler/import/model.c '#include "compiler/files/mapping.h"'
 expect allowed compiler/ir/graph.h '#include "ops.def"'
 expect allowed compiler/tokenizer/bpe.c '#include "compiler/ir/mem.h"'
 expect allowed compiler/tokenizer/document.c '#include "compiler/files/json.h"'
-expect allowed compiler/library/tokenizer.c '#include "compiler/tokenizer/tokenizer.h"'
+expect allowed compiler/library/tokenize.c '#include "compiler/tokenizer/tokenizer.h"'
 expect allowed compiler/passes/fuse/fuse.c '#include "compiler/ir/graph.h"'
 expect allowed compiler/frontend/script.c '#include <lauxlib.h>'
 expect allowed compiler/lua/model.c '#include <lua.h>'
@@ -337,6 +338,28 @@ report $? "cr_a, a struct and an enum, should be caught; found: ${found:-nothing
 twice compiler runtime >"$log"
 [ ! -s "$log" ]
 report $? 'two types have one of these names'
+
+# ---- names of files ----
+
+# Names that sources of two folders may have as yet.
+doubled="autopsy"
+
+# namesakes TREE: names of sources in several folders.  In cli/, lua/ and import/ a file may have the name of
+# what it is a side of.
+namesakes() {
+    (cd "$1" && find compiler runtime -name '*.[ch]' | grep -vE '^compiler/(cli|lua|import)/' |
+        sed -E 's#^(.*)/([^/]*)\.[ch]$#\2 \1#' | sort -u | cut -d ' ' -f 1 | uniq -d)
+}
+
+mkdir -p "$T/names/compiler/ir" "$T/names/compiler/cli" "$T/names/compiler/emit" "$T/names/runtime"
+touch "$T/names/compiler/ir/a.h" "$T/names/compiler/ir/a.c" "$T/names/compiler/emit/a.c" \
+    "$T/names/compiler/ir/b.c" "$T/names/compiler/cli/b.c" "$T/names/runtime/c.c"
+found=$(namesakes "$T/names")
+[ "$found" = a ]
+report $? "a, in ir/ and in emit/, should be caught; found: ${found:-nothing}"
+namesakes . | grep -vxF "$(echo "$doubled" | tr ' ' '\n')" >"$log"
+[ ! -s "$log" ]
+report $? 'sources of two folders have one of these names'
 
 # ---- calls ----
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utf8proc.h>
 
-#include "compiler/emit/tokenizer.h"
+#include "compiler/emit/standalone_tokenizer.h"
 #include "compiler/ir/text.h"
 #include "compiler/tokenizer/unicode.h"
 

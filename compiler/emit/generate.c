@@ -9,7 +9,7 @@
 #include "compiler/ir/mem.h"
 #include "runtime/sampler.h"
 #include "runtime_text.h"
-#include "tokenizer.h"
+#include "standalone_tokenizer.h"
 
 /* ---- texts with the model's name ---- */
 

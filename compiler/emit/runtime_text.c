@@ -84,7 +84,7 @@
     F(scan_text, "compiler/tokenizer/scan.inc")                                                    \
     F(scan_gpt2, "compiler/tokenizer/scan_gpt2.inc")                                               \
     F(scan_llama3, "compiler/tokenizer/scan_llama3.inc")                                           \
-    F(tables, "compiler/tokenizer/tables.h")                                                       \
+    F(lookup_tables, "compiler/tokenizer/lookup_tables.h")                                         \
     F(step_back, "compiler/tokenizer/step_back.inc")                                               \
     F(added, "compiler/tokenizer/added.inc")                                                       \
     F(merge, "compiler/tokenizer/merge.inc")                                                       \

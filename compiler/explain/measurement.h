@@ -6,7 +6,7 @@
 #define CR_MEASUREMENT_H
 
 #include "compiler/crescent.h"
-#include "document.h"
+#include "json_writer.h"
 
 /* What a run took and what the machine could do, in medians. */
 struct cr_measurement {

@@ -20,15 +20,15 @@ void cr_add_dump_statements(lua_State *L); /* printed_graph.c */
 void cr_forget_declared(lua_State *L);
 
 /* Finds the entries that replace was called with among those that the script returned
- * (replace.c). */
+ * (state_update.c). */
 void cr_settle_replacements(lua_State *L, struct cr_run *run);
 
-/* Refuses a state that nothing reads, or that is never replaced (replace.c). */
+/* Refuses a state that nothing reads, or that is never replaced (state_update.c). */
 void cr_check_states(lua_State *L, struct cr_run *run);
 
 int cr_lua_matmul(lua_State *L);  /* broadcast.c */
 int cr_lua_grad(lua_State *L);    /* grad.c */
-int cr_lua_replace(lua_State *L); /* replace.c */
+int cr_lua_replace(lua_State *L); /* state_update.c */
 int cr_lua_options(lua_State *L); /* script_options.c */
 int cr_lua_layer_options(lua_State *L); /* layer_options.c */
 int cr_lua_require(lua_State *L); /* source.c */

@@ -15,7 +15,7 @@
 #include "compiler/ir/guard.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
-#include "host.h"
+#include "hosted.h"
 #include "language.h"
 #include "limits.h"
 #include "natural_order.h"

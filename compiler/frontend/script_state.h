@@ -51,7 +51,7 @@ struct cr_config_value {
 /* One run of a script. */
 struct cr_run {
     lua_State *L; /* of a hosted run the one that called last: a coroutine's, maybe */
-    bool hosted;  /* the script is a function, and the state not ours; see host.h */
+    bool hosted;  /* the script is a function, and the state not ours; see hosted.h */
     bool filled;  /* the state has the language: it ran a text before */
     struct cr_host_function function;
     struct cr_graph *graph;

@@ -6,7 +6,7 @@
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
 #include "handles.h"
-#include "target.h"
+#include "targets.h"
 
 _Static_assert((int)CRESCENT_TCC == (int)CR_BACKEND_TCC && (int)CRESCENT_CC == (int)CR_BACKEND_CC &&
                    (int)CRESCENT_REF == (int)CR_BACKEND_REF &&

@@ -9,7 +9,7 @@
 #include "compiler/files/writer.h"
 #include "compiler/ir/incremental.h"
 #include "compiler/ir/mem.h"
-#include "emit.h"
+#include "emission.h"
 #include "generator.h"
 #include "generator_ports.h"
 

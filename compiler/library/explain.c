@@ -6,7 +6,7 @@
 #include "compiler/explain/page.h"
 #include "compiler/ir/mem.h"
 #include "explanation.h"
-#include "target.h"
+#include "targets.h"
 
 /* ---- what the passes leave ---- */
 

@@ -16,7 +16,7 @@
 #include "compiler/ir/mem.h"
 #include "handles.h"
 #include "host_target.h"
-#include "target.h"
+#include "targets.h"
 
 /* ---- what is tried ---- */
 

@@ -6,7 +6,7 @@
 #define CR_ADDED_H
 
 #include "part.h"
-#include "tables.h"
+#include "lookup_tables.h"
 #include "vocabulary.h"
 
 struct cr_added_token {

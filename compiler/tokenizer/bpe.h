@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "tables.h"
+#include "lookup_tables.h"
 #include "vocabulary.h"
 
 struct cr_bpe {

@@ -1,6 +1,6 @@
 /* tokenizer.c - any bytes as a tokenizer.json: refused with a line, or texts have ids that are tokens,
  * and the ids a text. */
-#include "compiler/emit/tokenizer.h"
+#include "compiler/emit/standalone_tokenizer.h"
 #include "compiler/ir/guard.h"
 
 #include "target.h"

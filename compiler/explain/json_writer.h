@@ -1,5 +1,5 @@
 /*
- * document.h - writes JSON.
+ * json_writer.h - writes JSON.
  *
  *     cr_doc_begin(d, NULL, '{');
  *     cr_doc_text(d, "name", "gpt2");
@@ -10,8 +10,8 @@
  *
  * A key is null inside a list.  No text has a "<" in it, so that a document may stand in HTML.
  */
-#ifndef CR_DOCUMENT_H
-#define CR_DOCUMENT_H
+#ifndef CR_JSON_WRITER_H
+#define CR_JSON_WRITER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* sizes.c - tensors whose axes are lengths, and arrays of the sizes that there are; see crescent.h. */
+/* port_sizes.c - tensors whose axes are lengths, and arrays of the sizes that there are; see crescent.h. */
 #include "compiler/exec/sizes.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/* emit.c - standalone C, and what there is after a pass; see crescent.h. */
+/* emission.c - standalone C, and what there is after a pass; see crescent.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/emit/pipeline.h"
 #include "compiler/ir/mem.h"
-#include "emit.h"
-#include "target.h"
+#include "emission.h"
+#include "targets.h"
 
 /* A file that is written for this machine is worth a probe. */
 static const struct cr_use use = {.threads = 1, .is_long = true};

@@ -1,4 +1,4 @@
-/* weights.c - the parameters of a model, from files, drawn, or one by one; see crescent.h. */
+/* parameters.c - the parameters of a model, from files, drawn, or one by one; see crescent.h. */
 #include <string.h>
 
 #include "handles.h"

@@ -1,6 +1,6 @@
-/* tables.h - what a tokenizer is looked up in: made by the library, constants of emitted C. */
-#ifndef CR_TOKENIZER_TABLES_H
-#define CR_TOKENIZER_TABLES_H
+/* lookup_tables.h - what a tokenizer is looked up in: made by the library, constants of emitted C. */
+#ifndef CR_LOOKUP_TABLES_H
+#define CR_LOOKUP_TABLES_H
 
 #include <stdint.h>
 

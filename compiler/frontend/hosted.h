@@ -1,13 +1,13 @@
 /*
- * host.h - a hosted run: the script is a function of a program that has Lua in it, and runs in the state
+ * hosted.h - a hosted run: the script is a function of a program that has Lua in it, and runs in the state
  * of that program.
  *
  * Nothing of the state changes but what is kept while the function runs, and the globals of the function
  * itself: a name that they lack is looked for in the language.  There are no limits of time and memory,
  * and no hook.
  */
-#ifndef CR_HOST_H
-#define CR_HOST_H
+#ifndef CR_HOSTED_H
+#define CR_HOSTED_H
 
 #include "script_state.h"
 

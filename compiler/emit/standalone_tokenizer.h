@@ -1,5 +1,5 @@
 /*
- * tokenizer.h - a tokenizer as standalone C: its tables, and functions that encode and decode.
+ * standalone_tokenizer.h - a tokenizer as standalone C: its tables, and functions that encode and decode.
  *
  * The text needs stdint.h, stddef.h and string.h, which it includes, and nothing else; nothing is
  * allocated.  With NAME for the model's name it defines
@@ -17,8 +17,8 @@
  *                             begins as zeros; `show` is CR_SHOW_WITHIN, CR_SHOW_ALL or
  *                             CR_SHOW_NONE, as enum cr_specials
  */
-#ifndef CR_EMIT_TOKENIZER_H
-#define CR_EMIT_TOKENIZER_H
+#ifndef CR_STANDALONE_TOKENIZER_H
+#define CR_STANDALONE_TOKENIZER_H
 
 #include "compiler/ir/text.h"
 #include "compiler/tokenizer/tokenizer.h"

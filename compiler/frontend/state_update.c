@@ -1,4 +1,4 @@
-/* replace.c - what states hold after a run: said by the script, settled once its entries are known. */
+/* state_update.c - what states hold after a run: said by the script, settled once its entries are known. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

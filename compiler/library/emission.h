@@ -1,6 +1,6 @@
-/* emit.h - a graph's program as it is written down; see crescent.h. */
-#ifndef CR_LIBRARY_EMIT_H
-#define CR_LIBRARY_EMIT_H
+/* emission.h - a graph's program as it is written down; see crescent.h. */
+#ifndef CR_EMISSION_H
+#define CR_EMISSION_H
 
 #include "handles.h"
 

@@ -1,5 +1,5 @@
-/* host.c - running a function of a program that has Lua in it; see host.h. */
-#include "host.h"
+/* hosted.c - running a function of a program that has Lua in it; see hosted.h. */
+#include "hosted.h"
 
 #include <string.h>
 

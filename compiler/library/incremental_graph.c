@@ -1,4 +1,4 @@
-/* incremental.c - a graph that goes on from the tokens before; see crescent.h. */
+/* incremental_graph.c - a graph that goes on from the tokens before; see crescent.h. */
 #include "compiler/ir/incremental.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* tokenizer.c - a tokenizer as standalone C; see tokenizer.h. */
-#include "tokenizer.h"
+/* standalone_tokenizer.c - a tokenizer as standalone C; see standalone_tokenizer.h. */
+#include "standalone_tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -402,7 +402,7 @@ static void put_files(struct cr_text *out, const struct shape *s)
         {"compiler/tokenizer/scan_gpt2.inc", s->scanner == CR_SCAN_GPT2},
         {"compiler/tokenizer/scan_llama3.inc", s->scanner == CR_SCAN_LLAMA3},
         {"compiler/files/utf8.h", true},
-        {"compiler/tokenizer/tables.h", true},
+        {"compiler/tokenizer/lookup_tables.h", true},
         {"compiler/tokenizer/step_back.inc", true},
         {"compiler/tokenizer/added.inc", true},
         {"compiler/tokenizer/merge.inc", true},

@@ -1,4 +1,4 @@
-/* tokenizer.c - text and ids; see crescent.h. */
+/* tokenize.c - text and ids; see crescent.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* document.c - writes JSON; see document.h. */
-#include "document.h"
+/* json_writer.c - writes JSON; see json_writer.h. */
+#include "json_writer.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* build.c - what the library is made of; see crescent.h.  Contexts, which all functions have, do without
+/* features.c - what the library is made of; see crescent.h.  Contexts, which all functions have, do without
  * Lua, so that this is apart from them. */
 #include "compiler/exec/exec.h"
 #include "handles.h"

@@ -1,4 +1,4 @@
-/* open.c - from a script to its graph, and what else it shall give out; see crescent.h. */
+/* open_graph.c - from a script to its graph, and what else it shall give out; see crescent.h. */
 #include <stdlib.h>
 #include <string.h>
 

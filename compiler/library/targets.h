@@ -1,6 +1,6 @@
-/* target.h - which machine loops are cut for. */
-#ifndef CR_LIBRARY_TARGET_H
-#define CR_LIBRARY_TARGET_H
+/* targets.h - which machine loops are cut for. */
+#ifndef CR_TARGETS_H
+#define CR_TARGETS_H
 
 #include "compiler/crescent.h"
 #include "compiler/ir/error.h"

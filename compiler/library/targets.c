@@ -1,5 +1,5 @@
-/* target.c - the targets there are: by name, of this machine, or in a file; see crescent.h. */
-#include "target.h"
+/* targets.c - the targets there are: by name, of this machine, or in a file; see crescent.h. */
+#include "targets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
