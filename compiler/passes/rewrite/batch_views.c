@@ -70,6 +70,7 @@ static cr_id push_op(struct push *p, cr_id id, struct cr_attr attr)
     return cr_rewrite_add(p->rw, node.op, node.n_in, in, &attr);
 }
 
+/* A node that has another batch is not looked into: all of a softmax has one. */
 static cr_id push(struct push *p, cr_id id)
 {
     const struct cr_node *node = &p->rw->to->nodes[id];
@@ -103,5 +104,5 @@ cr_id cr_push_batch_view(struct cr_rewrite *rw, cr_id id, cr_id of)
     struct push p = {
         .rw = rw, .op = node->op, .attr = cr_attr_of(node), .rank = in->rank, .budget = 400};
     memcpy(p.shape, in->shape, (size_t)in->rank * sizeof *in->shape);
-    return rw->from->n_lengths ? CR_NONE : push(&p, of);
+    return push(&p, of);
 }
