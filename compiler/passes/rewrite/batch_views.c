@@ -71,7 +71,7 @@ static cr_id push_op(struct push *p, cr_id id, struct cr_attr attr)
 }
 
 /* A node that has another batch is not looked into: all of a softmax has one. */
-static cr_id push(struct push *p, cr_id id)
+static cr_id push_node(struct push *p, cr_id id)
 {
     const struct cr_node *node = &p->rw->to->nodes[id];
     enum cr_kind kind = cr_kind_of(p->rw->to, id);
@@ -83,12 +83,6 @@ static cr_id push(struct push *p, cr_id id)
         return CR_NONE;
     if (node->op == CR_OP_expand)
         return push_expand(p, id);
-    if (node->op == CR_OP_const) {
-        struct cr_attr number = viewed(p, node->shape[node->rank - 2], node->shape[node->rank - 1]);
-        number.dtype = node->dtype;
-        number.value = node->value;
-        return cr_rewrite_add(p->rw, CR_OP_const, 0, NULL, &number);
-    }
     if ((node->op == CR_OP_sum || node->op == CR_OP_max) && node->axis == node->rank - 1) {
         attr.axis = p->attr.rank - 1;
         return push_op(p, id, attr);
@@ -96,6 +90,22 @@ static cr_id push(struct push *p, cr_id id)
     if (kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_CONTRACT)
         return push_op(p, id, attr);
     return view(p, id);
+}
+
+/* The rows and columns have the lengths that they had: a sum over them goes as far. */
+static cr_id push(struct push *p, cr_id id)
+{
+    cr_id result = push_node(p, id);
+    if (result == CR_NONE || !p->rw->from->n_lengths)
+        return result;
+    int64_t marks[CR_MAX_RANK] = {0};
+    bool lost = false;
+    for (int i = 1; i <= 2; i++) {
+        int axis = p->attr.rank - i;
+        marks[axis] = cr_rewrite_length(p->rw, id, p->rank - i);
+        lost |= marks[axis] != cr_rewrite_length(p->rw, result, axis);
+    }
+    return lost ? cr_rewrite_limited(p->rw, result, marks) : result;
 }
 
 cr_id cr_push_batch_view(struct cr_rewrite *rw, cr_id id, cr_id of)

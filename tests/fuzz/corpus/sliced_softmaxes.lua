@@ -1,0 +1,15 @@
+-- lengths: two softmaxes that are slices of one are read alike with lengths and without
+local v = graph("fuzz_321_4311")
+v[0] = const(1, {1, 2, 2}, "f32")
+v[1] = input("r34", {2, 1, 2}, "f32")
+v[2] = const(1, {2, 2, 2}, "f32")
+v[3] = matmul(v[1], v[2])
+v[4] = exp(v[3])
+v[5] = sum(v[4], 3)
+v[6] = expand(v[5], {2, 1, 2})
+v[7] = div(v[4], v[6])
+v[8] = slice(v[7], {0, 0, 0}, {1, 1, 2})
+v[9] = slice(v[7], {1, 0, 0}, {1, 1, 2})
+v[10] = sub(v[8], v[9])
+v[11] = matmul(v[10], v[0])
+return { ["y0"] = v[11] }
