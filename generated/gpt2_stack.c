@@ -7882,7 +7882,7 @@ CR_API int cr_json_integer(struct cr_json *json, int64_t *value);
 
 #include <string.h>
 
-/* utf8.h - the bytes of a character in UTF-8; it stands in emitted C, too. */
+/* utf8.h - characters in UTF-8; it stands in emitted C, too. */
 #ifndef CR_UTF8_H
 #define CR_UTF8_H
 
@@ -7905,6 +7905,18 @@ static inline size_t cr_utf8(const char *at, const char *end)
         code = code << 6 | (at[i] & 0x3f);
     }
     return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
+}
+
+/* Writes a character as UTF-8; returns its bytes. */
+static inline size_t cr_utf8_put(char *out, uint32_t code)
+{
+    static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, i;
+
+    for (i = n - 1; i > 0; i--, code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3f));
+    out[0] = (char)(marks[n] | code);
+    return n;
 }
 
 #endif
@@ -7949,18 +7961,6 @@ CR_API int cr_json_ended(struct cr_json *json)
 }
 
 /* ---- strings ---- */
-
-/* Writes a character as UTF-8; returns its bytes. */
-static size_t cr_utf8_put(char *out, uint32_t code)
-{
-    static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, i;
-
-    for (i = n - 1; i > 0; i--, code >>= 6)
-        out[i] = (char)(0x80 | (code & 0x3f));
-    out[0] = (char)(marks[n] | code);
-    return n;
-}
 
 /* The four hexadecimal digits behind \u, or -1. */
 static int32_t cr_json_hex(const char *at, const char *end)

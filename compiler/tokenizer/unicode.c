@@ -30,7 +30,7 @@ bool cr_is_utf8(const char *text, size_t n, size_t *at)
 static void put_character(struct cr_text *out, uint32_t character)
 {
     char bytes[4];
-    cr_put_bytes(out, bytes, cr_write_character(bytes, character));
+    cr_put_bytes(out, bytes, cr_utf8_put(bytes, character));
 }
 
 /* ---- normal forms ---- */
