@@ -7,35 +7,11 @@
 #include "replace.h"
 #include "scanner.h"
 
-static int nfc(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-               bool *first, struct cr_error *error)
+static int normal_form(const struct cr_text_part *part, const char *text, size_t n,
+                       struct cr_text *out, bool *first, struct cr_error *error)
 {
-    (void)part, (void)first, (void)error;
-    cr_put_normal(out, text, n, CR_NFC);
-    return 0;
-}
-
-static int nfd(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-               bool *first, struct cr_error *error)
-{
-    (void)part, (void)first, (void)error;
-    cr_put_normal(out, text, n, CR_NFD);
-    return 0;
-}
-
-static int nfkc(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-                bool *first, struct cr_error *error)
-{
-    (void)part, (void)first, (void)error;
-    cr_put_normal(out, text, n, CR_NFKC);
-    return 0;
-}
-
-static int nfkd(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-                bool *first, struct cr_error *error)
-{
-    (void)part, (void)first, (void)error;
-    cr_put_normal(out, text, n, CR_NFKD);
+    (void)first, (void)error;
+    cr_put_normal(out, text, n, part->kind->form);
     return 0;
 }
 
@@ -120,10 +96,10 @@ static int strip(const struct cr_text_part *part, const char *text, size_t n, st
 /* ---- the table ---- */
 
 static const struct cr_part_kind kinds[] = {
-    {.type = "NFC", .normalize = nfc},
-    {.type = "NFD", .normalize = nfd},
-    {.type = "NFKC", .normalize = nfkc},
-    {.type = "NFKD", .normalize = nfkd},
+    {.type = "NFC", .normalize = normal_form, .form = CR_NFC},
+    {.type = "NFD", .normalize = normal_form, .form = CR_NFD},
+    {.type = "NFKC", .normalize = normal_form, .form = CR_NFKC},
+    {.type = "NFKD", .normalize = normal_form, .form = CR_NFKD},
     {.type = "Lowercase", .normalize = lowercase},
     {.type = "StripAccents", .normalize = strip_accents},
     {.type = "Strip", .read = read_strip, .normalize = strip},

@@ -53,6 +53,7 @@ struct cr_part_kind {
     cr_normalize_function *normalize;
     cr_cut_function *cut;
     cr_decode_function *decode;
+    enum cr_normal_form form; /* of a normalizer that makes one */
     bool fuses; /* a decoder behind which all tokens are one */
 };
 
@@ -63,7 +64,6 @@ struct cr_text_part {
     const char *content; /* what is put in: of Replace, Prepend, Metaspace, Strip */
     size_t length;
     enum cr_behavior behavior;
-    enum cr_normal_form form;
     enum cr_prepend { CR_ALWAYS, CR_FIRST, CR_NEVER } prepend;
     bool invert, prefix_space, by_regex, split;
     int64_t start, stop;
