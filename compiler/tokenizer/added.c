@@ -8,7 +8,7 @@
 #include "compiler/ir/mem.h"
 #include "scanner.h"
 
-/* A file comes after those that it uses. */
+/* In this order: a file uses those before it. */
 #include "characters.inc"
 
 #include "step_back.inc"

@@ -25,8 +25,8 @@ struct cr_bpe_tables {
     const struct cr_letter *letters; /* letter_mask + 1 slots, a power of two and not all taken */
     uint32_t letter_mask;
     const int32_t *byte_ids; /* of 256 bytes, -1 for none */
-    int32_t unknown;         /* the token of what is no token, or -1 */
-    int fuse_unknown;        /* of several in a row there is one */
+    int32_t unknown;         /* the id of the unknown token, or -1 */
+    int fuse_unknown;        /* one unknown token for several in a row */
 };
 
 /* A tree of the bytes of tokens; children of a node are linked.  Node 0 is the root. */

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* A file comes after those that it uses. */
+/* In this order: a file uses those before it. */
 #include "classes.inc"
 
 #include "characters.inc"

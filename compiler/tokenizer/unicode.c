@@ -9,7 +9,7 @@
 #include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
 
-/* A file comes after those that it uses. */
+/* In this order: a file uses those before it. */
 #include "characters.inc"
 
 #include "compositions.inc"
