@@ -275,16 +275,19 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 
 # What does not depend on the Lua: the C that was emitted, under every compiler at hand, a copy of the
 # tree that is extended, files, the runtime on other processors, what comes after a script, programs
-# that are linked without a Lua, and the numbers of graphs that scripts have built, as luas.sh holds that
-# both Luas build the same.
+# that are linked without a Lua, the numbers of graphs that scripts have built, as luas.sh holds that
+# both Luas build the same, and programs that run no script but have contexts, with which a Lua is linked.
 numbers := arena attention bf16_product bodies emit_generate entries formats gguf_formats half import_views \
     incremental int8 kept_weights lengths nonfinite places properties quantised state target variants verify verify_program
-without_lua := code_memory compare emit_tokenizer files gradient integers jit linear recompute_order ref runtime \
-    sampler text tokenizer
-with_lua    := $(filter-out $(without_lua:%=test_%) $(numbers:%=test_%),$(test_sources:tests/%.c=%))
+without_script := compare tokenizer
+without_lua := code_memory emit_tokenizer files gradient integers jit linear recompute_order ref runtime \
+    sampler text
+of_one_lua := $(numbers) $(without_script) $(without_lua)
+with_lua    := $(filter-out $(of_one_lua:%=test_%),$(test_sources:tests/%.c=%))
 scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/scale.sh'
 standalone = $(foreach s,standalone extend entries machines train_c pool,$(call script,$(LUA),$(s).sh)) \
-    $(call programs_of,$(LUA),$(numbers:%=test_%)) '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
+    $(call programs_of,$(LUA),$(numbers:%=test_%)) $(call programs_of,$(LUA),$(without_script:%=test_%)) \
+    '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_corpus)' \
     $(scale) $(foreach s,recompute names train files fables families explain taps import,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(without_lua:%=test_%)) \

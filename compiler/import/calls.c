@@ -5,20 +5,17 @@
 #include <string.h>
 
 #include "compiler/frontend/script.h"
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 
 /* The name of the scripts, and the beginning of the front end's messages about them. */
 #define CHUNK "call"
 #define CHUNK_LINE CHUNK ":1: "
 
-struct call {
-    char *text;
-    struct cr_script script;
-};
-
 struct cr_onnx_calls {
     struct cr_script_session *session;
-    struct call *items;
+    struct cr_names texts; /* of the calls, which own them */
+    struct cr_script *scripts;
     int n, cap;
 };
 
@@ -34,10 +31,11 @@ void cr_onnx_calls_free(struct cr_onnx_calls *calls)
     if (!calls)
         return;
     for (int i = 0; i < calls->n; i++) {
-        free(calls->items[i].text);
-        cr_script_free(&calls->items[i].script);
+        free((char *)calls->texts.items[i]);
+        cr_script_free(&calls->scripts[i]);
     }
-    free(calls->items);
+    cr_names_free(&calls->texts);
+    free(calls->scripts);
     cr_script_session_free(calls->session);
     free(calls);
 }
@@ -57,13 +55,14 @@ const struct cr_graph *cr_onnx_calls_run(struct cr_onnx_calls *calls, const char
 {
     struct cr_error own = {""};
     struct cr_script script;
-    for (int i = 0; i < calls->n; i++)
-        if (strcmp(calls->items[i].text, text) == 0)
-            return calls->items[i].script.graph;
+    int known = cr_names_find(&calls->texts, text);
+    if (known >= 0)
+        return calls->scripts[known].graph;
     if (cr_script_session_run(calls->session, text, strlen(text), &script, &own)) {
         fail(&own, error);
         return NULL;
     }
-    *CR_PUSH(calls->items, calls->n, calls->cap) = (struct call){cr_strdup(text), script};
+    cr_names_add(&calls->texts, cr_strdup(text));
+    *CR_PUSH(calls->scripts, calls->n, calls->cap) = script;
     return script.graph;
 }
