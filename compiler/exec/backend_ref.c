@@ -49,8 +49,8 @@ static void set_arithmetics(struct cr_engine *e)
             e->graph->nodes[id].arithmetic = e->params[param++].arithmetic;
 }
 
-/* What formats make of weights is found where compilers pack them: which ones that are, the passes
- * know. */
+/* Makes the program of a compiler, if formats round any weights: the passes decide which, and weights are
+ * rounded by packing them and reading the panels back. */
 static int make_layout(struct cr_engine *e, const struct cr_engine_options *o,
                        struct cr_error *error)
 {
@@ -125,7 +125,7 @@ static void round_output(const struct cr_port *port, const double *from, void *t
     }
 }
 
-/* Where output i of the graph goes: to what was handed in for it, or to the state it replaces. */
+/* Returns the memory for output i of the graph: the caller's, or that of the state that it replaces. */
 static void *result_of(const struct cr_engine *e, void *const *outputs, int i)
 {
     return i < e->n_outputs ? outputs[i] : e->memory[e->to_state[i - e->n_outputs]];

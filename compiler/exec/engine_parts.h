@@ -15,7 +15,7 @@ void cr_engine_free_ports(struct cr_engine *engine);
 /* Finds where a program has the parameters, and in which formats and arithmetics. */
 void cr_engine_match_params(struct cr_engine *engine, const struct cr_program *program);
 
-/* The same for all ports of the engine's program. */
+/* Finds where the engine's program has all ports, parameters included. */
 void cr_engine_match_program(struct cr_engine *engine);
 
 /* Fills `program_inputs`: inputs and states in the order of the program or the interpreter. */
@@ -27,8 +27,8 @@ int cr_engine_check_lengths(const struct cr_engine *engine, const void *const *i
 
 /* ---- memory: engine_memory.c ---- */
 
-/* Refuses what the machine cannot hold, before any of it is allocated, and says what makes it smaller:
- * bytes of weights and arena; those of ports are added. */
+/* Fails if the machine cannot hold so many bytes of weights and arena, beside those of the ports.  Nothing is
+ * allocated; the message says how to need less. */
 int cr_engine_check_memory(const struct cr_engine *engine, int64_t weights, int64_t arena,
                            struct cr_error *error);
 

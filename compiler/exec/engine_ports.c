@@ -71,7 +71,7 @@ static void add_output(struct cr_engine_entry *entry, const struct cr_engine *e,
         port->name += strlen(entry->name) + 1;
 }
 
-/* What a caller of one entry sees: the inputs it needs, lengths, and its outputs. */
+/* Lists the ports of one entry: the inputs that it needs, all lengths, and its outputs. */
 static void add_entry(struct cr_engine *e, const struct cr_graph *g, int number,
                       const unsigned *needed)
 {
@@ -108,7 +108,7 @@ static void add_entries(struct cr_engine *e, const struct cr_graph *g)
 
 /* ---- lengths ---- */
 
-/* Which axes of outputs are lengths.  A graph that a length cannot go through is refused elsewhere. */
+/* Finds the axes of outputs that are lengths.  The passes refuse a graph that a length cannot go through. */
 static void read_output_axes(struct cr_engine *e, const struct cr_graph *g)
 {
     struct cr_error refused;
@@ -122,7 +122,7 @@ static void read_output_axes(struct cr_engine *e, const struct cr_graph *g)
     cr_lengths_free(&lengths);
 }
 
-/* Which inputs hold lengths, and which axes of inputs and outputs are as long. */
+/* Finds the inputs that hold lengths, and the axes of inputs and outputs that are lengths. */
 static void read_lengths(struct cr_engine *e, const struct cr_graph *g)
 {
     e->n_lengths = g->n_lengths;

@@ -26,6 +26,7 @@ struct cr_onnx_calls *cr_onnx_calls_new(void)
     return calls;
 }
 
+/* The texts and graphs of calls go with it. */
 void cr_onnx_calls_free(struct cr_onnx_calls *calls)
 {
     if (!calls)
@@ -50,6 +51,7 @@ static void fail(const struct cr_error *found, struct cr_error *error)
     cr_fail(error, "%.*s", library ? (int)(library - text) : (int)strlen(text), text);
 }
 
+/* A text that was run before has its graph. */
 const struct cr_graph *cr_onnx_calls_run(struct cr_onnx_calls *calls, const char *text,
                                          struct cr_error *error)
 {

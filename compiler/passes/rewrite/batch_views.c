@@ -7,9 +7,9 @@
 struct push {
     struct cr_rewrite *rw;
     enum cr_op op;
-    struct cr_attr attr; /* of the view; its last two sizes are those of the node in question */
+    struct cr_attr attr; /* of the view; its last two sizes are set for each node */
     int rank;            /* of the nodes that are viewed */
-    int64_t shape[CR_MAX_RANK]; /* theirs, but for the last two sizes */
+    int64_t shape[CR_MAX_RANK]; /* their batch: all sizes but the last two */
     int budget;
 };
 
@@ -42,7 +42,8 @@ static cr_id view(struct push *p, cr_id id)
     return cr_rewrite_add(p->rw, p->op, 1, &id, &attr);
 }
 
-/* Of what is repeated along the last axis, or for all of the batch; else a view of it as it is. */
+/* Views the operand of an expand along the last axis, and repeats it again.  An operand that is repeated for
+ * the whole batch stays as it is.  Another expand is viewed itself. */
 static cr_id push_expand(struct push *p, cr_id id)
 {
     const struct cr_graph *g = p->rw->to;
@@ -59,7 +60,7 @@ static cr_id push_expand(struct push *p, cr_id id)
     return in == CR_NONE ? in : cr_rewrite_add(p->rw, CR_OP_expand, 1, &in, &wide);
 }
 
-/* The same op on views of the operands. */
+/* Makes the op of a node again, on views of the operands. */
 static cr_id push_op(struct push *p, cr_id id, struct cr_attr attr)
 {
     const struct cr_node node = p->rw->to->nodes[id];
