@@ -112,6 +112,7 @@ static const struct variant {
     {"differentialSum", 4, NULL, 0},
     {"differentialHeads", 5, NULL, 0},
     {"differentialPairs", 5, NULL, 0},
+    {"differentialShared", 4, NULL, 1},
 };
 
 /* ---- results ---- */

@@ -95,6 +95,7 @@ differential | the difference of two softmaxes, the second times a trained numbe
 differentialSum | the sum of two softmaxes, one times 0.25 |  | 
 differentialHeads | the difference of two halves of the heads |  | 
 differentialPairs | the difference of the heads of each pair |  | 
+differentialShared | the difference of two softmaxes of the same scores |  | 
 """
 
 

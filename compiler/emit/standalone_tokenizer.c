@@ -10,7 +10,7 @@
 #include "compiler/tokenizer/scanner.h"
 #include "runtime_text.h"
 
-/* What the tables of standalone_tokenizer.inc say beside the tokens. */
+/* The settings that emitted tables have beside the tokens. */
 struct shape {
     const struct cr_tokenizer *t;
     const char *path;
@@ -145,7 +145,7 @@ static int read_pre_tokenizers(struct shape *s, struct cr_error *error)
                : refuse(s, "text cut otherwise", "ByteLevel or Metaspace", error);
 }
 
-/* What is taken away at the beginning of the text. */
+/* Reads from the decoders how many spaces decoding removes at the beginning of a text. */
 static int read_decoders(struct shape *s, struct cr_error *error)
 {
     const struct cr_text_parts *parts = &s->t->decoders;
@@ -165,7 +165,7 @@ static int read_decoders(struct shape *s, struct cr_error *error)
     return s->strips <= INT32_MAX ? 0 : refuse(s, "Strip", "fewer characters", error);
 }
 
-/* What depends on more than one part. */
+/* Refuses combinations of parts that emitted C cannot handle. */
 static int check_rest(const struct shape *s, struct cr_error *error)
 {
     const struct cr_tokenizer *t = s->t;
@@ -182,7 +182,7 @@ static int check_rest(const struct shape *s, struct cr_error *error)
 
 /* ---- the texts of tokens ---- */
 
-/* What decoding makes of a token behind others. */
+/* Appends the text that decoding makes of a token that is not the first. */
 static int put_token(struct shape *s, int32_t id, struct cr_error *error)
 {
     const struct cr_text_parts *decoders = &s->t->decoders;
@@ -292,7 +292,7 @@ static void put_texts(struct cr_text *out, const struct shape *s, const char *na
     end_array(&a, false);
 }
 
-/* Of byte-level tokens the ids of single letters, else those of <0x00> and so on. */
+/* Writes the id of each byte's own token: a letter of a byte-level tokenizer, else <0x00> to <0xFF>. */
 static void put_byte_ids(struct cr_text *out, const struct shape *s, const char *name)
 {
     int32_t ids[256];
@@ -480,7 +480,7 @@ static void put_upper(char upper[128], const char *name)
     upper[n] = '\0';
 }
 
-/* What goes around a text, and what ends one. */
+/* Writes the ids that are put before and behind a text, and those that end one. */
 static void put_frame(struct cr_text *out, const struct cr_tokenizer *t, const char *name)
 {
     put_ids(out, name, "before", t->frame.before, (size_t)t->frame.n_before);
@@ -534,8 +534,8 @@ int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const c
     return status;
 }
 
-/* How many symbols a byte of text becomes at most: one, unless a space is a character that has no
- * token, but its bytes have; or, in a normal form, as many bytes. */
+/* Returns the largest number of symbols that one byte of text can become.  It is more than one where a space is
+ * written as a character without a token, which becomes its bytes, and where a normal form makes a text longer. */
 static int symbols_of_a_byte(const struct cr_tokenizer *t, bool *nfc)
 {
     struct shape s = {.t = t, .path = ""};

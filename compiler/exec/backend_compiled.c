@@ -69,16 +69,21 @@ int cr_run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
     return status ? cr_fail(error, "%s: the program returned %d", e->path, status) : 0;
 }
 
-/* All are packed at once: threads share all of their pieces, and none waits for another between two
- * parameters. */
+/* All are packed by one call: threads share all of their pieces, and none waits for another between two
+ * parameters.  The call goes through the parameters between the first and the last of them. */
 int cr_take_params_compiled(struct cr_engine *e, const struct cr_contents *const *contents,
                             struct cr_error *error)
 {
     const struct cr_contents **of_program = cr_calloc((size_t)e->n_params, sizeof *of_program);
+    int first = 0, end = e->n_params;
     for (int i = 0; i < e->n_params; i++)
         of_program[e->to_param[i]] = contents[i];
-    int status = cr_fill_weights(e->program, 0, e->n_params, of_program, e->rt, e->pool,
-                                 e->weights, error);
+    while (end > 0 && !of_program[end - 1])
+        end--;
+    while (first < end && !of_program[first])
+        first++;
+    int status = cr_fill_weights(e->program, first, end - first, of_program + first, e->rt,
+                                 e->pool, e->weights, error);
     free(of_program);
     return status;
 }

@@ -144,9 +144,8 @@ static int run_lengths(struct cr_engine *e, const float *const *params, void *co
     return status;
 }
 
-/* Interprets an entry with some values for the parameters: its outputs are kept as doubles, and
- * rounded to what was handed in; those that are null are not computed.  The next values of the states
- * that it replaces are, in every run. */
+/* Interprets an entry.  Keeps its outputs as doubles, and rounds them to the caller's memory; an output whose
+ * memory is null is not computed.  Every run computes the next values of the states that the entry replaces. */
 static int interpret(struct cr_engine *e, int entry, const float *const *params,
                      void *const *outputs, struct cr_error *error)
 {
@@ -164,7 +163,7 @@ static int interpret(struct cr_engine *e, int entry, const float *const *params,
     return 0;
 }
 
-/* Interprets an entry.  Of parameters that a format rounds, what became of them counts. */
+/* Interprets an entry with the parameters as their formats round them. */
 int cr_run_ref(struct cr_engine *e, int entry, const void *const *inputs, void *const *outputs,
                struct cr_error *error)
 {

@@ -64,7 +64,7 @@ int cr_check_emit_path(const char *path, struct cr_error *error)
     return 0;
 }
 
-/* What is wrong with the path is said before anything is compiled. */
+/* Checks the path before it compiles anything. */
 static int emit(const crescent_graph *graph, const crescent_config *config, crescent_emit_kind kind,
                 const char *path, crescent_report *report, struct cr_error *error)
 {

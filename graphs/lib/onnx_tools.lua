@@ -1,4 +1,4 @@
--- What the functions of onnx, onnx_conv and onnx_pictures share.
+-- What the functions of the modules onnx, onnx_conv, onnx_math, onnx_norm and onnx_pictures share.
 
 local tools = {}
 

@@ -490,6 +490,8 @@ static void halves_of_softmax(struct cr_maker *m, cr_id q, cr_id k, double scale
 static cr_id two_softmaxes(struct cr_maker *m, cr_id q, cr_id k, double scale)
 {
     cr_id scores[2] = {first_product(m, q, k), first_product(m, cr_make1(m, CR_OP_tanh, q), k)}, p[2];
+    if (cr_chance(m, 15))
+        scores[1] = scores[0];
     int last = cr_node_of(m, scores[0])->rank - 1;
     for (int i = 0; i < 2; i++)
         p[i] = cr_make_softmax(m, prepared(m, scores[i], scale), last);

@@ -12,7 +12,7 @@ local o = options {
         "softcap", "qkNorm", "softmaxOne", "softmaxOneShifted", "softmaxOneMaximum", "softmaxOneAfter", "softmaxOneTimes", "sink",
         "sinkConcat", "sigmoid", "sigmoidZero", "sigmoidBias", "relu", "biased", "biasedSome",
         "rope", "ropeHalf", "ropeInterleaved", "ropeGqa", "ropeBiased", "ropePart", "ropeNorm", "ropeNormHalf",
-        "differential", "differentialHeads", "differentialPairs", "differentialSum",
+        "differential", "differentialHeads", "differentialPairs", "differentialSum", "differentialShared",
     },
 }
 local B, T, C, H = o.B, o.T, o.n_embd, o.n_head
@@ -228,6 +228,8 @@ elseif variant == "differentialHeads" or variant == "differentialPairs" then
     end
     p = one - param("lambda", {H / 2, 1, 1}, {normal = 0.5}) * two
     v = v:reshape{B, H / 2, 2, T, d}:transpose(3, 4):reshape{B, H / 2, T, 2 * d}
+elseif variant == "differentialShared" then -- of the same scores: these are stored
+    p = nn.softmax(s) - 0.5 * nn.softmax(s * 0.5)
 elseif starts("differential") then
     local q2, k2 = scope("q2", nn.linear, n, C, false), scope("k2", nn.linear, n, C, false)
     local s2 = matmul(heads(q2, H), heads(k2, H):transpose(-2, -1)) / math.sqrt(d)

@@ -322,26 +322,29 @@ cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 
 /* ---- sums of softmaxes ---- */
 
-/* True if elementwise work and moves of all elements make a node of a product, which the search meets
- * within `budget` nodes. */
-static bool is_made_of_product(const struct cr_graph *g, cr_id id, int *budget)
+/* The product of which elementwise work and moves of all elements make a node, if the search meets it within
+ * `budget` nodes; or CR_NONE. */
+static cr_id find_product_of(const struct cr_graph *g, cr_id id, int *budget)
 {
     enum cr_op op = g->nodes[id].op;
     enum cr_kind kind = cr_kind_of(g, id);
     if (--*budget < 0 || kind == CR_KIND_CONTRACT)
-        return kind == CR_KIND_CONTRACT;
+        return kind == CR_KIND_CONTRACT ? id : CR_NONE;
     if (kind != CR_KIND_ELEMENTWISE && op != CR_OP_reshape && op != CR_OP_permute)
-        return false;
-    for (int i = 0; i < g->nodes[id].n_in; i++)
-        if (is_made_of_product(g, cr_in(g, id, i), budget))
-            return true;
-    return false;
+        return CR_NONE;
+    for (int i = 0; i < g->nodes[id].n_in; i++) {
+        cr_id product = find_product_of(g, cr_in(g, id, i), budget);
+        if (product != CR_NONE)
+            return product;
+    }
+    return CR_NONE;
 }
 
-static bool is_attention(const struct cr_graph *g, cr_id id)
+/* The product that makes the scores of an attention's probabilities; CR_NONE if a node is none. */
+static cr_id scores_of(const struct cr_graph *g, cr_id id)
 {
     int budget = 64;
-    return is_probs(g, id) && is_made_of_product(g, cr_in(g, id, 0), &budget);
+    return is_probs(g, id) ? find_product_of(g, cr_in(g, id, 0), &budget) : CR_NONE;
 }
 
 /* An attention's probabilities, as they are or made of a view of the batch of such, as where heads are
@@ -352,47 +355,54 @@ static cr_id find_attention(struct cr_rewrite *rw, cr_id id)
         cr_id all = find_attention(rw, cr_in(rw->to, id, 0));
         id = all == CR_NONE ? all : cr_push_batch_view(rw, id, all);
     }
-    return id != CR_NONE && is_attention(rw->to, id) ? id : CR_NONE;
+    return id != CR_NONE && scores_of(rw->to, id) != CR_NONE ? id : CR_NONE;
 }
 
-/* A number, or one for each row, all along the rows of `like`; CR_NONE for other nodes. */
-static cr_id row_factor(struct cr_rewrite *rw, cr_id id, cr_id like)
+/* True for a number, and for one number a row that is repeated along the rows. */
+static bool is_row_factor(const struct cr_graph *g, cr_id id)
 {
-    const struct cr_graph *g = rw->to;
     cr_id row = beneath_expand(g, id);
     const struct cr_node *node = &g->nodes[row];
-    if (node->op == CR_OP_const) {
-        struct cr_attr attr = cr_attr_of(&g->nodes[like]);
-        attr.value = node->value;
-        return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
-    }
-    bool fits = row != id && (node->rank == 0 || node->shape[node->rank - 1] == 1);
-    return fits ? repeated(rw, row, like) : CR_NONE;
+    return node->op == CR_OP_const ||
+           (row != id && (node->rank == 0 || node->shape[node->rank - 1] == 1));
 }
 
-/* The product by v of a term: p, or x p with an x for each row, which is multiplied afterwards.  CR_NONE if
- * the term is neither. */
-static cr_id attend(struct cr_rewrite *rw, cr_id term, cr_id v)
+/* A term of a sum of softmaxes: p, or x p with an x for each row. */
+struct term {
+    cr_id p, x; /* x: CR_NONE if there is none */
+};
+
+static bool find_term(struct cr_rewrite *rw, cr_id id, struct term *term)
 {
     const struct cr_graph *g = rw->to;
-    cr_id p = find_attention(rw, term), x = CR_NONE;
-    for (int i = 0; p == CR_NONE && g->nodes[term].op == CR_OP_mul && i < 2; i++) {
-        x = cr_in(g, term, i);
-        p = find_attention(rw, cr_in(g, term, 1 - i));
+    *term = (struct term){find_attention(rw, id), CR_NONE};
+    for (int i = 0; term->p == CR_NONE && g->nodes[id].op == CR_OP_mul && i < 2; i++) {
+        term->x = cr_in(g, id, i);
+        if (is_row_factor(g, term->x))
+            term->p = find_attention(rw, cr_in(g, id, 1 - i));
     }
-    if (p == CR_NONE)
-        return CR_NONE;
-    cr_id product = cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, v}, NULL);
-    if (x == CR_NONE)
+    return term->p != CR_NONE;
+}
+
+/* The product of a term by v: p v, or x (p v). */
+static cr_id attend(struct cr_rewrite *rw, const struct term *term, cr_id v)
+{
+    cr_id product = cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){term->p, v}, NULL);
+    if (term->x == CR_NONE)
         return product;
-    cr_id factor = row_factor(rw, x, product);
-    return factor == CR_NONE ? CR_NONE : cr_multiply(rw, factor, product);
+    cr_id row = beneath_expand(rw->to, term->x);
+    struct cr_attr number = cr_attr_of(&rw->to->nodes[product]);
+    number.value = rw->to->nodes[row].value;
+    cr_id factor = rw->to->nodes[row].op == CR_OP_const
+                       ? cr_rewrite_add(rw, CR_OP_const, 0, NULL, &number)
+                       : repeated(rw, row, product);
+    return cr_multiply(rw, factor, product);
 }
 
 /*
  * (p - x q) v is p v - x (q v), for two softmaxes of scores p and q: differential attention (Ye et al.
- * 2024).  Each product is an attention, which stores no scores.  Infinite values are an exception: where
- * p inf - x q inf is infinite, p inf - x (q inf) is NaN.
+ * 2024).  Each product is an attention, which stores no scores, unless p and q are made of the same ones.
+ * Infinite values are an exception: where p inf - x q inf is infinite, p inf - x (q inf) is NaN.
  */
 cr_id cr_rule_attend_twice(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -401,10 +411,12 @@ cr_id cr_rule_attend_twice(struct cr_rewrite *rw, const struct cr_draft *d)
         (sum->op != CR_OP_sub && sum->op != CR_OP_add))
         return CR_NONE;
     enum cr_op op = sum->op;
-    cr_id terms[2] = {cr_in(rw->to, d->in[0], 0), cr_in(rw->to, d->in[0], 1)}, products[2];
-    for (int i = 0; i < 2; i++)
-        if ((products[i] = attend(rw, terms[i], d->in[1])) == CR_NONE)
-            return CR_NONE;
+    cr_id a = cr_in(rw->to, d->in[0], 0), b = cr_in(rw->to, d->in[0], 1);
+    struct term terms[2];
+    if (!find_term(rw, a, &terms[0]) || !find_term(rw, b, &terms[1]) ||
+        scores_of(rw->to, terms[0].p) == scores_of(rw->to, terms[1].p))
+        return CR_NONE;
+    cr_id products[2] = {attend(rw, &terms[0], d->in[1]), attend(rw, &terms[1], d->in[1])};
     return cr_rewrite_add(rw, op, 2, products, NULL);
 }
 
