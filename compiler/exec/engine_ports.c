@@ -4,7 +4,6 @@
 
 #include "compiler/ir/guard.h"
 #include "compiler/ir/hash.h"
-#include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "engine_parts.h"
 #include "id_limits.h"
@@ -108,20 +107,6 @@ static void add_entries(struct cr_engine *e, const struct cr_graph *g)
 
 /* ---- lengths ---- */
 
-/* Finds the axes of outputs that are lengths.  The passes refuse a graph that a length cannot go through. */
-static void read_output_axes(struct cr_engine *e, const struct cr_graph *g)
-{
-    struct cr_error refused;
-    struct cr_lengths lengths;
-    e->output_axes = cr_calloc((size_t)e->n_outputs, sizeof *e->output_axes);
-    if (cr_lengths_find(&lengths, g, e->path, &refused))
-        return;
-    for (int i = 0; i < e->n_outputs; i++)
-        for (int a = 0; a < e->outputs[i].rank; a++)
-            e->output_axes[i][a] = (signed char)cr_length_at(&lengths, g->outputs[i].id, a);
-    cr_lengths_free(&lengths);
-}
-
 /* Finds the inputs that hold lengths, and the axes of inputs and outputs that are lengths. */
 static void read_lengths(struct cr_engine *e, const struct cr_graph *g)
 {
@@ -132,12 +117,11 @@ static void read_lengths(struct cr_engine *e, const struct cr_graph *g)
     }
     e->length_axes = cr_calloc((size_t)e->n_inputs, sizeof *e->length_axes);
     for (cr_id id = 0, i = 0; id < g->n_nodes; id++)
-        if (g->nodes[id].op == CR_OP_input) {
-            for (int a = 0; a < g->nodes[id].rank; a++)
-                e->length_axes[i][a] = (signed char)g->nodes[id].index[a];
-            i++;
-        }
-    read_output_axes(e, g);
+        if (g->nodes[id].op == CR_OP_input)
+            memcpy(e->length_axes[i++], g->nodes[id].lengths, CR_MAX_RANK);
+    e->output_axes = cr_calloc((size_t)e->n_outputs, sizeof *e->output_axes);
+    for (int i = 0; i < e->n_outputs; i++)
+        memcpy(e->output_axes[i], g->nodes[g->outputs[i].id].lengths, CR_MAX_RANK);
 }
 
 bool cr_engine_is_length(const struct cr_engine *e, int input)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "compiler/ir/eval.h"
-#include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 
 /* A node of one element, of those that offsets are made of. */
@@ -123,7 +122,7 @@ static int number_of_length(const struct finder *f, int length)
 }
 
 /* Adds a write to those that are checked, if its offset is known before a run. */
-static void add_offset(struct finder *f, cr_id id, const struct cr_lengths *lengths)
+static void add_offset(struct finder *f, cr_id id)
 {
     const struct cr_node *node = &f->g->nodes[id];
     cr_id rows = cr_in(f->g, id, 1), at = cr_in(f->g, id, 2);
@@ -133,14 +132,14 @@ static void add_offset(struct finder *f, cr_id id, const struct cr_lengths *leng
         (struct offset){.number = f->number[at],
                         .rows = f->g->nodes[rows].shape[node->axis],
                         .room = node->shape[node->axis],
-                        .length = number_of_length(f, cr_length_at(lengths, rows, node->axis)),
+                        .length = number_of_length(f, cr_length_at(f->g, rows, node->axis)),
                         .axis = node->axis,
                         .entries = f->needed[id],
                         .file = cr_strdup(node->where.file),
                         .line = node->where.line};
 }
 
-static void find_all(struct finder *f, const struct cr_lengths *lengths)
+static void find_all(struct finder *f)
 {
     int n[CR_OP_COUNT] = {0};
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
@@ -148,25 +147,21 @@ static void find_all(struct finder *f, const struct cr_lengths *lengths)
         f->port[id] = n[f->g->nodes[id].op]++;
         number_node(f, id);
         if (f->g->nodes[id].op == CR_OP_write)
-            add_offset(f, id, lengths);
+            add_offset(f, id);
     }
 }
 
-/* Graphs whose lengths do not fit are refused elsewhere. */
 struct cr_offsets *cr_offsets_find(const struct cr_graph *g)
 {
-    struct cr_error error;
-    struct cr_lengths lengths;
     bool writes = false;
     for (cr_id id = 0; id < g->n_nodes && !writes; id++)
         writes = g->nodes[id].op == CR_OP_write;
-    if (!writes || cr_lengths_find(&lengths, g, "", &error))
+    if (!writes)
         return NULL;
     struct finder f = {g, cr_calloc(1, sizeof *f.offsets), cr_find_needed(g), NULL, NULL};
     f.number = cr_calloc((size_t)g->n_nodes, sizeof *f.number);
     f.port = cr_calloc((size_t)g->n_nodes, sizeof *f.port);
-    find_all(&f, &lengths);
-    cr_lengths_free(&lengths);
+    find_all(&f);
     free(f.needed);
     free(f.number);
     free(f.port);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/lengths.h"
+#include "compiler/ir/fixed_lengths.h"
 #include "compiler/ir/mem.h"
 #include "box.h"
 #include "exec.h"
@@ -60,8 +60,8 @@ int cr_fixed_open(struct cr_fixed *fixed, const struct cr_graph *from, const voi
     *fixed = (struct cr_fixed){.from = from};
     read_lengths(from, inputs, values);
     fixed->map = cr_calloc((size_t)from->n_nodes, sizeof *fixed->map);
-    fixed->graph = cr_fix_lengths(from, values, fixed->map, error);
-    return fixed->graph ? take_inputs(fixed, inputs, error) : -1;
+    fixed->graph = cr_fix_lengths(from, values, fixed->map);
+    return take_inputs(fixed, inputs, error);
 }
 
 void cr_fixed_close(struct cr_fixed *fixed)

@@ -182,7 +182,7 @@ int cr_arg_list(lua_State *L, int index, const char *op, const char *what, int64
 }
 
 int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int64_t *list,
-                 int64_t *marks)
+                 signed char *lengths)
 {
     if (lua_type(L, index) != LUA_TTABLE)
         cr_raise(L, "%s: %s: found %s, a list such as {2, 3} is expected", op, what,
@@ -196,13 +196,13 @@ int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int6
         snprintf(item, sizeof item, "%s: item %d", what, i + 1);
         lua_rawgeti(L, index, i + 1);
         int length = length_on_top(L);
-        if (length >= 0 && !marks)
+        if (length >= 0 && !lengths)
             cr_raise(L, "%s: %s: found the length %s, a whole number is expected", op, item,
                      cr_run_of(L)->graph->lengths[length].name);
-        if (marks)
-            marks[i] = length + 1;
         list[i] = length < 0 ? cr_arg_integer(L, -1, op, item)
                              : cr_run_of(L)->graph->lengths[length].bound;
+        if (lengths) /* one of at most 1 is the number 1 */
+            lengths[i] = (signed char)(list[i] == 1 ? 0 : length + 1);
         lua_pop(L, 1);
     }
     return n;

@@ -35,9 +35,9 @@ int cr_count_entries(lua_State *L, int index, int most);
 /* A list of at most CR_MAX_RANK whole numbers; how many. */
 int cr_arg_list(lua_State *L, int index, const char *op, const char *what, int64_t *list);
 
-/* The same for a shape.  A length counts as its bound; marks[i] is 1 + the number of the
- * length at item i, or 0. If `marks` is null, a length is refused. */
+/* The same for a shape.  A length counts as its bound; lengths[i] is 1 + the number of the
+ * length at item i, or 0. If `lengths` is null, a length is refused. */
 int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int64_t *list,
-                 int64_t *marks);
+                 signed char *lengths);
 
 #endif

@@ -116,14 +116,14 @@ static bool has_elements(const struct cr_attr *attr, int64_t n)
 
 /* The shape that is asked for: that of the table if nothing is said. */
 static void take_shape(lua_State *L, const struct reading *r, int index, struct cr_attr *attr,
-                       int64_t *marks)
+                       signed char *lengths)
 {
     char found[200], expected[200];
     attr->rank = r->rank;
     memcpy(attr->shape, r->shape, sizeof attr->shape);
     if (lua_isnoneornil(L, index))
         return;
-    attr->rank = cr_arg_sizes(L, index, "const", "shape", attr->shape, marks);
+    attr->rank = cr_arg_sizes(L, index, "const", "shape", attr->shape, lengths);
     bool same = attr->rank == r->rank &&
                 memcmp(attr->shape, r->shape, (size_t)r->rank * sizeof *r->shape) == 0;
     cr_shape_text(found, sizeof found, r->rank, r->shape);
@@ -164,8 +164,8 @@ int cr_lua_literal(lua_State *L)
     lua_settop(L, 3);
     lua_pushvalue(L, 1);
     find_shape(L, &r);
-    int64_t marks[CR_MAX_RANK] = {0};
-    take_shape(L, &r, 2, &attr, marks);
+    signed char lengths[CR_MAX_RANK] = {0};
+    take_shape(L, &r, 2, &attr, lengths);
     r.words = lua_newuserdata(L, (size_t)r.room * sizeof *r.words);
     lua_insert(L, -2);
     read_level(L, &r, 0);
@@ -173,6 +173,6 @@ int cr_lua_literal(lua_State *L)
     bool uniform = is_uniform(L, &r);
     attr.value = uniform ? first_value(&r) : cr_add_literal(cr_run_of(L)->graph, &literal);
     cr_id made = cr_add(L, uniform ? CR_OP_const : CR_OP_literal, 0, NULL, &attr);
-    cr_push_tensor(L, cr_limited(L, made, marks));
+    cr_push_tensor(L, cr_limited(L, made, lengths));
     return 1;
 }

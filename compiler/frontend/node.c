@@ -58,16 +58,15 @@ cr_id cr_add(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct c
     return id;
 }
 
-cr_id cr_limited(lua_State *L, cr_id id, const int64_t *marks)
+cr_id cr_limited(lua_State *L, cr_id id, const signed char *lengths)
 {
     const struct cr_graph *g = cr_run_of(L)->graph;
     struct cr_attr attr = {0};
     bool any = false;
-    for (int i = 0; i < g->nodes[id].rank; i++)
-        if (marks[i] && g->lengths[marks[i] - 1].bound > 1) { /* a length of 1 is a number */
-            attr.index[i] = marks[i];
-            any = true;
-        }
+    for (int i = 0; i < g->nodes[id].rank; i++) {
+        attr.lengths[i] = lengths[i];
+        any |= lengths[i] != 0;
+    }
     return any ? cr_add(L, CR_OP_limit, 1, &id, &attr) : id;
 }
 

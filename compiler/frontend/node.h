@@ -8,9 +8,9 @@
  * says. */
 cr_id cr_add(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr);
 
-/* Adds a `limit` of a tensor, or returns the tensor if no mark is set.  marks[axis] is 1 +
+/* Adds a `limit` of a tensor, or returns the tensor if it asks for no length.  lengths[axis] is 1 +
  * the number of the axis' length, or 0. */
-cr_id cr_limited(lua_State *L, cr_id id, const int64_t *marks);
+cr_id cr_limited(lua_State *L, cr_id id, const signed char *lengths);
 
 /* Adds a node as cr_add does, and returns the tensor to Lua. */
 int cr_return(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr);

@@ -38,22 +38,22 @@ static cr_id read_i32(lua_State *L, int index, const char *op, const char *what)
 }
 
 /* Axes that are lengths, as they stood in a shape: by axis 1 + the number of the length, or 0. */
-struct marks {
-    int64_t of[CR_MAX_RANK];
+struct axis_lengths {
+    signed char of[CR_MAX_RANK];
 };
 
 /* Reads the shape of a new tensor, and which of its axes are lengths. */
-static struct marks read_shape(lua_State *L, int index, const char *op, struct cr_attr *attr)
+static struct axis_lengths read_shape(lua_State *L, int index, const char *op, struct cr_attr *attr)
 {
-    struct marks marks = {{0}};
-    attr->rank = cr_arg_sizes(L, index, op, "shape", attr->shape, marks.of);
-    return marks;
+    struct axis_lengths lengths = {{0}};
+    attr->rank = cr_arg_sizes(L, index, op, "shape", attr->shape, lengths.of);
+    return lengths;
 }
 
 /* Returns a tensor up to the lengths of its axes. */
-static int return_limited(lua_State *L, cr_id id, const struct marks *marks)
+static int return_limited(lua_State *L, cr_id id, const struct axis_lengths *lengths)
 {
-    cr_push_tensor(L, cr_limited(L, id, marks->of));
+    cr_push_tensor(L, cr_limited(L, id, lengths->of));
     return 1;
 }
 
@@ -93,7 +93,7 @@ static void check_again(lua_State *L, enum cr_op op, const struct cr_attr *attr,
         cr_raise(L, "%s: '%s' is %s %s here and %s %s before (line %d)", cr_ops[op].name,
                  attr->name, cr_dtype_name(attr->dtype), now, cr_dtype_name(old->dtype), before,
                  old->where.line);
-    if (memcmp(old->index, attr->index, sizeof old->index) != 0)
+    if (memcmp(old->lengths, attr->lengths, sizeof old->lengths) != 0)
         cr_raise(L, "%s: '%s' has other lengths than before (line %d)", cr_ops[op].name, attr->name,
                  old->where.line);
     if (old->init != attr->init || old->value != attr->value)
@@ -225,7 +225,7 @@ static int make_input(lua_State *L)
     struct cr_attr attr = {0};
     cr_arg_count(L, "input", 2, 4);
     attr.name = cr_arg_name(L, 1, "input", "name");
-    attr.rank = cr_arg_sizes(L, 2, "input", "shape", attr.shape, attr.index);
+    attr.rank = cr_arg_sizes(L, 2, "input", "shape", attr.shape, attr.lengths);
     attr.dtype = cr_arg_dtype(L, 3, "input");
     if (attr.dtype == CR_BOOL)
         cr_raise(L, "input: type bool, f32 or i32 is expected");
@@ -319,13 +319,13 @@ static int make_param(lua_State *L)
     const char *name = cr_arg_name(L, 1, "param", "name");
     char full[3 * (CR_NAME_MAX + 1)];
     attr.name = put_scope(L, full, sizeof full, run->prefix, "param", name);
-    struct marks marks = read_shape(L, 2, "param", &attr);
+    struct axis_lengths lengths = read_shape(L, 2, "param", &attr);
     bool tied = read_tied(L, 3);
     if (!read_init(L, 3, "param", tied, &attr))
         attr.init = CR_INIT_FILL;
     check_tied(L, attr.name, tied);
     named_leaf(L, CR_OP_param, &attr);
-    return return_limited(L, cr_tensor_at(L, -1), &marks);
+    return return_limited(L, cr_tensor_at(L, -1), &lengths);
 }
 
 /* const(value, shape [, type]), or of many values const({...} [, shape [, type]]) */
@@ -336,7 +336,7 @@ static int make_const(lua_State *L)
         return cr_lua_literal(L);
     cr_arg_count(L, "const", 2, 3);
     attr.value = cr_arg_number(L, 1, "const", "value");
-    attr.rank = cr_arg_sizes(L, 2, "const", "shape", attr.shape, attr.index);
+    attr.rank = cr_arg_sizes(L, 2, "const", "shape", attr.shape, attr.lengths);
     attr.dtype = cr_arg_dtype(L, 3, "const");
     if (attr.dtype == CR_BOOL && attr.value != 0 && attr.value != 1)
         cr_raise(L, "const: value %g, a bool is 0 or 1", attr.value);
@@ -348,7 +348,7 @@ static int make_iota(lua_State *L)
 {
     struct cr_attr attr = {.dtype = CR_I32};
     cr_arg_count(L, "iota", 2, 2);
-    attr.rank = cr_arg_sizes(L, 1, "iota", "shape", attr.shape, attr.index);
+    attr.rank = cr_arg_sizes(L, 1, "iota", "shape", attr.shape, attr.lengths);
     attr.axis = cr_arg_axis(L, 2, "iota", attr.rank);
     return cr_return(L, CR_OP_iota, 0, NULL, &attr);
 }
@@ -435,9 +435,9 @@ static int make_reshape(lua_State *L)
     struct cr_attr attr = {0};
     cr_arg_count(L, "reshape", 2, 2);
     cr_id a = cr_arg_tensor(L, 1, "reshape");
-    struct marks marks = read_shape(L, 2, "reshape", &attr);
+    struct axis_lengths lengths = read_shape(L, 2, "reshape", &attr);
     infer_size(L, &attr, cr_elements(node_at(L, a)->rank, node_at(L, a)->shape));
-    return return_limited(L, cr_add(L, CR_OP_reshape, 1, &a, &attr), &marks);
+    return return_limited(L, cr_add(L, CR_OP_reshape, 1, &a, &attr), &lengths);
 }
 
 /* Raises unless a list has an item for every axis. */
@@ -485,7 +485,7 @@ static int make_expand(lua_State *L)
     struct cr_attr attr = {0};
     cr_arg_count(L, "expand", 2, 2);
     cr_id a = cr_arg_tensor(L, 1, "expand");
-    attr.rank = cr_arg_sizes(L, 2, "expand", "shape", attr.shape, attr.index);
+    attr.rank = cr_arg_sizes(L, 2, "expand", "shape", attr.shape, attr.lengths);
     return cr_return(L, CR_OP_expand, 1, &a, &attr);
 }
 
@@ -497,14 +497,14 @@ static int make_limit(lua_State *L)
     char found[200], expected[200];
     cr_arg_count(L, "limit", 2, 2);
     cr_id a = cr_arg_tensor(L, 1, "limit");
-    struct marks marks = read_shape(L, 2, "limit", &attr);
+    struct axis_lengths lengths = read_shape(L, 2, "limit", &attr);
     const struct cr_node *node = node_at(L, a);
     cr_shape_text(found, sizeof found, attr.rank, attr.shape);
     cr_shape_text(expected, sizeof expected, node->rank, node->shape);
     if (strcmp(found, expected) != 0)
         cr_raise(L, "limit: found the shape %s, that of the tensor is expected, %s", found,
                  expected);
-    return return_limited(L, a, &marks);
+    return return_limited(L, a, &lengths);
 }
 
 /* Raises if a list has more items than there are axes. */
@@ -522,8 +522,8 @@ static int make_slice(lua_State *L)
     cr_arg_count(L, "slice", 3, 3);
     cr_id a = cr_arg_tensor(L, 1, "slice");
     int n_starts = cr_arg_list(L, 2, "slice", "starts", attr.index);
-    struct marks marks = {{0}};
-    int n_sizes = cr_arg_sizes(L, 3, "slice", "sizes", attr.shape, marks.of);
+    struct axis_lengths lengths = {{0}};
+    int n_sizes = cr_arg_sizes(L, 3, "slice", "sizes", attr.shape, lengths.of);
     check_axes(L, "slice", "starts", n_starts, a);
     check_axes(L, "slice", "sizes", n_sizes, a);
     attr.rank = node_at(L, a)->rank;
@@ -534,7 +534,7 @@ static int make_slice(lua_State *L)
         if (i >= n_sizes || attr.shape[i] == -1)
             attr.shape[i] = size - attr.index[i];
     }
-    return return_limited(L, cr_add(L, CR_OP_slice, 1, &a, &attr), &marks);
+    return return_limited(L, cr_add(L, CR_OP_slice, 1, &a, &attr), &lengths);
 }
 
 /* gather(table, index), or along an axis gather(a, index, axis) */
@@ -571,14 +571,14 @@ static int make_cumsum(lua_State *L)
 
 /* A number is a function of its element's index, which what stands before an axis has a part in. */
 static void check_random_lengths(lua_State *L, const struct cr_attr *attr,
-                                 const struct marks *marks)
+                                 const struct axis_lengths *lengths)
 {
     int64_t before = 1;
     for (int i = 0; i < attr->rank; before *= attr->shape[i++])
-        if (marks->of[i] && before > 1)
+        if (lengths->of[i] && before > 1)
             cr_raise(L, "random: axis %d is the length %s, expected axes of size 1 before it: "
                      "numbers depend on their index", i + 1,
-                     cr_run_of(L)->graph->lengths[marks->of[i] - 1].name);
+                     cr_run_of(L)->graph->lengths[lengths->of[i] - 1].name);
 }
 
 /* random(seed, shape [, stream]) */
@@ -587,15 +587,15 @@ static int make_random(lua_State *L)
     struct cr_attr attr = {.dtype = CR_F32};
     cr_arg_count(L, "random", 2, 3);
     cr_id seed = read_i32(L, 1, "random", "seed");
-    struct marks marks = read_shape(L, 2, "random", &attr);
-    check_random_lengths(L, &attr, &marks);
+    struct axis_lengths lengths = read_shape(L, 2, "random", &attr);
+    check_random_lengths(L, &attr, &lengths);
     bool given = !lua_isnoneornil(L, 3);
     int64_t before = cr_run_of(L)->n_random++; /* a stream for each call */
     int64_t stream = given ? cr_arg_integer(L, 3, "random", "stream") : before;
     if (stream < 0)
         cr_raise(L, "random: stream: found %lld, 0 or more is expected", (long long)stream);
     attr.value = (double)stream;
-    return return_limited(L, cr_add(L, CR_OP_random, 1, &seed, &attr), &marks);
+    return return_limited(L, cr_add(L, CR_OP_random, 1, &seed, &attr), &lengths);
 }
 
 /* detach(a) */

@@ -13,7 +13,6 @@
 #include "blame.h"
 #include "config.h"
 #include "compiler/ir/guard.h"
-#include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "hosted.h"
 #include "language.h"
@@ -333,20 +332,10 @@ static bool run_in_plain_locale(struct cr_run *run)
     return good;
 }
 
-/* Whether every length goes through the graph. */
-static bool lengths_fit(const struct cr_run *run)
-{
-    struct cr_lengths lengths;
-    if (cr_lengths_find(&lengths, run->graph, run->path, run->error))
-        return false;
-    cr_lengths_free(&lengths);
-    return true;
-}
-
 /* What a run made, or the error; the rest of it is freed. */
 static int run_whole(struct cr_run *run, struct cr_script *script)
 {
-    bool good = run_in_plain_locale(run) && lengths_fit(run);
+    bool good = run_in_plain_locale(run);
     close_run(run);
     if (good) {
         run->graph->most_nodes = 0;
@@ -462,7 +451,7 @@ int cr_script_session_run(struct cr_script_session *session, const char *text, s
     run->error = error;
     run->instructions = 0;
     run->n_random = 0;
-    if (!run_in_plain_locale(run) || !lengths_fit(run)) {
+    if (!run_in_plain_locale(run)) {
         close_run(run);
         discard_result(run);
         start_session(session);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/lengths.h"
 #include "compiler/ir/text.h"
 #include "calls.h"
 
@@ -84,17 +83,15 @@ static void put_script(struct writing *w, const char *name, const struct cr_onnx
 /* ---- running it ---- */
 
 /* Reads shape, type and lengths of the only output. */
-static void read_result(const struct cr_graph *g, const struct cr_lengths *lengths,
-                        struct cr_inferred *result)
+static void read_result(const struct cr_graph *g, struct cr_inferred *result)
 {
-    const cr_id id = g->outputs[0].id;
-    const struct cr_node *node = &g->nodes[id];
+    const struct cr_node *node = &g->nodes[g->outputs[0].id];
     *result = (struct cr_inferred){.rank = node->rank,
                                    .type = node->dtype == CR_F32   ? CR_LANGUAGE_F32
                                            : node->dtype == CR_I32 ? CR_LANGUAGE_I32
                                                                    : CR_LANGUAGE_BOOL};
     for (int a = 0; a < node->rank; a++) {
-        int at = cr_length_at(lengths, id, a);
+        int at = node->lengths[a];
         result->shape[a] = node->shape[a];
         result->lengths[a] = (signed char)(at ? g->lengths[at - 1].name[1] - '0' + 1 : 0);
     }
@@ -106,14 +103,12 @@ int cr_onnx_infer(const struct cr_onnx_graph *graph, const char *name,
                   const void *context, struct cr_inferred *result, struct cr_error *error)
 {
     struct writing w = {.script = script};
-    struct cr_lengths lengths;
     put_script(&w, name, arguments, n, cuts_of, context);
     const struct cr_graph *g = cr_onnx_calls_run(graph->model->calls, w.text.data, error);
     free(w.text.data);
-    if (!g || cr_lengths_find(&lengths, g, "", error))
+    if (!g)
         return -1;
-    read_result(g, &lengths, result);
-    cr_lengths_free(&lengths);
+    read_result(g, result);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "graph.h"
 #include "guard.h"
+#include "lengths.h"
 #include "mem.h"
 
 /* What a rule of inference sees: operands and attributes in, node out.  The axes of the node are
@@ -117,43 +118,6 @@ static bool check_value(struct build *b)
     return true;
 }
 
-/* The axes of an input or a limit whose sizes are lengths: as large as the bound. */
-static bool take_lengths(struct build *b)
-{
-    int64_t *index = begin_index(b);
-    for (int i = 0; i < b->node->rank; i++) {
-        int64_t mark = b->attr->index[i];
-        if (mark < 0 || mark > b->g->n_lengths)
-            return misfit(b, "axis %d has length %lld of %d", i + 1, (long long)mark,
-                          b->g->n_lengths);
-        if (mark && b->g->lengths[mark - 1].bound != b->node->shape[i])
-            return misfit(b, "axis %d has size %lld, the bound of length %s is %lld", i + 1,
-                          (long long)b->node->shape[i], b->g->lengths[mark - 1].name,
-                          (long long)b->g->lengths[mark - 1].bound);
-        index[i] = mark;
-    }
-    return true;
-}
-
-/* Takes the lengths of a constant, an iota or an expand.  Passes copy attributes from nodes
- * of other ops, so an index that names no length of the axis' size is ignored. */
-static bool take_marks(struct build *b)
-{
-    int64_t marks[CR_MAX_RANK] = {0};
-    bool any = false;
-    for (int i = 0; i < b->node->rank && b->g->n_lengths; i++) {
-        int64_t mark = b->attr->index[i];
-        if (mark < 1 || mark > b->g->n_lengths ||
-            b->g->lengths[mark - 1].bound != b->node->shape[i])
-            continue;
-        marks[i] = mark;
-        any = true;
-    }
-    if (any)
-        memcpy(begin_index(b), marks, sizeof marks);
-    return true;
-}
-
 /* A literal is of the type of its elements, of which it has as many as the shape says. */
 static bool take_literal(struct build *b)
 {
@@ -182,9 +146,9 @@ static bool infer_leaf(struct build *b)
     b->node->dtype = op == CR_OP_iota ? CR_I32 : b->attr->dtype;
     b->node->value = op == CR_OP_iota ? 0 : b->attr->value;
     if (op == CR_OP_iota)
-        return take_axis(b, b->node->rank) && check_value(b) && take_marks(b);
+        return take_axis(b, b->node->rank) && check_value(b);
     if (op == CR_OP_const)
-        return check_value(b) && take_marks(b);
+        return check_value(b);
     if (op == CR_OP_literal)
         return take_literal(b);
     if (op == CR_OP_param && b->attr->dtype != CR_F32)
@@ -194,7 +158,7 @@ static bool infer_leaf(struct build *b)
     b->node->format = op == CR_OP_param ? b->attr->format : CR_FORMAT_f32;
     b->node->arithmetic = op == CR_OP_param ? b->attr->arithmetic : CR_ARITHMETIC_f32;
     b->node->name = cr_intern(b->g, b->attr->name);
-    return op != CR_OP_input || take_lengths(b);
+    return true;
 }
 
 /* The type of an elementwise op, by its rule.  All operands but the condition of a select are of
@@ -307,15 +271,7 @@ static bool infer_expand(struct build *b)
     bool fits = extra >= 0;
     for (int i = 0; fits && i < a->rank; i++)
         fits = a->shape[i] == 1 || a->shape[i] == b->node->shape[extra + i];
-    return fits ? take_marks(b)
-                : misfit(b, "%s does not broadcast to %s", shape_of(a), shape_of(b->node));
-}
-
-/* The shape is the operand's; the index names the lengths of the axes. */
-static bool infer_limit(struct build *b)
-{
-    copy_shape(b, b->in[0]);
-    return take_lengths(b);
+    return fits || misfit(b, "%s does not broadcast to %s", shape_of(a), shape_of(b->node));
 }
 
 /* Some elements of each axis, side by side: index[i] is where those of axis i start. */
@@ -345,7 +301,6 @@ static bool infer_move(struct build *b)
     case CR_OP_expand:
         return infer_expand(b);
     case CR_OP_limit:
-        return infer_limit(b);
     case CR_OP_detach:
         copy_shape(b, b->in[0]);
         return true;
@@ -493,6 +448,7 @@ static void clear_node(struct cr_node *node, enum cr_op op, int n, const struct 
     node->where = *where;
     node->kernel = CR_NONE;
     node->shape = node->index = cr_no_axes;
+    memset(node->lengths, 0, sizeof node->lengths);
 }
 
 /* The axes that an inference left in its own memory become the graph's. */
@@ -527,12 +483,18 @@ static bool infer_node(struct build *b, struct cr_graph *g, enum cr_op op, int n
     return infer[b->info->kind](b);
 }
 
+/* Infers the lengths of b->node, whose shape is known. */
+static bool infer_lengths(struct build *b)
+{
+    return !b->g->n_lengths || cr_infer_lengths(b->g, b->node, b->ids, b->attr->lengths);
+}
+
 bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,
               struct cr_node *node)
 {
     struct build b;
     b.node = node;
-    if (!infer_node(&b, g, op, n, in, attr))
+    if (!infer_node(&b, g, op, n, in, attr) || !infer_lengths(&b))
         return false;
     intern_axes(&b);
     return true;
@@ -555,11 +517,14 @@ const char *cr_check_inference(struct cr_graph *g, cr_id id)
     if (has_attributes)
         cr_get_attr(node, &attr);
     b.node = &again;
-    if (!infer_node(&b, g, node->op, node->n_in, cr_inputs(g, node), has_attributes ? &attr : NULL))
+    if (!infer_node(&b, g, node->op, node->n_in, cr_inputs(g, node), has_attributes ? &attr : NULL) ||
+        !infer_lengths(&b))
         return g->error;
     if (again.rank != node->rank || again.dtype != node->dtype ||
         !same_axes(g, again.shape, node->shape))
         return "shape or type is not what its operands give";
+    if (memcmp(again.lengths, node->lengths, sizeof again.lengths) != 0)
+        return "its lengths are not what its operands give";
     if (again.axis != node->axis || again.init != node->init || again.format != node->format ||
         again.arithmetic != node->arithmetic || !same_axes(g, again.index, node->index) ||
         memcmp(&again.value, &node->value, sizeof again.value) != 0)
@@ -567,25 +532,33 @@ const char *cr_check_inference(struct cr_graph *g, cr_id id)
     return again.name == node->name ? NULL : "its name is not interned";
 }
 
+/* Adds a node that was inferred. */
+static cr_id add_node(struct cr_graph *g, struct cr_node *node, int n, const cr_id *in)
+{
+    node->first_in = g->n_operands;
+    if (node->name)
+        node->where.entry = 0; /* all entries share it */
+    for (int i = 0; i < n; i++)
+        *CR_PUSH(g->operands, g->n_operands, g->cap_operands) = in[i];
+    *CR_PUSH(g->nodes, g->n_nodes, g->cap_nodes) = *node;
+    return g->n_nodes - 1;
+}
+
 cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
                const struct cr_attr *attr)
 {
     struct cr_node node;
-    if (!cr_infer(g, op, n, in, attr, &node))
-        return CR_NONE;
-    node.first_in = g->n_operands;
-    if (node.name)
-        node.where.entry = 0; /* all entries share it */
-    for (int i = 0; i < n; i++)
-        *CR_PUSH(g->operands, g->n_operands, g->cap_operands) = in[i];
-    *CR_PUSH(g->nodes, g->n_nodes, g->cap_nodes) = node;
-    return g->n_nodes - 1;
+    return cr_infer(g, op, n, in, attr, &node) ? add_node(g, &node, n, in) : CR_NONE;
 }
 
 cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
 {
-    cr_id id = cr_build(g, op, n, in, attr);
-    if (id == CR_NONE)
+    struct cr_node node;
+    struct build b;
+    b.node = &node;
+    if (!infer_node(&b, g, op, n, in, attr))
         cr_give_up("bug: a pass built a node that does not fit: %s", g->error);
-    return id;
+    infer_lengths(&b);
+    intern_axes(&b);
+    return add_node(g, &node, n, in);
 }

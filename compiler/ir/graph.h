@@ -2,9 +2,10 @@
  * graph.h - the intermediate representation: a graph of primitive tensor ops.
  *
  * A graph is an array of nodes in topological order: a node's operands have
- * smaller ids.  Every node has a shape known in full and an element type.  A
- * tensor is row-major; a rank of 0 is a scalar; a constant with an axis of size 0
- * has no elements.
+ * smaller ids.  Every node has a shape and an element type.  A size is a number, or
+ * a length: known when the model runs, up to a bound, for which memory is laid out;
+ * elements past it do not exist.  A tensor is row-major; a rank of 0 is a scalar; a
+ * constant with an axis of size 0 has no elements.
  */
 #ifndef CR_GRAPH_H
 #define CR_GRAPH_H
@@ -135,8 +136,8 @@ struct cr_attr {
     int rank;                   /* leaves, reshape, expand, random: of `shape` */
     int64_t shape[CR_MAX_RANK]; /* theirs; the sizes of slice; the rows of scatter_add, first */
     int axis;                   /* iota, reductions, concat, write, cumsum; from 0 */
-    int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts; input: of an axis whose size is a
-                                 * length, 1 + its number, else 0; cumsum: first 1 if it goes from
+    signed char lengths[CR_MAX_RANK]; /* input, const, iota, expand, limit: see cr_node */
+    int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts; cumsum: first 1 if it goes from
                                  * the last element to the first */
     double value;               /* const; the bound of an init; the stream of random; the number of
                                  * a literal */
@@ -152,6 +153,8 @@ struct cr_node {
     enum cr_dtype dtype;
     int rank, axis;
     const int64_t *shape, *index; /* interned axes */
+    signed char lengths[CR_MAX_RANK]; /* by axis: 1 + the number of the length that is its size, whose
+                                       * bound `shape` has; 0 where the size is a number */
     int n_in;
     int first_in; /* operands: graph->operands[first_in ..] */
     double value;
@@ -273,11 +276,23 @@ bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const s
 /* Infers a node anew from its operands: why it is not what they give, or null. */
 const char *cr_check_inference(struct cr_graph *g, cr_id id);
 
-/* cr_build for passes: a misfit is a bug, and cr_give_up says so. */
+/*
+ * cr_build for passes: a misfit is a bug, and cr_give_up says so.  Of lengths it is the verifier that
+ * says so, after the pass: a rule may build nodes that it drops because of them, and others that lose
+ * lengths, which it gives back.
+ */
 cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
               const struct cr_attr *attr);
 
-/* The attributes a node was built with: all fields are set. */
+/* True if an op takes lengths for its axes besides those of its operands. */
+static inline bool cr_takes_lengths(enum cr_op op)
+{
+    return op == CR_OP_input || op == CR_OP_const || op == CR_OP_iota || op == CR_OP_expand ||
+           op == CR_OP_limit;
+}
+
+/* The attributes a node was built with: all fields are set.  Lengths are those of a node that can
+ * take them, so that an attribute copied from another op has none. */
 static inline void cr_get_attr(const struct cr_node *node, struct cr_attr *attr)
 {
     attr->dtype = node->dtype;
@@ -290,6 +305,10 @@ static inline void cr_get_attr(const struct cr_node *node, struct cr_attr *attr)
     attr->arithmetic = node->arithmetic;
     memcpy(attr->shape, node->shape, sizeof attr->shape);
     memcpy(attr->index, node->index, sizeof attr->index);
+    if (cr_takes_lengths(node->op))
+        memcpy(attr->lengths, node->lengths, sizeof attr->lengths);
+    else
+        memset(attr->lengths, 0, sizeof attr->lengths);
 }
 
 static inline struct cr_attr cr_attr_of(const struct cr_node *node)
@@ -395,13 +414,28 @@ static inline bool cr_is_empty(const struct cr_node *node)
            cr_elements(node->rank, node->shape) == 0;
 }
 
+/* True if the bounds of all sizes are equal, be they lengths or not. */
 bool cr_same_shape(const struct cr_node *a, const struct cr_node *b);
 
-/* A hash of shape and index, which are told apart by their addresses. */
+/* True if all sizes are equal: the same numbers, and the same lengths. */
+static inline bool cr_same_sizes(const struct cr_node *a, const struct cr_node *b)
+{
+    return memcmp(a->lengths, b->lengths, sizeof a->lengths) == 0 && cr_same_shape(a, b);
+}
+
+/* 1 + the number of the length that the size of an axis is, or 0. */
+static inline int cr_length_at(const struct cr_graph *g, cr_id id, int axis)
+{
+    return g->nodes[id].lengths[axis];
+}
+
+/* A hash of shape, index and lengths; the first two are told apart by their addresses. */
 static inline uint64_t cr_hash_axes(const struct cr_node *node)
 {
+    uint64_t lengths;
+    memcpy(&lengths, node->lengths, sizeof lengths);
     return (uint64_t)(uintptr_t)node->shape * 0x9e3779b97f4a7c15u +
-           (uint64_t)(uintptr_t)node->index * 0xbf58476d1ce4e5b9u;
+           (uint64_t)(uintptr_t)node->index * 0xbf58476d1ce4e5b9u + lengths * 0x94d049bb133111ebu;
 }
 
 /* "[2, 3]" into buf, which is returned. */

@@ -22,7 +22,6 @@
 #include "axes.h"
 #include "causal.h"
 #include "hash.h"
-#include "lengths.h"
 #include "mem.h"
 
 /* How a node is wanted: all rows; along an axis, the rows of the n tokens, or the last one of them. */
@@ -339,7 +338,7 @@ static bool is_newest(const void *graph, int id)
 {
     const struct cr_graph *g = graph;
     const struct cr_node *a = &g->nodes[id], *b = &g->nodes[g->n_nodes - 1];
-    return a->op == b->op && a->dtype == b->dtype && a->axis == b->axis && cr_same_shape(a, b) &&
+    return a->op == b->op && a->dtype == b->dtype && a->axis == b->axis && cr_same_sizes(a, b) &&
            a->index == b->index && memcmp(&a->value, &b->value, sizeof a->value) == 0 &&
            a->name == b->name && a->n_in == b->n_in &&
            memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0;
@@ -522,7 +521,7 @@ static cr_id make_ids(struct work *w)
 {
     struct cr_attr attr = cr_attr_of(&w->from->nodes[w->ids]);
     attr.shape[1] = w->how->chunk;
-    attr.index[1] = 1;
+    attr.lengths[1] = 1;
     return make(w, CR_OP_input, 0, NULL, &attr);
 }
 
@@ -703,6 +702,19 @@ static int begin(struct work *w)
     return 0;
 }
 
+/* Refuses a model of which some op cannot have the rows of n tokens: the length CR_TOKENS. */
+static int check_lengths(const struct work *w)
+{
+    for (cr_id id = 0; id < w->to->n_nodes; id++) {
+        const struct cr_where *where = &w->to->nodes[id].where;
+        const char *why = cr_check_inference(w->to, id);
+        if (why)
+            return cr_fail(w->error, "%.400s:%d: %s", *where->file ? where->file : w->path,
+                           where->line, why);
+    }
+    return 0;
+}
+
 /* The outputs: the result, and what the states are to hold. */
 static void finish(struct work *w, cr_id result)
 {
@@ -730,10 +742,7 @@ static int make_incremental(struct work *w)
         if (w->wanted[id])
             make_node(w, id);
     finish(w, result);
-    struct cr_lengths lengths; /* some ops cannot have rows of n tokens */
-    int status = cr_lengths_find(&lengths, w->to, w->path, w->error);
-    cr_lengths_free(&lengths);
-    return status;
+    return check_lengths(w);
 }
 
 int cr_incremental(const struct cr_graph *g, const struct cr_incremental_how *how,

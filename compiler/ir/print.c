@@ -65,12 +65,12 @@ static void print_sizes(FILE *out, const struct cr_graph *g, const struct cr_nod
     for (int i = 0; i < node->rank; i++) {
         cr_id id = 0;
         fputs(i ? ", " : "", out);
-        if (!node->index[i]) {
+        if (!node->lengths[i]) {
             fprintf(out, "%lld", (long long)node->shape[i]);
             continue;
         }
         while (g->nodes[id].op != CR_OP_input ||
-               g->nodes[id].name != g->lengths[node->index[i] - 1].name)
+               g->nodes[id].name != g->lengths[node->lengths[i] - 1].name)
             id++;
         fprintf(out, "v[%d]", (int)id);
     }
@@ -192,7 +192,19 @@ static const char *function_of(const struct cr_graph *g, const struct cr_node *n
     return length ? "length" : cr_ops[node->op].name;
 }
 
-/* One node's statement, and its tap's. */
+/* "f32[1, n<=128, 768]": a length with its bound. */
+static void print_type(FILE *out, const struct cr_graph *g, const struct cr_node *node)
+{
+    fprintf(out, "%s[", cr_dtype_name(node->dtype));
+    for (int i = 0; i < node->rank; i++) {
+        const char *length = node->lengths[i] ? g->lengths[node->lengths[i] - 1].name : "";
+        fprintf(out, "%s%s%s%lld", i ? ", " : "", length, *length ? "<=" : "",
+                (long long)node->shape[i]);
+    }
+    fputc(']', out);
+}
+
+/* One node's statement with its type as a comment, and its tap's. */
 static void print_node(FILE *out, const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -202,7 +214,9 @@ static void print_node(FILE *out, const struct cr_graph *g, cr_id id)
     else
         print_leaf(out, g, node);
     print_attributes(out, g, node);
-    fputs(")\n", out);
+    fputs(") -- ", out);
+    print_type(out, g, node);
+    fputc('\n', out);
     if (node->tap) {
         fputs("tap(", out);
         print_string(out, node->tap);

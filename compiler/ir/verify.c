@@ -128,7 +128,7 @@ static int verify_replacement(const struct cr_graph *g, int i, struct cr_error *
         g->nodes[output->state].op != CR_OP_state)
         return cr_fail(error, "output %d: it replaces no state", i);
     const struct cr_node *state = &g->nodes[output->state], *value = &g->nodes[output->id];
-    if (output->name != state->name || !cr_same_shape(state, value) ||
+    if (output->name != state->name || !cr_same_sizes(state, value) ||
         state->dtype != value->dtype)
         return cr_fail(error, "output %d: it is not what it replaces", i);
     return 0;
@@ -281,7 +281,7 @@ static int verify_live(const struct cr_graph *g, struct cr_error *error)
 
 static bool are_equal(const struct cr_graph *g, const struct cr_node *a, const struct cr_node *b)
 {
-    return a->op == b->op && a->dtype == b->dtype && cr_same_shape(a, b) && a->n_in == b->n_in &&
+    return a->op == b->op && a->dtype == b->dtype && cr_same_sizes(a, b) && a->n_in == b->n_in &&
            memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0 &&
            a->index == b->index && a->axis == b->axis &&
            memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name &&

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/lengths.h"
+#include "compiler/ir/fixed_lengths.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/rewrite/kept_factors.h"
 #include "handles.h"
@@ -56,19 +56,18 @@ static struct cr_graph *at_bounds(const struct cr_graph *g, const char *path, st
         const struct cr_node *node = &g->nodes[id];
         if (!cr_is_input(node))
             continue;
-        if (strcmp(node->name, CR_IDS) == 0 && node->rank == 2 && node->index[0] &&
-            node->index[0] != node->index[1])
-            values[node->index[0] - 1] = 1;
+        if (strcmp(node->name, CR_IDS) == 0 && node->rank == 2 && node->lengths[0] &&
+            node->lengths[0] != node->lengths[1])
+            values[node->lengths[0] - 1] = 1;
         if (cr_find_length(g, node->name) != CR_NONE && is_read(g, id)) {
             cr_fail(error, "%.400s: found the length %.100s read as a number, expected it in shapes "
                     "alone", path, node->name);
             return NULL;
         }
     }
-    struct cr_graph *fixed = cr_fix_lengths(g, values, NULL, error);
-    struct cr_graph *made = fixed ? without_inputs(fixed, g) : NULL;
-    if (fixed)
-        cr_graph_free(fixed);
+    struct cr_graph *fixed = cr_fix_lengths(g, values, NULL);
+    struct cr_graph *made = without_inputs(fixed, g);
+    cr_graph_free(fixed);
     return made;
 }
 

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/verify.h"
 #include "compiler/passes/verifier/verifier.h"
@@ -101,22 +100,11 @@ static unsigned broken_by(const struct cr_pass *pass)
     return breaks;
 }
 
-/* No pass may bring a length where it cannot go through. */
-static int verify_lengths(const struct cr_graph *g, struct cr_error *error)
-{
-    struct cr_lengths lengths;
-    struct cr_error what;
-    if (cr_lengths_find(&lengths, g, "", &what))
-        return cr_bug(error, "%.900s", what.text);
-    cr_lengths_free(&lengths);
-    return 0;
-}
-
 /* All that the module has.  A graph that is as it was when it was verified is not looked at
  * again. */
 static int verify(const struct cr_module *m, bool new_graph, struct cr_error *error)
 {
-    if (new_graph && (cr_verify(m->graph, error) || verify_lengths(m->graph, error)))
+    if (new_graph && cr_verify(m->graph, error))
         return -1;
     if (new_graph && m->has & CR_HAS_SIMPLE && cr_verify_simple(m->graph, error))
         return -1;

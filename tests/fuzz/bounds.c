@@ -347,6 +347,13 @@ static struct dot finite_dot(int64_t K, const double *x, const double *dx, const
     return dot;
 }
 
+/* A sum of two softmaxes times values is computed as two attentions: infinite values or factors may
+ * give NaN in place of infinity, or infinity in place of NaN. */
+static bool may_be_split(const struct cr_node *weights)
+{
+    return weights->op == CR_OP_add || weights->op == CR_OP_sub || weights->op == CR_OP_fma;
+}
+
 static void add_contract(struct evaluation *e)
 {
     const struct cr_node *a = operand(e, 0), *b = operand(e, 1);
@@ -366,7 +373,8 @@ static void add_contract(struct evaluation *e)
             add_term(&dot, x->value[p], x->error[p], y->value[q], y->error[q]);
         }
         double error = sum_error(dot.value, dot.error, dot.size, rounding);
-        if (!known || dot.unsure || dot.size > (double)FLT_MAX)
+        if (!known || dot.unsure || dot.size > (double)FLT_MAX ||
+            (!isfinite(dot.value) && may_be_split(a)))
             error = INFINITY;
         e->out->value[i] = dot.value;
         e->out->error[i] = stored(e->node, dot.value, error);

@@ -365,14 +365,13 @@ static cr_id copy_node(struct axes *x, const struct choices *c, struct cr_graph 
         const struct choice *choice = choice_of(x, c, id, a);
         attr.shape[a] = size_of(x, c, id, a, lengths);
         if (lengths && choice && choice->bound > 1 && begins(x->g, node, a)) {
-            limit.index[a] = choice - c->items + 1;
+            limit.lengths[a] = (signed char)(choice - c->items + 1);
             limited = true;
         }
     }
-    bool own = node->op == CR_OP_input || node->op == CR_OP_const || node->op == CR_OP_iota ||
-               node->op == CR_OP_expand;
+    bool own = cr_takes_lengths(node->op);
     if (own)
-        memcpy(attr.index, limit.index, sizeof attr.index);
+        memcpy(attr.lengths, limit.lengths, sizeof attr.lengths);
     cr_graph_origin(to, x->g, id);
     cr_id made = cr_must(to, node->op, node->n_in, in, &attr);
     free(in);

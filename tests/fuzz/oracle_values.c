@@ -170,7 +170,6 @@ static int add_seeds(struct cr_graph *g, struct cr_seed *seeds)
         attr.name = name;
         attr.init = CR_INIT_UNIFORM;
         attr.value = 0;
-        memset(attr.index, 0, sizeof attr.index); /* of another op */
         if (attr.dtype == CR_F32)
             seeds[n++] =
                 (struct cr_seed){g->outputs[i].id, cr_must(g, CR_OP_input, 0, NULL, &attr)};

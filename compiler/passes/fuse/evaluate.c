@@ -359,7 +359,7 @@ static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map
 {
     const struct cr_node *node = &ev->g->nodes[id], *in = &ev->g->nodes[cr_in(ev->g, id, 0)];
     int64_t extent = in->shape[node->axis];
-    int length = cr_length_at(ev->lengths, cr_in(ev->g, id, 0), node->axis);
+    int length = cr_length_at(ev->g, cr_in(ev->g, id, 0), node->axis);
     struct cr_map operand = *map;
     if (extent > 1) {
         if (!ev->may_reduce)
@@ -437,7 +437,7 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
     struct cr_value value = {.source = CR_GATHER, .node = id, .ref = cr_add_ref(ev->kernel, stored)};
     value.at = cr_map_linear(&table_map, t->rank, t->shape);
     value.table_rows = t->shape[0];
-    value.table_length = cr_length_at(ev->lengths, table, 0);
+    value.table_length = cr_length_at(ev->g, table, 0);
     value.table_stride = cr_elements(t->rank - 1, t->shape + 1);
     value.arg[0] = cr_evaluate(ev, index, &index_map);
     if (value.arg[0] < 0)

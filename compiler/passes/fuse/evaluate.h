@@ -8,7 +8,6 @@
 #ifndef CR_EVALUATE_H
 #define CR_EVALUATE_H
 
-#include "compiler/ir/lengths.h"
 #include "compiler/passes/module/module.h"
 
 enum { CR_NO_ATOM = -1, CR_COL_UNKNOWN = -2 };
@@ -23,7 +22,6 @@ struct cr_choice {
 struct cr_evaluate {
     const struct cr_module *module;
     const struct cr_graph *g;
-    const struct cr_lengths *lengths;
     struct cr_kernel *kernel;
     struct cr_tiles *tiles;            /* the program being made */
     int capacity;                      /* of its values */

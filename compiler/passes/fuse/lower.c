@@ -170,18 +170,14 @@ static bool can_be_stored(const struct cr_lowering *lw, cr_id id)
 struct cr_lowering *cr_lowering_new(const struct cr_module *module)
 {
     struct cr_lowering *lw = cr_calloc(1, sizeof *lw);
-    struct cr_error error;
     lw->g = lw->ev.g = module->graph;
     lw->ev.module = module;
-    lw->ev.lengths = &lw->lengths;
-    CR_CHECK(!cr_lengths_find(&lw->lengths, lw->g, "", &error)); /* the driver looked */
     return lw;
 }
 
 void cr_lowering_free(struct cr_lowering *lowering)
 {
     if (lowering)
-        cr_lengths_free(&lowering->lengths);
     free(lowering);
 }
 

@@ -29,7 +29,7 @@ void cr_number_atoms(struct cr_lowering *lw)
             coef /= lw->loops.extent[atoms->n];
             lw->root_map.axis[i].coef[atoms->n] = coef;
             atoms->extent[atoms->n] = lw->loops.extent[atoms->n];
-            atoms->length[atoms->n] = cr_length_at(&lw->lengths, lw->loops.top, i);
+            atoms->length[atoms->n] = cr_length_at(lw->g, lw->loops.top, i);
             atoms->n++;
         }
     }
@@ -43,7 +43,7 @@ bool cr_cut_atom(struct cr_lowering *lw, const struct cr_split *split)
         return false;
     for (int end = lw->loops.n[0]; end <= split->atom; end += lw->loops.n[axis])
         axis++;
-    if (cr_length_at(&lw->lengths, lw->loops.top, axis))
+    if (cr_length_at(lw->g, lw->loops.top, axis))
         return false;
     int64_t *extent = lw->loops.extent + split->atom;
     memmove(extent + 1, extent, (size_t)(n - split->atom) * sizeof *extent);
@@ -132,8 +132,8 @@ void cr_assign_rows(struct cr_lowering *lw, unsigned outer)
 int cr_inner_length(const struct cr_lowering *lw, cr_id contraction)
 {
     int r = lw->g->nodes[contraction].rank;
-    int left = cr_length_at(&lw->lengths, cr_in(lw->g, contraction, 0), r - 1);
-    int right = cr_length_at(&lw->lengths, cr_in(lw->g, contraction, 1), r - 2);
+    int left = cr_length_at(lw->g, cr_in(lw->g, contraction, 0), r - 1);
+    int right = cr_length_at(lw->g, cr_in(lw->g, contraction, 1), r - 2);
     return left ? left : right;
 }
 

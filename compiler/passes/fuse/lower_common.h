@@ -23,7 +23,6 @@ struct cr_lowering {
     struct cr_evaluate ev;
     struct cr_kernel *k;
     const struct cr_graph *g;
-    struct cr_lengths lengths;
     struct cr_root_loops loops;
     cr_id core;                                   /* the contraction beneath it, or CR_NONE */
     const struct cr_attention_backward *backward; /* if the root is its output: the top is probs */

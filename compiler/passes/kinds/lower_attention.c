@@ -252,7 +252,7 @@ bool cr_lower_attention(struct cr_lowering *lw)
     k->row = cr_affine_single(&logits.axis[r - 2]);
     lw->ev.obstacle = k->root == attention->output ? attention->logits : attention->output;
     int length = cr_inner_length(lw, attention->output);
-    if (length != cr_length_at(&lw->lengths, attention->logits, r - 1))
+    if (length != cr_length_at(lw->g, attention->logits, r - 1))
         return false; /* softmax takes other keys than the product */
     if ((k->row < 0 && node->shape[r - 2] > 1) ||
         !cr_new_atom(&lw->ev, k->attention.keys, length, &k->key))

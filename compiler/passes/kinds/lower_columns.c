@@ -37,7 +37,7 @@ bool cr_lower_columns(struct cr_lowering *lw)
     struct cr_map map = lw->root_map;
     k->col = lw->n_root_atoms - 1;
     if (!cr_new_atom(ev, lw->g->nodes[of].shape[node->axis],
-                     cr_length_at(&lw->lengths, of, node->axis), &k->row))
+                     cr_length_at(lw->g, of, node->axis), &k->row))
         return false;
     ev->fixed |= 1u << k->row;
     map.axis[node->axis] = cr_affine_atom(k->row);

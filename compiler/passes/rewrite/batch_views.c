@@ -99,14 +99,11 @@ static cr_id push(struct push *p, cr_id id)
     cr_id result = push_node(p, id);
     if (result == CR_NONE || !p->rw->from->n_lengths)
         return result;
-    int64_t marks[CR_MAX_RANK] = {0};
-    bool lost = false;
-    for (int i = 1; i <= 2; i++) {
-        int axis = p->attr.rank - i;
-        marks[axis] = cr_rewrite_length(p->rw, id, p->rank - i);
-        lost |= marks[axis] != cr_rewrite_length(p->rw, result, axis);
-    }
-    return lost ? cr_rewrite_limited(p->rw, result, marks) : result;
+    signed char lengths[CR_MAX_RANK];
+    memcpy(lengths, p->rw->to->nodes[result].lengths, sizeof lengths);
+    for (int i = 1; i <= 2; i++)
+        lengths[p->attr.rank - i] = p->rw->to->nodes[id].lengths[p->rank - i];
+    return cr_rewrite_limited(p->rw, result, lengths);
 }
 
 cr_id cr_push_batch_view(struct cr_rewrite *rw, cr_id id, cr_id of)

@@ -57,7 +57,6 @@ struct group {
     int n;
     cr_id *sums; /* by member: the only node that reads it, member + bias, if biased */
     bool biased;
-    const struct cr_lengths *lengths; /* of the graph that they are in */
 };
 
 /* The parameter that a node repeats along all axes but the last, or CR_NONE. */
@@ -135,25 +134,14 @@ static cr_id join_weights(struct cr_rewrite *rw, const struct group *group, bool
     return cr_rewrite_add(rw, CR_OP_expand, 1, &joined, &attr);
 }
 
-/* Gives the wide product the lengths that all members have. */
-static cr_id up_to_lengths(struct cr_rewrite *rw, const struct group *group, cr_id wide)
-{
-    int64_t marks[CR_MAX_RANK] = {0};
-    bool lost = false;
-    for (int a = 0; a < rw->to->nodes[wide].rank; a++) {
-        marks[a] = cr_length_at(group->lengths, group->members[0], a);
-        lost |= marks[a] != cr_rewrite_length(rw, wide, a);
-    }
-    return lost ? cr_rewrite_limited(rw, wide, marks) : wide;
-}
-
 /* x [W1 W2 ...] in the new graph, + [b1 b2 ...] if there are biases. */
 static cr_id wide_product(struct cr_rewrite *rw, const struct group *group)
 {
     cr_id x = rw->map[cr_in(rw->from, group->members[0], 0)];
     struct cr_attr rows = cr_attr_of(&rw->to->nodes[x]);
     cr_id in[2] = {x, join_weights(rw, group, false, &rows)};
-    in[0] = up_to_lengths(rw, group, cr_rewrite_add(rw, CR_OP_matmul, 2, in, NULL));
+    in[0] = cr_rewrite_limited(rw, cr_rewrite_add(rw, CR_OP_matmul, 2, in, NULL),
+                               rw->from->nodes[group->members[0]].lengths);
     if (!group->biased)
         return in[0];
     in[1] = join_weights(rw, group, true, &rows);
@@ -182,12 +170,10 @@ static void join(struct cr_rewrite *rw, const struct group *group)
 
 /* True if two projections are for the same entry, their weights are kept in one format, and
  * they have the same lengths. */
-static bool are_alike(const struct cr_lengths *lengths, const struct cr_graph *g, cr_id a, cr_id b)
+static bool are_alike(const struct cr_graph *g, cr_id a, cr_id b)
 {
-    for (int i = 0; i < g->nodes[a].rank; i++)
-        if (cr_length_at(lengths, a, i) != cr_length_at(lengths, b, i))
-            return false;
-    return g->nodes[a].where.entry == g->nodes[b].where.entry &&
+    return memcmp(g->nodes[a].lengths, g->nodes[b].lengths, sizeof g->nodes[a].lengths) == 0 &&
+           g->nodes[a].where.entry == g->nodes[b].where.entry &&
            cr_panel_format(g, cr_in(g, a, 1)) == cr_panel_format(g, cr_in(g, b, 1)) &&
            cr_panel_arithmetic(g, cr_in(g, a, 1)) == cr_panel_arithmetic(g, cr_in(g, b, 1));
 }
@@ -202,17 +188,16 @@ static bool may_have(const struct cr_graph *g, cr_id id, int64_t columns)
 }
 
 /* True if neither the rows nor the columns of a projection's weights are a length. */
-static bool has_whole_weights(const struct cr_lengths *lengths, const struct cr_graph *g, cr_id id)
+static bool has_whole_weights(const struct cr_graph *g, cr_id id)
 {
     cr_id w = cr_in(g, id, 1);
     int r = g->nodes[w].rank;
-    return !cr_length_at(lengths, w, r - 1) && !cr_length_at(lengths, w, r - 2);
+    return !cr_length_at(g, w, r - 1) && !cr_length_at(g, w, r - 2);
 }
 
 /* By node: the next live projection of the same rows that is like it, or CR_NONE.  All that are linked fit
  * into one. */
-static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_users *users,
-                               const struct cr_lengths *lengths)
+static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_users *users)
 {
     const struct cr_graph *g = rw->from;
     bool *weights = cr_find_weights(g);
@@ -223,14 +208,14 @@ static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_user
     for (size_t i = 0; i < n * N_ADDED; i++)
         next[i / N_ADDED] = first[i] = CR_NONE;
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
-        if (!rw->live[id] || !is_projection(g, weights, id) || !has_whole_weights(lengths, g, id))
+        if (!rw->live[id] || !is_projection(g, weights, id) || !has_whole_weights(g, id))
             continue;
         enum added added = added_to(g, users, id);
         if (added == OTHER)
             continue;
         cr_id *seen = &first[cr_in(g, id, 0) * N_ADDED + (int)added];
         columns[id] = g->nodes[id].shape[g->nodes[id].rank - 1];
-        if (*seen != CR_NONE && are_alike(lengths, g, *seen, id) &&
+        if (*seen != CR_NONE && are_alike(g, *seen, id) &&
             may_have(g, id, columns[id] + columns[*seen])) {
             next[id] = *seen;
             columns[id] += columns[*seen];
@@ -253,12 +238,11 @@ static bool any_linked(const cr_id *next, int n)
 }
 
 /* Copies the graph, with each group of projections in the place of its first. */
-static void join_all(struct cr_rewrite *rw, const cr_id *next, const struct cr_users *users,
-                     const struct cr_lengths *lengths)
+static void join_all(struct cr_rewrite *rw, const cr_id *next, const struct cr_users *users)
 {
     size_t n = (size_t)rw->from->n_nodes;
     struct group group = {cr_calloc(n, sizeof *group.members), 0,
-                          cr_calloc(n, sizeof *group.sums), false, lengths};
+                          cr_calloc(n, sizeof *group.sums), false};
     for (cr_id id = 0; id < rw->from->n_nodes; id++) {
         if (!rw->live[id] || rw->map[id] != CR_NONE)
             continue;
@@ -281,19 +265,15 @@ void cr_pass_join(struct cr_module *module)
 {
     struct cr_rewrite rw;
     struct cr_users users;
-    struct cr_lengths lengths;
-    struct cr_error error;
-    CR_CHECK(!cr_lengths_find(&lengths, module->graph, "", &error)); /* the driver looked */
     cr_users_list(&users, module->graph);
     cr_rewrite_begin(&rw, module->graph, &cr_rules);
-    cr_id *next = link_projections(&rw, &users, &lengths);
+    cr_id *next = link_projections(&rw, &users);
     if (any_linked(next, rw.from->n_nodes)) {
-        join_all(&rw, next, &users, &lengths);
+        join_all(&rw, next, &users);
         module->graph = cr_rewrite_end(&rw);
     } else {
         cr_rewrite_cancel(&rw);
     }
     cr_users_free(&users);
     free(next);
-    cr_lengths_free(&lengths);
 }

@@ -2,7 +2,7 @@
  * limit_rules.c - removes a `limit` that is not needed, so that other rules and kernels match the
  * same nodes as in a graph without lengths.
  *
- * A constant, an iota and an expand have lengths in their index and need no `limit`.
+ * A constant, an iota and an expand take lengths themselves and need no `limit`.
  */
 #include "limit_rules.h"
 
@@ -14,7 +14,7 @@ static const struct cr_node *operand(const struct cr_rewrite *rw, const struct c
 }
 
 /* Removes a limit whose operand has the lengths already, merges two limits, and moves lengths
- * into the index of a node that can have them. */
+ * into a node that can take them. */
 cr_id cr_rule_limit_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_node *in = operand(rw, d, 0);
@@ -23,14 +23,14 @@ cr_id cr_rule_limit_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
         struct cr_attr attr = *d->attr;
         cr_id below = cr_in(rw->to, d->in[0], 0);
         for (int a = 0; a < in->rank; a++)
-            attr.index[a] = attr.index[a] ? attr.index[a] : in->index[a];
+            attr.lengths[a] = attr.lengths[a] ? attr.lengths[a] : in->lengths[a];
         return cr_rewrite_add(rw, CR_OP_limit, 1, &below, &attr);
     }
     for (int a = 0; a < in->rank; a++)
-        same &= !d->attr->index[a] || cr_rewrite_length(rw, d->in[0], a);
+        same &= !d->attr->lengths[a] || in->lengths[a];
     if (same)
         return d->in[0];
-    return cr_has_marks(in->op) ? cr_rewrite_limited(rw, d->in[0], d->attr->index) : CR_NONE;
+    return cr_can_be_limited(in->op) ? cr_rewrite_limited(rw, d->in[0], d->attr->lengths) : CR_NONE;
 }
 
 /* A constant or an iota without its lengths; CR_NONE for any other node.  Other nodes are not
@@ -42,7 +42,7 @@ static cr_id unlimited(struct cr_rewrite *rw, const struct cr_draft *d, int i)
     if (node->op != CR_OP_const && node->op != CR_OP_iota)
         return CR_NONE;
     for (int a = 0; a < node->rank; a++)
-        any |= node->index[a] != 0;
+        any |= node->lengths[a] != 0;
     struct cr_attr attr = cr_attr_of(node);
     return any ? cr_rewrite_add(rw, node->op, 0, NULL, &attr) : CR_NONE;
 }
@@ -51,15 +51,16 @@ static cr_id unlimited(struct cr_rewrite *rw, const struct cr_draft *d, int i)
  * operand. */
 cr_id cr_rule_limit_once(struct cr_rewrite *rw, const struct cr_draft *d)
 {
-    signed char with[CR_MAX_RANK], without[CR_MAX_RANK];
+    struct cr_node with, without;
     struct cr_draft other = *d;
     cr_id in[3];
     for (int i = 0; i < d->n && rw->to->n_lengths; i++) {
         memcpy(in, d->in, sizeof in);
         other.all = in;
         in[i] = unlimited(rw, d, i);
-        if (in[i] != CR_NONE && cr_draft_lengths(rw, d, with) &&
-            cr_draft_lengths(rw, &other, without) && memcmp(with, without, sizeof with) == 0)
+        if (in[i] != CR_NONE && cr_infer_draft(rw, d, &with) &&
+            cr_infer_draft(rw, &other, &without) &&
+            memcmp(with.lengths, without.lengths, sizeof with.lengths) == 0)
             return cr_rewrite_add(rw, d->op, d->n, in, d->attr);
     }
     return CR_NONE;

@@ -22,7 +22,7 @@ static unsigned hash_node(const struct cr_graph *g, const struct cr_node *node)
 
 static bool equal_nodes(const struct cr_graph *g, const struct cr_node *a, const struct cr_node *b)
 {
-    return a->op == b->op && a->dtype == b->dtype && cr_same_shape(a, b) && a->n_in == b->n_in &&
+    return a->op == b->op && a->dtype == b->dtype && cr_same_sizes(a, b) && a->n_in == b->n_in &&
            memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0 &&
            a->index == b->index && a->axis == b->axis &&
            memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name &&
@@ -87,8 +87,6 @@ static cr_id share_newest(struct cr_rewrite *rw)
     if (slot->id_plus_1) {
         g->n_operands = g->nodes[newest].first_in;
         g->n_nodes--;
-        if (rw->n_lengths > g->n_nodes)
-            rw->n_lengths = g->n_nodes;
         return slot->id_plus_1 - 1;
     }
     *slot = (struct cr_rewrite_slot){hash, newest + 1};
@@ -111,65 +109,37 @@ cr_id cr_draft_operand(const struct cr_rewrite *rw, const struct cr_draft *draft
 
 /* ---- lengths ---- */
 
-/* The lengths of a node of `to`; of one through which a length cannot go none, which is found
- * later. */
-static const signed char *lengths_of(struct cr_rewrite *rw, cr_id id)
+bool cr_infer_draft(struct cr_rewrite *rw, const struct cr_draft *draft, struct cr_node *node)
 {
-    struct cr_error error;
-    if (id >= rw->cap_lengths) {
-        int cap = 2 * id + 64;
-        signed char(*more)[CR_MAX_RANK] = cr_calloc((size_t)cap, sizeof *more);
-        if (rw->n_lengths)
-            memcpy(more, rw->lengths.of, (size_t)rw->n_lengths * sizeof *more);
-        free(rw->lengths.of);
-        rw->lengths.of = more;
-        rw->cap_lengths = cap;
-    }
-    for (; rw->n_lengths <= id; rw->n_lengths++) {
-        const struct cr_node *node = &rw->to->nodes[rw->n_lengths];
-        cr_lengths_of_node(&rw->lengths, rw->to, node, cr_inputs(rw->to, node), "",
-                           rw->lengths.of[rw->n_lengths], &error);
-    }
-    return rw->lengths.of[id];
-}
-
-bool cr_draft_lengths(struct cr_rewrite *rw, const struct cr_draft *draft, signed char *found)
-{
-    struct cr_node node;
-    struct cr_error error;
-    cr_id few[8], *in = draft->n > 8 ? cr_calloc((size_t)draft->n, sizeof *in) : few;
-    for (int i = 0; i < draft->n; i++) {
+    cr_id few[8] = {0}, *in = draft->n > 8 ? cr_calloc((size_t)draft->n, sizeof *in) : few;
+    for (int i = 0; i < draft->n; i++)
         in[i] = cr_draft_operand(rw, draft, i);
-        lengths_of(rw, in[i]);
-    }
-    bool good = cr_infer(rw->to, draft->op, draft->n, in, draft->attr, &node) &&
-                !cr_lengths_of_node(&rw->lengths, rw->to, &node, in, "", found, &error);
+    bool good = cr_infer(rw->to, draft->op, draft->n, in, draft->attr, node);
     if (in != few)
         free(in);
     return good;
 }
 
-int cr_rewrite_length(struct cr_rewrite *rw, cr_id id, int axis)
+bool cr_can_be_limited(enum cr_op op)
 {
-    return rw->to->n_lengths ? lengths_of(rw, id)[axis] : 0;
+    return cr_takes_lengths(op) && op != CR_OP_input && op != CR_OP_limit;
 }
 
-bool cr_has_marks(enum cr_op op)
+cr_id cr_rewrite_limited(struct cr_rewrite *rw, cr_id id, const signed char *lengths)
 {
-    return op == CR_OP_const || op == CR_OP_iota || op == CR_OP_expand;
-}
-
-cr_id cr_rewrite_limited(struct cr_rewrite *rw, cr_id id, const int64_t *marks)
-{
-    struct cr_node node = rw->to->nodes[id];
+    const struct cr_node node = rw->to->nodes[id];
     struct cr_attr attr = {0};
-    cr_id in = cr_has_marks(node.op) && node.n_in ? cr_in(rw->to, id, 0) : id;
-    if (cr_has_marks(node.op))
+    bool itself = cr_can_be_limited(node.op), lost = false;
+    for (int a = 0; a < node.rank; a++)
+        lost |= lengths[a] != 0 && lengths[a] != node.lengths[a];
+    if (!lost)
+        return id;
+    cr_id in = itself && node.n_in ? cr_in(rw->to, id, 0) : id;
+    if (itself)
         cr_get_attr(&node, &attr);
     for (int a = 0; a < node.rank; a++)
-        attr.index[a] = marks[a] ? marks[a] : attr.index[a];
-    cr_must(rw->to, cr_has_marks(node.op) ? node.op : CR_OP_limit,
-            cr_has_marks(node.op) ? node.n_in : 1, &in, &attr);
+        attr.lengths[a] = lengths[a] ? lengths[a] : attr.lengths[a];
+    cr_must(rw->to, itself ? node.op : CR_OP_limit, itself ? node.n_in : 1, &in, &attr);
     return share_newest(rw);
 }
 
@@ -177,16 +147,11 @@ cr_id cr_rewrite_limited(struct cr_rewrite *rw, cr_id id, const int64_t *marks)
  * does not have. */
 static cr_id keep_lengths(struct cr_rewrite *rw, const signed char *wanted, cr_id id)
 {
-    const signed char *of = lengths_of(rw, id);
-    int64_t marks[CR_MAX_RANK] = {0};
-    bool lost = false;
-    for (int a = 0; a < rw->to->nodes[id].rank; a++) {
-        if (of[a] && of[a] != wanted[a])
+    const struct cr_node *node = &rw->to->nodes[id];
+    for (int a = 0; a < node->rank; a++)
+        if (node->lengths[a] && node->lengths[a] != wanted[a])
             return CR_NONE;
-        marks[a] = wanted[a];
-        lost |= of[a] != wanted[a];
-    }
-    return lost ? cr_rewrite_limited(rw, id, marks) : id;
+    return cr_rewrite_limited(rw, id, wanted);
 }
 
 /* ---- rules ---- */
@@ -194,17 +159,17 @@ static cr_id keep_lengths(struct cr_rewrite *rw, const signed char *wanted, cr_i
 /* The node that stands for the draft by the first rule that knows it, or CR_NONE. */
 static cr_id apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
 {
-    signed char wanted[CR_MAX_RANK];
+    struct cr_node wanted;
     bool known = false;
     cr_id id = CR_NONE;
     for (uint64_t left = rw->rules_of[draft->op]; left && id == CR_NONE; left &= left - 1) {
         id = rw->rules->items[__builtin_ctzll(left)].apply(rw, draft);
         if (id == CR_NONE || !rw->to->n_lengths)
             continue;
-        if (!known && !cr_draft_lengths(rw, draft, wanted))
+        if (!known && !cr_infer_draft(rw, draft, &wanted))
             return CR_NONE; /* a length cannot go through, which is found later */
         known = true;
-        id = keep_lengths(rw, wanted, id);
+        id = keep_lengths(rw, wanted.lengths, id);
     }
     return id;
 }
@@ -222,11 +187,11 @@ cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *i
 {
     static const struct cr_attr none;
     struct cr_draft draft = {.op = op, .n = n, .attr = attr ? attr : &none, .all = in};
-    struct cr_attr unmarked;
-    if (rw->to->n_lengths && cr_has_marks(op)) {
-        unmarked = *attr;
-        memset(unmarked.index, 0, sizeof unmarked.index);
-        draft.attr = attr = &unmarked;
+    struct cr_attr unlimited;
+    if (rw->to->n_lengths && cr_can_be_limited(op)) {
+        unlimited = *attr;
+        memset(unlimited.lengths, 0, sizeof unlimited.lengths);
+        draft.attr = attr = &unlimited;
     }
     for (int i = 0; i < n && i < 3; i++)
         draft.in[i] = in[i];
@@ -346,7 +311,6 @@ static void free_tables(struct cr_rewrite *rw)
     free(rw->table);
     free(rw->newest_product);
     free(rw->older_product);
-    cr_lengths_free(&rw->lengths);
 }
 
 /* Whether two graphs are the same node by node; leaves are, for no pass changes them. */
@@ -356,7 +320,7 @@ static bool equal_graphs(const struct cr_graph *a, const struct cr_graph *b)
         return false;
     for (cr_id id = 0; id < a->n_nodes; id++) {
         const struct cr_node *x = &a->nodes[id], *y = &b->nodes[id];
-        if (x->op != y->op || x->axis != y->axis || x->n_in != y->n_in || !cr_same_shape(x, y) ||
+        if (x->op != y->op || x->axis != y->axis || x->n_in != y->n_in || !cr_same_sizes(x, y) ||
             x->index != y->index ||
             memcmp(&x->value, &y->value, sizeof x->value) != 0 ||
             memcmp(cr_inputs(a, x), cr_inputs(b, y), (size_t)x->n_in * sizeof(cr_id)) != 0)

@@ -24,7 +24,7 @@
 #define CR_REWRITE_H
 
 #include "compiler/ir/graph.h"
-#include "compiler/ir/lengths.h"
+#include "compiler/ir/graph.h"
 #include "compiler/passes/pass_list.h"
 
 /* A node about to be made; of more than three operands the first three, and cr_draft_operand has all. */
@@ -39,11 +39,8 @@ struct cr_draft {
 
 struct cr_rewrite;
 
-/* The lengths of the axes of a draft; false if one cannot go through it. */
-bool cr_draft_lengths(struct cr_rewrite *rw, const struct cr_draft *draft, signed char *found);
-
-/* 1 + the number of the length of an axis of a node of `to`, or 0. */
-int cr_rewrite_length(struct cr_rewrite *rw, cr_id id, int axis);
+/* Infers the node that a draft would make; false if a length cannot go through it. */
+bool cr_infer_draft(struct cr_rewrite *rw, const struct cr_draft *draft, struct cr_node *node);
 
 cr_id cr_draft_operand(const struct cr_rewrite *rw, const struct cr_draft *draft, int i);
 
@@ -83,8 +80,6 @@ struct cr_rewrite {
     bool has_concat;               /* `to` has a concat */
     bool looks_around;             /* some rule looked at nodes that its draft is not made of */
     bool is_settled;       /* at the end: another copy by the same rules would be the same graph */
-    struct cr_lengths lengths;     /* of the nodes of `to`, as far as they were asked for */
-    int n_lengths, cap_lengths;    /* nodes that have them there; room */
     cr_id *newest_product; /* by node of `to`: the newest matmul whose right operand it is, or 0 */
     cr_id *older_product;  /* by such a matmul: the one before it, or 0 */
 };
@@ -95,15 +90,15 @@ void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from,
 /* Nodes added from here on have the origin of this node of `from`: its line and scope. */
 void cr_rewrite_at(struct cr_rewrite *rw, cr_id id);
 
-/* True for ops whose index names the lengths of the axes: const, iota and expand. */
-bool cr_has_marks(enum cr_op op);
+/* True for const, iota and expand, which take lengths as a `limit` of them would. */
+bool cr_can_be_limited(enum cr_op op);
 
-/* Returns a node that has the value of `id` and these lengths; marks[axis] is 1 + the number
- * of a length, or 0. */
-cr_id cr_rewrite_limited(struct cr_rewrite *rw, cr_id id, const int64_t *marks);
+/* Returns a node that has the value of `id`, and besides its lengths these; lengths[axis] is 1 + the
+ * number of a length, or 0. */
+cr_id cr_rewrite_limited(struct cr_rewrite *rw, cr_id id, const signed char *lengths);
 
-/* A node of `to` with that meaning, new or not.  The index of a constant, an iota or an
- * expand is ignored; lengths that are lost by that are put back as described above. */
+/* A node of `to` with that meaning, new or not.  The lengths of attr are ignored for a constant, an
+ * iota and an expand; lengths that are lost by that are put back as described above. */
 cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *in,
                      const struct cr_attr *attr);
 

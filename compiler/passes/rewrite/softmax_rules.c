@@ -402,7 +402,8 @@ static cr_id attend(struct cr_rewrite *rw, const struct term *term, cr_id v)
 /*
  * (p - x q) v is p v - x (q v), for two softmaxes of scores p and q: differential attention (Ye et al.
  * 2024).  Each product is an attention, which stores no scores, unless p and q are made of the same ones.
- * Infinite values are an exception: where p inf - x q inf is infinite, p inf - x (q inf) is NaN.
+ * Infinity is an exception: where p inf - x q inf is infinite, p inf - x (q inf) is NaN; where x is infinite
+ * and an element of q is 0, x q is NaN, but x (q v) is infinite.
  */
 cr_id cr_rule_attend_twice(struct cr_rewrite *rw, const struct cr_draft *d)
 {

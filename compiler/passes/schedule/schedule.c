@@ -12,7 +12,6 @@
 #include "bindings.h"
 #include "compiler/ir/guard.h"
 #include "compiler/ir/identifiers.h"
-#include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/fuse/in_place.h"
 #include "compiler/passes/module/kernel_kinds.h"
@@ -30,7 +29,6 @@ struct scheduling {
     const struct cr_graph *g;
     struct cr_program *p;
     struct cr_titles titles;
-    struct cr_lengths lengths;
     int *function;  /* by kernel: its function in the program */
     int64_t *items; /* by kernel: of that, with lengths at their bounds */
     int *buffer;   /* by node: where it is stored, or CR_NONE */
@@ -77,7 +75,7 @@ static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_lo
                                  .alias = CR_NONE};
     memcpy(buffer->shape, node->shape, sizeof buffer->shape);
     for (int i = 0; i < CR_MAX_RANK; i++)
-        buffer->length[i] = cr_length_at(&s->lengths, id, i) - 1;
+        buffer->length[i] = cr_length_at(s->g, id, i) - 1;
     buffer->bytes = cr_format_bytes(buffer->format, cr_elements(node->rank, node->shape));
     return buffer;
 }
@@ -781,9 +779,7 @@ void cr_pass_schedule(struct cr_module *module)
     s.items = cr_calloc(kernels, sizeof *s.items);
     s.buffer = cr_calloc(nodes, sizeof *s.buffer);
     s.panels = cr_calloc(nodes, sizeof *s.panels);
-    struct cr_error error;
     cr_titles_find(&s.titles, s.g);
-    CR_CHECK(!cr_lengths_find(&s.lengths, s.g, "", &error)); /* the driver looked */
     add_buffers(&s);
     add_literals(&s);
     add_functions(&s);
@@ -794,7 +790,6 @@ void cr_pass_schedule(struct cr_module *module)
     add_infos(&s);
     add_sizes(&s);
     cr_titles_free(&s.titles);
-    cr_lengths_free(&s.lengths);
     free(s.function);
     free(s.items);
     free(s.buffer);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/module/kernel_kinds.h"
 #include "name_rules.h"
@@ -190,13 +189,13 @@ static void see_blocks(void *context, const struct cr_place_info *info)
  * length; else CR_NONE.  A block that the length ends in would have its scale from elements past the
  * length, which do not exist.
  */
-static cr_id cut_blocks(struct cr_graph *g, const struct cr_lengths *lengths, cr_id product, int *length)
+static cr_id cut_blocks(struct cr_graph *g, cr_id product, int *length)
 {
     cr_id left = cr_in(g, product, 0), right = cr_in(g, product, 1);
     int r = g->nodes[product].rank;
     struct summed s = {g, CR_NONE};
-    *length = cr_length_at(lengths, left, r - 1);
-    *length = *length ? *length : cr_length_at(lengths, right, r - 2);
+    *length = cr_length_at(g, left, r - 1);
+    *length = *length ? *length : cr_length_at(g, right, r - 2);
     if (*length)
         cr_weight_pieces(g, cr_weight_matrix(g, right), see_blocks, &s);
     return s.blocks;
@@ -205,15 +204,12 @@ static cr_id cut_blocks(struct cr_graph *g, const struct cr_lengths *lengths, cr
 /* Refuses blocks that a length may cut. */
 static int check_blocks(struct cr_graph *g, const char *path, struct cr_error *error)
 {
-    struct cr_lengths lengths;
     int length, status = 0;
-    if (cr_lengths_find(&lengths, g, path, error))
-        return -1;
     bool *weights = cr_find_weights(g);
-    for (cr_id id = 0; lengths.of && id < g->n_nodes && !status; id++) {
+    for (cr_id id = 0; g->n_lengths && id < g->n_nodes && !status; id++) {
         if (g->nodes[id].op != CR_OP_matmul || !weights[cr_in(g, id, 1)])
             continue;
-        cr_id param = cut_blocks(g, &lengths, id, &length);
+        cr_id param = cut_blocks(g, id, &length);
         if (param != CR_NONE)
             status = cr_fail(error,
                              "%.400s: --format: %.200s is to be kept in %s, in blocks that the "
@@ -222,7 +218,6 @@ static int check_blocks(struct cr_graph *g, const char *path, struct cr_error *e
                              g->lengths[length - 1].name);
     }
     free(weights);
-    cr_lengths_free(&lengths);
     return status;
 }
 

@@ -1,0 +1,107 @@
+#include "fixed_lengths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem.h"
+
+struct fixing {
+    const struct cr_graph *from;
+    struct cr_graph *to;
+    const int64_t *values;
+    cr_id *map;
+};
+
+/* The size of an axis: the value of its length, if it is one. */
+static int64_t fixed_size(const struct fixing *f, cr_id id, int axis)
+{
+    int length = cr_length_at(f->from, id, axis);
+    return length ? f->values[length - 1] : f->from->nodes[id].shape[axis];
+}
+
+/* A node of `to`, cut to the sizes that are wanted; those are no larger.  What is repeated is repeated less
+ * often, so that passes find it as in a model of those sizes. */
+static cr_id cut_to(struct fixing *f, cr_id id, const int64_t *sizes)
+{
+    struct cr_attr attr = {.rank = f->to->nodes[id].rank};
+    bool same = true;
+    for (int a = 0; a < attr.rank; a++) {
+        attr.shape[a] = sizes[a];
+        same &= sizes[a] == f->to->nodes[id].shape[a];
+    }
+    if (same || f->to->nodes[id].op != CR_OP_expand)
+        return same ? id : cr_must(f->to, CR_OP_slice, 1, &id, &attr);
+    cr_id in = cr_in(f->to, id, 0);
+    int64_t inner[CR_MAX_RANK];
+    for (int a = 0, rank = f->to->nodes[in].rank; a < rank; a++)
+        inner[a] = f->to->nodes[in].shape[a] == 1 ? 1 : sizes[attr.rank - rank + a];
+    in = cut_to(f, in, inner);
+    return cr_must(f->to, CR_OP_expand, 1, &in, &attr);
+}
+
+/* Operand i, cut where it meets a length of the node or of another operand. */
+static cr_id fixed_operand(struct fixing *f, cr_id id, int i)
+{
+    cr_id in = f->map[cr_in(f->from, id, i)];
+    const struct cr_node *node = &f->from->nodes[id];
+    enum cr_kind kind = cr_kind_of(f->from, id);
+    int64_t sizes[CR_MAX_RANK];
+    int r = f->to->nodes[in].rank;
+    memcpy(sizes, f->to->nodes[in].shape, sizeof sizes);
+    if (kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_CONCAT)
+        for (int a = 0; a < r; a++)
+            sizes[a] = kind == CR_KIND_CONCAT && a == node->axis ? sizes[a] : fixed_size(f, id, a);
+    if (node->op == CR_OP_expand)
+        for (int a = 0; a < r; a++)
+            sizes[a] = sizes[a] == 1 ? 1 : fixed_size(f, id, node->rank - r + a);
+    if (kind == CR_KIND_WRITE && i < 2)
+        for (int a = 0; a < r; a++)
+            sizes[a] = a == node->axis ? sizes[a] : fixed_size(f, id, a);
+    if (kind == CR_KIND_CONTRACT) {
+        int inner = i == 0 ? r - 1 : r - 2;
+        const struct cr_node *other = &f->to->nodes[f->map[cr_in(f->from, id, 1 - i)]];
+        int64_t size = other->shape[i == 0 ? r - 2 : r - 1];
+        for (int a = 0; a < r - 2; a++)
+            sizes[a] = fixed_size(f, id, a);
+        sizes[inner] = size < sizes[inner] ? size : sizes[inner];
+    }
+    return cut_to(f, in, sizes);
+}
+
+/* The same op on operands cut to size, with its own sizes fixed. */
+static cr_id fix_node(struct fixing *f, cr_id id)
+{
+    const struct cr_node *node = &f->from->nodes[id];
+    struct cr_attr attr = cr_attr_of(node);
+    cr_id in[CR_MAX_RANK], *many = in;
+    if (node->n_in > CR_MAX_RANK)
+        many = cr_calloc((size_t)node->n_in, sizeof *many);
+    for (int i = 0; i < node->n_in; i++)
+        many[i] = fixed_operand(f, id, i);
+    for (int a = 0; a < node->rank && node->op != CR_OP_scatter_add; a++)
+        attr.shape[a] = fixed_size(f, id, a);
+    memset(attr.lengths, 0, sizeof attr.lengths);
+    f->to->here = node->where;
+    cr_id made = node->op == CR_OP_limit
+                     ? cut_to(f, many[0], attr.shape)
+                     : cr_must(f->to, node->op, node->n_in, many, &attr);
+    if (node->tap && !f->to->nodes[made].tap)
+        f->to->nodes[made].tap = node->tap;
+    if (many != in)
+        free(many);
+    return made;
+}
+
+struct cr_graph *cr_fix_lengths(const struct cr_graph *g, const int64_t *values, cr_id *map)
+{
+    struct fixing f = {g, cr_graph_successor(g), values, NULL};
+    f.to->n_lengths = 0;
+    f.map = cr_calloc((size_t)g->n_nodes, sizeof *f.map);
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        f.map[id] = fix_node(&f, id);
+    cr_copy_outputs(f.to, g, f.map);
+    if (map)
+        memcpy(map, f.map, (size_t)g->n_nodes * sizeof *map);
+    free(f.map);
+    return f.to;
+}
