@@ -152,6 +152,7 @@ DAMAGE(no_such_op) { node_of(m, CR_OP_mul)->op = CR_OP_COUNT; }
 DAMAGE(another_op) { node_of(m, CR_OP_add)->op = CR_OP_lt; }
 DAMAGE(no_such_type) { node_of(m, CR_OP_mul)->dtype = (enum cr_dtype)7; }
 DAMAGE(another_type) { node_of(m, CR_OP_mul)->dtype = CR_I32; }
+DAMAGE(length_from_nowhere) { node_of(m, CR_OP_mul)->lengths[0] = 1; }
 DAMAGE(too_many_axes) { node_of(m, CR_OP_reshape)->rank = CR_MAX_RANK + 1; }
 DAMAGE(another_shape) 
 {
@@ -646,6 +647,7 @@ static const struct {
     ROW(another_op, "simplify", MAY, 0, "node %d (lt): shape or type is not what"),
     ROW(no_such_type, "simplify", MAY, 0, "node %d (mul): no such type"),
     ROW(another_type, "simplify", MAY, 0, "node %d (mul): shape or type is not what"),
+    ROW(length_from_nowhere, "simplify", MAY, 0, "node %d (mul): its lengths are not what"),
     ROW(too_many_axes, "simplify", MAY, 0, "node %d (reshape): no such rank"),
     ROW(another_shape, "simplify", MAY, 0, "node %d (matmul): shape or type is not what"),
     ROW(shape_from_elsewhere, "simplify", MAY, 0, "node %d (mul): shape or type is not what"),
@@ -673,6 +675,7 @@ static const struct {
     ROW(equal_nodes, "simplify", MAY, CR_HAS_SIMPLE, "node %d (mul): it is equal to node %d"),
     ROW(dead_node, "simplify", MAY, CR_HAS_SIMPLE, "node %d (tanh): it is dead"),
     ROW(nothing, NULL, MAY, CR_HAS_SIMPLE, "node %d (%s): it is "),
+    ROW(another_output, "simplify", MAY, CR_HAS_OUTPUTS, "node %d (%s): two outputs are this"),
     ROW(equal_nodes, "simplify", KEEP, 0, "node %d: it was changed in place"),
     ROW(dead_node, "simplify", KEEP, 0, "node %d: it was changed in place"),
     ROW(rewired, "simplify", KEEP, 0, "node %d: it was changed in place"),
@@ -864,7 +867,7 @@ START_TEST(needed_passes_are_not_skipped)
         {{"simplify", "join"}, NULL},
         {{"join"}, NULL},
         {{"join_grads"}, NULL},
-        {{"fuse"}, "--skip fuse: recompute needs what it gives, and is not skipped"},
+        {{"fuse"}, "--skip fuse: settle needs what it gives, and is not skipped"},
         {{"recompute"}, NULL},
         {{"outline"}, NULL},
         {{"plan"}, "--skip plan: schedule needs what it gives, and is not skipped"},

@@ -148,7 +148,7 @@ static int verify_output(struct cr_graph *g, int i, struct cr_error *error)
 }
 
 /* The outputs of an entry have different names, and so have the states that it replaces. */
-static int verify_outputs(struct cr_graph *g, struct cr_error *error)
+static int verify_listed(struct cr_graph *g, struct cr_error *error)
 {
     const char **names = cr_calloc((size_t)g->n_outputs, sizeof *names), *twice = NULL;
     int status = 0;
@@ -196,7 +196,7 @@ int cr_verify(struct cr_graph *g, struct cr_error *error)
         if (what)
             return broken(error, g, id, what);
     }
-    return verify_names(g, error) || verify_outputs(g, error) || verify_entries(g, error) ? -1 : 0;
+    return verify_names(g, error) || verify_listed(g, error) || verify_entries(g, error) ? -1 : 0;
 }
 
 int cr_verify_separate(const struct cr_graph *g, struct cr_error *error)
@@ -219,6 +219,22 @@ int cr_verify_separate(const struct cr_graph *g, struct cr_error *error)
                            g->outputs[i].name);
     }
     return 0;
+}
+
+int cr_verify_outputs(const struct cr_graph *g, struct cr_error *error)
+{
+    bool *taken = cr_calloc((size_t)g->n_nodes, sizeof *taken);
+    int status = 0;
+    for (int i = 0; i < g->n_outputs && !status; i++) {
+        cr_id id = g->outputs[i].id;
+        if (taken[id])
+            status = broken(error, g, id, "two outputs are this node");
+        else if (cr_kind_of(g, id) == CR_KIND_LEAF)
+            status = broken(error, g, id, "it is a leaf and an output");
+        taken[id] = true;
+    }
+    free(taken);
+    return status;
 }
 
 /* ---- hashes of nodes ---- */

@@ -24,6 +24,9 @@ int cr_verify_simple(const struct cr_graph *g, struct cr_error *error);
  * of what reads them. */
 int cr_verify_separate(const struct cr_graph *g, struct cr_error *error);
 
+/* Each output is a node of its own, and no leaf: a kernel can store it. */
+int cr_verify_outputs(const struct cr_graph *g, struct cr_error *error);
+
 /* Hashes of each node, without the number of its kernel, and of the outputs: a change of the
  * graph changes them. */
 uint64_t cr_hash_node(const struct cr_graph *g, cr_id id);

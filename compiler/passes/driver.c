@@ -110,6 +110,8 @@ static int verify(const struct cr_module *m, bool new_graph, struct cr_error *er
         return -1;
     if (new_graph && m->has & CR_HAS_ENTRIES && cr_verify_separate(m->graph, error))
         return -1;
+    if (m->has & CR_HAS_OUTPUTS && cr_verify_outputs(m->graph, error))
+        return -1;
     if (m->has & CR_HAS_KERNELS && cr_verify_kernels(m, error))
         return -1;
     if (m->has & CR_HAS_LOOPS && cr_verify_steps(m, error))

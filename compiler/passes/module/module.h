@@ -26,6 +26,8 @@ enum {
     CR_HAS_PLAN = 1 << 3,    /* module->storage, module->places */
     CR_HAS_PROGRAM = 1 << 4, /* module->program */
     CR_HAS_ENTRIES = 1 << 5, /* no node but inputs, states and parameters is needed by two entries */
+    CR_HAS_OUTPUTS = 1 << 6, /* each output is a node that a kernel can store for it alone */
+    CR_HAS_FORMATS = 1 << 7, /* each parameter has the format that it is kept in */
 };
 
 /*

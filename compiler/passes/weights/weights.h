@@ -9,6 +9,7 @@
  *             which plan lays it out; module->columns_of.
  * Promise:    all parameters of one matrix have one format; what kernels read otherwise than from panels
  *             or by rows stays as it is.  No choice depends on the number of rows of a product.
+ * Passes:     settle.
  * Used later: formats.h, arithmetics.h, and tables.h, the tables whose rows are gathered from panels.
  */
 #ifndef CR_WEIGHTS_H

@@ -1,0 +1,48 @@
+/* separate.c - gives each output storage of its own, and one order to the elements of reshapes. */
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/passes/weights/weights.h"
+#include "fuse.h"
+
+/* An output needs storage of its own: no leaf, and no node that is another output too.  What
+ * replaces a state is stored there first, as it may be no more than some rows. */
+static void separate_outputs(struct cr_graph *g)
+{
+    bool *taken = cr_calloc((size_t)g->n_nodes, sizeof *taken);
+    for (int n = 0; n < g->n_outputs; n++) {
+        int i = (n + cr_n_results(g)) % g->n_outputs;
+        cr_id id = g->outputs[i].id;
+        bool shared = taken[id] || cr_kind_of(g, id) == CR_KIND_LEAF || cr_is_joined(g, id);
+        taken[id] = true;
+        struct cr_attr attr = cr_attr_of(&g->nodes[id]);
+        g->here = g->nodes[id].where;
+        g->here.entry = (signed char)g->outputs[i].entry;
+        if (shared)
+            g->outputs[i].id = cr_must(g, CR_OP_reshape, 1, &id, &attr);
+    }
+    free(taken);
+}
+
+/* Reshapes of one transposed node have its elements in one order: the others read the first, so
+ * that an epilogue can end there, and the node need not be stored in two orders. */
+static void chain_reshapes(struct cr_graph *g)
+{
+    cr_id *first = cr_calloc((size_t)g->n_nodes, sizeof *first);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        cr_id in = g->nodes[id].op == CR_OP_reshape ? cr_in(g, id, 0) : CR_NONE;
+        if (in == CR_NONE || g->nodes[in].op != CR_OP_permute)
+            continue;
+        if (first[in])
+            g->operands[g->nodes[id].first_in] = first[in];
+        else
+            first[in] = id; /* never 0, which has no operands */
+    }
+    free(first);
+}
+
+void cr_pass_separate(struct cr_module *module)
+{
+    separate_outputs(module->graph);
+    chain_reshapes(module->graph);
+}
