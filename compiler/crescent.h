@@ -82,6 +82,11 @@ void crescent_context_free(crescent_context *context);
  */
 const char *crescent_error(const crescent_context *context);
 
+/* Makes `line` the last failure, as the functions here do theirs: for what stands on top of them, as
+ * crescent_explain and crescent_autopsy_open do.  Control characters are escaped; a line that begins with
+ * "bug: " is a mistake of the program's own.  Returns CRESCENT_FAILED, or of such a one CRESCENT_BUG. */
+int crescent_fail(crescent_context *context, const char *line);
+
 /* Notes of the scripts that were run in this context, one line each: keys of a config.json that were
  * passed over, parameters of one name that were declared twice in a scope.  Equal notes are kept once,
  * eight notes at most.  Null for an index behind the last one. */
@@ -154,7 +159,23 @@ int crescent_graph_open_text(crescent_context *context, const char *name, const 
 int crescent_import(crescent_context *context, const char *path, const crescent_script *how,
                     const char *script, const char *weights);
 
+/* A graph of its own that has what this one has by now: taps that are outputs, gradients. */
+int crescent_graph_copy(const crescent_graph *graph, crescent_graph **copy);
+
 void crescent_graph_close(crescent_graph *graph);
+
+/* The context that it was made with; null for null. */
+crescent_context *crescent_graph_context(const crescent_graph *graph);
+
+/* The path of the script, or the name of one in memory; and the folder, or the GGUF or ONNX file, that the
+ * graph was opened from, null if that was a script. */
+const char *crescent_graph_script(const crescent_graph *graph);
+const char *crescent_graph_folder(const crescent_graph *graph);
+
+/* The text of a file that nodes come from (crescent_node.file): of the script, of a module that it
+ * requires, also of a built-in one.  To be freed with crescent_free; null, which is no failure, if it
+ * cannot be read. */
+int crescent_graph_source(const crescent_graph *graph, const char *file, char **text);
 
 /* The model's name, as in generated code; null for null. */
 const char *crescent_graph_name(const crescent_graph *graph);
@@ -439,6 +460,15 @@ int crescent_run_entry(crescent_model *model, const char *entry, const void *con
 int crescent_run_timed(crescent_model *model, const void *const *inputs, void *const *outputs,
                        double *kernel_ns);
 
+/* When a call of a kernel began and ended (crescent_clock). */
+typedef struct {
+    int64_t begin_ns, end_ns;
+} crescent_call_time;
+
+/* The same for each call of a kernel, crescent_report.n_calls of them, in the order of the run. */
+int crescent_run_traced(crescent_model *model, const void *const *inputs, void *const *outputs,
+                        crescent_call_time *times);
+
 /* What state number `index` holds, as int32_t for i32, else as float: zeros until the first run.
  * Copied out or handed in; crescent_reset_states makes all zeros again. */
 int crescent_get_state(const crescent_model *model, int index, void *tensor);
@@ -561,6 +591,220 @@ int crescent_compare(const double *got, const double *want, int64_t n,
 
 /* 1 if two arrays of floats have the same bits, where all NaN count as one value; else 0. */
 int crescent_same_bits(const float *a, const float *b, int64_t n);
+
+/* ---- inspecting ----------------------------------------------------------------------- */
+
+/*
+ * What is inside a compilation: the graph after each pass, kernels and their calls, the C of each, the
+ * arena.  crescent_explain is a client of these functions, and of those for replaying a run.
+ *
+ *     status = crescent_inspect(graph, NULL, &inspection);
+ *     for (int i = 0; !status && i < crescent_call_count(inspection); i++)
+ *         status = crescent_call_at(inspection, i, &call);
+ *
+ * All that is counted here is numbered from 0; a number outside is refused.  Strings and arrays are the
+ * inspection's, until it is closed.  Of two strings that are equal, in nodes of one inspection, there is one
+ * copy, so that they can be compared by their addresses; and so it is with shapes and indices.
+ */
+typedef struct crescent_inspection crescent_inspection;
+
+/* Compiles a graph, which stays as it is, up to the C, and keeps what each pass made of it.  The
+ * configuration is as of crescent_compile, its backend CRESCENT_TCC or CRESCENT_CC. */
+int crescent_inspect(const crescent_graph *graph, const crescent_config *config,
+                     crescent_inspection **inspection);
+void crescent_inspection_close(crescent_inspection *inspection);
+
+/* The configuration with its defaults filled in; the name of the target; the report, whose times, backend,
+ * isa and threads are 0. */
+int crescent_inspection_config(const crescent_inspection *inspection, crescent_config *config);
+const char *crescent_inspection_target(const crescent_inspection *inspection);
+int crescent_inspection_report(const crescent_inspection *inspection, crescent_report *report);
+
+/* A pass, and sizes of what it left. */
+typedef struct {
+    const char *name, *doc; /* also "script", the first one, and "emit", the last one */
+    int64_t ns;             /* with what verifies the pass */
+    int graph;              /* the number of its graph; stages that do not change the graph have the same one */
+    int kernels, functions, loops; /* -1: there are none yet */
+    int64_t weights_bytes, arena_bytes, arena_bytes_least; /* 0, as the next two: not yet */
+    int steps, statements; /* of the program */
+} crescent_stage;
+
+int crescent_stage_count(const crescent_inspection *inspection);
+int crescent_stage_at(const crescent_inspection *inspection, int index, crescent_stage *stage);
+
+/* A value of a graph: what an op makes of its operands. */
+typedef struct {
+    int op; /* crescent_op_at */
+    crescent_type type;
+    int rank;
+    const int64_t *shape;
+    const int64_t *index; /* permute: the axes, slice: where it begins; others: zeros */
+    int axis;             /* of ops that work along one, from 0 on; others: 0 */
+    double value;         /* const */
+    const char *name;     /* param, input, state; of a literal the name of its elements; others: null */
+    const char *tap;      /* a name by which the script lets it be asked for, or null */
+    const char *scope;    /* "h.3.attn", "" at the top */
+    const char *file;     /* the line of the script that it comes from; line 0: none */
+    int line;
+    const char *library; /* the same of the layer's text that made it, or null */
+    int library_line;
+    int backward; /* 1: of the backward pass */
+    int n_operands;
+    const int *operands; /* numbers of nodes, which are less than its own */
+} crescent_node;
+
+/* Graphs are numbered as crescent_stage.graph says.  The last one is what kernels are made of. */
+int crescent_node_count(const crescent_inspection *inspection, int graph);
+int crescent_node_at(const crescent_inspection *inspection, int graph, int index,
+                     crescent_node *node);
+
+/* An output of the last graph. */
+typedef struct {
+    const char *name; /* as in crescent_port, of a state its own */
+    const char *of;   /* a gradient: the tensor that it is the gradient of; others: null */
+    int node;
+    int state; /* 1: it is what the state of this name holds afterwards */
+} crescent_output;
+
+int crescent_output_count(const crescent_inspection *inspection);
+int crescent_output_at(const crescent_inspection *inspection, int index, crescent_output *output);
+
+/* More properties of a kernel. */
+typedef struct {
+    const char *title; /* the end of its name */
+    const char *kind;  /* "gemm", "map" and so on */
+    const char *about; /* the comment in C */
+    int first_call;
+    int64_t scratch_bytes; /* a thread */
+} crescent_kernel_detail;
+
+/* Kernels are numbered as in crescent_kernel_at, from 0 to crescent_report.n_kernels - 1. */
+int crescent_inspection_kernel_at(const crescent_inspection *inspection, int index,
+                                  crescent_kernel *kernel, crescent_kernel_detail *detail);
+
+/* A call of a kernel in a run.  It computes its nodes from those in memory that it reads. */
+typedef struct {
+    int kernel;
+    int root, main; /* the node that it computes, and the node with most of the work */
+    int buffer;     /* the node whose memory it writes: the root, or a concat or write that contains it */
+    int n_stores;   /* all that it stores: the buffer, then further nodes */
+    const int *stores;
+    int n_reads; /* nodes in memory, and parameters */
+    const int *reads;
+    int again; /* 1: it makes a value once more (crescent_config.max_arena) */
+} crescent_call;
+
+int crescent_call_count(const crescent_inspection *inspection);
+int crescent_call_at(const crescent_inspection *inspection, int index, crescent_call *call);
+
+/* A loop over layers: calls first to first + period * count - 1.  Iteration i has `period` calls, for layer
+ * start + i * direction. */
+typedef struct {
+    int first, period, count;
+    int start, direction;
+} crescent_loop;
+
+int crescent_loop_count(const crescent_inspection *inspection);
+int crescent_loop_at(const crescent_inspection *inspection, int index, crescent_loop *loop);
+
+/* The C, without the runtime, and what some of its lines are. */
+const char *crescent_inspection_c(const crescent_inspection *inspection, size_t *length);
+
+typedef enum {
+    CRESCENT_LINES_KERNEL, /* a kernel's function */
+    CRESCENT_LINES_CALL,   /* a call of a kernel; in a loop it stands for all iterations */
+    CRESCENT_LINES_NODE    /* a call of the runtime for a node, of the first call of a kernel */
+} crescent_lines_kind;
+
+/* Lines `first` to `last`, which count from 1. */
+typedef struct {
+    crescent_lines_kind kind;
+    int first, last;
+    int number; /* of the kernel, or of the node */
+} crescent_lines;
+
+/* Sorted by kind, then by their place in the text. */
+int crescent_lines_count(const crescent_inspection *inspection);
+int crescent_lines_at(const crescent_inspection *inspection, int index, crescent_lines *lines);
+
+/* A value in the arena. */
+typedef struct {
+    int node;
+    int64_t offset, bytes;
+    int first_call, last_call; /* which store and read it */
+} crescent_live_range;
+
+int crescent_live_range_count(const crescent_inspection *inspection);
+int crescent_live_range_at(const crescent_inspection *inspection, int index,
+                           crescent_live_range *range);
+
+/* ---- replaying ------------------------------------------------------------------------ */
+
+/*
+ * The values inside a run.  The compiled program runs once, with the same bits as any run, and each value is
+ * copied when the call that stores it ends.  Then the interpreter computes the nodes of the last graph one by
+ * one, in double precision.  The autopsy and crescent_explanation_check are clients of these functions.
+ *
+ *     status = crescent_replay_open(graph, NULL, &replay) ||
+ *              crescent_keep_weights(crescent_replay_model(replay)) ||
+ *              crescent_draw_weights(crescent_replay_model(replay), 0) ||
+ *              crescent_replay_run(replay, CRESCENT_REPLAY_KERNELS, inputs, outputs);
+ *     while (!status && !(status = crescent_replay_next(replay, &value)))
+ *         ...
+ */
+typedef struct crescent_replay crescent_replay;
+
+/* Compiles a graph, which stays as it is, for CRESCENT_TCC or CRESCENT_CC. */
+int crescent_replay_open(const crescent_graph *graph, const crescent_config *config,
+                         crescent_replay **replay);
+void crescent_replay_close(crescent_replay *replay);
+
+/* The model, which belongs to the replay and is closed with it.  Its weights have to be kept
+ * (crescent_keep_weights). */
+crescent_model *crescent_replay_model(const crescent_replay *replay);
+
+typedef enum {
+    CRESCENT_REPLAY_KERNELS, /* weights in their formats, products in their arithmetics; all values */
+    CRESCENT_REPLAY_MODEL    /* weights as they were given, products in f32; exact values only */
+} crescent_replay_kind;
+
+/* One run, as crescent_run.  Inputs stay as they are until the last node was taken. */
+int crescent_replay_run(crescent_replay *replay, crescent_replay_kind kind,
+                        const void *const *inputs, void *const *outputs);
+
+/* A tensor of doubles: the element at an index is data[sum of index[i] * stride[i]]. */
+typedef struct {
+    const double *data; /* null: it is not computed */
+    int64_t stride[CRESCENT_MAX_RANK];
+} crescent_values;
+
+/* A node of a run, in the sizes that its lengths have. */
+typedef struct {
+    crescent_node node;
+    int number;
+    int is_output;      /* 1: an output, or what replaces a state */
+    int again;          /* 1: the node before once more, as another call stores it, too */
+    int call;           /* that completes it, in a run's order; CRESCENT_NONE: no kernel stores it */
+    int result;         /* 0: the call's own one, in its buffer (crescent_call.buffer); else a further one */
+    const char *kernel; /* the C function of the call, or null */
+    const void *stored; /* row-major elements: int32_t of type CRESCENT_I32, else float; null if call is none */
+    crescent_values exact; /* all in double precision */
+    crescent_values local; /* computed from stored operands, or from local values of those that are not
+                            * stored; beyond the range of float: infinite */
+    crescent_values bound; /* of the difference that roundings in f32 make to `local`; NaN: none is known */
+} crescent_replayed;
+
+/* The next node of the last run, in the order of the graph: operands before results.  Left out are nodes
+ * that neither an output nor a stored value needs.  CRESCENT_STOPPED behind the last one.  Strings live
+ * until the next run, arrays until the next call. */
+int crescent_replay_next(crescent_replay *replay, crescent_replayed *value);
+
+/* The local values of operand number `index` of the node that crescent_replay_next gave. */
+int crescent_replay_operand(const crescent_replay *replay, int index, crescent_values *local);
+
+/* The number of nodes in the graph of the last run; 0 before the first run. */
+int crescent_replay_size(const crescent_replay *replay);
 
 /* ---- autopsy -------------------------------------------------------------------------- */
 

@@ -284,7 +284,336 @@ START_TEST(states_stay)
 }
 END_TEST
 
-/* The only entry is chosen or is not: the state is the same. */
+/* ---- inside a compilation and a run ---- */
+
+/* A client sets the error of a context. */
+START_TEST(errors_of_a_client)
+{
+    REFUSED(crescent_fail(context, "a.lua:1: found \a, expected b"), "a.lua:1: found \\x07, expected b");
+    ck_assert_int_eq(crescent_fail(context, "bug: a client's"), CRESCENT_BUG);
+    ck_assert_str_eq(crescent_error(context), "bug: a client's");
+    ck_assert_int_eq(crescent_fail(NULL, "of this thread"), CRESCENT_FAILED);
+    ck_assert_str_eq(crescent_error(NULL), "of this thread");
+    REFUSED(crescent_fail(context, NULL), "null");
+}
+END_TEST
+
+/* Changes of a copy leave the graph as it is, and it lives on without the graph. */
+START_TEST(a_copied_graph)
+{
+    static const char text[] = "local nn = require 'nn'\n"
+                               "return {y = tap('t', nn.linear(input('x', {2, 4}), 3))}\n";
+    static const char words[] = "nothing that was here before";
+    crescent_graph *graph, *copy;
+    char *source;
+    crescent_model *model;
+    GOOD(crescent_graph_open_text(context, "copied.lua", text, sizeof text - 1, NULL, &graph));
+    GOOD(crescent_graph_copy(graph, &copy));
+    GOOD(crescent_graph_gradients(copy, NULL, 0));
+    ck_assert_int_eq(crescent_graph_port_count(graph, CRESCENT_OUTPUT), 1);
+    ck_assert_int_gt(crescent_graph_port_count(copy, CRESCENT_OUTPUT), 1);
+    crescent_graph_close(graph);
+    ck_assert_ptr_eq(crescent_graph_context(copy), context);
+    ck_assert_str_eq(crescent_graph_script(copy), "copied.lua");
+    ck_assert_ptr_null(crescent_graph_folder(copy));
+    GOOD(crescent_compile(copy, NULL, &model));
+    crescent_close(model);
+    GOOD(crescent_graph_source(copy, "copied.lua", &source));
+    ck_assert_str_eq(source, text);
+    crescent_free(source);
+    source = (char *)words;
+    GOOD(crescent_graph_source(copy, "no/such.lua", &source));
+    ck_assert_ptr_null(source);
+    REFUSED(crescent_graph_source(copy, NULL, &source), "null");
+    REFUSED(crescent_graph_copy(copy, NULL), "null");
+    ck_assert_int_eq(crescent_graph_copy(NULL, &graph), CRESCENT_FAILED);
+    ck_assert_ptr_null(graph);
+    crescent_graph_close(copy);
+}
+END_TEST
+
+static const crescent_setting deep[] = {
+    {"T", "8"}, {"n_embd", "48"}, {"n_head", "3"}, {"n_layer", "5"}};
+
+static crescent_graph *open_stack(void)
+{
+    const crescent_script how = {.settings = deep, .n_settings = 4};
+    crescent_graph *graph;
+    GOOD(crescent_graph_open(context, "graphs/gpt2_stack.lua", &how, &graph));
+    return graph;
+}
+
+/* Stages, and the nodes of each graph: operands come before results. */
+START_TEST(inspected_graphs)
+{
+    crescent_graph *graph = open_stack();
+    crescent_inspection *in;
+    crescent_stage stage;
+    crescent_node node;
+    crescent_op op;
+    int last = crescent_pass_count() + 1, n_params = 0;
+    GOOD(crescent_inspect(graph, NULL, &in));
+    ck_assert_int_eq(crescent_stage_count(in), last + 1);
+    GOOD(crescent_stage_at(in, 0, &stage));
+    ck_assert_str_eq(stage.name, "script");
+    ck_assert_int_eq(stage.graph, 0);
+    ck_assert_int_eq(stage.kernels, -1);
+    GOOD(crescent_stage_at(in, last - 1, &stage));
+    ck_assert_int_gt(stage.kernels, stage.functions);
+    ck_assert_int_eq(stage.loops, 1);
+    ck_assert_int_gt(stage.statements, 0);
+    GOOD(crescent_stage_at(in, last, &stage));
+    ck_assert_str_eq(stage.name, "emit");
+    for (int g = 0; g <= stage.graph; g++)
+        for (int i = 0; i < crescent_node_count(in, g); i++) {
+            GOOD(crescent_node_at(in, g, i, &node));
+            GOOD(crescent_op_at(node.op, &op));
+            n_params += g == 0 && strcmp(op.name, "param") == 0 && node.name;
+            for (int k = 0; k < node.n_operands; k++)
+                ck_assert_int_lt(node.operands[k], i);
+        }
+    ck_assert_int_eq(n_params, crescent_graph_port_count(graph, CRESCENT_PARAM));
+    ck_assert_int_eq(crescent_node_count(in, stage.graph + 1), 0);
+    REFUSED(crescent_node_at(in, stage.graph + 1, 0, &node), "graph ");
+    REFUSED(crescent_node_at(in, 0, -1, &node), "node -1, there are");
+    REFUSED(crescent_stage_at(in, last + 1, &stage), "stage ");
+    ck_assert_int_eq(crescent_stage_at(NULL, 0, &stage), CRESCENT_FAILED);
+    ck_assert_ptr_nonnull(strstr(crescent_error(NULL), "null"));
+    crescent_graph_close(graph);
+    crescent_inspection_close(in);
+}
+END_TEST
+
+/* Calls and what they store, loops, the arena: as the model has them. */
+START_TEST(inspected_calls)
+{
+    crescent_graph *graph = open_stack();
+    crescent_inspection *in;
+    crescent_model *model;
+    crescent_report report, of_model;
+    crescent_kernel kernel, same;
+    crescent_kernel_detail detail;
+    crescent_call call;
+    crescent_loop loop;
+    crescent_live_range range;
+    GOOD(crescent_inspect(graph, NULL, &in));
+    GOOD(crescent_compile(graph, NULL, &model));
+    GOOD(crescent_inspection_report(in, &report));
+    GOOD(crescent_report_of(model, &of_model));
+    ck_assert_int_eq(report.n_kernels, of_model.n_kernels);
+    ck_assert_int_eq(report.arena_bytes, of_model.arena_bytes);
+    ck_assert_int_eq(crescent_call_count(in), of_model.n_calls);
+    for (int i = 0; i < report.n_kernels; i++) {
+        GOOD(crescent_inspection_kernel_at(in, i, &kernel, &detail));
+        GOOD(crescent_kernel_at(model, i, &same));
+        ck_assert_str_eq(kernel.name, same.name);
+        ck_assert(kernel.flops == same.flops && strstr(kernel.name, detail.title) && *detail.kind);
+        GOOD(crescent_call_at(in, detail.first_call, &call));
+        ck_assert_int_eq(call.kernel, i);
+    }
+    for (int i = 0; i < crescent_call_count(in); i++) {
+        GOOD(crescent_call_at(in, i, &call));
+        ck_assert(call.n_stores >= 1 && call.stores[0] == call.buffer && call.n_reads >= 1);
+    }
+    ck_assert_int_eq(crescent_loop_count(in), 1);
+    GOOD(crescent_loop_at(in, 0, &loop));
+    ck_assert_int_eq(loop.count, 5);
+    ck_assert_int_gt(crescent_live_range_count(in), 0);
+    for (int i = 0; i < crescent_live_range_count(in); i++) {
+        GOOD(crescent_live_range_at(in, i, &range));
+        ck_assert(range.offset >= 0 && range.offset + range.bytes <= report.arena_bytes);
+        ck_assert_int_le(range.first_call, range.last_call);
+    }
+    REFUSED(crescent_inspection_kernel_at(in, report.n_kernels, &kernel, &detail), "kernel ");
+    REFUSED(crescent_inspection_kernel_at(in, 0, &kernel, NULL), "null");
+    REFUSED(crescent_call_at(in, -1, &call), "call -1, there are");
+    REFUSED(crescent_loop_at(in, 1, &loop), "loop 1, there are 1");
+    REFUSED(crescent_live_range_at(in, crescent_live_range_count(in), &range), "live range ");
+    crescent_close(model);
+    crescent_graph_close(graph);
+    crescent_inspection_close(in);
+}
+END_TEST
+
+static int lines_in(const char *text, size_t length)
+{
+    int n = 0;
+    for (size_t i = 0; i < length; i++)
+        n += text[i] == '\n';
+    return n;
+}
+
+/* The C is that of a dump, and each kernel has its lines in it. */
+START_TEST(inspected_c)
+{
+    const crescent_config ref = {.backend = CRESCENT_REF}, config = {.target = "generic"};
+    const char *no_pass[] = {"no_such_pass"};
+    const crescent_config wrong = {.skip = no_pass, .n_skip = 1};
+    crescent_graph *graph = open_stack();
+    crescent_inspection *in;
+    crescent_config taken;
+    crescent_lines lines;
+    crescent_output output;
+    char *dump;
+    size_t length;
+    int n[3] = {0};
+    REFUSED(crescent_inspect(graph, &ref, &in), "backend ref shows no kernels");
+    REFUSED(crescent_inspect(graph, &wrong, &in), "no_such_pass");
+    ck_assert_ptr_null(in);
+    GOOD(crescent_inspect(graph, &config, &in));
+    GOOD(crescent_dump(graph, &config, "emit", &dump));
+    ck_assert_str_eq(crescent_inspection_c(in, &length), dump);
+    ck_assert_uint_eq(strlen(dump), length);
+    for (int i = 0; i < crescent_lines_count(in); i++) {
+        GOOD(crescent_lines_at(in, i, &lines));
+        ck_assert(lines.first >= 1 && lines.first <= lines.last);
+        ck_assert_int_le(lines.last, lines_in(dump, length));
+        n[lines.kind]++;
+    }
+    crescent_report report;
+    GOOD(crescent_inspection_report(in, &report));
+    ck_assert_int_eq(n[CRESCENT_LINES_KERNEL], report.n_kernels);
+    ck_assert(n[CRESCENT_LINES_CALL] >= report.n_kernels && n[CRESCENT_LINES_NODE] > 0);
+    GOOD(crescent_inspection_config(in, &taken));
+    ck_assert_int_eq(taken.threads, 1);
+    ck_assert_str_eq(crescent_inspection_target(in), "generic");
+    ck_assert_int_eq(crescent_output_count(in), 1);
+    GOOD(crescent_output_at(in, 0, &output));
+    ck_assert(!output.of && !output.state);
+    REFUSED(crescent_output_at(in, 1, &output), "output 1, there are 1");
+    REFUSED(crescent_lines_at(in, -1, &lines), "span of lines -1");
+    crescent_free(dump);
+    crescent_graph_close(graph);
+    crescent_inspection_close(in);
+    crescent_inspection_close(NULL);
+}
+END_TEST
+
+/* Each call of a run has its time. */
+START_TEST(a_traced_run)
+{
+    static const char text[] = "local x = input('x', {64, 64})\n"
+                               "return {y = exp(sum(sqrt(x * x + 1), 2) * -1)}\n";
+    const crescent_config ref = {.backend = CRESCENT_REF};
+    static float x[64 * 64], y[64];
+    const void *in[] = {x};
+    void *out[] = {y};
+    crescent_graph *graph;
+    crescent_model *model, *interpreted;
+    crescent_report report;
+    crescent_call_time times[16];
+    GOOD(crescent_graph_open_text(context, "trace.lua", text, sizeof text - 1, NULL, &graph));
+    GOOD(crescent_compile(graph, NULL, &model));
+    GOOD(crescent_compile(graph, &ref, &interpreted));
+    GOOD(crescent_report_of(model, &report));
+    ck_assert(report.n_calls >= 1 && report.n_calls <= 16);
+    GOOD(crescent_run_traced(model, in, out, times));
+    ck_assert_float_eq(y[0], expf(-64));
+    for (int i = 0; i < report.n_calls; i++) {
+        ck_assert_int_le(times[i].begin_ns, times[i].end_ns);
+        ck_assert(!i || times[i - 1].end_ns <= times[i].begin_ns);
+    }
+    REFUSED(crescent_run_traced(interpreted, in, out, times), "shows no kernels");
+    REFUSED(crescent_run_traced(model, in, out, NULL), "null");
+    crescent_close(interpreted);
+    crescent_close(model);
+    crescent_graph_close(graph);
+}
+END_TEST
+
+/* The next node of a name, or of an op. */
+static void find_replayed(crescent_replay *replay, const char *name, crescent_replayed *value)
+{
+    crescent_op op;
+    do {
+        GOOD(crescent_replay_next(replay, value));
+        GOOD(crescent_op_at(value->node.op, &op));
+    } while (strcmp(op.name, name) != 0 && (!value->node.name || strcmp(value->node.name, name) != 0));
+}
+
+/* States have the values from before the run; stored values have the bits of the outputs. */
+START_TEST(a_replay)
+{
+    static const char text[] = "local x = input('x', {4})\n"
+                               "local s = state('s', {4})\n"
+                               "replace(s, s + x)\n"
+                               "return {y = sqrt(s + x * 3)}\n";
+    const crescent_config ref = {.backend = CRESCENT_REF};
+    float x[4] = {1, 2, 3, 4}, y[4];
+    const void *in[] = {x};
+    void *out[] = {y};
+    crescent_graph *graph;
+    crescent_replay *replay;
+    crescent_replayed value;
+    crescent_values operand;
+    GOOD(crescent_graph_open_text(context, "replay.lua", text, sizeof text - 1, NULL, &graph));
+    REFUSED(crescent_replay_open(graph, &ref, &replay), "a replay with the backend ref");
+    ck_assert_ptr_null(replay);
+    GOOD(crescent_replay_open(graph, NULL, &replay));
+    crescent_graph_close(graph);
+    ck_assert_int_eq(crescent_replay_next(replay, &value), CRESCENT_STOPPED);
+    ck_assert_int_eq(crescent_replay_size(replay), 0);
+    REFUSED(crescent_replay_operand(replay, 0, &operand), "operand 0, there are 0");
+    REFUSED(crescent_replay_run(replay, (crescent_replay_kind)7, in, out), "no such kind");
+    REFUSED(crescent_replay_run(replay, CRESCENT_REPLAY_KERNELS, in, out), "are not kept");
+    GOOD(crescent_keep_weights(crescent_replay_model(replay)));
+    REFUSED(crescent_replay_run(replay, CRESCENT_REPLAY_KERNELS, NULL, out), "tensor of x is null");
+    for (int i = 0; i < 3; i++) {
+        GOOD(crescent_replay_run(replay, CRESCENT_REPLAY_KERNELS, in, out));
+        find_replayed(replay, "s", &value);
+        ck_assert(value.local.data[3 * value.local.stride[0]] == 4 * i);
+        find_replayed(replay, "sqrt", &value);
+        ck_assert(value.is_output && value.call >= 0 && value.result >= 0 && value.kernel);
+        ck_assert(crescent_same_bits(value.stored, y, 4));
+        ck_assert(value.exact.data[0] == sqrt(3 + i) && value.local.data[0] == sqrt(3 + i));
+        ck_assert(value.bound.data[0] > 0 && value.bound.data[0] < 1e-6);
+        ck_assert_int_lt(value.number, crescent_replay_size(replay));
+        GOOD(crescent_replay_operand(replay, 0, &operand));
+        ck_assert(operand.data[operand.stride[0]] == 6 + 2 * i);
+        REFUSED(crescent_replay_operand(replay, 1, &operand), "operand 1, there are 1");
+    }
+    crescent_close(crescent_replay_model(replay)); /* closes nothing: it is a part */
+    crescent_replay_close(replay);
+    crescent_replay_close(NULL);
+}
+END_TEST
+
+/* Weights are rounded to their format, or as they were given. */
+START_TEST(a_replay_of_rounded_weights)
+{
+    static const char text[] = "local w = param('w', {64, 64})\n"
+                               "return {y = matmul(input('x', {2, 64}), w)}\n";
+    const crescent_config config = {.format = "q8"};
+    static float x[128], y[128], w[64 * 64];
+    const void *in[] = {x};
+    void *out[] = {y};
+    crescent_graph *graph;
+    crescent_replay *replay;
+    crescent_replayed value;
+    for (int i = 0; i < 64 * 64; i++)
+        w[i] = sinf((float)i);
+    GOOD(crescent_graph_open_text(context, "rounded.lua", text, sizeof text - 1, NULL, &graph));
+    GOOD(crescent_replay_open(graph, &config, &replay));
+    GOOD(crescent_keep_weights(crescent_replay_model(replay)));
+    REFUSED(crescent_replay_run(replay, CRESCENT_REPLAY_MODEL, in, out), "has no values");
+    GOOD(crescent_set_weight(crescent_replay_model(replay), 0, w));
+    for (int kind = CRESCENT_REPLAY_KERNELS; kind <= CRESCENT_REPLAY_MODEL; kind++) {
+        GOOD(crescent_replay_run(replay, (crescent_replay_kind)kind, in, out));
+        find_replayed(replay, "w", &value);
+        double off = fabs(value.exact.data[65 * 1] - (double)w[65]);
+        ck_assert(kind == CRESCENT_REPLAY_MODEL ? off == 0 : off > 0 && off < 0.01);
+        ck_assert_int_eq(value.local.data != NULL, kind == CRESCENT_REPLAY_KERNELS);
+        int status;
+        while (!(status = crescent_replay_next(replay, &value)))
+            ;
+        ck_assert_int_eq(status, CRESCENT_STOPPED);
+        ck_assert_int_eq(crescent_replay_next(replay, &value), CRESCENT_STOPPED);
+    }
+    crescent_replay_close(replay);
+    crescent_graph_close(graph);
+}
+END_TEST
+
 /* Its run is one like others, bit for bit, and goes on from states; NaN that comes in is named. */
 START_TEST(an_autopsy)
 {
@@ -337,6 +666,7 @@ START_TEST(an_autopsy)
 }
 END_TEST
 
+/* The only entry is chosen or is not: the state is the same. */
 START_TEST(states_of_an_entry)
 {
     static const char text[] = "local sum = state('sum', {2})\n"
@@ -1714,7 +2044,6 @@ static void add_tests(TCase *all)
     tcase_add_loop_test(all, runs_of_an_entry, 0, CRESCENT_BACKENDS);
     tcase_add_test(all, offsets_of_entries);
     tcase_add_loop_test(all, offsets_outside, 0, sizeof offsets / sizeof *offsets);
-    tcase_add_test(all, an_autopsy);
     tcase_add_test(all, notes_of_scripts);
     tcase_add_test(all, options_of_a_script);
     tcase_add_test(all, a_graph_stays);
@@ -1742,18 +2071,34 @@ static void add_tests(TCase *all)
 #endif
 }
 
+static void add_inside_tests(TCase *inside)
+{
+    tcase_add_test(inside, errors_of_a_client);
+    tcase_add_test(inside, a_copied_graph);
+    tcase_add_test(inside, inspected_graphs);
+    tcase_add_test(inside, inspected_calls);
+    tcase_add_test(inside, inspected_c);
+    tcase_add_test(inside, a_traced_run);
+    tcase_add_test(inside, a_replay);
+    tcase_add_test(inside, a_replay_of_rounded_weights);
+    tcase_add_test(inside, an_autopsy);
+}
+
 int main(void)
 {
     Suite *suite = suite_create("api");
-    TCase *all = tcase_create("all"), *ids = tcase_create("ids");
+    TCase *all = tcase_create("all"), *ids = tcase_create("ids"), *inside = tcase_create("inside");
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_add_checked_fixture(ids, set_up, tear_down);
+    tcase_add_checked_fixture(inside, set_up, tear_down);
     tcase_add_test(ids, ids_that_are_none);
     tcase_add_test(ids, ids_that_are_moved);
     tcase_set_timeout(all, 120);
     add_tests(all);
     suite_add_tcase(suite, all);
+    add_inside_tests(inside);
     suite_add_tcase(suite, ids);
+    suite_add_tcase(suite, inside);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

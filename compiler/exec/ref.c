@@ -572,20 +572,20 @@ static int blame(struct cr_interpreter *in, const struct cr_node *node, const st
 int cr_interpreter_compute(struct cr_interpreter *in, cr_id id, struct cr_view *out)
 {
     const struct cr_node *node = &in->graph->nodes[id];
-    return by_kind[cr_ops[node->op].kind](in, node, out);
+    struct cr_error why;
+    struct cr_error *error = in->error;
+    in->error = &why;
+    int status = by_kind[cr_ops[node->op].kind](in, node, out);
+    in->error = error;
+    return status ? blame(in, node, &why) : 0;
 }
 
 /* Computes one node and drops what nobody reads after it. */
 static int step(struct cr_interpreter *in, cr_id id)
 {
     const struct cr_node *node = &in->graph->nodes[id];
-    struct cr_error why;
-    struct cr_error *error = in->error;
-    in->error = &why;
-    int status = cr_interpreter_compute(in, id, &in->values[id]);
-    in->error = error;
-    if (status)
-        return blame(in, node, &why);
+    if (cr_interpreter_compute(in, id, &in->values[id]))
+        return -1;
     for (int i = 0; i < node->n_in; i++)
         if (in->last_use[cr_in(in->graph, id, i)] == id)
             cr_view_drop(in, &in->values[cr_in(in->graph, id, i)]);

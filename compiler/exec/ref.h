@@ -37,7 +37,7 @@ struct cr_interpreter {
 void cr_interpreter_open(struct cr_interpreter *in);
 void cr_interpreter_close(struct cr_interpreter *in);
 
-/* Computes a node from the values of its operands.  An error does not say which node it was. */
+/* Computes a node from the values of its operands.  An error says which line of the script made it. */
 int cr_interpreter_compute(struct cr_interpreter *in, cr_id id, struct cr_view *out);
 
 /* Gives a view a buffer of its own for `count` elements, or for the whole of a node, row-major. */

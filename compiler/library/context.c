@@ -102,6 +102,15 @@ int cr_done(struct cr_guard *guard, int status)
     return cr_is_bug(error) ? CRESCENT_BUG : CRESCENT_FAILED;
 }
 
+int crescent_fail(crescent_context *context, const char *line)
+{
+    struct cr_error *error = cr_error_of(context);
+    if (!line)
+        return cr_refuse_null(context, __func__);
+    cr_fail(error, "%s", line);
+    return cr_is_bug(error) ? CRESCENT_BUG : CRESCENT_FAILED;
+}
+
 /* ---- origins ---- */
 
 struct cr_origin *cr_origin_refer(struct cr_origin *origin)

@@ -205,6 +205,10 @@ int cr_compile_stored(crescent_context *context, struct cr_origin *origin, struc
 /* The report of a program, without what its backend knows. */
 crescent_report cr_report_of(const struct cr_program *program);
 
+/* A kernel of a program, and a node of a graph, as crescent.h has them; strings and arrays are theirs. */
+crescent_kernel cr_public_kernel(const struct cr_program *program, int index);
+crescent_node cr_public_node(const struct cr_graph *graph, cr_id id);
+
 /* A call of a kernel in a run: its number in program->sequence, and what it was handed: a pointer to the
  * runtime's table, then a word for each slot that is bound. */
 struct cr_watched_call {

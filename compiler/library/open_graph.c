@@ -5,6 +5,7 @@
 #include "compiler/emit/pipeline.h"
 #include "compiler/exec/weight_files.h"
 #include "compiler/files/mapping.h"
+#include "compiler/frontend/builtin_modules.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/near.h"
 #include "folder.h"
@@ -334,6 +335,24 @@ int crescent_graph_open_text(crescent_context *context, const char *name, const 
     return cr_done(&guard, open_origin(context, name, text, length, how, graph));
 }
 
+/* The origin is shared: nothing changes it. */
+int crescent_graph_copy(const crescent_graph *graph, crescent_graph **copy)
+{
+    if (copy)
+        *copy = NULL;
+    CR_REQUIRE(graph, copy);
+    CR_ENTER(graph->context);
+    crescent_graph *g = cr_calloc(1, sizeof *g);
+    *g = *graph;
+    g->graph = cr_graph_copy(graph->graph);
+    g->params = g->inputs = g->states = NULL;
+    cr_index_ports(g);
+    cr_refer(g->context);
+    cr_origin_refer(g->origin);
+    *copy = g;
+    return cr_done(&guard, 0);
+}
+
 void crescent_graph_close(crescent_graph *graph)
 {
     if (!graph)
@@ -352,6 +371,21 @@ void crescent_graph_close(crescent_graph *graph)
 const char *crescent_graph_name(const crescent_graph *graph)
 {
     return graph ? graph->graph->name : NULL;
+}
+
+crescent_context *crescent_graph_context(const crescent_graph *graph)
+{
+    return graph ? graph->context : NULL;
+}
+
+const char *crescent_graph_script(const crescent_graph *graph)
+{
+    return graph ? graph->origin->path : NULL;
+}
+
+const char *crescent_graph_folder(const crescent_graph *graph)
+{
+    return graph ? graph->origin->folder : NULL;
 }
 
 int64_t crescent_graph_time(const crescent_graph *graph)
@@ -373,6 +407,53 @@ int crescent_graph_option_at(const crescent_graph *graph, int index, crescent_se
                        o->n_options);
     *option = (crescent_setting){o->options[index].name, o->options[index].value};
     return CRESCENT_OK;
+}
+
+/* ---- the sources ---- */
+
+/* A file on the disk as text, or null; to be freed. */
+static char *read_text(const char *path)
+{
+    char error[200];
+    struct cr_mapping mapping;
+    if (cr_map_file(&mapping, path, error, sizeof error))
+        return NULL;
+    char *text = cr_calloc(mapping.size + 1, 1);
+    memcpy(text, mapping.bytes, mapping.size);
+    cr_unmap_file(&mapping);
+    return text;
+}
+
+/* The text of a module that is built in under this path, or null; to be freed. */
+static char *builtin_text(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *found;
+    char name[128];
+    size_t size;
+    snprintf(name, sizeof name, "%s", slash ? slash + 1 : path);
+    name[strcspn(name, ".")] = '\0';
+    const char *text = cr_builtin_module(name, &found, &size);
+    return text && strcmp(found, path) == 0 ? cr_strdup(text) : NULL;
+}
+
+/* The text of a script in memory, of a file on the disk, or of a built-in module: the first that there is. */
+static char *source_of(const struct cr_origin *o, const char *file)
+{
+    if (o->text && strcmp(file, o->path) == 0)
+        return cr_strdup(o->text);
+    bool is_builtin = o->folder && o->text;
+    char *text = is_builtin ? NULL : read_text(file);
+    return text ? text : builtin_text(file);
+}
+
+int crescent_graph_source(const crescent_graph *graph, const char *file, char **text)
+{
+    if (text)
+        *text = NULL;
+    CR_REQUIRE(graph, file && text);
+    CR_ENTER(graph->context);
+    *text = source_of(graph->origin, file);
+    return cr_done(&guard, 0);
 }
 
 /* ---- outputs that are asked for ---- */

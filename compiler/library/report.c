@@ -90,6 +90,21 @@ int crescent_report_of(const crescent_model *model, crescent_report *report)
     return CRESCENT_OK;
 }
 
+crescent_kernel cr_public_kernel(const struct cr_program *program, int index)
+{
+    const struct cr_kernel_info *k = &program->kernels[index];
+    return (crescent_kernel){.name = k->name,
+                             .scope = k->scope,
+                             .where = k->where,
+                             .calls = k->calls,
+                             .flops = k->flops,
+                             .bytes_read = k->bytes_read,
+                             .bytes_written = k->bytes_written,
+                             .bytes_weights = k->bytes_weights,
+                             .bytes_to_l1 = k->traffic.to_l1,
+                             .bytes_to_l2 = k->traffic.to_l2};
+}
+
 /* A row of the report; the interpreter has no kernels. */
 int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *kernel)
 {
@@ -99,16 +114,6 @@ int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *
     if (index < 0 || index >= n)
         return cr_fail(&model->context->error, "%.400s: kernel %d, there are %d",
                        model->engine.path, index, n);
-    const struct cr_kernel_info *k = &p->kernels[index];
-    *kernel = (crescent_kernel){.name = k->name,
-                                .scope = k->scope,
-                                .where = k->where,
-                                .calls = k->calls,
-                                .flops = k->flops,
-                                .bytes_read = k->bytes_read,
-                                .bytes_written = k->bytes_written,
-                                .bytes_weights = k->bytes_weights,
-                                .bytes_to_l1 = k->traffic.to_l1,
-                                .bytes_to_l2 = k->traffic.to_l2};
+    *kernel = cr_public_kernel(p, index);
     return CRESCENT_OK;
 }

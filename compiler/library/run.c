@@ -248,6 +248,21 @@ int cr_run_watched(crescent_model *m, const void *const *inputs, void *const *ou
     return run_entries(&engine, all_entries(m), inputs, outputs, error);
 }
 
+static void note_time(void *context, const struct cr_watched_call *call)
+{
+    crescent_call_time *times = context;
+    times[call->number] = (crescent_call_time){call->begin_ns, call->end_ns};
+}
+
+int crescent_run_traced(crescent_model *model, const void *const *inputs, void *const *outputs,
+                        crescent_call_time *times)
+{
+    CR_REQUIRE(model, times);
+    CR_ENTER(model->context);
+    const struct cr_watch watch = {note_time, times};
+    return cr_done(&guard, cr_run_watched(model, inputs, outputs, &watch, guard.error));
+}
+
 /* What each kernel takes, all its calls together. */
 struct times {
     const struct cr_program *program;

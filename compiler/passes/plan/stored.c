@@ -5,9 +5,11 @@
 
 #include "compiler/ir/mem.h"
 
-static void add(struct cr_stored_list *list, const struct cr_module *m, cr_id node, int call)
+static void add(struct cr_stored_list *list, const struct cr_module *m, int call, int result)
 {
-    *CR_PUSH(list->items, list->n, list->cap) = (struct cr_stored){node, call, m->storage[node]};
+    cr_id node = m->kernels[call].stored[result];
+    *CR_PUSH(list->items, list->n, list->cap) =
+        (struct cr_stored){node, call, result, m->storage[node]};
 }
 
 /* A buffer that several kernels fill is complete after the last of them. */
@@ -20,9 +22,9 @@ void cr_find_stored(const struct cr_module *m, struct cr_stored_list *list)
     for (int i = 0; i < m->n_kernels; i++) {
         const struct cr_kernel *k = &m->kernels[i];
         if (last[k->buffer] == i)
-            add(list, m, k->buffer, i);
+            add(list, m, i, 0);
         for (int s = 1; s < k->n_stored; s++)
-            add(list, m, k->stored[s], i);
+            add(list, m, i, s);
     }
     free(last);
 }

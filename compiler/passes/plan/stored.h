@@ -8,7 +8,8 @@
  * place. */
 struct cr_stored {
     cr_id node;
-    int call; /* in cr_program.sequence */
+    int call;   /* in cr_program.sequence */
+    int result; /* its place in what the call's kernel stores: 0 is the buffer */
     struct cr_storage at;
 };
 
