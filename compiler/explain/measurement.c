@@ -1,18 +1,9 @@
 #include "measurement.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "compiler/ir/mem.h"
-
-/* In nanoseconds, from some moment on. */
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 static crescent_report report_of(const crescent_model *model)
 {
@@ -27,8 +18,7 @@ struct cr_measurement *cr_measurement_new(const crescent_model *model)
     struct cr_measurement *m = cr_calloc(1, sizeof *m);
     m->kernel_ns = cr_calloc((size_t)r.n_kernels, sizeof *m->kernel_ns);
     m->kernel_least_ns = cr_calloc((size_t)r.n_kernels, sizeof *m->kernel_least_ns);
-    m->begin_ns = cr_calloc((size_t)r.n_calls, sizeof *m->begin_ns);
-    m->end_ns = cr_calloc((size_t)r.n_calls, sizeof *m->end_ns);
+    m->calls = cr_calloc((size_t)r.n_calls, sizeof *m->calls);
     return m;
 }
 
@@ -37,8 +27,7 @@ void cr_measurement_free(struct cr_measurement *m)
     if (m) {
         free(m->kernel_ns);
         free(m->kernel_least_ns);
-        free(m->begin_ns);
-        free(m->end_ns);
+        free(m->calls);
     }
     free(m);
 }
@@ -100,13 +89,13 @@ static int measure_round(crescent_model *m, crescent_machine *machine, struct sa
     usleep(PAUSE_US);
     if (run_again(m, inputs, outputs, NULL))
         return -1;
-    int64_t start = now();
+    int64_t start = crescent_clock();
     if (run_again(m, inputs, outputs, NULL))
         return -1;
-    int64_t ran = now();
+    int64_t ran = crescent_clock();
     if (run_again(m, inputs, outputs, kernel_ns))
         return -1;
-    double between = (double)(now() - ran);
+    double between = (double)(crescent_clock() - ran);
     add_sample(s, RUN, (double)(ran - start));
     for (int i = 0; i < r.n_kernels; i++) {
         add_sample(s, FIRST_KERNEL + i, kernel_ns[i]);
@@ -134,21 +123,52 @@ static void take_samples(struct cr_measurement *m, const struct samples *s, int 
     }
 }
 
-int cr_measure(struct cr_measurement *m, crescent_model *model, crescent_machine *machine,
-               const void *const *inputs, void *const *outputs, double seconds)
+/* Rounds until the time is over, and their medians. */
+static int measure_rounds(struct cr_measurement *m, crescent_model *model,
+                          crescent_machine *machine, const void *const *inputs,
+                          void *const *outputs, double seconds)
 {
     int n = report_of(model).n_kernels, status = 0;
     struct samples s = {cr_calloc((size_t)(FIRST_KERNEL + n) * MOST_ROUNDS, sizeof *s.data), 0};
     double *kernel_ns = cr_calloc((size_t)n, sizeof *kernel_ns);
-    int64_t end = now() + (int64_t)(seconds * 1e9);
+    int64_t end = crescent_clock() + (int64_t)(seconds * 1e9);
     crescent_machine_flops(machine);
-    while (!status && s.rounds < MOST_ROUNDS && (s.rounds < LEAST_ROUNDS || now() < end))
+    while (!status && s.rounds < MOST_ROUNDS &&
+           (s.rounds < LEAST_ROUNDS || crescent_clock() < end))
         status = measure_round(model, machine, &s, inputs, outputs, kernel_ns);
     if (!status)
         take_samples(m, &s, n);
     free(kernel_ns);
     free(s.data);
     return status;
+}
+
+/* When each call of one run began and ended, counted from the first one. */
+static int trace_run(struct cr_measurement *m, crescent_model *model, const void *const *inputs,
+                     void *const *outputs)
+{
+    int n = report_of(model).n_calls;
+    int status = crescent_reset_states(model);
+    if (!status)
+        status = crescent_run_traced(model, inputs, outputs, m->calls);
+    int64_t start = n ? m->calls[0].begin_ns : 0;
+    for (int i = 0; i < n && !status; i++) {
+        m->calls[i].begin_ns -= start;
+        m->calls[i].end_ns -= start;
+    }
+    return status;
+}
+
+/* The machine is measured by the model's own threads, so both are open. */
+int cr_measure(struct cr_measurement *m, crescent_model *model, const void *const *inputs,
+               void *const *outputs, double seconds)
+{
+    crescent_machine *machine;
+    int status = crescent_machine_open(model, &machine);
+    if (!status)
+        status = measure_rounds(m, model, machine, inputs, outputs, seconds);
+    crescent_machine_close(machine);
+    return status ? status : trace_run(m, model, inputs, outputs);
 }
 
 /* ---- the document ---- */
@@ -193,7 +213,7 @@ void cr_write_measurement(struct cr_doc *d, const struct cr_measurement *m,
     cr_doc_end(d, ']');
     cr_doc_begin(d, "calls", '[');
     for (int i = 0; i < r.n_calls; i++)
-        cr_doc_integer(d, NULL, m->end_ns[i] - m->begin_ns[i]);
+        cr_doc_integer(d, NULL, m->calls[i].end_ns - m->calls[i].begin_ns);
     cr_doc_end(d, ']');
     cr_doc_end(d, '}');
 }

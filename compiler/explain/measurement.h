@@ -14,16 +14,15 @@ struct cr_measurement {
     double run_ns, run_least_ns, between_ns;
     double *kernel_ns, *kernel_least_ns; /* by kernel, all its calls in a run */
     double peak_gflops, memory_gb_s, touched_gb_s, active_gb_s;
-    int64_t *begin_ns, *end_ns; /* of each call of one run, from its beginning on */
+    crescent_call_time *calls; /* of one run, from the beginning of the first one on */
 };
 
 /* With room for the kernels and the calls of a model; null stands for none. */
 struct cr_measurement *cr_measurement_new(const crescent_model *model);
 void cr_measurement_free(struct cr_measurement *measurement);
 
-/* Runs the model for about so many seconds; all but the times of single calls are filled in.  Returns a
- * crescent_ status. */
-int cr_measure(struct cr_measurement *measurement, crescent_model *model, crescent_machine *machine,
+/* Runs the model for about so many seconds.  Returns a crescent_ status. */
+int cr_measure(struct cr_measurement *measurement, crescent_model *model,
                const void *const *inputs, void *const *outputs, double seconds);
 
 /* Writes it as "bench" of the document (docs/explain.md). */

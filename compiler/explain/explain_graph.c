@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/files/mapping.h"
-#include "compiler/frontend/builtin_modules.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "explanation.h"
@@ -65,8 +63,8 @@ static void write_tables(struct cr_doc *d, struct tables *t)
 {
     cr_doc_begin(d, "tables", '{');
     cr_doc_begin(d, "ops", '[');
-    for (int op = 0; op < CR_OP_COUNT; op++)
-        cr_doc_text(d, NULL, cr_ops[op].name);
+    for (int op = 0; op < crescent_op_count(); op++)
+        cr_doc_text(d, NULL, cr_op_of(&(crescent_node){.op = op}));
     cr_doc_end(d, ']');
     for (int i = 0; i < TABLES; i++) {
         if (i == LINES) {
@@ -92,39 +90,14 @@ static void free_tables(struct tables *t)
 
 /* ---- the sources ---- */
 
-/* The text of a file: of a script in memory, of one on the disk, else of one that is built in; to be
- * freed, or null. */
-static char *source_of(const crescent_explanation *e, const char *path)
-{
-    const struct cr_origin *o = e->origin;
-    char error[200];
-    struct cr_mapping mapping;
-    if (o->text && strcmp(path, o->path) == 0)
-        return cr_strdup(o->text);
-    bool is_builtin = o->folder && o->text;
-    if (!is_builtin && cr_map_file(&mapping, path, error, sizeof error) == 0) {
-        char *text = cr_calloc(mapping.size + 1, 1);
-        memcpy(text, mapping.bytes, mapping.size);
-        cr_unmap_file(&mapping);
-        return text;
-    }
-    const char *slash = strrchr(path, '/'), *found;
-    char name[128];
-    size_t size;
-    snprintf(name, sizeof name, "%s", slash ? slash + 1 : path);
-    name[strcspn(name, ".")] = '\0';
-    const char *text = cr_builtin_module(name, &found, &size);
-    return text && strcmp(found, path) == 0 ? cr_strdup(text) : NULL;
-}
-
 /* Each file that some node comes from, line by line; null where it cannot be read. */
 static void write_sources(struct cr_doc *d, const crescent_explanation *e,
                           const struct tables *t)
 {
     cr_doc_begin(d, "sources", '[');
     for (int i = 0; i < t->names[FILES].n; i++) {
-        char *text = source_of(e, t->names[FILES].items[i]);
-        if (!text) {
+        char *text;
+        if (crescent_graph_source(e->graph, t->names[FILES].items[i], &text) || !text) {
             cr_doc_text(d, NULL, NULL);
             continue;
         }
@@ -135,94 +108,86 @@ static void write_sources(struct cr_doc *d, const crescent_explanation *e,
             line += n + (line[n] == '\n');
         }
         cr_doc_end(d, ']');
-        free(text);
+        crescent_free(text);
     }
     cr_doc_end(d, ']');
 }
 
 /* ---- nodes ---- */
 
-/* What an op has besides its operands and its shape, as a reader wants it: "axis 3", "0.125". */
-static void attribute_text(char *text, size_t size, const struct cr_node *node)
+static bool is_one_of(const char *op, const char *const *ops)
 {
+    while (*ops && strcmp(op, *ops) != 0)
+        ops++;
+    return *ops != NULL;
+}
+
+/* What an op has besides its operands and its shape, as a reader wants it: "axis 3", "0.125". */
+static void attribute_text(char *text, size_t size, const crescent_node *node)
+{
+    static const char *const along[] = {"sum", "max", "concat", "write", "cumsum", "iota", NULL};
+    const char *op = cr_op_of(node);
+    bool permutes = strcmp(op, "permute") == 0;
     int at = 0;
     *text = '\0';
-    switch (node->op) {
-    case CR_OP_const:
+    if (strcmp(op, "const") == 0)
         snprintf(text, size, "%.9g", node->value);
-        break;
-    case CR_OP_permute:
-    case CR_OP_slice:
+    else if (is_one_of(op, along))
+        snprintf(text, size, "axis %d", node->axis + 1);
+    else if (permutes || strcmp(op, "slice") == 0)
         for (int i = 0; i < node->rank; i++)
             at += snprintf(text + at, size - (size_t)at, "%s%lld", i ? ", " : "",
-                           (long long)node->index[i] + (node->op == CR_OP_permute));
-        break;
-    case CR_OP_sum:
-    case CR_OP_max:
-    case CR_OP_concat:
-    case CR_OP_write:
-    case CR_OP_cumsum:
-    case CR_OP_iota:
-        snprintf(text, size, "axis %d", node->axis + 1);
-        break;
-    default:
-        break;
-    }
+                           (long long)node->index[i] + permutes);
 }
 
-typedef int column(struct tables *t, const struct cr_graph *g, const struct cr_node *node);
+typedef int column(struct tables *t, const crescent_node *node);
 
-static int op_column(struct tables *t, const struct cr_graph *g, const struct cr_node *node)
+static int op_column(struct tables *t, const crescent_node *node)
 {
-    (void)t, (void)g;
-    return (int)node->op;
+    (void)t;
+    return node->op;
 }
 
-static int shape_column(struct tables *t, const struct cr_graph *g, const struct cr_node *node)
+static int shape_column(struct tables *t, const crescent_node *node)
 {
     char shape[200], text[240];
-    (void)g;
-    snprintf(text, sizeof text, "%s%s", cr_dtype_name(node->dtype),
-             cr_shape_text(shape, sizeof shape, node->rank, node->shape));
+    snprintf(text, sizeof text, "%s%s", crescent_type_name(node->type),
+             crescent_shape_text(shape, sizeof shape, node->rank, node->shape));
     return number_of(t, SHAPES, text);
 }
 
-static int scope_column(struct tables *t, const struct cr_graph *g, const struct cr_node *node)
+static int scope_column(struct tables *t, const crescent_node *node)
 {
-    (void)g;
-    return number_of(t, SCOPES, node->where.scope);
+    return number_of(t, SCOPES, node->scope);
 }
 
-static int line_column(struct tables *t, const struct cr_graph *g, const struct cr_node *node)
+static int line_column(struct tables *t, const crescent_node *node)
 {
-    (void)g;
-    return number_of_line(t, node->where.file, node->where.line);
+    return number_of_line(t, node->file, node->line);
 }
 
-static int library_column(struct tables *t, const struct cr_graph *g, const struct cr_node *node)
+static int library_column(struct tables *t, const crescent_node *node)
 {
-    const struct cr_text_line *line = cr_line_of(g, node->where.library);
-    return line ? number_of_line(t, line->file, line->line) : -1;
+    return node->library ? number_of_line(t, node->library, node->library_line) : -1;
 }
 
-static int name_column(struct tables *t, const struct cr_graph *g, const struct cr_node *node)
+static int name_column(struct tables *t, const crescent_node *node)
 {
-    (void)g;
-    return cr_is_interface(node) ? number_of(t, TEXTS, node->name) : -1;
+    bool at_border = node->name && strcmp(cr_op_of(node), "literal") != 0;
+    return at_border ? number_of(t, TEXTS, node->name) : -1;
 }
 
-static int attribute_column(struct tables *t, const struct cr_graph *g, const struct cr_node *node)
+static int attribute_column(struct tables *t, const crescent_node *node)
 {
     char text[240];
-    (void)g;
     attribute_text(text, sizeof text, node);
     return *text ? number_of(t, TEXTS, text) : -1;
 }
 
-static int backward_column(struct tables *t, const struct cr_graph *g, const struct cr_node *node)
+static int backward_column(struct tables *t, const crescent_node *node)
 {
-    (void)t, (void)g;
-    return node->where.backward;
+    (void)t;
+    return node->backward;
 }
 
 static const struct {
@@ -239,26 +204,27 @@ static const struct {
                {"backward", backward_column, false}};
 
 /* By how much the number of an operand is smaller than the node's. */
-static void write_operands(struct cr_doc *d, const struct cr_graph *g)
+static void write_operands(struct cr_doc *d, const crescent_node *nodes, int n)
 {
     cr_doc_begin(d, "operands", '[');
-    for (cr_id id = 0; id < g->n_nodes; id++) {
+    for (int id = 0; id < n; id++) {
         cr_doc_begin(d, NULL, '[');
-        for (int i = 0; i < g->nodes[id].n_in; i++)
-            cr_doc_integer(d, NULL, id - cr_in(g, id, i));
+        for (int i = 0; i < nodes[id].n_operands; i++)
+            cr_doc_integer(d, NULL, id - nodes[id].operands[i]);
         cr_doc_end(d, ']');
     }
     cr_doc_end(d, ']');
 }
 
 /* [number, how often it follows itself, ...], where neighbours have much in common. */
-static void write_column(struct cr_doc *d, struct tables *t, const struct cr_graph *g, int c)
+static void write_column(struct cr_doc *d, struct tables *t, const crescent_node *nodes, int n,
+                         int c)
 {
     int value = 0, times = 0;
     cr_doc_begin(d, columns[c].name, '[');
-    for (cr_id id = 0; id <= g->n_nodes; id++) {
-        int next = id < g->n_nodes ? columns[c].of(t, g, &g->nodes[id]) : value;
-        if (times && (id == g->n_nodes || next != value || columns[c].each)) {
+    for (int id = 0; id <= n; id++) {
+        int next = id < n ? columns[c].of(t, &nodes[id]) : value;
+        if (times && (id == n || next != value || columns[c].each)) {
             cr_doc_integer(d, NULL, value);
             if (!columns[c].each)
                 cr_doc_integer(d, NULL, times);
@@ -271,32 +237,35 @@ static void write_column(struct cr_doc *d, struct tables *t, const struct cr_gra
 }
 
 /* A gradient has the name of the tensor that it is of. */
-static void write_outputs(struct cr_doc *d, const struct cr_graph *g)
+static void write_outputs(struct cr_doc *d, const crescent_inspection *in)
 {
+    crescent_output out;
     cr_doc_begin(d, "outputs", '[');
-    for (int i = 0; i < g->n_outputs; i++) {
-        char *name = cr_output_name(g, i);
-        const char *of = cr_gradient_of(name);
+    for (int i = 0; i < crescent_output_count(in); i++) {
+        crescent_output_at(in, i, &out);
         cr_doc_begin(d, NULL, '{');
-        cr_doc_text(d, "name", of ? of : name);
-        cr_doc_integer(d, "node", g->outputs[i].id);
-        cr_doc_flag(d, "gradient", of != NULL);
-        cr_doc_flag(d, "state", g->outputs[i].state != CR_NONE);
+        cr_doc_text(d, "name", out.of ? out.of : out.name);
+        cr_doc_integer(d, "node", out.node);
+        cr_doc_flag(d, "gradient", out.of != NULL);
+        cr_doc_flag(d, "state", out.state);
         cr_doc_end(d, '}');
-        free(name);
     }
     cr_doc_end(d, ']');
 }
 
 /* Columns, then operands. */
-static void write_graph(struct cr_doc *d, struct tables *t, const struct cr_graph *g)
+static void write_graph(struct cr_doc *d, struct tables *t, const crescent_inspection *in,
+                        int graph)
 {
+    int n;
+    crescent_node *nodes = cr_nodes_of(in, graph, &n);
     cr_doc_begin(d, NULL, '{');
-    cr_doc_integer(d, "nodes", g->n_nodes);
+    cr_doc_integer(d, "nodes", n);
     for (int c = 0; c < (int)(sizeof columns / sizeof *columns); c++)
-        write_column(d, t, g, c);
-    write_operands(d, g);
+        write_column(d, t, nodes, n, c);
+    write_operands(d, nodes, n);
     cr_doc_end(d, '}');
+    free(nodes);
 }
 
 /* ---- what a pass changed ---- */
@@ -304,42 +273,43 @@ static void write_graph(struct cr_doc *d, struct tables *t, const struct cr_grap
 /* Nodes of two graphs that are the same for a reader: of one op, shape, attribute and origin.  Of
  * several such nodes the first is the first one's, and so on. */
 struct matching {
-    const struct cr_graph *before, *after;
+    const crescent_node *before, *after;
+    int n_before, n_after;
     struct cr_table table; /* nodes of `before` */
     bool *taken;           /* of those */
-    cr_id *before_of;      /* by node of `after`: a node of `before`, or CR_NONE */
-    const struct cr_node *wanted;
+    int *before_of;        /* by node of `after`: a node of `before`, or -1 */
+    const crescent_node *wanted;
 };
 
-static uint64_t hash_node(const struct cr_node *n)
+static uint64_t hash_node(const crescent_node *n)
 {
-    uint64_t h = (uint64_t)n->op << 32 ^ (uint64_t)n->where.line << 8 ^ (uint64_t)n->where.library;
-    h = cr_hash_word(h, cr_hash_axes(n));
-    h = cr_hash_word(h, (uintptr_t)n->where.scope ^ (uint64_t)n->where.backward);
+    uint64_t h = (uint64_t)n->op << 32 ^ (uint64_t)n->line << 8 ^ (uint64_t)n->library_line;
+    h = cr_hash_word(h, (uintptr_t)n->shape);
+    h = cr_hash_word(h, (uintptr_t)n->index ^ (uint64_t)n->axis);
+    h = cr_hash_word(h, (uintptr_t)n->scope ^ (uint64_t)n->backward);
     return cr_hash_word(h, (uintptr_t)n->name);
 }
 
 static bool is_match(const void *context, int item)
 {
     const struct matching *m = context;
-    const struct cr_node *a = &m->before->nodes[item], *b = m->wanted;
-    return !m->taken[item] && a->op == b->op && a->dtype == b->dtype && a->axis == b->axis &&
+    const crescent_node *a = &m->before[item], *b = m->wanted;
+    return !m->taken[item] && a->op == b->op && a->type == b->type && a->axis == b->axis &&
            a->shape == b->shape && a->index == b->index && a->name == b->name &&
-           a->where.scope == b->where.scope && a->where.file == b->where.file &&
-           a->where.line == b->where.line && a->where.library == b->where.library &&
-           a->where.backward == b->where.backward &&
-           memcmp(&a->value, &b->value, sizeof a->value) == 0;
+           a->scope == b->scope && a->file == b->file && a->line == b->line &&
+           a->library == b->library && a->library_line == b->library_line &&
+           a->backward == b->backward && memcmp(&a->value, &b->value, sizeof a->value) == 0;
 }
 
 /* Each node of `after` takes the first of its kind that is left. */
 static void match(struct matching *m)
 {
-    m->taken = cr_calloc((size_t)m->before->n_nodes, sizeof *m->taken);
-    m->before_of = cr_calloc((size_t)m->after->n_nodes, sizeof *m->before_of);
-    for (cr_id id = 0; id < m->before->n_nodes; id++)
-        cr_table_add(&m->table, hash_node(&m->before->nodes[id]), id);
-    for (cr_id id = 0; id < m->after->n_nodes; id++) {
-        m->wanted = &m->after->nodes[id];
+    m->taken = cr_calloc((size_t)m->n_before, sizeof *m->taken);
+    m->before_of = cr_calloc((size_t)m->n_after, sizeof *m->before_of);
+    for (int id = 0; id < m->n_before; id++)
+        cr_table_add(&m->table, hash_node(&m->before[id]), id);
+    for (int id = 0; id < m->n_after; id++) {
+        m->wanted = &m->after[id];
         m->before_of[id] = cr_table_find(&m->table, hash_node(m->wanted), is_match, m);
         if (m->before_of[id] >= 0)
             m->taken[m->before_of[id]] = true;
@@ -347,48 +317,53 @@ static void match(struct matching *m)
 }
 
 /* Whether a node that was there before has other operands now. */
-static bool is_rewired(const struct matching *m, cr_id id)
+static bool is_rewired(const struct matching *m, int id)
 {
-    cr_id before = m->before_of[id];
-    const struct cr_node *node = &m->after->nodes[id];
-    if (before < 0)
+    const crescent_node *node = &m->after[id];
+    if (m->before_of[id] < 0)
         return false;
-    if (m->before->nodes[before].n_in != node->n_in)
+    const crescent_node *before = &m->before[m->before_of[id]];
+    if (before->n_operands != node->n_operands)
         return true;
-    for (int i = 0; i < node->n_in; i++)
-        if (m->before_of[cr_in(m->after, id, i)] != cr_in(m->before, before, i))
+    for (int i = 0; i < node->n_operands; i++)
+        if (m->before_of[node->operands[i]] != before->operands[i])
             return true;
     return false;
 }
 
 /* Numbers of nodes: those that are gone by the graph before, others by the graph after. */
-static void write_changes(struct cr_doc *d, const struct cr_graph *before,
-                          const struct cr_graph *after)
+static void write_changes(struct cr_doc *d, const crescent_inspection *in, int graph)
 {
-    struct matching m = {.before = before, .after = after};
+    struct matching m = {0};
+    crescent_node *before = cr_nodes_of(in, graph - 1, &m.n_before);
+    crescent_node *after = cr_nodes_of(in, graph, &m.n_after);
+    m.before = before;
+    m.after = after;
     match(&m);
     cr_doc_begin(d, "removed", '[');
-    for (cr_id id = 0; id < before->n_nodes; id++)
+    for (int id = 0; id < m.n_before; id++)
         if (!m.taken[id])
             cr_doc_integer(d, NULL, id);
     cr_doc_end(d, ']');
     cr_doc_begin(d, "added", '[');
-    for (cr_id id = 0; id < after->n_nodes; id++)
+    for (int id = 0; id < m.n_after; id++)
         if (m.before_of[id] < 0)
             cr_doc_integer(d, NULL, id);
     cr_doc_end(d, ']');
     cr_doc_begin(d, "rewired", '[');
-    for (cr_id id = 0; id < after->n_nodes; id++)
+    for (int id = 0; id < m.n_after; id++)
         if (is_rewired(&m, id))
             cr_doc_integer(d, NULL, id);
     cr_doc_end(d, ']');
     cr_table_free(&m.table);
     free(m.taken);
     free(m.before_of);
+    free(before);
+    free(after);
 }
 
 /* What a module does not have yet is left out. */
-static void write_counts(struct cr_doc *d, const struct cr_stage *s)
+static void write_counts(struct cr_doc *d, const crescent_stage *s)
 {
     if (s->kernels >= 0)
         cr_doc_integer(d, "kernels", s->kernels);
@@ -408,23 +383,22 @@ static void write_counts(struct cr_doc *d, const struct cr_stage *s)
 }
 
 /* A pass that left the graph as it was names that of the pass before. */
-static void write_passes(struct cr_doc *d, const crescent_explanation *e)
+static void write_passes(struct cr_doc *d, const crescent_inspection *in)
 {
-    const struct cr_graph *before = NULL;
-    int graph = -1;
+    int graph = 0;
     cr_doc_begin(d, "passes", '[');
-    for (int i = 0; i < e->n_stages; i++) {
-        const struct cr_stage *s = &e->stages[i];
-        graph += s->graph != NULL;
+    for (int i = 0; i < crescent_stage_count(in); i++) {
+        crescent_stage s;
+        crescent_stage_at(in, i, &s);
         cr_doc_begin(d, NULL, '{');
-        cr_doc_text(d, "name", s->name);
-        cr_doc_text(d, "doc", s->doc);
-        cr_doc_integer(d, "ns", s->ns);
-        cr_doc_integer(d, "graph", graph);
-        write_counts(d, s);
-        if (before && s->graph)
-            write_changes(d, before, s->graph);
-        before = s->graph ? s->graph : before;
+        cr_doc_text(d, "name", s.name);
+        cr_doc_text(d, "doc", s.doc);
+        cr_doc_integer(d, "ns", s.ns);
+        cr_doc_integer(d, "graph", s.graph);
+        write_counts(d, &s);
+        if (s.graph > graph)
+            write_changes(d, in, s.graph);
+        graph = s.graph;
         cr_doc_end(d, '}');
     }
     cr_doc_end(d, ']');
@@ -434,14 +408,13 @@ static void write_passes(struct cr_doc *d, const crescent_explanation *e)
 void cr_explain_graphs(struct cr_doc *d, const crescent_explanation *e)
 {
     struct tables tables = {0};
-    number_of(&tables, FILES, e->origin->path);
-    write_passes(d, e);
+    number_of(&tables, FILES, crescent_graph_script(e->graph));
+    write_passes(d, e->inspection);
     cr_doc_begin(d, "graphs", '[');
-    for (int i = 0; i < e->n_stages; i++)
-        if (e->stages[i].graph)
-            write_graph(d, &tables, e->stages[i].graph);
+    for (int graph = 0; graph < e->n_graphs; graph++)
+        write_graph(d, &tables, e->inspection, graph);
     cr_doc_end(d, ']');
-    write_outputs(d, e->module->graph);
+    write_outputs(d, e->inspection);
     write_tables(d, &tables);
     write_sources(d, e, &tables);
     free_tables(&tables);

@@ -1,0 +1,36 @@
+/*
+ * client.h - how functions of crescent.h that stand on others of it begin and fail.
+ *
+ *     int crescent_something(crescent_explanation *e, const char *path)
+ *     {
+ *         CR_CLIENT_REQUIRE(e ? e->context : NULL, e && path);  // refuses null
+ *         CR_CLIENT_ENTER(e->context);                          // comes back here if memory is short
+ *         return do_something(e, path);                         // a status, whose error is set
+ *     }
+ */
+#ifndef CR_CLIENT_H
+#define CR_CLIENT_H
+
+#include "compiler/crescent.h"
+#include "compiler/ir/guard.h"
+
+/* Sets the context's error; CRESCENT_FAILED. */
+int cr_client_fail(crescent_context *context, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#define CR_CLIENT_REQUIRE(context, arguments)                                                      \
+    do {                                                                                           \
+        if (!(arguments))                                                                          \
+            return cr_client_fail(                                                                 \
+                (context), "%s: an argument is null or negative, expected neither", __func__);     \
+    } while (0)
+
+/* Enters `guard` for the rest of the function; it is left where the function ends. */
+#define CR_CLIENT_ENTER(context)                                                                   \
+    struct cr_error out_of_memory = {0};                                                           \
+    struct cr_guard guard __attribute__((cleanup(cr_guard_leave)));                                \
+    cr_guard_enter(&guard, &out_of_memory);                                                        \
+    if (setjmp(guard.back))                                                                        \
+    return crescent_fail((context), out_of_memory.text)
+
+#endif
