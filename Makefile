@@ -163,7 +163,20 @@ $(call frontend,$(1)) $(call module,$(1)): $(BUILD)/obj/$(1)/%.o: %.c $(BUILD)/o
 
 $(BUILD)/obj/$(1)/compiler/frontend/builtin_modules.o: $(embedded_lua)
 
-$(BUILD)/$(1)/libcrescent.a: $(compiler_objects) $(call frontend,$(1)) $(tinycc)
+# Bytecode of the modules that are built in, for programs with a Lua of their own.  Shared libraries find Lua
+# when they are loaded, which may be another release: they have the texts alone.
+$(BUILD)/obj/$(1)/precompile: compiler/frontend/precompile/precompile.c $(BUILD)/obj/flags \
+    $(BUILD)/obj/$(1)/incdir
+	$$(link) $$(call lua_flags,$(1)) -MF $$@.d $$< -o $$@ $$(call static,$$(call lua_name,$(1))) -ldl -lm
+
+$(BUILD)/obj/$(1)/bytecode/made: $(BUILD)/obj/$(1)/precompile $(embedded_lua)
+	@mkdir -p $$(@D); $$< $$(@D)/ && touch $$@
+
+$(BUILD)/obj/$(1)/precompiled_modules.o: compiler/frontend/builtin_modules.c $(BUILD)/obj/$(1)/bytecode/made
+	$$(compile) -DCR_BYTECODE='"$(BUILD)/obj/$(1)/bytecode/"' -c $$< -o $$@
+
+$(BUILD)/$(1)/libcrescent.a: $(compiler_objects) $(tinycc) $(BUILD)/obj/$(1)/precompiled_modules.o \
+    $(filter-out %/builtin_modules.o,$(call frontend,$(1)))
 	$$(archive) $$^
 
 $(BUILD)/$(1)/libcrescent.so: $(compiler_objects) $(call frontend,$(1)) $(runtime_objects) \

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compiler/frontend/builtin_list.h"
+#include "compiler/frontend/builtin_modules.h"
 #include "compiler/frontend/script.h"
 #include "compiler/ir/print.h"
 #include "compiler/ir/verify.h"
@@ -877,6 +879,21 @@ static const struct fail_case hostile_cases[] = {
      "t.lua:3: options: more than 256"},
 };
 
+/* A library that has a Lua of its own has bytecode of all modules, each with the number of its chunk. */
+START_TEST(has_bytecode_of_modules)
+{
+    int last = cr_builtin_number("onnx_tools");
+    ck_assert_int_gt(last, 0);
+    for (int i = 0; i <= last; i++) {
+        size_t size;
+        char chunk[16];
+        const char *code = cr_builtin_bytecode(i, &size);
+        int length = snprintf(chunk, sizeof chunk, CR_CHUNK, i);
+        ck_assert(code && *code == '\33' && memmem(code, size, chunk, (size_t)length));
+    }
+}
+END_TEST
+
 START_TEST(survives_hostile_scripts)
 {
     must_fail(hostile_cases[_i].text, "", hostile_cases[_i].error);
@@ -1206,6 +1223,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tests, layers_check_their_options, 0, COUNT(layer_cases));
     tcase_add_test(tests, layers_take_what_they_declare);
     tcase_add_loop_test(tests, notes_weights_that_are_tied, 0, COUNT(tied_cases));
+    tcase_add_test(tests, has_bytecode_of_modules);
     tcase_add_loop_test(tests, survives_hostile_scripts, 0, COUNT(hostile_cases));
     tcase_add_test(tests, survives_deep_nesting);
     tcase_add_test(tests, reads_only_scripts);

@@ -103,13 +103,19 @@ double cr_arg_number(lua_State *L, int index, const char *op, const char *what)
 }
 
 /* A whole number is one by its value: 768 / 12 is 64.0 in one Lua and 64 in another. */
+static bool is_integer(lua_State *L, int index)
+{
+    double value = lua_type(L, index) == LUA_TNUMBER ? lua_tonumber(L, index) : NAN;
+    return fabs(value) <= MAX_EXACT && value == floor(value);
+}
+
 int64_t cr_arg_integer(lua_State *L, int index, const char *op, const char *what)
 {
     if (lua_type(L, index) != LUA_TNUMBER)
         cr_raise(L, "%s: %s: found %s, a whole number is expected", op, what,
                  cr_type_name(L, index));
     double value = lua_tonumber(L, index);
-    if (!(fabs(value) <= MAX_EXACT && value == floor(value)))
+    if (!is_integer(L, index))
         cr_raise(L, "%s: %s: found %.14g, a whole number is expected", op, what,
                  isnan(value) ? (double)NAN : value); /* a NaN prints its sign */
     return (int64_t)value;
@@ -192,9 +198,10 @@ int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int6
         cr_raise(L, "%s: %s: more than %d items, the largest rank is %d", op, what, CR_MAX_RANK,
                  CR_MAX_RANK);
     for (int i = 0; i < n; i++) {
-        char item[64];
-        snprintf(item, sizeof item, "%s: item %d", what, i + 1);
+        char item[64] = "";
         lua_rawgeti(L, index, i + 1);
+        if (!is_integer(L, -1)) /* the name is for a message */
+            snprintf(item, sizeof item, "%s: item %d", what, i + 1);
         int length = length_on_top(L);
         if (length >= 0 && !lengths)
             cr_raise(L, "%s: %s: found the length %s, a whole number is expected", op, item,

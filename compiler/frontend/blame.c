@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "builtin_list.h"
 #include "compiler/ir/mem.h"
 #include "hints.h"
 #include "script_state.h"
@@ -15,17 +16,26 @@ enum { MAX_LEVELS = 200, MAX_MESSAGE = 800 };
 /* What errors of the module for Lua begin with. */
 #define OF_MODULE "crescent: "
 
+/* The built-in modules, by the number of their chunk, which stands in their bytecode. */
+#define BUILTIN(folder, kind, name) {(char *)folder #name ".lua", true},
+static const struct cr_chunk builtin[] = {CR_BUILTIN_MODULES(BUILTIN)};
+
+enum { N_BUILTIN = sizeof builtin / sizeof *builtin };
+
 /* Chunks are called "#0", "#1", ...: a path may be too long for Lua's messages, or
  * hold what looks like one. */
 void cr_add_chunk(struct cr_run *run, const char *path, bool library, char *name, size_t size)
 {
     char *copy = cr_strdup(path);
-    snprintf(name, size, "=#%d", run->n_chunks);
+    snprintf(name, size, CR_CHUNK, N_BUILTIN + run->n_chunks);
     *CR_PUSH(run->chunks, run->n_chunks, run->cap_chunks) = (struct cr_chunk){copy, library};
 }
 
 static const struct cr_chunk *chunk_number(const struct cr_run *run, long number)
 {
+    if (number >= 0 && number < N_BUILTIN)
+        return &builtin[number];
+    number -= N_BUILTIN;
     return number >= 0 && number < run->n_chunks ? &run->chunks[number] : NULL;
 }
 
@@ -72,12 +82,13 @@ static void find_lines(lua_State *L, const struct cr_run *run, int level, struct
     lua_Debug frame;
     *user = *inner = (struct cr_line){NULL, 0};
     for (; level < MAX_LEVELS && lua_getstack(L, level, &frame); level++) {
-        lua_getinfo(L, "Sl", &frame);
+        lua_getinfo(L, "S", &frame);
         const struct cr_chunk *chunk = chunk_of_name(run, frame.source);
         if (is_caller(L, run, &frame))
             break;
-        if (!chunk && !is_hosts(run, &frame))
+        if ((!chunk && !is_hosts(run, &frame)) || (inner->path && chunk && chunk->library))
             continue;
+        lua_getinfo(L, "l", &frame); /* Lua takes time to find it */
         struct cr_line line =
             chunk ? (struct cr_line){chunk->path, frame.currentline} : line_of_host(run, &frame);
         if (!inner->path)

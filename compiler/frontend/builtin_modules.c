@@ -5,36 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* FILE(folder, part of the symbols' names, name) */
-#define MODULES(FILE)                                                                              \
-    FILE("graphs/lib/", lib, nn)                                                                   \
-    FILE("graphs/lib/", lib, attention)                                                            \
-    FILE("graphs/lib/", lib, masks)                                                                \
-    FILE("graphs/lib/", lib, rotary)                                                               \
-    FILE("graphs/lib/", lib, transformer)                                                          \
-    FILE("graphs/lib/", lib, gpt2)                                                                 \
-    FILE("graphs/lib/", lib, llama)                                                                \
-    FILE("graphs/lib/", lib, huggingface)                                                          \
-    FILE("graphs/lib/", lib, optim)                                                                \
-    FILE("graphs/lib/", lib, recurrent)                                                            \
-    FILE("graphs/lib/", lib, onnx)                                                                 \
-    FILE("graphs/lib/", lib, onnx_conv)                                                            \
-    FILE("graphs/lib/", lib, onnx_math)                                                            \
-    FILE("graphs/lib/", lib, onnx_norm)                                                            \
-    FILE("graphs/lib/", lib, onnx_pictures)                                                        \
-    FILE("graphs/lib/", lib, onnx_tools)
-
-#define MODELS(FILE)                                                                               \
-    FILE("graphs/", model, bert)                                                                   \
-    FILE("graphs/", model, gemma2)                                                                 \
-    FILE("graphs/", model, gpt2)                                                                   \
-    FILE("graphs/", model, gpt_neox)                                                               \
-    FILE("graphs/", model, llama)                                                                  \
-    FILE("graphs/", model, mistral)                                                                \
-    FILE("graphs/", model, phi)                                                                    \
-    FILE("graphs/", model, qwen2)                                                                  \
-    FILE("graphs/", model, qwen3)                                                                  \
-    FILE("graphs/", model, vit)
+#include "builtin_list.h"
 
 #define EMBED(folder, kind, name)                                                                  \
     __asm__(".pushsection .rodata\n"                                                               \
@@ -49,8 +20,8 @@
             ".popsection\n");                                                                      \
     extern const char cr_builtin_##kind##_##name[], cr_builtin_##kind##_##name##_end[];
 
-MODULES(EMBED)
-MODELS(EMBED)
+CR_BUILTIN_MODULES(EMBED)
+CR_BUILTIN_MODELS(EMBED)
 
 struct builtin {
     const char *name, *path, *text, *end;
@@ -59,8 +30,8 @@ struct builtin {
 #define ROW(folder, kind, name)                                                                    \
     {#name, folder #name ".lua", cr_builtin_##kind##_##name, cr_builtin_##kind##_##name##_end},
 
-static const struct builtin modules[] = {MODULES(ROW)};
-static const struct builtin models[] = {MODELS(ROW)};
+static const struct builtin modules[] = {CR_BUILTIN_MODULES(ROW)};
+static const struct builtin models[] = {CR_BUILTIN_MODELS(ROW)};
 
 enum { N_MODULES = sizeof modules / sizeof *modules, N_MODELS = sizeof models / sizeof *models };
 
@@ -81,6 +52,57 @@ const char *cr_builtin_module(const char *name, const char **path, size_t *size)
 {
     return find(modules, N_MODULES, name, path, size);
 }
+
+int cr_builtin_number(const char *name)
+{
+    int i = 0;
+    while (i < N_MODULES && strcmp(modules[i].name, name) != 0)
+        i++;
+    return i < N_MODULES ? i : -1;
+}
+
+/* ---- bytecode ---- */
+
+#ifdef CR_BYTECODE /* a folder with bytecode of the modules, which precompile.c wrote for this Lua */
+
+#define EMBED_CODE(folder, kind, name)                                                             \
+    __asm__(".pushsection .rodata\n"                                                               \
+            ".global cr_bytecode_" #name "\n"                                                      \
+            ".hidden cr_bytecode_" #name "\n"                                                      \
+            "cr_bytecode_" #name ":\n"                                                             \
+            ".incbin \"" CR_BYTECODE #name "\"\n"                                                  \
+            ".global cr_bytecode_" #name "_end\n"                                                  \
+            ".hidden cr_bytecode_" #name "_end\n"                                                  \
+            "cr_bytecode_" #name "_end:\n"                                                         \
+            ".byte 0\n"                                                                            \
+            ".popsection\n");                                                                      \
+    extern const char cr_bytecode_##name[], cr_bytecode_##name##_end[];
+
+CR_BUILTIN_MODULES(EMBED_CODE)
+
+#define CODE_ROW(folder, kind, name) {cr_bytecode_##name, cr_bytecode_##name##_end},
+
+const char *cr_builtin_bytecode(int number, size_t *size)
+{
+    static const struct {
+        const char *code, *end;
+    } codes[] = {CR_BUILTIN_MODULES(CODE_ROW)};
+    *size = (size_t)(codes[number].end - codes[number].code);
+    return codes[number].code;
+}
+
+#else
+
+const char *cr_builtin_bytecode(int number, size_t *size)
+{
+    (void)number;
+    *size = 0;
+    return NULL;
+}
+
+#endif
+
+/* ---- functions and models ---- */
 
 const char *cr_builtin_module_with(const char *function)
 {

@@ -9,6 +9,13 @@
  * none of that name. */
 const char *cr_builtin_module(const char *name, const char **path, size_t *size);
 
+/* The number of a module in the list of them, or -1. */
+int cr_builtin_number(const char *name);
+
+/* The bytecode of a module, by its number; null where Lua is a shared library, which need not be the Lua that
+ * the bytecode was made with. */
+const char *cr_builtin_bytecode(int number, size_t *size);
+
 /* The first module that has a function of that name, MODULE.NAME, or null. */
 const char *cr_builtin_module_with(const char *function);
 

@@ -87,6 +87,11 @@ int cr_load_lua_text(lua_State *L, lua_Reader reader, void *data, const char *ch
 }
 #endif
 
+int cr_load_lua_bytecode(lua_State *L, const char *code, size_t size, const char *chunk)
+{
+    return luaL_loadbuffer(L, code, size, chunk);
+}
+
 void cr_add_functions(lua_State *L, const luaL_Reg *functions)
 {
     for (; functions->name; functions++) {

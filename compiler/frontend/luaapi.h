@@ -42,6 +42,9 @@ void cr_push_kept_table(lua_State *L, const char *key);
  * refused, as it can do what no text can.  `reader` gives the first piece as a whole. */
 int cr_load_lua_text(lua_State *L, lua_Reader reader, void *data, const char *chunk);
 
+/* Loads bytecode that the build wrote; returns a status of Lua. */
+int cr_load_lua_bytecode(lua_State *L, const char *code, size_t size, const char *chunk);
+
 /* Adds functions of a list to the table on top of the stack. */
 void cr_add_functions(lua_State *L, const luaL_Reg *functions);
 

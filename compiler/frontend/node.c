@@ -14,8 +14,9 @@ static void set_origin(lua_State *L, struct cr_run *run)
         g->here = run->at;
         return;
     }
-    struct cr_line user, inner;
-    cr_find_lines(L, run, &user, &inner);
+    struct cr_line user = {NULL, 0}, inner = user;
+    if (!run->no_lines)
+        cr_find_lines(L, run, &user, &inner);
     bool library = inner.path && inner.path != user.path;
     if (!user.path)
         user = inner;

@@ -428,6 +428,7 @@ static void start_session(struct cr_script_session *session)
 {
     session->run = (struct cr_run){.path = session->path,
                                    .builtin = true,
+                                   .no_lines = true,
                                    .limits = cr_default_limits,
                                    .kernel = CR_NONE,
                                    .last_kernel = CR_NONE};

@@ -82,7 +82,7 @@ void cr_script_free(struct cr_script *script);
 
 /*
  * Texts that run one after another, each of which makes a graph of its own, in one state: a module that they
- * require is loaded once.  They see the modules that are built in and no others, and `path` stands for them
+ * require is loaded once.  Nodes do not say which lines they are of.  They see the modules that are built in and no others, and `path` stands for them
  * in messages.
  */
 struct cr_script_session;

@@ -21,7 +21,7 @@ enum {
     CR_KERNEL_TAKEN = CR_NONE - 1, /* run->kernel: the node of the kernel is made */
 };
 
-/* A text that was loaded as chunk "#i".  Mistakes are blamed on the user's own
+/* A text that was loaded as a chunk; see cr_add_chunk.  Mistakes are blamed on the user's own
  * lines, so the files of a library are told apart. */
 struct cr_chunk {
     char *path;
@@ -53,6 +53,7 @@ struct cr_run {
     lua_State *L; /* of a hosted run the one that called last: a coroutine's, maybe */
     bool hosted;  /* the script is a function, and the state not ours; see hosted.h */
     bool filled;  /* the state has the language: it ran a text before */
+    bool no_lines; /* nodes do not say which lines they are of */
     struct cr_host_function function;
     struct cr_graph *graph;
     const char *path; /* of the script */

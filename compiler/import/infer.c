@@ -50,11 +50,14 @@ static void put_operand(struct writing *w, cr_t x, int number, const signed char
 
 static void put_argument(struct writing *w, const char *from)
 {
-    for (; *from; from++)
-        if (*from == CR_TERM_LENGTH)
-            put_length(w, *++from - '0');
-        else
-            cr_put(&w->text, "%c", *from);
+    for (; *from; from++) {
+        int plain = (int)strcspn(from, (char[]){CR_TERM_LENGTH, 0});
+        cr_put_bytes(&w->text, from, (size_t)plain);
+        from += plain;
+        if (!*from)
+            return;
+        put_length(w, *++from - '0');
+    }
 }
 
 /* The whole of it; `cuts_of`: see infer.h, none if it is null. */

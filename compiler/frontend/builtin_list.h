@@ -1,0 +1,39 @@
+/* builtin_list.h - what is built into the program: the modules of graphs/lib, and the models of graphs/. */
+#ifndef CR_BUILTIN_LIST_H
+#define CR_BUILTIN_LIST_H
+
+/* FILE(folder, part of the symbols' names, name), with paths from the project's root */
+#define CR_BUILTIN_MODULES(FILE)                                                                   \
+    FILE("graphs/lib/", lib, nn)                                                                   \
+    FILE("graphs/lib/", lib, attention)                                                            \
+    FILE("graphs/lib/", lib, masks)                                                                \
+    FILE("graphs/lib/", lib, rotary)                                                               \
+    FILE("graphs/lib/", lib, transformer)                                                          \
+    FILE("graphs/lib/", lib, gpt2)                                                                 \
+    FILE("graphs/lib/", lib, llama)                                                                \
+    FILE("graphs/lib/", lib, huggingface)                                                          \
+    FILE("graphs/lib/", lib, optim)                                                                \
+    FILE("graphs/lib/", lib, recurrent)                                                            \
+    FILE("graphs/lib/", lib, onnx)                                                                 \
+    FILE("graphs/lib/", lib, onnx_conv)                                                            \
+    FILE("graphs/lib/", lib, onnx_math)                                                            \
+    FILE("graphs/lib/", lib, onnx_norm)                                                            \
+    FILE("graphs/lib/", lib, onnx_pictures)                                                        \
+    FILE("graphs/lib/", lib, onnx_tools)
+
+#define CR_BUILTIN_MODELS(FILE)                                                                    \
+    FILE("graphs/", model, bert)                                                                   \
+    FILE("graphs/", model, gemma2)                                                                 \
+    FILE("graphs/", model, gpt2)                                                                   \
+    FILE("graphs/", model, gpt_neox)                                                               \
+    FILE("graphs/", model, llama)                                                                  \
+    FILE("graphs/", model, mistral)                                                                \
+    FILE("graphs/", model, phi)                                                                    \
+    FILE("graphs/", model, qwen2)                                                                  \
+    FILE("graphs/", model, qwen3)                                                                  \
+    FILE("graphs/", model, vit)
+
+/* The names of chunks, by number.  The first numbers are those of the modules in the order of the list. */
+#define CR_CHUNK "=#%d"
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * precompile.c - a program of the build: writes bytecode of the modules that are built in.
+ *
+ *     precompile FOLDER/
+ *
+ * It is linked with the Lua of the program whose modules they are, and runs in the project's root.  Bytecode has
+ * the lines and names of the text, which messages show.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "compiler/frontend/builtin_list.h"
+#include "compiler/frontend/luaapi.h"
+
+static int write_piece(lua_State *L, const void *piece, size_t size, void *file)
+{
+    (void)L;
+    return fwrite(piece, 1, size, file) != size;
+}
+
+static int dump(lua_State *L, FILE *file)
+{
+#if LUA_VERSION_NUM >= 503
+    return lua_dump(L, write_piece, file, 0);
+#else
+    return lua_dump(L, write_piece, file);
+#endif
+}
+
+/* Reads a whole file as the text of chunk `number`; a message is left on the stack if it is none. */
+static int load(lua_State *L, const char *path, int number)
+{
+    char chunk[32];
+    static char text[1 << 20];
+    FILE *file = fopen(path, "rb");
+    size_t size = file ? fread(text, 1, sizeof text, file) : 0;
+    snprintf(chunk, sizeof chunk, CR_CHUNK, number);
+    if (!file || size == sizeof text || ferror(file)) {
+        lua_pushfstring(L, "%s: cannot be read", path);
+        return LUA_ERRRUN;
+    }
+    fclose(file);
+    return luaL_loadbuffer(L, text, size, chunk);
+}
+
+/* Writes one module; ends the program if it cannot. */
+static void precompile(lua_State *L, const char *path, int number, const char *folder, const char *name)
+{
+    char target[4096];
+    snprintf(target, sizeof target, "%s%s", folder, name);
+    FILE *file = fopen(target, "wb");
+    if (!file || load(L, path, number) || dump(L, file) || fclose(file)) {
+        fprintf(stderr, "precompile: %s: %s\n", path, lua_isstring(L, -1) ? lua_tostring(L, -1) : target);
+        exit(1);
+    }
+    lua_pop(L, 1);
+}
+
+#define PRECOMPILE(folder, kind, name)                                                             \
+    precompile(L, folder #name ".lua", number++, argv[1], #name);
+
+int main(int argc, char **argv)
+{
+    int number = 0;
+    lua_State *L = argc == 2 ? luaL_newstate() : NULL;
+    if (!L)
+        return 1;
+    CR_BUILTIN_MODULES(PRECOMPILE)
+    lua_close(L);
+    return 0;
+}
