@@ -5,9 +5,11 @@
 #include <string.h>
 
 #define CR_ONNX_OP(domain, name, since, function, meaning)                                         \
-    {domain, name, since, function, NULL, NULL, NULL, meaning},
+    {domain, name, since, function, NULL, NULL, NULL, NULL, meaning},
+#define CR_ONNX_FORMULA(domain, name, since, operands, formula)                                    \
+    {domain, name, since, NULL, formula, NULL, operands, NULL, formula},
 #define CR_ONNX_LUA(domain, name, since, function, inputs, attributes, meaning)                    \
-    {domain, name, since, NULL, #function, inputs, attributes, #function ": " meaning},
+    {domain, name, since, NULL, NULL, #function, inputs, attributes, #function ": " meaning},
 const struct cr_onnx_op cr_onnx_ops[] = {
 #include "ops.def"
 };
@@ -15,6 +17,7 @@ static const struct cr_onnx_op made_ops[] = {
 #include "ops_crescent.def"
 };
 #undef CR_ONNX_OP
+#undef CR_ONNX_FORMULA
 #undef CR_ONNX_LUA
 const int cr_onnx_n_ops = (int)(sizeof cr_onnx_ops / sizeof *cr_onnx_ops);
 static const int n_made_ops = (int)(sizeof made_ops / sizeof *made_ops);

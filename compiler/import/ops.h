@@ -12,17 +12,20 @@ typedef void cr_onnx_translate_op(struct cr_translation *t);
 
 /* Every function of the table, by its file. */
 #define CR_ONNX_OP(domain, name, since, function, meaning) cr_onnx_translate_op function;
+#define CR_ONNX_FORMULA(domain, name, since, operands, formula)
 #define CR_ONNX_LUA(domain, name, since, function, inputs, attributes, meaning)
 #include "ops.def"
 #include "ops_crescent.def"
 #undef CR_ONNX_OP
+#undef CR_ONNX_FORMULA
 #undef CR_ONNX_LUA
 
-/* An operator is a function here, or one of the library in Lua: lua_op.h. */
+/* An operator is a function here, an expression (formula.h), or a function of the library in Lua (lua_op.h). */
 struct cr_onnx_op {
     const char *domain, *name;
     int since; /* the first version of the domain for which this holds */
     cr_onnx_translate_op *translate;
+    const char *formula;                   /* "-floor(-x)", or null */
     const char *lua, *inputs, *attributes; /* "onnx.det" and its operands, or null */
     const char *meaning;
 };
@@ -58,6 +61,9 @@ const char *cr_string(const struct cr_translation *t, const char *attribute, con
 
 /* A number as Lua has it, short. */
 const char *cr_lua_number(struct cr_arena *arena, double number);
+
+/* A sum or a max over the axes that the node says, of no elements, too. */
+cr_t cr_reduced(struct cr_translation *t, const char *name, cr_t x);
 
 /* The mean over axes. */
 cr_t cr_mean(struct cr_translation *t, cr_t x, int n, const int *axes, bool keep);

@@ -43,13 +43,6 @@ static cr_t sum(struct cr_translation *t, cr_t x, const struct axes *a)
     return cr_t_reduce(t, "sum", x, a->n, a->list, a->keep);
 }
 
-void cr_op_reduce_sum(struct cr_translation *t)
-{
-    struct axes a;
-    if (read_axes(t, &a))
-        cr_give(t, 0, sum(t, t->in[0], &a));
-}
-
 /* Of no elements it is NaN, as 0 / 0 is. */
 void cr_op_reduce_mean(struct cr_translation *t)
 {
@@ -87,11 +80,12 @@ static cr_t largest(struct cr_translation *t, cr_t x, const struct axes *a)
     return cr_t_reduce(t, "max", x, a->n, a->list, a->keep);
 }
 
-void cr_op_reduce_max(struct cr_translation *t)
+cr_t cr_reduced(struct cr_translation *t, const char *name, cr_t x)
 {
     struct axes a;
-    if (read_axes(t, &a))
-        cr_give(t, 0, largest(t, t->in[0], &a));
+    if (!read_axes(t, &a))
+        return NULL;
+    return strcmp(name, "max") == 0 ? largest(t, x, &a) : sum(t, x, &a);
 }
 
 /* The smallest is the largest of the negated, or of the logical not. */
@@ -107,39 +101,6 @@ void cr_op_reduce_min(struct cr_translation *t)
         return;
     }
     cr_give(t, 0, cr_t_unary(t, inverse, largest(t, cr_t_unary(t, inverse, x), &a)));
-}
-
-void cr_op_reduce_l1(struct cr_translation *t)
-{
-    struct axes a;
-    if (read_axes(t, &a))
-        cr_give(t, 0, sum(t, cr_t_unary(t, "abs", t->in[0]), &a));
-}
-
-static cr_t sum_of_squares(struct cr_translation *t, const struct axes *a)
-{
-    return sum(t, cr_t_binary(t, "*", t->in[0], t->in[0]), a);
-}
-
-void cr_op_reduce_l2(struct cr_translation *t)
-{
-    struct axes a;
-    if (read_axes(t, &a))
-        cr_give(t, 0, cr_t_unary(t, "sqrt", sum_of_squares(t, &a)));
-}
-
-void cr_op_reduce_sum_square(struct cr_translation *t)
-{
-    struct axes a;
-    if (read_axes(t, &a))
-        cr_give(t, 0, sum_of_squares(t, &a));
-}
-
-void cr_op_reduce_log_sum(struct cr_translation *t)
-{
-    struct axes a;
-    if (read_axes(t, &a))
-        cr_give(t, 0, cr_t_unary(t, "log", sum(t, t->in[0], &a)));
 }
 
 /* The largest is taken out, so that nothing overflows. */
@@ -279,11 +240,6 @@ void cr_op_cum_sum(struct cr_translation *t)
 }
 
 /* ---- products of matrices ---- */
-
-void cr_op_mat_mul(struct cr_translation *t)
-{
-    cr_give(t, 0, cr_t_matmul(t, t->in[0], cr_input(t, 1)));
-}
 
 void cr_op_gemm(struct cr_translation *t)
 {
