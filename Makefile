@@ -69,7 +69,7 @@ check_libraries = $(shell pkg-config --libs check)
 
 # ---- Sources -------------------------------------------------------------------------
 
-compiler_sources := $(foreach d,files ir tokenizer import passes passes/* emit exec explain library,$(wildcard compiler/$(d)/*.c))
+compiler_sources := $(foreach d,files ir json tokenizer import passes passes/* emit exec explain library,$(wildcard compiler/$(d)/*.c))
 cli_sources      := $(wildcard compiler/cli/*.c)
 frontend_sources := $(wildcard compiler/frontend/*.c)
 module_sources   := $(wildcard compiler/lua/*.c)

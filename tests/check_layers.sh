@@ -12,7 +12,9 @@
 #     comes in and what goes out, and names the room's passes and the headers that others include
 #     compiler/files/, the readers and writers of files, sees libc only; emit, exec, library and
 #     frontend, which reads JSON with it, see it
-#     compiler/tokenizer/, text to ids and back, sees ir and files; emit and library see it
+#     compiler/json/, documents of JSON and what config.json says, sees ir and files; exec, library, frontend and
+#     tokenizer see it
+#     compiler/tokenizer/, text to ids and back, sees ir, files and json; emit and library see it
 #     compiler/import/, ONNX files to scripts, sees ir, files and frontend, which infers shapes;
 #     library sees it
 #     compiler/crescent.h, the public interface, sees libc only; library implements it
@@ -129,6 +131,9 @@ violations() {
             for (i = 1; i <= n; i++) rooms[chain[i]] = i
             n = split("files emit exec library frontend", chain, " ")
             for (i = 1; i <= n; i++) sees[chain[i] " files"] = 1
+            n = split("json exec library frontend tokenizer", chain, " ")
+            for (i = 1; i <= n; i++) sees[chain[i] " json"] = 1
+            sees["json ir"] = sees["json files"] = 1
             sees["tokenizer tokenizer"] = sees["tokenizer ir"] = sees["tokenizer files"] = 1
             sees["emit tokenizer"] = sees["library tokenizer"] = 1
             texts["compiler/exec/draw.c runtime"] = texts["compiler/exec/draw.inc runtime"] = 1
@@ -238,7 +243,10 @@ expect allowed compiler/exec/ref.c '#include "compiler/passes/plan/stored.h"'
 expect allowed compiler/import/model.c '#include "compiler/files/mapping.h"'
 expect allowed compiler/ir/graph.h '#include "ops.def"'
 expect allowed compiler/tokenizer/bpe.c '#include "compiler/ir/mem.h"'
-expect allowed compiler/tokenizer/document.c '#include "compiler/files/json.h"'
+expect allowed compiler/json/document.c '#include "compiler/files/json.h"'
+expect allowed compiler/tokenizer/part.h '#include "compiler/json/document.h"'
+expect caught compiler/json/document.c '#include "compiler/tokenizer/tokenizer.h"'
+expect caught compiler/passes/fuse/fuse.c '#include "compiler/json/document.h"'
 expect allowed compiler/library/tokenize.c '#include "compiler/tokenizer/tokenizer.h"'
 expect allowed compiler/passes/fuse/fuse.c '#include "compiler/ir/graph.h"'
 expect allowed compiler/frontend/script.c '#include <lauxlib.h>'

@@ -157,7 +157,7 @@ static const struct {
     {"run https://huggingface.co/gpt2", "an address, expected a file or a folder"},
     {"run graphs/gpt2_block", "did you mean graphs/gpt2_block.lua?"},
     {"run $T/commas", "config.json:2: JSON: a comma before '}', expected none behind the last member"},
-    {"tokenize $T/commas --text a", "tokenizer.json:1: JSON: a comma behind the last item, expected none"},
+    {"tokenize $T/commas --text a", "tokenizer.json:1: JSON: a comma before ']', expected none behind the last item"},
     {"generate graphs/fables Once upon",
      "generate: 'Once' after the model graphs/fables, expected --prompt 'Once upon'"},
     {"generate graphs/fables $T/story.txt", "story.txt' after the model graphs/fables, expected --prompt-file"},

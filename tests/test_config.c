@@ -138,21 +138,23 @@ static const struct {
      "a.json: numbr 8: m.lua has no such option, did you mean number?"},
     {"a.json", "{\"whoever\": false}", "a.json: whoever false: m.lua has no such option"},
     {"a.json", "{\"text\": [[1]]}", "a.json: text.1 1: m.lua has no such option"},
-    {"a.json", "", "a.json:1: JSON: found no value"},
-    {"a.json", "[1]", "a.json: 1 1: m.lua has no such option"},
-    {"a.json", "3", "a.json: found number, expected a table of values for options"},
+    {"a.json", "", "a.json:1: found the end of the file, expected JSON to go on"},
+    {"a.json", "[1]", "a.json:1: JSON: expected '{'"},
+    {"a.json", "\n3", "a.json:2: JSON: expected '{'"},
     {"a.json", "{\n\"whole\": 1,\n}", "a.json:3: JSON: a comma before '}', expected none behind the last member"},
-    {"a.json", "{\"whole\": 01}", "a.json:1: JSON: found no value"},
+    {"a.json", "{\"whole\": 01}", "a.json:1: JSON: a number that begins with 0"},
     {"a.json", "{\"whole\": 1.}", "a.json:1: JSON: found no value"},
     {"a.json", "{\"whole\": 1e}", "a.json:1: JSON: found no value"},
     {"a.json", "{\"whole\": +1}", "a.json:1: JSON: found no value"},
     {"a.json", "{\"whole\": NaN}", "a.json:1: JSON: found no value"},
     {"a.json", "{\"whole\": 1e999}", "a.json: option whole: found 'inf', expected a whole number"},
-    {"a.json", "{\"whole\" 1}", "a.json:1: JSON: expected ':'"},
+    {"a.json", "{\"whole\" 1}", "a.json:1: JSON: expected \"NAME\": before a value"},
     {"a.json", "{\"whole\": 1 \"a\": 2}", "a.json:1: JSON: expected ',' or '}'"},
-    {"a.json", "{\"whole\": 1", "a.json:1: JSON: expected ',' or '}'"},
+    {"a.json", "{\"whole\": 1", "a.json:1: found the end of the file, expected JSON to go on"},
     {"a.json", "{} {}", "a.json:1: JSON: found more than one value"},
     {"a.json", "{\"a\": 1, \"a\": 1}", "a.json:1: JSON: the key 'a' is there twice, expected it once"},
+    {"a.json", "{\"rope\": {\"a\": 1,\n \"b\": 2,\n\n \"a\":\n 3}}",
+     "a.json:5: JSON: the key 'a' is there twice, expected it once"},
     {"a.json",
      "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
      "a.json:1: JSON: a text that is nested too deep"},
@@ -290,7 +292,7 @@ START_TEST(needs_a_script_with_options)
                                           .length = strlen(text), .config = "/nowhere/a.json"};
     error.text[0] = '\0';
     ck_assert(cr_script_run_from(&none, NULL, 0, &script, &error) != 0);
-    ck_assert_str_eq(error.text, "/nowhere/a.json: No such file or directory");
+    ck_assert_str_eq(error.text, "/nowhere/a.json: cannot be opened: No such file or directory");
     const char *wrong = "options({}, 3)";
     const struct cr_script_source third = {.path = "m.lua", .text = wrong,
                                            .length = strlen(wrong)};

@@ -796,6 +796,7 @@ START_TEST(reads_what_ends_a_text)
          5, 1},
         {"config.json", "{\"eos_token_id\": 2, \"rms_norm_eps\": 1e-05}", 2, 1},
         {"generation_config.json", "{\"eos_token_id\": [3, 1]}", 3, 2},
+        {"config.json", "{\"eos_token_id\": [2.0]}", 2, 1},
         {"config.json", "{\"eos_token_id\": null}", CRESCENT_NONE, 0},
     };
     static const char json[] = "{" MODEL("", ABC, "") "}";

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compiler/files/json_value.h"
 #include "compiler/ir/mem.h"
+#include "compiler/json/document.h"
 
 #define WHOLE "model.safetensors"
 #define INDEX "model.safetensors.index.json"
@@ -71,34 +71,23 @@ static int open_file(struct cr_weight_files *files, char *path, const char *aske
 /* An index that is being read, whose shards begin at file number `first`. */
 struct index {
     const char *folder, *asked; /* asked: the path of the caller that led to it */
-    char *path;
-    struct cr_mapping text;
-    struct cr_json json; /* at the first member of weight_map */
-    char *tensor, *file; /* room for strings */
-    char **shards;       /* in order of their names */
+    struct cr_document document;
+    const char **shards; /* in order of their names */
     int n_shards, cap_shards, first;
 };
 
-static int fail_json(struct index *x, const char *what, struct cr_error *error)
+/* Checks a member of weight_map: the name of a file beside the index. */
+static int check_member(const struct index *x, int i, struct cr_error *error)
 {
-    return cr_fail(error, "%.400s:%d: JSON: %s", x->path, cr_json_line(&x->json),
-                   x->json.wrong ? x->json.wrong : what);
-}
-
-/* The next member: x->tensor is in x->file.  Returns 1, or 0 behind the last one, or -1. */
-static int next_member(struct index *x, int i, struct cr_error *error)
-{
-    int more = cr_json_next(&x->json, i, '}');
-    if (more == 0)
-        return 0;
-    if (more < 0 || !cr_json_string(&x->json, x->tensor) || !cr_json_take(&x->json, ':') ||
-        !cr_json_string(&x->json, x->file))
-        return fail_json(x, "expected \"TENSOR\": \"FILE\"", error);
-    if (strchr(x->file, '/') || !*x->file)
+    const struct cr_json_value *file = &x->document.values[i];
+    if (file->kind != CR_JSON_STRING)
+        return cr_fail_value(&x->document, i, "expected \"TENSOR\": \"FILE\"", error);
+    if (strchr(file->text, '/') || !*file->text)
         return cr_fail(error, "%.400s:%d: %s holds %s, expected the name of a file beside it",
-                       x->path, cr_json_line(&x->json), cr_show(x->file, strlen(x->file)).text,
-                       cr_show(x->tensor, strlen(x->tensor)).text);
-    return 1;
+                       x->document.path, cr_value_line(&x->document, i),
+                       cr_show(file->text, file->length).text,
+                       cr_show(file->key, file->key_length).text);
+    return 0;
 }
 
 /* The number of the shard of that name, or where it belongs. */
@@ -125,23 +114,24 @@ static void add_shard(struct index *x, const char *name)
     *CR_PUSH(x->shards, x->n_shards, x->cap_shards) = NULL;
     memmove(&x->shards[at + 1], &x->shards[at],
             (size_t)(x->n_shards - 1 - at) * sizeof *x->shards);
-    x->shards[at] = cr_strdup(name);
+    x->shards[at] = name;
 }
 
 /* Each tensor is in the shard that the index says: from then on the shard lists it. */
-static int take_member(const struct cr_weight_files *files, struct index *x,
-                       struct cr_error *error)
+static int take_member(const struct cr_weight_files *files, const struct index *x,
+                       const struct cr_json_value *member, struct cr_error *error)
 {
     bool found;
-    struct cr_weight_file *shard = &files->items[x->first + find_shard(x, x->file, &found)];
-    const struct cr_st_tensor *tensor = cr_safetensors_find(&shard->file, x->tensor);
+    struct cr_weight_file *shard =
+        &files->items[x->first + find_shard(x, member->text, &found)];
+    const struct cr_st_tensor *tensor = cr_safetensors_find(&shard->file, member->key);
     if (tensor) {
         shard->listed[tensor - shard->file.tensors] = true;
         return 0;
     }
     return cr_fail(error, "%.300s: no tensor %s in %s, expected one as %s says", x->folder,
-                   cr_show(x->tensor, strlen(x->tensor)).text,
-                   cr_show(x->file, strlen(x->file)).text, INDEX);
+                   cr_show(member->key, member->key_length).text,
+                   cr_show(member->text, member->length).text, INDEX);
 }
 
 static int open_shard(struct cr_weight_files *files, const struct index *x, int i,
@@ -157,39 +147,33 @@ static int open_shard(struct cr_weight_files *files, const struct index *x, int 
 /* Shards are known and open before what they hold is looked at. */
 static int read_index(struct cr_weight_files *files, struct index *x, struct cr_error *error)
 {
-    int more;
-    if (!cr_json_member(&x->json, "weight_map", x->tensor) || !cr_json_take(&x->json, '{'))
-        return fail_json(x, "expected an object with weight_map", error);
-    const struct cr_json members = x->json;
-    for (int i = 0; (more = next_member(x, i, error)) > 0; i++)
-        add_shard(x, x->file);
-    for (int i = 0; !more && i < x->n_shards; i++)
-        more = open_shard(files, x, i, error);
-    if (!more && !x->n_shards)
-        return fail_json(x, "expected tensors in weight_map", error);
-    x->json = members;
-    for (int i = 0; !more && (more = next_member(x, i, error)) > 0; i++)
-        more = take_member(files, x, error);
-    return more;
+    const struct cr_document *d = &x->document;
+    int map = cr_member(d, 0, "weight_map"), status = 0;
+    if (map < 0 || d->values[map].kind != CR_JSON_OBJECT)
+        return cr_fail_value(d, map < 0 ? 0 : map, "expected an object with weight_map", error);
+    const int first = d->values[map].first;
+    if (first < 0)
+        return cr_fail_value(d, map, "expected tensors in weight_map", error);
+    for (int i = first; i >= 0 && !status; i = d->values[i].next)
+        if ((status = check_member(x, i, error)) == 0)
+            add_shard(x, d->values[i].text);
+    for (int i = 0; !status && i < x->n_shards; i++)
+        status = open_shard(files, x, i, error);
+    for (int i = first; i >= 0 && !status; i = d->values[i].next)
+        status = take_member(files, x, &d->values[i], error);
+    return status;
 }
 
 /* Opens what an index lists, whose path is `path`: files of a folder. */
 static int open_shards(struct cr_weight_files *files, const char *folder, const char *asked,
-                       char *path, struct cr_error *error)
+                       const char *path, struct cr_error *error)
 {
-    struct index x = {.folder = folder, .asked = asked, .path = path, .first = files->n};
-    if (cr_map_file(&x.text, path, error->text, sizeof error->text))
+    struct index x = {.folder = folder, .asked = asked, .first = files->n};
+    if (cr_document_read(&x.document, path, error))
         return -1;
-    const char *text = (const char *)x.text.bytes;
-    x.json = (struct cr_json){text, text, text + x.text.size, NULL};
-    x.tensor = cr_calloc(x.text.size + 1, 2);
-    x.file = x.tensor + x.text.size + 1;
     int status = read_index(files, &x, error);
-    for (int i = 0; i < x.n_shards; i++)
-        free(x.shards[i]);
     free(x.shards);
-    free(x.tensor);
-    cr_unmap_file(&x.text);
+    cr_document_free(&x.document);
     return status;
 }
 

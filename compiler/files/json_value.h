@@ -12,10 +12,6 @@ size_t cr_json_number_size(const char *at, const char *end);
 /* Takes true, false or null, if it stands at `at`; its first letter, or 0. */
 char cr_json_word(struct cr_json *json);
 
-/* Takes an object up to the value of a key, which comes next then.  Returns 0 where the object has no
- * such key, too: `wrong` is null then.  `room` is for strings, as in cr_json_string. */
-int cr_json_member(struct cr_json *json, const char *key, char *room);
-
 /* The line, from 1 on, that a text has reached. */
 int cr_json_line(const struct cr_json *json);
 

@@ -241,6 +241,16 @@ void cr_raise_at(lua_State *L, struct cr_line line, const char *text)
     abort(); /* lua_error does not return */
 }
 
+void cr_raise_error(lua_State *L, const struct cr_error *error)
+{
+    struct cr_run *run = cr_run_of(L);
+    *run->error = *error;
+    run->reported = true;
+    lua_pushstring(L, error->text);
+    lua_error(L);
+    abort(); /* lua_error does not return */
+}
+
 void cr_raise_in(lua_State *L, const char *path, int line, const char *format, ...)
 {
     char text[MAX_MESSAGE];

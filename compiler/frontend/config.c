@@ -13,6 +13,7 @@
 #include "args.h"
 #include "blame.h"
 #include "compiler/ir/mem.h"
+#include "compiler/json/config_file.h"
 #include "json_table.h"
 #include "limits.h"
 #include "script_options.h"
@@ -147,8 +148,11 @@ void cr_read_config(lua_State *L, struct cr_run *run)
     if (!run->config)
         return;
     if (dot && strcmp(dot, ".json") == 0) {
-        cr_push_file(L, run->config);
-        cr_push_json(L, lua_gettop(L), run->config);
+        struct cr_error error;
+        run->document = cr_calloc(1, sizeof *run->document);
+        if (cr_config_read(run->document, run->config, &error))
+            cr_raise_error(L, &error);
+        cr_push_json(L, run->document, 0);
     } else {
         cr_load_constants(L, run, run->config);
         cr_call(L, 0, 1);
@@ -169,4 +173,7 @@ void cr_free_config(struct cr_run *run)
         free(run->values[i].text);
     }
     free(run->values);
+    if (run->document)
+        cr_document_free(run->document);
+    free(run->document);
 }

@@ -158,16 +158,6 @@ void cr_load_script(lua_State *L, struct cr_run *run)
     load_file(L, run, run->path, false, &text);
 }
 
-void cr_push_file(lua_State *L, const char *path)
-{
-    struct source_text text;
-    const char *wrong = read_file(path, 0, &text);
-    if (wrong)
-        cr_raise_in(L, path, 0, "%s", wrong);
-    lua_pushlstring(L, text.bytes, text.size);
-    free(text.bytes);
-}
-
 void cr_load_constants(lua_State *L, struct cr_run *run, const char *path)
 {
     struct source_text text;

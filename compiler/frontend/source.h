@@ -7,9 +7,6 @@
 /* Loads the script itself and leaves it on the stack as a function. */
 void cr_load_script(lua_State *L, struct cr_run *run);
 
-/* Pushes the text of a file, as a string. */
-void cr_push_file(lua_State *L, const char *path);
-
 /* Loads a text of constants, which sees no globals, and leaves it on the stack as a function. */
 void cr_load_constants(lua_State *L, struct cr_run *run, const char *path);
 

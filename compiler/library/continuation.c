@@ -6,7 +6,7 @@
 
 #include "compiler/exec/weight_files.h"
 #include "compiler/ir/incremental.h"
-#include "folder.h"
+#include "compiler/json/config_file.h"
 #include "generator.h"
 #include "installed.h"
 

@@ -2,60 +2,15 @@
 #include "folder.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "compiler/exec/weight_files.h"
-#include "compiler/files/json_value.h"
-#include "compiler/files/mapping.h"
 #include "compiler/frontend/builtin_modules.h"
 #include "compiler/ir/mem.h"
-
-/* ---- a file of JSON ---- */
-
-/* A file whose members are looked for one at a time. */
-struct json_file {
-    const char *path;
-    struct cr_mapping mapping;
-    struct cr_json json;
-    char *room; /* for any of its strings */
-};
-
-static int open_json(struct json_file *file, const char *path, struct cr_error *error)
-{
-    *file = (struct json_file){.path = path};
-    if (cr_map_file(&file->mapping, path, error->text, sizeof error->text))
-        return -1;
-    file->room = cr_calloc(file->mapping.size + 1, 1);
-    return 0;
-}
-
-static void close_json(struct json_file *file)
-{
-    free(file->room);
-    cr_unmap_file(&file->mapping);
-}
-
-static int fail_json(const struct json_file *file, const char *what, struct cr_error *error)
-{
-    return cr_fail(error, "%.400s:%d: JSON: %s", file->path, cr_json_line(&file->json),
-                   file->json.wrong ? file->json.wrong : what);
-}
-
-/* Goes to the value of a key.  Returns 1, or 0 if there is none, or -1. */
-static int find_member(struct json_file *file, const char *key, struct cr_error *error)
-{
-    const char *text = (const char *)file->mapping.bytes;
-    file->json = (struct cr_json){text, text, text + file->mapping.size, NULL};
-    if (cr_json_member(&file->json, key, file->room))
-        return 1;
-    return file->json.wrong ? fail_json(file, "", error) : 0;
-}
-
-/* ---- config.json ---- */
+#include "compiler/json/config_file.h"
 
 /* True if a class such as GPT2LMHeadModel or GPTNeoXForCausalLM is one of a family such as gpt2 or
  * gpt_neox, whose name has `size` letters. */
@@ -84,17 +39,19 @@ static char *family_of(const char *class, const char *known)
     return NULL;
 }
 
-/* Takes the next item of `architectures`, whose family is that of those before, if there are any. */
-static int take_architecture(struct json_file *file, char **family, struct cr_error *error)
+/* Takes an item of `architectures`, whose family is that of those before, if there are any. */
+static int take_architecture(const struct cr_document *d, int item, char **family,
+                             struct cr_error *error)
 {
     char known[400];
-    if (!cr_json_string(&file->json, file->room))
-        return fail_json(file, "expected the name of an architecture", error);
-    char *one = family_of(file->room, cr_builtin_models(known, sizeof known));
+    if (d->values[item].kind != CR_JSON_STRING)
+        return cr_fail_value(d, item, "expected the name of an architecture", error);
+    const char *name = d->values[item].text;
+    char *one = family_of(name, cr_builtin_models(known, sizeof known));
     if (!one || (*family && strcmp(one, *family) != 0)) {
         free(one);
         return cr_fail(error, "%.300s: no model_type, and the architecture %s, expected a class of one of "
-                              "%s", file->path, cr_show(file->room, strlen(file->room)).text, known);
+                              "%s", d->path, cr_show(name, strlen(name)).text, known);
     }
     free(*family);
     *family = one;
@@ -139,45 +96,34 @@ static int fail_without_family(const char *path, const char *folder, struct cr_e
 
 /* The family of the classes that `architectures` lists; null, with an error, if there is none or if they are
  * of several families. */
-static char *read_architectures(struct json_file *file, const char *folder, struct cr_error *error)
+static char *read_architectures(const struct cr_document *d, const char *folder,
+                                struct cr_error *error)
 {
     char *family = NULL;
-    int found = find_member(file, "architectures", error), status = found < 0 ? -1 : 0, more = 0;
-    if (found > 0 && cr_json_take(&file->json, '['))
-        for (int i = 0; !status && (more = cr_json_next(&file->json, i, ']')) > 0; i++)
-            status = take_architecture(file, &family, error);
-    if (!status && more < 0)
-        status = fail_json(file, "expected a list of architectures", error);
-    else if (!status && !family)
-        status = fail_without_family(file->path, folder, error);
+    int list = cr_member(d, 0, "architectures"), status = 0;
+    if (list >= 0 && d->values[list].kind == CR_JSON_ARRAY)
+        for (int i = d->values[list].first; i >= 0 && !status; i = d->values[i].next)
+            status = take_architecture(d, i, &family, error);
+    if (!status && !family)
+        status = fail_without_family(d->path, folder, error);
     if (!status)
         return family;
     free(family);
     return NULL;
 }
 
-static char *read_model_type(struct json_file *file, const char *folder, struct cr_error *error)
-{
-    int found = find_member(file, "model_type", error);
-    if (found > 0 && cr_json_string(&file->json, file->room))
-        return cr_strdup(file->room);
-    if (found == 0 || (found > 0 && cr_json_word(&file->json) == 'n'))
-        return read_architectures(file, folder, error);
-    if (found > 0)
-        fail_json(file, "model_type is no text, expected the name of an architecture", error);
-    return NULL;
-}
-
 char *cr_folder_model_type(const char *folder, struct cr_error *error)
 {
     char *path = cr_path_in(folder, "config.json"), *type = NULL;
-    struct json_file file;
+    const char *text;
+    struct cr_document d;
     if (access(path, F_OK) != 0)
         cr_fail(error, "%.400s: a folder without config.json, expected a script or a folder in "
                        "Hugging Face's layout", folder);
-    else if (open_json(&file, path, error) == 0) {
-        type = read_model_type(&file, folder, error);
-        close_json(&file);
+    else if (cr_config_read(&d, path, error) == 0) {
+        if (cr_config_text(&d, "model_type", "the name of an architecture", &text, error) == 0)
+            type = text ? cr_strdup(text) : read_architectures(&d, folder, error);
+        cr_document_free(&d);
     }
     free(path);
     return type;
@@ -187,69 +133,12 @@ bool cr_folder_has_key(const char *folder, const char *key)
 {
     char *path = cr_path_in(folder, "config.json");
     struct cr_error ignored = {0};
-    struct json_file file;
+    struct cr_document d;
     bool found = false;
-    if (open_json(&file, path, &ignored) == 0) {
-        found = find_member(&file, key, &ignored) > 0;
-        close_json(&file);
+    if (cr_config_read(&d, path, &ignored) == 0) {
+        found = cr_member(&d, 0, key) >= 0;
+        cr_document_free(&d);
     }
     free(path);
     return found;
-}
-
-/* ---- numbers ---- */
-
-/* A whole number, which may be written as 2048.0. */
-static bool take_whole(struct cr_json *json, int64_t *value)
-{
-    char *end;
-    if (cr_json_integer(json, value))
-        return true;
-    size_t size = json->wrong ? 0 : cr_json_number_size(json->at, json->end);
-    double number = size ? strtod(json->at, &end) : 0.5;
-    if (!(fabs(number) <= 0x1p53) || number != floor(number))
-        return false;
-    *value = (int64_t)number;
-    json->at += size;
-    return true;
-}
-
-/* One number, or a list of them. */
-static int read_integers(struct json_file *file, const char *key, int64_t *values, int most, int *n,
-                         struct cr_error *error)
-{
-    struct cr_json *json = &file->json;
-    int more = 1;
-    if (take_whole(json, &values[0])) {
-        *n = 1;
-        return 0;
-    }
-    if (!cr_json_take(json, '['))
-        return cr_json_word(json) == 'n'
-                   ? 0
-                   : fail_json(file, "expected a whole number, or a list of some", error);
-    for (int i = 0; (more = cr_json_next(json, i, ']')) > 0; i++) {
-        if (i == most)
-            return cr_fail(error, "%.400s: %s: more than %d numbers", file->path, key, most);
-        if (!take_whole(json, &values[i]))
-            return fail_json(file, "expected a whole number", error);
-        *n = i + 1;
-    }
-    return more < 0 ? fail_json(file, "expected a list", error) : 0;
-}
-
-int cr_config_integers(const char *path, const char *key, int64_t *values, int most, int *n,
-                       struct cr_error *error)
-{
-    struct json_file file;
-    *n = 0;
-    if (access(path, F_OK) != 0)
-        return 0;
-    if (open_json(&file, path, error))
-        return -1;
-    int status = find_member(&file, key, error);
-    if (status > 0)
-        status = read_integers(&file, key, values, most, n, error);
-    close_json(&file);
-    return status;
 }

@@ -7,7 +7,7 @@
 
 #include "compiler/exec/weight_files.h"
 #include "compiler/ir/incremental.h"
-#include "folder.h"
+#include "compiler/json/config_file.h"
 #include "gguf_model.h"
 
 /* Ids and their number are all that goes in; logits are what is wanted of what comes out. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/json/config_file.h"
 
 int cr_join_path(char path[CR_PATH_SIZE], const char *folder, const char *name,
                  struct cr_error *error)
@@ -17,35 +18,25 @@ int cr_join_path(char path[CR_PATH_SIZE], const char *folder, const char *name,
                    CR_PATH_SIZE);
 }
 
-/* Adds an id; one that is no integer, or out of bounds, is refused. */
-static int add_end(struct cr_tokenizer *t, const struct cr_document *d, int value,
-                   struct cr_error *error)
-{
-    int64_t id = d->values[value].integer;
-    if (d->values[value].kind != CR_JSON_INTEGER || id < 0 || id > INT32_MAX)
-        return cr_fail(error, "%s: found %s for \"eos_token_id\", expected ids", d->path,
-                       d->values[value].kind == CR_JSON_INTEGER ? "a number out of bounds"
-                                                                : cr_kind_of_value(d, value));
-    *CR_PUSH(t->ends.items, t->ends.n, t->ends.cap) = (int32_t)id;
-    return 0;
-}
-
 /* Of {"eos_token_id": 2} or {"eos_token_id": [2, 3]}. */
-static int read_ids(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
+static int read_ids(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
-    int member = cr_member(d, 0, "eos_token_id");
-    if (member < 0)
-        return 0;
-    if (d->values[member].kind != CR_JSON_ARRAY)
-        return add_end(t, d, member, error);
-    for (int i = d->values[member].first; i >= 0; i = d->values[i].next)
-        if (add_end(t, d, i, error))
-            return -1;
+    enum { MOST = 64 };
+    int64_t ids[MOST];
+    int n;
+    if (cr_config_integers(path, "eos_token_id", ids, MOST, &n, error))
+        return -1;
+    for (int i = 0; i < n; i++) {
+        if (ids[i] < 0 || ids[i] > INT32_MAX)
+            return cr_fail(error, "%s: found a number out of bounds for \"eos_token_id\", expected ids",
+                           path);
+        *CR_PUSH(t->ends.items, t->ends.n, t->ends.cap) = (int32_t)ids[i];
+    }
     return 0;
 }
 
 /* Of {"eos_token": "</s>"} or {"eos_token": {"content": "</s>"}}. */
-static int read_token(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
+static int take_token(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
 {
     int member = cr_member(d, 0, "eos_token");
     if (cr_member(d, member, "content") >= 0)
@@ -59,6 +50,16 @@ static int read_token(struct cr_tokenizer *t, const struct cr_document *d, struc
     if (id >= 0)
         *CR_PUSH(t->ends.items, t->ends.n, t->ends.cap) = id;
     return 0;
+}
+
+static int read_token(struct cr_tokenizer *t, const char *path, struct cr_error *error)
+{
+    struct cr_document d;
+    if (cr_document_read(&d, path, error))
+        return -1;
+    int status = take_token(t, &d, error);
+    cr_document_free(&d);
+    return status;
 }
 
 int cr_find_special_map(char path[CR_PATH_SIZE], const char *folder, struct cr_error *error)
@@ -81,7 +82,7 @@ int cr_find_special_map(char path[CR_PATH_SIZE], const char *folder, struct cr_e
 
 static const struct source {
     const char *file;
-    int (*read)(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error);
+    int (*read)(struct cr_tokenizer *t, const char *path, struct cr_error *error);
 } sources[] = {
     {"generation_config.json", read_ids},
     {"config.json", read_ids},
@@ -93,20 +94,13 @@ int cr_read_ends(struct cr_tokenizer *t, const char *folder, struct cr_error *er
 {
     for (size_t i = 0; i < sizeof sources / sizeof *sources && t->ends.n == 0; i++) {
         char path[CR_PATH_SIZE];
-        struct cr_document d;
         int there = strcmp(sources[i].file, "special_tokens_map.json") == 0
                         ? cr_find_special_map(path, folder, error)
                     : cr_join_path(path, folder, sources[i].file, error) ? -1
                                                                          : access(path, F_OK) == 0;
         if (there < 0)
             return -1;
-        if (!there)
-            continue;
-        if (cr_document_read(&d, path, error))
-            return -1;
-        int status = sources[i].read(t, &d, error);
-        cr_document_free(&d);
-        if (status)
+        if (there && sources[i].read(t, path, error))
             return -1;
     }
     int32_t id = t->ends.n ? -1 : cr_token_id(t, "<|endoftext|>", 13);

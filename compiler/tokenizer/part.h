@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "document.h"
+#include "compiler/json/document.h"
 #include "pattern.h"
 #include "pieces.h"
 #include "unicode.h"

@@ -1,6 +1,7 @@
 /* folder.c - any bytes as the files of JSON of a folder in Hugging Face's layout: config.json, and the
  * index of shards, of which two are there.  Refused with a line, or what they say is so. */
 #include "compiler/exec/weight_files.h"
+#include "compiler/json/config_file.h"
 #include "compiler/library/folder.h"
 
 #include "target.h"

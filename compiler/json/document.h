@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "compiler/files/mapping.h"
 #include "compiler/ir/error.h"
 
 enum { CR_NO_VALUE = -1 };
@@ -41,6 +42,7 @@ struct cr_json_value {
         uint32_t length; /* of a string */
         int count;       /* of items or members */
     };
+    uint32_t at; /* where it begins in the file, or the space in front of it */
 };
 
 /* The number that a value is, an integer or a real one; 0 for other kinds. */
@@ -51,16 +53,29 @@ struct cr_document {
     struct cr_json_value *values;
     int n, cap;
     char *strings; /* of all keys and texts */
+    struct cr_mapping file;
 };
 
 /* Reads the file at `path`, which must outlive the document. */
 int cr_document_read(struct cr_document *document, const char *path, struct cr_error *error);
 
+/* The same of a file of at most so many bytes. */
+int cr_document_read_small(struct cr_document *document, const char *path, size_t most,
+                           struct cr_error *error);
+
 /* The same without the strings, which the caller then frees. */
 char *cr_document_keep_strings(struct cr_document *document);
 void cr_document_free(struct cr_document *document);
 
-/* The member of that name, of several the last, as Python reads them; CR_NO_VALUE if there is none, if it is null, or if it is no object. */
+/* The line of a value, from 1 on. */
+int cr_value_line(const struct cr_document *document, int value);
+
+/* "FILE:LINE: JSON: ...", with the line of a value; returns -1. */
+int cr_fail_value(const struct cr_document *document, int value, const char *what,
+                  struct cr_error *error);
+
+/* The member of that name, of several the last, as Python reads them; CR_NO_VALUE if there is none, if it is
+ * null, or if it is no object. */
 int cr_member(const struct cr_document *document, int object, const char *name);
 
 /* "a string", "an object", ... of a value, "nothing" of none. */

@@ -6,7 +6,6 @@
 
 #include "compiler/files/json_value.h"
 #include "compiler/files/lfs.h"
-#include "compiler/files/mapping.h"
 #include "compiler/files/utf8.h"
 #include "compiler/ir/mem.h"
 
@@ -145,8 +144,13 @@ static int read_items(struct reader *r, int parent, char end, struct cr_error *e
     for (int i = 0; (more = cr_json_next(&r->json, i, end)) > 0; i++) {
         const char *key = NULL;
         uint32_t length = 0;
-        if (cr_json_take(&r->json, end))
-            return fail_here(r, "a comma behind the last item, expected none", error);
+        if (cr_json_take(&r->json, end)) {
+            r->json.at--;
+            return fail_here(r,
+                             end == '}' ? "a comma before '}', expected none behind the last member"
+                                        : "a comma before ']', expected none behind the last item",
+                             error);
+        }
         if (take_key(r, end, &key, &length, error))
             return -1;
         int item = read_value(r, error);
@@ -168,9 +172,10 @@ static int read_value(struct reader *r, struct cr_error *error)
     struct cr_document *d = r->document;
     int number = d->n, status = 0;
     struct cr_json_value *value = CR_PUSH(d->values, d->n, d->cap);
-    *value = (struct cr_json_value){.first = CR_NO_VALUE, .next = CR_NO_VALUE};
+    *value = (struct cr_json_value){
+        .first = CR_NO_VALUE, .next = CR_NO_VALUE, .at = (uint32_t)(r->json.at - r->json.begin)};
     if (++r->depth > MAX_DEPTH)
-        return fail_here(r, "values that are nested too deep", error);
+        return fail_here(r, "a text that is nested too deep", error);
     if (cr_json_take(&r->json, '{')) { /* which passes over space */
         value->kind = CR_JSON_OBJECT;
         status = read_items(r, number, '}', error);
@@ -205,20 +210,24 @@ static int read_bytes(struct cr_document *d, const char *bytes, size_t size, str
     return 0;
 }
 
-int cr_document_read(struct cr_document *d, const char *path, struct cr_error *error)
+int cr_document_read_small(struct cr_document *d, const char *path, size_t most,
+                           struct cr_error *error)
 {
-    struct cr_mapping mapping;
     *d = (struct cr_document){.path = path};
-    if (cr_map_file(&mapping, path, error->text, sizeof error->text))
+    if (cr_map_file(&d->file, path, error->text, sizeof error->text))
         return -1;
-    int status = mapping.size > MAX_SIZE
-                     ? cr_fail(error, "%s: found %zu bytes, expected at most %d", path,
-                               mapping.size, MAX_SIZE)
-                     : read_bytes(d, (const char *)mapping.bytes, mapping.size, error);
-    cr_unmap_file(&mapping);
+    size_t size = d->file.size;
+    int status = size > most ? cr_fail(error, "%.400s: found %zu bytes, expected at most %zu", path,
+                                       size, most)
+                             : read_bytes(d, (const char *)d->file.bytes, size, error);
     if (status)
         cr_document_free(d);
     return status;
+}
+
+int cr_document_read(struct cr_document *d, const char *path, struct cr_error *error)
+{
+    return cr_document_read_small(d, path, MAX_SIZE, error);
 }
 
 char *cr_document_keep_strings(struct cr_document *d)
@@ -232,7 +241,20 @@ void cr_document_free(struct cr_document *d)
 {
     free(d->values);
     free(d->strings);
+    cr_unmap_file(&d->file);
     *d = (struct cr_document){0};
+}
+
+int cr_value_line(const struct cr_document *d, int value)
+{
+    const char *bytes = (const char *)d->file.bytes, *at = bytes + d->values[value].at;
+    const struct cr_json json = {.begin = bytes, .at = at + strspn(at, " \n\t\r")};
+    return cr_json_line(&json);
+}
+
+int cr_fail_value(const struct cr_document *d, int value, const char *what, struct cr_error *error)
+{
+    return cr_fail(error, "%.400s:%d: JSON: %s", d->path, cr_value_line(d, value), what);
 }
 
 /* ---- members ---- */
