@@ -92,6 +92,10 @@
     F(piece_hash, "compiler/tokenizer/piece_hash.inc")                                             \
     F(compositions, "compiler/tokenizer/compositions.inc")                                         \
     F(normal_forms, "compiler/tokenizer/normal_forms.inc")                                         \
+    F(visible_space, "compiler/tokenizer/visible_space.inc")                                       \
+    F(text_state, "compiler/tokenizer/text_state.h")                                               \
+    F(hidden_tokens, "compiler/tokenizer/hidden_tokens.inc")                                       \
+    F(stripping, "compiler/tokenizer/stripping.inc")                                               \
     F(nfc, "compiler/emit/standalone_nfc.inc")                                                     \
     F(tokenizer, "compiler/emit/standalone_tokenizer.inc")                                         \
     F(main_tools, "compiler/emit/standalone_main_tools.inc")                                       \

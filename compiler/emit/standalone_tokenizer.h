@@ -14,8 +14,7 @@
  *                             with <s> and the like
  *     name_decode(state, id, show, &n)
  *                             n bytes of a token behind those before, which are constant; `state`
- *                             begins as zeros; `show` is CR_SHOW_WITHIN, CR_SHOW_ALL or
- *                             CR_SHOW_NONE, as enum cr_specials
+ *                             begins as zeros; `show` is one of enum cr_specials
  */
 #ifndef CR_STANDALONE_TOKENIZER_H
 #define CR_STANDALONE_TOKENIZER_H

@@ -29,7 +29,7 @@ _Noreturn void cr_raise_at(lua_State *L, struct cr_line line, const char *text);
 _Noreturn void cr_raise_in(lua_State *L, const char *path, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same for an error that names its file. */
+/* Raises an error whose text names its file already. */
 _Noreturn void cr_raise_error(lua_State *L, const struct cr_error *error);
 
 /* Raises a mistake of the user's; the line is found by the handler. */

@@ -67,7 +67,7 @@ struct cr_run {
     const struct cr_setting *settings;
     int n_settings;
     const char *config; /* a file of values for options, or null */
-    struct cr_document *document; /* what it says, if it is JSON */
+    struct cr_document *document; /* the file of `config`, if it is JSON */
     struct cr_config_value *values;
     int n_values, cap_values;
     const char *const *ignored; /* keys of `config` that are passed over */

@@ -59,7 +59,7 @@ struct cr_document {
 /* Reads the file at `path`, which must outlive the document. */
 int cr_document_read(struct cr_document *document, const char *path, struct cr_error *error);
 
-/* The same of a file of at most so many bytes. */
+/* Reads it if it has `most` bytes at most. */
 int cr_document_read_small(struct cr_document *document, const char *path, size_t most,
                            struct cr_error *error);
 

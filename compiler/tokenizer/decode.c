@@ -5,13 +5,14 @@
 #include "decoders.h"
 #include "tokenizer.h"
 
+#include "hidden_tokens.inc"
+
 struct cr_decoder {
     const struct cr_tokenizer *tokenizer;
     enum cr_specials specials;
     struct cr_decoding *states;
-    int64_t n;   /* ids so far */
-    bool framed; /* all of them were those in front of a text */
-    bool begun;  /* some token was shown */
+    struct cr_text_state text;
+    bool begun; /* some token was shown */
 };
 
 struct cr_decoder *cr_decoder_new(const struct cr_tokenizer *t, enum cr_specials specials)
@@ -20,7 +21,6 @@ struct cr_decoder *cr_decoder_new(const struct cr_tokenizer *t, enum cr_specials
     d->tokenizer = t;
     d->specials = specials;
     d->states = cr_new_decodings(&t->decoders);
-    d->framed = true;
     return d;
 }
 
@@ -30,16 +30,6 @@ void cr_decoder_free(struct cr_decoder *d)
         return;
     cr_free_decodings(&d->tokenizer->decoders, d->states);
     free(d);
-}
-
-/* True if the next id is not shown. */
-static bool is_hidden(struct cr_decoder *d, int32_t id, const struct cr_added_token *added)
-{
-    const struct cr_frame *frame = &d->tokenizer->frame;
-    d->framed = d->framed && d->n < frame->n_before && frame->before[d->n] == id;
-    d->n++;
-    return (d->specials == CR_SPECIALS_WITHIN && d->framed) ||
-           (d->specials == CR_SPECIALS_NONE && added && added->special);
 }
 
 /* A token that is looked for in normalized text is shown as it reads there. */
@@ -53,7 +43,9 @@ int cr_decoder_add(struct cr_decoder *d, int32_t id, struct cr_text *out, struct
         text = added->shown;
         length = added->shown_length;
     }
-    if (is_hidden(d, id, added) || !text)
+    if (cr_hides_token(&d->text, t->frame.before, t->frame.n_before, id, d->specials,
+                       added && added->special) ||
+        !text)
         return 0;
     if (!t->has_decoder && d->begun)
         cr_put_bytes(out, " ", 1);

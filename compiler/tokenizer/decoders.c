@@ -9,6 +9,9 @@
 #include "compiler/ir/mem.h"
 #include "metaspace.h"
 #include "replace.h"
+#include "shape.h"
+
+#include "stripping.inc"
 
 /* A token with a letter that is no byte's is text as it is. */
 static int byte_level(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
@@ -70,29 +73,20 @@ static int read_strip(struct cr_text_part *part, const struct cr_document *d, in
                : 0;
 }
 
-static bool begins_with(const char *text, size_t n, const struct cr_text_part *part)
-{
-    return part->length > 0 && n >= part->length && memcmp(text, part->content, part->length) == 0;
-}
-
 /* At most so many of the character at the beginning of each token, and at its end. */
 static int strip(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
                  size_t n, struct cr_text *out, struct cr_error *error)
 {
     (void)error;
     if (!part->fused)
-        *state = (struct cr_decoding){.out = state->out,
-                                      .gathered = state->gathered,
-                                      .taken = state->taken,
-                                      .made = state->made};
-    while (!state->begun && state->stripped < part->start && begins_with(text, n, part)) {
-        text += part->length;
-        n -= part->length;
-        state->stripped++;
-    }
-    state->begun = state->begun || n > 0;
+        state->text = (struct cr_text_state){0};
+    int32_t most = part->start > INT32_MAX ? INT32_MAX : (int32_t)part->start;
+    size_t front = cr_stripped_bytes(&state->text, most, text, n, part->content, part->length);
+    text += front;
+    n -= front;
+    state->text.begun = state->text.begun || n > 0;
     for (int64_t i = 0; i < part->stop && n >= part->length; i++) {
-        if (!begins_with(text + n - part->length, part->length, part))
+        if (memcmp(text + n - part->length, part->content, part->length) != 0)
             break;
         n -= part->length;
     }
@@ -100,15 +94,37 @@ static int strip(const struct cr_text_part *part, struct cr_decoding *state, con
     return 0;
 }
 
+/* ---- in emitted C ---- */
+
+/* The part decodes a token to the same bytes whatever stands before it. */
+static int shape_token(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    return part->gathers ? cr_refuse_shape(s, part->kind->type, NULL, error) : 0;
+}
+
+/* Behind a Fuse it takes spaces away at the beginning of the text. */
+static int shape_strip(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    if (!part->fused)
+        return 0;
+    if (part->gathers || part->length != 1 || *part->content != ' ' || s->strips > 0)
+        return cr_refuse_shape(s, part->kind->type, NULL, error);
+    s->strips = part->start;
+    return s->strips <= INT32_MAX ? 0 : cr_refuse_shape(s, "Strip", "fewer characters", error);
+}
+
 /* ---- the table ---- */
 
 static const struct cr_part_kind kinds[] = {
-    {.type = "ByteLevel", .decode = byte_level, .fuses = true},
-    {.type = "Metaspace", .read = cr_read_metaspace, .decode = cr_decode_metaspace},
-    {.type = "Replace", .read = cr_read_replace, .decode = replace},
-    {.type = "ByteFallback", .decode = byte_fallback},
-    {.type = "Fuse", .decode = fuse, .fuses = true},
-    {.type = "Strip", .read = read_strip, .decode = strip},
+    {.type = "ByteLevel", .decode = byte_level, .shape = shape_token, .fuses = true},
+    {.type = "Metaspace",
+     .read = cr_read_metaspace,
+     .decode = cr_decode_metaspace,
+     .shape = cr_shape_decode_metaspace},
+    {.type = "Replace", .read = cr_read_replace, .decode = replace, .shape = shape_token},
+    {.type = "ByteFallback", .decode = byte_fallback, .shape = shape_token},
+    {.type = "Fuse", .decode = fuse, .shape = shape_token, .fuses = true},
+    {.type = "Strip", .read = read_strip, .decode = strip, .shape = shape_strip},
 };
 
 const struct cr_part_table cr_decoders = {"decoder", "decoders", kinds,

@@ -29,6 +29,15 @@ struct cr_bpe_tables {
     int fuse_unknown;        /* one unknown token for several in a row */
 };
 
+/* When a space goes in front of a text: if there is text, if it does not begin with one, or that for the text
+ * in front of all others only. */
+enum cr_prepending {
+    CR_PREPEND_NEVER,
+    CR_PREPEND_TO_TEXT,
+    CR_PREPEND_UNLESS_THERE,
+    CR_PREPEND_ONCE_UNLESS_THERE
+};
+
 /* A tree of the bytes of tokens; children of a node are linked.  Node 0 is the root. */
 struct cr_trie_node {
     int child, sibling, token; /* or -1 */

@@ -5,25 +5,32 @@
 #include <string.h>
 
 #include "replace.h"
+#include "shape.h"
+
+#include "visible_space.inc"
 
 /* `prepend_scheme`, or what files say that are older. */
 static int read_scheme(struct cr_text_part *part, const struct cr_document *d, int object,
                        const char *where, struct cr_error *error)
 {
-    static const char *const names[] = {
-        [CR_ALWAYS] = "always", [CR_FIRST] = "first", [CR_NEVER] = "never"};
+    static const struct {
+        const char *name;
+        enum cr_prepending prepending;
+    } schemes[] = {{"always", CR_PREPEND_UNLESS_THERE},
+                   {"first", CR_PREPEND_ONCE_UNLESS_THERE},
+                   {"never", CR_PREPEND_NEVER}};
     bool prefix = true;
     const char *name = NULL;
     if (cr_read_bool(d, object, where, "add_prefix_space", &prefix, error) ||
         cr_read_string(d, object, where, "prepend_scheme", &name, error))
         return -1;
-    part->prepend = prefix ? CR_ALWAYS : CR_NEVER;
+    part->prepending = prefix ? CR_PREPEND_UNLESS_THERE : CR_PREPEND_NEVER;
     if (!name)
         return 0;
     for (int i = 0; i < 3; i++) {
-        if (strcmp(names[i], name) != 0)
+        if (strcmp(schemes[i].name, name) != 0)
             continue;
-        part->prepend = (enum cr_prepend)i;
+        part->prepending = schemes[i].prepending;
         return 0;
     }
     return cr_fail(error, "%s: %s: found the prepend_scheme %.60s, expected always, first or never",
@@ -47,11 +54,10 @@ int cr_cut_metaspace(const struct cr_text_part *part, const char *text, size_t n
                      struct cr_pieces *out, struct cr_error *error)
 {
     struct cr_text replaced = {0};
-    bool wants = part->prepend == CR_ALWAYS || (part->prepend == CR_FIRST && first);
     bool has =
         text[0] == ' ' || (n >= part->length && memcmp(text, part->content, part->length) == 0);
     int status = 0;
-    if (wants && !has)
+    if (cr_prepends_space(part->prepending, has, first))
         cr_put_bytes(&replaced, part->content, part->length);
     for (size_t i = 0; i < n; i++)
         cr_put_bytes(&replaced, text[i] == ' ' ? part->content : text + i,
@@ -69,7 +75,7 @@ int cr_cut_metaspace(const struct cr_text_part *part, const char *text, size_t n
 int cr_decode_metaspace(const struct cr_text_part *part, struct cr_decoding *state,
                         const char *text, size_t n, struct cr_text *out, struct cr_error *error)
 {
-    bool drop = !state->begun && part->prepend != CR_NEVER;
+    bool drop = !state->text.begun && part->prepending != CR_PREPEND_NEVER;
     size_t done = 0;
     struct cr_match match;
     while (cr_pattern_find(part->pattern, text, n, done, &match, error) > 0) {
@@ -79,6 +85,24 @@ int cr_decode_metaspace(const struct cr_text_part *part, struct cr_decoding *sta
         done = match.end;
     }
     cr_put_bytes(out, text + done, n - done);
-    state->begun = !part->fused;
+    state->text.begun = !part->fused;
+    return 0;
+}
+
+int cr_shape_metaspace(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    if (s->parts->n > 1 || s->space || !cr_shape_space(s, part))
+        return cr_refuse_shape(s, part->kind->type, NULL, error);
+    s->prepending = part->prepending;
+    s->splits = part->split;
+    return 0;
+}
+
+int cr_shape_decode_metaspace(const struct cr_text_part *part, struct cr_shape *s,
+                              struct cr_error *error)
+{
+    if (part->fused || s->at < s->parts->n - 1)
+        return cr_refuse_shape(s, part->kind->type, NULL, error);
+    s->strips_first = part->prepending != CR_PREPEND_NEVER;
     return 0;
 }

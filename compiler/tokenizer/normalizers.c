@@ -5,7 +5,9 @@
 #include "byte_letters.h"
 #include "part.h"
 #include "replace.h"
-#include "scanner.h"
+#include "shape.h"
+
+/* ---- normal forms ---- */
 
 static int normal_form(const struct cr_text_part *part, const char *text, size_t n,
                        struct cr_text *out, bool *first, struct cr_error *error)
@@ -14,6 +16,14 @@ static int normal_form(const struct cr_text_part *part, const char *text, size_t
     cr_put_normal(out, text, n, part->kind->form);
     return 0;
 }
+
+static int shape_nfc(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    s->nfc = s->parts->n == 1;
+    return s->nfc ? 0 : cr_refuse_shape(s, part->kind->type, NULL, error);
+}
+
+/* ---- kinds without members ---- */
 
 static int lowercase(const struct cr_text_part *part, const char *text, size_t n,
                      struct cr_text *out, bool *first, struct cr_error *error)
@@ -39,11 +49,24 @@ static int byte_level(const struct cr_text_part *part, const char *text, size_t 
     return 0;
 }
 
+/* ---- Replace ---- */
+
 static int replace(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
                    bool *first, struct cr_error *error)
 {
     (void)first;
     return cr_put_replaced(part, text, n, out, error);
+}
+
+/* Accepts a Replace of spaces by one character. */
+static int shape_replace(const struct cr_text_part *part, struct cr_shape *s,
+                         struct cr_error *error)
+{
+    size_t length = 0;
+    const char *string = cr_pattern_string(part->pattern, &length);
+    bool of_spaces = !s->space && string && length == 1 && *string == ' ';
+    return of_spaces && cr_shape_space(s, part) ? 0
+                                                : cr_refuse_shape(s, part->kind->type, NULL, error);
 }
 
 /* ---- Prepend ---- */
@@ -61,6 +84,15 @@ static int prepend(const struct cr_text_part *part, const char *text, size_t n, 
     if (n > 0)
         cr_put_bytes(out, part->content, part->length);
     cr_put_bytes(out, text, n);
+    return 0;
+}
+
+static int shape_prepend(const struct cr_text_part *part, struct cr_shape *s,
+                         struct cr_error *error)
+{
+    if (s->prepend)
+        return cr_refuse_shape(s, part->kind->type, NULL, error);
+    s->prepend = part;
     return 0;
 }
 
@@ -96,15 +128,15 @@ static int strip(const struct cr_text_part *part, const char *text, size_t n, st
 /* ---- the table ---- */
 
 static const struct cr_part_kind kinds[] = {
-    {.type = "NFC", .normalize = normal_form, .form = CR_NFC},
+    {.type = "NFC", .normalize = normal_form, .form = CR_NFC, .shape = shape_nfc},
     {.type = "NFD", .normalize = normal_form, .form = CR_NFD},
     {.type = "NFKC", .normalize = normal_form, .form = CR_NFKC},
     {.type = "NFKD", .normalize = normal_form, .form = CR_NFKD},
     {.type = "Lowercase", .normalize = lowercase},
     {.type = "StripAccents", .normalize = strip_accents},
     {.type = "Strip", .read = read_strip, .normalize = strip},
-    {.type = "Replace", .read = cr_read_replace, .normalize = replace},
-    {.type = "Prepend", .read = read_prepend, .normalize = prepend},
+    {.type = "Replace", .read = cr_read_replace, .normalize = replace, .shape = shape_replace},
+    {.type = "Prepend", .read = read_prepend, .normalize = prepend, .shape = shape_prepend},
     {.type = "ByteLevel", .normalize = byte_level},
 };
 

@@ -12,8 +12,10 @@
 #include <stdint.h>
 
 #include "compiler/json/document.h"
+#include "lookup_tables.h"
 #include "pattern.h"
 #include "pieces.h"
+#include "text_state.h"
 #include "unicode.h"
 
 /* What comes of the text before the model sees it; `first` is as in cr_piece. */
@@ -25,8 +27,7 @@ typedef int cr_cut_function(const struct cr_text_part *part, const char *text, s
 
 /* What became of the tokens so far in a decoder. */
 struct cr_decoding {
-    int64_t stripped; /* characters at the beginning */
-    bool begun;
+    struct cr_text_state text; /* of this part */
     struct cr_text out,
         gathered; /* what it gave last; the text of a part that has to see all of it */
     size_t taken, made; /* bytes: of all tokens, counted by the first part; that this part made */
@@ -43,6 +44,11 @@ struct cr_frame {
     int n_before, n_after, before_cap, after_cap;
 };
 
+/* Notes what emitted C has to do in place of a part, or refuses it; see shape.h. */
+struct cr_shape;
+typedef int cr_shape_function(const struct cr_text_part *part, struct cr_shape *shape,
+                              struct cr_error *error);
+
 typedef int cr_read_function(struct cr_text_part *part, const struct cr_document *document,
                              int object, const char *where, struct cr_error *error);
 
@@ -53,6 +59,7 @@ struct cr_part_kind {
     cr_normalize_function *normalize;
     cr_cut_function *cut;
     cr_decode_function *decode;
+    cr_shape_function *shape; /* null: emitted C has no such part; of a post-processor it is not asked */
     enum cr_normal_form form; /* of a normalizer that makes one */
     bool fuses; /* a decoder behind which all tokens are one */
 };
@@ -64,7 +71,7 @@ struct cr_text_part {
     const char *content; /* what is put in: of Replace, Prepend, Metaspace, Strip */
     size_t length;
     enum cr_behavior behavior;
-    enum cr_prepend { CR_ALWAYS, CR_FIRST, CR_NEVER } prepend;
+    enum cr_prepending prepending;
     bool invert, prefix_space, by_regex, split;
     int64_t start, stop;
     bool fused, gathers; /* of a decoder: what comes is one token; it waits for all of it */

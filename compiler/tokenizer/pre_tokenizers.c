@@ -5,6 +5,7 @@
 #include "byte_letters.h"
 #include "metaspace.h"
 #include "replace.h"
+#include "shape.h"
 
 /* ---- Split and its like ---- */
 
@@ -52,6 +53,21 @@ static int read_split(struct cr_text_part *part, const struct cr_document *d, in
                    cr_read_bool(d, object, where, "invert", &part->invert, error)
                ? -1
                : 0;
+}
+
+/* A Split that cuts text as a scanner does, or one at spaces where there are none any more. */
+static int shape_split(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    size_t length;
+    const char *string = cr_pattern_string(part->pattern, &length);
+    if (s->at > 0)
+        return cr_refuse_shape(s, part->kind->type, NULL, error);
+    if (string && s->space && length == 1 && *string == ' ')
+        return 0;
+    s->scanner = cr_pattern_scanner(part->pattern, &s->digits);
+    if (s->scanner == CR_SCAN_NONE || (part->behavior == CR_REMOVED && !part->invert))
+        return cr_refuse_shape(s, "Split by another pattern", "GPT-2's or Llama 3's", error);
+    return 0;
 }
 
 /* Gives a part a pattern that is a part of this program. */
@@ -151,12 +167,34 @@ static int byte_level(const struct cr_text_part *part, const char *text, size_t 
     return status;
 }
 
+/* It brings GPT-2's pattern, or there is a Split before it. */
+static int shape_byte_level(const struct cr_text_part *part, struct cr_shape *s,
+                            struct cr_error *error)
+{
+    if (s->at < s->parts->n - 1 || s->space)
+        return cr_refuse_shape(s, part->kind->type, NULL, error);
+    if (part->prefix_space)
+        return cr_refuse_shape(s, "ByteLevel with add_prefix_space", "none", error);
+    if (s->normalizers->n > s->nfc)
+        return cr_refuse_shape(s, s->normalizers->items[0].kind->type,
+                               "ByteLevel behind NFC or nothing", error);
+    if (part->by_regex && s->scanner != CR_SCAN_NONE)
+        return cr_refuse_shape(s, "two patterns", "one", error);
+    if (part->by_regex)
+        s->scanner = CR_SCAN_GPT2;
+    s->byte_level = true;
+    return 0;
+}
+
 /* ---- the table ---- */
 
 static const struct cr_part_kind kinds[] = {
-    {.type = "ByteLevel", .read = read_byte_level, .cut = byte_level},
-    {.type = "Split", .read = read_split, .cut = split},
-    {.type = "Metaspace", .read = cr_read_metaspace, .cut = cr_cut_metaspace},
+    {.type = "ByteLevel", .read = read_byte_level, .cut = byte_level, .shape = shape_byte_level},
+    {.type = "Split", .read = read_split, .cut = split, .shape = shape_split},
+    {.type = "Metaspace",
+     .read = cr_read_metaspace,
+     .cut = cr_cut_metaspace,
+     .shape = cr_shape_metaspace},
     {.type = "Digits", .read = read_digits, .cut = split},
     {.type = "Punctuation", .read = read_punctuation, .cut = split},
     {.type = "Whitespace", .read = read_whitespace, .cut = split},

@@ -48,13 +48,6 @@ const char *cr_token_text(const struct cr_tokenizer *tokenizer, int32_t id, size
 /* The id of a token by that text, or -1. */
 int32_t cr_token_id(const struct cr_tokenizer *tokenizer, const char *text, size_t length);
 
-/* Which special tokens a decoder shows. */
-enum cr_specials {
-    CR_SPECIALS_WITHIN, /* not those that encoding puts in front of the text */
-    CR_SPECIALS_ALL,
-    CR_SPECIALS_NONE
-};
-
 /* Decodes token after token. */
 struct cr_decoder;
 

@@ -1,0 +1,46 @@
+/*
+ * shape.h - what emitted C does in place of the parts of a tokenizer.
+ *
+ * Emitted C does not run parts one behind the other: it cuts text by one scanner or at visible spaces, and
+ * knows the text of each token.  The row of a kind of parts (part.h) says which of that its part asks for; a
+ * part that emitted C cannot do is refused by name.
+ */
+#ifndef CR_TOKENIZER_SHAPE_H
+#define CR_TOKENIZER_SHAPE_H
+
+#include "scanner.h"
+#include "tokenizer.h"
+
+/* All zero but for the path is what no part has asked for anything of. */
+struct cr_shape {
+    const char *path; /* of the tokenizer, for messages */
+    bool byte_level, nfc;
+    enum cr_scanner scanner;
+    size_t digits;
+    const char *space; /* the character that a space is made to; one, in UTF-8 */
+    size_t space_bytes;
+    bool splits; /* before each visible space */
+    enum cr_prepending prepending;
+    int64_t strips;    /* spaces that decoding takes away at the beginning */
+    bool strips_first; /* or all of the first token */
+    /* while parts are read */
+    const struct cr_text_part *prepend;
+    const struct cr_text_parts *parts, *normalizers;
+    int at;               /* the part, of `parts` */
+    const char *expected; /* in their place */
+};
+
+/* What the parts ask for that make ids of text, and those that make text of ids. */
+int cr_shape_encoding(struct cr_shape *shape, const struct cr_tokenizer *tokenizer,
+                      struct cr_error *error);
+int cr_shape_decoding(struct cr_shape *shape, const struct cr_tokenizer *tokenizer,
+                      struct cr_error *error);
+
+/* The error for what emitted C does not have; without `expected` that of the list.  Returns -1. */
+int cr_refuse_shape(const struct cr_shape *shape, const char *what, const char *expected,
+                    struct cr_error *error);
+
+/* Takes the content of a part for what spaces become; false unless it is one character and no white space. */
+bool cr_shape_space(struct cr_shape *shape, const struct cr_text_part *part);
+
+#endif

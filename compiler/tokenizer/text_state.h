@@ -1,0 +1,11 @@
+/* What came before a token that is decoded; zeros at the beginning. */
+#ifndef CR_TEXT_STATE
+#define CR_TEXT_STATE
+struct cr_text_state {
+    int32_t tokens, stripped;
+    int shown, begun;
+};
+
+/* Which special tokens are shown: not those that encoding puts in front of the text, all, none. */
+enum cr_specials { CR_SPECIALS_WITHIN, CR_SPECIALS_ALL, CR_SPECIALS_NONE };
+#endif
