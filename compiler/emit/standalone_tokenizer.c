@@ -25,10 +25,10 @@ struct tables {
 static int check_rest(const struct cr_shape *s, const struct cr_tokenizer *t,
                       struct cr_error *error)
 {
-    if (s->byte_level && t->bpe.byte_fallback)
-        return cr_refuse_shape(s, "ByteLevel with byte_fallback", "one of them", error);
-    if (!s->byte_level && t->bpe.ignore_merges)
-        return cr_refuse_shape(s, "ignore_merges without ByteLevel", "both", error);
+    if (!t->model->shape)
+        return cr_refuse_shape(s, t->model->type, "BPE", error);
+    if (t->model->shape(t, s, error))
+        return -1;
     for (int i = 0; i < t->added.n; i++)
         if (t->added.tokens[i].normalized && t->normalizers.n > s->nfc)
             return cr_refuse_shape(s, "added tokens that are looked for in normalized text",
@@ -155,7 +155,7 @@ static void put_byte_ids(struct cr_text *out, const struct tables *s, const char
         struct cr_text letter = {0};
         char byte = (char)i;
         cr_put_byte_letters(&letter, &byte, 1);
-        ids[i] = s->shape.byte_level ? cr_find_word(&s->t->bpe.vocabulary, letter.data, letter.length)
+        ids[i] = s->shape.byte_level ? cr_find_word(&s->t->vocabulary, letter.data, letter.length)
                                : s->t->bpe.bytes[i];
         free(letter.data);
     }
@@ -187,7 +187,7 @@ static void put_letters(struct cr_text *out, const struct cr_bpe *bpe, const cha
 /* A hash table of the tokens that stand for bytes, by those; its mask. */
 static uint32_t put_whole(struct cr_text *out, const struct tables *s, const char *name)
 {
-    const struct cr_vocabulary *v = &s->t->bpe.vocabulary;
+    const struct cr_vocabulary *v = &s->t->vocabulary;
     uint32_t size = 4;
     while (size < 2 * (uint32_t)v->n)
         size *= 2;
@@ -408,7 +408,7 @@ static int symbols_of_a_byte(const struct cr_tokenizer *t, bool *nfc)
     if (failed)
         return 4;
     return s.nfc                                                                       ? 3
-           : !s.space || cr_find_word(&t->bpe.vocabulary, s.space, s.space_bytes) >= 0 ? 1
+           : !s.space || cr_find_word(&t->vocabulary, s.space, s.space_bytes) >= 0 ? 1
                                                                                        : 4;
 }
 

@@ -23,7 +23,7 @@
 static int find_token(const struct cr_bpe *bpe, const char *text, size_t length, int32_t *id,
                       const char *path, struct cr_error *error)
 {
-    *id = cr_find_word(&bpe->vocabulary, text, length);
+    *id = cr_find_word(bpe->vocabulary, text, length);
     if (*id >= 0)
         return 0;
     return cr_fail(error,
@@ -40,7 +40,7 @@ static int find_both(const struct cr_bpe *bpe, const char *left, size_t left_len
     char few[64], *both = few;
     size_t length = left_length + right_length;
     *id = bpe->n_merges ? bpe->made[bpe->n_merges - 1] + 1 : -1;
-    if (cr_has_both(&bpe->vocabulary, *id, left, left_length, right, right_length))
+    if (cr_has_both(bpe->vocabulary, *id, left, left_length, right, right_length))
         return 0;
     if (length > sizeof few)
         both = cr_calloc(length, 1);
@@ -94,7 +94,7 @@ static bool is_letter(const struct cr_token *token, uint32_t *character)
 /* Makes the table of tokens that are one character. */
 static void index_letters(struct cr_bpe *bpe)
 {
-    const struct cr_vocabulary *v = &bpe->vocabulary;
+    const struct cr_vocabulary *v = bpe->vocabulary;
     uint32_t size = 4, n = 0, character;
     for (int id = 0; id < v->n; id++)
         n += is_letter(&v->tokens[id], &character);
@@ -123,14 +123,13 @@ void cr_index_bpe(struct cr_bpe *bpe)
     for (int i = 0; i < 256; i++) {
         char name[8];
         snprintf(name, sizeof name, "<0x%02X>", i);
-        bpe->bytes[i] = bpe->byte_fallback ? cr_find_word(&bpe->vocabulary, name, 6) : -1;
+        bpe->bytes[i] = bpe->byte_fallback ? cr_find_word(bpe->vocabulary, name, 6) : -1;
     }
     index_letters(bpe);
 }
 
 void cr_free_bpe(struct cr_bpe *bpe)
 {
-    cr_free_vocabulary(&bpe->vocabulary);
     free(bpe->left);
     free(bpe->right);
     free(bpe->made);
@@ -162,7 +161,7 @@ static void make_room(struct cr_bpe_work *work, size_t n)
 void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct cr_ids *ids,
                    struct cr_bpe_work *work)
 {
-    int32_t whole = bpe->ignore_merges ? cr_find_word(&bpe->vocabulary, text, n) : -1;
+    int32_t whole = bpe->ignore_merges ? cr_find_word(bpe->vocabulary, text, n) : -1;
     if (whole >= 0) {
         *CR_PUSH(ids->items, ids->n, ids->cap) = whole;
         return;

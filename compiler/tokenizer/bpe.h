@@ -10,7 +10,7 @@
 #include "vocabulary.h"
 
 struct cr_bpe {
-    struct cr_vocabulary vocabulary;
+    const struct cr_vocabulary *vocabulary;
     int32_t *left, *right, *made; /* by rank, as in struct cr_merges */
     int n_merges, left_cap, right_cap, made_cap;
     int32_t *levels; /* of each rank, as in struct cr_merges, or null; set by the reader */

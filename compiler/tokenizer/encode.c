@@ -41,16 +41,8 @@ static void encode_pieces(struct cr_tokenizer *t, const struct cr_pieces *pieces
         if (piece->token != CR_NO_TOKEN)
             *CR_PUSH(ids->items, ids->n, ids->cap) = piece->token;
         else
-            cr_bpe_encode(&t->bpe, pieces->text.data + piece->at, piece->length, ids, &t->work);
+            t->model->encode(t, pieces->text.data + piece->at, piece->length, ids);
     }
-}
-
-/* The memory that a text of many bytes took is given back. */
-static void trim_work(struct cr_tokenizer *t)
-{
-    enum { KEPT = 1 << 16 };
-    if (t->work.room > KEPT)
-        cr_free_bpe_work(&t->work);
 }
 
 int cr_encode(struct cr_tokenizer *t, const char *text, size_t n, bool framed, struct cr_ids *ids,
@@ -74,6 +66,5 @@ int cr_encode(struct cr_tokenizer *t, const char *text, size_t n, bool framed, s
     }
     cr_free_pieces(&raw);
     cr_free_pieces(&normal);
-    trim_work(t);
     return status;
 }

@@ -114,9 +114,9 @@ static int index_added(struct cr_tokenizer *t, const char *path, struct cr_error
 static int link(struct cr_tokenizer *t, const char *path, const char *folder,
                 struct cr_error *error)
 {
-    t->n_ids = t->bpe.vocabulary.n > t->added.words.n ? t->bpe.vocabulary.n : t->added.words.n;
+    t->n_ids = t->vocabulary.n > t->added.words.n ? t->vocabulary.n : t->added.words.n;
     t->frame = cr_frame_of(&t->post_processors);
-    cr_index_bpe(&t->bpe);
+    t->model->index(t);
     cr_link_decoders(&t->decoders);
     return index_added(t, path, error) || check_frame(t, path, error) ||
                    (*folder && cr_read_ends(t, folder, error))
@@ -128,6 +128,8 @@ struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error)
 {
     struct cr_tokenizer *t = cr_calloc(1, sizeof *t);
     char folder[CR_PATH_SIZE];
+    t->model = &cr_bpe_model; /* which only a tokenizer.json can say otherwise */
+    t->bpe.vocabulary = &t->vocabulary;
     if (strlen(path) >= CR_PATH_SIZE) {
         cr_fail(error, "%.100s...: a path of %zu bytes, expected fewer than %d", path, strlen(path),
                 CR_PATH_SIZE);
@@ -146,9 +148,9 @@ void cr_tokenizer_free(struct cr_tokenizer *t)
     cr_free_parts(&t->pre_tokenizers);
     cr_free_parts(&t->decoders);
     cr_free_parts(&t->post_processors);
-    cr_free_bpe(&t->bpe);
+    t->model->release(t);
+    cr_free_vocabulary(&t->vocabulary);
     cr_free_added(&t->added);
-    cr_free_bpe_work(&t->work);
     free(t->frame.before);
     free(t->frame.after);
     free(t->ends.items);

@@ -9,10 +9,6 @@
 int cr_read_tokenizer_json(struct cr_tokenizer *tokenizer, const char *path,
                            struct cr_error *error);
 
-/* Adds the members of an object, each a token and its id. */
-int cr_read_vocabulary(struct cr_vocabulary *vocabulary, const struct cr_document *document,
-                       int object, struct cr_error *error);
-
 /* Adds a token of added_tokens, or of added_tokens_decoder, where its id stands beside it. */
 int cr_read_added_token(struct cr_tokenizer *tokenizer, const struct cr_document *document,
                         int object, int64_t id, struct cr_error *error);

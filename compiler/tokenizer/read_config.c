@@ -99,7 +99,7 @@ static int take_listed(struct reading *r, const struct cr_listed *listed)
                        token.id,
                        cr_token_id(r->t, token.text, token.length) >= 0 ? "tokenizer.json has"
                                                                         : "is the next one");
-    return cr_amend_added(&r->t->added, &token, &r->t->bpe.vocabulary, r->d->path, r->error);
+    return cr_amend_added(&r->t->added, &token, &r->t->vocabulary, r->d->path, r->error);
 }
 
 static int take_list(struct reading *r)
@@ -128,7 +128,7 @@ static int take_special(struct reading *r, int value, const char *name)
     token.normalized &= !r->is_map || cr_member(r->d, value, "normalized") >= 0;
     token.special = true;
     token.id = id_of(r, token.text, token.length);
-    return cr_add_added(&r->t->added, &token, &r->t->bpe.vocabulary, r->d->path, r->error);
+    return cr_add_added(&r->t->added, &token, &r->t->vocabulary, r->d->path, r->error);
 }
 
 /* Adds the special tokens that have names.  That of the map is taken where both documents have one. */
@@ -188,8 +188,8 @@ int cr_read_config_tokens(struct cr_tokenizer *t, const char *config, const char
 {
     struct cr_document documents[2];
     struct reading first = {t, NULL, error, 0, false}, second = {t, NULL, error, 0, true};
-    for (int i = 0; i < t->bpe.vocabulary.n; i++)
-        first.n_words += t->bpe.vocabulary.tokens[i].text != NULL;
+    for (int i = 0; i < t->vocabulary.n; i++)
+        first.n_words += t->vocabulary.tokens[i].text != NULL;
     second.n_words = first.n_words;
     int status = open_document(&first, &documents[0], config) ||
                          open_document(&second, &documents[1], map) ||

@@ -126,7 +126,7 @@ static int add_found(const struct reading *r, const char *text, size_t length, i
         .text = text, .length = length, .id = id, .special = type != USER_DEFINED};
     if (!length || (type != CONTROL && type != USER_DEFINED && type != UNKNOWN))
         return 0;
-    return cr_add_added(&r->t->added, &token, &r->t->bpe.vocabulary, r->file.path, r->error);
+    return cr_add_added(&r->t->added, &token, &r->t->vocabulary, r->file.path, r->error);
 }
 
 /* The strings live as long as the tokenizer. */
@@ -144,11 +144,11 @@ static int read_tokens(struct reading *r)
     char *text = *CR_PUSH(r->t->strings, r->t->n_strings, r->t->strings_cap) = cr_calloc(size, 1);
     at = tokens->data;
     if (tokens->n < CR_MOST_IDS)
-        cr_reserve_words(&r->t->bpe.vocabulary, (int)tokens->n);
+        cr_reserve_words(&r->t->vocabulary, (int)tokens->n);
     for (uint64_t i = 0; i < tokens->n; i++) {
         struct cr_gguf_string s = cr_gguf_next_string(&at);
         if (copy_text(r, s, text) ||
-            cr_add_word(&r->t->bpe.vocabulary, text, s.length, (int64_t)i, r->file.path,
+            cr_add_word(&r->t->vocabulary, text, s.length, (int64_t)i, r->file.path,
                         r->error) ||
             add_found(r, text, s.length, (int32_t)i))
             return -1;
@@ -234,7 +234,7 @@ static size_t character_bytes(const char *text)
 /* Adds the pairs of tokens that a token can be made of. */
 static int add_pairs(const struct reading *r, int32_t id)
 {
-    const struct cr_vocabulary *v = &r->t->bpe.vocabulary;
+    const struct cr_vocabulary *v = &r->t->vocabulary;
     struct cr_token token = v->tokens[id];
     enum token_type type = type_of(r, id);
     if (type == BYTE || type == CONTROL || type == UNKNOWN || !token.length)
@@ -267,7 +267,7 @@ static int by_score(const void *a, const void *b)
 /* Levels of all tokens: those of one score have one, and the highest score has 0. */
 static int find_levels(const struct reading *r, int32_t *levels)
 {
-    int n = r->t->bpe.vocabulary.n, status = 0;
+    int n = r->t->vocabulary.n, status = 0;
     struct scored *tokens = cr_calloc((size_t)n + 1, sizeof *tokens);
     for (int i = 0; i < n && !status; i++) {
         tokens[i].id = i;
@@ -288,7 +288,7 @@ static int find_levels(const struct reading *r, int32_t *levels)
 static int add_scored_merges(const struct reading *r)
 {
     struct cr_bpe *bpe = &r->t->bpe;
-    int n = bpe->vocabulary.n, status = 0;
+    int n = bpe->vocabulary->n, status = 0;
     int32_t *levels = cr_calloc((size_t)n + 1, sizeof *levels);
     for (int32_t id = 0; id < n && !status; id++)
         status = add_pairs(r, id);
@@ -342,7 +342,7 @@ static int read_sentence_piece(struct reading *r, bool *begins)
     if (trims || cr_gguf_find(&r->file, KEY "precompiled_charsmap"))
         return cr_fail(r->error, "%.400s: found " KEY "%s, which is not understood, expected none",
                        r->file.path, trims ? "remove_extra_whitespaces" : "precompiled_charsmap");
-    bpe->unknown = unknown < bpe->vocabulary.n ? (int32_t)unknown : -1;
+    bpe->unknown = unknown < bpe->vocabulary->n ? (int32_t)unknown : -1;
     bpe->fuse_unknown = bpe->byte_fallback = true;
     *begins = true;
     add_space_parts(r->t, prefix);
@@ -371,7 +371,7 @@ static int frame(const struct reading *r, const char *key, bool behind)
     int64_t id;
     if (find_id(&r->file, key, &id, r->error))
         return -1;
-    if (id < 0 || id >= r->t->bpe.vocabulary.n)
+    if (id < 0 || id >= r->t->vocabulary.n)
         return wrong_value(r, key, "the id of a token, which is put around texts");
     struct cr_frame *f = &cr_add_part(parts, &cr_post_processors, "TemplateProcessing")->frame;
     if (behind)

@@ -14,7 +14,7 @@ static int read_vocabulary(struct cr_tokenizer *t, const char *path, struct cr_e
         return -1;
     *CR_PUSH(t->strings, t->n_strings, t->strings_cap) = cr_document_keep_strings(&d);
     int status = d.values[0].kind == CR_JSON_OBJECT
-                     ? cr_read_vocabulary(&t->bpe.vocabulary, &d, 0, error)
+                     ? cr_read_vocabulary(&t->vocabulary, &d, 0, error)
                      : cr_fail(error, "%s: found %s, expected an object of tokens and ids", path,
                                cr_kind_of_value(&d, 0));
     cr_document_free(&d);
@@ -53,10 +53,10 @@ static int add_end(struct cr_tokenizer *t, const char *path, struct cr_error *er
 {
     static const char text[] = "<|endoftext|>";
     struct cr_added_token end = {.text = text, .length = sizeof text - 1, .special = true};
-    end.id = cr_find_word(&t->bpe.vocabulary, end.text, end.length);
+    end.id = cr_find_word(&t->vocabulary, end.text, end.length);
     if (end.id < 0 || cr_find_word(&t->added.words, end.text, end.length) >= 0)
         return 0;
-    return cr_add_added(&t->added, &end, &t->bpe.vocabulary, path, error);
+    return cr_add_added(&t->added, &end, &t->vocabulary, path, error);
 }
 
 /* ---- how text is cut ---- */

@@ -12,12 +12,15 @@
 
 #include "added.h"
 #include "bpe.h"
+#include "model_kind.h"
 #include "post_processors.h"
 
 struct cr_tokenizer {
     struct cr_text_parts normalizers, pre_tokenizers, decoders, post_processors;
     bool has_decoder; /* else there are spaces between tokens */
-    struct cr_bpe bpe;
+    struct cr_vocabulary vocabulary;
+    const struct cr_model_kind *model;
+    struct cr_bpe bpe; /* of a model of BPE */
     struct cr_added added;
     struct cr_frame frame;
     int n_ids;          /* the greatest id + 1 */

@@ -4,7 +4,7 @@
 /* An added token goes before one of the model. */
 const char *cr_token_text(const struct cr_tokenizer *t, int32_t id, size_t *length)
 {
-    const struct cr_vocabulary *const both[] = {&t->added.words, &t->bpe.vocabulary};
+    const struct cr_vocabulary *const both[] = {&t->added.words, &t->vocabulary};
     for (int i = 0; i < 2; i++) {
         if (id < 0 || id >= both[i]->n || !both[i]->tokens[id].text)
             continue;
@@ -17,5 +17,5 @@ const char *cr_token_text(const struct cr_tokenizer *t, int32_t id, size_t *leng
 int32_t cr_token_id(const struct cr_tokenizer *t, const char *text, size_t length)
 {
     int32_t id = cr_find_word(&t->added.words, text, length);
-    return id >= 0 ? id : cr_find_word(&t->bpe.vocabulary, text, length);
+    return id >= 0 ? id : cr_find_word(&t->vocabulary, text, length);
 }

@@ -154,3 +154,19 @@ void cr_free_vocabulary(struct cr_vocabulary *v)
     free(v->slots);
     *v = (struct cr_vocabulary){0};
 }
+
+/* Keys of one text are caught, too, however they are spelled. */
+int cr_read_vocabulary(struct cr_vocabulary *v, const struct cr_document *d, int object,
+                       struct cr_error *error)
+{
+    cr_reserve_words(v, d->values[object].count);
+    for (int i = d->values[object].first; i >= 0; i = d->values[i].next) {
+        const struct cr_json_value *value = &d->values[i];
+        if (value->kind != CR_JSON_INTEGER)
+            return cr_fail(error, "%s: found %s for token %s, expected its id", d->path,
+                           cr_kind_of_value(d, i), cr_show(value->key, value->key_length).text);
+        if (cr_add_word(v, value->key, value->key_length, value->integer, d->path, error))
+            return -1;
+    }
+    return 0;
+}

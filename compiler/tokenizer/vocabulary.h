@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compiler/ir/error.h"
+#include "compiler/json/document.h"
 
 /* Ids are below this. */
 enum { CR_MOST_IDS = 1 << 22 };
@@ -43,6 +43,10 @@ int32_t cr_find_word(const struct cr_vocabulary *vocabulary, const char *text, s
 /* True if there is a token with that id, and its text is `left` and then `right`. */
 bool cr_has_both(const struct cr_vocabulary *vocabulary, int32_t id, const char *left,
                  size_t left_length, const char *right, size_t right_length);
+/* Adds the members of an object, each a token and its id. */
+int cr_read_vocabulary(struct cr_vocabulary *vocabulary, const struct cr_document *document,
+                       int object, struct cr_error *error);
+
 void cr_free_vocabulary(struct cr_vocabulary *vocabulary);
 
 #endif

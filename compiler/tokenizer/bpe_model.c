@@ -1,0 +1,129 @@
+/* bpe_model.c - byte-pair encoding as the model of a tokenizer; see model_kind.h. */
+#include <string.h>
+
+#include "compiler/files/mapping.h"
+#include "model_kind.h"
+#include "shape.h"
+
+/* ---- tokenizer.json ---- */
+
+/* A merge is "LEFT RIGHT" or ["LEFT", "RIGHT"]. */
+static int read_merge(struct cr_bpe *bpe, const struct cr_document *d, int merge,
+                      struct cr_error *error)
+{
+    const struct cr_json_value *value = &d->values[merge];
+    if (value->kind == CR_JSON_STRING) {
+        const char *space = strchr(value->text, ' ');
+        if (space && !strchr(space + 1, ' '))
+            return cr_add_merge(bpe, value->text, (size_t)(space - value->text), space + 1,
+                                strlen(space + 1), d->path, error);
+    } else if (value->kind == CR_JSON_ARRAY && value->count == 2) {
+        const struct cr_json_value *left = &d->values[value->first],
+                                   *right = &d->values[left->next];
+        if (left->kind == CR_JSON_STRING && right->kind == CR_JSON_STRING)
+            return cr_add_merge(bpe, left->text, left->length, right->text, right->length, d->path,
+                                error);
+    }
+    return cr_fail(error,
+                   "%s: found %s for merge %d, expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"]",
+                   d->path, cr_kind_of_value(d, merge), bpe->n_merges);
+}
+
+/* What would change ids if it were left out. */
+static int refuse_options(const struct cr_document *d, int model, struct cr_error *error)
+{
+    static const char *const affixes[] = {"continuing_subword_prefix", "end_of_word_suffix"};
+    int dropout = cr_member(d, model, "dropout");
+    if (dropout >= 0 && cr_real_of(&d->values[dropout]) != 0)
+        return cr_fail(error, "%s: model: found a dropout of %g, expected none", d->path,
+                       cr_real_of(&d->values[dropout]));
+    for (int i = 0; i < 2; i++) {
+        const char *text = "";
+        if (cr_read_string(d, model, "model", affixes[i], &text, error))
+            return -1;
+        if (*text)
+            return cr_fail(error, "%s: model: found the %s %.60s, expected none", d->path,
+                           affixes[i], text);
+    }
+    return 0;
+}
+
+/* The token that stands for what is none; a model may be without. */
+static int read_unknown(struct cr_bpe *bpe, const struct cr_document *d, int model,
+                        struct cr_error *error)
+{
+    const char *unknown = NULL;
+    bpe->unknown = -1;
+    if (cr_read_string(d, model, "model", "unk_token", &unknown, error))
+        return -1;
+    if (!unknown)
+        return 0;
+    bpe->unknown = cr_find_word(bpe->vocabulary, unknown, strlen(unknown));
+    return bpe->unknown >= 0
+               ? 0
+               : cr_fail(error, "%s: found the unk_token %s, expected a token of the vocabulary",
+                         d->path, cr_show(unknown, strlen(unknown)).text);
+}
+
+/* Merges are read last, since they speak of the vocabulary. */
+static int read_bpe(struct cr_tokenizer *t, const struct cr_document *d, int model,
+                    struct cr_error *error)
+{
+    static const char where[] = "model";
+    struct cr_bpe *bpe = &t->bpe;
+    int vocabulary = cr_need_member(d, model, where, "vocab", CR_JSON_OBJECT, error);
+    int merges = vocabulary < 0 ? CR_NO_VALUE
+                                : cr_need_member(d, model, where, "merges", CR_JSON_ARRAY, error);
+    if (merges < 0 || cr_read_vocabulary(&t->vocabulary, d, vocabulary, error) ||
+        refuse_options(d, model, error) || read_unknown(bpe, d, model, error) ||
+        cr_read_bool(d, model, where, "fuse_unk", &bpe->fuse_unknown, error) ||
+        cr_read_bool(d, model, where, "byte_fallback", &bpe->byte_fallback, error) ||
+        cr_read_bool(d, model, where, "ignore_merges", &bpe->ignore_merges, error))
+        return -1;
+    for (int i = d->values[merges].first; i >= 0; i = d->values[i].next)
+        if (read_merge(bpe, d, i, error))
+            return -1;
+    return 0;
+}
+
+/* ---- encoding ---- */
+
+static void index_bpe(struct cr_tokenizer *t)
+{
+    cr_index_bpe(&t->bpe);
+}
+
+/* The memory that a text of many bytes took is given back. */
+static void encode_bpe(struct cr_tokenizer *t, const char *text, size_t n, struct cr_ids *ids)
+{
+    enum { KEPT = 1 << 16 };
+    cr_bpe_encode(&t->bpe, text, n, ids, &t->work);
+    if (t->work.room > KEPT)
+        cr_free_bpe_work(&t->work);
+}
+
+static void release_bpe(struct cr_tokenizer *t)
+{
+    cr_free_bpe(&t->bpe);
+    cr_free_bpe_work(&t->work);
+}
+
+/* ---- in emitted C ---- */
+
+static int shape_bpe(const struct cr_tokenizer *t, const struct cr_shape *s,
+                     struct cr_error *error)
+{
+    if (s->byte_level && t->bpe.byte_fallback)
+        return cr_refuse_shape(s, "ByteLevel with byte_fallback", "one of them", error);
+    if (!s->byte_level && t->bpe.ignore_merges)
+        return cr_refuse_shape(s, "ignore_merges without ByteLevel", "both", error);
+    return 0;
+}
+
+const struct cr_model_kind cr_bpe_model = {
+    .type = "BPE",
+    .read = read_bpe,
+    .index = index_bpe,
+    .encode = encode_bpe,
+    .release = release_bpe,
+    .shape = shape_bpe};

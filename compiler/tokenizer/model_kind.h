@@ -1,0 +1,34 @@
+/*
+ * model_kind.h - the models of tokenizers: from a piece of text to ids.
+ *
+ * Each kind is a row of the table in model_kinds.c, and a file of its own.
+ */
+#ifndef CR_MODEL_KIND_H
+#define CR_MODEL_KIND_H
+
+#include "bpe.h"
+#include "compiler/json/document.h"
+
+struct cr_shape;
+struct cr_tokenizer;
+
+struct cr_model_kind {
+    const char *type; /* in tokenizer.json */
+    /* Reads the member `model` of a tokenizer.json, with the vocabulary. */
+    int (*read)(struct cr_tokenizer *tokenizer, const struct cr_document *document, int model,
+                struct cr_error *error);
+    void (*index)(struct cr_tokenizer *tokenizer); /* once all was read, from whatever file */
+    void (*encode)(struct cr_tokenizer *tokenizer, const char *text, size_t n, struct cr_ids *ids);
+    void (*release)(struct cr_tokenizer *tokenizer);
+    /* Refuses what emitted C cannot do; null: it has no such model. */
+    int (*shape)(const struct cr_tokenizer *tokenizer, const struct cr_shape *shape,
+                 struct cr_error *error);
+};
+
+extern const struct cr_model_kind cr_bpe_model;
+
+/* Reads the model of a tokenizer.json by the row of its type. */
+int cr_read_model(struct cr_tokenizer *tokenizer, const struct cr_document *document,
+                  struct cr_error *error);
+
+#endif
