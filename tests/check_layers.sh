@@ -30,7 +30,7 @@
 #     pcre2.h only in tokenizer/pattern.c, utf8proc.h only in tokenizer/unicode.c,
 #     machine instructions only in runtime/, and in exec/peak.c and exec/host.c, which ask the machine
 #     a kind of kernels is known by its name in compiler/passes/kinds/ only
-#     no two folders have sources of one name, but for cli/, lua/ and import/
+#     no two folders have sources of one name, but for cli/, lua/ and import/; import/ and passes/ have none
 #
 # Run from the top folder.  First plants violations in a scratch tree to see that each
 # is caught, then reads the real one.  OBJECTS has the folders of the tree; the objects of
@@ -351,19 +351,27 @@ report $? 'two types have one of these names'
 
 # ---- names of files ----
 
-# namesakes TREE: names of sources in several folders.  In cli/, lua/ and import/ a file may have the name of
-# what it is a side of.
+# namesakes TREE: names of sources in several folders.  In cli/ and lua/ a file may have the name of what it is a
+# side of, and in import/ that of what it is the ONNX side of; but import/ and passes/ both have passes over graphs,
+# and no name in common.
 namesakes() {
-    (cd "$1" && find compiler runtime -name '*.[ch]' | grep -vE '^compiler/(cli|lua|import)/' |
-        sed -E 's#^(.*)/([^/]*)\.[ch]$#\2 \1#' | sort -u | cut -d ' ' -f 1 | uniq -d)
+    (cd "$1" && find compiler runtime -name '*.[ch]' | grep -vE '^compiler/(cli|lua)/' |
+        sed -E 's#^(.*)/([^/]*)\.[ch]$#\2 \1#' | sort -u | awk '
+            $2 == "compiler/import" { imported[$1] = 1; next }
+            $2 ~ "^compiler/passes" { passes[$1] = 1 }
+            { folders[$1]++ }
+            END { for (name in folders) if (folders[name] > 1 || (imported[name] && passes[name])) print name }' |
+        sort)
 }
 
-mkdir -p "$T/names/compiler/ir" "$T/names/compiler/cli" "$T/names/compiler/emit" "$T/names/runtime"
+mkdir -p "$T/names/compiler/ir" "$T/names/compiler/cli" "$T/names/compiler/emit" "$T/names/runtime" \
+    "$T/names/compiler/import" "$T/names/compiler/passes/plan"
 touch "$T/names/compiler/ir/a.h" "$T/names/compiler/ir/a.c" "$T/names/compiler/emit/a.c" \
-    "$T/names/compiler/ir/b.c" "$T/names/compiler/cli/b.c" "$T/names/runtime/c.c"
-found=$(namesakes "$T/names")
-[ "$found" = a ]
-report $? "a, in ir/ and in emit/, should be caught; found: ${found:-nothing}"
+    "$T/names/compiler/ir/b.c" "$T/names/compiler/cli/b.c" "$T/names/runtime/c.c" \
+    "$T/names/compiler/import/b.c" "$T/names/compiler/import/d.c" "$T/names/compiler/passes/plan/d.h"
+found=$(namesakes "$T/names" | paste -sd ' ')
+[ "$found" = 'a d' ]
+report $? "a, in ir/ and in emit/, and d, in import/ and in passes/, should be caught; found: ${found:-nothing}"
 namesakes . >"$log"
 [ ! -s "$log" ]
 report $? 'sources of two folders have one of these names'

@@ -9,8 +9,8 @@
 #include "compiler/files/npy.h"
 #include "compiler/ir/mem.h"
 #include "lengths.h"
-#include "outline.h"
-#include "passes.h"
+#include "onnx_outline.h"
+#include "onnx_passes.h"
 #include "script.h"
 
 enum { MOST_ROUNDS = 16, MOST_PINNED = 4096 };

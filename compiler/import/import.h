@@ -6,7 +6,7 @@
 
 #include "compiler/ir/error.h"
 #include "translate.h"
-#include "weights.h"
+#include "onnx_weights.h"
 
 struct cr_import {
     char *text; /* of the script, with a NUL behind */

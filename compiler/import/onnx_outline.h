@@ -1,5 +1,5 @@
 /*
- * outline.h - what nodes a graph has and of what shapes its values are, before anything is recognised in
+ * onnx_outline.h - what nodes a graph has and of what shapes its values are, before anything is recognised in
  * it: for files that are translated for several sizes of a symbol.
  */
 #ifndef CR_ONNX_OUTLINE_H

@@ -1,5 +1,5 @@
-/* weights.c - the weights of an imported model; see weights.h. */
-#include "weights.h"
+/* onnx_weights.c - the weights of an imported model; see onnx_weights.h. */
+#include "onnx_weights.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* outline.c - nodes and shapes of a graph, to compare; see outline.h. */
-#include "outline.h"
+/* onnx_outline.c - nodes and shapes of a graph, to compare; see onnx_outline.h. */
+#include "onnx_outline.h"
 
 #include <stdlib.h>
 #include <string.h>

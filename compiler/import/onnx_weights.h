@@ -1,5 +1,5 @@
 /*
- * weights.h - the weights of an imported model, as floats.
+ * onnx_weights.h - the weights of an imported model, as floats.
  *
  * Those whose elements lie in the model's files stay there until they are read, so that a file is opened
  * without reading them.  What import computed, and integers of which not all are floats, is in memory.

@@ -1,5 +1,5 @@
-/* passes.c - passes over an ONNX graph: a row each; see passes.h. */
-#include "passes.h"
+/* onnx_passes.c - passes over an ONNX graph: a row each; see onnx_passes.h. */
+#include "onnx_passes.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* passes.h - passes over an ONNX graph, in their order. */
+/* onnx_passes.h - passes over an ONNX graph, in their order. */
 #ifndef CR_ONNX_PASSES_H
 #define CR_ONNX_PASSES_H
 
