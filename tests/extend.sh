@@ -190,6 +190,18 @@ check_kernel_kind() {
     rm -f "$copy/build/lua5.4/libcrescent.a"
 }
 
+check_step() {
+    run add-a-step
+    refused 'a kind of step without its member' compiler/ir/program.h '/^            int64_t elements;/d' \
+        compiler/ir/step_copy.c
+    mv "$copy/compiler/emit/emit_step_copy.c" "$T/emit_step_copy.c"
+    rm -f "$copy/build/lua5.4/libcrescent.a"
+    ! make -C "$copy" >"$log" 2>&1 && grep -q 'undefined reference.*cr_emit_step_copy' "$log"
+    report $? 'a kind of step without its functions: it links, expected that it does not'
+    mv "$T/emit_step_copy.c" "$copy/compiler/emit/emit_step_copy.c"
+    rm -f "$copy/build/lua5.4/libcrescent.a"
+}
+
 # What a model computes with the formats of rules, into $T/NAME.npy.
 with_format() {
     name=$1 rules=$2
@@ -335,7 +347,8 @@ mkdir "$copy"
 (cd "$top" && tar cf - --exclude=./build --exclude=./.git .) | tar xf - -C "$copy"
 
 # One build serves all pages.
-for page in add-an-op add-a-pass add-a-runtime-function add-a-kernel-kind add-a-format tokenizers onnx; do
+for page in add-an-op add-a-pass add-a-runtime-function add-a-kernel-kind add-a-step add-a-format tokenizers \
+    onnx; do
     apply $page
 done
 make -C "$copy" -j2 >"$log" 2>&1
@@ -352,6 +365,7 @@ check_ops
 check_pass
 check_runtime_function
 check_kernel_kind
+check_step
 check_format
 check_tokenizers
 check_onnx

@@ -2,6 +2,7 @@
  * test_verify_program.c - the verifier of programs, shown by damage: what is found of a body's
  * names and scopes, its addresses, its scratch, and of what its calls are given.
  */
+#include "compiler/ir/steps.h"
 #include "damage.h"
 
 #include "runtime/runtime.h"
@@ -382,14 +383,10 @@ DAMAGE(prefetch_beyond)
 static struct cr_binding *binding_in(struct cr_module *m, enum cr_form form, bool differs)
 {
     const struct cr_program *p = m->program;
-    int count = 0;
-    for (int i = 0; i < p->n_steps; i++) {
-        const struct cr_step *step = &p->steps[i];
-        count = step->kind == CR_STEP_LOOP ? step->count : step->kind == CR_STEP_END ? 0 : count;
-        for (int k = 0;
-             step->kind == CR_STEP_CALL && count > 2 && k < p->functions[step->function].n_bound;
-             k++) {
-            struct cr_binding *b = &p->bindings[step->first_binding + k];
+    struct cr_step_walk walk = cr_walk_steps(p, 0, p->n_steps, false);
+    for (const struct cr_step *step; (step = cr_next_step(&walk));) {
+        for (int k = 0; walk.loop && walk.loop->count > 2 && k < cr_n_operands(p, step); k++) {
+            struct cr_binding *b = cr_operand_binding(p, step, k);
             if (b->form == form && b->first_differs == differs && b->space != CR_SPACE_NONE)
                 return b;
         }
@@ -494,11 +491,12 @@ DAMAGE(another_stream)
     p->bindings[i].start++;
 }
 DAMAGE(no_such_function) { step_of(m, CR_STEP_CALL)->function = m->program->n_functions; }
+DAMAGE(no_code) { m->program->functions[step_of(m, CR_STEP_CALL)->function].n_body = 0; }
 DAMAGE(bindings_beyond) { step_of(m, CR_STEP_CALL)->first_binding = m->program->n_bindings; }
-DAMAGE(no_shares) { step_of(m, CR_STEP_CALL)->shares = 0; }
+DAMAGE(no_shares) { step_of(m, CR_STEP_CALL)->call.shares = 0; }
 DAMAGE(loop_not_ended) { step_of(m, CR_STEP_END)->kind = CR_STEP_LOOP; }
 DAMAGE(loop_not_begun) { m->program->steps[0].kind = CR_STEP_END; }
-DAMAGE(layers_not_numbers) { step_of(m, CR_STEP_LOOP)->direction = -1; }
+DAMAGE(layers_not_numbers) { step_of(m, CR_STEP_LOOP)->loop.direction = -1; }
 DAMAGE(entry_too_long) { m->program->entries[0].n_steps++; }
 DAMAGE(entry_ends_in_a_loop)
 {
@@ -667,6 +665,7 @@ static const struct {
     ROW(STEP, bound_beyond, "step %d: argument %d is bound to what is not there"),
     ROW(STEP, another_stream, "step %d: argument %d: its form says %d, it is bound to %d"),
     ROW(STEP, no_such_function, "step %d: there is no function %d"),
+    ROW(STEP, no_code, "step %d: a function without code is not run by a step of kind call"),
     ROW(STEP, bindings_beyond, "step %d: it has bindings that are not there"),
     ROW(STEP, no_shares, "step %d: its items are cut into no shares"),
     ROW(STEP, loop_not_ended, "step %d, iteration %d: a loop in a loop"),

@@ -5,6 +5,7 @@
 
 #include "escape.h"
 #include "print.h"
+#include "steps.h"
 #include "text.h"
 
 enum { WIDTH = 100, INDENT = 2 };
@@ -519,83 +520,83 @@ static void put_form(struct printer *p, const struct cr_binding *b)
     }
 }
 
-/* Nothing where threads do not share the items. */
-static void put_shares(struct printer *p, const struct cr_step *call)
+/* The function of a step with operands, behind the name of its kind if that is not a call. */
+static void put_function(struct printer *p, const struct cr_step *step)
 {
-    if (call->shares > 1)
-        cr_put(&p->line, " in %lld shares", (long long)call->shares);
+    const struct cr_function *f = &p->p->functions[step->function];
+    if (!cr_step_is(step, CR_STEP_PARALLEL))
+        cr_put(&p->line, "%s ", cr_step_kinds[step->kind].name);
+    cr_put(&p->line, "k%d_%s", f->number, f->title);
 }
 
-/* Outside loops an argument is a buffer. */
-static void print_single_call(struct printer *p, const struct cr_step *call)
+/* Outside loops an operand is a buffer. */
+static void print_single(struct printer *p, const struct cr_step *step, int index)
 {
-    const struct cr_function *f = &p->p->functions[call->function];
-    int hang = begin_numbered(p, (int)(call - p->p->steps), 0);
-    cr_put(&p->line, "k%d_%s(", f->number, f->title);
+    const struct cr_function *f = &p->p->functions[step->function];
+    int hang = begin_numbered(p, index, 0);
+    put_function(p, step);
+    cr_put(&p->line, "(");
     for (int i = 0; i < f->n_bound; i++) {
-        const struct cr_binding *b = &p->p->bindings[call->first_binding + i];
+        const struct cr_binding *b = cr_operand_binding(p->p, step, i);
         bool number = f->slots[i].kind == CR_SLOT_NUMBER;
         cr_put(&p->line, "%s%s = %s%lld", i ? ", " : "", f->slots[i].name, number ? "" : "#",
                (long long)p->p->bound[b->first_buffer].what);
         put_within(p, p->p->bound[b->first_buffer].start, 0);
     }
     cr_put(&p->line, ")");
-    put_shares(p, call);
+    cr_step_kinds[step->kind].describe(&p->line, step);
     end_hanging(p, 0, hang);
 }
 
 /* In a loop it is one for each layer: the form, and the first and the last buffer. */
-static void print_looped_call(struct printer *p, const struct cr_step *loop,
-                              const struct cr_step *call)
+static void print_looped(struct printer *p, const struct cr_step *step,
+                         const struct cr_step_walk *walk)
 {
-    const struct cr_function *f = &p->p->functions[call->function];
-    begin_numbered(p, (int)(call - p->p->steps), INDENT);
-    cr_put(&p->line, "k%d_%s", f->number, f->title);
-    put_shares(p, call);
+    const struct cr_function *f = &p->p->functions[step->function];
+    begin_numbered(p, walk->index, INDENT);
+    put_function(p, step);
+    cr_step_kinds[step->kind].describe(&p->line, step);
     end_line(p, 0);
     for (int i = 0; i < f->n_bound; i++) {
-        const struct cr_binding *b = &p->p->bindings[call->first_binding + i];
-        const struct cr_given *bound = &p->p->bound[b->first_buffer];
+        const struct cr_binding *b = cr_operand_binding(p->p, step, i);
+        const struct cr_given *first = &p->p->bound[b->first_buffer];
+        const struct cr_given *last = first + walk->loop->count - 1;
         cr_put(&p->line, "%s = ", f->slots[i].name);
         put_form(p, b);
         if (f->slots[i].kind == CR_SLOT_NUMBER)
             ;
-        else if (bound[0].what == bound[loop->count - 1].what)
-            cr_put(&p->line, "  -- #%lld", (long long)bound[0].what);
+        else if (first->what == last->what)
+            cr_put(&p->line, "  -- #%lld", (long long)first->what);
         else
-            cr_put(&p->line, "  -- #%lld to #%lld", (long long)bound[0].what,
-                   (long long)bound[loop->count - 1].what);
+            cr_put(&p->line, "  -- #%lld to #%lld", (long long)first->what, (long long)last->what);
         end_line(p, 5 + 2 * INDENT);
     }
 }
 
-/* A call with what its arguments are bound to; a loop with the distance of its layers. */
-static void print_step(struct printer *p, const struct cr_step *step, const struct cr_step *loop)
+/* The operands of a step are printed with what they are bound to; the row of the kind prints the rest. */
+static void print_step(struct printer *p, const struct cr_step *step,
+                       const struct cr_step_walk *walk)
 {
-    if (step->kind == CR_STEP_CALL && loop)
-        print_looped_call(p, loop, step);
-    else if (step->kind == CR_STEP_CALL)
-        print_single_call(p, step);
-    if (step->kind != CR_STEP_LOOP)
+    if (cr_step_is(step, CR_STEP_CLOSES))
         return;
-    begin_numbered(p, (int)(step - p->p->steps), 0);
-    cr_put(&p->line, "for layer = %d to %d%s: weights go on by %lld bytes, arena by %lld",
-           step->start, step->start + (step->count - 1) * step->direction,
-           step->direction < 0 ? " down" : "", (long long)step->weights_stride,
-           (long long)step->arena_stride);
-    end_line(p, 0);
+    if (cr_step_is(step, CR_STEP_OPERANDS) && walk->loop) {
+        print_looped(p, step, walk);
+    } else if (cr_step_is(step, CR_STEP_OPERANDS)) {
+        print_single(p, step, walk->index);
+    } else {
+        begin_numbered(p, walk->index, walk->loop ? INDENT : 0);
+        cr_step_kinds[step->kind].describe(&p->line, step);
+        end_line(p, 0);
+    }
 }
 
 static void print_entry(struct printer *p, const struct cr_entry *entry)
 {
-    const struct cr_step *loop = NULL;
     cr_put(&p->line, "entry %s_%sexecute", p->p->name, entry->name);
     end_line(p, 0);
-    for (int i = entry->first_step; i < entry->first_step + entry->n_steps; i++) {
-        const struct cr_step *step = &p->p->steps[i];
-        print_step(p, step, loop);
-        loop = step->kind == CR_STEP_LOOP ? step : step->kind == CR_STEP_END ? NULL : loop;
-    }
+    struct cr_step_walk walk = cr_walk_entry(p->p, entry, false);
+    for (const struct cr_step *step; (step = cr_next_step(&walk));)
+        print_step(p, step, &walk);
 }
 
 /* ---- all of it ---- */

@@ -12,7 +12,7 @@
  *   function  the code of a kernel; equal kernels share one
  *   slot      what a function's body can address: an argument, a part of its scratch memory,
  *             a constant
- *   step      a call of a function, or a loop over layers around calls
+ *   step      a call of a function, or a loop over layers around calls, or what else steps.def lists
  *   binding   the buffer that an argument is in a call: one for each layer, if it is in a loop
  *   entry     steps that run together: what a caller can ask for
  */
@@ -273,10 +273,12 @@ struct cr_function {
 
 /* ---- steps ---- */
 
+/* A row of steps.def each; steps.h says what one is made of. */
 enum cr_step_kind {
-    CR_STEP_CALL,
-    CR_STEP_LOOP, /* over layers: the steps up to its END */
-    CR_STEP_END,
+#define STEP(NAME, name, traits, description) CR_STEP_##NAME,
+#include "steps.def"
+#undef STEP
+    CR_STEP_KINDS
 };
 
 /* How what an argument is bound to depends on the layer. */
@@ -319,13 +321,23 @@ struct cr_binding {
     struct cr_location first, last; /* in those iterations */
 };
 
+/* What a LOOP goes over. */
+struct cr_layers {
+    int start, direction, count;          /* iteration i is layer start + i * direction */
+    int64_t weights_stride, arena_stride; /* bytes from layer to layer, or 0 */
+};
+
+/* A tag, operands if its kind has them, and a member for each kind that has numbers of its own. */
 struct cr_step {
     enum cr_step_kind kind;
-    int function;          /* CALL */
-    int first_binding;     /* CALL: one for each of the function's n_bound slots, in their order */
-    int64_t shares;        /* CALL: of the items, at most: more threads would not make it faster */
-    int start, direction, count;          /* LOOP: iteration i is layer start + i * direction */
-    int64_t weights_stride, arena_stride; /* LOOP: bytes from layer to layer, or 0 */
+    int function;      /* whose slots are its operands; CR_NONE: its kind has none */
+    int first_binding; /* one for each of the function's n_bound slots, in their order */
+    union {
+        struct {
+            int64_t shares; /* of the items, at most: more threads would not make it faster */
+        } call;
+        struct cr_layers loop;
+    };
 };
 
 /* Entries share functions and weights.  Of arena and scratch memory each has what it needs. */
@@ -362,6 +374,7 @@ struct cr_kernel_info {
     const char *name;                        /* the C function */
     const char *scope;                       /* "attn.c_attn" */
     const char *where;                       /* "gpt2_block.lua:12" */
+    enum cr_step_kind step;                  /* by which it is run */
     int calls;                               /* how often a run of all entries calls it */
     int again;                               /* of those, to make a value again */
     double flops, bytes_read, bytes_written; /* one call */

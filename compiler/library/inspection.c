@@ -4,6 +4,7 @@
 
 #include "compiler/emit/emit.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/steps.h"
 #include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/plan/stored.h"
@@ -203,7 +204,7 @@ static void find_lines(crescent_inspection *in)
         add_lines(in, &c, CRESCENT_LINES_KERNEL, &span, i);
     }
     for (int i = 0; i < p->n_steps; i++)
-        if (p->steps[i].kind == CR_STEP_CALL)
+        if (cr_step_is(&p->steps[i], CR_STEP_OPERANDS))
             add_lines(in, &c, CRESCENT_LINES_CALL, &spans.steps[i], p->steps[i].function);
     for (int i = 0; i < p->n_functions; i++)
         add_node_lines(in, &c, i, spans.statements[i]);

@@ -1,6 +1,7 @@
 /* run.c - inputs, and runs of a model; see crescent.h. */
 #include <string.h>
 
+#include "compiler/ir/steps.h"
 #include "feed.h"
 #include "handles.h"
 #include "imported.h"
@@ -206,9 +207,10 @@ int crescent_reset_states(crescent_model *model)
 /* ---- kernel by kernel ---- */
 
 /*
- * Generated code starts every kernel through the member `parallel` of the runtime's table and
- * hands it the pool it was given.  So a copy of the table with a `parallel` of our own sees each
- * call, in the order of program->sequence, and the code is what it always is.
+ * Generated code starts the kernels of a call through the member `parallel` of the runtime's table
+ * and hands it the pool it was given.  So a copy of the table with a `parallel` of our own sees each
+ * call, in the order of program->sequence, and the code is what it always is.  Kernels that other
+ * kinds of steps run are not seen; their numbers in the sequence are passed over.
  */
 struct watched {
     struct cr_runtime rt;
@@ -217,12 +219,21 @@ struct watched {
     int at; /* calls so far */
 };
 
+/* True if emitted code starts kernel number `at` of the sequence with rt->parallel. */
+static bool is_seen(const struct cr_program *program, int at)
+{
+    enum cr_step_kind step = program->kernels[program->sequence[at]].step;
+    return cr_step_kinds[step].traits & CR_STEP_PARALLEL;
+}
+
 /* In place of the runtime's function.  Generated code does not look into the pool it was given,
  * so that it can be something else: what is watched. */
 static void watched_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride)
 {
     struct watched *w = (struct watched *)(void *)pool;
+    while (w->at < w->engine->program->n_sequence && !is_seen(w->engine->program, w->at))
+        w->at++;
     CR_CHECK(w->at < w->engine->program->n_sequence);
     struct cr_watched_call call = {.number = w->at++, .args = args, .begin_ns = cr_clock()};
     w->engine->rt->parallel(w->engine->pool, items, shares, body, args, scratch, scratch_stride);

@@ -7,6 +7,7 @@
 #ifndef CR_KERNEL_KINDS_H
 #define CR_KERNEL_KINDS_H
 
+#include "compiler/ir/program.h"
 #include "kernel.h"
 
 struct cr_builder;
@@ -68,6 +69,8 @@ struct cr_kernel_parts {
     struct cr_operand_part operands[CR_OPERANDS];
     unsigned results[CR_RESULTS]; /* the loops that go through a result; 0: the kind has none */
 
+    enum cr_step_kind step; /* the kind of step that runs it (compiler/ir/steps.def); 0: a call */
+
     bool elementwise; /* it is its program and nothing else, done element by element or row by row; it may
                        * store several nodes, a result of the program each */
     bool several;     /* it may store several nodes */
@@ -96,6 +99,10 @@ struct cr_kernel_parts {
 
     /* The number of elements that it reads of operand `i`, the first at the operand's index.  Null: 1. */
     int64_t (*elements_read)(const struct cr_kernel *kernel, int i);
+
+    /* Sets the step's numbers, in the member of its kind.  Null: the step is a call, and schedule sets
+     * its shares. */
+    void (*lay)(const struct cr_kernel *kernel, struct cr_step *step);
 
     /* The verifier (kernel_check.h) calls the next three.  The first gives the atoms of its member their
      * roles; false if an atom has one already.  Null: there are none. */

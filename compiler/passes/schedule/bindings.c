@@ -149,7 +149,7 @@ struct cr_location cr_location_of(const struct cr_program *program, const struct
 }
 
 struct cr_location cr_location_in(const struct cr_program *program,
-                                  const struct cr_binding *b, const struct cr_step *loop,
+                                  const struct cr_binding *b, const struct cr_layers *loop,
                                   int iteration)
 {
     int layer = loop ? loop->start + iteration * loop->direction : 0;

@@ -22,7 +22,7 @@ struct cr_location cr_location_of(const struct cr_program *program, const struct
 
 /* The location in the iteration that is the layer of that number; `iteration` counts from 0. */
 struct cr_location cr_location_in(const struct cr_program *program,
-                                  const struct cr_binding *binding, const struct cr_step *loop,
+                                  const struct cr_binding *binding, const struct cr_layers *loop,
                                   int iteration);
 
 #endif

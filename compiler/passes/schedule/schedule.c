@@ -13,6 +13,7 @@
 #include "compiler/ir/guard.h"
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/steps.h"
 #include "compiler/passes/fuse/in_place.h"
 #include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/module/starts.h"
@@ -431,32 +432,34 @@ static void add_binding(struct scheduling *s, const struct cr_loop *loop, int ke
     free(at);
 }
 
-/* A call of the kernel's function; in a loop, of those of all its layers, which are alike. */
-static void add_call(struct scheduling *s, const struct cr_loop *loop, int kernel)
+/* Adds the step that runs a kernel; in a loop it also runs the same kernel of the other layers. */
+static void add_step(struct scheduling *s, const struct cr_loop *loop, int kernel)
 {
     struct cr_program *p = s->p;
     int function = s->function[s->m->function[kernel]];
     const struct cr_function *f = &p->functions[function];
-    int64_t items = s->items[s->m->function[kernel]];
-    int64_t shares = cr_count_shares(&s->m->kernels[kernel], items, s->m->settings.target);
-    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) =
-        (struct cr_step){.kind = CR_STEP_CALL,
-                         .function = function,
-                         .first_binding = p->n_bindings,
-                         .shares = shares};
+    const struct cr_kernel *k = &s->m->kernels[kernel];
+    struct cr_step *step = CR_PUSH(p->steps, p->n_steps, p->cap_steps);
+    *step = (struct cr_step){
+        .kind = cr_parts_of(k)->step, .function = function, .first_binding = p->n_bindings};
+    if (cr_parts_of(k)->lay)
+        cr_parts_of(k)->lay(k, step);
+    else
+        step->call.shares = cr_count_shares(k, s->items[s->m->function[kernel]],
+                                            s->m->settings.target);
     for (int slot = 0; slot < f->n_bound; slot++)
         add_binding(s, loop, kernel, slot, f);
 }
 
-/* The distance from layer to layer of the first argument of a space that has one and goes up with
+/* The distance from layer to layer of the first operand of a space that has one and goes up with
  * the layers all the way; results first. */
-static int64_t find_stride(const struct cr_program *p, int first, int last, enum cr_space space)
+static int64_t find_stride(const struct cr_program *p, int first, int n, enum cr_space space)
 {
-    for (int i = first; i < last; i++) {
-        const struct cr_step *call = &p->steps[i];
-        int n = p->functions[call->function].n_bound;
-        for (int slot = 0; slot < n; slot++) {
-            const struct cr_binding *b = &p->bindings[call->first_binding + (slot + n - 1) % n];
+    struct cr_step_walk walk = cr_walk_steps(p, first, n, false);
+    for (const struct cr_step *step; (step = cr_next_step(&walk));) {
+        int operands = cr_n_operands(p, step);
+        for (int i = 0; i < operands; i++) {
+            const struct cr_binding *b = cr_operand_binding(p, step, (i + operands - 1) % operands);
             if (b->space == space && b->form == CR_FORM_EVEN && b->stride > 0 &&
                 !b->first_differs && !b->last_differs)
                 return b->stride;
@@ -466,14 +469,16 @@ static int64_t find_stride(const struct cr_program *p, int first, int last, enum
 }
 
 /* Has what lies at the loop's distance found by the loop's pointer to the layer. */
-static void mark_relative(struct cr_program *p, const struct cr_step *loop, int first, int last)
+static void mark_relative(struct cr_program *p, const struct cr_layers *loop, int first, int n)
 {
-    int end = last < p->n_steps ? p->steps[last].first_binding : p->n_bindings;
-    for (int i = p->steps[first].first_binding; i < end; i++) {
-        struct cr_binding *b = &p->bindings[i];
-        b->relative = b->form == CR_FORM_EVEN &&
-                      ((b->space == CR_SPACE_WEIGHTS && b->stride == loop->weights_stride) ||
-                       (b->space == CR_SPACE_ARENA && b->stride == loop->arena_stride));
+    struct cr_step_walk walk = cr_walk_steps(p, first, n, false);
+    for (const struct cr_step *step; (step = cr_next_step(&walk));) {
+        for (int i = 0; i < cr_n_operands(p, step); i++) {
+            struct cr_binding *b = cr_operand_binding(p, step, i);
+            b->relative = b->form == CR_FORM_EVEN &&
+                          ((b->space == CR_SPACE_WEIGHTS && b->stride == loop->weights_stride) ||
+                           (b->space == CR_SPACE_ARENA && b->stride == loop->arena_stride));
+        }
     }
 }
 
@@ -482,17 +487,21 @@ static void add_loop(struct scheduling *s, const struct cr_segment *segment)
 {
     struct cr_program *p = s->p;
     const struct cr_loop *loop = &s->m->loops[segment->loop];
-    int at = p->n_steps;
-    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) = (struct cr_step){.kind = CR_STEP_LOOP,
-                                                                    .start = loop->start,
-                                                                    .direction = loop->direction,
-                                                                    .count = loop->count};
-    for (int i = 0; i < loop->period; i++)
-        add_call(s, loop, segment->kernel + i);
-    p->steps[at].weights_stride = find_stride(p, at + 1, p->n_steps, CR_SPACE_WEIGHTS);
-    p->steps[at].arena_stride = find_stride(p, at + 1, p->n_steps, CR_SPACE_ARENA);
-    mark_relative(p, &p->steps[at], at + 1, p->n_steps);
-    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) = (struct cr_step){.kind = CR_STEP_END};
+    int at = p->n_steps, n = loop->period;
+    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) =
+        (struct cr_step){.kind = CR_STEP_LOOP,
+                         .function = CR_NONE,
+                         .loop = {.start = loop->start,
+                                  .direction = loop->direction,
+                                  .count = loop->count}};
+    for (int i = 0; i < n; i++)
+        add_step(s, loop, segment->kernel + i);
+    struct cr_layers *layers = &p->steps[at].loop;
+    layers->weights_stride = find_stride(p, at + 1, n, CR_SPACE_WEIGHTS);
+    layers->arena_stride = find_stride(p, at + 1, n, CR_SPACE_ARENA);
+    mark_relative(p, layers, at + 1, n);
+    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) =
+        (struct cr_step){.kind = CR_STEP_END, .function = CR_NONE};
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -542,7 +551,7 @@ static void add_steps(struct scheduling *s)
         while (s->m->kernels[kernel].entry >= p->n_entries)
             add_entry(s, kernel);
         if (s->m->segments[i].loop < 0)
-            add_call(s, NULL, kernel);
+            add_step(s, NULL, kernel);
         else
             add_loop(s, &s->m->segments[i]);
         struct cr_entry *entry = &p->entries[p->n_entries - 1];
@@ -552,21 +561,16 @@ static void add_steps(struct scheduling *s)
         add_entry(s, s->m->n_kernels);
 }
 
-/* Marks what an entry's calls are given as used by it. */
+/* Marks what an entry's steps are given as used by it. */
 static void mark_buffers(struct scheduling *s, int number)
 {
     struct cr_program *p = s->p;
-    const struct cr_entry *entry = &p->entries[number];
-    const struct cr_step *loop = NULL;
-    for (int i = entry->first_step; i < entry->first_step + entry->n_steps; i++) {
-        const struct cr_step *step = &p->steps[i];
-        if (step->kind != CR_STEP_CALL)
-            loop = step->kind == CR_STEP_LOOP ? step : NULL;
-        const struct cr_function *f = &p->functions[step->function];
-        for (int slot = 0; step->kind == CR_STEP_CALL && slot < f->n_bound; slot++) {
-            const struct cr_binding *b = &p->bindings[step->first_binding + slot];
-            for (int j = 0; f->slots[slot].kind == CR_SLOT_ARGUMENT && j < (loop ? loop->count : 1);
-                 j++)
+    struct cr_step_walk walk = cr_walk_entry(p, &p->entries[number], false);
+    for (const struct cr_step *step; (step = cr_next_step(&walk));) {
+        for (int i = 0; i < cr_n_operands(p, step); i++) {
+            const struct cr_binding *b = cr_operand_binding(p, step, i);
+            bool address = cr_operand_slot(p, step, i)->kind == CR_SLOT_ARGUMENT;
+            for (int j = 0; address && j < (walk.loop ? walk.loop->count : 1); j++)
                 p->buffers[p->bound[b->first_buffer + j].what].entries |= 1u << number;
         }
     }
@@ -723,6 +727,7 @@ static void add_info(struct scheduling *s, int kernel)
     s->p->kernels[s->p->n_kernels++] = (struct cr_kernel_info){.name = cr_strdup(name),
                                                                .scope = cr_strdup(where->scope),
                                                                .where = cr_strdup(line),
+                                                               .step = cr_parts_of(k)->step,
                                                                .flops = k->flops,
                                                                .bytes_read = k->bytes_read,
                                                                .bytes_written = k->bytes_written,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/ir/steps.h"
 #include "compiler/passes/schedule/bindings.h"
 #include "last_writer.h"
 #include "verify_program.h"
@@ -23,12 +24,11 @@ struct run {
     int *held;            /* by input that is a state: the buffer whose value it holds; CR_NONE: the
                            * one that it had when the run began */
     struct cr_last_writer arena;
-    const struct cr_step *loop; /* that is open, or null */
-    int step, iteration;
+    struct cr_step_walk at;
 };
 
-/* A check that is applied to each call, in the order of execution. */
-typedef int see_call(struct run *r, const struct cr_step *call);
+/* A check that is applied to each step with operands, in the order of execution. */
+typedef int see_step(struct run *r, const struct cr_step *step);
 
 static int broken(const struct run *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -40,9 +40,9 @@ static int broken(const struct run *r, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    if (r->loop)
-        return cr_fail(r->c->error, "step %d, iteration %d: %s", r->step, r->iteration, what);
-    return cr_fail(r->c->error, "step %d: %s", r->step, what);
+    if (r->at.loop)
+        return cr_fail(r->c->error, "step %d, iteration %d: %s", r->at.index, r->at.iteration, what);
+    return cr_fail(r->c->error, "step %d: %s", r->at.index, what);
 }
 
 static const struct cr_slot *slot_of(const struct run *r, const struct cr_step *call, int slot)
@@ -59,7 +59,7 @@ static const struct cr_binding *binding_of(const struct run *r, const struct cr_
 /* What a call is given in this iteration. */
 static struct cr_given given_to(const struct run *r, const struct cr_step *call, int slot)
 {
-    return r->p->bound[binding_of(r, call, slot)->first_buffer + r->iteration];
+    return r->p->bound[binding_of(r, call, slot)->first_buffer + r->at.iteration];
 }
 
 /* The buffer, or the number, of that. */
@@ -68,11 +68,27 @@ static int64_t bound_to(const struct run *r, const struct cr_step *call, int slo
     return given_to(r, call, slot).what;
 }
 
-/* How far a call reaches in the buffer that it is given. */
-static struct cr_reach reach_of(const struct run *r, const struct cr_step *call, int slot)
+/* Addresses count units of the format. */
+static int64_t units_of(const struct cr_buffer *b)
 {
-    struct cr_reach reach = r->c->reaches[r->c->first_reach[call->function] + slot];
-    int64_t start = given_to(r, call, slot).start / cr_formats[slot_of(r, call, slot)->format].unit;
+    return b->bytes / cr_formats[b->format].unit;
+}
+
+/* All that a step without code is given. */
+static struct cr_reach whole_of(const struct run *r, const struct cr_step *step, int slot)
+{
+    int64_t last = units_of(&r->p->buffers[bound_to(r, step, slot)]) - 1;
+    return (struct cr_reach){
+        .touched = true, .lowest = 0, .highest = last, .first = 0, .last = last};
+}
+
+/* How far a step reaches in the buffer that it is given. */
+static struct cr_reach reach_of(const struct run *r, const struct cr_step *step, int slot)
+{
+    if (cr_step_is(step, CR_STEP_WHOLE) && slot_of(r, step, slot)->kind == CR_SLOT_ARGUMENT)
+        return whole_of(r, step, slot);
+    struct cr_reach reach = r->c->reaches[r->c->first_reach[step->function] + slot];
+    int64_t start = given_to(r, step, slot).start / cr_formats[slot_of(r, step, slot)->format].unit;
     reach.lowest += start;
     reach.highest += start;
     reach.first += start;
@@ -89,11 +105,11 @@ static bool is_part(int first, int n, int all)
 
 static int verify_table(const struct run *r, const struct cr_binding *b, int slot)
 {
-    int first = b->first_differs, last = r->loop->count - 1 - b->last_differs;
+    int first = b->first_differs, last = r->at.loop->count - 1 - b->last_differs;
     if (!is_part(b->first_row, b->n_rows, r->p->n_table))
         return broken(r, "argument %d: its table has rows that are not there", slot);
     for (int end = 0; end < 2 && first <= last; end++) {
-        int layer = r->loop->start + (end ? last : first) * r->loop->direction;
+        int layer = r->at.loop->start + (end ? last : first) * r->at.loop->direction;
         if (layer < b->first_layer || layer - b->first_layer >= b->n_rows)
             return broken(r, "argument %d: its table has no row for layer %d", slot, layer);
     }
@@ -106,103 +122,91 @@ static int verify_form(const struct run *r, const struct cr_binding *b, int slot
 {
     if ((int)b->form < 0 || b->form > CR_FORM_TABLE)
         return broken(r, "argument %d has no such form as %d", slot, (int)b->form);
-    if (!is_part(b->first_buffer, r->loop ? r->loop->count : 1, r->p->n_bound))
+    if (!is_part(b->first_buffer, r->at.loop ? r->at.loop->count : 1, r->p->n_bound))
         return broken(r, "argument %d is bound to what is not there", slot);
-    if (!r->loop && (b->form != CR_FORM_SAME || b->first_differs || b->last_differs))
+    if (!r->at.loop && (b->form != CR_FORM_SAME || b->first_differs || b->last_differs))
         return broken(r, "argument %d depends on the layer, and there is no loop", slot);
-    if (!r->loop)
+    if (!r->at.loop)
         return 0;
-    int64_t stride = b->space == CR_SPACE_WEIGHTS ? r->loop->weights_stride
-                     : b->space == CR_SPACE_ARENA ? r->loop->arena_stride
+    int64_t stride = b->space == CR_SPACE_WEIGHTS ? r->at.loop->weights_stride
+                     : b->space == CR_SPACE_ARENA ? r->at.loop->arena_stride
                                                   : 0;
     if (b->relative && (b->form != CR_FORM_EVEN || !stride || b->stride != stride))
         return broken(r, "argument %d does not go with the loop's pointer to the layer", slot);
     return b->form == CR_FORM_TABLE ? verify_table(r, b, slot) : 0;
 }
 
-/* Checks that function, bindings and shares of a call are there. */
-static int verify_call_names(const struct run *r, const struct cr_step *call)
+/* Checks that function and bindings of a step are there. */
+static int verify_operands(const struct run *r, const struct cr_step *step)
 {
-    if (call->function < 0 || call->function >= r->p->n_functions)
-        return broken(r, "there is no function %d", call->function);
-    int n = r->p->functions[call->function].n_bound;
-    if (!is_part(call->first_binding, n, r->p->n_bindings))
+    if (step->function < 0 || step->function >= r->p->n_functions)
+        return broken(r, "there is no function %d", step->function);
+    if (!r->p->functions[step->function].n_body != cr_step_is(step, CR_STEP_WHOLE))
+        return broken(r, "a function %s code is not run by a step of kind %s",
+                      cr_step_is(step, CR_STEP_WHOLE) ? "with" : "without",
+                      cr_step_kinds[step->kind].name);
+    int n = r->p->functions[step->function].n_bound;
+    if (!is_part(step->first_binding, n, r->p->n_bindings))
         return broken(r, "it has bindings that are not there");
-    if (call->shares < 1)
-        return broken(r, "its items are cut into no shares");
     for (int i = 0; i < n; i++)
-        if (verify_form(r, binding_of(r, call, i), i))
+        if (verify_form(r, binding_of(r, step, i), i))
             return -1;
     return 0;
 }
 
-static int verify_loop(const struct run *r, const struct cr_step *loop)
+/* Checks that loops do not nest, and that a step opens or closes one as its kind does. */
+static int verify_nesting(const struct run *r, const struct cr_step *step)
 {
-    int64_t last = loop->start + (int64_t)(loop->count - 1) * loop->direction;
-    if (r->loop)
+    if (cr_step_is(step, CR_STEP_OPENS) && r->at.loop)
         return broken(r, "a loop in a loop");
-    if (loop->count < 1 || abs(loop->direction) != 1 || loop->start < 0 || last < 0 ||
-        last > INT32_MAX)
-        return cr_fail(r->c->error, "step %d: the layers of its loop are not numbers from 0 on",
-                       r->step);
+    if (cr_step_is(step, CR_STEP_CLOSES) && !r->at.loop)
+        return broken(r, "no loop is open that could end");
     return 0;
 }
 
-/* Checks that what a step names exists, and keeps track of the open loop: forms of bindings depend
- * on it. */
-static int verify_step(struct run *r, const struct cr_step *step)
+/* Checks that what a step names exists, and the numbers of its own. */
+static int verify_step(const struct run *r, const struct cr_step *step)
 {
-    switch (step->kind) {
-    case CR_STEP_CALL:
-        return verify_call_names(r, step);
-    case CR_STEP_LOOP:
-        if (verify_loop(r, step))
-            return -1;
-        r->loop = step;
-        return 0;
-    case CR_STEP_END:
-        if (!r->loop)
-            return broken(r, "no loop is open that could end");
-        r->loop = NULL;
-        return 0;
-    }
-    return broken(r, "there is no such kind of step as %d", (int)step->kind);
+    if (verify_nesting(r, step))
+        return -1;
+    const char *flaw = cr_step_kinds[step->kind].flaw(step);
+    if (flaw)
+        return broken(r, "%s", flaw);
+    return cr_step_is(step, CR_STEP_OPERANDS) ? verify_operands(r, step) : 0;
+}
+
+static int verify_kinds(const struct run *r)
+{
+    for (int i = 0; i < r->p->n_steps; i++)
+        if ((int)r->p->steps[i].kind < 0 || r->p->steps[i].kind >= CR_STEP_KINDS)
+            return cr_fail(r->c->error, "step %d: there is no such kind of step as %d", i,
+                           (int)r->p->steps[i].kind);
+    return 0;
 }
 
 /* Goes through the steps once, without running loops. */
 static int verify_names(struct run *r)
 {
-    for (r->step = 0; r->step < r->p->n_steps; r->step++)
-        if (verify_step(r, &r->p->steps[r->step]))
+    if (verify_kinds(r))
+        return -1;
+    r->at = cr_walk_steps(r->p, 0, r->p->n_steps, false);
+    for (const struct cr_step *step; (step = cr_next_step(&r->at));)
+        if (verify_step(r, step))
             return -1;
-    if (r->loop)
-        return cr_fail(r->c->error, "step %d: its loop does not end", (int)(r->loop - r->p->steps));
+    if (r->at.loop)
+        return cr_fail(r->c->error, "step %d: its loop does not end", r->at.loop_index);
     return 0;
 }
 
 /* ---- a run ---- */
 
 /* The steps of an entry, with loops unrolled. */
-static int run_steps(struct run *r, see_call *see)
+static int run_steps(struct run *r, see_step *see)
 {
-    int end = r->entry->first_step + r->entry->n_steps;
-    r->loop = NULL;
-    r->iteration = 0;
-    for (r->step = r->entry->first_step; r->step < end; r->step++) {
-        const struct cr_step *step = &r->p->steps[r->step];
-        if (step->kind == CR_STEP_CALL && see(r, step))
+    r->at = cr_walk_entry(r->p, r->entry, true);
+    for (const struct cr_step *step; (step = cr_next_step(&r->at));)
+        if (cr_step_is(step, CR_STEP_OPERANDS) && see(r, step))
             return -1;
-        if (step->kind == CR_STEP_LOOP)
-            r->loop = step;
-        if (step->kind != CR_STEP_END)
-            continue;
-        if (++r->iteration < r->loop->count) {
-            r->step = (int)(r->loop - r->p->steps);
-            continue;
-        }
-        r->loop = NULL;
-        r->iteration = 0;
-    }
     return 0;
 }
 
@@ -211,7 +215,7 @@ static int run_steps(struct run *r, see_call *see)
 /* The location that the form of a binding gives must be the one that the binding lists. */
 static int verify_location(const struct run *r, const struct cr_step *call, int slot)
 {
-    struct cr_location at = cr_location_in(r->p, binding_of(r, call, slot), r->loop, r->iteration);
+    struct cr_location at = cr_location_in(r->p, binding_of(r, call, slot), r->at.loop, r->at.iteration);
     struct cr_location expected =
         cr_location_of(r->p, slot_of(r, call, slot), given_to(r, call, slot));
     if (at.space == expected.space && at.offset == expected.offset && at.within == expected.within)
@@ -221,12 +225,6 @@ static int verify_location(const struct run *r, const struct cr_step *call, int 
                       (long long)at.within, (long long)expected.within);
     return broken(r, "argument %d: its form says %lld, it is bound to %lld", slot,
                   (long long)at.offset, (long long)expected.offset);
-}
-
-/* Addresses count units of the format. */
-static int64_t units_of(const struct cr_buffer *b)
-{
-    return b->bytes / cr_formats[b->format].unit;
 }
 
 /* Checks that a function that sees a buffer from a whole element on reaches nowhere outside it. */
@@ -538,7 +536,8 @@ static int verify_steps_of(const struct run *r, int entry)
     if (!is_part(e->first_step, e->n_steps, r->p->n_steps))
         return cr_fail(r->c->error, "entry %d has steps that are not there", entry);
     for (int i = e->first_step; i < e->first_step + e->n_steps && loops >= 0; i++)
-        loops += (r->p->steps[i].kind == CR_STEP_LOOP) - (r->p->steps[i].kind == CR_STEP_END);
+        loops += cr_step_is(&r->p->steps[i], CR_STEP_OPENS) -
+                 cr_step_is(&r->p->steps[i], CR_STEP_CLOSES);
     return loops ? cr_fail(r->c->error, "entry %d begins or ends in a loop", entry) : 0;
 }
 

@@ -447,7 +447,7 @@ static int verify_items(const struct cr_program_check *c)
 static int verify_pools(struct cr_program_check *c)
 {
     const struct cr_function *f = c->f;
-    if (f->n_vars < CR_N_OWN_VARS)
+    if (f->n_body && f->n_vars < CR_N_OWN_VARS)
         return cr_program_fault(c, "it lacks its own variables");
     for (int i = 0; i < f->n_calls; i++)
         if (verify_call_itself(c, i))

@@ -1,0 +1,233 @@
+/* emit_steps.c - see emit_steps.h. */
+#include "emit_steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "body.h"
+
+/* The variables by which a loop's body knows the way from layer to layer, if there are such. */
+#define LAYER_WEIGHTS "layer_weights" /* weights + layer * weights_stride */
+#define LAYER_ARENA "layer_arena"     /* arena + layer * arena_stride */
+
+/* ---- bindings ---- */
+
+/* Offsets in the arena and among the weights are printed as what their pointers point to. */
+static long long in_units(enum cr_space space, int64_t offset, enum cr_format format)
+{
+    bool bytes = space == CR_SPACE_ARENA || space == CR_SPACE_WEIGHTS;
+    return (long long)(bytes ? offset / cr_formats[format].unit : offset);
+}
+
+/* " + 5", " - 5", or nothing. */
+static void print_plus(struct cr_text *t, long long number)
+{
+    if (number)
+        cr_put(t, " %c %lld", number < 0 ? '-' : '+', number < 0 ? -number : number);
+}
+
+/* "start + layer * stride". */
+static void print_linear(struct cr_text *t, long long start, long long stride)
+{
+    long long way = stride < 0 ? -stride : stride;
+    if (start || !stride)
+        cr_put(t, "%lld", start);
+    if (stride)
+        cr_put(t, "%s", !start && stride > 0 ? "" : !start ? "-" : stride > 0 ? " + " : " - ");
+    if (stride)
+        cr_put(t, way == 1 ? "layer" : "layer * %lld", way);
+}
+
+/* "(int *)": the pointers to arena and weights are of floats, what lies there may have another
+ * type. */
+static void print_cast(struct cr_text *t, enum cr_space space, enum cr_format format)
+{
+    const char *type = cr_formats[format].c_type;
+    bool pointer = space == CR_SPACE_ARENA || space == CR_SPACE_WEIGHTS;
+    if (pointer && strcmp(type, "float") != 0)
+        cr_put(t, "(%s%s *)", space == CR_SPACE_WEIGHTS ? "const " : "", type);
+}
+
+/* A location that is the same for all layers. */
+static void print_location(struct cr_text *t, struct cr_location at, enum cr_format format)
+{
+    long long offset = in_units(at.space, at.offset, format);
+    print_cast(t, at.space, format);
+    switch (at.space) {
+    case CR_SPACE_ARENA:
+    case CR_SPACE_WEIGHTS:
+        cr_put(t, "%s", at.space == CR_SPACE_ARENA ? "arena" : "weights");
+        print_plus(t, offset);
+        break;
+    case CR_SPACE_INPUT:
+        cr_put(t, "in%lld", offset);
+        break;
+    case CR_SPACE_OUTPUT:
+        cr_put(t, "out%lld", offset);
+        break;
+    case CR_SPACE_LENGTH:
+        cr_put(t, "length%lld", offset);
+        break;
+    case CR_SPACE_STATE:
+        cr_put(t, "state%lld", offset);
+        break;
+    case CR_SPACE_LITERAL:
+        cr_put(t, "literal%lld", offset);
+        break;
+    default:
+        cr_put(t, "%lld", offset);
+    }
+    print_plus(t, at.within / cr_formats[format].unit);
+}
+
+/* What goes before and behind the number of a location that depends on the layer. */
+static const char *const before[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
+                                                   [CR_SPACE_ARENA] = "arena + ",
+                                                   [CR_SPACE_WEIGHTS] = "weights + ",
+                                                   [CR_SPACE_INPUT] = "inputs[",
+                                                   [CR_SPACE_OUTPUT] = "outputs[",
+                                                   [CR_SPACE_STATE] = "(void *)inputs[",
+                                                   [CR_SPACE_LITERAL] = "literals["};
+
+static const char *behind(enum cr_space space)
+{
+    const char *text = before[space];
+    return *text && text[strlen(text) - 1] == '[' ? "]" : "";
+}
+
+/* By the pointer to the layer where the loop has one of that distance, else start + layer * stride. */
+static void print_even(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
+{
+    long long start = in_units(b->space, b->start, format);
+    long long stride = in_units(b->space, b->stride, format);
+    print_cast(t, b->space, format);
+    if (b->relative) {
+        cr_put(t, "%s", b->space == CR_SPACE_ARENA ? LAYER_ARENA : LAYER_WEIGHTS);
+        print_plus(t, start);
+        return;
+    }
+    cr_put(t, "%s", before[b->space]);
+    print_linear(t, start, stride);
+    cr_put(t, "%s", behind(b->space));
+}
+
+static void print_turns(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
+{
+    print_cast(t, b->space, format);
+    cr_put(t, "%s(layer %% 2 ? %lld : %lld)%s", before[b->space],
+           in_units(b->space, b->turns[1], format), in_units(b->space, b->turns[0], format),
+           behind(b->space));
+}
+
+/* The locations in the order of the layers, and which of them is this layer's. */
+static void print_table(struct cr_text *t, const struct cr_program *p, const struct cr_binding *b,
+                        enum cr_format format)
+{
+    print_cast(t, b->space, format);
+    cr_put(t, "%s(const long[]){", before[b->space]);
+    for (int i = 0; i < b->n_rows; i++)
+        cr_put(t, "%s%lld", i ? ", " : "", in_units(b->space, p->table[b->first_row + i], format));
+    cr_put(t, "}[layer");
+    print_plus(t, -(long long)b->first_layer);
+    cr_put(t, "]%s", behind(b->space));
+}
+
+/* Where inside a port an argument begins: " + 12 + layer * 24". */
+static void print_within(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
+{
+    int unit = cr_formats[format].unit;
+    if (!b->within && !b->within_stride)
+        return;
+    cr_put(t, " + ");
+    print_linear(t, (long long)(b->within / unit), (long long)(b->within_stride / unit));
+}
+
+/* A port that depends on the layer is looked up as a pointer to nothing known, which has to be cast
+ * before one can add to it.  A state that a kernel replaces is never one of them: see may_move. */
+static void print_cast_of_port(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
+{
+    bool looked_up = b->form != CR_FORM_SAME;
+    if (looked_up && (b->within || b->within_stride))
+        cr_put(t, "(%s%s *)", b->space == CR_SPACE_OUTPUT ? "" : "const ", cr_formats[format].c_type);
+}
+
+void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct cr_layers *loop,
+                     const struct cr_binding *b, enum cr_format format)
+{
+    if (b->first_differs) {
+        cr_put(t, "layer == %d ? ", loop->start);
+        print_location(t, b->first, format);
+        cr_put(t, " : ");
+    }
+    if (b->last_differs) {
+        cr_put(t, "layer == %d ? ", loop->start + (loop->count - 1) * loop->direction);
+        print_location(t, b->last, format);
+        cr_put(t, " : ");
+    }
+    print_cast_of_port(t, b, format);
+    switch (b->form) {
+    case CR_FORM_SAME:
+        print_location(t, (struct cr_location){b->space, b->start, 0}, format);
+        break;
+    case CR_FORM_EVEN:
+        print_even(t, b, format);
+        break;
+    case CR_FORM_TURNS:
+        print_turns(t, b, format);
+        break;
+    case CR_FORM_TABLE:
+        print_table(t, p, b, format);
+        break;
+    }
+    print_within(t, b, format);
+}
+
+/* ---- steps ---- */
+
+/* A block with the arguments as a structure, handed to rt->parallel with the function. */
+void cr_emit_step_call(struct cr_text *t, const struct cr_step *step,
+                       const struct cr_step_walk *walk)
+{
+    const struct cr_program *p = walk->program;
+    const struct cr_function *f = &p->functions[step->function];
+    int indent = walk->loop ? 8 : 4;
+    cr_put(t, "%*s{\n%*sconst struct k%d_args args = {\n", indent, "", indent + 4, "", f->number);
+    cr_put(t, "%*s.rt = rt,\n", indent + 8, "");
+    for (int i = 0; i < f->n_bound; i++) {
+        cr_put(t, "%*s.%s = ", indent + 8, "", f->slots[i].name);
+        cr_emit_binding(t, p, walk->loop, cr_operand_binding(p, step, i), f->slots[i].format);
+        cr_put(t, ",\n");
+    }
+    cr_put(t, "%*s};\n", indent + 4, "");
+    struct cr_text items = {0};
+    cr_emit_items(&items, f);
+    cr_put_line(t, indent + 4, "rt->parallel(pool, %s, %lld, k%d_%s, &args, scratch, scratch_floats);",
+                items.data, (long long)step->call.shares, f->number, f->title);
+    free(items.data);
+    cr_put(t, "%*s}\n", indent, "");
+}
+
+/* The head of a loop over layers, up or down. */
+void cr_emit_step_loop(struct cr_text *t, const struct cr_step *step,
+                       const struct cr_step_walk *walk)
+{
+    (void)walk;
+    const struct cr_layers *loop = &step->loop;
+    bool up = loop->direction > 0;
+    int end = loop->start + (loop->count - !up) * loop->direction;
+    cr_put(t, "    for (long layer = %d; layer %s %d; layer%s) {\n", loop->start, up ? "<" : ">=",
+           end, up ? "++" : "--");
+    if (loop->weights_stride)
+        cr_put(t, "        const float *const " LAYER_WEIGHTS " = weights + layer * %lld;\n",
+               in_units(CR_SPACE_WEIGHTS, loop->weights_stride, CR_FORMAT_f32));
+    if (loop->arena_stride)
+        cr_put(t, "        float *const " LAYER_ARENA " = arena + layer * %lld;\n",
+               in_units(CR_SPACE_ARENA, loop->arena_stride, CR_FORMAT_f32));
+}
+
+void cr_emit_step_end(struct cr_text *t, const struct cr_step *step,
+                      const struct cr_step_walk *walk)
+{
+    (void)step, (void)walk;
+    cr_put(t, "    }\n");
+}
