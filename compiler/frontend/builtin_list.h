@@ -1,4 +1,4 @@
-/* builtin_list.h - what is built into the program: the modules of graphs/lib, and the models of graphs/. */
+/* builtin_list.h - the modules of graphs/lib and the models of graphs/ that the program contains. */
 #ifndef CR_BUILTIN_LIST_H
 #define CR_BUILTIN_LIST_H
 
@@ -19,6 +19,7 @@
     FILE("graphs/lib/", lib, onnx_math)                                                            \
     FILE("graphs/lib/", lib, onnx_norm)                                                            \
     FILE("graphs/lib/", lib, onnx_pictures)                                                        \
+    FILE("graphs/lib/", lib, onnx_recurrent)                                                       \
     FILE("graphs/lib/", lib, onnx_tools)
 
 #define CR_BUILTIN_MODELS(FILE)                                                                    \
@@ -33,7 +34,7 @@
     FILE("graphs/", model, qwen3)                                                                  \
     FILE("graphs/", model, vit)
 
-/* The names of chunks, by number.  The first numbers are those of the modules in the order of the list. */
+/* The name of chunk number i.  Modules have the first numbers, in the order of the list. */
 #define CR_CHUNK "=#%d"
 
 #endif

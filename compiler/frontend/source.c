@@ -233,7 +233,7 @@ static bool load_bytecode(lua_State *L, int number, const char *chunk)
     return false;
 }
 
-/* Loads a module that is built in; false if there is none of that name. */
+/* Loads a built-in module; false if no module has the name. */
 static bool load_builtin(lua_State *L, const char *module)
 {
     char chunk[32];

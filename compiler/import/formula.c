@@ -20,7 +20,7 @@ struct formula {
     cr_t in[MOST_OPERANDS];
 };
 
-/* A term, or a number, whose type is that of what it is computed with. */
+/* A term, or a number, which takes the type of the other operand. */
 struct operand {
     cr_t term;
     double number;
@@ -29,7 +29,7 @@ struct operand {
 
 static struct operand sum_of(struct formula *f);
 
-/* Whether the next sign is one of a list, which is taken then. */
+/* Reads the next character if it is one of `signs`; 0 if it is not. */
 static char take(struct formula *f, const char *signs)
 {
     f->at += strspn(f->at, " ");
@@ -48,7 +48,7 @@ static struct operand binary(struct formula *f, const char *name, struct operand
     return (struct operand){.term = y};
 }
 
-/* What a function of the language is of its operands; `x` are n of them. */
+/* Calls a function of the language with n operands. */
 static cr_t call(struct formula *f, const char *name, const struct operand *x, int n)
 {
     if (strcmp(name, "sum") == 0 || strcmp(name, "max") == 0)
@@ -134,7 +134,7 @@ static cr_t value_of(struct formula *f, const char *formula)
     return sum_of(f).term;
 }
 
-/* Operands "a b ..." are any number: the formula is applied to what there is so far and the next one. */
+/* Of operands "a b ..." the formula is applied from left to right: a is the result so far, b the next input. */
 void cr_translate_formula(struct cr_translation *t, const struct cr_onnx_op *op)
 {
     struct formula f = {.t = t, .operands = op->inputs};

@@ -22,6 +22,7 @@ struct call {
     struct cr_translation *t;
     struct cr_onnx_argument arguments[MOST_ARGUMENTS];
     int n, n_options;
+    bool only_shape; /* the function takes the option of that name */
 };
 
 /* ---- values as Lua has them ---- */
@@ -115,6 +116,13 @@ static void add_attribute(struct call *c, const char *name)
         for (int i = 0; i < a->n; i++)
             cr_put(&text, "%s%lld", i ? ", " : "", (long long)a->ints[i]);
         cr_put(&text, "}");
+    } else if (a->kind == CR_ONNX_A_STRINGS && (a->strings || !a->n)) {
+        cr_put(&text, "{");
+        for (int i = 0; i < a->n; i++) {
+            cr_put(&text, "%s", i ? ", " : "");
+            put_string(&text, a->strings[i]);
+        }
+        cr_put(&text, "}");
     } else {
         cr_onnx_refuse(c->t, "attribute %s is of another type than the operator has", name);
         return;
@@ -123,12 +131,17 @@ static void add_attribute(struct call *c, const char *name)
 }
 
 /* Adds an option that is no attribute: "version<11" is the version of the operators if it is below 11, "type"
- * the name of an integer type that is neither int32 nor int64, "pytorch" is true if PyTorch wrote the file. */
+ * the name of an integer type that is neither int32 nor int64, "pytorch" is true if PyTorch wrote the file, and
+ * "only_shape" is for the call that asks for a shape. */
 static void add_other(struct call *c, const char *name)
 {
     const struct cr_onnx_node *node = c->t->node;
     struct cr_text text = {0};
     cr_t x = cr_input(c->t, 0);
+    if (strcmp(name, "only_shape") == 0) {
+        c->only_shape = true;
+        return;
+    }
     if (strncmp(name, "version<", 8) == 0) {
         if (node->version >= atoi(name + 8))
             return;
@@ -201,7 +214,14 @@ static bool infer(struct call *c, const char *name, const struct cr_onnx_argumen
                   struct cr_inferred *result)
 {
     struct cr_error error = {""};
-    if (!cr_onnx_infer(c->t->graph, name, arguments, c->n, NULL, NULL, NULL, result, &error))
+    struct cr_onnx_argument all[MOST_ARGUMENTS + 1];
+    int n = c->n;
+    memcpy(all, arguments, (size_t)n * sizeof *all);
+    if (c->only_shape && c->n_options) { /* before the end of the table */
+        all[n - 1].text = "only_shape = true";
+        all[n++] = (struct cr_onnx_argument){NULL, CR_TERM_TABLE_END};
+    }
+    if (!cr_onnx_infer(c->t->graph, name, all, n, NULL, NULL, NULL, result, &error))
         return true;
     cr_onnx_refuse(c->t, "%s", error.text);
     return false;

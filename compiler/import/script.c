@@ -36,9 +36,9 @@ static bool mentions(cr_t x, const char *library)
 /* A line for each library whose functions the script calls. */
 static void print_requires(struct cr_printer *p, const struct cr_onnx_script *s)
 {
-    static const char *const libraries[] = {"nn", "attention", "masks", "rotary", "recurrent",
-                                            "onnx", "onnx_conv", "onnx_math", "onnx_norm",
-                                            "onnx_pictures"};
+    static const char *const libraries[] = {"nn", "attention", "masks", "rotary", "onnx",
+                                            "onnx_conv", "onnx_math", "onnx_norm", "onnx_pictures",
+                                            "onnx_recurrent"};
     for (size_t l = 0; l < sizeof libraries / sizeof *libraries; l++) {
         bool needed = false;
         for (int i = 0; !needed && i < s->n_statements; i++)

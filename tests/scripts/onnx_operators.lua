@@ -4,6 +4,7 @@ local onnx_conv = require "onnx_conv"
 local onnx_math = require "onnx_math"
 local onnx_norm = require "onnx_norm"
 local onnx_pictures = require "onnx_pictures"
+local onnx_recurrent = require "onnx_recurrent"
 
 local x = input("x", {2, 4, 6, 6})
 local i = input("i", {2, 6}, "i32")
@@ -24,6 +25,9 @@ return {
     cropped = onnx_pictures.resize(x, {sizes = {5, 5}, axes = {-2, -1}, roi = {0.1, 0.2, 1.3, 0.9}, mode = "linear",
         coordinate_transformation_mode = "tf_crop_and_resize", extrapolation_value = 7}),
     sampled = onnx_pictures.grid_sample(x, grid, {mode = "cubic", padding_mode = "reflection"}),
+    cells = onnx_recurrent.lstm_c(reshape(x, {8, 6, 6}), param("gates", {2, 16, 6}), param("again", {2, 16, 4}), nil, nil,
+        param("h", {2, 6, 4}), nil, nil, {direction = "bidirectional", input_forget = 1, clip = 2,
+            activations = {"HardSigmoid", "Softsign", "Elu", "sigmoid", "Relu", "ScaledTanh"}, activation_alpha = {0.3, 2}}),
     lrn = onnx_norm.lrn(x, {size = 3, alpha = 1e-3}),
     bits = onnx.bitwise_xor(onnx.bit_shift(i, i, {direction = "RIGHT"}), onnx.bitwise_not(i), {type = "int8"}),
     window = onnx.blackman_window {size = 9, periodic = 0},
