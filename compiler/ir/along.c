@@ -66,7 +66,7 @@ static bool is_element(const struct grid *grid, cr_id id)
     return id == grid->at;
 }
 
-/* True if the numbers are those of the index along that axis. */
+/* True if element numbers are computed from the index along that axis. */
 static bool fits(const struct cr_graph *g, const struct cr_along *along, cr_id at, cr_id numbers)
 {
     const struct cr_node *a = &g->nodes[along->a], *index = &g->nodes[along->index];

@@ -6,7 +6,8 @@ static int64_t behind(const struct cr_node *node, int axis)
     return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
 }
 
-/* Of a reshape: the axis of the same size with as many elements behind it. */
+/* Returns the axis of a reshape's operand with the same size and as many elements behind it, or
+ * CR_NONE. */
 static int reshaped_axis(const struct cr_node *in, const struct cr_node *node, int axis)
 {
     for (int a = 0; a < in->rank; a++)

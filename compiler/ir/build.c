@@ -10,8 +10,8 @@
 #include "lengths.h"
 #include "mem.h"
 
-/* What a rule of inference sees: operands and attributes in, node out.  The axes of the node are
- * those of an operand, or stand in `shape` and `index` until they are interned. */
+/* The input and output of a rule of inference.  The axes of the node are those of an operand, or
+ * stand in `shape` and `index` until they are interned. */
 struct build {
     struct cr_graph *g;
     const struct cr_op_info *info;
@@ -274,7 +274,7 @@ static bool infer_expand(struct build *b)
     return fits || misfit(b, "%s does not broadcast to %s", shape_of(a), shape_of(b->node));
 }
 
-/* Some elements of each axis, side by side: index[i] is where those of axis i start. */
+/* Infers a slice: a range of shape[i] elements of each axis i that starts at index[i]. */
 static bool infer_slice(struct build *b)
 {
     const struct cr_node *a = b->in[0];
@@ -338,7 +338,8 @@ static bool infer_concat(struct build *b)
     return take_shape(b, first->rank, shape);
 }
 
-/* A row of the table for each index: the shape of the index, and behind it that of a row. */
+/* Infers a gather: one row of the table for each index, so the shape of the index comes first,
+ * then the shape of a row. */
 static bool infer_gather(struct build *b)
 {
     const struct cr_node *table = b->in[0], *index = b->in[1];
@@ -378,7 +379,8 @@ static bool infer_scatter(struct build *b)
     return take_shape(b, rank + 1, shape);
 }
 
-/* All but the axis is as in what is written to; there are no more rows than that has. */
+/* Infers a write: the rows have the shape of the operand they are written to, but for the axis,
+ * along which there may be fewer of them. */
 static bool infer_write(struct build *b)
 {
     const struct cr_node *a = b->in[0], *rows = b->in[1], *at = b->in[2];
@@ -500,7 +502,7 @@ bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const s
     return true;
 }
 
-/* The same axes, and interned. */
+/* True if the axes of a node are interned and equal to the inferred ones. */
 static bool same_axes(const struct cr_graph *g, const int64_t *inferred, const int64_t *axes)
 {
     return inferred == axes || (cr_are_interned(g, axes) &&

@@ -16,7 +16,8 @@ enum kind { UNKNOWN, AFFINE, HIDDEN };
 
 struct fact {
     enum kind kind;
-    double c, di, dk; /* AFFINE; of HIDDEN c, beside which what is added to it does not count */
+    double c, di, dk; /* AFFINE: c + i di + k dk.  HIDDEN: at most about c, whatever finite
+                       * scores are added */
 };
 
 /* An axis whose elements are tokens, or of which there are none. */
@@ -45,7 +46,7 @@ static struct fact constant(double value)
     return affine(value, 0, 0);
 }
 
-/* What is about c or less, if that hides it. */
+/* A value of about c or less: HIDDEN if c is low enough to hide it, else UNKNOWN. */
 static struct fact hidden(double c)
 {
     return c <= -CR_HIDES ? (struct fact){HIDDEN, c, 0, 0} : unknown;
@@ -76,7 +77,7 @@ static double greatest(const struct search *s, const struct fact *f)
     return f->c + s->most * (fmax(f->di, 0) + fmax(f->dk, 0));
 }
 
-/* The same of scores that are hidden. */
+/* Returns the greatest value that a fact allows, also of one that is HIDDEN. */
 static double highest(const struct search *s, const struct fact *f)
 {
     return f->kind == HIDDEN ? f->c : greatest(s, f);
@@ -89,14 +90,15 @@ static bool hides(const struct search *s, const struct fact *f)
 
 /* ---- arithmetic ---- */
 
-/* Whether a number is a multiple of `step`, and of no larger size than `bound`. */
+/* True if a number is a multiple of `step` with a magnitude of at most `bound`. */
 static bool is_multiple(double x, double step, double bound)
 {
     return x / step == floor(x / step) && fabs(x) <= bound;
 }
 
-/* What is known of a value of such a type: nothing where it may have been rounded or wrapped, but that it
- * hides.  All multiples of 2^-10 up to 2^14 are exact in float32, as are whole numbers up to 2^24. */
+/* Returns the part of an ideal fact that holds in the arithmetic of a type: a value that may
+ * have been rounded or wrapped is UNKNOWN, or HIDDEN if it hides.  All multiples of 2^-10 up to
+ * 2^14 and all whole numbers up to 2^24 are exact in float32. */
 static struct fact exact(const struct search *s, enum cr_dtype type, struct fact f)
 {
     double bound = fmax(fabs(least(s, &f)), fabs(greatest(s, &f)));
@@ -113,7 +115,8 @@ static struct fact exact(const struct search *s, enum cr_dtype type, struct fact
     return hidden(greatest(s, &f));
 }
 
-/* What is hidden stays so beside scores, but not beside numbers that lift it. */
+/* The fact of a + sign b.  A hidden value stays hidden when scores are added, but not when a
+ * number is added that lifts it above the bound. */
 static struct fact plus(const struct search *s, struct fact a, struct fact b, double sign)
 {
     if (b.kind == AFFINE)
@@ -200,7 +203,7 @@ static struct fact equal(const struct search *s, struct fact a, struct fact b, d
     return is_value(&below, 1) && is_value(&above, 1) ? constant(yes) : unknown;
 }
 
-/* What rules for its op do not say: of constants alone. */
+/* Evaluates an op whose operands are all constants; UNKNOWN if one is not. */
 static struct fact evaluated(const struct search *s, cr_id id, const struct fact *in)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -221,7 +224,7 @@ static bool is_whole(const struct fact *f)
            f->dk == floor(f->dk);
 }
 
-/* By op, of what is known of the operands, if arithmetic were exact. */
+/* The fact of an elementwise op in exact arithmetic, from the facts of its operands. */
 static struct fact ideal(const struct search *s, cr_id id, const struct fact *in)
 {
     switch (s->g->nodes[id].op) {
@@ -274,7 +277,7 @@ static struct fact ideal(const struct search *s, cr_id id, const struct fact *in
     }
 }
 
-/* By op, of what is known of the operands. */
+/* The fact of an elementwise op as it is computed, from the facts of its operands. */
 static struct fact of_elementwise(const struct search *s, cr_id id, const struct fact *in)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -307,7 +310,8 @@ static int64_t token_of(const struct cr_node *node, int64_t element, struct side
     return element / behind % node->shape[side.axis] - side.ahead;
 }
 
-/* A table of constants: those of later keys, if they are one value or all hide. */
+/* The fact of a literal's elements for later keys: their value if all have one, HIDDEN if all
+ * hide. */
 static struct fact find_literal(const struct search *s, const struct cr_node *node,
                                 struct side query, struct side key)
 {
@@ -361,7 +365,7 @@ static struct fact find_view(struct search *s, cr_id id, struct side query, stru
     return find_operand(s, id, 0, query, key);
 }
 
-/* A reduction of, or a product with, zeros; a maximum of what is hidden. */
+/* A reduction of zeros, or a product with zeros, is 0; a maximum of hidden values is hidden. */
 static struct fact find_reduced(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -385,7 +389,8 @@ static struct fact find_contract(struct search *s, cr_id id, struct side query, 
     return unknown;
 }
 
-/* A choice that positions make: what was not chosen need not be known. */
+/* The fact of a `where`.  If positions decide the condition, the operand that is not chosen is
+ * ignored. */
 static struct fact find_where(struct search *s, cr_id id, struct side query, struct side key)
 {
     struct fact condition = find_operand(s, id, 0, query, key);
@@ -395,7 +400,8 @@ static struct fact find_where(struct search *s, cr_id id, struct side query, str
     return is_same(&a, &b) ? a : unknown;
 }
 
-/* What is true of all that are joined.  Along an axis of tokens those count that have some of them. */
+/* The fact that all operands of a concat share.  Along a token axis only operands that hold some
+ * of the tokens count. */
 static struct fact find_concat(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -420,7 +426,7 @@ static struct fact find_concat(struct search *s, cr_id id, struct side query, st
     return all;
 }
 
-/* Of any node; an axis that it does not have is CR_NONE. */
+/* Finds the fact of any node.  A side's axis is CR_NONE if the node does not have it. */
 static struct fact find(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];

@@ -14,7 +14,7 @@ struct cr_error {
  * function can `return cr_fail(...)`. */
 int cr_fail(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for a mistake of ours: the text begins with "bug: ". */
+/* Reports a bug of ours: as cr_fail, with "bug: " before the text. */
 int cr_bug(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool cr_is_bug(const struct cr_error *error);
 

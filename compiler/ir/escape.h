@@ -30,7 +30,7 @@ void cr_escape_to(FILE *out, const char *text, size_t n, const char *keep);
 size_t cr_escape_format(char *to, size_t room, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* printf whose arguments may be text of users: what it prints is escaped, but for "\n". */
+/* printf whose arguments may hold text of users: all control characters but "\n" are escaped. */
 void cr_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

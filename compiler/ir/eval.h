@@ -11,10 +11,10 @@
  */
 typedef double cr_evaluator(enum cr_op op, double a, double b, double c);
 
-/* How an op is evaluated in a node of some type; an i32 result wraps modulo 2^32. */
+/* Returns the evaluator of an op for operands of a type; an i32 result wraps modulo 2^32. */
 cr_evaluator *cr_evaluator_of(enum cr_op op, enum cr_dtype dtype);
 
-/* What a reduction of such a type begins with. */
+/* Returns the value that a reduction of elements of a type begins with. */
 double cr_identity(enum cr_op reduction, enum cr_dtype dtype);
 
 #endif

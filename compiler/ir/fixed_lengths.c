@@ -68,7 +68,7 @@ static cr_id fixed_operand(struct fixing *f, cr_id id, int i)
     return cut_to(f, in, sizes);
 }
 
-/* The same op on operands cut to size, with its own sizes fixed. */
+/* Adds the node with its own sizes fixed, and its operands cut to size. */
 static cr_id fix_node(struct fixing *f, cr_id id)
 {
     const struct cr_node *node = &f->from->nodes[id];

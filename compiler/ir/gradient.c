@@ -14,7 +14,8 @@
 
 #include "mem.h"
 
-/* The gradient of a slice, which waits until those of the other slices are there. */
+/* The gradient of a slice.  It is kept until the gradients of all slices of the operand are
+ * known. */
 struct part {
     cr_id slice, gradient;
     int next; /* of the same operand, or CR_NONE */
@@ -23,7 +24,7 @@ struct part {
 /* A walk; the arrays are by node of the graph as it was before. */
 struct walk {
     struct cr_graph *g;
-    cr_id *gradient; /* what was handed over so far, or CR_NONE */
+    cr_id *gradient; /* the sum of the gradients handed over so far, or CR_NONE */
     bool *wanted;    /* asked for */
     bool *leads;     /* to a tensor asked for, through its operands */
     int *first_part; /* of the node's slices, or CR_NONE */
@@ -162,7 +163,8 @@ static struct term n_repeat(struct term x, struct term like)
     return (struct term){x.w, as_shape(x.w, CR_OP_expand, x.id, node.rank, node.shape)};
 }
 
-/* g shared evenly between the elements that are chosen of those that y is the reduction of. */
+/* Shares g evenly among the elements for which `chosen` is true: those that the reduction y
+ * selected. */
 static struct term n_share(struct term chosen, struct term y, struct term g)
 {
     struct cr_attr axis = {.axis = node_of(y.w, y.id).axis};
@@ -171,7 +173,8 @@ static struct term n_share(struct term chosen, struct term y, struct term g)
     return n_where(chosen, share, n_number(share, 0));
 }
 
-/* How many arguments there are, and whether they are as many as the op has operands. */
+/* Counts the arguments of a macro, to check that a row has one expression for each operand of
+ * its op. */
 #define COUNT(...) COUNT_(__VA_ARGS__, 3, 2, 1, 0)
 #define COUNT_(a, b, c, n, ...) n
 
@@ -309,8 +312,9 @@ static bool repeats(const struct cr_node *in, const struct cr_node *out, int axi
     return own < 0 || in->shape[own] != out->shape[axis];
 }
 
-/* expand: the sum over what was repeated.  Neighbouring axes are summed as one; the others stay
- * as they are, so that sums over rows keep the shape of what they are sums of. */
+/* Back through expand: g is summed over the repeated axes.  Neighbouring axes are summed as one;
+ * the others stay as they are, so that a sum over rows has the shape of the array whose rows it
+ * sums. */
 static void back_expand(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0);
@@ -487,7 +491,8 @@ static void back_collect(struct walk *w, cr_id id, cr_id g)
     hand_over(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
 }
 
-/* The index at + i of row i of what is written, and whether there is such a row. */
+/* Returns the index at + i that row i is written to, and sets *inside to true where that row
+ * exists. */
 static cr_id rows_written(struct walk *w, cr_id id, cr_id *inside)
 {
     struct cr_node node = node_of(w, id), rows = node_of(w, cr_in(w->g, id, 1));
@@ -501,7 +506,8 @@ static cr_id rows_written(struct walk *w, cr_id id, cr_id *inside)
     return index;
 }
 
-/* write: what was written over gets nothing, rows what became of them. */
+/* Back through write: the elements that were written over get 0; each row gets the gradient of
+ * the elements that it became. */
 static void back_put(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0), rows = cr_in(w->g, id, 1), at = cr_in(w->g, id, 2), inside;

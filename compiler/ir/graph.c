@@ -77,7 +77,8 @@ static const char *adopt(struct cr_graph *g, const char *text, struct adopted *l
 
 enum { ADOPTED = 64 }; /* a power of two */
 
-/* The same for axes, of which there are few, by their addresses. */
+/* The last interned axes that were looked up, by their addresses; a graph has few different
+ * ones. */
 struct adopted_axes {
     const int64_t *theirs, *ours;
 };
@@ -91,7 +92,7 @@ static const int64_t *adopt_axes(struct cr_graph *g, const int64_t *axes,
     return last->ours;
 }
 
-/* All at once, but for what is interned. */
+/* Copies all nodes at once, then interns their strings and axes. */
 static void copy_nodes(struct cr_graph *copy, const struct cr_graph *g)
 {
     struct adopted name = {0}, tap = {0}, file = {0}, scope = {0};

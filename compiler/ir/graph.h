@@ -66,7 +66,7 @@ enum cr_op {
         CR_OP_COUNT
 };
 
-/* What the passes may know of an op: ops of a kind are treated alike. */
+/* Kinds of ops, which passes ask for: they treat ops of one kind alike. */
 enum cr_kind {
     CR_KIND_LEAF,        /* no operands */
     CR_KIND_ELEMENTWISE, /* equal shapes in, the same shape out */
@@ -81,8 +81,8 @@ enum cr_kind {
     CR_KIND_SCAN, /* along one axis, which stays */
 };
 
-/* How element types of an elementwise op relate, or of which a reduction may be; see
- * runtime/elementwise.h and runtime/reductions.h. */
+/* How the element types of an elementwise op's operands relate, or which element types a
+ * reduction takes; see runtime/elementwise.h and runtime/reductions.h. */
 enum cr_rule {
     CR_RULE_ARITH,
     CR_RULE_FLOAT,
@@ -120,8 +120,8 @@ struct cr_where {
     const char *scope; /* "h.3.attn", "" at the top */
     int line;
     unsigned short library; /* the line of a library that made it, a number of cr_intern_line; or 0 */
-    signed char entry;      /* what it is computed for, once the pass `entries` has run; else 0 */
-    bool backward;          /* a part of the gradient of what was made there */
+    signed char entry;      /* once `entries` has run: the entry that it is computed for; else 0 */
+    bool backward;          /* made by `grad`: a part of the gradient of a node made there */
 };
 
 /* A line of a text. */
@@ -130,7 +130,7 @@ struct cr_text_line {
     int line;
 };
 
-/* What an op needs besides its operands; the op says which fields count. */
+/* The attributes of a node, besides its operands; the op says which fields count. */
 struct cr_attr {
     enum cr_dtype dtype;        /* input, const */
     int rank;                   /* leaves, reshape, expand, random: of `shape` */
@@ -158,10 +158,10 @@ struct cr_node {
     int n_in;
     int first_in; /* operands: graph->operands[first_in ..] */
     double value;
-    const char *name; /* of what is stored and no kernel computes; of all literals the same */
+    const char *name; /* of inputs, parameters, states; "literal" of all literals; else null */
     enum cr_init init;
     enum cr_format format; /* param: how it is to be kept where products read it from panels; after
-                            * fuse, how it is kept */
+                            * settle, how it is kept */
     enum cr_arithmetic arithmetic; /* param: the same for how products by it are summed */
     struct cr_where where;
     const char *tap; /* a name by which the value can be asked for, or null */
@@ -220,12 +220,12 @@ struct cr_graph {
 
 struct cr_graph *cr_graph_new(const char *name);
 
-/* An empty graph of the same name, to be made of this one: they have their strings and axes in
- * common, so that those of a node can be taken over as they are. */
+/* Returns an empty graph of the same name, into which a pass copies this one.  Both have their
+ * strings and axes in common, so those of a node can be copied as pointers. */
 struct cr_graph *cr_graph_successor(const struct cr_graph *g);
 void cr_graph_free(struct cr_graph *g);
 
-/* The same nodes, operands and outputs, with strings and axes of its own. */
+/* Returns a graph with the same nodes, operands and outputs, and with its own strings and axes. */
 struct cr_graph *cr_graph_copy(const struct cr_graph *g);
 
 /* Room for so many nodes and operands, so that they are not moved while they are added. */
@@ -237,7 +237,7 @@ size_t cr_graph_bytes(const struct cr_graph *g);
 /* The graph's own copy of a string, one for equal strings (so == compares them). */
 const char *cr_intern(struct cr_graph *g, const char *text);
 
-/* Whether a string is such a copy; it is not looked into. */
+/* True if a string is the graph's own copy, by its address: it is not read. */
 bool cr_is_interned(const struct cr_graph *g, const char *text);
 
 /* The number of a line in a file, one for equal lines, from 1 on; 0 if there are too many.  Graphs that
@@ -251,7 +251,7 @@ const struct cr_text_line *cr_line_of(const struct cr_graph *g, int number);
 const int64_t *cr_intern_axes(struct cr_graph *g, const int64_t *axes);
 extern const int64_t cr_no_axes[CR_MAX_RANK];
 
-/* Whether axes are such a copy, by their address. */
+/* True if axes are the graph's own copy, by their address. */
 bool cr_are_interned(const struct cr_graph *g, const int64_t *axes);
 
 /* The number of a literal with these elements, one for equal ones: what the value of a node of op
@@ -273,7 +273,7 @@ cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
 bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,
               struct cr_node *node);
 
-/* Infers a node anew from its operands: why it is not what they give, or null. */
+/* Infers a node anew from its operands; returns what differs, or null. */
 const char *cr_check_inference(struct cr_graph *g, cr_id id);
 
 /*
@@ -284,15 +284,15 @@ const char *cr_check_inference(struct cr_graph *g, cr_id id);
 cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
               const struct cr_attr *attr);
 
-/* True if an op takes lengths for its axes besides those of its operands. */
+/* True for ops that can give lengths to axes whose operands have none. */
 static inline bool cr_takes_lengths(enum cr_op op)
 {
     return op == CR_OP_input || op == CR_OP_const || op == CR_OP_iota || op == CR_OP_expand ||
            op == CR_OP_limit;
 }
 
-/* The attributes a node was built with: all fields are set.  Lengths are those of a node that can
- * take them, so that an attribute copied from another op has none. */
+/* Sets all attributes to those that a node was built with.  Lengths are set for ops that take
+ * them (cr_takes_lengths), and are 0 for all others. */
 static inline void cr_get_attr(const struct cr_node *node, struct cr_attr *attr)
 {
     attr->dtype = node->dtype;
@@ -325,7 +325,7 @@ int cr_graph_add_length(struct cr_graph *g, const char *name, int64_t bound);
 /* The number of the length of that name, or CR_NONE. */
 int cr_find_length(const struct cr_graph *g, const char *name);
 
-/* Whether a node is the input that holds a length. */
+/* True if a node is the input that holds a length. */
 bool cr_holds_length(const struct cr_graph *g, cr_id id);
 
 /* Adds an output to the last entry: a new graph has one, without a name. */
@@ -347,7 +347,7 @@ char *cr_output_name(const struct cr_graph *g, int output);
 /* By node: a bit for each entry that needs its value; the caller frees it. */
 unsigned *cr_find_needed(const struct cr_graph *g);
 
-/* Drops all nodes but those of which `kept` is true, with what they and the outputs need. */
+/* Drops all nodes but those with `kept` true, and those that they and the outputs need. */
 void cr_keep_nodes(struct cr_graph *g, const bool *kept);
 
 /* Leaves one entry, which loses its name, and the inputs it needs; all parameters, states and lengths
@@ -358,11 +358,10 @@ void cr_keep_entry(struct cr_graph *g, int entry);
  * shape and type. */
 const char *cr_check_replacement(struct cr_graph *g, int entry, cr_id state, cr_id value);
 
-/* Says what a state becomes by a run of an entry, the newest of those that replace any; see
- * cr_check_replacement. */
+/* Adds a replacement: a run of the entry leaves `value` in the state.  See cr_check_replacement. */
 void cr_add_replacement(struct cr_graph *g, int entry, cr_id state, cr_id value);
 
-/* How many of the outputs are handed out: the first ones. */
+/* Returns how many outputs are handed to the caller: the first ones. */
 static inline int cr_n_results(const struct cr_graph *g)
 {
     return g->n_outputs - g->n_replaced;
@@ -395,7 +394,7 @@ static inline enum cr_kind cr_kind_of(const struct cr_graph *g, cr_id id)
     return cr_ops[g->nodes[id].op].kind;
 }
 
-/* Whether an op may need attributes: of two kinds none does. */
+/* True if an op has attributes; elementwise ops and matmul have none. */
 static inline bool cr_has_attributes(enum cr_op op)
 {
     return cr_ops[op].kind != CR_KIND_ELEMENTWISE && cr_ops[op].kind != CR_KIND_CONTRACT;

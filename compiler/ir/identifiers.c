@@ -24,14 +24,15 @@ static bool is_word(char c)
     return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Whether the part of a dotted name that begins here is a number. */
+/* True if the part of a dotted name that begins at `part` is a number. */
 static bool is_number(const char *part)
 {
     size_t digits = strspn(part, "0123456789");
     return digits > 0 && (part[digits] == '.' || part[digits] == 0);
 }
 
-/* What a gradient is the gradient of, or null. */
+/* Returns the name of the tensor that a gradient's name is for, or null if the name is no
+ * gradient's. */
 static const char *gradient_of(const char *name)
 {
     size_t length = sizeof CR_GRADIENT - 1;
@@ -147,7 +148,7 @@ static bool is_taken(const char *name)
     return bsearch(name, taken, sizeof taken / sizeof *taken, sizeof *taken, by_text) != NULL;
 }
 
-/* Whether a name begins with a letter, a number, and then ends or goes on with '_'. */
+/* True if a name is a letter and a number, alone or followed by '_'. */
 static bool is_numbered(const char *name, char letter)
 {
     size_t digits = *name == letter ? strspn(name + 1, "0123456789") : 0;
@@ -215,7 +216,7 @@ char cr_upper(char c)
     return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
 }
 
-/* Whether a name's first word is another, which is in capitals, in small letters or capitals. */
+/* True if a name's first word is `word`, in capitals or small letters; `word` is in capitals. */
 static bool begins_with(const char *name, const char *word)
 {
     for (; *word && cr_upper(*name) == *word; word++)
@@ -223,8 +224,8 @@ static bool begins_with(const char *name, const char *word)
     return !*word && (!*name || *name == '_');
 }
 
-/* Whether a model's functions, types or macros could be the runtime's (cr_run), a kernel's
- * (k1_run), ports (in_execute) or POSIX's (struct sched_param). */
+/* True if a model of this name would have functions, types or macros named like the runtime's
+ * (cr_run), a kernel's (k1_run), ports' (in_execute) or POSIX's (struct sched_param). */
 static bool is_reserved_model(const char *name)
 {
     return !is_letter(*name) || begins_with(name, "CR") || is_numbered(name, 'k') ||
@@ -257,7 +258,7 @@ static bool same_in_capitals(const char *a, const char *b)
     return !*a && !*b;
 }
 
-/* Whether a name is new; then it is added. */
+/* Adds a name unless it is there already; returns whether it was added. */
 static bool add_name(struct names *names, const char *name)
 {
     uint32_t at = 0;

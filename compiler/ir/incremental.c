@@ -24,7 +24,8 @@
 #include "hash.h"
 #include "mem.h"
 
-/* How a node is wanted: all rows; along an axis, the rows of the n tokens, or the last one of them. */
+/* The variants of a node: all of its rows; along a token axis, the rows of the n tokens; along a
+ * token axis, the last of these rows. */
 enum { FULL, ROWS, LAST = ROWS + CR_MAX_RANK, VARIANTS = LAST + CR_MAX_RANK };
 
 struct work {
@@ -69,8 +70,8 @@ static int token_axis(const struct work *w, cr_id id)
     return CR_NONE;
 }
 
-/* True if a node is gather(a, index, axis) and depends on ids.  It counts as one op whose other axes are
- * those of both operands. */
+/* True if a node is gather(a, index, axis) and depends on ids.  It counts as one op, whose other
+ * axes come from both operands. */
 static bool find_along(const struct work *w, cr_id id, struct cr_along *along)
 {
     return w->varies[id] && cr_find_along(w->from, id, along);
@@ -113,8 +114,9 @@ static bool is_wanted(const struct work *w, cr_id id, int variant)
     return w->wanted[id] >> variant & 1;
 }
 
-/* A tensor of all tokens is kept as what it is a view of, if the rows of one token stand closer there:
- * of keys, which scores read transposed, and of those that groups of queries share. */
+/* True if the operand of a view is kept as the state in place of the view, because there the
+ * elements of one token lie closer together: of keys that scores read transposed, and of keys
+ * that groups of queries share. */
 static bool is_seen_through(const struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -176,7 +178,7 @@ static int want_full(struct work *w, cr_id id)
     return 0;
 }
 
-/* Whether a sum or a maximum along an axis of the node's operand, and tokens, leaves out later ones. */
+/* Fails unless a sum or a maximum along a token axis of operand i leaves out later tokens. */
 static int check_reduced(const struct work *w, cr_id id, int i, int row, int axis,
                          enum cr_later needed)
 {
@@ -187,7 +189,7 @@ static int check_reduced(const struct work *w, cr_id id, int i, int row, int axi
     return fail_looks_ahead(w, id);
 }
 
-/* Whether an axis of a node comes from that axis of an operand. */
+/* True if an axis of operand i is an axis of the node, too. */
 static bool keeps_axis(const struct work *w, cr_id id, int i, int axis)
 {
     for (int a = 0; a < w->from->nodes[id].rank; a++)
@@ -225,7 +227,7 @@ static int check_contract(const struct work *w, cr_id id, int row)
     return check_reduced(w, id, 0, row, r - 1, CR_LATER_ZERO);
 }
 
-/* Whether rows of a node that ids have a part in say nothing of later tokens. */
+/* Fails unless the rows of a node that depends on ids are computed without later tokens. */
 static int check_causal(const struct work *w, cr_id id, int row)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -249,7 +251,7 @@ static int check_causal(const struct work *w, cr_id id, int row)
     return check_reduced(w, id, 0, row, node->axis, sums ? CR_LATER_ZERO : CR_LATER_HIDDEN);
 }
 
-/* Whether an operand that has no such axis has a part in each row as a whole. */
+/* True if operand i does not have the axis and takes part in each row as a whole. */
 static bool is_shared(const struct work *w, cr_id id, int i, int axis)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -262,7 +264,7 @@ static bool is_shared(const struct work *w, cr_id id, int i, int axis)
     return kind == CR_KIND_CONTRACT || kind == CR_KIND_GATHER;
 }
 
-/* Whether rows of a node can be made of rows of its operands. */
+/* True if the rows of a node along an axis can be made of rows of its operands. */
 static bool goes_by_rows(const struct work *w, cr_id id, int axis)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -309,14 +311,15 @@ static int want_rows(struct work *w, cr_id id, int axis, int variant)
     return 0;
 }
 
-/* Whether the last row is one of those that are made, all of them.  Of what no id has a part in it is made
- * by itself: a mask of one row then still says by indices which tokens it shows. */
+/* True if the last row is taken from the variant with all rows, which is made anyway.  A node
+ * that does not depend on ids is made for its last row alone: a mask of one row then still says
+ * by indices which tokens it shows. */
 static bool is_last_of_rows(const struct work *w, cr_id id, int axis)
 {
     return w->varies[id] && is_wanted(w, id, ROWS + axis);
 }
 
-/* What a node's operands have to be. */
+/* Marks the variants of the operands that the wanted variants of a node are made of. */
 static int want_operands(struct work *w, cr_id id)
 {
     int rank = w->from->nodes[id].rank;
@@ -333,7 +336,7 @@ static int want_operands(struct work *w, cr_id id)
 
 /* ---- making ---- */
 
-/* Whether an earlier node of a graph is equal to its newest one. */
+/* True if an earlier node of a graph is equal to its newest one. */
 static bool is_newest(const void *graph, int id)
 {
     const struct cr_graph *g = graph;
@@ -356,8 +359,8 @@ static uint64_t hash_newest(const struct cr_graph *g)
     return cr_hash_word(h, cr_hash_axes(node));
 }
 
-/* A node, or the one that is equal to it: what a script says twice is kept in one state, and passes find
- * the formulas of the whole sequence. */
+/* Adds a node, or returns the earlier one that is equal to it: a value that the script computes
+ * twice is kept in one state, and passes match the same formulas as for the whole sequence. */
 static cr_id make(struct work *w, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
 {
     cr_id id = cr_must(w->to, op, n, in, attr);
@@ -426,7 +429,7 @@ static cr_id take_rows(struct work *w, cr_id table, int axis, cr_id index)
     return axis ? make(w, CR_OP_permute, 1, &rows, &back) : rows;
 }
 
-/* Those of a table of positions; none past the last position exists. */
+/* Returns the rows of a table of positions for the tokens; past the last position, its last row. */
 static cr_id take_positions(struct work *w, cr_id table, int axis, int variant)
 {
     cr_id at = positions(w, variant, 1, (int64_t[]){1}, 0);
@@ -441,7 +444,7 @@ static cr_id take_last(struct work *w, cr_id rows, int axis)
     return take_rows(w, rows, axis, spread(w, last, 1, (int64_t[]){1}));
 }
 
-/* The same op, of other operands, with other rows along an axis. */
+/* Adds the same op with other operands and another number of rows along an axis. */
 static cr_id make_again(struct work *w, cr_id id, const cr_id *in, int axis, int64_t rows)
 {
     struct cr_attr attr = cr_attr_of(&w->from->nodes[id]);
@@ -450,8 +453,8 @@ static cr_id make_again(struct work *w, cr_id id, const cr_id *in, int axis, int
     return make(w, w->from->nodes[id].op, w->from->nodes[id].n_in, in, &attr);
 }
 
-/* The same op of the variants of its operands that the rows along an axis need, or if that is CR_NONE in
- * full. */
+/* Adds the same op, made of those variants of its operands that the rows along an axis need; in
+ * full if the axis is CR_NONE. */
 static cr_id make_of_operands(struct work *w, cr_id id, int axis, int variant)
 {
     int n = w->from->nodes[id].n_in;
@@ -498,7 +501,8 @@ static cr_id find_state(const struct work *w, cr_id rows, int axis)
     return CR_NONE;
 }
 
-/* A state of all tokens, with the rows of those that come now behind those that came before. */
+/* Returns the state that holds all tokens: the rows of the n tokens are written behind the rows
+ * of the tokens before. */
 static cr_id make_state(struct work *w, cr_id id)
 {
     struct cr_attr attr = cr_attr_of(&w->from->nodes[id]);

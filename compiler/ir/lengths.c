@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a rule sees: a node whose shape is known, and its operands. */
+/* The input and output of a rule: a node whose shape is known, and its operands. */
 struct finder {
     struct cr_graph *g;
     const struct cr_node *node;
@@ -39,7 +39,8 @@ static bool fail_at(const struct finder *f, const char *what, int operand, int a
                 f->g->lengths[of_operand(f, operand)[axis] - 1].name, axis + 1);
 }
 
-/* What two axes of one size give where they meet. */
+/* Sets *result to the length of an axis that has length a in one operand and b in another; 0 is
+ * none. */
 static bool meet(const struct finder *f, int axis, int a, int b, signed char *result)
 {
     if (a && b && a != b)
@@ -179,7 +180,7 @@ static bool find_expand(struct finder *f)
     return true;
 }
 
-/* A view has the lengths of what it shows, where the axes went. */
+/* A view has the lengths of its operand, on the axes that show the operand's. */
 static bool find_move(struct finder *f)
 {
     const struct cr_node *node = f->node;
@@ -234,7 +235,8 @@ static bool find_scan(struct finder *f)
     return true;
 }
 
-/* The axis is that of what is written over; rows may be of a length. */
+/* Infers a write.  The axis along which rows are written is the operand's, and no length; the
+ * number of rows may be one. */
 static bool find_write(struct finder *f)
 {
     const signed char *a = of_operand(f, 0), *rows = of_operand(f, 1);

@@ -12,7 +12,8 @@ static int smallest(int a, int b, int c)
     return least < c ? least : c;
 }
 
-/* How many letters to add, drop, change or swap with their neighbour (Damerau 1964). */
+/* Returns the least number of letters to add, drop, change or swap with their neighbour (Damerau
+ * 1964). */
 static int distance(const char *a, int n, const char *b, int m)
 {
     int d[3][MAX_WORD + 1]; /* the rows before the last, the last, this one */

@@ -44,7 +44,7 @@ static void print_number(FILE *out, double value)
         fprintf(out, "%.17g", value);
 }
 
-/* An input need not say what it holds at first. */
+/* True if a node says what its tensor holds at first, which an input need not. */
 static bool has_init(const struct cr_node *node)
 {
     return node->init != CR_INIT_UNIFORM || node->value != 0;

@@ -89,7 +89,7 @@ const char *cr_c_type(enum cr_dtype dtype)
     return cr_formats[cr_format_of(dtype)].c_type;
 }
 
-/* Whether so many digits read back as the same float. */
+/* True if a number with so many digits reads back as the same float. */
 static bool reads_back(char *text, size_t size, int digits, double value)
 {
     snprintf(text, size, "%.*g", digits, value);

@@ -55,7 +55,7 @@ void cr_put(struct cr_text *text, const char *format, ...)
     va_end(args);
 }
 
-/* How much of the line goes before the break: up to the last space that fits. */
+/* Returns how many characters go before a line break: up to the last space that fits. */
 static size_t break_at(const char *line, size_t room)
 {
     size_t at = 0;
