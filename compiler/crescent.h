@@ -66,7 +66,8 @@ enum {
 
 /* ---- context -------------------------------------------------------------------------- */
 
-/* What threads do not share: the last error.  Everything else is made with one. */
+/* A context holds what threads must not share: the last error.  All other handles are made with
+ * one. */
 typedef struct crescent_context crescent_context;
 
 /* Null if there is no memory. */
@@ -95,7 +96,7 @@ const char *crescent_note_at(const crescent_context *context, int index);
 /* CRESCENT_VERSION of the library that is linked. */
 const char *crescent_version(void);
 
-/* What the library is made of, and what it will use on this machine.  The strings are constants. */
+/* How the library was built, and what it uses on this machine.  The strings are constants. */
 typedef struct {
     const char *version;
     const char *lua; /* "Lua 5.4.4", "LuaJIT 2.1.0-beta3" */
@@ -116,20 +117,21 @@ typedef struct {
     const char *key, *value;
 } crescent_setting;
 
-/* How a script is run.  All zero is good, and so is a null pointer to one. */
+/* How a script is run.  Zeros are the defaults, and so is a null pointer. */
 typedef struct {
     const crescent_setting *settings; /* the script must declare them; of several for a key the
                                        * last one counts */
     int n_settings;
-    const crescent_setting *defaults; /* for those that it declares, and no setting is for */
+    const crescent_setting *defaults; /* for options that the script declares and `settings` does
+                                       * not set */
     int n_defaults;
-    int64_t seed; /* not 0: an option `seed` of the script has it, unless one of those is for it */
+    int64_t seed; /* not 0: the value of the option `seed`, unless a setting or default gives one */
     const char *entry; /* of a script that returns several entries: this one alone, as if the script
                         * returned its outputs; "": the only one; null: all of them */
     const char *config; /* a file of values for its options, which count where no setting is for one:
                          * JSON if its name ends in .json, of a folder its config.json, else Lua; or null */
-    const char *script; /* of a folder or a GGUF file: the script to run in place of the one that its
-                         * model_type chooses; or null */
+    const char *script; /* of a folder or a GGUF file: the script to run in place of the one for
+                         * its model_type; or null */
     const crescent_setting *inputs; /* of an ONNX file: files of inputs, which say the sizes that are symbols
                                      * in it and, where shapes depend on them, the inputs' elements */
     int n_inputs;
@@ -150,8 +152,8 @@ typedef struct {
 int crescent_graph_open(crescent_context *context, const char *path, const crescent_script *how,
                         crescent_graph **graph);
 
-/* The same for a text in memory.  `name` stands for the path: in messages, and `require` looks
- * for modules in its folder. */
+/* As crescent_graph_open, for a text in memory.  `name` stands for the path in messages, and
+ * modules are looked for in its folder. */
 int crescent_graph_open_text(crescent_context *context, const char *name, const char *text,
                              size_t length, const crescent_script *how, crescent_graph **graph);
 
@@ -209,7 +211,7 @@ const char *crescent_graph_tap_at(const crescent_graph *graph, int index);
  */
 int crescent_graph_gradients(crescent_graph *graph, const char *const *cotangents, int n);
 
-/* How a model goes on from the tokens before. */
+/* How a model continues a text whose first tokens were fed before. */
 typedef struct {
     int64_t chunk; /* tokens that can come at once: 1 to the context */
     int last_only; /* 1: logits of the last one of them are wanted, not of all */
@@ -244,7 +246,7 @@ typedef enum {
 /* "tcc" and so on; null for a number that is no backend. */
 const char *crescent_backend_name(crescent_backend backend);
 
-/* How a graph is compiled.  All zero is good, and so is a null pointer to one. */
+/* How a graph is compiled.  Zeros are the defaults, and so is a null pointer. */
 typedef struct {
     crescent_backend backend;
     int threads;             /* 1 to 256; 0: one */
@@ -286,7 +288,7 @@ int crescent_target_text(crescent_context *context, const char *name, char **tex
 int crescent_compile(const crescent_graph *graph, const crescent_config *config,
                      crescent_model **model);
 
-/* Runs a script, or that of a folder, and compiles its graph. */
+/* Runs a script, or the script of a folder, and compiles its graph. */
 int crescent_open(crescent_context *context, const char *path, const crescent_script *how,
                   const crescent_config *config, crescent_model **model);
 
@@ -345,7 +347,7 @@ char *crescent_shape_text(char *buf, size_t size, int rank, const int64_t *shape
 
 /* ---- weights -------------------------------------------------------------------------- */
 
-/* Whether files of weights may hold tensors that the model does not have. */
+/* Says if files of weights may hold tensors that the model does not have. */
 typedef enum { CRESCENT_ANY_TENSORS, CRESCENT_MODEL_TENSORS_ONLY } crescent_surplus_rule;
 
 /* What they held. */
@@ -424,14 +426,15 @@ typedef struct {
     const char *name, *path;
 } crescent_input_file;
 
-/* Inputs from files, into tensors in the order of the ports; those without a file stay as they are, and of
- * several for one the last counts.  An array may be shorter than its tensor along axes that are lengths:
- * the inputs that these are then become what it says, and arrays have to agree. */
+/* Reads inputs from files into tensors in the order of the ports.  Inputs without a file keep
+ * their values; if several files are for one input, the last counts.  An array may be shorter
+ * than its tensor along axes that are lengths: the lengths are set to its sizes, and all arrays
+ * have to agree. */
 int crescent_read_inputs(const crescent_model *model, const crescent_input_file *files, int n,
                          void *const *tensors);
 
-/* Tensors are laid out for the bounds of lengths.  crescent_sized_port is the port of an input or output
- * with the sizes that it has in a run with these inputs, of which only those that are lengths are read. */
+/* Tensors are laid out for the bounds of lengths.  crescent_sized_port gives an input or output
+ * with the sizes that it has in a run with these inputs, of which only lengths are read. */
 int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, int index,
                         const void *const *inputs, crescent_port *port);
 
@@ -450,8 +453,8 @@ int crescent_spread(const crescent_port *port, const crescent_port *sized, size_
  * another, each with what those before it left in the states. */
 int crescent_run(crescent_model *model, const void *const *inputs, void *const *outputs);
 
-/* One run of an entry of a model that was compiled with all of them.  The tensors are in the order of
- * the model's ports; those that the entry does not have may be null. */
+/* Runs one entry of a model that was compiled with all of its entries.  Tensors are in the order
+ * of the model's ports; tensors of other entries may be null. */
 int crescent_run_entry(crescent_model *model, const char *entry, const void *const *inputs,
                        void *const *outputs);
 
@@ -465,18 +468,19 @@ typedef struct {
     int64_t begin_ns, end_ns;
 } crescent_call_time;
 
-/* The same for each call of a kernel, crescent_report.n_calls of them, in the order of the run. */
+/* A run that writes the time of each call of a kernel, in the order of the run:
+ * crescent_report.n_calls times. */
 int crescent_run_traced(crescent_model *model, const void *const *inputs, void *const *outputs,
                         crescent_call_time *times);
 
-/* What state number `index` holds, as int32_t for i32, else as float: zeros until the first run.
- * Copied out or handed in; crescent_reset_states makes all zeros again. */
+/* Copies state number `index` out or in, as int32_t for i32, else as float.  States are zeros
+ * until the first run; crescent_reset_states makes all of them zeros again. */
 int crescent_get_state(const crescent_model *model, int index, void *tensor);
 int crescent_set_state(crescent_model *model, int index, const void *tensor);
 int crescent_reset_states(crescent_model *model);
 
-/* Of the interpreter: the elements of an output of the last run before they were rounded, valid
- * until the next one.  Null for other backends. */
+/* For the interpreter, returns the elements of an output of the last run before they were
+ * rounded, valid until the next run.  Null for other backends. */
 const double *crescent_exact_output(const crescent_model *model, int index);
 
 /* ---- gradients ------------------------------------------------------------------------ */
@@ -488,13 +492,13 @@ typedef struct crescent_file crescent_file;
  * their parameters and inputs. */
 int crescent_put_gradients(const crescent_model *model, void *const *outputs, crescent_file *file);
 
-/* Reads such a file: gradient number i of the outputs into expected[i], as doubles; what is null
- * there is left out. */
+/* Reads a file of gradients: gradient number i of the outputs into expected[i], as doubles.
+ * Where expected[i] is null nothing is read. */
 int crescent_read_gradients(const crescent_model *model, const char *path, double *const *expected);
 
 /* ---- reports -------------------------------------------------------------------------- */
 
-/* What was compiled.  Strings live as long as the model. */
+/* A report on a compiled model.  Strings live as long as the model. */
 typedef struct {
     const char *name; /* the model's */
     crescent_backend backend;
@@ -558,8 +562,9 @@ double crescent_machine_products(const crescent_machine *machine, const char *ar
  * the cache that holds them, or from memory.  0: so many that no cache does. */
 double crescent_machine_read(crescent_machine *machine, int64_t bytes);
 
-/* The same when the first `bytes` bytes of the model's own weights are read where they lie, or, for 0 and
- * where there are not so many, all of them: no memory is touched besides.  0 if it has none. */
+/* The same speed while the first `bytes` bytes of the model's own weights are read in place,
+ * without other memory; all of them if `bytes` is 0 or more than there are.  0 if the model has
+ * none. */
 double crescent_machine_read_weights(const crescent_machine *machine, int64_t bytes);
 
 /* ---- comparing ------------------------------------------------------------------------ */
@@ -572,9 +577,9 @@ typedef struct {
     int64_t max_ulp; /* negative: any */
 } crescent_tolerance;
 
-/* Two NaN agree, and so do infinities of one sign, and a number beyond float's range with the
- * infinity that it rounds to.  Errors that involve an infinity are infinite, those that involve
- * a NaN and a number are NaN. */
+/* How far results are from expected ones.  Two NaN agree, two infinities of one sign agree, and
+ * a number beyond the range of float agrees with the infinity that it rounds to.  An error
+ * between an infinity and a number is infinite; one between a NaN and a number is NaN. */
 typedef struct {
     double max_abs, max_rel; /* rel: by the element's own expected value */
     double max_ulp;          /* in units of the last place of a float as large as the expected
@@ -620,7 +625,7 @@ int crescent_inspection_config(const crescent_inspection *inspection, crescent_c
 const char *crescent_inspection_target(const crescent_inspection *inspection);
 int crescent_inspection_report(const crescent_inspection *inspection, crescent_report *report);
 
-/* A pass, and sizes of what it left. */
+/* A pass, and the sizes of its result. */
 typedef struct {
     const char *name, *doc; /* also "script", the first one, and "emit", the last one */
     int64_t ns;             /* with what verifies the pass */
@@ -834,8 +839,7 @@ typedef enum {
 /* A node: of what kernels store, and besides of what makes NaN and infinities inside of them.  Strings are
  * the autopsy's. */
 typedef struct {
-    const char *name;  /* by which it can be asked for, or that of a parameter or input; else its scope, or
-                        * its op */
+    const char *name;  /* its tap, or the name of a parameter or input; else its scope, or its op */
     const char *op, *scope;
     const char *where; /* the line of the script, "FILE:LINE"; or "" */
     const char *kernel; /* the C function that stores it; null: none does */
@@ -847,7 +851,7 @@ typedef struct {
     int culprit; /* 1: wrong, or an output is not finite because of it */
     double error, inherited, own; /* the largest of all elements: error against double precision; of this,
                                    * what comes with the operands, and what the kernel adds */
-    double bound;    /* of what it may add, at the worst element */
+    double bound;    /* the most that the kernel may add, at the worst element */
     int64_t worst;   /* the element that is nearest to its bound, or beyond it by the most; of NaN and
                       * infinities the first; or CRESCENT_NONE */
     int64_t failing; /* elements beyond their bounds */
@@ -866,7 +870,7 @@ void crescent_autopsy_close(crescent_autopsy *autopsy);
  * weights are kept. */
 crescent_model *crescent_autopsy_model(crescent_autopsy *autopsy);
 
-/* One run, as crescent_run, and what there is to say of it. */
+/* Runs the model as crescent_run does, and examines the values of the run. */
 int crescent_autopsy_run(crescent_autopsy *autopsy, const void *const *inputs,
                          void *const *outputs);
 
@@ -891,7 +895,7 @@ int crescent_autopsy_culprit(const crescent_autopsy *autopsy);
  */
 typedef struct crescent_generator crescent_generator;
 
-/* How a model generates.  All zero is good, and so is a null pointer to one. */
+/* How a model generates.  Zeros are the defaults, and so is a null pointer. */
 typedef struct {
     int64_t context; /* positions there is room for; 0: as many as the model has */
     int64_t chunk;   /* tokens that go through the model at a time, at most; 0: some */
@@ -909,7 +913,7 @@ int crescent_generator_open(crescent_context *context, const char *path, const c
                             const crescent_config *config, const crescent_generation *generation,
                             crescent_generator **generator);
 
-/* The same for a script in memory, as crescent_graph_open_text takes it. */
+/* As crescent_generator_open, for a script in memory; see crescent_graph_open_text. */
 int crescent_generator_open_text(crescent_context *context, const char *name, const char *text,
                                  size_t length, const crescent_script *how,
                                  const crescent_config *config,
@@ -922,7 +926,8 @@ crescent_model *crescent_generator_model(crescent_generator *generator);
 
 typedef struct {
     int64_t texts, vocabulary; /* sequences that go side by side, and logits of each */
-    int64_t context, used;     /* positions there is room for, and those that are taken */
+    int64_t context, used;     /* how many positions the generator has, and how many of them are
+                                * taken */
     int64_t chunk;
     int all_logits; /* as it was opened */
     int64_t begin; /* the token that a text begins with, of config.json; or CRESCENT_NONE */
@@ -948,7 +953,8 @@ typedef struct {
     double temperature; /* 0: the likeliest token, and the rest has no meaning */
     int64_t top_k;      /* 0: any number */
     double top_p;       /* 0, or 1: all */
-    int64_t seed;       /* what is drawn is a function of it, the text's number and the position */
+    int64_t seed;       /* each draw is a function of it, of the text's number and of the
+                         * position */
 } crescent_sampling;
 
 /* The token that follows, one for each text; null is the same as all zero.  Refused are logits that are
@@ -964,8 +970,8 @@ int crescent_generator_reset(crescent_generator *generator);
 
 /* ---- evaluating ----------------------------------------------------------------------- */
 
-/* How a text is cut: into windows of so many tokens, of which each begins with the token `begin`, unless
- * that is CRESCENT_NONE.  All tokens of a window but its first one are predicted. */
+/* How a text is cut into windows of `tokens` tokens.  Each window begins with the token `begin`,
+ * unless that is CRESCENT_NONE.  All tokens of a window but the first are predicted. */
 typedef struct {
     int64_t tokens; /* 2 to the positions there is room for */
     int64_t begin;
@@ -1006,9 +1012,9 @@ void crescent_trainer_close(crescent_trainer *trainer);
  * Its weights are kept (crescent_keep_weights). */
 crescent_model *crescent_trainer_model(crescent_trainer *trainer);
 
-/* Data from files: each has the shape of its input, or one more axis in front that counts
- * batches; step s takes batch s modulo their number.  All batches are read once, so that what is
- * wrong is known here.  Once a trainer, before it starts. */
+/* Feeds data from files.  An array has the shape of its input, or one more axis in front that
+ * counts batches; step s takes batch s modulo their number.  All batches are read once, so that
+ * errors are found here.  To be called once a trainer, before its first step. */
 int crescent_trainer_feed(crescent_trainer *trainer, const crescent_input_file *files, int n);
 
 /* Data from memory: input number `index` for the steps to come, until it is set again. */
@@ -1120,7 +1126,7 @@ int crescent_trainer_rehearse(const crescent_trainer *trainer, const char *check
  */
 typedef struct crescent_tuner crescent_tuner;
 
-/* What was tried: a size of the target as it is best so far, and its new value. */
+/* One trial: a size of the target, its best value so far, and the new value. */
 typedef struct {
     const char *size;
     int64_t was, value;
@@ -1144,8 +1150,8 @@ void crescent_tuner_close(crescent_tuner *tuner);
 /* Measures the next candidate; CRESCENT_STOPPED if there is none, or no time. */
 int crescent_tuner_next(crescent_tuner *tuner, crescent_trial *trial);
 
-/* Measures the best against the target it began with, and writes the better one to a file: to that
- * of this machine if `path` is null, which the target "host" reads from then on. */
+/* Measures the best target against the one it began with, and writes the faster one to a file.
+ * If `path` is null it is this machine's file, which the target "host" reads from then on. */
 int crescent_tuner_finish(crescent_tuner *tuner, const char *path, crescent_tuning *tuning);
 
 /* ---- tokenizers ----------------------------------------------------------------------- */
@@ -1165,8 +1171,8 @@ int crescent_tuner_finish(crescent_tuner *tuner, const char *path, crescent_tuni
  */
 typedef struct crescent_tokenizer crescent_tokenizer;
 
-/* Reads a tokenizer.json, or what is in a folder: tokenizer.json, or vocab.json and merges.txt, or
- * encoder.json and vocab.bpe; or the tokenizer of a GGUF file. */
+/* Opens a tokenizer: a tokenizer.json, a folder with one, with vocab.json and merges.txt or with
+ * encoder.json and vocab.bpe, or a GGUF file. */
 int crescent_tokenizer_open(crescent_context *context, const char *path,
                             crescent_tokenizer **tokenizer);
 void crescent_tokenizer_close(crescent_tokenizer *tokenizer);
@@ -1185,27 +1191,27 @@ const char *crescent_token_text(const crescent_tokenizer *tokenizer, int id);
 int crescent_end_count(const crescent_tokenizer *tokenizer);
 int crescent_end_at(const crescent_tokenizer *tokenizer, int index);
 
-/* Whether encoding adds what the tokenizer puts around a text, <s> for instance. */
+/* Says if encoding adds the tokens that the tokenizer puts around a text, such as <s>. */
 typedef enum { CRESCENT_PLAIN, CRESCENT_FRAMED } crescent_framing;
 
 /* The ids of a text, to be freed with crescent_free. */
 int crescent_encode(crescent_tokenizer *tokenizer, const char *text, size_t length,
                     crescent_framing framing, int32_t **ids, size_t *n);
 
-/* Which special tokens decoding shows. */
+/* The special tokens that decoding shows. */
 typedef enum {
-    CRESCENT_SPECIALS_WITHIN, /* not those that encoding adds around a text */
+    CRESCENT_SPECIALS_WITHIN, /* all but those that encoding adds around a text */
     CRESCENT_SPECIALS_ALL,
     CRESCENT_SPECIALS_NONE
 } crescent_specials;
 
-/* The text of ids, with a zero behind it, to be freed with crescent_free: byte for byte what was
- * encoded, also where that is no UTF-8.  An id without token gives nothing. */
+/* Decodes ids to a text with a zero behind it, to be freed with crescent_free.  The bytes are
+ * those that were encoded, also if they are no UTF-8.  An id without token gives nothing. */
 int crescent_decode(crescent_tokenizer *tokenizer, const int32_t *ids, size_t n,
                     crescent_specials specials, char **text, size_t *length);
 
-/* Decodes token after token: what is given for all of them together is what crescent_decode gives,
- * but that CRESCENT_SPECIALS_WITHIN shows what encoding adds behind a text. */
+/* Decodes token after token.  All pieces together are the text of crescent_decode; but with
+ * CRESCENT_SPECIALS_WITHIN, tokens that encoding adds behind a text are shown. */
 typedef struct crescent_text_stream crescent_text_stream;
 
 int crescent_text_stream_open(crescent_tokenizer *tokenizer, crescent_specials specials,
@@ -1217,7 +1223,7 @@ void crescent_text_stream_close(crescent_text_stream *stream);
 int crescent_text_stream_add(crescent_text_stream *stream, int id, const char **text,
                              size_t *length);
 
-/* What is left at the end, which may be part of a character. */
+/* Ends a stream; returns the bytes that are left, such as a part of a character. */
 int crescent_text_stream_end(crescent_text_stream *stream, const char **text, size_t *length);
 
 /* ---- C source ------------------------------------------------------------------------- */
@@ -1231,18 +1237,19 @@ typedef enum { CRESCENT_EMIT_RUN, CRESCENT_EMIT_STEP } crescent_emit_kind;
 int crescent_emit(const crescent_graph *graph, const crescent_config *config,
                   crescent_emit_kind kind, const char *path, crescent_report *report);
 
-/* Whether a program has its weights in it: by the assembler from the packed file, or as an array. */
+/* How a program holds its weights: not at all, from the packed file by the assembler, or as an
+ * array. */
 typedef enum { CRESCENT_EMBED_NOT, CRESCENT_EMBED_FILE, CRESCENT_EMBED_ARRAY } crescent_embedding;
 
-/* What goes into a program that generates.  All zero is good, and so is a null pointer to one. */
+/* The parts of a program that generates.  Zeros are the defaults, and so is a null pointer. */
 typedef struct {
     const char *tokenizer; /* a tokenizer.json or a folder with one, or a GGUF file; null: the model's */
     int ids_only;          /* 1: no tokenizer: ids go in and come out */
     const char *pack;      /* packed weights are written to this file, or null; the program takes it in
                             * place of safetensors files */
     crescent_embedding embed; /* CRESCENT_EMBED_FILE: of the file `pack` */
-    const char *const *weights; /* what is packed or embedded: safetensors files or folders; null: of
-                                 * the model's folder, or of a script drawn from its seed */
+    const char *const *weights; /* safetensors files or folders to pack or embed; null: the
+                                 * model's folder, or for a script weights drawn from its seed */
     int n_weights;
 } crescent_generator_source;
 
@@ -1258,22 +1265,22 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
                             const crescent_generator_source *what, const char *out,
                             crescent_report *report);
 
-/* What crescent_emit writes as two texts, to be freed with crescent_free; `header_name` is what the
- * source includes. */
+/* As crescent_emit, into two texts that are freed with crescent_free.  The source includes
+ * `header_name`. */
 int crescent_emit_text(const crescent_graph *graph, const crescent_config *config,
                        crescent_emit_kind kind, const char *header_name, char **source,
                        char **header);
 
-/* What crescent_emit_generator writes as two texts likewise; packed weights still go to a file. */
+/* As crescent_emit_generator, into two texts; packed weights still go to a file. */
 int crescent_emit_generator_text(crescent_context *context, const char *path,
                                  const crescent_script *how, const crescent_config *config,
                                  const crescent_generation *generation,
                                  const crescent_generator_source *what, const char *header_name,
                                  char **source, char **header);
 
-/* What there is after a pass, as text to be freed with crescent_free: the graph, the kernels, the
- * plan.  `pass` may also be "script", the graph as it was built, and "emit", the C without the
- * runtime. */
+/* Prints the state of a compilation after a pass, as text to be freed with crescent_free: the
+ * graph, the kernels, the plan.  `pass` may also be "script", for the graph as it was built, or
+ * "emit", for the C without the runtime. */
 int crescent_dump(const crescent_graph *graph, const crescent_config *config, const char *pass,
                   char **text);
 
@@ -1339,9 +1346,11 @@ typedef struct {
     const char *name;
     int elementwise, reduction; /* 0 or 1 */
     int arity;                  /* operands; -1: any number */
-    const char *types;          /* of those two: what it takes and gives */
+    const char *types;          /* elementwise ops and reductions: the types of operands and
+                                 * result */
     const char *equation; /* elementwise: the C expression; others: how a script calls it */
-    const char *gradient; /* of those two: for each operand, as in compiler/ir/gradients.def */
+    const char *gradient; /* elementwise ops and reductions: for each operand, as in
+                           * compiler/ir/gradients.def */
     const char *doc;
 } crescent_op;
 
@@ -1352,7 +1361,7 @@ int crescent_op_at(int index, crescent_op *op);
 typedef struct {
     const char *domain, *name; /* "" for ai.onnx */
     int since;                 /* the first version of the domain that it is taken from */
-    const char *meaning;       /* what it becomes in the graph language */
+    const char *meaning;       /* the formula in the graph language */
 } crescent_onnx_op;
 
 int crescent_onnx_op_count(void);
@@ -1374,7 +1383,7 @@ int crescent_file_finish(crescent_file *file);
 /* Gives it its name, in place of an older file. */
 int crescent_file_commit(crescent_file *file);
 
-/* Closes it; what was not committed is gone. */
+/* Closes a file; what was not committed is lost. */
 void crescent_file_close(crescent_file *file);
 
 /* Reads a .npy file of the port's shape as doubles. */
@@ -1383,7 +1392,7 @@ int crescent_read_npy(crescent_context *context, const char *path, const crescen
 
 /* ---- what is in a file ---------------------------------------------------------------- */
 
-/* What a file of tensors, or a folder of some, has in it. */
+/* The contents of a file of tensors, or of a folder of such files. */
 typedef struct crescent_contents crescent_contents;
 
 /* A tensor under the name that the file has for it.  Strings and shape live as long as the contents. */
@@ -1410,11 +1419,12 @@ const char *crescent_contents_kind(const crescent_contents *contents);
 int crescent_contents_count(const crescent_contents *contents);
 int crescent_contents_at(const crescent_contents *contents, int index, crescent_tensor *tensor);
 
-/* What the file says besides, as text: its metadata; of a folder its model_type. */
+/* Other facts that a file states, as text: its metadata; of a folder its model_type. */
 int crescent_fact_count(const crescent_contents *contents);
 int crescent_fact_at(const crescent_contents *contents, int index, crescent_setting *fact);
 
-/* Of the elements of a tensor, 0 if there are none: those that are finite, but for the first two. */
+/* Statistics of a tensor's elements, all 0 if there are none.  min, max, mean and deviation are
+ * of the finite elements. */
 typedef struct {
     int64_t nans, infinities;
     double min, max, mean, deviation; /* the deviation divides by the number of elements */
