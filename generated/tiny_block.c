@@ -287,7 +287,7 @@ struct cr_runtime {
 #define CR_SELECT_H
 
 
-/* How the few functions of the runtime that others call are declared. */
+/* The declaration of the few functions of the runtime that other code calls. */
 #ifndef CR_API
 #define CR_API
 #endif
@@ -336,12 +336,12 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
 CR_API void cr_pool_stop(struct cr_pool *pool);
 
 #ifndef CR_NO_MALLOC
-/* The same with memory from malloc; null also if there is none. */
+/* As cr_pool_init, with memory from malloc; null also if there is no memory. */
 CR_API struct cr_pool *cr_pool_new(int threads);
 CR_API void cr_pool_free(struct cr_pool *pool);
 #endif
 
-/* How many threads there are, the calling one included; 1 for a null pool. */
+/* Returns the number of threads, the calling one included; 1 for a null pool. */
 CR_API int cr_pool_threads(const struct cr_pool *pool);
 
 /*
@@ -1325,7 +1325,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
  * and columns of one value a row (s).
  */
 
-/* What goes by the type of an operand or the result: f for floats (and i for i32, in i32.inc). */
+/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
 #define CR_ELEMENT_f float
 #define CR_VECTOR_f VF
 #define CR_SET1_f(x) v_set1(x)
@@ -1334,7 +1334,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 #define CR_PUT_f(p, x) v_store(p, x)
 #define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
 
-/* How an operand x (of the expression) of type T is fetched from xp with row stride ldx. */
+/* How an operand x of type T is read from xp, with the row stride ldx. */
 #define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
@@ -1469,7 +1469,7 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* The same for a full square. */
+/* Transposes a full square of CR_W rows and columns. */
 CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
 {
     VF t[CR_W];
@@ -1680,7 +1680,7 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
     CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
 }
 
-/* Other threads may read what was packed once this has returned. */
+/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
 static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
                                     long rs, long cs)
 {
@@ -1899,8 +1899,8 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 #define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
 #endif
 
-/* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
- * has none of them reads those of `first`, and its results are not stored. */
+/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
+ * reads those of `first` instead, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
 {
     n = n < p->N ? n : first;
@@ -2185,8 +2185,8 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
     }
 }
 
-/* How far behind what it reads a tile of some vectors prefetches.  One that is wider than a panel
- * reads two side by side.  What it reads next lies behind both, unless there is more of k to come. */
+/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
+ * panels side by side; what it reads next lies behind both, unless more of k is left. */
 CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 {
     if (vectors * CR_W <= CR_PANEL) {
@@ -2245,7 +2245,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
-/* Of the rows of a product, how many lie above row m, which may be none of them. */
+/* Returns how many rows of a product lie above row m, 0 if m is negative. */
 CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
 {
     return CR_MOST(0, CR_LEAST(m, p->M));
@@ -2315,8 +2315,8 @@ CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, f
     return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
 }
 
-/* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
- * from the scores: 0 for a query that has seen nothing but -inf. */
+/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
+ * the new maximum, or 0 for a query that has seen nothing but -inf. */
 CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
 {
     VF old = CR_NAME(v_load_cut)(m, n);
@@ -2345,7 +2345,7 @@ CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, f
     }
 }
 
-/* The same for all keys; returns the sums, by lanes of keys as in a row reduction. */
+/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
 CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
 {
     VF lane[CR_LANES];
@@ -2830,7 +2830,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
  * and columns of one value a row (s).
  */
 
-/* What goes by the type of an operand or the result: f for floats (and i for i32, in i32.inc). */
+/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
 #define CR_ELEMENT_f float
 #define CR_VECTOR_f VF
 #define CR_SET1_f(x) v_set1(x)
@@ -2839,7 +2839,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 #define CR_PUT_f(p, x) v_store(p, x)
 #define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
 
-/* How an operand x (of the expression) of type T is fetched from xp with row stride ldx. */
+/* How an operand x of type T is read from xp, with the row stride ldx. */
 #define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
@@ -2974,7 +2974,7 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* The same for a full square. */
+/* Transposes a full square of CR_W rows and columns. */
 CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
 {
     VF t[CR_W];
@@ -3185,7 +3185,7 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
     CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
 }
 
-/* Other threads may read what was packed once this has returned. */
+/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
 static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
                                     long rs, long cs)
 {
@@ -3404,8 +3404,8 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 #define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
 #endif
 
-/* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
- * has none of them reads those of `first`, and its results are not stored. */
+/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
+ * reads those of `first` instead, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
 {
     n = n < p->N ? n : first;
@@ -3690,8 +3690,8 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
     }
 }
 
-/* How far behind what it reads a tile of some vectors prefetches.  One that is wider than a panel
- * reads two side by side.  What it reads next lies behind both, unless there is more of k to come. */
+/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
+ * panels side by side; what it reads next lies behind both, unless more of k is left. */
 CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 {
     if (vectors * CR_W <= CR_PANEL) {
@@ -3750,7 +3750,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
-/* Of the rows of a product, how many lie above row m, which may be none of them. */
+/* Returns how many rows of a product lie above row m, 0 if m is negative. */
 CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
 {
     return CR_MOST(0, CR_LEAST(m, p->M));
@@ -3820,8 +3820,8 @@ CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, f
     return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
 }
 
-/* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
- * from the scores: 0 for a query that has seen nothing but -inf. */
+/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
+ * the new maximum, or 0 for a query that has seen nothing but -inf. */
 CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
 {
     VF old = CR_NAME(v_load_cut)(m, n);
@@ -3850,7 +3850,7 @@ CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, f
     }
 }
 
-/* The same for all keys; returns the sums, by lanes of keys as in a row reduction. */
+/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
 CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
 {
     VF lane[CR_LANES];
@@ -4331,7 +4331,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
  * and columns of one value a row (s).
  */
 
-/* What goes by the type of an operand or the result: f for floats (and i for i32, in i32.inc). */
+/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
 #define CR_ELEMENT_f float
 #define CR_VECTOR_f VF
 #define CR_SET1_f(x) v_set1(x)
@@ -4340,7 +4340,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 #define CR_PUT_f(p, x) v_store(p, x)
 #define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
 
-/* How an operand x (of the expression) of type T is fetched from xp with row stride ldx. */
+/* How an operand x of type T is read from xp, with the row stride ldx. */
 #define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
@@ -4475,7 +4475,7 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* The same for a full square. */
+/* Transposes a full square of CR_W rows and columns. */
 CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
 {
     VF t[CR_W];
@@ -4686,7 +4686,7 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
     CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
 }
 
-/* Other threads may read what was packed once this has returned. */
+/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
 static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
                                     long rs, long cs)
 {
@@ -4905,8 +4905,8 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 #define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
 #endif
 
-/* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
- * has none of them reads those of `first`, and its results are not stored. */
+/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
+ * reads those of `first` instead, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
 {
     n = n < p->N ? n : first;
@@ -5191,8 +5191,8 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
     }
 }
 
-/* How far behind what it reads a tile of some vectors prefetches.  One that is wider than a panel
- * reads two side by side.  What it reads next lies behind both, unless there is more of k to come. */
+/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
+ * panels side by side; what it reads next lies behind both, unless more of k is left. */
 CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 {
     if (vectors * CR_W <= CR_PANEL) {
@@ -5251,7 +5251,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
-/* Of the rows of a product, how many lie above row m, which may be none of them. */
+/* Returns how many rows of a product lie above row m, 0 if m is negative. */
 CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
 {
     return CR_MOST(0, CR_LEAST(m, p->M));
@@ -5321,8 +5321,8 @@ CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, f
     return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
 }
 
-/* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
- * from the scores: 0 for a query that has seen nothing but -inf. */
+/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
+ * the new maximum, or 0 for a query that has seen nothing but -inf. */
 CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
 {
     VF old = CR_NAME(v_load_cut)(m, n);
@@ -5351,7 +5351,7 @@ CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, f
     }
 }
 
-/* The same for all keys; returns the sums, by lanes of keys as in a row reduction. */
+/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
 CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
 {
     VF lane[CR_LANES];
@@ -5859,7 +5859,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
  * and columns of one value a row (s).
  */
 
-/* What goes by the type of an operand or the result: f for floats (and i for i32, in i32.inc). */
+/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
 #define CR_ELEMENT_f float
 #define CR_VECTOR_f VF
 #define CR_SET1_f(x) v_set1(x)
@@ -5868,7 +5868,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 #define CR_PUT_f(p, x) v_store(p, x)
 #define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
 
-/* How an operand x (of the expression) of type T is fetched from xp with row stride ldx. */
+/* How an operand x of type T is read from xp, with the row stride ldx. */
 #define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
@@ -6003,7 +6003,7 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* The same for a full square. */
+/* Transposes a full square of CR_W rows and columns. */
 CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
 {
     VF t[CR_W];
@@ -6214,7 +6214,7 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
     CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
 }
 
-/* Other threads may read what was packed once this has returned. */
+/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
 static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
                                     long rs, long cs)
 {
@@ -6433,8 +6433,8 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 #define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
 #endif
 
-/* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
- * has none of them reads those of `first`, and its results are not stored. */
+/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
+ * reads those of `first` instead, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
 {
     n = n < p->N ? n : first;
@@ -6719,8 +6719,8 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
     }
 }
 
-/* How far behind what it reads a tile of some vectors prefetches.  One that is wider than a panel
- * reads two side by side.  What it reads next lies behind both, unless there is more of k to come. */
+/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
+ * panels side by side; what it reads next lies behind both, unless more of k is left. */
 CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 {
     if (vectors * CR_W <= CR_PANEL) {
@@ -6779,7 +6779,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
-/* Of the rows of a product, how many lie above row m, which may be none of them. */
+/* Returns how many rows of a product lie above row m, 0 if m is negative. */
 CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
 {
     return CR_MOST(0, CR_LEAST(m, p->M));
@@ -6849,8 +6849,8 @@ CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, f
     return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
 }
 
-/* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
- * from the scores: 0 for a query that has seen nothing but -inf. */
+/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
+ * the new maximum, or 0 for a query that has seen nothing but -inf. */
 CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
 {
     VF old = CR_NAME(v_load_cut)(m, n);
@@ -6879,7 +6879,7 @@ CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, f
     }
 }
 
-/* The same for all keys; returns the sums, by lanes of keys as in a row reduction. */
+/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
 CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
 {
     VF lane[CR_LANES];
@@ -7066,7 +7066,7 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 #include <unistd.h>
 #endif
 
-/* What a thread does of a loop: the items begin .. end - 1. */
+/* A worker's share of a loop: the items begin .. end - 1. */
 struct cr_job {
     cr_body *body;
     const void *args;
@@ -7160,11 +7160,11 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often to look before sleeping, some 10 to 100 microseconds; and after how many looks to ask
- * whether others want the processor: it may be the thread that is waited for. */
+/* How often a worker spins before it sleeps, some 10 to 100 microseconds, and how often it spins
+ * between two calls of sched_yield: the thread that it waits for may need the processor. */
 enum { CR_LOOKS = 2000, CR_LOOKS_BETWEEN = 128 };
 
-/* What to do between a look and the next. */
+/* Waits a moment between two looks. */
 static void cr_look_away(int looks)
 {
     if (looks % CR_LOOKS_BETWEEN == CR_LOOKS_BETWEEN - 1) {
@@ -7174,7 +7174,7 @@ static void cr_look_away(int looks)
     }
 }
 
-/* What goes on with the job of a worker. */
+/* The state of a worker's job. */
 enum {
     CR_IDLE,  /* there is none, or it is done */
     CR_OPEN,  /* it waits for whoever takes it */
@@ -7182,7 +7182,8 @@ enum {
     CR_STOP   /* the worker is to end */
 };
 
-/* What begins a worker is one cache line, which goes to and fro between two processors. */
+/* The first fields, by which a worker is started, lie in one cache line: it moves between two
+ * processors. */
 struct cr_worker {
     struct cr_job job;
     int state;

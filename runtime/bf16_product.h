@@ -20,7 +20,7 @@ enum {
 
 #define CR_BF16_BLOCKS(K) (((K) + CR_BF16_BLOCK - 1) / CR_BF16_BLOCK)
 
-/* What gemm_bf16_bf16 is given; see runtime.h. */
+/* The arguments of gemm_bf16_bf16; see runtime.h. */
 struct cr_bf16_product {
     long M, N, K;
     const unsigned short *a;

@@ -22,7 +22,7 @@ struct cr_place_piece {
     long first, lines, apart, run, step;
 };
 
-/* How many pieces of at most `room` floats a place has; room is CR_PIECE_LEAST or more. */
+/* Returns how many pieces of at most `room` floats a place has; room is at least CR_PIECE_LEAST. */
 CR_API long cr_place_pieces(const struct cr_place *place, long room);
 
 /* Piece i of them.  `block` is what 32 rows of a panel take, in floats: it depends on the format. */

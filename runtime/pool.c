@@ -19,7 +19,7 @@
 #include <unistd.h>
 #endif
 
-/* What a thread does of a loop: the items begin .. end - 1. */
+/* A worker's share of a loop: the items begin .. end - 1. */
 struct cr_job {
     cr_body *body;
     const void *args;
@@ -113,11 +113,11 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often to look before sleeping, some 10 to 100 microseconds; and after how many looks to ask
- * whether others want the processor: it may be the thread that is waited for. */
+/* How often a worker spins before it sleeps, some 10 to 100 microseconds, and how often it spins
+ * between two calls of sched_yield: the thread that it waits for may need the processor. */
 enum { CR_LOOKS = 2000, CR_LOOKS_BETWEEN = 128 };
 
-/* What to do between a look and the next. */
+/* Waits a moment between two looks. */
 static void cr_look_away(int looks)
 {
     if (looks % CR_LOOKS_BETWEEN == CR_LOOKS_BETWEEN - 1) {
@@ -127,7 +127,7 @@ static void cr_look_away(int looks)
     }
 }
 
-/* What goes on with the job of a worker. */
+/* The state of a worker's job. */
 enum {
     CR_IDLE,  /* there is none, or it is done */
     CR_OPEN,  /* it waits for whoever takes it */
@@ -135,7 +135,8 @@ enum {
     CR_STOP   /* the worker is to end */
 };
 
-/* What begins a worker is one cache line, which goes to and fro between two processors. */
+/* The first fields, by which a worker is started, lie in one cache line: it moves between two
+ * processors. */
 struct cr_worker {
     struct cr_job job;
     int state;

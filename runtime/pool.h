@@ -35,12 +35,12 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
 CR_API void cr_pool_stop(struct cr_pool *pool);
 
 #ifndef CR_NO_MALLOC
-/* The same with memory from malloc; null also if there is none. */
+/* As cr_pool_init, with memory from malloc; null also if there is no memory. */
 CR_API struct cr_pool *cr_pool_new(int threads);
 CR_API void cr_pool_free(struct cr_pool *pool);
 #endif
 
-/* How many threads there are, the calling one included; 1 for a null pool. */
+/* Returns the number of threads, the calling one included; 1 for a null pool. */
 CR_API int cr_pool_threads(const struct cr_pool *pool);
 
 /*

@@ -9,7 +9,7 @@
 #include "sampler.h"
 #include "vector.h"
 
-/* What is left: larger keys, and the first `ties` tokens of this one. */
+/* The tokens that are left: those with larger keys, and the first `ties` tokens with this key. */
 struct cr_cut {
     uint32_t key;
     long ties;
@@ -71,7 +71,8 @@ static long cr_sample_first(const float *logits, long n)
     return at;
 }
 
-/* The masses of the tokens that are left, which have some; that of the likeliest is 1. */
+/* Computes the masses of the tokens that are left, those whose mass is not 0; the likeliest has
+ * 1. */
 static void cr_sample_masses(const float *logits, long n, float best, double temperature,
                              double *mass)
 {
@@ -136,7 +137,7 @@ static struct cr_cut cr_sample_select(const float *logits, const double *mass, l
     return cut;
 }
 
-/* The mass of what is not left becomes 0; returns the sum of the rest. */
+/* Sets the masses of all tokens that are cut off to 0 and returns the sum of the others. */
 static double cr_sample_apply(const float *logits, double *mass, long n, struct cr_cut cut)
 {
     double sum = 0;

@@ -6,7 +6,7 @@
 
 #include "runtime.h"
 
-/* How the few functions of the runtime that others call are declared. */
+/* The declaration of the few functions of the runtime that other code calls. */
 #ifndef CR_API
 #define CR_API
 #endif
