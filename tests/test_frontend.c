@@ -682,6 +682,7 @@ static const char *const unknown_option_cases[][2] = {
     {"require('onnx_conv').conv(q, param('k', {2, 2, 1, 1}), nil, {zzz = 1})", "onnx_conv.conv"},
     {"require('onnx_math').elu(x, {zzz = 1})", "onnx_math.elu"},
     {"require('onnx_norm').lrn(x, {zzz = 1})", "onnx_norm.lrn"},
+    {"require('onnx_norm').nll_loss(x, const(0, {1}), nil, {zzz = 1})", "onnx_norm.nll_loss"},
     {"require('onnx_recurrent').rnn(x, param('i', {1, 4, 8}), param('h', {1, 4, 4}), nil, nil, nil, {zzz = 1})",
      "onnx_recurrent.rnn"},
     {"require('onnx_pictures').resize(q, {zzz = 1})", "onnx_pictures.resize"},

@@ -81,21 +81,6 @@ void cr_op_crescent_rms_norm(struct cr_translation *t)
     cr_give(t, 0, cr_t_binary(t, "*", cr_t_binary(t, "*", x, rms), t->in[1]));
 }
 
-void cr_op_crescent_gelu(struct cr_translation *t)
-{
-    cr_give(t, 0, cr_t_like(t, "nn.gelu", t->in[0], NULL));
-}
-
-void cr_op_crescent_gelu_tanh(struct cr_translation *t)
-{
-    cr_give(t, 0, cr_t_like(t, "nn.gelu_tanh", t->in[0], NULL));
-}
-
-void cr_op_crescent_silu(struct cr_translation *t)
-{
-    cr_give(t, 0, cr_t_like(t, "nn.silu", t->in[0], NULL));
-}
-
 void cr_op_crescent_permute(struct cr_translation *t)
 {
     int axes[CR_ONNX_RANK];

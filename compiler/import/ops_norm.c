@@ -1,4 +1,4 @@
-/* ops_norm.c - softmax, norms and losses of ONNX; see ops.h. */
+/* ops_norm.c - softmax and norms of ONNX; see ops.h. */
 #include <math.h>
 #include <string.h>
 
@@ -203,60 +203,4 @@ void cr_op_embed_layer_normalization(struct cr_translation *t)
                      : cr_t_full(t, CR_ONNX_INT32, 1, ids->shape, 0));
     if (cr_wants(t, 2))
         cr_give(t, 2, x);
-}
-
-/* ---- losses ---- */
-
-/* Scores [N, C, ..] of classes against targets [N, ..]: minus the score of the target, weighted, and 0
- * where the target is to be ignored. */
-static cr_t loss_of(struct cr_translation *t, cr_t scores, cr_t target, cr_t weight)
-{
-    const struct cr_onnx_attribute *ignore = cr_onnx_typed(t->node, "ignore_index", CR_ONNX_A_INT);
-    const char *reduction = cr_string(t, "reduction", "mean");
-    int64_t wide[CR_ONNX_RANK];
-    int axes[CR_ONNX_RANK];
-    if (!scores || !target || scores->rank < 2 || target->rank != scores->rank - 1)
-        return cr_onnx_refuse(t, "expected scores [N, C, ..] and targets [N, ..]");
-    memcpy(wide, scores->shape, sizeof wide);
-    wide[1] = 1;
-    cr_t at = cr_t_reshape(t, target, scores->rank, wide);
-    cr_t hit = cr_t_binary(t, "eq", cr_t_iota(t, scores->rank, scores->shape, 1), at);
-    cr_t zero = cr_t_number(t, scores->type, 0);
-    cr_t weights = weight ? cr_along(t, weight, scores->rank, 1) : NULL;
-    cr_t factor = NULL; /* of each target: its weight, or 0 */
-    if (weights)
-        factor = cr_t_reduce(t, "sum", cr_t_where(t, hit, weights, zero), 1, (int[]){1}, false);
-    if (ignore) {
-        cr_t counts = cr_t_with(t, "ne", target, (double)ignore->i);
-        if (!factor)
-            factor = cr_t_where(t, counts,
-                                cr_t_full(t, scores->type, target->rank, target->shape, 1), zero);
-        else
-            factor = cr_t_where(t, counts, factor, zero);
-    }
-    cr_t loss = cr_t_unary(
-        t, "neg", cr_t_reduce(t, "sum", cr_t_where(t, hit, scores, zero), 1, (int[]){1}, false));
-    if (factor)
-        loss = cr_t_binary(t, "*", loss, factor);
-    if (!loss || strcmp(reduction, "none") == 0)
-        return loss;
-    int n = axes_from(0, loss->rank, axes);
-    cr_t total = cr_t_reduce(t, "sum", loss, n, axes, false);
-    if (strcmp(reduction, "sum") == 0)
-        return total;
-    return factor ? cr_t_binary(t, "/", total, cr_t_reduce(t, "sum", factor, n, axes, false))
-                  : cr_t_with(t, "/", total, (double)cr_t_elements(loss));
-}
-
-void cr_op_negative_log_likelihood_loss(struct cr_translation *t)
-{
-    cr_give(t, 0, loss_of(t, t->in[0], cr_input(t, 1), cr_input(t, 2)));
-}
-
-void cr_op_softmax_cross_entropy_loss(struct cr_translation *t)
-{
-    cr_t logs = t->in[0] && t->in[0]->rank >= 2 ? log_softmax(t, t->in[0], 1) : NULL;
-    cr_give(t, 0, loss_of(t, logs, cr_input(t, 1), cr_input(t, 2)));
-    if (cr_wants(t, 1))
-        cr_give(t, 1, logs);
 }

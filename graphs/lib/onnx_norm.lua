@@ -1,4 +1,4 @@
--- Norms of ONNX that are no layers of a transformer; see onnx.lua.
+-- Norms of ONNX that are no layers of a transformer, and losses; see onnx.lua.
 
 local tools = require "onnx_tools"
 local to_float, along, pad, axis_of = tools.to_float, tools.along, tools.pad, tools.axis_of
@@ -140,6 +140,56 @@ function onnx_norm.hardmax(x, config)
     end
     local hit = eq(iota(x.shape, axis), argmax(x, axis, true))
     return reshape(x.dtype == "f32" and float(hit) or int(hit), shape)
+end
+
+-- ---- losses ----
+
+local loss_options = {ignore_index = "whole?", reduction = {"string", "mean"}}
+
+-- Scores [N, C, ..] of classes against targets [N, ..]: minus the score of the target, weighted by its class, and
+-- 0 where the target is to be ignored.
+local function loss_of(scores, target, weight, o)
+    assert(scores.rank >= 2 and target and target.rank == scores.rank - 1,
+        "expected scores [N, C, ..] and targets [N, ..]")
+    local wide, count = target.shape, 1
+    for _, size in ipairs(wide) do count = count * size end
+    table.insert(wide, 2, 1)
+    local hit = eq(iota(scores.shape, 2), reshape(target, wide))
+    local function of_target(x) return sum(where(hit, x, 0), 2, false) end
+    local factor = weight and of_target(along(weight, scores.rank, 2))
+    if o.ignore_index then
+        factor = where(ne(target, o.ignore_index), factor or const(1, target.shape), 0)
+    end
+    local y = -of_target(scores)
+    if factor then y = y * factor end
+    if o.reduction == "none" then return y end
+    local axes = axes_of(y, 1)
+    local total = sum(y, axes, false)
+    if o.reduction == "sum" then return total end
+    return total / (factor and sum(factor, axes, false) or count)
+end
+
+function onnx_norm.nll_loss(scores, target, weight, config)
+    local o = layer_options("onnx_norm.nll_loss", config or {}, loss_options)
+    return loss_of(scores, target, weight, o)
+end
+
+-- The logarithm of softmax over classes, axis 2.
+local function log_softmax(x)
+    assert(x.rank >= 2, "expected scores [N, C, ..]")
+    local centred = x - max(x, 2)
+    return centred - log(sum(exp(centred), 2))
+end
+
+-- The loss of a softmax.
+function onnx_norm.cross_entropy(scores, target, weight, config)
+    local o = layer_options("onnx_norm.cross_entropy", config or {}, loss_options)
+    return loss_of(log_softmax(scores), target, weight, o)
+end
+
+-- The second output of the same operator.
+function onnx_norm.cross_entropy_scores(scores)
+    return log_softmax(scores)
 end
 
 return onnx_norm
