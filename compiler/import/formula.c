@@ -63,6 +63,12 @@ static cr_t call(struct formula *f, const char *name, const struct operand *x, i
                                         : cr_t_unary(f->t, name, x[0].term);
 }
 
+/* A row that no one has tried: the node is refused. */
+static struct operand unreadable(struct formula *f)
+{
+    return (struct operand){.term = cr_onnx_refuse(f->t, "its formula ends before '%s'", f->at)};
+}
+
 /* The operands of a call, up to the end of it. */
 static struct operand read_call(struct formula *f, const char *name)
 {
@@ -72,7 +78,7 @@ static struct operand read_call(struct formula *f, const char *name)
         x[n++] = sum_of(f);
     while (take(f, ",") && n < MOST_OPERANDS);
     if (!take(f, ")"))
-        abort();
+        return unreadable(f);
     return (struct operand){.term = call(f, name, x, n)};
 }
 
@@ -88,7 +94,7 @@ static struct operand read_word(struct formula *f)
         return (struct operand){.number = INFINITY, .is_number = true};
     const char *operand = length == 1 ? strchr(f->operands, *word) : NULL;
     if (!operand && strcmp(word, "axes") != 0)
-        abort();
+        return unreadable(f);
     return (struct operand){.term = operand ? f->in[(operand - f->operands) / 2] : NULL};
 }
 
