@@ -29,7 +29,7 @@ static int read_merge(struct cr_bpe *bpe, const struct cr_document *d, int merge
                    d->path, cr_kind_of_value(d, merge), bpe->n_merges);
 }
 
-/* What would change ids if it were left out. */
+/* Refuses options that change ids and are not supported. */
 static int refuse_options(const struct cr_document *d, int model, struct cr_error *error)
 {
     static const char *const affixes[] = {"continuing_subword_prefix", "end_of_word_suffix"};
@@ -48,7 +48,7 @@ static int refuse_options(const struct cr_document *d, int model, struct cr_erro
     return 0;
 }
 
-/* The token that stands for what is none; a model may be without. */
+/* Reads the id of the unknown token; a model may have none. */
 static int read_unknown(struct cr_bpe *bpe, const struct cr_document *d, int model,
                         struct cr_error *error)
 {

@@ -37,7 +37,7 @@ static int read_parts(struct cr_shape *s, const struct cr_text_parts *parts, con
     return 0;
 }
 
-/* What a Prepend puts in front is what spaces become. */
+/* Accepts a Prepend of the character that replaces spaces. */
 static int check_prepend(struct cr_shape *s, struct cr_error *error)
 {
     if (!s->prepend)

@@ -11,7 +11,7 @@
 #include "scanner.h"
 #include "tokenizer.h"
 
-/* All zero but for the path is what no part has asked for anything of. */
+/* Begins as zeros, with the path set. */
 struct cr_shape {
     const char *path; /* of the tokenizer, for messages */
     bool byte_level, nfc;
@@ -30,13 +30,14 @@ struct cr_shape {
     const char *expected; /* in their place */
 };
 
-/* What the parts ask for that make ids of text, and those that make text of ids. */
+/* Reads the rows of the parts that encode (normalizers and pre-tokenizers), and of the decoders. */
 int cr_shape_encoding(struct cr_shape *shape, const struct cr_tokenizer *tokenizer,
                       struct cr_error *error);
 int cr_shape_decoding(struct cr_shape *shape, const struct cr_tokenizer *tokenizer,
                       struct cr_error *error);
 
-/* The error for what emitted C does not have; without `expected` that of the list.  Returns -1. */
+/* Sets the error that emitted C does not have a part, and returns -1.  A null `expected` stands for that of the
+ * list that is read. */
 int cr_refuse_shape(const struct cr_shape *shape, const char *what, const char *expected,
                     struct cr_error *error);
 
