@@ -19,8 +19,8 @@ static const struct cr_setting step_settings[] = {
 static const struct cr_setting block_settings[] = {{"T", "256", false}};
 
 /* Layers that hand on what they make through two buffers, used in turns. */
-/* And a function with three results, each in place of a state. */
-enum subject { STEP, BLOCK, LAYERS, RECURRENCE, JOINED, N_SUBJECTS };
+/* And a function with three results, each in place of a state; and weights that a number chooses. */
+enum subject { STEP, BLOCK, LAYERS, RECURRENCE, JOINED, CHOSEN, N_SUBJECTS };
 
 static const struct {
     const char *path;
@@ -32,6 +32,7 @@ static const struct {
     [LAYERS] = {"tests/golden/layers.lua", NULL, 0},
     [RECURRENCE] = {"tests/golden/recurrence.lua", NULL, 0},
     [JOINED] = {"tests/golden/joined_tiles.lua", NULL, 0},
+    [CHOSEN] = {"tests/scripts/chosen.lua", NULL, 0},
 };
 
 static struct cr_module *make_module(enum subject subject)
@@ -395,6 +396,16 @@ static struct cr_binding *binding_in(struct cr_module *m, enum cr_form form, boo
     return NULL;
 }
 
+/* The first part that a number chooses. */
+static struct cr_chosen_part *choice_in(struct cr_module *m)
+{
+    for (int i = 0; i < m->program->n_bindings; i++)
+        if (m->program->bindings[i].choice.bound)
+            return &m->program->bindings[i].choice;
+    ck_abort_msg("nothing is chosen");
+    return NULL;
+}
+
 static struct cr_step *step_of(struct cr_module *m, enum cr_step_kind kind)
 {
     for (int i = 0; i < m->program->n_steps; i++)
@@ -493,6 +504,12 @@ DAMAGE(another_stream)
 DAMAGE(no_such_function) { step_of(m, CR_STEP_CALL)->function = m->program->n_functions; }
 DAMAGE(no_code) { m->program->functions[step_of(m, CR_STEP_CALL)->function].n_body = 0; }
 DAMAGE(bindings_beyond) { step_of(m, CR_STEP_CALL)->first_binding = m->program->n_bindings; }
+DAMAGE(chosen_of_too_many) { choice_in(m)->bound++; }
+DAMAGE(chosen_too_far_apart) { choice_in(m)->stride += 32 * 4; }
+DAMAGE(chosen_inside_an_element) { choice_in(m)->stride += 2; }
+DAMAGE(chosen_by_nothing) { choice_in(m)->by = m->program->n_bindings; }
+DAMAGE(chosen_by_floats) { choice_in(m)->by--; }
+DAMAGE(chosen_by_what_is_not_there) { choice_in(m)->element = 1; }
 DAMAGE(no_shares) { step_of(m, CR_STEP_CALL)->call.shares = 0; }
 DAMAGE(loop_not_ended) { step_of(m, CR_STEP_END)->kind = CR_STEP_LOOP; }
 DAMAGE(loop_not_begun) { m->program->steps[0].kind = CR_STEP_END; }
@@ -667,6 +684,13 @@ static const struct {
     ROW(STEP, no_such_function, "step %d: there is no function %d"),
     ROW(STEP, no_code, "step %d: a function without code is not run by a step of kind call"),
     ROW(STEP, bindings_beyond, "step %d: it has bindings that are not there"),
+    ROW(CHOSEN, chosen_of_too_many, "step %d, iteration %d: argument %d (w): it reaches from %d to "),
+    ROW(CHOSEN, chosen_too_far_apart, "step %d, iteration %d: argument %d (w): it reaches from "),
+    ROW(CHOSEN, chosen_inside_an_element, "step %d, iteration %d: argument %d: it cannot be one "),
+    ROW(CHOSEN, chosen_by_nothing, "step %d, iteration %d: argument %d is chosen by an argument "),
+    ROW(CHOSEN, chosen_by_floats, "step %d, iteration %d: argument %d is chosen by argument %d, "),
+    ROW(CHOSEN, chosen_by_what_is_not_there,
+        "step %d, iteration %d: argument %d (w): the number that chooses it is not in its buffer"),
     ROW(STEP, no_shares, "step %d: its items are cut into no shares"),
     ROW(STEP, loop_not_ended, "step %d, iteration %d: a loop in a loop"),
     ROW(STEP, loop_not_begun, "step %d: no loop is open that could end"),

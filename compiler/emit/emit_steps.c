@@ -151,9 +151,27 @@ static void print_cast_of_port(struct cr_text *t, const struct cr_binding *b, en
         cr_put(t, "(%s%s *)", b->space == CR_SPACE_OUTPUT ? "" : "const ", cr_formats[format].c_type);
 }
 
+/* " + (unsigned)id < 4 ? id * 256 : 0": a number that chooses no part gives the first. */
+static void print_choice(struct cr_text *t, const struct cr_program *p,
+                         const struct cr_layers *loop, const struct cr_chosen_part *choice,
+                         enum cr_format format)
+{
+    struct cr_text number = {0};
+    cr_put(&number, "((const int *)(");
+    cr_emit_binding(&number, p, loop, &p->bindings[choice->by], CR_FORMAT_i32);
+    cr_put(&number, "))[%lld]", (long long)choice->element);
+    cr_put(t, "\n            + ((unsigned)%s < %lld ? %s * %lldL : 0)", number.data,
+           (long long)choice->bound, number.data,
+           (long long)(choice->stride / cr_formats[format].unit));
+    free(number.data);
+}
+
 void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct cr_layers *loop,
                      const struct cr_binding *b, enum cr_format format)
 {
+    bool chosen_of = b->choice.bound && (b->first_differs || b->last_differs);
+    if (chosen_of)
+        cr_put(t, "(");
     if (b->first_differs) {
         cr_put(t, "layer == %d ? ", loop->start);
         print_location(t, b->first, format);
@@ -180,6 +198,10 @@ void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct
         break;
     }
     print_within(t, b, format);
+    if (chosen_of)
+        cr_put(t, ")");
+    if (b->choice.bound)
+        print_choice(t, p, loop, &b->choice, format);
 }
 
 /* ---- steps ---- */

@@ -529,6 +529,16 @@ static void put_function(struct printer *p, const struct cr_step *step)
     cr_put(&p->line, "k%d_%s", f->number, f->title);
 }
 
+/* " + id[0] * 1024 bytes, one of 4": the part that an i32 chooses. */
+static void put_choice(struct printer *p, const struct cr_step *step, const struct cr_binding *b)
+{
+    if (!b->choice.bound)
+        return;
+    const char *by = cr_operand_slot(p->p, step, b->choice.by - step->first_binding)->name;
+    cr_put(&p->line, " + %s[%lld] * %lld bytes, one of %lld", by, (long long)b->choice.element,
+           (long long)b->choice.stride, (long long)b->choice.bound);
+}
+
 /* Outside loops an operand is a buffer. */
 static void print_single(struct printer *p, const struct cr_step *step, int index)
 {
@@ -542,6 +552,7 @@ static void print_single(struct printer *p, const struct cr_step *step, int inde
         cr_put(&p->line, "%s%s = %s%lld", i ? ", " : "", f->slots[i].name, number ? "" : "#",
                (long long)p->p->bound[b->first_buffer].what);
         put_within(p, p->p->bound[b->first_buffer].start, 0);
+        put_choice(p, step, b);
     }
     cr_put(&p->line, ")");
     cr_step_kinds[step->kind].describe(&p->line, step);
@@ -563,6 +574,7 @@ static void print_looped(struct printer *p, const struct cr_step *step,
         const struct cr_given *last = first + walk->loop->count - 1;
         cr_put(&p->line, "%s = ", f->slots[i].name);
         put_form(p, b);
+        put_choice(p, step, b);
         if (f->slots[i].kind == CR_SLOT_NUMBER)
             ;
         else if (first->what == last->what)

@@ -302,6 +302,15 @@ struct cr_given {
     int64_t start; /* bytes into the buffer: where the function sees its first element */
 };
 
+/* A part of a buffer that an i32 chooses at run time: parts lie at equal distances, and a number outside
+ * 0 .. bound - 1 gives the first. */
+struct cr_chosen_part {
+    int64_t bound;  /* how many parts there are; 0: nothing is chosen */
+    int64_t stride; /* bytes from part to part */
+    int by;         /* the binding of the i32 buffer, of the same step */
+    int64_t element; /* of this buffer, from where the binding begins: the number */
+};
+
 /*
  * What an argument is in each layer.  The data are `buffers`; how they follow from the layer's
  * number is said once more as a form, which is what emitted C computes:
@@ -319,6 +328,7 @@ struct cr_binding {
     int first_row, n_rows, first_layer; /* TABLE: program->table[first_row ..] */
     bool first_differs, last_differs;
     struct cr_location first, last; /* in those iterations */
+    struct cr_chosen_part choice; /* of a part; all the above is of the first part */
 };
 
 /* What a LOOP goes over. */

@@ -114,6 +114,9 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
         fprintf(out, ", rows from v[%d] on", (int)k->refs[remarks.rows_at->ref]);
     else if (remarks.rows_at)
         fprintf(out, ", rows from %lld on", (long long)remarks.rows_at->at.base);
+    if (remarks.chosen_by)
+        fprintf(out, ", by the one of %lld matrices that v[%d] says", (long long)k->choices,
+                (int)k->refs[remarks.chosen_by->ref]);
     print_states(out, m, k);
     if (k->again)
         fputs(", again", out);

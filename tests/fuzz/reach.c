@@ -225,6 +225,11 @@ static bool is_gemm_again(const struct cr_kernel *k)
     return k->again && k->kind == CR_KERNEL_GEMM;
 }
 
+static bool is_chosen(const struct cr_kernel *k)
+{
+    return k->choices > 0;
+}
+
 static bool is_columns_again(const struct cr_kernel *k)
 {
     return k->again && k->kind == CR_KERNEL_COLUMNS;
@@ -251,6 +256,7 @@ static const struct {
     {"nested loops", is_nest},
     {"product into a concat", is_part},
     {"product with packed weights", is_packed},
+    {"product with a matrix that a number chooses", is_chosen},
     {"product with packing", is_unpacked},
     {"product of normalised rows", is_norm_product},
     {"attention", is_attention},

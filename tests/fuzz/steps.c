@@ -315,6 +315,22 @@ static cr_id step_gather(struct cr_maker *m, cr_id x)
     return cr_make2(m, CR_OP_gather, table, index);
 }
 
+/* x times a matrix of a stack of weights, by a number that comes in or is computed; some stacks have columns
+ * that are no whole panels. */
+static cr_id step_chosen(struct cr_maker *m, cr_id x)
+{
+    x = cr_make_matrix(m, x);
+    int r = cr_node_of(m, x)->rank;
+    int64_t K = cr_size_of(m, x, -1), N = cr_chance(m, 80) ? 32 * (1 + cr_below(m, 4)) : 20;
+    int64_t n = 2 + cr_below(m, 4), one = 1, matrix[CR_MAX_RANK] = {K, N};
+    if (r != 2 || n * K * N > 100000)
+        return CR_NONE;
+    cr_id stack = cr_make_leaf(m, CR_OP_param, 3, (int64_t[]){n, K, N}, 1 / sqrt((double)K));
+    cr_id index = cr_make_integers(m, 1, &one, 0, (int)n - 1);
+    cr_id chosen = cr_make_reshape(m, cr_make2(m, CR_OP_gather, stack, index), 2, matrix);
+    return cr_make2(m, CR_OP_matmul, x, chosen);
+}
+
 /* As many rows as x has. */
 static cr_id step_pick_rows(struct cr_maker *m, cr_id x)
 {
@@ -418,7 +434,7 @@ static cr_recipe *const moving_recipes[] = {
 
 static cr_recipe *const other_recipes[] = {
     step_fold, step_linear,  step_product, step_gather,     step_gate,
-    step_leaf, step_scatter, step_detach,  cr_recipe_typed,
+    step_leaf, step_scatter, step_detach,  cr_recipe_typed, step_chosen,
 };
 
 static cr_recipe *const heavy_recipes[] = {

@@ -181,8 +181,8 @@ static bool is_made_of(const struct matcher *m, cr_id id, cr_id product, int *bu
                                            cr_elements(scores->rank, scores->shape);
 }
 
-/* Whether the right operand of a product is something that heads have: neither weights, nor wider
- * than heads are, so that it stays in a cache while queries go by. */
+/* Whether the right operand of a product is something that heads have: neither weights, which an i32 may
+ * choose from a stack, nor wider than heads are, so that it stays in a cache while queries go by. */
 static bool is_of_head(const struct matcher *m, const bool *weights, cr_id product)
 {
     enum { WIDEST_HEAD = 256 };
@@ -191,7 +191,9 @@ static bool is_of_head(const struct matcher *m, const bool *weights, cr_id produ
     const struct cr_node *rows = &m->g->nodes[left];
     bool first = rows->shape[rows->rank - 1] <= WIDEST_HEAD;
     bool second = node->shape[node->rank - 1] <= WIDEST_HEAD;
-    return !weights[right] && !weights[left] && (first || second);
+    struct cr_stacked choice;
+    return !weights[right] && !weights[left] && !cr_find_choice(m->g, right, &choice) &&
+           (first || second);
 }
 
 cr_id cr_find_direct_scores(const struct cr_module *module, const bool *weights, cr_id output)

@@ -347,8 +347,16 @@ static void store_operand(struct fusion *f, cr_id id)
         store_viewed(f, id);
 }
 
+/* True if a product reads its right operand from the panels of a stack of weights: the kernel's own rows
+ * of a table that nothing stores. */
+static bool is_chosen(const struct fusion *f, cr_id right)
+{
+    struct cr_stacked choice;
+    return cr_find_choice(f->g, right, &choice) && !f->m->materialised[choice.gather];
+}
+
 /* What a product packs as it runs is stored for that: the right operand, unless it is made of
- * weights, and a left one that lies transposed.  So others that need it can read it. */
+ * weights or is one of a stack of them, and a left one that lies transposed.  So others that need it can read it. */
 static void store_packed(struct fusion *f)
 {
     bool *weights = cr_find_weights(f->g);
@@ -356,7 +364,7 @@ static void store_packed(struct fusion *f)
         if (f->g->nodes[id].op != CR_OP_matmul || f->inside[id])
             continue;
         cr_id left = cr_in(f->g, id, 0), right = cr_in(f->g, id, 1);
-        if (!weights[right] && !f->computed[right])
+        if (!weights[right] && !f->computed[right] && !is_chosen(f, right))
             store_operand(f, right);
         if (!weights[left] && !f->computed[left] && is_transposed(f, left))
             store_operand(f, left);

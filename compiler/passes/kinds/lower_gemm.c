@@ -9,12 +9,20 @@ static int gemm_numbers(const struct cr_kernel *k, int64_t *numbers)
     numbers[0] = k->gemm.K;
     numbers[1] = k->gemm.N;
     numbers[2] = k->packed != CR_NONE;
-    return 3;
+    numbers[3] = k->choices;
+    return 4;
+}
+
+/* Nothing chooses among the columns of one matrix. */
+static bool gemm_lacks(const struct cr_kernel *k, int i)
+{
+    return &k->operands[i] == &k->v && !k->choices;
 }
 
 static void gemm_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
 {
     remarks->summands = k->gemm.K;
+    remarks->chosen_by = k->choices ? &k->v : NULL;
 }
 
 /* Weights are packed as a matrix of the kernel's size. */
@@ -24,14 +32,17 @@ static int verify_packed(const struct cr_kernel_check *c)
     cr_id packed = k->packed;
     int64_t K = k->gemm.K, N = k->gemm.N;
     if (packed == CR_NONE)
-        return 0;
+        return k->choices ? cr_kernel_fault(c, "it chooses among weights that it has not") : 0;
     if (!cr_check_node(c, packed))
         return cr_kernel_fault(c, "it has packed weights of no node");
     const struct cr_node *node = &c->g->nodes[packed];
     if (node->rank < 2 || node->shape[node->rank - 2] != K || node->shape[node->rank - 1] != N ||
-        cr_check_elements(c, packed) != K * N)
+        cr_check_elements(c, packed) != K * N * (k->choices ? k->choices : 1))
         return cr_kernel_fault(c, "its packed weights v[%d] are no %lld x %lld", (int)packed,
                                (long long)K, (long long)N);
+    if (k->choices && (N % CR_PANEL || node->op != CR_OP_param ||
+                       c->g->nodes[k->refs[k->v.ref]].dtype != CR_I32))
+        return cr_kernel_fault(c, "it cannot choose among the weights v[%d]", (int)packed);
     return 0;
 }
 
@@ -57,12 +68,14 @@ const struct cr_kernel_parts cr_parts_gemm = {
                                  .core = true,
                                  .title = "then"}},
     .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
-                 {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_COL}},
+                 {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_COL},
+                 {true, 0}},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
     .in_place = true,
     .packs = true,
     .starts = true,
     .numbers = gemm_numbers,
+    .lacks = gemm_lacks,
     .remark = gemm_remark,
     .verify = verify_gemm,
 };
@@ -87,7 +100,26 @@ static void ignore_piece(void *context, const struct cr_place_info *info)
     (void)context, (void)info;
 }
 
-/* B: weights packed at load, or an operand packed as the kernel runs. */
+/* True if a node is stored, or one that it is a view of, down to `last`. */
+static bool is_stored_to(const struct cr_lowering *lw, cr_id id, cr_id last)
+{
+    while (id != last && !cr_is_stored(&lw->ev, id))
+        id = cr_in(lw->g, id, 0);
+    return cr_is_stored(&lw->ev, id);
+}
+
+/* Makes the i32 that chooses a matrix operand v; its node, or the one that it is a view of, has to be stored. */
+static bool lower_index(struct cr_lowering *lw, cr_id id)
+{
+    const struct cr_map start = {0};
+    cr_id stored = id;
+    while (!cr_is_stored(&lw->ev, stored) && cr_kind_of(lw->g, stored) == CR_KIND_MOVE)
+        stored = cr_in(lw->g, stored, 0);
+    lw->ev.obstacle = stored;
+    return cr_is_stored(&lw->ev, stored) && cr_evaluate_operand(&lw->ev, id, &start, &lw->k->v);
+}
+
+/* B: weights packed at load, of which a number may choose a matrix, or an operand packed as the kernel runs. */
 static bool lower_columns(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;
@@ -95,6 +127,12 @@ static bool lower_columns(struct cr_lowering *lw, cr_id id, const struct cr_map 
     if (cr_weight_pieces(lw->g, matrix, ignore_piece, NULL)) {
         k->packed = matrix;
         return true;
+    }
+    struct cr_stacked choice;
+    if (cr_find_choice(lw->g, id, &choice) && !is_stored_to(lw, id, choice.gather)) {
+        k->packed = choice.stack;
+        k->choices = lw->g->nodes[choice.stack].shape[0];
+        return lower_index(lw, choice.index);
     }
     return cr_evaluate_operand(&lw->ev, id, map, &k->b);
 }

@@ -165,4 +165,6 @@ void cr_describe_gemm(struct cr_text *text, const struct cr_kernel *k)
 {
     cr_put(text, " = rows[%lld, %lld] x columns[%lld, %lld]", (long long)cr_extent(k, k->row),
            (long long)k->gemm.K, (long long)k->gemm.K, (long long)k->gemm.N);
+    if (k->choices)
+        cr_put(text, ", one of %lld", (long long)k->choices);
 }

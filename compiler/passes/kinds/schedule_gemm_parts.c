@@ -1,5 +1,6 @@
 /* What both kinds of matrix products share: sizes of calls, loops, the prologue, and one call of gemm
  * with the epilogue on its tile. */
+#include <math.h>
 #include <string.h>
 
 #include "compiler/passes/fuse/in_place.h"
@@ -268,6 +269,24 @@ static struct cr_tile_job epilogue_job(struct cr_builder *b, const struct cr_gem
                                 .cols = cr_var(b, v->j.count)};
 }
 
+/* Where the number chooses no matrix of the stack, the product is NaN, as rows are that a gather does not
+ * find.  The binding then has the first matrix. */
+static void void_product(struct cr_builder *b, const struct cr_gemm_vars *v,
+                         const struct cr_tile *product)
+{
+    const struct cr_kernel *k = b->k;
+    if (!k->choices)
+        return;
+    cr_expr number = cr_load(b, b->ref[k->v.ref], k->v.at.base);
+    cr_expr below = cr_binary(b, CR_EXPR_LESS, number, cr_number(b, 0));
+    cr_expr above = cr_binary(b, CR_EXPR_GREATER, number, cr_number(b, k->choices - 1));
+    cr_begin_if(b, cr_binary(b, CR_EXPR_OR, below, above), "there is no such matrix");
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_x(cr_var(b, v->i.count)),
+            cr_x(cr_var(b, v->j.count)), cr_at(product->address), cr_n(b, product->ld),
+            cr_at(cr_start_of(cr_constant(b, CR_FORMAT_f32, NAN))), cr_n(b, 0), cr_n(b, 0));
+    cr_end(b);
+}
+
 void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
                            const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
                            const struct cr_gemm_operand *panels)
@@ -277,6 +296,7 @@ void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
     struct cr_tile_job job = epilogue_job(b, s, v, &epilogue.tiles);
     place_product(b, s, &job);
     call_gemm(b, s, v, rows, panels, &job.core, epilogue.biased ? cr_at(epilogue.bias) : cr_null);
+    void_product(b, v, &job.core);
     cr_schedule_tiles(b, &job);
 }
 
@@ -299,5 +319,6 @@ void cr_schedule_epilogue(struct cr_builder *b, const struct cr_gemm_loops *s,
     struct cr_tile_job job = epilogue_job(b, s, v, epilogue);
     place_result(b, &job);
     job.core = *sums;
+    void_product(b, v, sums);
     cr_schedule_tiles(b, &job);
 }

@@ -216,6 +216,8 @@ struct cr_kernel {
     cr_id core;   /* the contraction that its root is an epilogue of, or CR_NONE */
     cr_id packed; /* the node of operand b if that is made of parameters alone, and so packed at load; or
                    * CR_NONE */
+    int64_t choices; /* GEMM: `packed` is a stack of so many matrices, and the i32 that is operand v says
+                      * by which of them it multiplies; 0: it is one matrix */
 
     union {
         struct {
@@ -244,7 +246,7 @@ struct cr_kernel {
             /* GEMM: A[row, k] B[k, col]; ATTENTION: Q[row, e] K[e, key]; SCATTER: A and B as a
              * whole; SCAN: A as a whole */
             struct cr_operand a, b;
-            struct cr_operand v; /* ATTENTION: V[key, col] */
+            struct cr_operand v; /* ATTENTION: V[key, col]; GEMM: which matrix of a stack */
             struct cr_operand g; /* ATTENTION_BACKWARD: the gradient of the output: G[row, col] */
             struct cr_operand delta; /* and [row], of what softmax subtracts from it */
         };

@@ -56,6 +56,7 @@ struct cr_remarks {
     double factor;                   /* that scores are multiplied by */
     bool chooses;                    /* where dropout is 0 the product is 0, even of NaN */
     const char *array[CR_MAX_ARRAYS]; /* "summed over keys": what is made of each array; or null */
+    const struct cr_operand *chosen_by; /* the i32 that says which matrix of a stack it multiplies by; or null */
     const struct cr_operand *rows_at; /* where the rows begin that it writes; or null */
 };
 

@@ -80,12 +80,12 @@ static void place_panels(struct weights *w, cr_id id)
     if (w->panels[id] >= 0)
         return;
     const struct cr_node *node = &w->g->nodes[id];
-    int64_t K = node->shape[node->rank - 2], N = node->shape[node->rank - 1];
+    int64_t K = node->shape[node->rank - 2], N = cr_panel_columns(w->g, id);
     enum cr_format format = cr_panel_format(w->g, id);
     int first = w->m->n_places;
     w->column = cr_column_units(format, K);
     w->target = w->m->weights_floats;
-    cr_weight_pieces(w->g, id, add_place, w);
+    cr_packed_pieces(w->g, id, add_place, w);
     for (int i = first; i < w->m->n_places; i++)
         w->m->places[i].last = w->m->places[i].first_col + w->m->places[i].cols == N;
     w->panels[id] = w->g->n_entries > 1 ? find_panels(w, first) : -1;

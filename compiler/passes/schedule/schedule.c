@@ -112,7 +112,7 @@ static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t 
     struct cr_buffer *buffer = add_buffer(s, cr_packed(k), at);
     const struct cr_node *matrix = &s->g->nodes[cr_packed(k)];
     set_panels(buffer, cr_panel_format(s->g, cr_packed(k)), matrix->shape[matrix->rank - 2],
-               matrix->shape[matrix->rank - 1]);
+               cr_panel_columns(s->g, cr_packed(k)));
     s->panels[cr_packed(k)] = s->p->n_buffers - 1;
 }
 
@@ -432,6 +432,22 @@ static void add_binding(struct scheduling *s, const struct cr_loop *loop, int ke
     free(at);
 }
 
+/* Has the weights of a step be the matrix that its operand v chooses of a stack. */
+static void add_choice(struct scheduling *s, const struct cr_kernel *k, const struct cr_step *step)
+{
+    const struct cr_function *f = &s->p->functions[step->function];
+    const struct cr_node *stack = &s->g->nodes[cr_packed(k)];
+    int weight = k->n_refs + k->n_stored - 1;
+    struct cr_binding *binding = &s->p->bindings[step->first_binding + weight];
+    enum cr_format format = f->slots[weight].format;
+    binding->choice.bound = k->choices;
+    binding->choice.by = step->first_binding + k->v.ref;
+    binding->choice.element =
+        k->v.at.base - start_in(s, (int)(k - s->m->kernels), k->v.ref, f->n_bound) / bytes_of(1);
+    binding->choice.stride =
+        cr_column_units(format, stack->shape[1]) * stack->shape[2] * cr_formats[format].unit;
+}
+
 /* Adds the step that runs a kernel; in a loop it also runs the same kernel of the other layers. */
 static void add_step(struct scheduling *s, const struct cr_loop *loop, int kernel)
 {
@@ -447,8 +463,11 @@ static void add_step(struct scheduling *s, const struct cr_loop *loop, int kerne
     else
         step->call.shares = cr_count_shares(k, s->items[s->m->function[kernel]],
                                             s->m->settings.target);
+    int at = p->n_steps - 1;
     for (int slot = 0; slot < f->n_bound; slot++)
         add_binding(s, loop, kernel, slot, f);
+    if (k->choices)
+        add_choice(s, k, &p->steps[at]);
 }
 
 /* The distance from layer to layer of the first operand of a space that has one and goes up with

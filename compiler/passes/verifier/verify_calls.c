@@ -136,6 +136,28 @@ static int verify_form(const struct run *r, const struct cr_binding *b, int slot
     return b->form == CR_FORM_TABLE ? verify_table(r, b, slot) : 0;
 }
 
+/* Checks that the number that chooses a part is an i32 argument that the step only reads (read_buffer
+ * then finds whether it was written before), and that the argument itself is only read. */
+static int verify_choice(const struct run *r, const struct cr_step *step, int slot)
+{
+    const struct cr_chosen_part *choice = &binding_of(r, step, slot)->choice;
+    int by = choice->by - step->first_binding, n = r->p->functions[step->function].n_bound;
+    if (!choice->bound)
+        return 0;
+    if (choice->by < step->first_binding || by >= n)
+        return broken(r, "argument %d is chosen by an argument that is not there", slot);
+    const struct cr_slot *number = slot_of(r, step, by), *s = slot_of(r, step, slot);
+    if (number->kind != CR_SLOT_ARGUMENT || number->format != CR_FORMAT_i32 || number->written ||
+        binding_of(r, step, by)->choice.bound)
+        return broken(r, "argument %d is chosen by argument %d, which is no i32 that is read", slot, by);
+    if (s->kind != CR_SLOT_ARGUMENT || s->written || choice->bound < 0 ||
+        choice->bound > INT32_MAX || choice->stride < 0 ||
+        choice->stride % cr_formats[s->format].unit)
+        return broken(r, "argument %d: it cannot be one of %lld parts, %lld bytes apart", slot,
+                      (long long)choice->bound, (long long)choice->stride);
+    return 0;
+}
+
 /* Checks that function and bindings of a step are there. */
 static int verify_operands(const struct run *r, const struct cr_step *step)
 {
@@ -149,7 +171,7 @@ static int verify_operands(const struct run *r, const struct cr_step *step)
     if (!is_part(step->first_binding, n, r->p->n_bindings))
         return broken(r, "it has bindings that are not there");
     for (int i = 0; i < n; i++)
-        if (verify_form(r, binding_of(r, step, i), i))
+        if (verify_form(r, binding_of(r, step, i), i) || verify_choice(r, step, i))
             return -1;
     return 0;
 }
@@ -227,6 +249,17 @@ static int verify_location(const struct run *r, const struct cr_step *call, int 
                   (long long)at.offset, (long long)expected.offset);
 }
 
+/* True if the element that chooses a part is one of the buffer that it is said to be in. */
+static bool is_number_there(const struct run *r, const struct cr_step *step,
+                            const struct cr_chosen_part *choice)
+{
+    int by = choice->by - step->first_binding;
+    int64_t buffer = bound_to(r, step, by);
+    int64_t at = given_to(r, step, by).start / (int64_t)sizeof(int32_t) + choice->element;
+    return buffer >= 0 && buffer < r->p->n_buffers && at >= 0 &&
+           at < units_of(&r->p->buffers[buffer]);
+}
+
 /* Checks that a function that sees a buffer from a whole element on reaches nowhere outside it. */
 static int verify_reach(const struct run *r, const struct cr_step *call, int slot,
                         const struct cr_buffer *b)
@@ -236,6 +269,16 @@ static int verify_reach(const struct run *r, const struct cr_step *call, int slo
     if (start % cr_formats[b->format].unit)
         return broken(r, "argument %d (%s) begins %lld bytes into its buffer, inside an element", slot,
                       slot_of(r, call, slot)->name, (long long)start);
+    const struct cr_chosen_part *choice = &binding_of(r, call, slot)->choice;
+    if (choice->bound && !is_number_there(r, call, choice))
+        return broken(r, "argument %d (%s): the number that chooses it is not in its buffer", slot,
+                      slot_of(r, call, slot)->name);
+    int64_t step = choice->stride / cr_formats[b->format].unit;
+    if (choice->bound && (step > elements || choice->bound > elements))
+        return broken(r, "argument %d (%s): the parts that it is chosen from do not fit in", slot,
+                      slot_of(r, call, slot)->name);
+    if (choice->bound)
+        reach.highest += (choice->bound - 1) * step;
     if (reach.touched && (reach.lowest < 0 || reach.highest >= elements))
         return broken(r, "argument %d (%s): it reaches from %lld to %lld of %lld elements", slot,
                       slot_of(r, call, slot)->name, (long long)reach.lowest,

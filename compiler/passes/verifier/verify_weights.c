@@ -205,11 +205,12 @@ static void compare_piece(void *context, const struct cr_place_info *info)
 static bool is_packed(const struct check *c, const struct matrix *matrix,
                       const struct cr_kernel *k)
 {
-    if (!matrix || matrix->K != cr_extent(k, k->k) || matrix->N != cr_extent(k, k->col) ||
+    int64_t N = cr_extent(k, k->col) * (k->choices ? k->choices : 1);
+    if (!matrix || matrix->K != cr_extent(k, k->k) || matrix->N != N ||
         !c->m->places[matrix->first].panel_stride)
         return false;
     struct pieces p = {&c->m->places[matrix->first], &c->m->places[matrix->end], true};
-    return cr_weight_pieces(c->g, k->packed, compare_piece, &p) && p.same && p.next == p.end;
+    return cr_packed_pieces(c->g, k->packed, compare_piece, &p) && p.same && p.next == p.end;
 }
 
 /* Every kernel reads its parameters as they were placed: plain, or packed as its matrix. */

@@ -266,8 +266,8 @@ double cr_panel_bytes(const struct cr_graph *g, const struct cr_kernel *k)
     if (matrix == CR_NONE)
         return 0;
     const struct cr_node *node = &g->nodes[matrix];
-    return (double)cr_format_bytes(cr_panel_format(g, matrix),
-                                   cr_elements(node->rank, node->shape));
+    int64_t elements = cr_elements(node->rank, node->shape) / (k->choices ? k->choices : 1);
+    return (double)cr_format_bytes(cr_panel_format(g, matrix), elements);
 }
 
 /* Elements that it reads of its operand r, at most: of a table that an elementwise kernel gathers from no

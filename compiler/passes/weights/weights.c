@@ -151,3 +151,53 @@ bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
     all.map.axis[node->rank - 1] = cr_affine_atom(COLUMNS);
     return walk_pieces(&p, id, all);
 }
+
+/* ---- stacks ---- */
+
+/* True if a move gives the matrix that it takes, under other axes of size 1. */
+static bool keeps_matrix(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    if (node->op != CR_OP_reshape || node->rank < 2)
+        return false;
+    const struct cr_node *in = &g->nodes[cr_in(g, id, 0)];
+    return in->rank >= 2 && in->shape[in->rank - 1] == node->shape[node->rank - 1] &&
+           in->shape[in->rank - 2] == node->shape[node->rank - 2];
+}
+
+bool cr_find_choice(const struct cr_graph *g, cr_id id, struct cr_stacked *choice)
+{
+    while (keeps_matrix(g, id) || repeats_matrices(g, id))
+        id = cr_in(g, id, 0);
+    if (g->nodes[id].op != CR_OP_gather)
+        return false;
+    *choice = (struct cr_stacked){cr_in(g, id, 0), cr_in(g, id, 1), id};
+    const struct cr_node *stack = &g->nodes[choice->stack], *index = &g->nodes[choice->index];
+    return stack->op == CR_OP_param && stack->rank == 3 && stack->shape[0] > 1 &&
+           stack->shape[2] % CR_PANEL == 0 && cr_elements(index->rank, index->shape) == 1;
+}
+
+int64_t cr_panel_columns(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    return cr_elements(node->rank, node->shape) / node->shape[node->rank - 2];
+}
+
+/* Matrix after matrix, all of whose K rows are one piece. */
+bool cr_packed_pieces(const struct cr_graph *g, cr_id id,
+                      void (*piece)(void *context, const struct cr_place_info *info), void *context)
+{
+    const struct cr_node *node = &g->nodes[id];
+    if (node->op != CR_OP_param || node->rank != 3 || node->shape[0] == 1)
+        return cr_weight_pieces(g, id, piece, context);
+    int64_t K = node->shape[1], N = node->shape[2];
+    for (int64_t i = 0; i < node->shape[0]; i++)
+        piece(context, &(struct cr_place_info){.param = id,
+                                               .source = i * K * N,
+                                               .rows = K,
+                                               .cols = N,
+                                               .row_stride = N,
+                                               .col_stride = 1,
+                                               .first_col = i * N});
+    return true;
+}
