@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-/* A view on its way to the leaves. */
+/* A view that is pushed from a node towards the leaves. */
 struct push {
     struct cr_rewrite *rw;
     enum cr_op op;
     struct cr_attr attr; /* of the view; its last two sizes are set for each node */
-    int rank;            /* of the nodes that are viewed */
-    int64_t shape[CR_MAX_RANK]; /* their batch: all sizes but the last two */
+    int rank;            /* of the nodes to which the view applies */
+    int64_t shape[CR_MAX_RANK]; /* their batch axes: all sizes but the last two */
     int budget;
 };
 
@@ -25,7 +25,7 @@ bool cr_is_batch_view(const struct cr_graph *g, cr_id id)
            memcmp(node->shape + node->rank - 2, in->shape + in->rank - 2, 2 * sizeof *in->shape) == 0;
 }
 
-/* The view's shape for a node whose last two sizes are these. */
+/* Returns the attributes of the view for a node whose last two sizes are these. */
 static struct cr_attr viewed(const struct push *p, int64_t rows, int64_t columns)
 {
     struct cr_attr attr = p->attr;
@@ -34,7 +34,7 @@ static struct cr_attr viewed(const struct push *p, int64_t rows, int64_t columns
     return attr;
 }
 
-/* The view of a node itself. */
+/* Applies the view to a node. */
 static cr_id view(struct push *p, cr_id id)
 {
     const struct cr_node *node = &p->rw->to->nodes[id];
@@ -42,8 +42,9 @@ static cr_id view(struct push *p, cr_id id)
     return cr_rewrite_add(p->rw, p->op, 1, &id, &attr);
 }
 
-/* Views the operand of an expand along the last axis, and repeats it again.  An operand that is repeated for
- * the whole batch stays as it is.  Another expand is viewed itself. */
+/* Pushes the view into an expand along the last axes: the operand is viewed, then expanded.  An
+ * operand without batch axes stays as it is.  For any other expand the view is applied to its
+ * result. */
 static cr_id push_expand(struct push *p, cr_id id)
 {
     const struct cr_graph *g = p->rw->to;
@@ -71,7 +72,8 @@ static cr_id push_op(struct push *p, cr_id id, struct cr_attr attr)
     return cr_rewrite_add(p->rw, node.op, node.n_in, in, &attr);
 }
 
-/* A node that has another batch is not looked into: all of a softmax has one. */
+/* Pushes the view into a node.  Fails at a node with other batch axes: all nodes of a softmax have
+ * the same. */
 static cr_id push_node(struct push *p, cr_id id)
 {
     const struct cr_node *node = &p->rw->to->nodes[id];
@@ -93,7 +95,8 @@ static cr_id push_node(struct push *p, cr_id id)
     return view(p, id);
 }
 
-/* The rows and columns have the lengths that they had: a sum over them goes as far. */
+/* Pushes the view, and gives rows and columns the lengths of the node, so that sums have the same
+ * extent. */
 static cr_id push(struct push *p, cr_id id)
 {
     cr_id result = push_node(p, id);

@@ -1,4 +1,4 @@
-/* batch_views.h - a view of a node's batch axes, taken of what the node is made of instead. */
+/* batch_views.h - moves a view of batch axes from a node to its operands. */
 #ifndef CR_BATCH_VIEWS_H
 #define CR_BATCH_VIEWS_H
 

@@ -1,21 +1,22 @@
 /*
- * concat_rules.c - elementwise work on a concat of which parts are wanted is work on those parts.
+ * concat_rules.c - elementwise work on a concat, of which a slice reads some parts, becomes work
+ * on those parts.
  *
- * A score beside those of the keys is often spelled so: concat({scores, sink}), softmax, and a slice
- * that leaves the sink's share out.  The rules take this apart: maximum and sum are those of the
- * scores, and one score more, as softmax.h has it, and nothing is joined.
+ * Attention with a sink is often spelled as concat({scores, sink}), softmax, and a slice without
+ * the sink.  These rules replace it: maximum and sum combine those of the scores with the sink
+ * (softmax.h), and nothing is concatenated.
  */
 #include "concat_rules.h"
 
 #include <string.h>
 
-/* What is wanted of a node: `size` elements along an axis, from `start` on. */
+/* The elements `start` to `start` + `size` of a node along an axis. */
 struct range {
     int axis;
     int64_t start, size;
 };
 
-/* The operand of a concat that a range is, or CR_NONE. */
+/* Returns the operand of a concat that is exactly the range, or CR_NONE. */
 static cr_id whole_part(const struct cr_graph *g, cr_id id, const struct range *r)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -29,7 +30,7 @@ static cr_id whole_part(const struct cr_graph *g, cr_id id, const struct range *
     return CR_NONE;
 }
 
-/* True if a node is the same all along an axis, and the broadcast that makes it so. */
+/* True if a node is a constant or an expand along the axis: all elements along it are equal. */
 static bool repeats(const struct cr_graph *g, cr_id id, int axis)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -42,8 +43,8 @@ static bool repeats(const struct cr_graph *g, cr_id id, int axis)
     return at < 0 || in->shape[at] == 1;
 }
 
-/* True if elementwise work makes a range of the node from whole parts of concats and from what is the
- * same all along the axis.  *joined says whether there is a concat. */
+/* True if the range of the node can be computed elementwise from whole operands of concats and from
+ * nodes that are constant along the axis.  Sets *joined if it meets a concat. */
 static bool can_take(const struct cr_graph *g, cr_id id, const struct range *r, bool *joined,
                      int *budget)
 {
@@ -61,7 +62,7 @@ static bool can_take(const struct cr_graph *g, cr_id id, const struct range *r, 
     return true;
 }
 
-/* Makes the range of a node that can_take says can be made. */
+/* Computes the range of a node for which can_take is true. */
 static cr_id take(struct cr_rewrite *rw, cr_id id, const struct range *r)
 {
     const struct cr_graph *g = rw->to;
@@ -81,7 +82,7 @@ static cr_id take(struct cr_rewrite *rw, cr_id id, const struct range *r)
     return cr_rewrite_add(rw, op, n, in, NULL);
 }
 
-/* True if elementwise work on a concat has that range. */
+/* True if the range can be taken and comes from a concat. */
 static bool is_made_of_parts(const struct cr_graph *g, cr_id id, const struct range *r)
 {
     bool joined = false;
@@ -89,7 +90,8 @@ static bool is_made_of_parts(const struct cr_graph *g, cr_id id, const struct ra
     return can_take(g, id, r, &joined, &budget) && joined;
 }
 
-/* The concat of two that elementwise work leads from along an axis, or CR_NONE. */
+/* Searches elementwise work for a concat of two operands along the axis; CR_NONE if there is
+ * none. */
 static cr_id find_concat(const struct cr_graph *g, cr_id id, int axis, int *budget)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -107,7 +109,7 @@ static cr_id find_concat(const struct cr_graph *g, cr_id id, int axis, int *budg
     return CR_NONE;
 }
 
-/* A slice of f(concat(a, b)) that is all of a is f(a). */
+/* A slice of f(concat(a, b)) along the whole of a is f(a). */
 cr_id cr_rule_work_on_part(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -125,8 +127,8 @@ cr_id cr_rule_work_on_part(struct cr_rewrite *rw, const struct cr_draft *d)
     return take(rw, d->in[0], &r);
 }
 
-/* The sum of f(concat(a, b)) over rows, of which b has one number, is sum(f(a)) + f(b); so is the
- * maximum. */
+/* The sum over rows of f(concat(a, b)), where b has one column, is sum(f(a)) + f(b); the maximum
+ * likewise. */
 cr_id cr_rule_reduce_parts(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -150,9 +152,9 @@ cr_id cr_rule_reduce_parts(struct cr_rewrite *rw, const struct cr_draft *d)
 
 /* ---- constants ---- */
 
-enum { MOST_WORDS = 1024 }; /* of a literal that is made */
+enum { MOST_WORDS = 1024 }; /* the largest literal that the rule makes */
 
-/* A constant as a word of a literal. */
+/* Returns the bits of a constant as a word of a literal. */
 static uint32_t word_of(const struct cr_node *node)
 {
     float number = (float)node->value;
@@ -163,7 +165,7 @@ static uint32_t word_of(const struct cr_node *node)
     return word;
 }
 
-/* Whether all operands are constants, of which a literal can be made. */
+/* True if all operands are f32 or i32 constants, at most MOST_WORDS. */
 static bool are_constants(const struct cr_rewrite *rw, const struct cr_draft *d)
 {
     for (int i = 0; i < d->n; i++) {
@@ -174,7 +176,7 @@ static bool are_constants(const struct cr_rewrite *rw, const struct cr_draft *d)
     return d->n <= MOST_WORDS;
 }
 
-/* Writes the elements of a concat of constants, whose node that is. */
+/* Writes the elements of a concat of constants; `node` is the inferred concat. */
 static void join_words(const struct cr_rewrite *rw, const struct cr_draft *d,
                        const struct cr_node *node, uint32_t *words)
 {
@@ -187,8 +189,8 @@ static void join_words(const struct cr_rewrite *rw, const struct cr_draft *d,
         }
 }
 
-/* concat({a, b, ...}) of a few constants, as the slopes of ALiBi, is data: a literal, or a constant if
- * they are equal. */
+/* Makes concat({a, b, ...}) of a few constants, as the slopes of ALiBi, a literal, or a constant if
+ * all are equal. */
 cr_id cr_rule_join_constants(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     cr_id all[MOST_WORDS];

@@ -1,4 +1,4 @@
-/* concat_rules.h - rules for parts of what is made of a concat. */
+/* concat_rules.h - rules that work on the parts of a concat. */
 #ifndef CR_CONCAT_RULES_H
 #define CR_CONCAT_RULES_H
 

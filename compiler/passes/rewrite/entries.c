@@ -1,11 +1,12 @@
 /*
  * entries.c - each entry gets nodes of its own.
  *
- * A script computes once what several entries have in common.  Here a node that two entries need
- * becomes two, so that the passes behind this one treat an entry as if it were alone: what is
- * fused, rounded together or stored does not depend on the other entries, and an entry has the
- * bits of a script that returns only its outputs.  Inputs, states and parameters stay one: there is
- * one layout of the weights, and what one entry leaves in a state the next one reads.  Nodes are listed by entry, and so are the kernels made of them.
+ * A script computes a node once for several entries.  This pass duplicates it for each entry that
+ * needs it, so that later passes treat an entry as if it were alone: fusion, rounding and storage
+ * do not depend on the other entries, and an entry has the bits of a script that returns only its
+ * outputs.  Inputs, states and parameters are not duplicated: entries share the weights and their
+ * layout, and one entry reads the state that another wrote.  Nodes are listed by entry, and so are
+ * the kernels made of them.
  */
 #include <stdlib.h>
 
@@ -36,7 +37,7 @@ static void copy_node(struct copy *c, cr_id id, int entry)
     free(in);
 }
 
-/* The nodes that an entry needs, its outputs, and what it replaces. */
+/* Copies the nodes of an entry, its outputs, and the replacements of its states. */
 static void copy_entry(struct copy *c, int entry)
 {
     const struct cr_graph *g = c->from;
@@ -53,7 +54,7 @@ static void copy_entry(struct copy *c, int entry)
     }
 }
 
-/* Inputs, states and parameters first, in their order, then the nodes of each entry. */
+/* Copies inputs, states and parameters first, in their order, then the nodes of each entry. */
 void cr_pass_entries(struct cr_module *module)
 {
     struct cr_graph *g = module->graph;

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The x of where(c, x, 0) or where(c, 0, x), as the number of its operand, or 0. */
+/* Returns the number of the operand x in where(c, x, 0) or where(c, 0, x); 0 if the node is
+ * neither. */
 static int selected_operand(const struct cr_graph *g, cr_id id)
 {
     for (int i = 1; g->nodes[id].op == CR_OP_where && i <= 2; i++) {

@@ -13,28 +13,29 @@
 enum { CR_MAX_FACTORS = 8 };
 
 struct cr_factors {
-    double number;               /* the product of those that are constants */
-    cr_id nodes[CR_MAX_FACTORS]; /* the others, in ascending order; a condition (bool) chooses ... */
-    int n;                       /* ... x where it is true, ~condition where it is false; else 0 */
+    double number;               /* the product of the constant factors */
+    cr_id nodes[CR_MAX_FACTORS]; /* the others, ascending; a bool node c chooses: ... */
+    int n;                       /* ... where(c, x, 0); ~c stands for where(c, 0, x) */
 };
 
 /* The factors of a node; false if they are too many. */
 bool cr_find_factors(const struct cr_graph *g, cr_id id, struct cr_factors *factors);
 
-/* Removes one of the factors; false if it is not a factor, or there twice. */
+/* Removes a factor; false if it does not occur, or occurs twice. */
 bool cr_take_factor(struct cr_factors *factors, cr_id id);
 
-/* True if two products are of the same factors, but for the rounding of constants. */
+/* True if two products have the same factors, apart from the rounding of constants. */
 bool cr_equal_factors(const struct cr_factors *a, const struct cr_factors *b);
 
-/* True if one of them is a condition. */
+/* True if a factor is a condition. */
 bool cr_choose(const struct cr_graph *g, const struct cr_factors *factors);
 
-/* True if all factors but a positive number are conditions, or none is: then one tensor of
- * factors represents them, since a factor of 0 comes either always or never from a condition. */
+/* True if all factors but a positive number are conditions, or none is.  One tensor of factors then
+ * represents them: either every 0 in it comes from a condition, or none does. */
 bool cr_is_dropout(const struct cr_graph *g, const struct cr_factors *factors);
 
-/* The operand of a product that leads down to one of its factors; CR_NONE at the factor. */
+/* Returns the operand of a product that contains `factor`; CR_NONE if the node is `factor`
+ * itself. */
 cr_id cr_towards_factor(const struct cr_graph *g, cr_id id, cr_id factor);
 
 #endif

@@ -1,15 +1,16 @@
 /*
- * fma.c - turns a sum and a product that nothing else reads into one fused multiply-add: one
+ * fma.c - turns a sum and a product that only the sum reads into one fused multiply-add: one
  * operation instead of two, and one rounding less.
  *
  * The pass decides this once for the graph; no kernel and no C compiler does.  So a value that
  * several kernels compute has the same bits in all of them, and on every backend.
  *
- * A product of positions, numbers and parameters becomes part of every sum that reads it.  A graph that
- * goes on from earlier tokens has such a product several times, for the keys and for the queries, where
- * the graph of all tokens has one with several readers: how many there are must not decide.
+ * A product of positions, numbers and parameters becomes part of every sum that reads it.  An
+ * incremental graph computes such a product several times, for keys and for queries; the graph of
+ * all tokens has one with several readers.  So the number of readers must not decide.
  *
- * Neither do outputs beside `logits` decide what the logits are: generation has none of them.
+ * Outputs other than `logits` do not decide how the logits are computed: a graph for generation
+ * lacks them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,21 +20,21 @@
 #include "rewrite.h"
 #include "rules.h"
 
-/* A sum whose operand `which` is a product, or a moved one, that the sum may compute itself. */
+/* A sum whose operand `which` is a product, or moves of one, that the sum may compute itself. */
 struct fma {
     cr_id sum, product;
     int which;
 };
 
-/* Who reads what in the graph. */
+/* The readers of each node. */
 struct readers {
-    cr_id *only;  /* by node: its only reader; CR_NONE: there is none; n_nodes: there are several */
-    bool *fixed;  /* by node: no input and no state has a part in it, but for scalar integers */
-    bool *beside; /* by node: of an entry with `logits`, which neither they nor a state need */
-    bool *result; /* by node: an output; of what the logits need, not one beside them */
+    cr_id *only;  /* by node: its only reader, CR_NONE if there is none, n_nodes if several */
+    bool *fixed;  /* by node: it depends on no input or state but scalar integers */
+    bool *beside; /* by node: neither the logits nor a state depend on it */
+    bool *result; /* by node: an output, not a side output from which logits are made */
 };
 
-/* Finds the nodes that the logits do not need, by entry, and the outputs. */
+/* Finds the outputs, and the nodes of entries with logits that neither these nor a state need. */
 static void find_beside(struct readers *r, const struct cr_graph *g)
 {
     bool has_logits[CR_MAX_ENTRIES] = {false};
@@ -55,7 +56,8 @@ static void find_beside(struct readers *r, const struct cr_graph *g)
         r->result[g->outputs[i].id] |= r->beside[g->outputs[i].id];
 }
 
-/* Finds the only reader of each node.  Readers beside the logits do not count for what the logits need. */
+/* Finds the only reader of each node.  A node that the logits need is not counted as read by
+ * others. */
 static void find_only(struct readers *r, const struct cr_graph *g)
 {
     r->only = cr_calloc((size_t)g->n_nodes + 1, sizeof *r->only);
@@ -69,13 +71,13 @@ static void find_only(struct readers *r, const struct cr_graph *g)
         }
 }
 
-/* True if a node is no output and is read by another alone, and once. */
+/* True if a node is no output and `user` is its only reader, and reads it once. */
 static bool only_for(const struct readers *r, cr_id id, cr_id user)
 {
     return !r->result[id] && r->only[id] == user;
 }
 
-/* In a graph that goes on, scalar integers say how many tokens come and came before. */
+/* Scalar integers are allowed: in an incremental graph they are numbers of tokens. */
 static bool is_fixed(const struct cr_graph *g, const bool *fixed, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -96,15 +98,15 @@ static void find_readers(struct readers *r, const struct cr_graph *g)
         r->fixed[id] = is_fixed(g, r->fixed, id);
 }
 
-/* True if a sum may compute a product, or moves of one, for `user`: because it is the only reader, or
- * because all readers do. */
+/* True if the sum above `user` may compute a product, or moves of one: `user` is its only reader,
+ * or the product is fixed, so that all its readers compute it. */
 static bool may_join(const struct readers *r, cr_id id, cr_id user)
 {
     return r->fixed[id] || only_for(r, id, user);
 }
 
-/* The product may be moved before it is added.  Such a product must become an fma as well: where an
- * axis has size 1 some moves vanish, and a single sequence must get the same bits as in a batch. */
+/* Finds a product that a sum adds, directly or through moves.  A moved one counts, since where an axis
+ * has size 1 some moves vanish, and a single sequence must get the same bits as in a batch. */
 static bool find_fma(const struct cr_graph *g, const struct readers *r, cr_id sum, struct fma *fma)
 {
     if (g->nodes[sum].op != CR_OP_add || g->nodes[sum].dtype != CR_F32)
@@ -120,7 +122,7 @@ static bool find_fma(const struct cr_graph *g, const struct readers *r, cr_id su
     return false;
 }
 
-/* Moves a factor of the product in the same way as the product was moved to `id`. */
+/* Applies the moves between `product` and `id` to a factor of the product. */
 static cr_id move_factor(struct cr_rewrite *rw, cr_id id, cr_id product, int factor)
 {
     if (id == product)
@@ -140,8 +142,8 @@ static void add_fma(struct cr_rewrite *rw, const struct fma *fma)
     cr_rewrite_replace(rw, fma->sum, CR_OP_fma, 3, in, NULL);
 }
 
-/* Makes one fma of a sum and a product that nothing else reads, for all kernels that compute
- * the sum. */
+/* Makes an fma of each sum and the product that only it reads, for all kernels that compute the
+ * sum. */
 void cr_pass_fma(struct cr_module *module)
 {
     struct readers readers;

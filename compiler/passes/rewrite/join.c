@@ -1,16 +1,16 @@
 /*
  * join.c - contractions that share an operand become one.
  *
- * A head's query, key and value projections multiply the same normalised rows by
- * different weights: x W1, x W2 ... are slices of x [W1 W2 ...].  One wide product reads
- * x once and keeps the micro-kernel's columns full.  Weights are joined when they are
- * loaded, so the concatenation costs nothing.  So are biases, of products that nothing else
- * reads: x W1 + b1, x W2 + b2 ... are slices of x [W1 W2 ...] + [b1 b2 ...].
+ * A head's query, key and value projections multiply the same normalised rows by different
+ * weights: x W1, x W2 ... are slices of x [W1 W2 ...].  One wide product reads x once and fills
+ * the micro-kernel's columns.  Weights are joined when they are loaded, so the concatenation costs
+ * nothing.  Biases are joined likewise if their sum is the only reader of the product: x W1 + b1,
+ * x W2 + b2 ... are slices of x [W1 W2 ...] + [b1 b2 ...].
  *
- * A product begins its sums with the vector that is added to its rows (schedule_gemm_parts.c).  Which
- * products are there to be joined differs from graph to graph of one model - where the last token's
- * logits alone are wanted, queries are those of fewer rows - and must not change whether it does.  So
- * products with biases are joined with such, and others with others.
+ * A product begins its sums with the bias that is added to its rows (schedule_gemm_parts.c);
+ * joining must not change this.  The products that can be joined differ between graphs of one
+ * model: if only the logits of the last token are needed, queries have fewer rows.  So products
+ * with biases are joined only with such products, and those without only with those without.
  */
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@
 #include "rules.h"
 #include "users.h"
 
-/* True if the node is x W with a weight matrix W of rank 2 that all of the batch shares. */
+/* True if the node is x W with a weight matrix W of rank 2 that the whole batch shares. */
 static bool is_projection(const struct cr_graph *g, const bool *weights, cr_id id)
 {
     if (g->nodes[id].op != CR_OP_matmul)
@@ -32,7 +32,8 @@ static bool is_projection(const struct cr_graph *g, const bool *weights, cr_id i
     return g->nodes[b].rank == 2 && weights[b];
 }
 
-/* Copies what a weight is made of, which are leaves and their moves, ahead of its place. */
+/* Copies a weight - leaves and moves of them - and enters it in the map, if it is not copied
+ * yet. */
 static cr_id copy_weight(struct cr_rewrite *rw, cr_id id)
 {
     if (rw->map[id] == CR_NONE) {
@@ -51,11 +52,11 @@ enum added {
     N_ADDED = OTHER
 };
 
-/* Projections that become one. */
+/* Projections that become one product. */
 struct group {
     cr_id *members;
     int n;
-    cr_id *sums; /* by member: the only node that reads it, member + bias, if biased */
+    cr_id *sums; /* by member: member + bias, its only reader, if biased */
     bool biased;
 };
 
@@ -76,7 +77,7 @@ static bool is_output(const struct cr_graph *g, cr_id id)
     return false;
 }
 
-/* The first node below that is no movement op. */
+/* Returns the first node below moves. */
 static cr_id moved(const struct cr_graph *g, cr_id id)
 {
     while (cr_kind_of(g, id) == CR_KIND_MOVE)
@@ -99,7 +100,7 @@ static enum added added_to(const struct cr_graph *g, const struct cr_users *user
     return g->nodes[other].rank == 1 ? OTHER : NOTHING;
 }
 
-/* Finds the sums of members and biases. */
+/* Finds the sum of each member and its bias. */
 static void find_sums(struct group *group, const struct cr_graph *g, const struct cr_users *users)
 {
     group->biased = added_to(g, users, group->members[0]) == BIAS;
@@ -114,7 +115,7 @@ static cr_id bias_of_member(const struct group *group, const struct cr_graph *g,
     return bias_of(g, cr_in(g, group->sums[i], second));
 }
 
-/* [W1 W2 ...] or [b1 b2 ...] in the new graph, over the axes but the last of `like`. */
+/* Makes [W1 W2 ...] or [b1 b2 ...] in the new graph, expanded over the batch axes of `like`. */
 static cr_id join_weights(struct cr_rewrite *rw, const struct group *group, bool biases,
                           const struct cr_attr *like)
 {
@@ -134,7 +135,7 @@ static cr_id join_weights(struct cr_rewrite *rw, const struct group *group, bool
     return cr_rewrite_add(rw, CR_OP_expand, 1, &joined, &attr);
 }
 
-/* x [W1 W2 ...] in the new graph, + [b1 b2 ...] if there are biases. */
+/* Makes x [W1 W2 ...] in the new graph, + [b1 b2 ...] if there are biases. */
 static cr_id wide_product(struct cr_rewrite *rw, const struct group *group)
 {
     cr_id x = rw->map[cr_in(rw->from, group->members[0], 0)];
@@ -160,7 +161,7 @@ static void join(struct cr_rewrite *rw, const struct group *group)
         struct cr_attr attr = cr_attr_of(&rw->from->nodes[group->members[i]]);
         attr.index[node->rank - 1] = start;
         rw->map[member] = cr_rewrite_add(rw, CR_OP_slice, 1, &wide, &attr);
-        rw->map[group->members[i]] = rw->map[member]; /* of a sum: it has no other reader */
+        rw->map[group->members[i]] = rw->map[member]; /* if biased, the sum is its only reader */
         struct cr_node *made = &rw->to->nodes[rw->map[member]];
         if (node->tap && !made->tap)
             made->tap = node->tap;
@@ -178,7 +179,7 @@ static bool are_alike(const struct cr_graph *g, cr_id a, cr_id b)
            cr_panel_arithmetic(g, cr_in(g, a, 1)) == cr_panel_arithmetic(g, cr_in(g, b, 1));
 }
 
-/* True if a projection and its weights may have so many columns. */
+/* True if a projection and its weights stay within CR_MAX_ELEMENTS with so many columns. */
 static bool may_have(const struct cr_graph *g, cr_id id, int64_t columns)
 {
     const struct cr_node *product = &g->nodes[id], *weights = &g->nodes[cr_in(g, id, 1)];
@@ -187,7 +188,7 @@ static bool may_have(const struct cr_graph *g, cr_id id, int64_t columns)
            cr_elements(weights->rank, weights->shape) / own <= CR_MAX_ELEMENTS / columns;
 }
 
-/* True if neither the rows nor the columns of a projection's weights are a length. */
+/* True if the weights have no axis with a length. */
 static bool has_whole_weights(const struct cr_graph *g, cr_id id)
 {
     cr_id w = cr_in(g, id, 1);
@@ -195,8 +196,8 @@ static bool has_whole_weights(const struct cr_graph *g, cr_id id)
     return !cr_length_at(g, w, r - 1) && !cr_length_at(g, w, r - 2);
 }
 
-/* By node: the next live projection of the same rows that is like it, or CR_NONE.  All that are linked fit
- * into one. */
+/* Returns by node the next live projection of the same rows that can be joined with it, or CR_NONE.
+ * All nodes of a chain fit into one product. */
 static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_users *users)
 {
     const struct cr_graph *g = rw->from;
@@ -228,7 +229,7 @@ static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_user
     return next;
 }
 
-/* True if any rows have two projections. */
+/* True if there is anything to join. */
 static bool any_linked(const cr_id *next, int n)
 {
     for (cr_id id = 0; id < n; id++)
@@ -237,7 +238,7 @@ static bool any_linked(const cr_id *next, int n)
     return false;
 }
 
-/* Copies the graph, with each group of projections in the place of its first. */
+/* Copies the graph.  The joined product stands in the place of the group's first member. */
 static void join_all(struct cr_rewrite *rw, const cr_id *next, const struct cr_users *users)
 {
     size_t n = (size_t)rw->from->n_nodes;

@@ -11,15 +11,16 @@
 #include "rules.h"
 #include "users.h"
 
-/* A product that a state keeps, and that one sum reads. */
+/* A product that a state keeps and that only a sum reads. */
 struct kept {
     cr_id product;
-    cr_id value;  /* the product, or moves of it, as it is written */
+    cr_id value;  /* the product, or moves of it: the value that is written */
     cr_id write;
     cr_id reader; /* the only node that reads the write: a move, or the sum */
 };
 
-/* True if one of the first n outputs is a node: results come before what states are replaced by. */
+/* True if a node is among the first n outputs.  Outputs of the entries precede those that replace
+ * states. */
 static bool is_among(const struct cr_graph *g, int n, cr_id id)
 {
     for (int i = 0; i < n; i++)
@@ -28,13 +29,13 @@ static bool is_among(const struct cr_graph *g, int n, cr_id id)
     return false;
 }
 
-/* The only reader of a node that is no output, or CR_NONE. */
+/* Returns the only reader of a node that is no output, or CR_NONE. */
 static cr_id only_reader(const struct cr_graph *g, const struct cr_users *users, cr_id id)
 {
     return is_among(g, g->n_outputs, id) ? CR_NONE : cr_only_user(users, id);
 }
 
-/* True if moves of a node, each the only reader of the one before, end in a sum. */
+/* True if a chain of moves, each the only reader of the one before, ends in a sum. */
 static bool ends_in_sum(const struct cr_graph *g, const struct cr_users *users, cr_id id)
 {
     while (id != CR_NONE && cr_kind_of(g, id) == CR_KIND_MOVE)
@@ -42,7 +43,7 @@ static bool ends_in_sum(const struct cr_graph *g, const struct cr_users *users, 
     return id != CR_NONE && g->nodes[id].op == CR_OP_add;
 }
 
-/* Finds the product that a write keeps and that only a sum reads; false if it keeps none. */
+/* Finds the product that a write keeps and only a sum reads; false if there is none. */
 static bool find_kept(const struct cr_graph *g, const struct cr_users *users, cr_id write,
                       struct kept *kept)
 {
@@ -61,8 +62,8 @@ static bool find_kept(const struct cr_graph *g, const struct cr_users *users, cr
            only_reader(g, users, id) == user;
 }
 
-/* True if a sum or a difference reads a state that is written, through moves: only then is the
- * graph simplified and searched. */
+/* True if a sum or a difference reads a written state, directly or through moves.  A cheap test:
+ * only then is the graph simplified and searched. */
 static bool may_keep(const struct cr_graph *g)
 {
     bool *kept = cr_calloc((size_t)g->n_nodes, sizeof *kept), found = false;
@@ -87,7 +88,7 @@ struct added {
     int n, cap;
 };
 
-/* Moves a factor as the product was moved before it was written. */
+/* Applies the moves between `kept->product` and `id` to a factor of the product. */
 static cr_id moved_factor(struct cr_rewrite *rw, cr_id id, const struct kept *kept, int factor)
 {
     if (id == kept->product)
@@ -97,7 +98,7 @@ static cr_id moved_factor(struct cr_rewrite *rw, cr_id id, const struct kept *ke
     return cr_rewrite_add(rw, rw->from->nodes[id].op, 1, &below, &attr);
 }
 
-/* A state like the one of a write, with a name that no node has. */
+/* Makes a state like the one of a write, with a name that no node has yet. */
 static cr_id second_state(struct cr_rewrite *rw, cr_id state)
 {
     struct cr_attr attr = cr_attr_of(&rw->from->nodes[state]);
@@ -121,7 +122,7 @@ static cr_id write_factor(struct cr_rewrite *rw, const struct kept *kept, cr_id 
     return cr_rewrite_add(rw, CR_OP_write, 3, in, &attr);
 }
 
-/* The second factor of all tokens: a number, or the value of a second state. */
+/* Returns the second factor for all tokens: a constant, or the write to a second state. */
 static cr_id second_factor(struct cr_rewrite *rw, const struct kept *kept, int factor,
                            struct added *added)
 {
@@ -136,8 +137,8 @@ static cr_id second_factor(struct cr_rewrite *rw, const struct kept *kept, int f
     return write_factor(rw, kept, state, factor);
 }
 
-/* Writes one factor to the state, and the other to a second state unless it is a number.  Returns
- * the product of both, of all tokens. */
+/* Writes one factor to the state, and the other to a second state unless it is a constant.  Returns
+ * their product for all tokens. */
 static cr_id keep_factors(struct cr_rewrite *rw, const struct kept *kept, struct added *added)
 {
     const struct cr_graph *g = rw->from;
@@ -149,13 +150,14 @@ static cr_id keep_factors(struct cr_rewrite *rw, const struct kept *kept, struct
     return cr_rewrite_add(rw, CR_OP_mul, 2, in, NULL);
 }
 
-/* By write: the write of the first factor, and the product of both; 0 where no product is kept. */
+/* By write: the write of the first factor, and the product of both; 0 if the write keeps no
+ * product. */
 struct products {
     cr_id *first, *product;
 };
 
-/* Copies a node.  A write that it reads stands for the product of the kept factors meanwhile: a sum may read
- * several. */
+/* Copies a node.  While it is copied, each write that it reads is mapped to the product of the kept
+ * factors. */
 static void copy_reader(struct cr_rewrite *rw, cr_id id, const struct products *p)
 {
     const struct cr_graph *g = rw->from;
@@ -168,8 +170,8 @@ static void copy_reader(struct cr_rewrite *rw, cr_id id, const struct products *
             rw->map[cr_in(g, id, i)] = p->first[cr_in(g, id, i)];
 }
 
-/* Copies the graph.  What reads a product from a state reads the product of the kept factors
- * instead; true if there are any. */
+/* Copies the graph, with the product of the kept factors in place of each product from a state.
+ * True if there is one. */
 static bool rewrite(struct cr_module *module, struct added *added)
 {
     struct cr_users users;
@@ -198,7 +200,7 @@ static bool rewrite(struct cr_module *module, struct added *added)
     return any;
 }
 
-/* A state that was added becomes what the only write to it gives. */
+/* Makes the only write to an added state its replacement. */
 static void replace_state(struct cr_graph *g, const char *name)
 {
     for (cr_id id = 0; id < g->n_nodes; id++) {

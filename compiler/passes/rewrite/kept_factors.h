@@ -1,4 +1,4 @@
-/* kept_factors.h - for products that a state keeps and that one sum reads: keeps the factors. */
+/* kept_factors.h - lets states keep the factors of a product that only a sum reads. */
 #ifndef CR_KEPT_FACTORS_H
 #define CR_KEPT_FACTORS_H
 

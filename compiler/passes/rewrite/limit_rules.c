@@ -33,8 +33,8 @@ cr_id cr_rule_limit_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_can_be_limited(in->op) ? cr_rewrite_limited(rw, d->in[0], d->attr->lengths) : CR_NONE;
 }
 
-/* A constant or an iota without its lengths; CR_NONE for any other node.  Other nodes are not
- * changed: rules test whether operands are the same node. */
+/* Returns a constant or an iota without its lengths; CR_NONE if it has none, and for other ops:
+ * rules test whether operands are the same node. */
 static cr_id unlimited(struct cr_rewrite *rw, const struct cr_draft *d, int i)
 {
     const struct cr_node *node = operand(rw, d, i);
@@ -66,7 +66,8 @@ cr_id cr_rule_limit_once(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* Folds an op on limits of constants.  The rewriting puts the lengths on the result (rewrite.h). */
+/* Folds an op on limits of constants.  cr_rewrite_add puts the lengths on the result
+ * (rewrite.h). */
 cr_id cr_rule_limit_constant(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     cr_id in[3];

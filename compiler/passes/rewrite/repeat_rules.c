@@ -1,12 +1,13 @@
 /*
- * repeat_rules.c - a tensor of which each part stands several times in another is broadcast, which
- * costs nothing, whether a concat or a gather says so: keys and values that groups of heads share.
+ * repeat_rules.c - makes a broadcast, which costs nothing, of a concat or a gather that repeats
+ * each part of a tensor several times: keys and values that groups of heads share.
  */
 #include "repeat_rules.h"
 
 #include "compiler/ir/eval.h"
 
-/* The parts of x along an axis, `size` elements each, `times` times one after the other. */
+/* Makes a tensor in which each part of x, `size` elements along the axis, stands `times` times in a
+ * row. */
 static cr_id repeat(struct cr_rewrite *rw, cr_id x, int axis, int64_t size, int64_t times)
 {
     const struct cr_node *node = &rw->to->nodes[x];
@@ -33,7 +34,8 @@ struct span {
     int64_t start, size;
 };
 
-/* What an operand of a concat is: a slice along the axis alone, or all of a tensor. */
+/* Returns the slice that an operand of a concat is, if it cuts this axis alone, or the whole
+ * operand. */
 static struct span span_of(const struct cr_graph *g, cr_id id, int axis)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -47,8 +49,8 @@ static struct span span_of(const struct cr_graph *g, cr_id id, int axis)
     return (struct span){of, node->index[axis], node->shape[axis]};
 }
 
-/* concat({a, a, b, b}) of the parts a and b that x consists of is x with each of them twice.  Of
- * parameters a concat is a way to lay them out. */
+/* concat({a, a, b, b}), where x consists of a and b, is x with each part twice.  Parameters are
+ * left alone: a concat of them is a layout. */
 cr_id cr_rule_repeat_parts(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -70,9 +72,9 @@ cr_id cr_rule_repeat_parts(struct cr_rewrite *rw, const struct cr_draft *d)
 
 /* ---- gather ---- */
 
-enum { MOST_ROWS = 1024 }; /* that an index is looked at */
+enum { MOST_ROWS = 1024 }; /* the longest index that is evaluated */
 
-/* Element i of a node of one axis that is made of indices and numbers alone. */
+/* Evaluates element i of a node of one axis that is computed from iota and constants alone. */
 static bool value_at(const struct cr_graph *g, cr_id id, int64_t i, double *value, int *budget)
 {
     const struct cr_node *node = &g->nodes[id];

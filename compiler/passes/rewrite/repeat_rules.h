@@ -1,4 +1,4 @@
-/* repeat_rules.h - rules for parts of a tensor that stand several times in another. */
+/* repeat_rules.h - rules that make a broadcast of a tensor whose parts repeat. */
 #ifndef CR_REPEAT_RULES_H
 #define CR_REPEAT_RULES_H
 

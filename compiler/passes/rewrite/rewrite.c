@@ -29,7 +29,8 @@ static bool equal_nodes(const struct cr_graph *g, const struct cr_node *a, const
            a->where.entry == b->where.entry;
 }
 
-/* The slot of a node with that hash that is equal to a node, or the free one where that belongs. */
+/* Returns the slot of a node equal to `id`, whose hash is `hash`, or the free slot where `id`
+ * belongs. */
 static struct cr_rewrite_slot *find_slot(const struct cr_rewrite *rw, unsigned hash, cr_id id)
 {
     const struct cr_graph *g = rw->to;
@@ -48,7 +49,7 @@ static void enter(struct cr_rewrite *rw, cr_id id)
     *find_slot(rw, hash, id) = (struct cr_rewrite_slot){hash, id + 1};
 }
 
-/* The node is the newest one. */
+/* Links the newest node, a matmul, to the older ones with the same right operand. */
 static void link_product(struct cr_rewrite *rw, cr_id id)
 {
     cr_id right = cr_in(rw->to, id, 1);
@@ -77,7 +78,8 @@ static void grow_table(struct cr_rewrite *rw, int size)
         enter(rw, id);
 }
 
-/* The older node equal to the newest one, which is then taken back; or the newest. */
+/* Shares the newest node: returns an older node equal to it and removes the newest, or the
+ * newest. */
 static cr_id share_newest(struct cr_rewrite *rw)
 {
     struct cr_graph *g = rw->to;
@@ -156,7 +158,7 @@ static cr_id keep_lengths(struct cr_rewrite *rw, const signed char *wanted, cr_i
 
 /* ---- rules ---- */
 
-/* The node that stands for the draft by the first rule that knows it, or CR_NONE. */
+/* Returns the result of the first rule that applies to the draft, or CR_NONE. */
 static cr_id apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
 {
     struct cr_node wanted;
@@ -167,7 +169,7 @@ static cr_id apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
         if (id == CR_NONE || !rw->to->n_lengths)
             continue;
         if (!known && !cr_infer_draft(rw, draft, &wanted))
-            return CR_NONE; /* a length cannot go through, which is found later */
+            return CR_NONE; /* the lengths do not fit; that is reported later */
         known = true;
         id = keep_lengths(rw, wanted.lengths, id);
     }
@@ -208,10 +210,10 @@ void cr_rewrite_at(struct cr_rewrite *rw, cr_id id)
     int entry = here->entry;
     *here = rw->from->nodes[id].where;
     if (rw->from->nodes[id].name)
-        here->entry = (signed char)entry; /* inputs and parameters are of none */
+        here->entry = (signed char)entry; /* inputs and parameters belong to no entry */
 }
 
-/* Enters a node of `to` for one of `from`. */
+/* Maps a node of `from` to a node of `to`. */
 static cr_id set_map(struct cr_rewrite *rw, cr_id id, cr_id to)
 {
     const struct cr_node *node = &rw->from->nodes[id];
@@ -230,8 +232,8 @@ cr_id cr_rewrite_replace(struct cr_rewrite *rw, cr_id id, enum cr_op op, int n, 
     return set_map(rw, id, cr_rewrite_add(rw, op, n, in, attr));
 }
 
-/* A node of `to` like one of `from`: its operands have the same shapes and types, so it has,
- * too. */
+/* Copies a node of `from` without inferring it: the operands keep their shapes and types, so the
+ * node does, too. */
 static cr_id copy_as_is(struct cr_rewrite *rw, cr_id id)
 {
     struct cr_graph *to = rw->to;
@@ -264,7 +266,7 @@ cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
 
 /* ---- the graphs ---- */
 
-/* Leaves stay although nothing may read them: they are part of the model's interface. */
+/* Leaves stay even if nothing reads them: they are part of the model's interface. */
 static void mark_live(const struct cr_graph *g, bool *live)
 {
     for (int i = 0; i < g->n_outputs; i++)
@@ -277,7 +279,7 @@ static void mark_live(const struct cr_graph *g, bool *live)
     }
 }
 
-/* Rules leave nodes behind that nothing reads. */
+/* Removes nodes that rules made and that nothing reads. */
 static void drop_dead(struct cr_graph *g)
 {
     bool *live = cr_calloc((size_t)g->n_nodes, sizeof *live);
@@ -286,7 +288,7 @@ static void drop_dead(struct cr_graph *g)
     free(live);
 }
 
-/* Room is made for as many nodes as there are: most passes leave about that many. */
+/* Reserves memory for as many nodes as `from` has: most passes leave about that many. */
 void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from,
                       const struct cr_rewrite_rules *rules)
 {
@@ -313,7 +315,7 @@ static void free_tables(struct cr_rewrite *rw)
     free(rw->older_product);
 }
 
-/* Whether two graphs are the same node by node; leaves are, for no pass changes them. */
+/* True if two graphs are the same node by node.  Leaves are not compared: no pass changes them. */
 static bool equal_graphs(const struct cr_graph *a, const struct cr_graph *b)
 {
     if (a->n_nodes != b->n_nodes)

@@ -17,7 +17,7 @@ cr_id cr_multiply(struct cr_rewrite *rw, cr_id a, cr_id b)
     return cr_rewrite_add(rw, CR_OP_mul, 2, (cr_id[]){a, b}, NULL);
 }
 
-/* True if an expand repeats matrices. */
+/* True if a node is an expand of whole matrices along batch axes. */
 static bool repeats_matrices(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -28,7 +28,7 @@ static bool repeats_matrices(const struct cr_graph *g, cr_id id)
                                    2 * sizeof *in->shape) == 0;
 }
 
-/* What is repeated is transposed first, so that there is one spelling. */
+/* Transposes below an expand of matrices, so that there is one spelling. */
 cr_id cr_transpose_last(struct cr_rewrite *rw, cr_id id)
 {
     struct cr_attr attr = {0};

@@ -28,8 +28,8 @@ static const struct cr_node *operand(const struct cr_rewrite *rw, const struct c
     return &rw->to->nodes[d->in[i]];
 }
 
-/* An elementwise op on constants alone becomes a constant.  It is evaluated as the interpreter does
- * it: in double, or exactly for i32. */
+/* Makes a constant of an elementwise op on constants.  It is evaluated as in the interpreter: in
+ * double, or exactly for i32. */
 static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     double value[3] = {0};
@@ -42,7 +42,7 @@ static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
     }
     struct cr_node node;
     if (!cr_infer(rw->to, d->op, d->n, d->in, d->attr, &node))
-        return CR_NONE; /* a bug, which is found when the node is made */
+        return CR_NONE; /* a bug, which is reported when the node is made */
     struct cr_attr attr = cr_attr_of(&node);
     attr.value = cr_evaluator_of(d->op, node.dtype)(d->op, value[0], value[1], value[2]);
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
@@ -53,8 +53,8 @@ static bool same_bits(double a, double b)
     return a == b && signbit(a) == signbit(b);
 }
 
-/* A reduction of a constant is that constant if combining it with itself gives the same bits,
- * however often, also after the identity: 0 + -0 is 0. */
+/* A reduction of a constant is that constant if x op x and identity op x have the bits of x; it
+ * does not hold for a sum of -0: 0 + -0 is 0. */
 static cr_id fold_reduction(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_node *in = operand(rw, d, 0);
@@ -71,7 +71,7 @@ static cr_id fold_reduction(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
 }
 
-/* Removes ops that return an operand bit by bit; also detach, once gradients are made. */
+/* Removes ops that return an operand bit by bit; also detach, since gradients exist by now. */
 static cr_id drop_neutral(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     if (d->op == CR_OP_mul && cr_is_number(operand(rw, d, 0), 1))
@@ -136,7 +136,7 @@ static cr_id constant_like(struct cr_rewrite *rw, cr_id id, double value)
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
 }
 
-/* a to the power of 1, 2 or -1 is a, a product or a quotient, which are more exact, too. */
+/* Replaces a^1, a^2 and a^-1 by a, a a and 1 / a, which are also more exact. */
 static cr_id simple_power(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_node *b = operand(rw, d, 1);
@@ -150,7 +150,8 @@ static cr_id simple_power(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* a + -b and -b + a are a - b, to the bit, also where the minus stands before b is repeated. */
+/* a + -b and -b + a are a - b, to the bit.  neg moves behind an expand, so that the rule finds
+ * it. */
 static cr_id subtract(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -167,8 +168,8 @@ static cr_id subtract(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* a > b ? a : max(a, b) is max(a, b), bit by bit.  Scripts write this to give a maximum another
- * gradient where both are equal. */
+/* a > b ? a : max(a, b) is max(a, b), bit by bit.  Scripts write this for a different gradient
+ * where a equals b. */
 static cr_id choose_larger(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -187,7 +188,7 @@ static cr_id choose_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
     return d->op == CR_OP_where && d->in[1] == d->in[2] ? d->in[1] : CR_NONE;
 }
 
-/* The x of 1 + op(x), where the sum is of these two nodes in either order, or CR_NONE. */
+/* Returns x if one of the two nodes is 1 and the other is op(x); or CR_NONE. */
 static cr_id one_plus(const struct cr_graph *g, cr_id a, cr_id b, enum cr_op op)
 {
     if (cr_is_number(&g->nodes[a], 1) && g->nodes[b].op == op)
@@ -198,8 +199,8 @@ static cr_id one_plus(const struct cr_graph *g, cr_id a, cr_id b, enum cr_op op)
 }
 
 /*
- * 1 + tanh(x) is 2 sigmoid(2 x), which is cheaper and, for x < 0, more accurate; it is
- * what GELU and its like consist of.
+ * 1 + tanh(x) is 2 sigmoid(2 x), which is cheaper and, for x < 0, more accurate.  GELU and similar
+ * functions contain it.
  */
 static cr_id sigmoid_for_tanh(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -319,13 +320,13 @@ static cr_id gather_constants(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* c x, where c is a power of two: multiplication by c commutes with other products bit by bit. */
+/* c x with a power of two c.  Multiplication by c is exact, so it commutes with other products. */
 struct scaled {
     double c;
     cr_id x;
 };
 
-/* A node as a scaled one; c is 1 if the node is no such product. */
+/* Splits a node into c and x; c is 1 if the node is not such a product. */
 static struct scaled find_scale(const struct cr_graph *g, cr_id id)
 {
     int exponent;
@@ -338,7 +339,7 @@ static struct scaled find_scale(const struct cr_graph *g, cr_id id)
     return (struct scaled){1, id};
 }
 
-/* x y, with one factor times `scale`: the second if `second`. */
+/* x y with `scale` multiplied into y if `second`, else into x. */
 static cr_id scale_factor(struct cr_rewrite *rw, double scale, cr_id x, cr_id y, bool second)
 {
     cr_id number = constant_like(rw, x, scale);
@@ -359,7 +360,7 @@ static cr_id scale_product(struct cr_rewrite *rw, double scale, cr_id x, cr_id y
     return scale_factor(rw, scale, x, y, which == 1);
 }
 
-/* A constant of 1 or more in front of a product meets a power of two below 1 inside it: 3 ((0.5 x)
+/* Merges a constant of 1 or more before a product with a power of two below 1 inside it: 3 ((0.5 x)
  * y) is 1.5 (x y). */
 static cr_id meet_scale(struct cr_rewrite *rw, const struct cr_node *front, cr_id product)
 {
@@ -379,11 +380,13 @@ static cr_id meet_scale(struct cr_rewrite *rw, const struct cr_node *front, cr_i
 }
 
 /*
- * In gradients, moves powers of two out of a product: (2 x) y is 2 (x y).  Elsewhere a large one stays, as a
- * sum that reads the product rounds once, and one that reads 2 (x y) rounds x y first.  One that makes the
- * product smaller stays inside, too, as x y may overflow where (0.5 x) y does not.  It moves to the factor that
- * is made later, since the other may be needed unscaled until then.  A large and a small one cancel:
- * (0.5 x) (2 y) is x y, and what is left of the large one stays with its factor.
+ * In gradients, moves powers of two out of a product: (2 x) y is 2 (x y).
+ *
+ * Elsewhere a power above 1 stays inside: a sum could make an fma of (2 x) y, but would round x y
+ * first in 2 (x y).  A power below 1 also stays inside, as x y may overflow where (0.5 x) y does
+ * not; it moves to the factor that is made later, since the other factor may be needed unscaled
+ * until then.  Powers above and below 1 cancel: (0.5 x) (2 y) is x y; the rest of the large one
+ * stays with its factor.
  */
 static cr_id gather_scales(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -407,9 +410,9 @@ static cr_id gather_scales(struct cr_rewrite *rw, const struct cr_draft *d)
     return scale_factor(rw, scale, a.x, b.x, later);
 }
 
-enum { MOST_FACTORS = 16 /* looked at in a product */ };
+enum { MOST_FACTORS = 16 /* the most nodes of a product that are visited */ };
 
-/* A product without one of its factors, x, and without its constants. */
+/* The division of a product by one of its factors, x, and by its constants. */
 struct division {
     cr_id x;
     double constant;
@@ -417,7 +420,7 @@ struct division {
     int budget;
 };
 
-/* The product without `by->x` and its constants; CR_NONE if nothing is left. */
+/* Returns the product without `by->x` and its constants; CR_NONE if nothing is left. */
 static cr_id divide(struct cr_rewrite *rw, cr_id id, struct division *by)
 {
     const struct cr_node *node = &rw->to->nodes[id];
@@ -462,7 +465,7 @@ static bool is_line(const struct cr_graph *g, cr_id id, struct line *line)
     return first->op == CR_OP_const;
 }
 
-/* The power p if the product is x^p; negative if it has another factor. */
+/* Returns p if the product is x^p; negative if it has another factor. */
 static int power_of(const struct cr_graph *g, cr_id id, cr_id x, int *budget)
 {
     if (id == x)
@@ -483,7 +486,8 @@ static bool is_exact(const struct cr_graph *g, const struct line *line)
     return power > 0 && power % 2 == 0 && line->a * line->b > 0 && fabs(line->b) >= LEAST_OF_CUBE;
 }
 
-/* Adds x (a + b y), unless a or b is too large or too small for f32, or the result would differ. */
+/* Makes x (a + b y); CR_NONE if a or b is too large or too small for f32, or the result would
+ * differ. */
 static cr_id add_line(struct cr_rewrite *rw, const struct line *line)
 {
     if (!is_tame(line->a) || !is_tame(line->b) ||
@@ -494,7 +498,8 @@ static cr_id add_line(struct cr_rewrite *rw, const struct line *line)
     return cr_multiply(rw, line->x, cr_rewrite_add(rw, CR_OP_add, 2, sum, NULL));
 }
 
-/* scale (plain + term) where the term has the factor x of a plain a x or x (a + b y). */
+/* Makes scale (plain + term) a product: plain is a x or x (a + b y), and `term` has the factor
+ * x. */
 static cr_id take_out_factor(struct cr_rewrite *rw, double scale, cr_id plain, cr_id term)
 {
     const struct cr_graph *g = rw->to;
@@ -511,8 +516,8 @@ static cr_id take_out_factor(struct cr_rewrite *rw, double scale, cr_id plain, c
     return add_line(rw, &line);
 }
 
-/* The polynomials in GELU and its like in Horner's order, their constants gathered:
- * scale (a x + b x y) is x (scale a + scale b y), where is_exact says so, and in gradients. */
+/* Writes polynomials, as in GELU, in Horner's order with merged constants: scale (a x + b x y) is x
+ * (scale a + scale b y).  Applies if is_exact, and in gradients. */
 static cr_id horner(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -538,7 +543,7 @@ static cr_id horner(struct cr_rewrite *rw, const struct cr_draft *d)
     return out;
 }
 
-/* True if a node is parameters and what moves or joins them. */
+/* True if a node is a parameter, or moves and concats of parameters. */
 static bool is_weight(const struct cr_graph *g, cr_id id)
 {
     enum cr_kind kind = cr_kind_of(g, id);
@@ -548,9 +553,9 @@ static bool is_weight(const struct cr_graph *g, cr_id id)
     return weight;
 }
 
-/* The transpose of a' b is b' a, also where other axes change places, too: a product is
- * stored as it is read, and a gradient lies like what it is the gradient of.  Weights stay on the
- * right, where products read them from panels and in the format that they are kept in. */
+/* The transpose of a' b is b' a, also if other axes are permuted: so the product is stored in the
+ * order in which it is read, and a gradient has the layout of its parameter.  Weights stay on the
+ * right, where products read them as panels in their own format. */
 static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;

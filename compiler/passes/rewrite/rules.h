@@ -4,8 +4,8 @@
 
 #include "rewrite.h"
 
-/* All of them: a graph that went through these has one spelling for what can be spelt in several
- * ways, which is what later passes look for. */
+/* All rules.  A graph that went through them has one spelling for each formula that later passes
+ * match. */
 extern const struct cr_rewrite_rules cr_rules;
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * softmax_rules.c - softmax has one spelling, exp(s) / sum(exp(s)), and so have its gradients:
- * attention is recognised by them.  In the comments, e is exp(s), l is its sum over rows,
- * repeated or not, and p is e / l.  Where l is 0 or NaN, all of a row's p are NaN.
+ * softmax_rules.c - rules that give softmax one spelling, exp(s) / sum(exp(s)), and its gradients one, too:
+ * the attention passes match these.  In the comments, e is exp(s), l is its sum over rows,
+ * expanded or not, and p is e / l.  Where l is 0 or NaN, all of a row's p are NaN.
  */
 #include "softmax_rules.h"
 
@@ -22,14 +22,14 @@ static cr_id beneath_expand(const struct cr_graph *g, cr_id id)
     return g->nodes[id].op == CR_OP_expand ? cr_in(g, id, 0) : id;
 }
 
-/* A row's number, of a node with one column, all along the rows of another node. */
+/* Expands a node with one column along the rows of another node. */
 static cr_id repeated(struct cr_rewrite *rw, cr_id row, cr_id like)
 {
     struct cr_attr shape = cr_attr_of(&rw->to->nodes[like]);
     return cr_rewrite_add(rw, CR_OP_expand, 1, &row, &shape);
 }
 
-/* The e of sum(e, last axis) repeated along that axis, or CR_NONE. */
+/* Returns the e of sum(e, last axis), expanded or not, or CR_NONE. */
 static cr_id summed_rows(const struct cr_graph *g, cr_id id)
 {
     if (g->nodes[id].op == CR_OP_expand)
@@ -39,8 +39,8 @@ static cr_id summed_rows(const struct cr_graph *g, cr_id id)
     return rows ? cr_in(g, id, 0) : CR_NONE;
 }
 
-/* The e of a denominator: sum(e), or that and a number for each row, a sink (see softmax.h); or
- * CR_NONE. */
+/* Returns the e of a denominator, which is sum(e), or sum(e) plus a number for each row, a sink
+ * (see softmax.h); or CR_NONE. */
 static cr_id normalised(const struct cr_graph *g, cr_id id)
 {
     id = beneath_expand(g, id);
@@ -52,7 +52,7 @@ static cr_id normalised(const struct cr_graph *g, cr_id id)
     return summed_rows(g, id);
 }
 
-/* Whether a node is some l, without a sink ... */
+/* True if a node is an l without a sink. */
 static bool is_sum_of_exp(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *sum = &g->nodes[beneath_expand(g, id)];
@@ -60,7 +60,7 @@ static bool is_sum_of_exp(const struct cr_graph *g, cr_id id)
            g->nodes[cr_inputs(g, sum)[0]].op == CR_OP_exp;
 }
 
-/* ... or with one, that is a number for each row. */
+/* True if a node is an l, with or without a sink that is one number a row. */
 static bool is_denominator(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *sum = &g->nodes[beneath_expand(g, id)];
@@ -68,7 +68,7 @@ static bool is_denominator(const struct cr_graph *g, cr_id id)
     return e != CR_NONE && g->nodes[e].op == CR_OP_exp && sum->shape[sum->rank - 1] == 1;
 }
 
-/* The l, not repeated, by which a node is divided row by row; or CR_NONE. */
+/* Returns the l, not expanded, that divides a node row by row; or CR_NONE. */
 static cr_id divisor(const struct cr_graph *g, cr_id id)
 {
     cr_id wide = g->nodes[id].op == CR_OP_div ? cr_in(g, id, 1) : CR_NONE;
@@ -85,8 +85,8 @@ static bool is_probs(const struct cr_graph *g, cr_id id)
 }
 
 /*
- * (exp(s) v) / sum(exp(s)) is (exp(s) / sum(exp(s))) v: softmax has one spelling, the one
- * that attention is recognised by.  With a sink it is the same.
+ * (exp(s) v) / sum(exp(s)) is (exp(s) / sum(exp(s))) v, the spelling of softmax that the attention
+ * passes match.  The same holds with a sink.
  */
 cr_id cr_rule_normalise_first(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -98,7 +98,7 @@ cr_id cr_rule_normalise_first(struct cr_rewrite *rw, const struct cr_draft *d)
         return CR_NONE;
     cr_id sum = beneath_expand(g, d->in[1]);
     if (g->nodes[sum].shape[g->nodes[sum].rank - 1] != 1)
-        return CR_NONE; /* what is added was repeated before */
+        return CR_NONE; /* the sink is expanded before it is added */
     struct cr_attr shape = cr_attr_of(&g->nodes[e]);
     cr_id spread = cr_rewrite_add(rw, CR_OP_expand, 1, &sum, &shape);
     cr_id p = cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){e, spread}, NULL);
@@ -146,7 +146,7 @@ cr_id cr_rule_divide_terms(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* In gradients, (x / l) b is (x b) / l for other x than e, of which the opposite is done. */
+/* In gradients, (x / l) b is (x b) / l, unless x is e: there the division comes first. */
 cr_id cr_rule_divide_product(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -178,8 +178,8 @@ cr_id cr_rule_divide_transposed(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, x}, NULL);
 }
 
-/* The p of terms (a - sum(a p)) p, whose sum over rows is asked for by `axis`; then *sum is that of
- * a p.  Else CR_NONE. */
+/* Matches terms of the form (a - sum(a p)) p that a sum along `axis` of rows reads.  Returns p, and
+ * in *sum the sum of a p; or CR_NONE. */
 static cr_id find_shifted(struct cr_rewrite *rw, cr_id terms, const struct cr_attr *axis, cr_id *sum)
 {
     const struct cr_graph *g = rw->to;
@@ -200,8 +200,8 @@ static cr_id zero_like(struct cr_rewrite *rw, cr_id id)
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &zero);
 }
 
-/* In gradients, the sum over rows of (a - sum(a p)) p is 0: shifting all of a row's scores by their maximum,
- * say, changes no probability, so no gradient goes that way. */
+/* In gradients, the sum over rows of (a - sum(a p)) p is 0: the shift of a row's scores, as by
+ * their maximum, changes no probability, so it has no gradient. */
 cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     cr_id sum;
@@ -213,7 +213,7 @@ cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *d)
     return zero_like(rw, sum);
 }
 
-/* True if a node is d x / l, where l is that of p, and x the sink in it; as -(-(d / l) x). */
+/* True if a node is d x / l, spelled -(-(d / l) x), where x is the sink in l. */
 static bool is_share_of_sink(const struct cr_graph *g, cr_id id, cr_id d, cr_id l)
 {
     cr_id product = g->nodes[id].op == CR_OP_neg ? cr_in(g, id, 0) : CR_NONE;
@@ -229,15 +229,15 @@ static bool is_share_of_sink(const struct cr_graph *g, cr_id id, cr_id d, cr_id 
     return false;
 }
 
-/* x / l for some l with a sink. */
+/* True if a node is x / l for an l with a sink. */
 static bool is_share(const struct cr_graph *g, cr_id id)
 {
     return g->nodes[id].op == CR_OP_div && is_denominator(g, cr_in(g, id, 1)) &&
            g->nodes[beneath_expand(g, cr_in(g, id, 1))].op == CR_OP_add;
 }
 
-/* In gradients, with an l that has a sink: 0 / l and 0 (x / l) are 0, as where the weight of the sink
- * is cut off, and 0 is nothing to add to x / l or to take from it. */
+/* In gradients, for an l with a sink, 0 / l and 0 (x / l) are 0, and adding 0 to x / l or
+ * subtracting it changes nothing.  Such zeros arise where a slice cuts the sink off. */
 cr_id cr_rule_sink_is_cut(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -267,7 +267,7 @@ cr_id cr_rule_sink_is_cut(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* In gradients, a / l + -(x / l), the latter repeated, is a / l - x / l. */
+/* In gradients, a / l + expand(-(x / l)) is a / l - expand(x / l). */
 cr_id cr_rule_subtract_share(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -284,8 +284,8 @@ cr_id cr_rule_subtract_share(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* With a sink x in l the sum over rows of (a - d) p is d x / l, for d = sum(a p), and the gradient of
- * the sink is minus that.  A shift of both is no change again. */
+/* In gradients, with a sink x in l, d x / l minus the sum over rows of (a - d) p is 0, where d =
+ * sum(a p): a shift of the scores and the sink changes nothing. */
 cr_id cr_rule_no_shift_of_sink(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -299,8 +299,8 @@ cr_id cr_rule_no_shift_of_sink(struct cr_rewrite *rw, const struct cr_draft *d)
     return zero_like(rw, sum);
 }
 
-/* In gradients, where(c, 0 / n, 0) is 0, n being how many of a row's c are true: as the gradient of a
- * maximum is shared out.  What is added to the gradient of softmax is then nothing. */
+/* In gradients, where(c, 0 / n, 0) is 0, where n counts the true c of a row: the gradient of a
+ * maximum is spelled so.  Adding this 0 to the gradient of softmax changes nothing. */
 cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -322,8 +322,8 @@ cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 
 /* ---- sums of softmaxes ---- */
 
-/* The product of which elementwise work and moves of all elements make a node, if the search meets it within
- * `budget` nodes; or CR_NONE. */
+/* Searches elementwise work, reshapes and permutes for the product that they start from.  Returns
+ * CR_NONE if it is not among `budget` nodes. */
 static cr_id find_product_of(const struct cr_graph *g, cr_id id, int *budget)
 {
     enum cr_op op = g->nodes[id].op;
@@ -340,15 +340,16 @@ static cr_id find_product_of(const struct cr_graph *g, cr_id id, int *budget)
     return CR_NONE;
 }
 
-/* The product that makes the scores of an attention's probabilities; CR_NONE if a node is none. */
+/* Returns the product that makes the scores of an attention's probabilities; CR_NONE if `id` is not
+ * such. */
 static cr_id scores_of(const struct cr_graph *g, cr_id id)
 {
     int budget = 64;
     return is_probs(g, id) ? find_product_of(g, cr_in(g, id, 0), &budget) : CR_NONE;
 }
 
-/* An attention's probabilities, as they are or made of a view of the batch of such, as where heads are
- * sliced into two halves; or CR_NONE. */
+/* Returns an attention's probabilities if a node is such, or a view of their batch axes, as where
+ * heads are sliced into halves: the view is then pushed into them.  Otherwise CR_NONE. */
 static cr_id find_attention(struct cr_rewrite *rw, cr_id id)
 {
     if (cr_is_batch_view(rw->to, id)) {
@@ -358,7 +359,7 @@ static cr_id find_attention(struct cr_rewrite *rw, cr_id id)
     return id != CR_NONE && scores_of(rw->to, id) != CR_NONE ? id : CR_NONE;
 }
 
-/* True for a number, and for one number a row that is repeated along the rows. */
+/* True for a constant, and for one number a row that is expanded along the rows. */
 static bool is_row_factor(const struct cr_graph *g, cr_id id)
 {
     cr_id row = beneath_expand(g, id);
@@ -369,7 +370,7 @@ static bool is_row_factor(const struct cr_graph *g, cr_id id)
 
 /* A term of a sum of softmaxes: p, or x p with an x for each row. */
 struct term {
-    cr_id p, x; /* x: CR_NONE if there is none */
+    cr_id p, x; /* x: or CR_NONE */
 };
 
 static bool find_term(struct cr_rewrite *rw, cr_id id, struct term *term)
@@ -384,7 +385,7 @@ static bool find_term(struct cr_rewrite *rw, cr_id id, struct term *term)
     return term->p != CR_NONE;
 }
 
-/* The product of a term by v: p v, or x (p v). */
+/* Multiplies a term by v: p v, or x (p v). */
 static cr_id attend(struct cr_rewrite *rw, const struct term *term, cr_id v)
 {
     cr_id product = cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){term->p, v}, NULL);
@@ -400,10 +401,11 @@ static cr_id attend(struct cr_rewrite *rw, const struct term *term, cr_id v)
 }
 
 /*
- * (p - x q) v is p v - x (q v), for two softmaxes of scores p and q: differential attention (Ye et al.
- * 2024).  Each product is an attention, which stores no scores, unless p and q are made of the same ones.
- * Infinity is an exception: where p inf - x q inf is infinite, p inf - x (q inf) is NaN; where x is infinite
- * and an element of q is 0, x q is NaN, but x (q v) is infinite.
+ * (p - x q) v is p v - x (q v), for two softmaxes p and q: differential attention (Ye et al.
+ * 2024).  Each product becomes an attention, which stores no scores.  The rule does not apply if p
+ * and q have the same scores.  It differs at infinity: where p inf - x q inf is infinite, p inf -
+ * x (q inf) is NaN; where x is infinite and an element of q is 0, x q is NaN, but x (q v) is
+ * infinite.
  */
 cr_id cr_rule_attend_twice(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -423,7 +425,7 @@ cr_id cr_rule_attend_twice(struct cr_rewrite *rw, const struct cr_draft *d)
 
 /* ---- gradients ---- */
 
-/* Whether a node is `row`, which has one column, repeated along its last axis. */
+/* True if a node is `row`, which has one column, expanded along its last axis. */
 static bool repeats_row(const struct cr_graph *g, cr_id wide, cr_id row)
 {
     const struct cr_node *node = &g->nodes[wide], *in = &g->nodes[row];
@@ -431,8 +433,8 @@ static bool repeats_row(const struct cr_graph *g, cr_id wide, cr_id row)
            in->shape[in->rank - 1] == 1;
 }
 
-/* The sum over rows of -x is minus that of x, and in gradients that of x / l, with an l for each
- * row, is divided by l: done once a row. */
+/* sum(-x) over rows is -sum(x); in gradients sum(x / l), with one l a row, is sum(x) / l.  The op
+ * is then done once a row. */
 cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -475,8 +477,8 @@ cr_id cr_rule_divide_once(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){difference, wide}, NULL);
 }
 
-/* (a / l) e with l = sum(e), or that and a sink, is a (e / l): the probabilities that softmax has
- * already. */
+/* (a / l) e, where l is sum(e) with or without a sink, is a (e / l): softmax has those
+ * probabilities already. */
 cr_id cr_rule_normalise_exp(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -491,8 +493,8 @@ cr_id cr_rule_normalise_exp(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* A node of the entry at hand, older than `than`, that is a b already, with an a of these factors;
- * or CR_NONE. */
+/* Searches the current entry for a matmul older than `than` of a left operand with the factors `a`
+ * and the right operand b; or CR_NONE. */
 static cr_id find_product(struct cr_rewrite *rw, const struct cr_factors *a, cr_id b,
                           cr_id than)
 {
@@ -506,7 +508,7 @@ static cr_id find_product(struct cr_rewrite *rw, const struct cr_factors *a, cr_
     return CR_NONE;
 }
 
-/* The move that takes a reshape or permute back, of another node. */
+/* Applies the inverse of a reshape or permute to another node. */
 static cr_id move_back(struct cr_rewrite *rw, cr_id move, cr_id id)
 {
     const struct cr_node *node = &rw->to->nodes[move];
@@ -518,8 +520,8 @@ static cr_id move_back(struct cr_rewrite *rw, cr_id move, cr_id id)
     return cr_rewrite_add(rw, node->op, 1, &id, &back);
 }
 
-/* a b where a is a view of something, and b is there in that form, too: the product of those is
- * what is viewed, and b need not be there in both forms. */
+/* Multiplies a by b.  If a is a reshape or permute of a node, and b exists in that node's form,
+ * multiplies these and moves the product: b then need not exist in both forms. */
 static cr_id multiply_viewed(struct cr_rewrite *rw, cr_id a, cr_id b)
 {
     enum cr_op op = rw->to->nodes[a].op;
@@ -535,10 +537,9 @@ static cr_id multiply_viewed(struct cr_rewrite *rw, cr_id a, cr_id b)
 }
 
 /*
- * In gradients, the sum over rows of p (g v') is that of g (p v).  Of softmax's gradient this makes a sum
- * over the width of a head, of things that are there, instead of one over all keys (Dao et
- * al. 2022); so it is done where p v is there, and is the older of the two products.  Dropout
- * multiplies p by the same factors as g v'.
+ * In gradients, sum(p (g v')) over rows is sum(g (p v)).  In softmax's gradient it replaces a sum
+ * over all keys by one over the width of a head (Dao et al. 2022).  Applies if p v exists and is
+ * older than g v'.  Dropout multiplies p by the same factors as g v'.
  */
 cr_id cr_rule_sum_of_heads(struct cr_rewrite *rw, const struct cr_draft *d)
 {

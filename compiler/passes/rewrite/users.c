@@ -4,12 +4,12 @@
 
 #include "compiler/ir/mem.h"
 
-/* The tree of immediate post-dominators: the parent of a node is the node where its readers
- * meet.  The root is not a node; it stands for CR_NONE. */
+/* The tree of immediate post-dominators: the parent of a node is the node where the paths from its
+ * readers meet.  The root is not a node; it stands for CR_NONE. */
 struct tree {
     cr_id root;
-    cr_id *above; /* by node */
-    cr_id *far;   /* by node: an ancestor further up, by which any other is reached in few steps */
+    cr_id *above; /* by node: its parent */
+    cr_id *far;   /* by node: a further ancestor, the target of its long step */
     int *depth;   /* by node: steps to the root */
 };
 
@@ -31,7 +31,7 @@ static void end_tree(struct tree *t)
 }
 
 /* Adds a node below `above`.  If the next two long steps from there are equally long, the long step
- * of the node spans both.  So a path to the root has a logarithmic number of steps. */
+ * of the node spans both, so that the path to any ancestor has a logarithmic number of steps. */
 static void add_below(struct tree *t, cr_id id, cr_id above)
 {
     cr_id far = t->far[above], farther = t->far[far];
@@ -77,7 +77,7 @@ static void find_meets(struct cr_users *users, const struct cr_graph *g)
     free(output);
 }
 
-/* A counting sort of operands by node: users->list has the users of a node side by side. */
+/* Sorts operands by node, by counting: users->list has the users of a node side by side. */
 void cr_users_list(struct cr_users *users, const struct cr_graph *g)
 {
     int n = g->n_nodes;

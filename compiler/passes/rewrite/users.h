@@ -1,4 +1,4 @@
-/* users.h - who reads a node's value, and where all of its readers meet again. */
+/* users.h - the users of a node, and the node where all paths from it to the outputs meet. */
 #ifndef CR_USERS_H
 #define CR_USERS_H
 
@@ -7,14 +7,14 @@
 struct cr_users {
     int *first; /* by node, and one past the last: its users are list[first[id] ..] */
     cr_id *list;
-    cr_id *meet; /* the node that every path from it to an output passes first, or CR_NONE; null if
-                  * only users were asked for */
+    cr_id *meet; /* its immediate post-dominator: the first node that every path from it to an
+                  * output passes, or CR_NONE; null after cr_users_list */
 };
 
-/* With `meet`. */
+/* Finds the users of each node, and `meet`. */
 void cr_users_find(struct cr_users *users, const struct cr_graph *g);
 
-/* Without. */
+/* Finds the users alone. */
 void cr_users_list(struct cr_users *users, const struct cr_graph *g);
 void cr_users_free(struct cr_users *users);
 
@@ -23,7 +23,7 @@ static inline int cr_n_users(const struct cr_users *users, cr_id id)
     return users->first[id + 1] - users->first[id];
 }
 
-/* The node that alone uses this one, or CR_NONE. */
+/* Returns the only user of a node, or CR_NONE. */
 static inline cr_id cr_only_user(const struct cr_users *users, cr_id id)
 {
     return cr_n_users(users, id) == 1 ? users->list[users->first[id]] : CR_NONE;
