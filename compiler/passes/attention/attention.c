@@ -30,7 +30,8 @@ static bool is_behind(const struct cr_module *module, cr_id id)
     return false;
 }
 
-/* Visits the users of a node, each once; false if one of them does not belong to the region. */
+/* Appends the users of a node to the region, each once; false if one of them cannot belong to
+ * it. */
 static bool visit_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
                          struct cr_region *region)
 {
@@ -75,8 +76,8 @@ static bool among(const struct cr_softmax *s, cr_id id)
     return false;
 }
 
-/* True if the kernel of an attention's gradients reads the probabilities, before or after dropout:
- * it computes them again. */
+/* True if the reader is the kernel of the attention's gradients, which recomputes the probabilities
+ * instead of loading them. */
 static bool is_read_backward(const struct matcher *m, cr_id id, cr_id user)
 {
     for (int i = 0; i < m->module->n_backwards; i++) {
@@ -88,7 +89,7 @@ static bool is_read_backward(const struct matcher *m, cr_id id, cr_id user)
     return false;
 }
 
-/* True if no part is stored or read from outside: then none of them has to be stored. */
+/* True if no part is stored or has another reader: then no part needs to be stored. */
 static bool is_closed(const struct matcher *m, const struct cr_softmax *s, cr_id output)
 {
     for (int i = -1; i < s->n; i++) {
@@ -105,8 +106,8 @@ static bool is_closed(const struct matcher *m, const struct cr_softmax *s, cr_id
     return true;
 }
 
-/* The matmul that the logits are computed from by elementwise work alone, if the search
- * meets it within `budget` nodes. */
+/* Returns the matmul from which elementwise work, reshapes and permutes compute the logits, if the
+ * search meets it within `budget` nodes; or CR_NONE. */
 static cr_id find_scores(const struct matcher *m, cr_id id, int *budget)
 {
     if (--*budget < 0)
@@ -131,8 +132,8 @@ cr_id cr_find_scores(const struct cr_module *module, cr_id logits)
     return find_scores(&(struct matcher){module, module->graph, NULL}, logits, &budget);
 }
 
-/* True if elementwise work alone leads from the scores to the logits, and nothing outside of the
- * pattern reads what it computes on the way. */
+/* True if elementwise work leads from the scores to the logits, and nothing outside the pattern
+ * reads its intermediate results. */
 static bool leads_to_logits(const struct matcher *m, cr_id scores, cr_id logits)
 {
     struct cr_region region = {.skips_gradients = true};
@@ -141,7 +142,7 @@ static bool leads_to_logits(const struct matcher *m, cr_id scores, cr_id logits)
     return scores == logits || cr_find_region(m->module, m->users, scores, logits, &region);
 }
 
-/* softmax, or one with dropout, times values. */
+/* Matches a softmax, or one with dropout, times values. */
 static bool match_attention(const struct matcher *m, cr_id output, struct cr_attention *found)
 {
     struct cr_softmax s;
@@ -162,9 +163,9 @@ static bool match_attention(const struct matcher *m, cr_id output, struct cr_att
     return true;
 }
 
-/* True if a node is computed by elementwise work and moves from `product`, and from no other contraction
- * as large; false, too, if `budget` does not go so far.  A smaller one, such as a bias for each key, is
- * stored, as it is in a graph that goes on from earlier tokens, where it is a state. */
+/* True if elementwise work and moves compute a node from `product` and from smaller contractions
+ * alone, within `budget` nodes.  A smaller contraction, such as a bias for each key, is stored: in
+ * an incremental graph it is a state. */
 static bool is_made_of(const struct matcher *m, cr_id id, cr_id product, int *budget)
 {
     enum cr_kind kind = cr_kind_of(m->g, id);
@@ -181,8 +182,9 @@ static bool is_made_of(const struct matcher *m, cr_id id, cr_id product, int *bu
                                            cr_elements(scores->rank, scores->shape);
 }
 
-/* Whether the right operand of a product is something that heads have: neither weights, which an i32 may
- * choose from a stack, nor wider than heads are, so that it stays in a cache while queries go by. */
+/* True if a product multiplies activations of a head: no operand is a weight, and the inner size or
+ * the columns are no more than a wide head's, so that one operand stays in a cache while queries go
+ * by. */
 static bool is_of_head(const struct matcher *m, const bool *weights, cr_id product)
 {
     enum { WIDEST_HEAD = 256 };
@@ -211,9 +213,9 @@ cr_id cr_find_direct_scores(const struct cr_module *module, const bool *weights,
 }
 
 /*
- * Elementwise work on scores, times values: no row has a sum that its weights are divided by, as in
- * sigmoid attention (Ramapuram et al. 2024).  Of two layers of a network, which multiply by weights,
- * each is a product of its own.
+ * Matches elementwise work on scores, times values: attention without softmax, so no row is
+ * divided by a sum, as in sigmoid attention (Ramapuram et al. 2024).  Two layers of a network do
+ * not match, since they multiply by weights.
  */
 static bool match_direct(const struct matcher *m, const bool *weights, cr_id output,
                          struct cr_attention *found)

@@ -1,7 +1,7 @@
 /*
  * attention.h - finding contraction -> softmax over rows -> contraction, and its gradients.
  *
- * The room of attention.
+ * This directory matches attention and its gradients.
  *
  * Comes in:   a graph in which softmax and its gradients have one spelling (softmax_rules.c).
  * Goes out:   a graph in which the gradients of an attention are parts of one concat; for fuse,
@@ -18,74 +18,75 @@
 #include "compiler/passes/rewrite/users.h"
 #include "softmax.h"
 
-/* The nodes on the paths from a node to another, the first left out. */
+/* The nodes on the paths from one node to another, without the first. */
 struct cr_region {
     cr_id to;
     cr_id nodes[CR_MAX_VALUES];
     int n;
-    bool skips_gradients; /* nodes that only the kernel of the gradients computes do not count */
+    bool skips_gradients; /* ignores nodes that only the gradients' kernel computes */
 };
 
 /*
- * True if every path from one node leads through elementwise work and moves of all
- * elements to the other, with no stored node between, and few enough for one kernel.
+ * True if every path from `from` leads through elementwise work, reshapes and permutes to `to`,
+ * with no stored node between, and the nodes are few enough for one kernel.  Fills in the region.
  */
 bool cr_find_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
                     cr_id to, struct cr_region *region);
 
-/* True if each item of an attention may compute the rows of its keys itself: a few operations for a
- * number that is multiplied by as many queries. */
+/* True if each work item of an attention may compute its key rows itself: that costs a few
+ * operations for a number that all queries use. */
 static inline bool cr_computes_keys(int64_t queries, int64_t keys)
 {
     return 8 * queries >= keys;
 }
 
-/* The matmul that logits are computed from, or CR_NONE. */
+/* Returns the matmul from which logits are computed, or CR_NONE. */
 cr_id cr_find_scores(const struct cr_module *module, cr_id logits);
 
-/* Of a product of such weights as are computed from scores without a softmax, and values: the matmul
- * that makes the scores, or CR_NONE.  `weights` is by node, of cr_find_weights. */
+/* For an attention without softmax whose second product is `output`, returns the matmul that makes
+ * the scores, or CR_NONE.  `weights` comes from cr_find_weights, by node. */
 cr_id cr_find_direct_scores(const struct cr_module *module, const bool *weights, cr_id output);
 
-/* Enters the patterns of the graph into module->attentions; those of gradients are there
- * already. */
+/* Appends the attention patterns of the graph to module->attentions.  Needs module->backwards. */
 void cr_find_attentions(struct cr_module *module, const struct cr_users *users);
 
-/* True if a node is dS = (dP - delta) P, the gradient of the logits of a softmax, or dA = g V' where
- * there is no softmax; of *found, what that says is set, and the scores.  `weights`, here and below,
- * is by node, of cr_find_weights. */
+/* True if a node is the gradient of an attention's logits: dS = (dP - delta) P with a softmax, dA =
+ * g V' without.  Sets the fields of *found that follow from it, and the scores.  `weights`, here
+ * and below, comes from cr_find_weights, by node. */
 bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *users,
                       const bool *weights, cr_id id, struct cr_attention_backward *found);
 
-/* By node: whether elementwise work makes it of such a dS, or it is one; the caller frees it. */
+/* Returns by node: true if it is such a gradient or elementwise work on one.  The caller frees
+ * it. */
 bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users,
                       const bool *weights);
 
 /*
- * Brings what is made of the gradients of attentions' logits into the form that one kernel computes
- * (lift_grads.c).  True if there are such gradients.  If the graph had to be made anew, so are the
- * lists of users.
+ * Rewrites what is computed from the gradients of attentions' logits so that one kernel can
+ * compute it (lift_grads.c).  True if there are such gradients.  Finds the users again if it built
+ * another graph.
  */
 bool cr_lift_gradients(struct cr_module *module, struct cr_users *users);
 
-/* The gradients of an attention of which `dq` is that of the queries; false if there are none
- * that one kernel could compute. */
+/* Matches the gradients of an attention by `dq`, that of its queries; false if one kernel cannot
+ * compute them. */
 bool cr_match_backward(const struct cr_module *module, const struct cr_users *users,
                        const bool *weights, cr_id dq, struct cr_attention_backward *found);
 
-/* Of an attention whose T is `t`, those of the three products that there are; false if it is none. */
+/* Matches an attention's gradients by T = `t`, with those of the three products that exist; false
+ * if `t` is no T. */
 bool cr_match_products(const struct cr_module *module, const struct cr_users *users,
                        const bool *weights, cr_id t, struct cr_attention_backward *found);
 
-/* True if a concat joins the gradients already, as it does where queries, keys and values are
- * slices of one projection. */
+/* True if a concat joins the gradients already, as where queries, keys and values are slices of one
+ * projection. */
 bool cr_are_joined(const struct cr_module *module, const struct cr_users *users,
                    const struct cr_attention_backward *backward);
 
-/* Enters those that stand in a concat into module->backwards. */
+/* Appends the gradients that a concat joins to module->backwards. */
 void cr_find_backwards(struct cr_module *module, const struct cr_users *users);
 
-/* Calls `visit` for each node that the kernel of the gradients computes for itself. */
+/* Calls `visit` for each node that the gradients' kernel computes without storing it. */
 void cr_each_inside(const struct cr_module *module, const struct cr_users *users,
                     const struct cr_attention_backward *b, void (*visit)(void *, cr_id),
                     void *context);

@@ -1,10 +1,10 @@
 /*
- * join_grads.c - lets one kernel compute the gradients of the queries, keys and values of an
- * attention, and what else is made of the gradient of its logits; it computes the probabilities
- * again, block by block (Dao et al. 2022).
+ * join_grads.c - lets one kernel compute the gradients of an attention's queries, keys and values,
+ * and all else that is computed from the gradient of its logits.  The kernel recomputes the
+ * probabilities block by block (Dao et al. 2022).
  *
  * A kernel stores one node.  So the pass joins the gradients in a concat, unless the graph does so
- * already, and readers get slices of it.  fuse finds the pattern by the concat.
+ * already, and readers get slices of it.  fuse matches the pattern by the concat.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,16 +27,16 @@ static bool is_op(const struct search *s, cr_id id, enum cr_op op)
     return id != CR_NONE && s->g->nodes[id].op == op;
 }
 
-/* The only user of a node, or CR_NONE. */
+/* Returns the only user of a node that is not stored, or CR_NONE. */
 static cr_id only_user(const struct search *s, cr_id id)
 {
     bool one = cr_n_users(s->users, id) == 1 && !cr_is_materialised(s->module, id);
     return one ? s->users->list[s->users->first[id]] : CR_NONE;
 }
 
-/* ---- gradients that nobody asked for ---- */
+/* ---- missing gradients ---- */
 
-/* Adds a permute that exchanges the last two axes of a node. */
+/* Exchanges the last two axes of a node, merged with a permute below. */
 static cr_id transposed_view(struct cr_graph *g, cr_id id)
 {
     struct cr_attr attr = {0};
@@ -57,9 +57,9 @@ static void add_product(struct cr_graph *g, cr_id a, cr_id b)
 }
 
 /*
- * If T exists but some of the three products do not, as where keys and values are constant, adds
- * those that are missing.  The kernel computes them although nobody reads them; that costs little
- * compared with storing arrays of queries by keys.
+ * Adds those of the three products that are missing although T exists, as where keys and values
+ * are constant.  The kernel computes them although nothing reads them; that costs little compared
+ * with storing arrays of queries by keys.  True if it added any.
  */
 static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
 {
@@ -78,7 +78,8 @@ static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
     return g->n_nodes > n;
 }
 
-/* True if a node may be the T of some gradients: a matmul reads it or its transpose. */
+/* True if a node may be the T of some gradients: it is elementwise, and a matmul reads it or its
+ * transpose. */
 static bool may_be_dscores(const struct search *s, cr_id id)
 {
     for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
@@ -91,7 +92,7 @@ static bool may_be_dscores(const struct search *s, cr_id id)
     return false;
 }
 
-/* `marks` are those of cr_mark_dlogits. */
+/* Completes the gradients of all T.  `marks` comes from cr_mark_dlogits. */
 static bool complete_all(struct cr_graph *g, const struct search *s, const bool *marks)
 {
     bool added = false;
@@ -104,7 +105,8 @@ static bool complete_all(struct cr_graph *g, const struct search *s, const bool 
 
 enum { MOST_PARTS = 3 + CR_MAX_ARRAYS };
 
-/* What is joined, the three products first; and the nodes from the first of all to the last. */
+/* The nodes that one concat joins, the three products first; first and last are the smallest and
+ * the largest id. */
 struct parts {
     const struct cr_attention_backward *b;
     cr_id nodes[MOST_PARTS], first, last;
@@ -124,14 +126,14 @@ static struct parts parts_of(const struct cr_attention_backward *b)
     return p;
 }
 
-/* True if a part is an array that others may be made of, inside the kernel. */
+/* True if a part is an array that the kernel also uses to compute other parts. */
 static bool is_inside(const struct parts *p, int i)
 {
     const struct cr_array_gradient *array = i < 3 ? NULL : &p->b->arrays[i - 3];
     return array && array->result == array->array;
 }
 
-/* The factors of dK and dV, which are x' y: x, and y. */
+/* dK and dV are x' y.  Returns x; other_factor returns y. */
 static cr_id transposed_factor(const struct parts *p, int i)
 {
     return i == 1 ? p->b->dscores : p->b->dropped;
@@ -149,8 +151,8 @@ static void mark(const struct cr_graph *g, const struct parts *p, cr_id user, bo
             needed[cr_in(g, user, i)] = true;
 }
 
-/* True if a node reads an array that the kernel makes inside, and is no work of the kernel itself:
- * it reads what the kernel stores. */
+/* True if a node outside the kernel reads an array that the kernel computes inside: it needs the
+ * stored copy. */
 static bool reads_stored(const struct cr_graph *g, const struct parts *p, cr_id id)
 {
     const struct cr_attention_backward *b = p->b;
@@ -165,8 +167,8 @@ static bool reads_stored(const struct cr_graph *g, const struct parts *p, cr_id 
     return reads && !own;
 }
 
-/* Marks the nodes between the first and the last of the parts that any of them depends on; false
- * if one of them depends on another. */
+/* Marks the nodes with ids from the first to the last part on which a part depends; false if one
+ * part depends on another. */
 static bool mark_sources(const struct cr_graph *g, const struct parts *p, bool *needed)
 {
     memset(needed + p->first, 0, (size_t)(p->last - p->first + 1) * sizeof *needed);
@@ -187,7 +189,7 @@ static bool mark_sources(const struct cr_graph *g, const struct parts *p, bool *
     return true;
 }
 
-/* Copies the marked nodes, which stand after the first of the parts, ahead of the concat. */
+/* Copies the marked nodes, which follow the first part, ahead of the concat. */
 static void copy_ahead(struct cr_rewrite *rw, const struct parts *p, const bool *needed)
 {
     for (cr_id id = p->first; id <= p->last; id++)
@@ -200,13 +202,13 @@ static bool is_turned(const struct parts *p, int i)
     return (i == 1 && p->b->dk_turned) || (i == 2 && p->b->dv_turned);
 }
 
-/* True if a part is an output, which goes to its own memory. */
+/* True if a part is an output, which has memory of its own and stays out of the concat. */
 static bool is_apart(const struct parts *p, int i)
 {
     return i >= 3 && p->b->arrays[i - 3].apart;
 }
 
-/* A part in the new graph; a product that is transposed is made as the kernel makes it. */
+/* Copies a part; a transposed product is made in the form that the kernel computes. */
 static cr_id copy_part(struct cr_rewrite *rw, const struct parts *p, int i)
 {
     if (is_inside(p, i) && rw->map[p->nodes[i]] != CR_NONE)
@@ -219,7 +221,7 @@ static cr_id copy_part(struct cr_rewrite *rw, const struct parts *p, int i)
     return cr_rewrite_add(rw, CR_OP_matmul, 2, in, NULL);
 }
 
-/* Joins the parts, and maps each to its slice; but for those that are outputs. */
+/* Joins the parts and maps each to its slice, except those that stay out of the concat. */
 static void join(struct cr_rewrite *rw, const struct parts *p)
 {
     struct cr_attr shape[MOST_PARTS];
@@ -249,11 +251,11 @@ static void join(struct cr_rewrite *rw, const struct parts *p)
     }
 }
 
-/* Attentions whose gradients are to be joined. */
+/* The attentions whose gradients the pass joins. */
 struct joins {
     struct cr_attention_backward *items;
     int n, cap;
-    int *of; /* by node: one more than the number of those of which it is a part, or 0 */
+    int *of; /* by node: 1 + the index of the item of which it is a part, or 0 */
 };
 
 static void add_join(struct joins *all, const struct cr_attention_backward *b)
@@ -268,8 +270,8 @@ static void add_join(struct joins *all, const struct cr_attention_backward *b)
 }
 
 /*
- * Copies the graph.  The concat is made where the first of its parts stands, so the sources of the
- * others are copied ahead.  If one part depends on another, they stay apart.
+ * Copies the graph.  The concat stands at its first part, so the sources of the other parts are
+ * copied ahead of it.  Parts that depend on each other are not joined.
  */
 static void rewrite(struct cr_module *module, const struct joins *all)
 {
@@ -293,7 +295,7 @@ static void rewrite(struct cr_module *module, const struct joins *all)
     free(needed);
 }
 
-/* Completes the patterns, and finds those to join; true if the graph has to be made anew. */
+/* Completes the patterns and finds those to join; true if the graph has to be rewritten. */
 static bool find_joins(struct cr_module *module, struct cr_users *users, struct joins *all)
 {
     bool *weights = cr_find_weights(module->graph);
@@ -322,15 +324,15 @@ static bool find_joins(struct cr_module *module, struct cr_users *users, struct 
 
 /*
  * Joins the gradients of each attention that one kernel can compute, unless the graph joins them
- * already.  First it brings them into the form that the kernel makes, and adds products that
- * complete a pattern; the lists of users are then made anew.
+ * already.  First it rewrites what depends on them into the kernel's form, and adds products that
+ * complete a pattern; the users are then found again.
  */
 void cr_pass_join_grads(struct cr_module *module)
 {
     struct joins all = {0};
     struct cr_users users;
     if (module->graph->n_lengths)
-        return; /* models with lengths have no gradients but those that a script writes out */
+        return; /* models with lengths have no gradients except those that a script spells out */
     cr_users_list(&users, module->graph);
     if (cr_lift_gradients(module, &users) && find_joins(module, &users, &all))
         rewrite(module, &all);

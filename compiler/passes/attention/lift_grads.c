@@ -1,11 +1,12 @@
 /*
- * lift_grads.c - brings what is made of the gradient of an attention's logits into the form that
- * one kernel computes: elementwise work on whole arrays of queries by keys, then sums.
+ * lift_grads.c - rewrites what is computed from the gradient of an attention's logits into the
+ * form that one kernel computes: elementwise work on whole arrays of queries by keys, then sums.
  *
- * What the script multiplies scores by, or adds to them, gets its gradient as sums over the axes
- * along which it was repeated, in the order of the script: first over the batch, say, then times
- * the distances, then over queries and keys.  Here all elementwise work comes first and sums over
- * keys and queries come next, so that no smaller array of queries by keys is left between them:
+ * The gradient of a tensor that the script multiplies scores by, or adds to them, is a sum over
+ * the axes along which the tensor was broadcast, in the order of the script: first over the batch,
+ * say, then times the distances, then over queries and keys.  Here all elementwise work comes
+ * first and the sums over keys and queries come next, so that no smaller array of queries by keys
+ * remains between them:
  *
  *     sum over (i, j) of (sum over b of dS[b, i, j]) y[i, j]   is
  *     sum over b, i of (sum over j of dS[b, i, j] y[i, j])
@@ -13,7 +14,8 @@
  * A product in which the rows of all heads are one matrix, as where all heads share their keys, is
  * the sum of a product for each head.
  *
- * As other rules of gradients, this is exact for finite values, but for the order of the sums.
+ * Like other rules for gradients, this is exact for finite values, except for the order of the
+ * sums.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,38 +26,39 @@
 #include "compiler/passes/weights/weights.h"
 
 /*
- * How a node shows the array `of`, whose axes are outer ones, queries and keys: its elements
- * are those of the array, or of elementwise work on it, summed over some axes and moved.  Axes of
- * size 1 are nowhere.
+ * How a node is computed from the array `of`, whose axes are batch axes, queries and keys:
+ * elementwise work on the array, sums over some of its axes, and moves.  Axes of size 1 are
+ * ignored.
  */
 struct view {
-    cr_id of;                     /* or CR_NONE: it shows none */
-    int n;                        /* axes that are left ... */
-    signed char axis[CR_MAX_RANK]; /* ... in the order of the node's elements ... */
-    signed char in[CR_MAX_RANK];   /* ... and the node's axis that each is in */
-    unsigned summed;              /* those that are not, as bits */
+    cr_id of;                     /* or CR_NONE: the node is no view of an array */
+    int n;                        /* number of axes that are not summed ... */
+    signed char axis[CR_MAX_RANK]; /* ... the array's axes in the order of the node ... */
+    signed char in[CR_MAX_RANK];   /* ... and for each the node's axis that contains it */
+    unsigned summed;              /* the array's axes that are summed, as bits */
 };
 
 enum lifted {
     AS_IS,
-    SUMMED,     /* a sum over queries or keys, or what else reads sums over outer axes */
-    SCATTERED,  /* a scatter of queries and keys */
-    ONE_MATRIX,    /* the transpose of the rows of all heads, times something */
-    ITS_TRANSPOSE, /* something transposed times the rows of all heads */
+    SUMMED,     /* a sum over queries or keys, or a sum over batch axes that other nodes read */
+    SCATTERED,  /* a scatter by an index of queries and keys */
+    ONE_MATRIX,    /* (rows of all heads as one matrix)' times a node */
+    ITS_TRANSPOSE, /* a node's transpose times the rows of all heads */
 };
 
 struct lift {
     const struct cr_graph *g;
     const struct cr_users *users;
     struct view *views;     /* by node */
-    bool *is_probs;         /* by node: it shows probabilities, which products alone read */
-    bool *depends;          /* by node: on an array of gradients */
-    bool *ends;             /* by node: work on sums that is done on the sums, since they are read */
+    bool *is_probs;         /* by node: a view of probabilities */
+    bool *depends;          /* by node: it depends on a gradient array */
+    bool *ends;             /* by node: work on a sum whose result is read, so that it is not
+                             * lifted */
     unsigned char *lifted;  /* by node: an enum lifted */
-    bool lifts[CR_MAX_ENTRIES]; /* by entry: something of it is lifted */
+    bool lifts[CR_MAX_ENTRIES]; /* by entry: true if any of its nodes is lifted */
     struct cr_rewrite *rw;
-    cr_id *whole; /* by node that shows an array: of the new graph, the elementwise work on all of
-                   * it; or CR_NONE */
+    cr_id *whole; /* by node that is a view: in the new graph, the elementwise work on the whole
+                   * array; or CR_NONE */
 };
 
 /* ---- views ---- */
@@ -77,7 +80,7 @@ static bool same_view(const struct view *a, const struct view *b)
            memcmp(a->axis, b->axis, (size_t)a->n) == 0 && memcmp(a->in, b->in, (size_t)a->n) == 0;
 }
 
-/* True if a node has the axes of the array that it shows. */
+/* True if a node is elementwise work on the whole array: same shape and axes. */
 static bool is_whole(const struct lift *l, cr_id id)
 {
     const struct view *view = &l->views[id];
@@ -86,7 +89,7 @@ static bool is_whole(const struct lift *l, cr_id id)
     return same_view(view, &whole) && cr_same_shape(&l->g->nodes[id], &l->g->nodes[view->of]);
 }
 
-/* Cuts the axes anew; false if one of the array's is cut, too. */
+/* Maps the view's axes to those of a reshape; false if the reshape splits an axis of the array. */
 static bool see_reshape(const struct lift *l, cr_id id, struct view *view)
 {
     const struct cr_node *node = &l->g->nodes[id], *of = &l->g->nodes[view->of];
@@ -129,7 +132,7 @@ static void see_sum(const struct lift *l, cr_id id, struct view *view)
         }
 }
 
-/* The axes of queries and keys, as bits. */
+/* Returns the axes of queries and keys, as bits. */
 static unsigned inner_axes(const struct lift *l, cr_id of)
 {
     return 3u << (l->g->nodes[of].rank - 2);
@@ -140,8 +143,8 @@ static bool is_zero(const struct cr_graph *g, cr_id id)
     return g->nodes[id].op == CR_OP_const && g->nodes[id].value == 0;
 }
 
-/* True if an elementwise op on a sum is the sum of what it makes of each term: the operands in
- * `viewed`, as bits, are sums. */
+/* True if an elementwise op on sums is the sum of the op on their terms.  `viewed` has a bit for
+ * each operand that is a sum. */
 static bool is_linear(const struct cr_graph *g, cr_id id, unsigned viewed)
 {
     switch (g->nodes[id].op) {
@@ -162,7 +165,8 @@ static bool is_linear(const struct cr_graph *g, cr_id id, unsigned viewed)
     }
 }
 
-/* Elementwise work on what shows one array in one way, with what does not depend on any. */
+/* Views elementwise work.  True if its operands are equal views of one array, or do not depend on
+ * any. */
 static bool see_map(const struct lift *l, cr_id id, struct view *view)
 {
     unsigned viewed = 0;
@@ -182,7 +186,7 @@ static bool see_map(const struct lift *l, cr_id id, struct view *view)
     return viewed && (!view->summed || is_linear(l->g, id, viewed));
 }
 
-/* What a node shows, of what its operands show. */
+/* Returns the view that a node is, from those of its operands. */
 static struct view find_view(const struct lift *l, cr_id id)
 {
     const struct view none = {.of = CR_NONE};
@@ -228,7 +232,7 @@ static bool sums_inner(const struct lift *l, cr_id id)
     return !l->is_probs[view.of] && (view.summed & inner_axes(l, view.of));
 }
 
-/* True if a node scatters by an index for each query and key. */
+/* True if a node scatters a view by an index with an axis of queries and one of keys. */
 static bool scatters_inner(const struct lift *l, cr_id id)
 {
     const struct cr_node *node = &l->g->nodes[id];
@@ -243,8 +247,8 @@ static bool scatters_inner(const struct lift *l, cr_id id)
     return two == inner_axes(l, view->of) && alone;
 }
 
-/* True if a node is the matrix of all outer axes and queries by keys, in this order or, where
- * `keys_first`, the other way round. */
+/* True if a node is the matrix of all batch axes and queries by keys, or its transpose if
+ * `keys_first`. */
 static bool is_one_matrix(const struct lift *l, cr_id id, bool keys_first)
 {
     const struct view *view = &l->views[id];
@@ -270,7 +274,7 @@ static enum lifted lifted_product(const struct lift *l, cr_id id)
     return is_one_matrix(l, b, false) ? ITS_TRANSPOSE : AS_IS;
 }
 
-/* True if something reads a sum over outer axes as it is. */
+/* True if a node that is no view reads a sum over batch axes, or it is an output. */
 static bool is_read(const struct lift *l, cr_id id)
 {
     bool read = is_output(l->g, id);
@@ -279,7 +283,7 @@ static bool is_read(const struct lift *l, cr_id id)
     return read;
 }
 
-/* Finds what each node shows, and what has to be made in another way. */
+/* Finds the view of each node, and the nodes to lift. */
 static void find_views(struct lift *l)
 {
     for (cr_id id = 0; id < l->g->n_nodes; id++) {
@@ -298,8 +302,8 @@ static void find_views(struct lift *l)
     }
 }
 
-/* Ends the lifting where a sum is worked on, and the result is read: the work is done on the sum,
- * which is there.  True if there is such a place that was not known. */
+/* Ends lifting at elementwise work on a sum if its result is read: the work is then done on the
+ * sum.  True if it found such a node that was not known. */
 static bool end_at_reads(struct lift *l)
 {
     bool found = false;
@@ -346,8 +350,8 @@ static cr_id transpose(struct lift *l, cr_id id)
     return make(l, CR_OP_permute, id, rank, index);
 }
 
-/* The sizes of axes that a view has, in its order; with `place`, the place of each among them in
- * ascending order, and the other way round. */
+/* Lists the sizes of a view's axes in its order, and in `place` the rank of each among them in the
+ * array's order. */
 static void list_axes(const struct lift *l, const struct view *view, int64_t *size, int64_t *place)
 {
     for (int i = 0; i < view->n; i++) {
@@ -358,7 +362,7 @@ static void list_axes(const struct lift *l, const struct view *view, int64_t *si
     }
 }
 
-/* What has the axes of a view, brought to those of the array and repeated along the others. */
+/* Moves a node with the axes of a view to those of the array, and expands it along the others. */
 static cr_id spread(struct lift *l, cr_id id, const struct view *view)
 {
     int64_t size[CR_MAX_RANK], place[CR_MAX_RANK], index[CR_MAX_RANK], shape[CR_MAX_RANK];
@@ -376,8 +380,8 @@ static cr_id spread(struct lift *l, cr_id id, const struct view *view)
     return make(l, CR_OP_expand, id, of->rank, of->shape);
 }
 
-/* The other way: what has the axes of the array, some of size 1, moved to where a node has them.
- * `more` axes of the node stand before those of the view, of which there is one. */
+/* The inverse of spread: moves a node with the axes of the array to where `node` has them.  If
+ * `first` is not null, one axis of that size stands before those of the view. */
 static cr_id gather_up(struct lift *l, cr_id id, const struct view *view, cr_id node,
                        const int64_t *first)
 {
@@ -395,7 +399,7 @@ static cr_id gather_up(struct lift *l, cr_id id, const struct view *view, cr_id 
     return make(l, CR_OP_reshape, id, l->g->nodes[node].rank, l->g->nodes[node].shape);
 }
 
-/* The elementwise work on the whole array that a node shows the sums of. */
+/* Makes the elementwise work on the whole array that the node sums. */
 static cr_id whole_of(struct lift *l, cr_id id)
 {
     const struct cr_node *node = &l->g->nodes[id];
@@ -420,7 +424,7 @@ static cr_id whole_of(struct lift *l, cr_id id)
 
 /* ---- lifting ---- */
 
-/* The sums over the axes that a view has not: keys first, then queries, then the others. */
+/* Makes the sums over the axes that the view sums: keys first, then queries, then the others. */
 static cr_id lift_sum(struct lift *l, cr_id id)
 {
     cr_id from = l->views[id].of == CR_NONE ? cr_in(l->g, id, 0) : id;
@@ -434,7 +438,7 @@ static cr_id lift_sum(struct lift *l, cr_id id)
     return gather_up(l, sum, &view, id, NULL);
 }
 
-/* A table for each of the outer axes, of which some are summed then. */
+/* Makes a table for each batch index, and sums the tables over the axes that the view sums. */
 static cr_id lift_scatter(struct lift *l, cr_id id)
 {
     cr_id rows = cr_in(l->g, id, 0);
@@ -456,7 +460,7 @@ static cr_id lift_scatter(struct lift *l, cr_id id)
     return gather_up(l, table, &view, id, &n);
 }
 
-/* A product for each head, and the sum of all. */
+/* Makes a product for each head, and their sum. */
 static cr_id lift_product(struct lift *l, cr_id id)
 {
     bool turned = l->lifted[id] == ITS_TRANSPOSE;
@@ -488,8 +492,8 @@ static void lift_node(struct lift *l, cr_id id)
     l->rw->map[id] = made;
 }
 
-/* True if a node sums what shows an array over an axis of size 1: it is its operand.  Only in an entry of
- * which something is lifted, so that other entries do not decide. */
+/* True if a node sums a view over an axis of size 1, so that it equals its operand.  Only in an
+ * entry in which a node is lifted: other entries must not decide. */
 static bool sums_nothing(const struct lift *l, cr_id id)
 {
     const struct cr_node *node = &l->g->nodes[id];
@@ -497,7 +501,7 @@ static bool sums_nothing(const struct lift *l, cr_id id)
            l->g->nodes[cr_in(l->g, id, 0)].shape[node->axis] == 1;
 }
 
-/* Copies the graph, with what is to be lifted in its new form. */
+/* Copies the graph, with lifted nodes in their new form. */
 static void rewrite(struct lift *l, struct cr_module *module)
 {
     struct cr_rewrite rw;
@@ -519,7 +523,7 @@ static void rewrite(struct lift *l, struct cr_module *module)
 
 /* ---- the arrays ---- */
 
-/* Notes the arrays: gradients of logits, and probabilities; false if there are none. */
+/* Finds the arrays: gradients of logits, and probabilities; false if there are none. */
 static bool find_arrays(struct lift *l, const struct cr_module *module)
 {
     struct cr_attention_backward b;

@@ -1,11 +1,12 @@
 /*
- * match_grads.c - finds the gradients of an attention: those of its queries, keys and values, and
- * what else is made of the gradient of its logits.
+ * match_grads.c - matches the gradients of an attention: those of its queries, keys and values,
+ * and all else that is computed from the gradient of its logits.
  *
- * All start from dS, the gradient of the logits.  Elementwise work makes T of it, from which come
- * the gradients of queries and keys, and other arrays of queries by keys, of which sums are taken:
- * the gradients of what the script multiplies scores by or adds to them.  Without a softmax dS is
- * dA, the gradient of the weights, and T is made of the scores, too.
+ * All start from dS, the gradient of the logits.  Elementwise work computes T from it, and
+ * products of T are the gradients of queries and keys.  It also computes other arrays of queries
+ * by keys, whose sums are the gradients of tensors that the script multiplies scores by or adds to
+ * them.  Without a softmax dS is dA, the gradient of the weights, and T depends on the scores,
+ * too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,8 @@ static bool is_op(const struct search *s, cr_id id, enum cr_op op)
 
 /* ---- views of one matrix ---- */
 
-/* The map of what a node is a view of, from its own; CR_MAP_SPLIT if an atom must be cut. */
+/* Follows moves down from *id, and maps its axes to those of the node below; CR_MAP_SPLIT if an
+ * atom must be split. */
 static enum cr_map_status map_down(const struct cr_graph *g, const struct cr_atoms *atoms,
                                    cr_id *id, struct cr_map *map, struct cr_split *split)
 {
@@ -45,13 +47,13 @@ static enum cr_map_status map_down(const struct cr_graph *g, const struct cr_ato
     return CR_MAP_OK;
 }
 
-/* An atom for each axis of a node, or for each part of it. */
+/* The loops over a node: one atom for each axis, or for each part of it. */
 struct loops {
     struct cr_atoms atoms;
     int axis[CR_MAX_ATOMS]; /* by atom */
 };
 
-/* Where each axis of a node is, the last two exchanged or not. */
+/* Maps the atoms to the axes of a node, the last two exchanged or not. */
 static struct cr_map map_of(const struct loops *l, int rank, bool exchanged)
 {
     struct cr_map map = {0};
@@ -67,7 +69,7 @@ static struct cr_map map_of(const struct loops *l, int rank, bool exchanged)
     return map;
 }
 
-/* Cuts an atom in two; false if there is no room. */
+/* Splits an atom in two; false if there are too many. */
 static bool cut(struct loops *l, const struct cr_split *split)
 {
     int a = split->atom, n = l->atoms.n;
@@ -82,7 +84,7 @@ static bool cut(struct loops *l, const struct cr_split *split)
     return true;
 }
 
-/* True if both nodes are views of one node, and differ by an exchange of the last two axes. */
+/* True if both nodes are views of one node, and each is the transpose of the other. */
 static bool are_transposed(const struct cr_graph *g, cr_id a, cr_id b)
 {
     const struct cr_node *node = &g->nodes[a];
@@ -116,15 +118,14 @@ static bool are_transposed(const struct cr_graph *g, cr_id a, cr_id b)
 
 /* ---- the products ---- */
 
-/* The only user of a node, or CR_NONE. */
+/* Returns the only user of a node that is not stored, or CR_NONE. */
 static cr_id only_user(const struct search *s, cr_id id)
 {
     bool one = cr_n_users(s->users, id) == 1 && !cr_is_materialised(s->module, id);
     return one ? s->users->list[s->users->first[id]] : CR_NONE;
 }
 
-/* The product x' y of the transpose of a node and another; `turned`, it is y' x.  CR_NONE if there is
- * not exactly one. */
+/* Returns the product x' y, or y' x: then *turned is set.  CR_NONE if there is not exactly one. */
 static cr_id transposed_product(const struct search *s, cr_id x, cr_id y, bool *turned)
 {
     cr_id found = CR_NONE;
@@ -146,7 +147,7 @@ static cr_id transposed_product(const struct search *s, cr_id x, cr_id y, bool *
     return found;
 }
 
-/* True if nothing but the product reads one of its factors, or a node between the two. */
+/* True if each node from the factor up to the product has only one reader. */
 static bool only_leads_to(const struct search *s, cr_id factor, cr_id product)
 {
     while (product != factor) {
@@ -158,7 +159,7 @@ static bool only_leads_to(const struct search *s, cr_id factor, cr_id product)
     return true;
 }
 
-/* Finds dA, the factor of dP that is a matmul, and the other factors, which must be a dropout. */
+/* Finds dA, the factor of dP that is a matmul.  The other factors must be a dropout. */
 static bool find_ddropped(const struct search *s, struct cr_attention_backward *b,
                           struct cr_factors *dropout)
 {
@@ -172,8 +173,8 @@ static bool find_ddropped(const struct search *s, struct cr_attention_backward *
            cr_is_dropout(s->g, dropout) && only_leads_to(s, b->ddropped, b->dprobs);
 }
 
-/* The product of P and the factors of the dropout, which is searched among the users of `id`; or
- * CR_NONE. */
+/* Searches the users of `id` for the product of P and the dropout's factors; CR_NONE if there is
+ * none. */
 static cr_id find_dropped(const struct search *s, cr_id id, cr_id probs,
                           const struct cr_factors *dropout)
 {
@@ -190,7 +191,7 @@ static cr_id find_dropped(const struct search *s, cr_id id, cr_id probs,
     return CR_NONE;
 }
 
-/* dS = (dP - delta) P, in either order. */
+/* Matches dS = (dP - delta) P, in either order. */
 static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b)
 {
     struct cr_softmax softmax;
@@ -221,9 +222,9 @@ static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_
     return false;
 }
 
-/* The product A V of an attention without softmax, where V is a view of `id` and the transpose of
- * the right factor of dA; or CR_NONE.  It is older than dA: that tells A and dA apart, which may
- * look alike. */
+/* Searches the users of `id` for the product A V of an attention without softmax, where V is a view
+ * of `id` and the transpose of the right factor of dA; or CR_NONE.  A V must be older than dA: A
+ * and dA may look alike. */
 static cr_id find_direct_product(const struct search *s, cr_id id, cr_id ddropped, int *budget)
 {
     const struct cr_graph *g = s->g;
@@ -243,7 +244,7 @@ static cr_id find_direct_product(const struct search *s, cr_id id, cr_id ddroppe
     return CR_NONE;
 }
 
-/* dA = g V' of an attention without softmax. */
+/* Matches dA = g V' of an attention without softmax. */
 static bool match_direct(const struct search *s, cr_id id, struct cr_attention_backward *b)
 {
     if (!is_op(s, id, CR_OP_matmul) || s->weights[cr_in(s->g, id, 0)] ||
@@ -264,7 +265,7 @@ static bool match_direct(const struct search *s, cr_id id, struct cr_attention_b
     return cr_same_shape(&s->g->nodes[b->scores], &s->g->nodes[id]);
 }
 
-/* The gradient of the logits, of an attention with softmax or without. */
+/* Matches the gradient of the logits, of an attention with or without softmax. */
 static bool match_gradient(const struct search *s, cr_id id, struct cr_attention_backward *b)
 {
     return match_dlogits(s, id, b) || match_direct(s, id, b);
@@ -292,7 +293,7 @@ bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *use
     return marks;
 }
 
-/* Goes down from T through elementwise work to dS, within `budget` nodes. */
+/* Searches T's elementwise work for dS, within `budget` nodes. */
 static bool find_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b,
                          int *budget)
 {
@@ -308,9 +309,9 @@ static bool find_dlogits(const struct search *s, cr_id id, struct cr_attention_b
     return false;
 }
 
-/* ---- what else is made of dS ---- */
+/* ---- other arrays made of dS ---- */
 
-/* Nodes between others. */
+/* The nodes on the paths between two nodes. */
 struct nodes {
     cr_id items[CR_MAX_VALUES];
     int n;
@@ -332,8 +333,8 @@ static bool is_work(const struct search *s, cr_id id)
            op == CR_OP_permute;
 }
 
-/* Lists the nodes on the ways down from one node through work to another, both among them; false
- * if there is no way. */
+/* Appends the nodes on the paths down from `id` through elementwise work, reshapes and permutes to
+ * `to`, with both ends; false if there is no path. */
 static bool list_between(const struct search *s, cr_id id, cr_id to, struct nodes *list)
 {
     bool leads = id == to;
@@ -350,7 +351,7 @@ static bool list_between(const struct search *s, cr_id id, cr_id to, struct node
     return leads;
 }
 
-/* The last of the sums over outer axes that begin with a node, each read by the next alone. */
+/* Returns the last of a single-use chain of sums over batch axes that starts at `id`, or `id`. */
 static cr_id last_outer_sum(const struct search *s, cr_id id)
 {
     for (cr_id next = id;
@@ -360,7 +361,7 @@ static cr_id last_outer_sum(const struct search *s, cr_id id)
     return id;
 }
 
-/* True if a node is the transpose of an array that a scatter over queries and keys takes. */
+/* True if a node is the permute of an array for a scatter over queries and keys. */
 static bool is_scattered(const struct search *s, cr_id array, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -375,7 +376,7 @@ static bool is_scattered(const struct search *s, cr_id array, cr_id id)
     return true;
 }
 
-/* True if a node is handed out, and nothing reads it. */
+/* True if a node is an output and nothing reads it. */
 static bool is_last(const struct search *s, cr_id id)
 {
     for (int i = 0; i < cr_n_results(s->g); i++)
@@ -384,7 +385,7 @@ static bool is_last(const struct search *s, cr_id id)
     return false;
 }
 
-/* What a reader makes of an array of queries by keys. */
+/* Returns the gradient that a reader computes from an array of queries by keys. */
 static struct cr_array_gradient array_gradient(const struct search *s, cr_id array, cr_id reader)
 {
     const struct cr_node *node = &s->g->nodes[reader];
@@ -403,8 +404,8 @@ static struct cr_array_gradient array_gradient(const struct search *s, cr_id arr
     return (struct cr_array_gradient){CR_WHOLE_ARRAY, array, sum, false};
 }
 
-/* Adds one, unless it is there; false if there are too many, or of one kind two that share what
- * the kernel has once. */
+/* Appends an array, unless it is in the list.  False if there are too many, or two are scattered:
+ * the kernel scatters one. */
 static bool add_array(struct cr_attention_backward *b, struct cr_array_gradient array)
 {
     for (int i = 0; i < b->n_arrays; i++) {
@@ -437,8 +438,7 @@ struct walk {
 
 static bool visit(struct walk *w, cr_id id);
 
-/* True if a user reads the probabilities, before or after dropout, as the forward product or the
- * gradients do. */
+/* True if the forward product or the gradients read the probabilities, before or after dropout. */
 static bool is_reader(const struct search *s, const struct cr_attention_backward *b, cr_id id,
                       cr_id user)
 {
@@ -446,7 +446,8 @@ static bool is_reader(const struct search *s, const struct cr_attention_backward
            (id == b->dropped && (user == cr_in(s->g, b->dv, 0) || is_op(s, user, CR_OP_matmul)));
 }
 
-/* A reader of an array, on the way from the scores or from dS: work that goes on, or what ends it. */
+/* Visits a reader of a node that the kernel computes: follows elementwise work; any other op must
+ * compute an array's gradient. */
 static bool visit_reader(struct walk *w, cr_id id, cr_id reader)
 {
     const struct search *s = w->s;
@@ -465,7 +466,7 @@ static bool visit_reader(struct walk *w, cr_id id, cr_id reader)
            add_array(b, array_gradient(s, id, reader));
 }
 
-/* Goes up from a node to all that is made of it. */
+/* Visits a node and all that is computed from it. */
 static bool visit(struct walk *w, cr_id id)
 {
     const struct search *s = w->s;
@@ -484,8 +485,8 @@ static bool visit(struct walk *w, cr_id id)
 }
 
 /*
- * Lists what is made of dS besides T, and the nodes that the kernel computes on the way; false if
- * it is not work that ends with sums, or if more is made of the scores than that.
+ * Lists the arrays computed from dS besides T, and the nodes that the kernel computes on the way.
+ * False if elementwise work on dS or the scores has readers that the kernel cannot compute.
  */
 static bool find_arrays(const struct search *s, struct cr_attention_backward *b)
 {
@@ -504,7 +505,7 @@ static bool find_arrays(const struct search *s, struct cr_attention_backward *b)
 
 /* ---- the gradient of a sink ---- */
 
-/* The node of an op that reads another, or CR_NONE. */
+/* Returns a user of a node with that op, or CR_NONE. */
 static cr_id reader_of(const struct search *s, cr_id id, enum cr_op op)
 {
     for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++)
@@ -513,8 +514,8 @@ static cr_id reader_of(const struct search *s, cr_id id, enum cr_op op)
     return CR_NONE;
 }
 
-/* Adds -(delta / l) x, the gradient of a sink, where x is what the sink adds to the denominator l;
- * false if there is no room.  Without such a gradient, nothing is added. */
+/* Appends -(delta / l) x, the gradient of a sink, where x is the sink's term of the denominator l;
+ * nothing if there is no such gradient.  False if there are too many arrays. */
 static bool add_sink(const struct search *s, struct cr_attention_backward *b)
 {
     const struct cr_graph *g = s->g;
@@ -541,7 +542,7 @@ static bool is_private(const struct search *s, const struct cr_attention_backwar
 {
     struct cr_softmax softmax;
     if (b->direct)
-        return true; /* all readers were visited */
+        return true; /* find_arrays visited all readers */
     if (!cr_match_dropped(s->g, &softmax, b->dropped))
         return false;
     for (int i = -1; i < softmax.n; i++) {
@@ -566,7 +567,7 @@ bool cr_match_backward(const struct cr_module *module, const struct cr_users *us
     const struct search search = {module, module->graph, users, weights}, *s = &search;
     const struct cr_graph *g = s->g;
     if (!is_op(s, dq, CR_OP_matmul) || cr_n_users(users, cr_in(g, dq, 0)) < 2)
-        return false; /* dk is made of T, too */
+        return false; /* dk is computed from T, too */
     int budget = CR_MAX_VALUES;
     cr_id t = cr_in(g, dq, 0);
     *b = (struct cr_attention_backward){.output = CR_NONE, .dq = dq, .dscores = t};
@@ -601,8 +602,8 @@ bool cr_match_products(const struct cr_module *module, const struct cr_users *us
 
 /* ---- joined gradients ---- */
 
-/* True if operand i of a concat is a view of a node, which nothing else reads unless it is an
- * array inside. */
+/* True if operand i of a concat is a view of a node.  No other node may read it, unless
+ * `shared`. */
 static bool is_part(const struct search *s, cr_id concat, int i, cr_id node, bool shared)
 {
     cr_id user = concat, id = cr_in(s->g, concat, i);
@@ -612,7 +613,7 @@ static bool is_part(const struct search *s, cr_id concat, int i, cr_id node, boo
     return id == node && (shared || only_user(s, id) == user);
 }
 
-/* True if a concat joins the gradients, in any order. */
+/* True if a concat joins exactly the gradients, in any order. */
 static bool joins(const struct search *s, cr_id concat, const struct cr_attention_backward *b)
 {
     const cr_id three[] = {b->dq, b->dk, b->dv};
@@ -643,7 +644,7 @@ bool cr_are_joined(const struct cr_module *module, const struct cr_users *users,
     return is_op(&s, user, CR_OP_concat) && joins(&s, user, b);
 }
 
-/* The product that operand i of a concat is a view of, or CR_NONE. */
+/* Returns the product of which operand i of a concat is a view, or CR_NONE. */
 static cr_id part_of(const struct search *s, cr_id concat, int i)
 {
     cr_id id = cr_in(s->g, concat, i);
@@ -676,7 +677,7 @@ void cr_find_backwards(struct cr_module *module, const struct cr_users *users)
     free(weights);
 }
 
-/* Visits the nodes that the kernel computes for an operand of a product, as random numbers and
+/* Visits the nodes that the kernel computes for an operand of a product, such as random numbers and
  * masks. */
 static void visit_mask(const struct cr_module *module, cr_id id, void (*visit)(void *, cr_id),
                        void *context, int *budget)
@@ -691,7 +692,8 @@ static void visit_mask(const struct cr_module *module, cr_id id, void (*visit)(v
         visit_mask(module, cr_in(g, id, i), visit, context, budget);
 }
 
-/* Visits the nodes from a product to one of its factors, and the other operands on the way. */
+/* Visits the nodes from a product to one of its factors, and those that compute the other
+ * operands. */
 static void visit_product(const struct cr_module *module, cr_id id, cr_id factor,
                           void (*visit)(void *, cr_id), void *context)
 {

@@ -28,15 +28,15 @@ static bool is_row_reduction(const struct cr_graph *g, cr_id id, enum cr_op op, 
     return node->op == op && cr_in(g, id, 0) == of && node->axis == node->rank - 1;
 }
 
-/* True if a node, which may be repeated along rows, has one number a row. */
+/* True if a node has one column, or is an expand of such a node. */
 static bool is_row_number(const struct cr_graph *g, cr_id id, int rank)
 {
     const struct cr_node *node = &g->nodes[beneath_expand(g, id)];
     return node->rank == rank && node->shape[rank - 1] == 1;
 }
 
-/* Enters the nodes that lead from the maximum of the logits to a shift as parts; false if there is
- * no such way. */
+/* Appends the nodes on the elementwise paths from the maximum of the logits to a shift to the
+ * parts; false if there is no such path. */
 static bool add_shift(const struct cr_graph *g, struct cr_softmax *s, cr_id id, int *budget)
 {
     bool leads = is_row_reduction(g, id, CR_OP_max, s->logits);
@@ -50,7 +50,7 @@ static bool add_shift(const struct cr_graph *g, struct cr_softmax *s, cr_id id, 
     return leads;
 }
 
-/* exp(x - max(x)) or exp(x) */
+/* Matches exp(x - max(x)) or exp(x). */
 static bool match_exp(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
 {
     if (!is_op(g, id, CR_OP_exp))
@@ -75,7 +75,8 @@ static bool match_exp(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
 
 /* ---- sinks ---- */
 
-/* What exp(sink) is, if nothing is subtracted: a positive number, or the exponential of a row's. */
+/* Matches exp(sink) where nothing is subtracted: a positive constant, or an exp with one number a
+ * row. */
 static bool find_plain_sink(const struct cr_graph *g, struct cr_softmax *s, cr_id more)
 {
     const struct cr_node *node = &g->nodes[more];
@@ -91,8 +92,8 @@ static bool find_plain_sink(const struct cr_graph *g, struct cr_softmax *s, cr_i
     return true;
 }
 
-/* The same, if both the logits and the sink are shifted by m, a number for each row: exp(sink - m),
- * of which exp(-m) is that of 0. */
+/* Matches exp(sink - m), where the logits are shifted by the same m, a number for each row.
+ * exp(-m) is the case of sink 0. */
 static bool find_shifted_sink(const struct cr_graph *g, struct cr_softmax *s, cr_id more)
 {
     cr_id inner = is_op(g, more, CR_OP_exp) ? cr_in(g, more, 0) : CR_NONE;
@@ -116,7 +117,7 @@ static bool find_shifted_sink(const struct cr_graph *g, struct cr_softmax *s, cr
     return true;
 }
 
-/* sum(e), or sum(e) and one score more */
+/* Matches sum(e), or sum(e) and a sink. */
 static bool match_denominator(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
 {
     if (is_row_reduction(g, id, CR_OP_sum, s->exp))
@@ -150,8 +151,7 @@ bool cr_match_softmax(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
 
 /* ---- dropout ---- */
 
-/* A product of factors, one of which is a softmax and the others a dropout; or the softmax
- * alone. */
+/* Matches a softmax, or a product of a softmax and the factors of a dropout. */
 bool cr_match_dropped(const struct cr_graph *g, struct cr_softmax *s, cr_id dropped)
 {
     struct cr_factors f;
@@ -162,7 +162,7 @@ bool cr_match_dropped(const struct cr_graph *g, struct cr_softmax *s, cr_id drop
         if (probs < 0 || !cr_match_softmax(g, s, probs) || !cr_take_factor(&f, probs))
             continue;
         if (!cr_is_dropout(g, &f) || (cr_choose(g, &f) && !s->is_shifted))
-            return false; /* without a shift, of infinite scores only the dropped ones are NaN */
+            return false; /* of infinite scores only the dropped ones would be NaN */
         for (cr_id id = dropped; id != probs; id = cr_towards_factor(g, id, probs))
             part(s, id);
         return s->n < CR_SOFTMAX_PARTS;

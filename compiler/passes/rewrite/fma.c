@@ -105,8 +105,8 @@ static bool may_join(const struct readers *r, cr_id id, cr_id user)
     return r->fixed[id] || only_for(r, id, user);
 }
 
-/* Finds a product that a sum adds, directly or through moves.  A moved one counts, since where an axis
- * has size 1 some moves vanish, and a single sequence must get the same bits as in a batch. */
+/* Finds a product that a sum adds, directly or through moves.  A moved product counts: where an
+ * axis has size 1 some moves vanish, and a single sequence must get the same bits as in a batch. */
 static bool find_fma(const struct cr_graph *g, const struct readers *r, cr_id sum, struct fma *fma)
 {
     if (g->nodes[sum].op != CR_OP_add || g->nodes[sum].dtype != CR_F32)

@@ -1,7 +1,7 @@
 /*
- * softmax_rules.c - rules that give softmax one spelling, exp(s) / sum(exp(s)), and its gradients one, too:
- * the attention passes match these.  In the comments, e is exp(s), l is its sum over rows,
- * expanded or not, and p is e / l.  Where l is 0 or NaN, all of a row's p are NaN.
+ * softmax_rules.c - rules that give softmax one spelling, exp(s) / sum(exp(s)), and its gradients
+ * one, too, for the attention passes to match.  In the comments, e is exp(s), l is its sum over
+ * rows, expanded or not, and p is e / l.  Where l is 0 or NaN, all of a row's p are NaN.
  */
 #include "softmax_rules.h"
 
