@@ -52,8 +52,7 @@ struct lift {
     struct view *views;     /* by node */
     bool *is_probs;         /* by node: a view of probabilities */
     bool *depends;          /* by node: it depends on a gradient array */
-    bool *ends;             /* by node: work on a sum whose result is read, so that it is not
-                             * lifted */
+    bool *ends;             /* by node: work on a sum that is read, so not lifted */
     unsigned char *lifted;  /* by node: an enum lifted */
     bool lifts[CR_MAX_ENTRIES]; /* by entry: true if any of its nodes is lifted */
     struct cr_rewrite *rw;

@@ -14,7 +14,7 @@ static int stop_at(struct cr_evaluate *ev, cr_id id)
     return -1;
 }
 
-/* A piece of the columns: so many, from the start on, `step` apart. */
+/* Appends a piece of the columns: `size` of them, from `start` on, `step` apart. */
 static void add_piece(struct cr_evaluate *ev, int64_t start, int64_t step, int64_t size)
 {
     struct cr_row_parts *pieces = &ev->pieces;
@@ -23,10 +23,10 @@ static void add_piece(struct cr_evaluate *ev, int64_t start, int64_t step, int64
         pieces->items[pieces->n].start = start;
         pieces->items[pieces->n].step = step;
     }
-    pieces->n++; /* too many are none */
+    pieces->n++; /* n > CR_MAX_PARTS: too many */
 }
 
-/* The columns run along several operands of a concat: a piece for each. */
+/* Makes a piece for each operand of a concat along which the columns run. */
 static void cut_at_borders(struct cr_evaluate *ev, cr_id concat, const struct cr_affine *at)
 {
     const struct cr_node *node = &ev->g->nodes[concat];
@@ -47,7 +47,8 @@ static void cut_at_borders(struct cr_evaluate *ev, cr_id concat, const struct cr
     }
 }
 
-/* A reshape cuts the columns into (extent / low) x low: one of the two is few. */
+/* Makes pieces where a reshape splits the columns into (extent / low) x low: one of the two must be
+ * small. */
 static void cut_at_reshape(struct cr_evaluate *ev, const struct cr_split *split)
 {
     if (split->atom != ev->col || ev->col < 0)
@@ -120,8 +121,8 @@ static int find(const struct cr_evaluate *ev, cr_id id, const struct cr_map *map
     return -1;
 }
 
-/* If a program gets too long or reads too many tensors, this node is stored: the one that takes the
- * most ops so far. */
+/* Returns the node whose value takes the most ops so far.  It is stored if a program gets too long
+ * or reads too many tensors. */
 static cr_id largest_part(const struct cr_evaluate *ev)
 {
     int size[CR_MAX_VALUES], largest = 0;
@@ -134,7 +135,7 @@ static cr_id largest_part(const struct cr_evaluate *ev)
         for (int a = 0; a < arity; a++)
             size[i] += size[value->arg[a]];
         if (size[i] > CR_MAX_VALUES)
-            size[i] = CR_MAX_VALUES; /* shared parts count again and again */
+            size[i] = CR_MAX_VALUES; /* shared parts count several times */
         if (size[i] > largest) {
             largest = size[i];
             part = value->node;
@@ -164,8 +165,7 @@ int cr_add_ref(struct cr_kernel *k, cr_id id)
     return k->n_refs++;
 }
 
-/* Loads an element of a node from `stored`, which is the node itself or a tensor it is a reshape
- * of. */
+/* Loads an element of a node from `stored`, the node itself or one of which it is a reshape. */
 static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -177,8 +177,8 @@ static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_
     return push(ev, &value, map);
 }
 
-/* The map of a movement op's operand.  If there is none, `ev` says why: an atom to cut, or a node
- * to store. */
+/* Maps the operand of a movement op.  False if that is impossible: `ev` then has the atom to split
+ * or the node to store. */
 static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map, struct cr_map *operand)
 {
     switch (cr_map_operand(ev->g, id, &ev->kernel->atoms, map, operand, &ev->split)) {
@@ -195,9 +195,9 @@ static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map, str
 }
 
 /*
- * The stored node that this reshape shows, or CR_NONE.  Both have the same elements in the same
- * order, so the node can be read even where an atom runs across several of its axes and cannot be
- * cut, as in a sum over all tokens of a batch.
+ * Returns the stored node of which this is a reshape, or CR_NONE.  Both have the same elements in
+ * the same order, so the node can be read even where an atom runs across several of its axes and
+ * cannot be split, as in a sum over all tokens of a batch.
  */
 static cr_id stored_in_order(const struct cr_evaluate *ev, cr_id id)
 {
@@ -217,7 +217,7 @@ static int evaluate_move(struct cr_evaluate *ev, cr_id id, const struct cr_map *
 
 static int evaluate_core(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
-    if (ev->core_seen) /* at another map: the product is needed as a whole */
+    if (ev->core_seen) /* at another map: the whole product is needed */
         return stop_at(ev, id);
     ev->core_seen = true;
     ev->core_map = *map;
@@ -252,8 +252,8 @@ static int chosen_operand(const struct cr_evaluate *ev, cr_id id)
     return 0;
 }
 
-/* The operands of an elementwise op are evaluated at the same map.  A `where` that a mask decides
- * is the chosen operand: its condition and its other operand are not evaluated. */
+/* Evaluates the operands of an elementwise op at the same map.  Of a `where` that a mask decides,
+ * only the chosen operand is evaluated. */
 static int evaluate_map(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -278,8 +278,8 @@ static bool depends_on(const struct cr_map *map, int rank, int atom)
 }
 
 /*
- * The first reduction of a program without a column atom decides it: the root's last axis
- * if it has that extent and the reduction does not move along it, else a new atom.
+ * Chooses the column atom at the first reduction: the root's last axis if it has that extent and
+ * the map does not depend on it, else a new atom.
  */
 static bool choose_col(struct cr_evaluate *ev, const struct cr_map *map, int rank, int64_t extent,
                        int length)
@@ -295,7 +295,7 @@ static bool choose_col(struct cr_evaluate *ev, const struct cr_map *map, int ran
     return true;
 }
 
-/* True if the same value is asked for along a loop of the program. */
+/* True if the map does not depend on some loop, so that the loop repeats the value. */
 static bool is_repeated(const struct cr_evaluate *ev, const struct cr_map *map, int rank)
 {
     const struct cr_atoms *atoms = &ev->kernel->atoms;
@@ -312,7 +312,7 @@ static int push_reduction(struct cr_evaluate *ev, cr_id id, int value, const str
     return push(ev, &reduction, map);
 }
 
-/* True if the parts stand in the order of the row, each in one piece. */
+/* True if the parts are consecutive columns, in the order of the row. */
 static bool are_in_order(const struct cr_row_parts *rows, int64_t extent)
 {
     for (int p = 0; p < rows->n; p++)
@@ -321,8 +321,8 @@ static bool are_in_order(const struct cr_row_parts *rows, int64_t extent)
     return true;
 }
 
-/* True if a reduction goes over rows of which the program makes one part.  A sum adds the columns in
- * their order, which has to be the order of the parts: interleaved parts do not fit. */
+/* True if a reduction runs over whole rows, of which the program computes one part.  A sum adds the
+ * columns in their order, so interleaved parts do not fit. */
 static bool spans_parts(const struct cr_evaluate *ev, enum cr_op op, const struct cr_map *map,
                         int rank, int64_t extent)
 {
@@ -331,8 +331,8 @@ static bool spans_parts(const struct cr_evaluate *ev, enum cr_op op, const struc
            (op == CR_OP_max || are_in_order(ev->rows, ev->kernel->atoms.extent[ev->col]));
 }
 
-/* The reduction of whole rows, of which each part is a tile: in the order of rows that are in one
- * piece. */
+/* Appends the reduction of whole rows: over a tile of each part, in the order of a contiguous
+ * row. */
 static int reduce_parts(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -368,7 +368,7 @@ static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map
             int before = ev->kernel->atoms.n;
             bool repeated = is_repeated(ev, map, node->rank);
             if (!choose_col(ev, map, node->rank, extent, length) ||
-                (repeated && ev->kernel->atoms.n > before)) /* else the columns repeat it */
+                (repeated && ev->kernel->atoms.n > before)) /* else a loop repeats it */
                 return stop_at(ev, id);
         }
         if (spans_parts(ev, node->op, map, node->rank, extent))
@@ -395,7 +395,8 @@ int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value)
     return push_reduction(ev, id, value, &(struct cr_map){0});
 }
 
-/* An operand of a concat, if all that is wanted lies in it. */
+/* Evaluates the operand of a concat in which all elements of the map lie; fails if there are
+ * several. */
 static int evaluate_concat(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -420,8 +421,8 @@ static int evaluate_concat(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return stop_at(ev, id);
 }
 
-/* A gather reads rows of a stored table, or of one whose elements are stored in order; the index of
- * the row is computed at run time. */
+/* Evaluates a gather: rows of a stored table, or of a reshape of one; the row's index is computed
+ * at run time. */
 static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     cr_id table = cr_in(ev->g, id, 0), index = cr_in(ev->g, id, 1);
@@ -456,7 +457,7 @@ int cr_add_stream(struct cr_kernel *k, int64_t stream)
     return k->n_streams++;
 }
 
-/* The seed is a scalar: it is evaluated once, and is the same for all elements. */
+/* Evaluates the seed, a scalar, once for all elements. */
 static int evaluate_random(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -470,10 +471,10 @@ static int evaluate_random(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return value.arg[0] < 0 ? -1 : push(ev, &value, map);
 }
 
-/* True if a node broadcasts a parameter or an input.  Then the leaf is read even if the node
- * is stored, as an output for example, so that the bits of a product with a bias do not
- * depend on that.  But what a kernel only copies, as the next value of a state, is read where it is
- * stored: another kernel may have written over the state that it repeats. */
+/* True if a node broadcasts a parameter or an input.  The leaf is then read even if the node is
+ * stored, as an output for example, so that the bits of a product with a bias do not depend on
+ * that.  A kernel that only copies the next value of a state is an exception: it reads the stored
+ * node, since another kernel may have written over the state that it broadcasts. */
 static bool repeats_leaf(const struct cr_evaluate *ev, cr_id id)
 {
     cr_id root = ev->kernel->root;
@@ -542,7 +543,7 @@ bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     return operand->ref >= 0;
 }
 
-/* Removes the values that the result does not need, and numbers the others anew. */
+/* Removes the values that the result does not need, and renumbers the others. */
 static void drop_unused(struct cr_tiles *tiles)
 {
     bool used[CR_MAX_VALUES] = {false};
@@ -563,7 +564,8 @@ static void drop_unused(struct cr_tiles *tiles)
     tiles->n = n;
 }
 
-/* The value under the masks of the result: of each `where` against -inf, the other operand. */
+/* Returns the value below the masks of the result: follows each `where` against -inf to its other
+ * operand. */
 static int visible_result(const struct cr_tiles *tiles)
 {
     const struct cr_value *values = tiles->values;
@@ -580,8 +582,8 @@ static int visible_result(const struct cr_tiles *tiles)
     return at;
 }
 
-/* If a value is its core times a positive finite number: that number, and in *core the operand that
- * is the core.  Otherwise 0. */
+/* If a value is its core times a positive finite number, returns the number, and in *core the
+ * operand that is the core.  Otherwise returns 0. */
 static double factor_of_core(const struct cr_tiles *tiles, const struct cr_value *value, int *core)
 {
     double number = 0;
@@ -619,7 +621,7 @@ double cr_leave_out_factor(struct cr_tiles *tiles)
 
 void cr_leave_out_core(struct cr_tiles *tiles)
 {
-    int instead[CR_MAX_VALUES] = {0}; /* by value: what is read in its place */
+    int instead[CR_MAX_VALUES] = {0}; /* by value: the value that replaces it */
     for (int i = 0; i < tiles->n; i++) {
         struct cr_value *v = &tiles->values[i];
         instead[i] = i;
@@ -645,7 +647,7 @@ bool cr_can_gather(const struct cr_graph *g, const struct cr_tiles *tiles,
     return step == 0 && g->nodes[value->node].dtype != CR_I32;
 }
 
-/* True if a value is the same in all columns; by_row of its arguments must be set. */
+/* True if a value is equal in all columns; by_row of its arguments must be set. */
 static bool by_row(const struct cr_tiles *tiles, const struct cr_value *value, int arity, int col)
 {
     switch (value->source) {

@@ -1,17 +1,17 @@
 /*
- * fuse.c - what is stored, and so what is one kernel.
+ * fuse.c - chooses the nodes that are stored, and makes a kernel for each.
  *
- * A kernel stores its root and computes everything between the root and other stored
- * nodes on the way.  Chosen to be stored are
+ * A kernel stores its root and computes all nodes between the root and other stored nodes.  The
+ * pass stores
  *   - outputs, and results of concat and write;
  *   - for each contraction, the end of its epilogue: the last node that elementwise work
  *     on the product leads to, so bias, activation and residual cost no trip to memory;
- *   - what several kernels need, if computing it again costs more than a few operations; of a
- *     norm, just the numbers of a row that it takes; a function counts as often as it is repeated.
- * What remains between stored nodes - norms, masks, softmax - is computed on rows as
- * they are read.  Where one kernel cannot do that, as it would need two contractions, or too many
- * values or operands (lower.h), what stands in its way is stored, too.  What was lowered before is
- * lowered again then, until nothing more has to be stored.
+ *   - nodes that several kernels need, if recomputing them costs more than a few operations; for a
+ *     norm, only its numbers of a row; a function counts once for each copy that is broadcast.
+ * Kernels compute the nodes between - norms, masks, softmax - on rows as they read them.  If one
+ * kernel cannot do that, because it needs two contractions, or too many values or operands
+ * (lower.h), the obstacle is stored, too.  Kernels are then lowered again, until no node is left
+ * to store.
  */
 #include <stdlib.h>
 
@@ -26,16 +26,16 @@
 #include "states.h"
 
 enum {
-    CHEAP = 12,   /* the cost up to which a value is computed again rather than stored */
-    FUNCTION = 3, /* the cost of exp and its like; + and its like cost 1 */
-    DEEPEST = 64, /* ops on a way through one kernel */
-    LONG_SUM = 8, /* so many products or reductions can be kept to be added up at once */
+    CHEAP = 12,   /* the highest cost at which a value is recomputed rather than stored */
+    FUNCTION = 3, /* the cost of exp and similar functions; + and similar ops cost 1 */
+    DEEPEST = 64, /* the longest path of ops in one kernel */
+    LONG_SUM = 8, /* the most products or reductions that are kept and added at the end */
 };
 
-/* A kernel that a stored node needs. */
+/* A kernel that computes a stored node, or a part of it. */
 struct need {
     struct cr_goal goal;
-    int kernel; /* its place among the module's, which are in no order yet, or CR_NONE */
+    int kernel; /* its index in the module's kernels, not sorted yet, or CR_NONE */
     bool made;
 };
 
@@ -44,21 +44,21 @@ struct fusion {
     struct cr_graph *g;
     struct cr_users users;
     struct cr_lowering *lowering;
-    bool *inside; /* by node: the kernel of an attention's gradients computes it for itself */
+    bool *inside; /* by node: the kernel of an attention's gradients computes it inside */
     cr_id *owner; /* by node: the root whose kernel computes it, SEVERAL, or CR_NONE */
-    int *cost;    /* by node: of computing it from stored nodes */
+    int *cost;    /* by node: the cost of computing it from stored nodes */
     bool *index;  /* by node: it depends on indices alone, as masks do */
-    int *spread;  /* by node: the same, with what is repeated along rows stored, too */
-    bool *by_row; /* by node: several kernels compute it, from such stored numbers of a row */
-    int *depth;   /* by node: the longest way to it from stored nodes */
-    bool *computed; /* by node: rows of queries or keys, which attention computes as it goes */
+    int *spread;  /* by node: its cost if the row numbers that it broadcasts were stored */
+    bool *by_row; /* by node: several kernels compute it, from stored numbers of a row */
+    int *depth;   /* by node: the longest path of ops to it from stored nodes */
+    bool *computed; /* by node: rows of queries or keys that attention computes itself */
     bool *apart;  /* by node: a concat of an attention's gradients that one kernel cannot make */
-    cr_id *with;  /* by node: the concat whose kernel stores this output, too, or CR_NONE */
-    int *cleared; /* by node: its kernels were made when so many nodes were stored, or more */
-    int n_stored; /* from 1 on */
+    cr_id *with;  /* by node: the concat whose kernel also stores this output, or CR_NONE */
+    int *cleared; /* by node: n_stored when its kernels were made */
+    int n_stored; /* starts at 1 */
     struct need *needs;
     int n_needs, cap_needs;
-    int *first_need; /* by stored node; those of its kernels follow one another */
+    int *first_need; /* by stored node: its first need; the needs of a node are consecutive */
     cr_id *state;    /* by node: the state that it replaces, or CR_NONE */
 };
 
@@ -71,7 +71,8 @@ static bool is_leaf(const struct fusion *f, cr_id id)
 
 /* ---- what is stored ---- */
 
-/* The last of the reshapes that are all that follows a node; the node where a concat does. */
+/* Returns the last reshape of a single-use chain that starts at `id`, or `id` if a concat ends the
+ * chain. */
 static cr_id last_reshape(const struct fusion *f, cr_id id)
 {
     cr_id last = id, user = cr_only_user(&f->users, id);
@@ -81,15 +82,15 @@ static cr_id last_reshape(const struct fusion *f, cr_id id)
     return user != CR_NONE && f->g->nodes[user].op == CR_OP_concat ? id : last;
 }
 
-/* But those without elements. */
+/* Stores the outputs, except those without elements. */
 static void store_outputs(struct fusion *f)
 {
     for (int i = 0; i < f->g->n_outputs; i++)
         f->m->materialised[f->g->outputs[i].id] = !cr_is_empty(&f->g->nodes[f->g->outputs[i].id]);
 }
 
-/* What is scattered, summed up along an axis or reduced down its columns; concats, unless made of
- * weights, which are joined as they are loaded. */
+/* Stores results of scatters, scans, writes and reductions down columns; and concats, unless they
+ * are concats of weights, which are joined when they are loaded. */
 static void store_obvious(struct fusion *f)
 {
     bool *weights = cr_find_weights(f->g);
@@ -105,8 +106,8 @@ static void store_obvious(struct fusion *f)
     free(weights);
 }
 
-/* What a sum is made of, if nothing else reads it: products, or reductions down columns, or rows that
- * are scattered. */
+/* Returns the number of products, reductions down columns and scatters that an operand of a sum
+ * adds up; 0 if it has another user. */
 static int terms_of(const struct fusion *f, const int *terms, cr_id id)
 {
     if (cr_only_user(&f->users, id) == CR_NONE)
@@ -123,9 +124,9 @@ static int terms_of(const struct fusion *f, const int *terms, cr_id id)
 }
 
 /*
- * The gradient of a weight that many steps share is a sum of as many products, each as large as the
- * weight.  Each product is added to what is there as soon as it is made, so that none has to be kept
- * for the end, and the steps are kernels alike.
+ * Stores the partial sums of a long sum of products, as of the gradient of a weight that many
+ * steps share.  Each product, as large as the weight, is added as soon as it is computed: none is
+ * kept until the end, and the steps are equal kernels.
  */
 static void store_long_sums(struct fusion *f)
 {
@@ -148,7 +149,7 @@ static void mark_inside(void *context, cr_id id)
     ((struct fusion *)context)->inside[id] = true;
 }
 
-/* Stores what an operand of the kernel is a view of. */
+/* Stores the node of which an operand is a view. */
 static void store_viewed(struct fusion *f, cr_id id)
 {
     while (!f->m->materialised[id] && cr_kind_of(f->g, id) == CR_KIND_MOVE)
@@ -157,7 +158,7 @@ static void store_viewed(struct fusion *f, cr_id id)
         f->m->materialised[id] = true;
 }
 
-/* The gradients of attentions: what goes into them is stored, and nothing between. */
+/* Finds the gradients of attentions: their operands are stored, and no nodes between. */
 static void find_backwards(struct fusion *f)
 {
     cr_find_backwards(f->m, &f->users);
@@ -175,13 +176,13 @@ static void find_backwards(struct fusion *f)
     }
 }
 
-/* Whether the node is computed by an epilogue that was given away already. */
+/* True if the epilogue of another contraction computes the node. */
 static bool is_claimed(const struct fusion *f, cr_id id)
 {
     return f->owner[id] != CR_NONE;
 }
 
-/* Whether a contraction's epilogue may go on from one node to a later one. */
+/* True if an epilogue that ends in `from` may extend to `to`; fills in the region between. */
 static bool may_extend(const struct fusion *f, cr_id from, cr_id to, struct cr_region *region)
 {
     if (to == CR_NONE || !cr_find_region(f->m, &f->users, from, to, region))
@@ -192,7 +193,7 @@ static bool may_extend(const struct fusion *f, cr_id from, cr_id to, struct cr_r
     return true;
 }
 
-/* Claims a contraction's epilogue, as far as it goes, and returns its last node. */
+/* Claims the longest epilogue of a contraction, and returns its last node. */
 static cr_id claim_epilogue(struct fusion *f, cr_id id)
 {
     struct cr_region region = {.skips_gradients = false};
@@ -206,14 +207,14 @@ static cr_id claim_epilogue(struct fusion *f, cr_id id)
     return end;
 }
 
-/* Whether the value's only use is as a part of a stored concat, where it can go directly. */
+/* True if the only user is a stored concat: the value goes directly to its part. */
 static bool goes_to_concat(const struct fusion *f, cr_id id)
 {
     cr_id user = cr_only_user(&f->users, id);
     return user != CR_NONE && f->g->nodes[user].op == CR_OP_concat && f->m->materialised[user];
 }
 
-/* By node: whether it is the scores of an attention; the caller frees it. */
+/* Returns by node: true if it is the scores of an attention; the caller frees it. */
 static bool *find_scores(const struct fusion *f)
 {
     bool *scores = cr_calloc((size_t)f->g->n_nodes, sizeof *scores);
@@ -224,11 +225,11 @@ static bool *find_scores(const struct fusion *f)
 
 /* ---- rows of queries and keys ---- */
 
-/* The nodes that rows are computed by: what leads to them from memory by elementwise work, moves,
- * reductions and concats. */
+/* The nodes that elementwise work, moves, reductions and concats compute for rows, down to stored
+ * nodes. */
 struct rows {
     cr_id nodes[CR_MAX_VALUES];
-    bool own[CR_MAX_VALUES]; /* a concat or a reduction, or made of one: computed for the rows alone */
+    bool own[CR_MAX_VALUES]; /* it is, or depends on, a concat or a reduction of the rows */
     int n;
     bool too_many;
 };
@@ -241,7 +242,7 @@ static int find_row(const struct rows *rows, cr_id id)
     return -1;
 }
 
-/* Enters a node behind those it is made of; true if it is the rows' own. */
+/* Appends a node behind its operands; true if it is the rows' own. */
 static bool collect_rows(const struct fusion *f, struct rows *rows, cr_id id)
 {
     enum cr_kind kind = cr_kind_of(f->g, id);
@@ -272,7 +273,7 @@ static bool is_output(const struct fusion *f, cr_id id)
     return false;
 }
 
-/* True if nothing but the product reads what is the rows' own. */
+/* True if only the product and the rows themselves read the rows' own nodes. */
 static bool are_for(const struct fusion *f, const struct rows *rows, cr_id product)
 {
     for (int i = 0; i < rows->n; i++) {
@@ -289,8 +290,8 @@ static bool are_for(const struct fusion *f, const struct rows *rows, cr_id produ
 }
 
 /*
- * An attention computes the rows of its queries and keys as it needs them, if nothing else reads them:
- * a rotation of halves (Su et al. 2021), whose concat is then not stored, or a norm of each head's
+ * Lets an attention compute the rows of its queries or keys itself if nothing else reads them: a
+ * rotation of halves (Su et al. 2021), whose concat is then not stored, or a norm of each head's
  * rows.
  */
 static void compute_rows(struct fusion *f, cr_id scores, int operand)
@@ -326,7 +327,7 @@ static void store_epilogues(struct fusion *f)
     free(scores);
 }
 
-/* Whether the last two axes of what a node is a view of change places on the way. */
+/* True if moves exchange the last two axes of a node below. */
 static bool is_transposed(const struct fusion *f, cr_id id)
 {
     for (; cr_kind_of(f->g, id) == CR_KIND_MOVE; id = cr_in(f->g, id, 0)) {
@@ -337,7 +338,7 @@ static bool is_transposed(const struct fusion *f, cr_id id)
     return false;
 }
 
-/* Stores what an operand is a view of, unless a contraction's epilogue ends beyond it. */
+/* Stores the node of which an operand is a view, unless an epilogue computes it. */
 static void store_operand(struct fusion *f, cr_id id)
 {
     cr_id viewed = id;
@@ -374,8 +375,8 @@ static void store_packed(struct fusion *f)
 
 /* ---- what several kernels need ---- */
 
-/* Whether a node depends on indices alone, as masks do: those are never worth storing.  A view of
- * what is stored is no such node, although it costs nothing. */
+/* True if a node depends on indices alone, as masks do: it is never worth storing.  A view of a
+ * stored node does not count, although it costs nothing. */
 static bool is_index(const struct fusion *f, cr_id id)
 {
     enum cr_kind kind = cr_kind_of(f->g, id);
@@ -387,15 +388,15 @@ static bool is_index(const struct fusion *f, cr_id id)
     return kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_MOVE;
 }
 
-/* Whether a node is looked up in a table by indices alone, as biases are by distance. */
+/* True if a node gathers by an index that depends on indices alone, as biases by distance do. */
 static bool is_lookup(const struct fusion *f, cr_id id)
 {
     return f->g->nodes[id].op == CR_OP_gather && f->index[cr_in(f->g, id, 1)] &&
            !f->m->materialised[cr_in(f->g, id, 1)];
 }
 
-/* Relative to an addition.  A reduction or a product costs so much that its result is stored where
- * several kernels need it. */
+/* Returns the cost of a node's op relative to an addition.  A reduction or a product costs so much
+ * that its result is stored if several kernels need it. */
 static int own_cost(const struct fusion *f, cr_id id)
 {
     const struct cr_op_info *info = &cr_ops[f->g->nodes[id].op];
@@ -417,26 +418,26 @@ static int own_cost(const struct fusion *f, cr_id id)
     }
 }
 
-/* Whether a number is the sum of two that each take a reduction.  The norm of all gradients is a
- * chain of such sums: one after another they are kernels alike, as the layers are. */
+/* True if a number is the sum of two that each depend on a reduction.  The norm of all gradients is
+ * a chain of such sums; stored one after another they are equal kernels, as layers are. */
 static bool is_total(const struct fusion *f, cr_id id)
 {
     const struct cr_node *node = &f->g->nodes[id];
     for (int i = 0; i < node->n_in; i++)
         if (cr_kind_of(f->g, cr_in(f->g, id, i)) == CR_KIND_ELEMENTWISE &&
             f->g->nodes[cr_in(f->g, id, i)].op != CR_OP_add)
-            return false; /* a denominator, say, of one row */
+            return false; /* for instance a row's denominator */
     return node->op == CR_OP_add && cr_elements(node->rank, node->shape) == 1 &&
            f->cost[cr_in(f->g, id, 0)] >= 2 * CHEAP && f->cost[cr_in(f->g, id, 1)] >= 2 * CHEAP;
 }
 
-/* Whether a node repeats numbers that took reductions: means, deviations, maxima. */
+/* True if a node broadcasts results of reductions: means, deviations, maxima. */
 static bool repeats_reduction(const struct fusion *f, cr_id id)
 {
     return f->g->nodes[id].op == CR_OP_expand && f->cost[cr_in(f->g, id, 0)] >= 2 * CHEAP;
 }
 
-/* Never more than the cost, of which indices have none. */
+/* Returns at most the node's cost, which is 0 for indices. */
 static int spread_cost(const struct fusion *f, cr_id id)
 {
     if (repeats_reduction(f, id))
@@ -448,8 +449,8 @@ static int spread_cost(const struct fusion *f, cr_id id)
     return sum < f->cost[id] ? sum : f->cost[id];
 }
 
-/* Costs are sums over the operands that are not stored, so operands come first; they are bounded, since
- * a subtree that several operands share counts for each. */
+/* Computes costs from those of operands that are not stored.  They are bounded, since a subtree
+ * that several operands share counts for each. */
 static void find_costs(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
@@ -459,15 +460,15 @@ static void find_costs(struct fusion *f)
             if (!f->m->materialised[cr_in(f->g, id, i)])
                 f->cost[id] += f->cost[cr_in(f->g, id, i)];
         if (f->cost[id] > 100 * CHEAP)
-            f->cost[id] = 100 * CHEAP; /* shared subtrees count again and again */
+            f->cost[id] = 100 * CHEAP; /* shared subtrees count several times */
         f->spread[id] = spread_cost(f, id);
         if (is_total(f, id) && !f->inside[id])
             f->m->materialised[id] = true;
     }
 }
 
-/* Stores what lies too deep for one kernel.  Last of all: ways that end at what is stored for
- * other reasons are as long in each layer of a stack, so that layers stay alike. */
+/* Stores nodes whose path is too long for one kernel.  Runs last: paths that end at nodes stored
+ * for other reasons are equally long in each layer, so that layers stay equal. */
 static void store_deep(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
@@ -481,19 +482,19 @@ static void store_deep(struct fusion *f)
     }
 }
 
-/* The kernel in which a user needs the node's value. */
+/* Returns the node whose kernel computes `id` for its user. */
 static cr_id needed_by(const struct fusion *f, cr_id id, cr_id user)
 {
     if (f->g->nodes[user].op == CR_OP_concat && f->m->materialised[user] &&
         !cr_backward_at(f->m, user))
-        return id; /* a part of a concat is a kernel of its own */
+        return id; /* a part of a concat has a kernel of its own */
     return f->m->materialised[user] ? user : f->owner[user];
 }
 
 /*
- * Several kernels need a node that is too much work to be done again.  Where most of that is
- * for the few numbers of a row, the mean and deviation of a norm, those are stored, and the row is
- * made of them again; else the node is.
+ * Handles a node that several kernels need and that is too expensive to recompute.  If most of the
+ * cost is in a few numbers of a row, the mean and deviation of a norm, only those are stored, and
+ * each kernel recomputes the row from them; else the node is stored.
  */
 static void store_for_several(struct fusion *f, cr_id id)
 {
@@ -512,8 +513,8 @@ static void store_row_numbers(struct fusion *f, cr_id id)
             f->by_row[cr_in(f->g, id, i)] = true;
 }
 
-/* Whether a node is a function, exp or its like, that its users only repeat, and so often that it would
- * not be cheap to compute it for each: as rotary embeddings do with cosines for all heads. */
+/* True if a node is a function such as exp that its users only broadcast, so often that recomputing
+ * it for each copy is not cheap: rotary embeddings broadcast cosines to all heads. */
 static bool is_repeated_function(const struct fusion *f, cr_id id)
 {
     const struct cr_node *node = &f->g->nodes[id];
@@ -529,8 +530,9 @@ static bool is_repeated_function(const struct fusion *f, cr_id id)
     return elements > 1 && times * FUNCTION > CHEAP;
 }
 
-/* From the outputs backwards: a node belongs to the kernel of its users, if there is one.  Weights
- * that are joined for several products, as of layers that share them, lie in panels already. */
+/* Finds owners from the outputs backwards: a node belongs to the kernel of its users if they have a
+ * common one, else it may be stored.  Weights that are joined for several products lie in panels
+ * already. */
 static void find_owners(struct fusion *f)
 {
     bool *weights = cr_find_weights(f->g);
@@ -554,13 +556,13 @@ static void find_owners(struct fusion *f)
 
 /* ---- kernels ---- */
 
-/* True if another node's kernel stores this one. */
+/* True if another node's kernel also stores this one. */
 static bool is_stored_with(const struct fusion *f, cr_id id)
 {
     return f->with[id] != CR_NONE && !f->apart[f->with[id]];
 }
 
-/* True if one kernel makes a stored node; else each part of a concat or a write has its own. */
+/* True if one kernel computes a stored node; else each part of a concat or write has its own. */
 static bool has_one_kernel(const struct fusion *f, cr_id id)
 {
     if (f->g->nodes[id].op == CR_OP_write)
@@ -577,15 +579,15 @@ static int n_needs_of(const struct fusion *f, cr_id id)
     return f->g->nodes[id].op == CR_OP_write ? 2 : f->g->nodes[id].n_in;
 }
 
-/* Of a write: first what rows are written over, unless it is a state that the write replaces and
- * that holds it already; then the rows. */
+/* Returns the root of kernel i.  A write has two: the value below, unless it is a state that the
+ * write replaces and that holds it already, then the rows. */
 static cr_id need_root(const struct fusion *f, cr_id id, int i)
 {
     bool itself = has_one_kernel(f, id) || (f->g->nodes[id].op == CR_OP_write && i == 1);
     return itself ? id : cr_in(f->g, id, i);
 }
 
-/* The kernels of a stored node. */
+/* Appends the needs of a stored node. */
 static void add_needs(struct fusion *f, cr_id id)
 {
     int64_t start = 0;
@@ -599,8 +601,8 @@ static void add_needs(struct fusion *f, cr_id id)
     }
 }
 
-/* Whether storing a node makes room for a kernel.  One that makes all of an attention's gradients
- * computes for itself what is inside. */
+/* True if storing a node helps a kernel.  A kernel of an attention's gradients never loads the
+ * nodes that it computes inside. */
 static bool may_store(const struct fusion *f, const struct cr_goal *goal, cr_id obstacle)
 {
     bool gradients = cr_backward_at(f->m, goal->root) && goal->root == goal->buffer;
@@ -611,9 +613,9 @@ static bool may_store(const struct fusion *f, const struct cr_goal *goal, cr_id 
 
 static void clear_node(struct fusion *f, cr_id id);
 
-/* A gather that a kernel computes from a table that is to be kept in another format than f32, but not
- * by whole rows, or CR_NONE.  Stored, it reads whole rows: which parameters are kept in a format is for
- * the graph to say, not for its kernels. */
+/* Returns a gather that a kernel computes from a table whose format is not f32, but not by whole
+ * rows; or CR_NONE.  If it is stored, a kernel reads whole rows: the graph, not its kernels,
+ * determines which parameters have a format. */
 static cr_id cut_table(const struct fusion *f, const struct cr_kernel *k)
 {
     for (int p = 0; p < CR_PROGRAMS; p++)
@@ -627,7 +629,7 @@ static cr_id cut_table(const struct fusion *f, const struct cr_kernel *k)
     return CR_NONE;
 }
 
-/* Makes a kernel, in the place of the one that was made for it when less was stored; see
+/* Makes a kernel, in place of the one made when fewer nodes were stored.  Returns the obstacle, see
  * cr_lower. */
 static cr_id make_kernel(struct fusion *f, struct need *need)
 {
@@ -646,9 +648,9 @@ static cr_id make_kernel(struct fusion *f, struct need *need)
     return obstacle;
 }
 
-/* What is stored in place of an obstacle: of a product whose only use is that a vector is added to its
- * rows, the sum.  A kernel's product begins with that vector, so the sum has the same bits whatever
- * kernel makes it. */
+/* Returns the node to store for an obstacle: the obstacle, or, if it is a product whose only use is
+ * that a vector is added to its rows, the sum.  A product begins with that vector, so the sum has
+ * the same bits in any kernel. */
 static cr_id with_bias(const struct fusion *f, const struct cr_goal *goal, cr_id obstacle)
 {
     const struct cr_graph *g = f->g;
@@ -662,7 +664,7 @@ static cr_id with_bias(const struct fusion *f, const struct cr_goal *goal, cr_id
     return g->nodes[row].rank == 1 && !f->m->materialised[user] ? user : obstacle;
 }
 
-/* Stores what stands in the way of a kernel, and makes it; false if something does that cannot be
+/* Makes a kernel, and stores its obstacles until it succeeds; false if an obstacle cannot be
  * stored. */
 static bool clear_need(struct fusion *f, int need)
 {
@@ -680,8 +682,8 @@ static bool clear_need(struct fusion *f, int need)
     return obstacle == CR_NONE;
 }
 
-/* The same for all kernels of a stored node: none is older than the first.  The gradients of an
- * attention that one kernel cannot make get a kernel each. */
+/* Makes all kernels of a stored node anew; none is older than the first.  If one kernel cannot
+ * compute an attention's gradients, each gets its own. */
 static void clear_node(struct fusion *f, cr_id id)
 {
     if (is_stored_with(f, id)) {
@@ -705,15 +707,15 @@ static void clear_node(struct fusion *f, cr_id id)
     }
 }
 
-/* Room for the kernels of what is stored already, which are most. */
+/* Reserves memory for the kernels of nodes stored so far, which are most. */
 static void reserve_kernels(struct cr_module *m, int n)
 {
     m->kernels = cr_calloc((size_t)n, sizeof *m->kernels);
     m->cap_kernels = n;
 }
 
-/* Stores nodes until no kernel has an obstacle.  What is stored is read where it was computed
- * before, so that other kernels have to be made again. */
+/* Stores nodes until no kernel has an obstacle.  Kernels that computed a node before it was stored
+ * are made again, to read it. */
 static void store_obstacles(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++)
@@ -731,8 +733,8 @@ static void store_obstacles(struct fusion *f)
     }
 }
 
-/* The places of the kernels that were made, by entry, then by stored node; returns how many there
- * are.  The places of others follow. */
+/* Lists the indices of the kernels that were made, by entry, then by stored node; returns their
+ * number.  The indices of the others follow. */
 static int list_kernels(const struct fusion *f, int *order)
 {
     int n = 0;
@@ -751,7 +753,7 @@ static int list_kernels(const struct fusion *f, int *order)
     return n;
 }
 
-/* Puts the kernels in their order, in place: each cycle of the permutation is turned once. */
+/* Sorts the kernels in place: rotates each cycle of the permutation. */
 static void sort_kernels(struct fusion *f)
 {
     struct cr_module *m = f->m;
@@ -774,9 +776,9 @@ static void sort_kernels(struct fusion *f)
     free(order);
 }
 
-/* Operands come before their users, so the order of nodes is an order of execution; but what
- * replaces a state may have to wait.  That every stored node has its kernels is verified after the
- * pass. */
+/* Sorts the kernels by node: operands precede their users, so this is an order of execution, except
+ * that a kernel that replaces a state may have to wait.  The verifier checks that every stored node
+ * has its kernels. */
 static void order_kernels(struct fusion *f)
 {
     struct cr_module *m = f->m;
@@ -787,8 +789,8 @@ static void order_kernels(struct fusion *f)
         f->g->nodes[m->kernels[i].buffer].kernel = i;
 }
 
-/* First what is stored for sure, then what costs too much to be computed again, then what stands in
- * the way of one kernel for each, as kernels are made. */
+/* Stores first the nodes that must be stored, then those that are too expensive to recompute, then,
+ * as kernels are made, the obstacles of a kernel. */
 void cr_pass_fuse(struct cr_module *module)
 {
     size_t n = (size_t)module->graph->n_nodes;

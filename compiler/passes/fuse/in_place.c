@@ -20,7 +20,7 @@ static bool reads_ref(const struct cr_value *v, int ref)
     return (v->source == CR_LOAD || v->source == CR_GATHER) && v->ref == ref;
 }
 
-/* True if two indices are one in all iterations of the loops. */
+/* True if two indices are equal in all iterations of the loops. */
 static bool same_place(const struct cr_kernel *k, const struct cr_affine *a,
                        const struct cr_affine *b)
 {
@@ -30,7 +30,7 @@ static bool same_place(const struct cr_kernel *k, const struct cr_affine *a,
     return same;
 }
 
-/* The value that alone reads value i, once; -1 if there is no such value, or i is a result. */
+/* Returns the only value that reads value i, once; -1 if there is none, or i is a result. */
 static int only_reader(const struct cr_tiles *tiles, int i)
 {
     int uses = 0, reader = -1;
@@ -43,8 +43,8 @@ static int only_reader(const struct cr_tiles *tiles, int i)
     return uses == 1 && !cr_is_result(tiles, i) ? reader : -1;
 }
 
-/* The last value that value i may be computed together with, by one function of the runtime
- * (combine.h): that function reads the operands of both. */
+/* Returns the last value that one runtime function (combine.h) may compute together with value i:
+ * that function reads the operands of both. */
 static int latest_of(const struct cr_tiles *tiles, int i)
 {
     int reader = only_reader(tiles, i);
@@ -55,8 +55,8 @@ static int latest_of(const struct cr_tiles *tiles, int i)
     return i;
 }
 
-/* True if no value reads an operand behind the result that is stored over it; nor is an operand stored
- * as two results, of which one is stored over it. */
+/* True if no value reads the operand after the result is stored over it, and no other result is a
+ * plain copy of the operand. */
 static bool reads_before(const struct cr_kernel *k, int ref, int result)
 {
     const struct cr_tiles *tiles = &k->program;
@@ -75,7 +75,7 @@ static bool reads_before(const struct cr_kernel *k, int ref, int result)
     return true;
 }
 
-/* True if anything else than the program that makes the results reads an operand. */
+/* True if another program, or an operand of a contraction, reads the ref. */
 static bool reads_elsewhere(const struct cr_kernel *k, int ref)
 {
     for (int p = 0; p < CR_PROGRAMS; p++)
@@ -88,7 +88,7 @@ static bool reads_elsewhere(const struct cr_kernel *k, int ref)
     return false;
 }
 
-/* Gathered rows and operands of products are read elsewhere than where a result goes. */
+/* Gathered rows and operands of products are not read where the result is stored. */
 bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
 {
     int ref = ref_of(k, state);
@@ -107,12 +107,13 @@ bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
 
 /* ---- outputs over inputs ---- */
 
-/* By node: the first and last kernel that stores it, and the last one that reads it; -1: none. */
+/* By node: the first and last kernel that stores it, and the last that reads it, in order of
+ * execution; or -1. */
 struct uses {
     int first_stored, last_stored, last_read;
 };
 
-/* Kernels are numbered by the order in which they run. */
+/* Numbers kernels in the order in which they run. */
 static struct uses *find_uses(const struct cr_module *m)
 {
     struct uses *uses = cr_calloc((size_t)m->graph->n_nodes, sizeof *uses);
@@ -131,8 +132,8 @@ static struct uses *find_uses(const struct cr_module *m)
     return uses;
 }
 
-/* A kernel that reads the input may store over it only if it is elementwise.  Other kernels may write
- * parts of a result before they have read everything. */
+/* True if `output` may be stored over `input`.  A kernel that reads the input must be elementwise:
+ * others may write parts of a result before they have read everything. */
 static bool may_store_over(const struct cr_module *m, const struct uses *uses, cr_id input,
                            cr_id output)
 {
@@ -146,7 +147,7 @@ static bool may_store_over(const struct cr_module *m, const struct uses *uses, c
            cr_reads_in_place(k, cr_find_stored_node(k, output), input);
 }
 
-/* An input that holds a length is read by every call. */
+/* Inputs that hold a length are left out: every call reads them. */
 bool *cr_find_in_place(const struct cr_module *m)
 {
     const struct cr_graph *g = m->graph;

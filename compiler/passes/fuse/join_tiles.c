@@ -5,13 +5,13 @@
  * the moments twice.  One kernel reads each array once.
  *
  * A kernel joins the one before it if
- *   - both go through their elements by the same loops, to the same places of what they store;
- *   - both read some array at the same place, or the later one reads there what the earlier stores;
- *   - their steps are not the same: kernels that are alike share a function, and may be a loop;
- *   - all that they store are outputs and states, so that no value of the arena lives longer;
- *   - no state is read by a step that comes behind the step whose result is stored over it.
- * Steps that both have are computed once.  Every value has the bits that it had: each step rounds to
- * the type of its node, whether that is stored or not.
+ *   - both have the same loops, and the same index in the nodes that they store;
+ *   - both read some array at the same index, or the later one reads the result of the earlier so;
+ *   - their programs differ: kernels with equal programs share a function, and may form a loop;
+ *   - they store only outputs and states, so that no value of the arena lives longer;
+ *   - no value reads a state after the result that is stored over it.
+ * Values that both compute are computed once.  The bits do not change: each value is rounded to
+ * the type of its node, stored or not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +23,13 @@
 #include "in_place.h"
 #include "lower.h"
 
-/* Two kernels as one: the values of the later in the program of a copy of the earlier. */
+/* Two kernels being joined: `k` is a copy of the earlier, to which the later's values are added. */
 struct joint {
     const struct cr_graph *g;
     const struct cr_kernel *earlier, *later;
     struct cr_kernel k;
-    int map[CR_MAX_VALUES]; /* by value of the later program */
-    bool shares;            /* they have an array in common */
+    int map[CR_MAX_VALUES]; /* by value of the later program: its value in the joint one */
+    bool shares;            /* both read some array */
 };
 
 static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
@@ -44,7 +44,7 @@ static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
            !memcmp(&a->dest, &b->dest, sizeof a->dest);
 }
 
-/* True if two programs take the same steps, perhaps on other operands. */
+/* True if two programs have the same operations, perhaps on other operands. */
 static bool are_alike(const struct cr_tiles *a, const struct cr_tiles *b)
 {
     bool alike = a->n == b->n;
@@ -60,7 +60,7 @@ static bool are_alike(const struct cr_tiles *a, const struct cr_tiles *b)
 
 /* ---- one program of two ---- */
 
-/* Two loads of one element may be of different nodes that show it. */
+/* True if two values are equal.  Loads of one element may belong to different views of it. */
 static bool same_value(const struct cr_graph *g, const struct cr_value *a, const struct cr_value *b)
 {
     bool same = a->source == b->source && a->by_row == b->by_row && a->vector == b->vector &&
@@ -90,7 +90,7 @@ static bool same_value(const struct cr_graph *g, const struct cr_value *a, const
     return same;
 }
 
-/* True if a value is loaded from an array that has all loops, so that no element is read again. */
+/* True if a value is loaded by an index that depends on all loops: each element is read once. */
 static bool is_array(const struct cr_kernel *k, const struct cr_value *v)
 {
     bool moves = v->source == CR_LOAD;
@@ -99,7 +99,7 @@ static bool is_array(const struct cr_kernel *k, const struct cr_value *v)
     return moves;
 }
 
-/* An equal value of the program, or a new one; -1 if there are too many. */
+/* Returns an equal value of the program, or appends one; -1 if there are too many. */
 static int add_value(struct joint *j, const struct cr_value *v)
 {
     struct cr_tiles *tiles = &j->k.program;
@@ -114,8 +114,8 @@ static int add_value(struct joint *j, const struct cr_value *v)
     return tiles->n++;
 }
 
-/* The value of the earlier kernel that it stores where the later one loads it; -1 if it loads it
- * elsewhere, or as another kind of value. */
+/* Returns the value of the earlier kernel that the later one loads from its result; -1 if it loads
+ * another element or another type. */
 static int find_passed(struct joint *j, const struct cr_value *v, int stored)
 {
     int result = j->earlier->program.results[stored];
@@ -127,7 +127,7 @@ static int find_passed(struct joint *j, const struct cr_value *v, int stored)
     return same ? result : -1;
 }
 
-/* A value of the later program in the joined one, or -1. */
+/* Adds a value of the later program to the joint one; -1 if that is impossible. */
 static int join_value(struct joint *j, const struct cr_value *value)
 {
     struct cr_value v = *value;
@@ -146,7 +146,8 @@ static int join_value(struct joint *j, const struct cr_value *value)
     return add_value(j, &v);
 }
 
-/* The later root comes first, as most is known by then; the root before it goes behind the others. */
+/* Makes the later root the first result, as the kernel runs where that stood; the earlier root goes
+ * last. */
 static void set_results(struct joint *j)
 {
     struct cr_kernel *k = &j->k;
@@ -159,7 +160,7 @@ static void set_results(struct joint *j)
     k->program.results[0] = j->map[j->later->program.result];
 }
 
-/* The states that the joined kernel writes over are not read any more when they are. */
+/* True if each state that the joint kernel writes over is last read where it is written. */
 static bool writes_in_place(const struct cr_module *m, const struct cr_kernel *k)
 {
     for (int i = 0; i < k->n_stored; i++) {
@@ -170,7 +171,7 @@ static bool writes_in_place(const struct cr_module *m, const struct cr_kernel *k
     return true;
 }
 
-/* Makes one kernel of two whose loops are the same; false, and nothing is left, if it cannot be. */
+/* Joins two kernels with equal loops; false, and j->k is freed, if they cannot be joined. */
 static bool join_programs(const struct cr_module *m, struct joint *j)
 {
     bool fits = j->earlier->n_stored < CR_MAX_STORED;
@@ -193,9 +194,10 @@ static bool join_programs(const struct cr_module *m, struct joint *j)
     return false;
 }
 
-/* ---- which kernels ---- */
+/* ---- choosing kernels ---- */
 
-/* True if a kernel is elementwise work that stores nothing in the arena; `apart` says so of nodes. */
+/* True if a kernel is elementwise and stores nothing in the arena; `apart` marks outputs, by
+ * node. */
 static bool is_candidate(const struct cr_kernel *k, const bool *apart)
 {
     bool candidate = cr_parts_of(k)->elementwise && k->root == k->buffer && !k->again;
@@ -204,8 +206,8 @@ static bool is_candidate(const struct cr_kernel *k, const bool *apart)
     return candidate;
 }
 
-/* Makes `before` a kernel that computes what both compute.  Returns false, and changes nothing, if they cannot be
- * joined. */
+/* Replaces `before` by a kernel that computes both.  Returns false, and changes nothing, if they
+ * cannot be joined. */
 static bool join(const struct cr_module *m, struct cr_kernel *before, struct cr_kernel *k,
                  const bool *apart)
 {
@@ -219,7 +221,8 @@ static bool join(const struct cr_module *m, struct cr_kernel *before, struct cr_
     return true;
 }
 
-/* A node knows the kernel of which it is the buffer; the last one, if several store parts of it. */
+/* Sets node->kernel to the kernel of which the node is the buffer; the last, if several store
+ * parts. */
 static void number_kernels(struct cr_module *m)
 {
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
@@ -228,7 +231,7 @@ static void number_kernels(struct cr_module *m)
         m->graph->nodes[m->kernels[i].buffer].kernel = i;
 }
 
-/* Kernels stay in their order. */
+/* Joins kernels with the one before; they keep their order. */
 void cr_pass_join_tiles(struct cr_module *module)
 {
     struct cr_kernel *kernels = module->kernels;

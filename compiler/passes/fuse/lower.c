@@ -2,8 +2,8 @@
  * lower.c - makes the kernel of a root, or finds the obstacle that prevents it.
  *
  * The axes of the root become atoms.  Evaluation (evaluate.c) turns the nodes above the root into
- * tile programs.  Then each atom gets its role: column, row, or outer loop.  The kinds of kernels
- * determine these roles (kernel_kinds.def, lower_*.c).
+ * tile programs.  Then each atom gets its role: column, row, or outer loop.  The kind of the kernel
+ * determines the roles (kernel_kinds.def, lower_*.c).
  */
 #include "lower.h"
 
@@ -16,16 +16,16 @@
 #include "compiler/passes/weights/weights.h"
 #include "lower_common.h"
 
-/* ---- what the root is ---- */
+/* ---- the root ---- */
 
-/* True if the root is a write: the kernel makes its rows. */
+/* True if the root is a write: the kernel computes its rows. */
 static bool writes_rows(const struct cr_graph *g, const struct cr_kernel *k)
 {
     return cr_kind_of(g, k->root) == CR_KIND_WRITE && k->buffer == k->root;
 }
 
-/* The node whose axes the loops run over at first: the root, the reduction down columns that the
- * root is a reshape of, or the rows of a write. */
+/* Returns the node whose axes are the first loops: the root, the reduction down columns of which
+ * the root is a reshape, or the rows of a write. */
 static cr_id first_top(const struct cr_lowering *lw)
 {
     cr_id root = lw->k->root, id = root;
@@ -39,8 +39,8 @@ static cr_id first_top(const struct cr_lowering *lw)
     return cr_is_reduction_down(lw, id) ? id : root;
 }
 
-/* The contraction beneath elementwise work and moves, or CR_NONE if there is none within
- * `budget` nodes. */
+/* Searches elementwise work and moves for the contraction below a node; CR_NONE if there is none
+ * within `budget` nodes. */
 static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int *budget)
 {
     if (--*budget < 0)
@@ -60,8 +60,8 @@ static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int
     return CR_NONE;
 }
 
-/* Where an element of the root lies in the buffer; a part of a concat begins at concat_start, and
- * rows lie where a write at 0 has them. */
+/* Sets the index of the root's element in the buffer.  A part of a concat begins at concat_start;
+ * rows are placed as by a write at row 0. */
 static void set_dest(struct cr_lowering *lw, int64_t concat_start)
 {
     bool part = lw->k->buffer != lw->k->root, rows = writes_rows(lw->g, lw->k);
@@ -93,11 +93,11 @@ void cr_count_work(const struct cr_graph *g, struct cr_kernel *k)
 
 /* ---- the walk ---- */
 
-/* Starts a kernel of which only the root, the buffer and the place in it are known. */
+/* Starts a kernel with its root and buffer; all else is reset. */
 static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
                          struct cr_kernel *kernel)
 {
-    memset(kernel, 0, sizeof *kernel); /* what the kinds have of their own, too */
+    memset(kernel, 0, sizeof *kernel); /* clears the fields of the kinds, too */
     kernel->root = goal->root;
     kernel->buffer = goal->buffer;
     kernel->n_stored = 1;
@@ -112,8 +112,8 @@ static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
     lw->ev.obstacle = CR_NONE;
 }
 
-/* Makes a kernel of the first kind that fits, with the loops as they are.  If it cannot be made,
- * lw->ev says why, and nothing is left. */
+/* Makes a kernel of the first kind that fits, with the current loops.  False if it cannot be made:
+ * lw->ev has the reason, and the kernel is freed. */
 static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
 {
     int budget = 16 * CR_MAX_VALUES, kind = 0;
@@ -131,8 +131,8 @@ static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
 
 /* ---- obstacles ---- */
 
-/* If affine indices cannot express a reshape, its operand has the same elements in the same order:
- * then the loops run over the operand instead. */
+/* Replaces loops over a reshape that affine indices cannot express by loops over its operand, which
+ * has the same elements in the same order.  False if that is not the obstacle. */
 static bool go_below(struct cr_lowering *lw)
 {
     cr_id top = lw->loops.top;
@@ -143,8 +143,8 @@ static bool go_below(struct cr_lowering *lw)
     return true;
 }
 
-/* True if the walk succeeds with some loops.  As long as the loops are the obstacle, an atom is
- * cut, or the loops run over the operand of a reshape. */
+/* Makes the kernel, changing the loops while they are the obstacle: splits an atom, or loops over
+ * the operand of a reshape. */
 static bool find_loops(struct cr_lowering *lw, const struct cr_goal *goal,
                        struct cr_kernel *kernel)
 {
@@ -165,7 +165,7 @@ static bool can_be_stored(const struct cr_lowering *lw, cr_id id)
            !cr_is_joined(lw->g, id);
 }
 
-/* ---- the door ---- */
+/* ---- public functions ---- */
 
 struct cr_lowering *cr_lowering_new(const struct cr_module *module)
 {
@@ -181,8 +181,8 @@ void cr_lowering_free(struct cr_lowering *lowering)
     free(lowering);
 }
 
-/* If the obstacle cannot be stored, as it may be the root itself, an operand of the root is stored
- * instead. */
+/* If the obstacle cannot be stored, for instance because it is the root, returns an operand of the
+ * root. */
 cr_id cr_lower(struct cr_lowering *lw, const struct cr_goal *goal, struct cr_kernel *kernel)
 {
     if (find_loops(lw, goal, kernel)) {

@@ -53,7 +53,7 @@ bool cr_cut_atom(struct cr_lowering *lw, const struct cr_split *split)
     return true;
 }
 
-/* ---- the parts of the atoms ---- */
+/* ---- the roles of the atoms ---- */
 
 /* Applies a function to every affine of the kernel. */
 static void each_affine(struct cr_lowering *lw, void (*visit)(struct cr_affine *, void *),
@@ -88,8 +88,7 @@ static void forget_outer(struct cr_affine *affine, void *context)
     affine->coef[((struct merge *)context)->outer] = 0;
 }
 
-/* Merges two atoms into one if every access steps evenly through both, and neither runs to a
- * length. */
+/* Merges two atoms into one if every index steps evenly through both, and neither has a length. */
 static bool merge_atoms(struct cr_lowering *lw, int outer, int inner)
 {
     struct cr_kernel *k = lw->k;

@@ -1,12 +1,12 @@
-/* separate.c - gives each output storage of its own, and one order to the elements of reshapes. */
+/* separate.c - gives each output a node of its own, and chains reshapes of one transposed node. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
 #include "compiler/passes/weights/weights.h"
 #include "fuse.h"
 
-/* An output needs storage of its own: no leaf, and no node that is another output too.  What
- * replaces a state is stored there first, as it may be no more than some rows. */
+/* Adds a reshape for each output that is a leaf or also another output.  Outputs that replace
+ * states go first and keep their node, since a kernel may write only some rows of it. */
 static void separate_outputs(struct cr_graph *g)
 {
     bool *taken = cr_calloc((size_t)g->n_nodes, sizeof *taken);
@@ -24,8 +24,8 @@ static void separate_outputs(struct cr_graph *g)
     free(taken);
 }
 
-/* Reshapes of one transposed node have its elements in one order: the others read the first, so
- * that an epilogue can end there, and the node need not be stored in two orders. */
+/* Makes reshapes of one permute read the first of them: all have the same element order, so an
+ * epilogue can end there, and the node need not be stored in two orders. */
 static void chain_reshapes(struct cr_graph *g)
 {
     cr_id *first = cr_calloc((size_t)g->n_nodes, sizeof *first);

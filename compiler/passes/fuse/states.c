@@ -10,21 +10,21 @@
 
 /* ---- the order of kernels ---- */
 
-/* Kernels and who must wait for whom. */
+/* The kernels, and which of them must come before which. */
 struct order {
     const struct cr_module *m;
-    size_t nodes;      /* of the graph when it began; copies come later */
-    int *first, *last; /* by node: the kernels that store it, or -1 */
+    size_t nodes;      /* number of nodes at the start; copies are appended later */
+    int *first, *last; /* by node: the first and last kernel that stores it, or -1 */
     cr_id *next;       /* by entry and state: the node that is stored over it, or CR_NONE */
     int *from, *to;    /* kernel `from` comes before kernel `to` */
-    bool *late;        /* by kernel: it can wait for the end */
+    bool *late;        /* by kernel: it runs after the others of its entry */
     int n, cap, cap_to;
-    int *found; /* the order, as numbers of kernels; or as far as it goes */
+    int *found; /* kernels in their order; incomplete if there is a cycle */
     int n_found;
 };
 
-/* Finds the kernels of each node: those of one follow one another.  Nothing is stored over a state
- * as yet. */
+/* Finds the kernels that store each node, which are adjacent.  No node replaces a state in place
+ * yet. */
 static void begin_order(struct order *o, const struct cr_module *m)
 {
     size_t nodes = (size_t)m->graph->n_nodes;
@@ -63,7 +63,7 @@ static cr_id *next_of(const struct order *o, int entry, cr_id state)
     return &o->next[(size_t)entry * o->nodes + (size_t)state];
 }
 
-/* What an entry stores over a state that it replaces. */
+/* Returns the node that an entry stores over the state that `output` replaces. */
 static cr_id *next_by(const struct order *o, const struct cr_output *output)
 {
     return next_of(o, output->entry, output->state);
@@ -78,8 +78,8 @@ static void add_edge(struct order *o, int from, int to)
     *CR_PUSH(o->to, o->n, o->cap_to) = to;
 }
 
-/* Makers before readers, the parts of a value in their order, and readers of a state's old value
- * before what is stored over it. */
+/* Adds edges: from the kernel of an operand to its readers, between the parts of a value in their
+ * order, and from readers of a state's old value to the kernel that stores over it. */
 static void find_edges(struct order *o)
 {
     const struct cr_module *m = o->m;
@@ -97,9 +97,9 @@ static void find_edges(struct order *o)
     }
 }
 
-/* A kernel that only writes to a state, and has to wait for kernels behind it, waits for all:
- * behind the last reader it would stand between the kernels of a layer, and make that another than
- * the rest. */
+/* Marks a kernel as late if it has to wait for a later kernel and none waits for it: it only writes
+ * a state.  It then runs after all others: directly behind the last reader it would stand between
+ * the kernels of a layer, and that layer would differ from the rest. */
 static void find_late(struct order *o)
 {
     for (int i = 0; i < o->m->n_kernels; i++)
@@ -110,7 +110,7 @@ static void find_late(struct order *o)
         o->late[o->from[e]] = false;
 }
 
-/* A heap of kernels, the least number on top. */
+/* Pushes a kernel on a heap with the smallest key on top. */
 static void push_ready(int *heap, int *n, int kernel)
 {
     int at = (*n)++;
@@ -132,16 +132,15 @@ static int pop_ready(int *heap, int *n)
     return least;
 }
 
-/* The number by which a kernel stands in the heap: those that are late behind all others of their
- * entry. */
+/* Returns the key of a kernel in the heap: by entry, late kernels last, then by number. */
 static int turn_of(const struct order *o, int kernel)
 {
     int turn = 2 * o->m->kernels[kernel].entry + o->late[kernel];
     return turn * o->m->n_kernels + kernel;
 }
 
-/* Finds the order: of the kernels that wait for none, always the first.  False if some wait for
- * each other. */
+/* Finds the order: repeatedly takes the kernel with the smallest key that waits for none.  False if
+ * there is a cycle. */
 static bool find_order(struct order *o)
 {
     int n_kernels = o->m->n_kernels, n_ready = 0;
@@ -151,7 +150,7 @@ static bool find_order(struct order *o)
     int *heap = cr_calloc((size_t)n_kernels, sizeof *heap);
     find_edges(o);
     find_late(o);
-    int *edges = cr_calloc((size_t)o->n, sizeof *edges); /* by kernel: whom it lets go */
+    int *edges = cr_calloc((size_t)o->n, sizeof *edges); /* by kernel: those that wait for it */
     for (int e = 0; e < o->n; e++)
         first[o->from[e] + 2]++;
     for (int i = 2; i <= n_kernels + 1; i++)
@@ -178,14 +177,15 @@ static bool find_order(struct order *o)
 
 /* ---- in place or copied ---- */
 
-/* True if a value is a state over which rows are written, so that no more than they are stored. */
+/* True if an output is a write of rows to the state that it replaces, so that only these rows are
+ * stored. */
 static bool is_own_write(const struct cr_graph *g, const struct cr_output *output)
 {
     return g->nodes[output->id].op == CR_OP_write && cr_in(g, output->id, 0) == output->state;
 }
 
-/* True if the kernels that make a value may write over the state it replaces, as far as they
- * read it themselves. */
+/* True if the kernels that compute a value may write over the state it replaces, judged by their
+ * own reads of it. */
 static bool may_write_over(const struct order *o, const struct cr_output *output)
 {
     int first = o->first[output->id], last = o->last[output->id];
@@ -199,8 +199,8 @@ static bool may_write_over(const struct order *o, const struct cr_output *output
     return true;
 }
 
-/* Settles what can be made in place: all that may, if there is an order for it.  Else those that
- * wait for each other, or for such, are taken one after another as long as there is an order. */
+/* Decides which values are computed in place: all that may, if they have an order.  If there is a
+ * cycle, those on it or behind it are added one by one as long as there is an order. */
 static void find_in_place(struct order *o)
 {
     const struct cr_graph *g = o->m->graph;
@@ -229,7 +229,7 @@ static void find_in_place(struct order *o)
     free(open);
 }
 
-/* Adds a kernel that copies one stored value as it lies. */
+/* Appends a kernel that copies one stored value, in its layout. */
 static void add_copy(struct cr_module *m, struct cr_lowering *lowering, cr_id root, cr_id buffer)
 {
     struct cr_goal goal = {.root = root, .buffer = buffer};
@@ -239,7 +239,7 @@ static void add_copy(struct cr_module *m, struct cr_lowering *lowering, cr_id ro
     *CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels) = kernel;
 }
 
-/* Has the value stored apart, to be copied over the state by a node of its own. */
+/* Stores the value in memory of its own, and adds a node that copies it over the state. */
 static void add_copied(struct cr_module *m, struct cr_output *o)
 {
     struct cr_graph *g = m->graph;
@@ -249,7 +249,7 @@ static void add_copied(struct cr_module *m, struct cr_output *o)
     m->materialised[o->id] = true;
 }
 
-/* The kernels that copy: of a write, what was to be there already; and then the value. */
+/* Appends the copies: for a write first the old value of the state, then the result. */
 static void copy_values(struct cr_module *m, const bool *copied)
 {
     const struct cr_graph *g = m->graph;
@@ -266,7 +266,7 @@ static void copy_values(struct cr_module *m, const bool *copied)
     cr_lowering_free(lowering);
 }
 
-/* Room for the nodes of copies, of which there is at most one for a state. */
+/* Reserves memory for the nodes of copies, at most one for each replaced state. */
 static void make_room(struct cr_module *m)
 {
     size_t nodes = (size_t)m->graph->n_nodes, most = nodes + (size_t)m->graph->n_replaced;
@@ -279,7 +279,8 @@ static void make_room(struct cr_module *m)
         m->in_state[i] = CR_NONE;
 }
 
-/* Settles for each state, and each entry that replaces it, whether the next value is made in place. */
+/* Decides for each state, and each entry that replaces it, whether the next value is computed in
+ * place. */
 static void settle(struct cr_module *m)
 {
     struct order o;
@@ -311,11 +312,11 @@ static int by_entry_and_root(const void *a, const void *b)
         return x->buffer < y->buffer ? -1 : 1;
     if (x->dest.base != y->dest.base)
         return x->dest.base < y->dest.base ? -1 : 1;
-    return (x->root == x->buffer) - (y->root == y->buffer); /* rows come over what is below */
+    return (x->root == x->buffer) - (y->root == y->buffer); /* rows follow what is below */
 }
 
-/* Puts the kernels in an order in which each comes behind those that make what it reads, and what
- * writes to a state behind all that read its old value.  Others stay as they are. */
+/* Sorts the kernels: each follows those that compute its operands, and one that writes to a state
+ * follows all that read its old value.  The others keep their order. */
 static void order_kernels(struct cr_module *m)
 {
     struct order o;
@@ -324,7 +325,7 @@ static void order_kernels(struct cr_module *m)
     begin_order(&o, m);
     for (int i = cr_n_results(m->graph); i < m->graph->n_outputs; i++)
         *next_by(&o, &m->graph->outputs[i]) = m->graph->outputs[i].id;
-    CR_CHECK(find_order(&o)); /* settle saw to it */
+    CR_CHECK(find_order(&o)); /* settle left no cycle */
     for (int i = 0; i < m->n_kernels; i++)
         *CR_PUSH(ordered, n, cap) = m->kernels[o.found[i]];
     free(m->kernels);

@@ -1,6 +1,7 @@
 /*
- * states.h - where the next value of a state is made: in the state's memory, if all kernels that
- * read the old value can come before; else apart, to be copied there at the end.
+ * states.h - where the next value of a state is computed: in the state's memory, if all kernels
+ * that read the old value can run before; else in memory of its own, from which it is copied at
+ * the end.
  */
 #ifndef CR_STATES_H
 #define CR_STATES_H
@@ -8,10 +9,10 @@
 #include "compiler/passes/module/module.h"
 
 /*
- * Fills in module->in_state for kernels that are in the order of the nodes they store, and adds
- * the kernels that copy what cannot be made in place.  Then puts all in an order in which each
- * comes behind those that make what it reads, and what writes to a state behind all that read its
- * old value; others stay as they are.
+ * Fills in module->in_state for kernels in the order of the nodes they store, and appends kernels
+ * that copy the values that cannot be computed in place.  Then sorts the kernels: each follows
+ * those that compute its operands, and one that writes to a state follows all that read its old
+ * value.
  */
 void cr_settle_states(struct cr_module *module);
 
