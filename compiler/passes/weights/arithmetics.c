@@ -7,9 +7,9 @@
 #include "name_rules.h"
 #include "weights.h"
 
-/* ---- what is wanted ---- */
+/* ---- requests ---- */
 
-/* The names of all arithmetics, or of the formats that have products in one of them, in one line. */
+/* Lists the names of all arithmetics, or of the formats with products in one arithmetic. */
 static void list_names(char *names, size_t size, enum cr_arithmetic of)
 {
     bool formats = of != CR_ARITHMETIC_COUNT;
@@ -22,7 +22,7 @@ static void list_names(char *names, size_t size, enum cr_arithmetic of)
                                    formats ? cr_formats[i].name : cr_arithmetics[i].name);
 }
 
-/* The arithmetic that a rule names. */
+/* Returns the arithmetic that a rule names. */
 static int read_arithmetic(const struct cr_name_rule *rule, enum cr_arithmetic *arithmetic,
                            const char *path, struct cr_error *error)
 {
@@ -35,7 +35,7 @@ static int read_arithmetic(const struct cr_name_rule *rule, enum cr_arithmetic *
                    rule->length < 60 ? rule->length : 60, rule->name, names);
 }
 
-/* Gives an arithmetic to the parameters that a rule is for; one of them has to be able to have it. */
+/* Sets the arithmetic of the parameters that a rule matches; fails if none of them can use it. */
 static int apply_rule(struct cr_graph *g, const struct cr_name_rule *rule,
                       enum cr_arithmetic arithmetic, const char *path, struct cr_error *error)
 {
@@ -78,9 +78,9 @@ int cr_want_arithmetics(struct cr_graph *g, const char *rules, const char *path,
     return 0;
 }
 
-/* ---- what becomes of it ---- */
+/* ---- settling ---- */
 
-/* What a parameter wants and its format has. */
+/* Returns the requested arithmetic if the parameter's format has it; else f32. */
 static enum cr_arithmetic arithmetic_of(const struct cr_node *param)
 {
     bool has = cr_product_of(param->format, param->arithmetic) != CR_CALLEE_COUNT;
@@ -94,10 +94,10 @@ enum cr_arithmetic cr_panel_arithmetic(const struct cr_graph *g, cr_id matrix)
     return arithmetic_of(&g->nodes[matrix]);
 }
 
-/* The parameters that a weight matrix is made of, as they are met. */
+/* The arithmetics of the parameters of a weight matrix, as its pieces are visited. */
 struct pieces {
     struct cr_graph *g;
-    enum cr_arithmetic arithmetic; /* of the first; CR_ARITHMETIC_COUNT before it */
+    enum cr_arithmetic arithmetic; /* of the first piece; CR_ARITHMETIC_COUNT before */
     bool same;
 };
 
@@ -116,7 +116,7 @@ static void leave_piece(void *context, const struct cr_place_info *info)
     p->g->nodes[info->param].arithmetic = CR_ARITHMETIC_f32;
 }
 
-/* Leaves the weights of each product that has some of several arithmetics; true if there is one. */
+/* Sets the weights of each product with several arithmetics to f32; true if there is one. */
 static bool leave_mixed(struct cr_module *m)
 {
     bool any = false;

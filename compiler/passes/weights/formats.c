@@ -10,9 +10,9 @@
 #include "tables.h"
 #include "weights.h"
 
-/* ---- what is wanted ---- */
+/* ---- requests ---- */
 
-/* The names of the formats that weights can be kept in, in one line. */
+/* Lists the names of the formats for weights. */
 static void format_names(char *names, size_t size)
 {
     size_t at = 0;
@@ -22,7 +22,7 @@ static void format_names(char *names, size_t size)
                 (size_t)snprintf(names + at, size - at, "%s%s", at ? ", " : "", cr_formats[i].name);
 }
 
-/* The format that a rule names. */
+/* Returns the format that a rule names. */
 static int read_format(const struct cr_name_rule *rule, enum cr_format *format, const char *path,
                        struct cr_error *error)
 {
@@ -35,7 +35,7 @@ static int read_format(const struct cr_name_rule *rule, enum cr_format *format, 
                    path, rule->length < 60 ? rule->length : 60, rule->name, names);
 }
 
-/* Gives the format of a rule to the parameters that it is for. */
+/* Sets the format of the parameters that a rule matches. */
 static int apply_rule(struct cr_graph *g, const struct cr_name_rule *rule, enum cr_format format,
                       const char *path, struct cr_error *error)
 {
@@ -52,7 +52,7 @@ static int apply_rule(struct cr_graph *g, const struct cr_name_rule *rule, enum 
                            rule->glob, cr_formats[format].name);
 }
 
-/* The first parameter that is to be rounded, or null. */
+/* Returns the first parameter whose format is not f32, or null. */
 static const struct cr_node *first_rounded(const struct cr_graph *g)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)
@@ -69,14 +69,15 @@ static bool has_gradients(const struct cr_graph *g)
     return false;
 }
 
-/* The parameters that a weight matrix is made of, as they are met. */
+/* The formats of the parameters of a weight matrix, as its pieces are visited. */
 struct pieces {
     struct cr_graph *g;
-    enum cr_format format; /* of the first; CR_FORMAT_COUNT before it */
+    enum cr_format format; /* of the first piece; CR_FORMAT_COUNT before */
     bool same;
 };
 
-/* Parameters one below another count as the same in f32 only: a block could have numbers of two. */
+/* Parameters one below another count as the same only in f32: a block of another format could
+ * contain numbers of both. */
 static void see_piece(void *context, const struct cr_place_info *info)
 {
     struct pieces *p = context;
@@ -86,7 +87,7 @@ static void see_piece(void *context, const struct cr_place_info *info)
     p->same &= p->format == format && (!info->first_row || format == cr_format_of(CR_F32));
 }
 
-/* Leaves a parameter as it is. */
+/* Sets a parameter back to f32. */
 static void leave(struct cr_graph *g, cr_id param)
 {
     g->nodes[param].format = cr_format_of(CR_F32);
@@ -105,7 +106,7 @@ static void leave_piece(void *context, const struct cr_place_info *info)
     leave(p->g, info->param);
 }
 
-/* Leaves the parameters of a weight matrix, if they are of several formats; true if they are. */
+/* Sets the parameters of a weight matrix to f32 if they have several formats; true if they have. */
 static bool leave_if_mixed(struct cr_graph *g, cr_id matrix)
 {
     struct pieces p = {g, CR_FORMAT_COUNT, true};
@@ -115,7 +116,8 @@ static bool leave_if_mixed(struct cr_graph *g, cr_id matrix)
     return !p.same;
 }
 
-/* The same of what the script multiplies by; true if there is one. */
+/* Does the same for the right operands of the script's products; true if one had several
+ * formats. */
 static bool leave_mixed_products(struct cr_graph *g, const bool *weights)
 {
     bool any = false;
@@ -125,7 +127,7 @@ static bool leave_mixed_products(struct cr_graph *g, const bool *weights)
     return any;
 }
 
-/* By node: whether it depends on a tensor that the caller hands in. */
+/* Returns by node: true if it depends on an input with axes. */
 static bool *find_handed_in(const struct cr_graph *g)
 {
     bool *handed = cr_calloc((size_t)g->n_nodes, sizeof *handed);
@@ -137,9 +139,9 @@ static bool *find_handed_in(const struct cr_graph *g)
     return handed;
 }
 
-/* True if operand i of a node is read as products and gathers read weights: the right operand of a
- * product, or a parameter of which rows are gathered whose numbers are handed in.  A table of
- * positions, which is gathered or cut according to whether a text goes on, is left in each case. */
+/* True if operand i of a node is read as a weight: the right operand of a product, or a parameter
+ * with rows gathered by an input.  A table of positions is not: depending on the graph it is
+ * gathered or sliced, so it stays f32 in both. */
 static bool reads_as_weight(const struct cr_graph *g, const bool *handed, cr_id id, int i)
 {
     const struct cr_node *in = &g->nodes[cr_in(g, id, i)];
@@ -148,10 +150,8 @@ static bool reads_as_weight(const struct cr_graph *g, const bool *handed, cr_id 
             handed[cr_in(g, id, 1)]);
 }
 
-/* Leaves the parameters that something else than products and gathers is known to read, so that no
- * other weights are laid beside them: what is made of parameters alone is read so if a node reads it
- * that is neither made of them, nor a product or a gather that reads it as a weight.  And those that
- * the script itself lays beside them. */
+/* Sets parameters to f32 if a node other than a product or a gather reads them, directly or through
+ * moves and concats; and those that the script joins with such a parameter in one matrix. */
 static void leave_known(struct cr_graph *g)
 {
     bool *weights = cr_find_weights(g), *handed = find_handed_in(g);
@@ -171,10 +171,10 @@ static void leave_known(struct cr_graph *g)
     free(plain);
 }
 
-/* A search through the parameters of a weight matrix. */
+/* A search for parameters in blocks among those of a weight matrix. */
 struct summed {
     const struct cr_graph *g;
-    cr_id blocks; /* the first parameter that is to be kept in blocks, or CR_NONE */
+    cr_id blocks; /* the first parameter whose format has blocks, or CR_NONE */
 };
 
 static void see_blocks(void *context, const struct cr_place_info *info)
@@ -185,9 +185,9 @@ static void see_blocks(void *context, const struct cr_place_info *info)
 }
 
 /*
- * The parameter of a product that is kept in blocks along the axis that is summed, if that axis is a
- * length; else CR_NONE.  A block that the length ends in would have its scale from elements past the
- * length, which do not exist.
+ * Returns the parameter of a product that has blocks along the summed axis, if that axis is a
+ * length; else CR_NONE.  In a block within which the length ends, the scale would come from
+ * elements that do not exist.
  */
 static cr_id cut_blocks(struct cr_graph *g, cr_id product, int *length)
 {
@@ -201,7 +201,7 @@ static cr_id cut_blocks(struct cr_graph *g, cr_id product, int *length)
     return s.blocks;
 }
 
-/* Refuses blocks that a length may cut. */
+/* Fails if a length may end inside a block. */
 static int check_blocks(struct cr_graph *g, const char *path, struct cr_error *error)
 {
     int length, status = 0;
@@ -221,7 +221,8 @@ static int check_blocks(struct cr_graph *g, const char *path, struct cr_error *e
     return status;
 }
 
-/* The derivative of rounding is 0 wherever there is one, so that nothing could be learned. */
+/* Fails for gradients of rounded parameters: the derivative of rounding is 0, so nothing is
+ * learned. */
 int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, struct cr_error *error)
 {
     const char *text = rules;
@@ -246,7 +247,7 @@ int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, str
     return check_blocks(g, path, error);
 }
 
-/* ---- what becomes of it ---- */
+/* ---- settling ---- */
 
 static void note_param(void *context, const struct cr_place_info *info)
 {
@@ -270,8 +271,8 @@ double cr_panel_bytes(const struct cr_graph *g, const struct cr_kernel *k)
     return (double)cr_format_bytes(cr_panel_format(g, matrix), elements);
 }
 
-/* Elements that it reads of its operand r, at most: of a table that an elementwise kernel gathers from no
- * more than it makes. */
+/* Returns the most elements that a kernel reads of its operand r.  An elementwise kernel gathers no
+ * more elements of a table than it stores. */
 static int64_t elements_read(const struct cr_graph *g, const struct cr_kernel *k, int r)
 {
     const struct cr_node *node = &g->nodes[k->refs[r]], *root = &g->nodes[k->root];
@@ -292,7 +293,7 @@ double cr_ref_bytes(const struct cr_graph *g, const struct cr_kernel *k, int r)
     return (double)cr_format_bytes(format, elements_read(g, k, r));
 }
 
-/* Leaves what kernels read otherwise than from panels. */
+/* Sets parameters to f32 if a kernel reads them neither from panels nor by whole rows. */
 static void leave_plain(struct cr_module *m)
 {
     for (int i = 0; i < m->n_kernels; i++)
@@ -306,7 +307,7 @@ static void leave_plain(struct cr_module *m)
         }
 }
 
-/* Leaves the weights of each product that has some of several formats; true if there is one. */
+/* Sets the weights of each product with several formats to f32; true if there is one. */
 static bool leave_mixed(struct cr_module *m)
 {
     bool any = false;
@@ -317,7 +318,7 @@ static bool leave_mixed(struct cr_module *m)
     return any;
 }
 
-/* Adds what all kernels read of parameters, times `sign`, to the bytes that they read. */
+/* Adds `sign` times the bytes that each kernel reads of parameters to its bytes_read. */
 static void count_weights(struct cr_module *m, int sign)
 {
     for (int i = 0; i < m->n_kernels; i++) {
@@ -329,7 +330,7 @@ static void count_weights(struct cr_module *m, int sign)
     }
 }
 
-/* A parameter that is left may be the reason to leave those beside it in another product. */
+/* Repeats leave_mixed: a parameter set to f32 may share another matrix with others. */
 void cr_settle_formats(struct cr_module *m)
 {
     if (!first_rounded(m->graph))

@@ -22,10 +22,10 @@ int cr_read_name_rule(struct cr_name_rule *rule, const char **text, const char *
     return 0;
 }
 
-/* After a mistake the last star takes one more character. */
+/* On a mismatch, the last star takes one more character. */
 bool cr_glob_matches(const char *glob, const char *name)
 {
-    const char *star = NULL, *after = NULL; /* behind the last star, and behind what it takes */
+    const char *star = NULL, *after = NULL; /* behind the last star, and behind its match */
     while (*name) {
         if (*glob == '*') {
             star = ++glob;

@@ -1,5 +1,4 @@
-/* name_rules.h - lists such as "q8,lm_head=f32,*norm*=f32", which say something of parameters by
- * name. */
+/* name_rules.h - lists of rules for parameters by name, such as "q8,lm_head=f32,*norm*=f32". */
 #ifndef CR_NAME_RULES_H
 #define CR_NAME_RULES_H
 
@@ -9,17 +8,17 @@
 
 /* "NAME" or "GLOB=NAME". */
 struct cr_name_rule {
-    char glob[256];   /* "*" where there is none */
-    const char *name; /* in the list */
+    char glob[256];   /* "*" if the rule has none */
+    const char *name; /* points into the list */
     int length;       /* of the name */
 };
 
-/* Reads the first rule of *text, the list of an option, and moves *text behind it; *text becomes
- * null behind the last. */
+/* Reads the first rule of the list *text, the value of an option, and moves *text behind it; sets
+ * *text to null after the last. */
 int cr_read_name_rule(struct cr_name_rule *rule, const char **text, const char *option,
                       const char *path, struct cr_error *error);
 
-/* True if a name is one of those that a glob stands for: "*" is any characters, "?" any one. */
+/* True if a glob matches a name: "*" stands for any characters, "?" for one. */
 bool cr_glob_matches(const char *glob, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* settle.c - once kernels say what reads each weight, keeps its format and arithmetic or leaves them. */
+/* settle.c - keeps the formats and arithmetics that kernels can use, and drops the others. */
 #include "arithmetics.h"
 #include "compiler/passes/pass_list.h"
 #include "formats.h"

@@ -25,7 +25,7 @@ struct cr_place_info cr_turned_table(const struct cr_graph *g, cr_id param)
 
 /* ---- products ---- */
 
-/* The first of the pieces of a matrix, and their number. */
+/* The first piece of a matrix, and the number of pieces. */
 struct pieces {
     struct cr_place_info first;
     int n;
@@ -38,7 +38,7 @@ static void count_piece(void *context, const struct cr_place_info *info)
         p->first = *info;
 }
 
-/* The parameter that a product's matrix is as a whole, turned around; or CR_NONE. */
+/* Returns the parameter of which a product's matrix is the transpose; or CR_NONE. */
 static cr_id turned_table(const struct cr_graph *g, cr_id matrix)
 {
     struct pieces p = {.n = 0};
@@ -49,7 +49,7 @@ static cr_id turned_table(const struct cr_graph *g, cr_id matrix)
 
 /* ---- gathers ---- */
 
-/* True if a value is whole rows of a table: an element for each column of the tile. */
+/* True if a value gathers whole rows of a table: an element for each column of the tile. */
 static bool takes_rows(const struct cr_node *table, const struct cr_tiles *tiles, int col,
                        const struct cr_value *v)
 {
@@ -58,7 +58,8 @@ static bool takes_rows(const struct cr_node *table, const struct cr_tiles *tiles
            !v->table_length && !v->by_row && tiles->values[v->arg[0]].by_row;
 }
 
-/* The atom of the columns of a program's tiles, if those of a gather may be whole rows; or -1. */
+/* Returns the atom of the columns of a program's tiles if its gathers may read whole rows; or
+ * -1. */
 static int columns_of(const struct cr_kernel *k, int program)
 {
     return cr_parts_of(k)->programs[program].whole_rows ? cr_column_atom(k, program) : -1;
@@ -82,8 +83,8 @@ bool cr_gathers_rows(const struct cr_graph *g, const struct cr_kernel *k, int r)
     return true;
 }
 
-/* True if a kernel may read its operand r, a table of floats, from the panels of a product.  Its
- * code may be no other kernel's, which might have a table of plain rows. */
+/* True if a kernel may read its operand r, an f32 table, from the panels of a product.  No other
+ * kernel may share its code, since that might read a row-major table. */
 static bool may_turn(const struct cr_module *m, int kernel, int r)
 {
     if (!cr_parts_of(&m->kernels[kernel])->elementwise)
@@ -94,8 +95,8 @@ static bool may_turn(const struct cr_module *m, int kernel, int r)
     return cr_gathers_rows(m->graph, &m->kernels[kernel], r);
 }
 
-/* Forgets the tables of floats that a kernel reads otherwise, and takes those that are kept in
- * another format: all that kernels read of these is rows (formats.h). */
+/* Drops the f32 tables that a kernel cannot read from panels, and adds those in another format, of
+ * which kernels read only rows (formats.h). */
 static void find_tables_of(struct cr_module *m, int kernel)
 {
     const struct cr_kernel *k = &m->kernels[kernel];
@@ -110,7 +111,8 @@ static void find_tables_of(struct cr_module *m, int kernel)
     }
 }
 
-/* A matrix of one element is turned around by itself, and none that is read as a table. */
+/* A matrix of one element is its own transpose, but is not gathered from: table != matrix excludes
+ * it. */
 void cr_find_tables(struct cr_module *m)
 {
     m->columns_of = cr_calloc((size_t)m->graph->n_nodes, sizeof *m->columns_of);

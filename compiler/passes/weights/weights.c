@@ -39,7 +39,7 @@ bool cr_is_joined(const struct cr_graph *g, cr_id id)
     return true;
 }
 
-/* True if a broadcast repeats whole matrices, and no row or column of one. */
+/* True if a node is an expand of whole matrices along batch axes. */
 static bool repeats_matrices(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -66,15 +66,15 @@ struct pieces {
 
 enum { ROWS, COLUMNS };
 
-/* Rows and columns of the matrix: how many there are, which are the first ones, and which elements of a
- * node they are. */
+/* A part of the matrix: the number of its rows and columns, the first of each, and their map to the
+ * elements of a node. */
 struct part {
     struct cr_atoms atoms; /* ROWS and COLUMNS */
     int64_t first[2];
     struct cr_map map;
 };
 
-/* One parameter, as elements source + k * row_stride + n * col_stride. */
+/* Reports a part that is one parameter, as elements source + k * row_stride + n * col_stride. */
 static bool report_piece(const struct pieces *p, cr_id param, const struct part *part)
 {
     const struct cr_node *node = &p->g->nodes[param];
@@ -95,9 +95,9 @@ static bool report_piece(const struct pieces *p, cr_id param, const struct part 
 
 static bool walk_pieces(const struct pieces *p, cr_id id, struct part part);
 
-/* Reports the pieces of each operand of a concat along the rows or the columns of the matrix.  Returns false
- * if a part that does not have all K rows is cut along its columns: pieces are listed column by column, and
- * those of the rows below would come too late. */
+/* Reports the pieces of each operand of a concat along the rows or the columns of the matrix.
+ * False if a part with fewer than K rows is split along its columns: the pieces below it would be
+ * listed too late. */
 static bool walk_operands(const struct pieces *p, cr_id id, const struct part *whole)
 {
     const struct cr_node *node = &p->g->nodes[id];
@@ -124,7 +124,7 @@ static bool walk_operands(const struct pieces *p, cr_id id, const struct part *w
     return true;
 }
 
-/* The pieces that a part of a node is made of, through movement ops and concats. */
+/* Reports the pieces of a part of a node, through movement ops and concats. */
 static bool walk_pieces(const struct pieces *p, cr_id id, struct part part)
 {
     struct cr_map operand;

@@ -1,14 +1,14 @@
 /*
  * weights.h - matrices made of parameters alone, which are laid out once, at load.
  *
- * The room of weights: which matrices they are, in which format they are kept, and how products by
- * them are summed.
+ * This directory finds the weight matrices, and chooses their formats and the arithmetic of products
+ * by them.
  *
- * Comes in:   a graph, and rules by name that say what is wanted (`--format`, `--arithmetic`).
- * Goes out:   the format of each parameter and the arithmetic of each product; the pieces of a matrix, by
- *             which plan lays it out; module->columns_of.
- * Promise:    all parameters of one matrix have one format; what kernels read otherwise than from panels
- *             or by rows stays as it is.  No choice depends on the number of rows of a product.
+ * Comes in:   a graph, and rules for parameters by name (`--format`, `--arithmetic`).
+ * Goes out:   the format of each parameter and the arithmetic of each product; the pieces of a matrix,
+ *             which plan lays out; module->columns_of.
+ * Promise:    all parameters of one matrix have one format; parameters that kernels read neither from
+ *             panels nor by rows stay f32.  No choice depends on the number of rows of a product.
  * Passes:     settle.
  * Used later: formats.h, arithmetics.h, and tables.h, the tables whose rows are gathered from panels.
  */
@@ -17,17 +17,19 @@
 
 #include "compiler/passes/module/module.h"
 
-/* By node: whether it is made of parameters alone, by moving and joining elements. */
+/* Returns by node: true if moves and concats of parameters alone compute it. */
 bool *cr_find_weights(const struct cr_graph *g);
 
-/* True if a node joins whole parameters along its first axis, as the biases of joined projections and the
- * rows of several tables are: they lie one after another in the weights, where kernels read them as one. */
+/* True if a node is a concat of whole parameters along its first axis, as of the biases of joined
+ * projections and the rows of several tables: kernels read them as one, since they are adjacent in
+ * the weights. */
 bool cr_is_joined(const struct cr_graph *g, cr_id id);
 
-/* The parameter that is operand i of a concat, reshaped or as it is; CR_NONE if it is none. */
+/* Returns the parameter that operand i of a concat is, perhaps reshaped; or CR_NONE. */
 cr_id cr_joined_param(const struct cr_graph *g, cr_id id, int i);
 
-/* The node under broadcasts of whole matrices: the weight matrix of a contraction, whatever its batch. */
+/* Returns the node below expands of whole matrices: the weight matrix of a product, without batch
+ * axes. */
 cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id);
 
 /* A matrix that is one of a stack of weights, chosen by an i32 that is known when it runs. */
@@ -44,10 +46,10 @@ bool cr_find_choice(const struct cr_graph *g, cr_id id, struct cr_stacked *choic
 int64_t cr_panel_columns(const struct cr_graph *g, cr_id id);
 
 /*
- * The pieces of a K x N weight matrix: which elements of which parameters stand in which
- * rows and columns.  Calls `piece` for each, from the first column to the last, and for the same columns
- * from the first row to the last; returns whether the node is such a matrix (if not, some pieces may have
- * been reported).
+ * Lists the pieces of a K x N weight matrix: the elements of a parameter that fill some rows and
+ * columns.  Calls `piece` for each, from the first column to the last and, within the same
+ * columns, from the first row to the last.  False if the node is no such matrix; some pieces may
+ * have been reported then.
  */
 bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
                       void (*piece)(void *context, const struct cr_place_info *info),
