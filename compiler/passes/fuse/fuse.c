@@ -44,7 +44,7 @@ struct fusion {
     struct cr_graph *g;
     struct cr_users users;
     struct cr_lowering *lowering;
-    bool *inside; /* by node: the kernel of an attention's gradients computes it inside */
+    bool *inside; /* by node: an attention's gradients' kernel computes it inside */
     cr_id *owner; /* by node: the root whose kernel computes it, SEVERAL, or CR_NONE */
     int *cost;    /* by node: the cost of computing it from stored nodes */
     bool *index;  /* by node: it depends on indices alone, as masks do */

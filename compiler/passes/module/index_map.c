@@ -28,7 +28,7 @@ struct cr_affine cr_map_linear(const struct cr_map *map, int rank, const int64_t
     return linear;
 }
 
-/* The largest value; coefficients are never negative. */
+/* Returns the largest value; coefficients are never negative. */
 static int64_t affine_max(const struct cr_affine *affine, const struct cr_atoms *atoms)
 {
     int64_t max = affine->base;
@@ -69,8 +69,8 @@ int cr_affine_single(const struct cr_affine *affine)
 }
 
 /*
- * Gives one term of a linear position, coef * atom, to the axis it moves along.  A term that
- * reaches into the axis above is cut where the axis ends.
+ * Adds one term of an offset, coef * atom, to the axis along which it moves.  A term that also
+ * reaches into the axis above needs a split where the axis ends.
  */
 static enum cr_map_status place_term(int rank, const int64_t *shape, const int64_t *stride,
                                      int atom, int64_t coef, int64_t extent, struct cr_map *out,
@@ -94,7 +94,7 @@ static enum cr_map_status place_term(int rank, const int64_t *shape, const int64
     return CR_MAP_FAIL;
 }
 
-/* Splits a linear position into the indices of a shape. */
+/* Splits an offset into the indices of a shape. */
 static enum cr_map_status delinearise(const struct cr_affine *linear, const struct cr_atoms *atoms,
                                       int rank, const int64_t *shape, struct cr_map *out,
                                       struct cr_split *split)
@@ -116,7 +116,7 @@ static enum cr_map_status delinearise(const struct cr_affine *linear, const stru
         out->axis[i].base = base / stride[i];
         base %= stride[i];
         if (affine_max(&out->axis[i], atoms) >= shape[i])
-            return CR_MAP_FAIL; /* a carry from axis to axis */
+            return CR_MAP_FAIL; /* the index overflows into the next axis */
     }
     return CR_MAP_OK;
 }

@@ -1,13 +1,13 @@
 /*
- * index_map.h - how the loops of a kernel reach the elements of a tensor.
+ * index_map.h - how a kernel's loops index the elements of a tensor.
  *
- * The loop variables of a kernel are its *atoms*: each runs from 0 to its extent.  An
- * index map gives, for every axis of a node, the index along it as an affine function
- * of the atoms.  Going from a node to its operand through reshape, permute, expand and
- * slice turns one map into another, so no such op costs anything at run time.
+ * The loop variables of a kernel are its *atoms*: each runs from 0 to its extent.  An index map
+ * gives, for every axis of a node, the index along it as an affine function of the atoms.  The map
+ * of a reshape, permute, expand or slice is turned into that of its operand, so no such op costs
+ * anything at run time.
  *
- * A reshape may need an atom cut in two (768 columns into 12 heads of 64); the kernel
- * is then lowered anew with the finer atoms.
+ * A reshape may need an atom split in two (768 columns into 12 heads of 64); the kernel is then
+ * lowered anew with the finer atoms.
  */
 #ifndef CR_INDEX_MAP_H
 #define CR_INDEX_MAP_H
@@ -29,41 +29,41 @@ struct cr_map {
 struct cr_atoms {
     int n;
     int64_t extent[CR_MAX_ATOMS];
-    int length[CR_MAX_ATOMS]; /* 1 + the number of the length that it runs to, whose bound is the
-                               * extent; or 0 */
+    int length[CR_MAX_ATOMS]; /* 1 + the number of the length that ends the loop, or 0 */
 };
 
 enum cr_map_status {
     CR_MAP_OK,
-    CR_MAP_SPLIT, /* an atom must be cut */
+    CR_MAP_SPLIT, /* an atom must be split */
     CR_MAP_FAIL,  /* not affine */
 };
 
-/* Where to cut: atom becomes (extent / low) x low. */
+/* How to split: `atom` becomes (extent / low) x low. */
 struct cr_split {
     int atom;
     int64_t low;
 };
 
-/* The map of a movement op's operand, from the map of its result. */
+/* Maps the operand of a movement op, from the map of its result. */
 enum cr_map_status cr_map_operand(const struct cr_graph *g, cr_id id, const struct cr_atoms *atoms,
                                   const struct cr_map *map, struct cr_map *operand,
                                   struct cr_split *split);
 
-/* The other way: the map of a reshape's or a permute's result, from that of its operand. */
+/* The inverse: maps the result of a reshape or a permute, from the map of its operand. */
 enum cr_map_status cr_map_result(const struct cr_graph *g, cr_id id, const struct cr_atoms *atoms,
                                  const struct cr_map *map, struct cr_map *result);
 
-/* The position in a row-major tensor of that shape. */
+/* Returns the offset in a row-major tensor of that shape. */
 struct cr_affine cr_map_linear(const struct cr_map *map, int rank, const int64_t *shape);
 
 struct cr_affine cr_affine_atom(int atom);
 void cr_affine_add(struct cr_affine *sum, const struct cr_affine *term, int64_t factor);
 
-/* True if the affine runs through 0 .. size-1, each value once, over the atoms it uses. */
+/* True if the affine takes each value 0 .. size-1 exactly once, over the atoms on which it
+ * depends. */
 bool cr_affine_covers(const struct cr_affine *affine, const struct cr_atoms *atoms, int64_t size);
 
-/* The only atom it depends on, with coefficient 1 and base 0, or -1. */
+/* Returns the only atom on which it depends, if its coefficient is 1 and the base 0; or -1. */
 int cr_affine_single(const struct cr_affine *affine);
 
 #endif

@@ -13,7 +13,7 @@ bool cr_goes_down(const struct cr_graph *g, cr_id id)
            cr_elements(node->rank - node->axis - 1, node->shape + node->axis + 1) > 1;
 }
 
-/* "<= row +0 or <= 23", of which either part may be missing. */
+/* Prints "<= row +0 or <= 23"; either part may be missing. */
 static int put_edge(char *buffer, size_t size, const struct cr_edge *edge, const char *relation,
                     const char *row)
 {

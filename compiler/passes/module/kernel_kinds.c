@@ -22,7 +22,7 @@ const char *const cr_program_names[CR_PROGRAMS] = {
 };
 const char *const cr_operand_names[CR_OPERANDS] = {"a", "b", "v", "g", "delta"};
 
-/* Numbers and names are of the same parts. */
+/* Numbers and names must refer to the same parts. */
 #define SAME(array, number, name)                                                                  \
     _Static_assert(offsetof(struct cr_kernel, array[number]) == offsetof(struct cr_kernel, name),  \
                    #name)

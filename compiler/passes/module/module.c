@@ -40,7 +40,7 @@ void cr_module_free(struct cr_module *module)
     free(module);
 }
 
-/* Binary search: attentions and their gradients are listed in the order of their outputs. */
+/* Binary search: attentions and their gradients are sorted by output. */
 const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id output)
 {
     int begin = 0, end = module->n_attentions;

@@ -1,5 +1,5 @@
 /*
- * settings.h - what a user chooses for a compilation, in one struct that is handed down.
+ * settings.h - the user's settings for a compilation.
  */
 #ifndef CR_SETTINGS_H
 #define CR_SETTINGS_H
@@ -8,13 +8,13 @@
 
 struct cr_target;
 
-/* All zero is the plain choice. */
+/* All zero are the defaults. */
 struct cr_settings {
     const char *path;        /* the script, for messages */
     const char *const *skip; /* names of passes to leave out */
     int n_skip;
-    int64_t max_arena; /* bytes that the arena may have, or 0 for any number */
-    const struct cr_target *target; /* that loops are cut for; null: the generic one */
+    int64_t max_arena; /* the largest arena, in bytes; 0 for no limit */
+    const struct cr_target *target; /* the machine for which loops are tiled; null: generic */
 };
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "kernel_kinds.h"
 
-/* True if rows of the left operand, or keys, are computed by a program. */
+/* True if a program computes the rows of the left operand, or the keys. */
 static bool is_computed(const struct cr_kernel *kernel, int i)
 {
     if (&kernel->operands[i] == &kernel->a)

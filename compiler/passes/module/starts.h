@@ -1,9 +1,9 @@
 /*
- * starts.h - where in its buffers a kernel begins to read and to write.
+ * starts.h - the offsets in its buffers at which a kernel begins to read and to write.
  *
- * Kernels that read a row each of one tensor, as the steps of a recurrence do, differ in nothing but
- * where their rows begin.  They share a function that begins at the first element of each operand,
- * and a call hands it the place inside the buffer.
+ * Kernels that each read a row of one tensor, as the steps of a recurrence do, differ only in the
+ * offsets of their rows.  They share a function that starts at the first element of each operand,
+ * and each call passes the address inside the buffer.
  */
 #ifndef CR_STARTS_H
 #define CR_STARTS_H
@@ -12,27 +12,25 @@
 
 enum { CR_START_RESULT = CR_MAX_REFS };
 
-/* In elements: by ref, and of the result. */
+/* Offsets in elements: by ref, then of the result. */
 struct cr_starts {
     int64_t at[CR_MAX_REFS + 1];
 };
 
-/* True if the kernel has operand `i` and reads it from memory as it is: it is no packed weight, nor
+/* True if the kernel has operand `i` and reads it from memory: it is neither a packed weight nor
  * computed row by row. */
 bool cr_reads_operand(const struct cr_kernel *kernel, int i);
 
-/* The ref of operand `i`; -1 if the kernel has no such operand, or it is a packed weight, or computed
- * row by row. */
+/* Returns the ref of operand `i`; -1 if the kernel does not read it from memory. */
 int cr_ref_of_operand(const struct cr_kernel *kernel, int i);
 
-/* True if all that the code of a kernel takes from a ref or its result lies at an index that
- * cr_begin_at changes. */
+/* True if cr_begin_at shifts every index of the kernel's refs and result. */
 bool cr_has_starts(const struct cr_kernel *kernel);
 
-/* The lowest constant part of the indices of each ref, and of the result. */
+/* Finds the lowest constant part of the indices of each ref, and of the result. */
 void cr_find_starts(const struct cr_kernel *kernel, struct cr_starts *starts);
 
-/* Subtracts starts from the indices of a kernel, a copy of which it should be. */
+/* Subtracts starts from the indices of a kernel, usually a copy. */
 void cr_begin_at(struct cr_kernel *kernel, const struct cr_starts *starts);
 
 #endif

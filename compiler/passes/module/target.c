@@ -28,8 +28,8 @@ const struct cr_target_size cr_target_sizes[] = {
 enum { N_SIZES = sizeof cr_target_sizes / sizeof *cr_target_sizes };
 const int cr_n_target_sizes = N_SIZES;
 
-/* The first that fits is taken.  A model of -1 ends the list; without models all of the family
- * are meant. */
+/* The first row that fits counts.  A model of -1 ends the list; an empty list stands for the whole
+ * family. */
 const struct cr_processor cr_processors[] = {
     {"zen5", "AMD Zen 5 (EPYC 9005, Ryzen 9000)", "AuthenticAMD", 26, {-1}, "tile_columns = 32\n"},
     {"zen4",
@@ -85,14 +85,14 @@ const int cr_n_processors = sizeof cr_processors / sizeof *cr_processors;
 
 /* ---- from text ---- */
 
-/* A line without its comment and the blanks around it. */
+/* A line without its comment and surrounding blanks. */
 struct line {
     const char *path;
     int number;
     char text[160];
 };
 
-/* The row that a name stands for, or -1 with the error set. */
+/* Returns the row of a size, or -1 with the error set. */
 static int find_size(const struct line *line, const char *name, struct cr_error *error)
 {
     const char *names[N_SIZES];
@@ -106,7 +106,7 @@ static int find_size(const struct line *line, const char *name, struct cr_error 
                    line->number, name, cr_did_you_mean(near, sizeof near, name, names, N_SIZES));
 }
 
-/* "name = value" */
+/* Reads "name = value". */
 static int read_size(struct cr_target *target, const struct line *line, struct cr_error *error)
 {
     char name[64], value[64], rest;
@@ -126,8 +126,8 @@ static int read_size(struct cr_target *target, const struct line *line, struct c
     return 0;
 }
 
-/* The next line of a text: returns where the one after it begins.  One that does not fit keeps its
- * beginning, which is no size. */
+/* Reads the next line of a text, and returns the start of the one after it.  A line that is too
+ * long is cut, and is then no valid size. */
 static const char *take_line(struct line *line, const char *from, const char *end)
 {
     const char *newline = memchr(from, '\n', (size_t)(end - from));
@@ -158,7 +158,7 @@ int cr_target_read(struct cr_target *target, const char *name, const char *path,
     return 0;
 }
 
-/* The texts of the table are right: a test reads them all. */
+/* Reads the sizes in the table, which are valid: a test reads them all. */
 void cr_target_of(struct cr_target *target, const struct cr_processor *processor)
 {
     struct cr_error error;

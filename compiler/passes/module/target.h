@@ -1,10 +1,10 @@
 /*
- * target.h - the machine that loops are cut for.
+ * target.h - the sizes of the machine for which loops are tiled.
  *
- * Its sizes steer speed alone: no bit of a result depends on any of them.  What does fix the
- * order of sums stands apart, below, and is the same for every target.
+ * They affect speed alone: no bit of a result depends on any of them.  The constants that fix the
+ * order of sums are below, and are the same for every target.
  *
- * As text a target is a line `name = value` for each size that is not generic; `#` begins a
+ * As text a target has a line `name = value` for each size that is not generic; `#` begins a
  * comment.
  */
 #ifndef CR_TARGET_H
@@ -19,7 +19,7 @@
 
 enum { CR_TARGET_NAME = 48 };
 
-/* What the sizes mean is in target.def. */
+/* target.def describes the sizes. */
 struct cr_target {
     char name[CR_TARGET_NAME];
 #define SIZE(field, generic, least, most, meaning) int64_t field;
@@ -27,7 +27,7 @@ struct cr_target {
 #undef SIZE
 };
 
-/* The one that programs are made for where no other is named. */
+/* The target of programs that name no other. */
 extern const struct cr_target cr_target_generic;
 
 /* A row of target.def. */
@@ -44,30 +44,31 @@ static inline int64_t *cr_target_field(struct cr_target *target, int size)
     return (int64_t *)((char *)target + cr_target_sizes[size].offset);
 }
 
-/* A machine that has a name: an x86 family and, of Intel's family 6, models. */
+/* A processor with a name: an x86 family and, in Intel's family 6, models. */
 struct cr_processor {
     const char *name, *about;
-    const char *vendor; /* as cpuid says it, or null */
+    const char *vendor; /* the vendor string of cpuid, or null */
     int family, models[4];
-    const char *sizes; /* as a target file has them */
+    const char *sizes; /* lines of a target file */
 };
 extern const struct cr_processor cr_processors[];
 extern const int cr_n_processors;
 
-/* The generic target with the sizes of a text.  A mistake is "PATH:LINE: ...". */
+/* Reads a target file: the generic target with the sizes of the text.  An error is "PATH:LINE:
+ * ...". */
 int cr_target_read(struct cr_target *target, const char *name, const char *path, const char *text,
                    size_t length, struct cr_error *error);
 
 /* The target of a processor in the table. */
 void cr_target_of(struct cr_target *target, const struct cr_processor *processor);
 
-/* Prints all sizes as a file that cr_target_read takes; those that are generic as comments. */
+/* Prints all sizes as a file that cr_target_read reads; generic ones as comments. */
 void cr_target_print(struct cr_text *text, const struct cr_target *target);
 
-/* What the order of sums depends on, so that no target may choose it. */
+/* Constants that fix the order of sums, so that no target may change them. */
 enum {
-    CR_LANES = 16,      /* partial sums of a reduction: rows of a tile down columns */
-    CR_KEY_BLOCK = 128, /* keys of an online softmax step */
+    CR_LANES = 16,      /* partial sums of a reduction; rows of a tile down columns */
+    CR_KEY_BLOCK = 128, /* keys of a step of online softmax */
 };
 
 #endif
