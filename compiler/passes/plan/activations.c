@@ -17,8 +17,8 @@ static bool *find_backward_nodes(const struct cr_graph *g)
 }
 
 /*
- * By kernel: whether it belongs to the backward pass or comes after it, as an optimiser does:
- * what it computes is a gradient or depends on one.  The caller frees it.
+ * Returns by kernel: true if it computes a gradient or depends on one, as those of the backward
+ * pass and an optimiser do.  The caller frees it.
  */
 static bool *find_backward_kernels(const struct cr_module *m)
 {
@@ -30,7 +30,7 @@ static bool *find_backward_kernels(const struct cr_module *m)
     return kernels;
 }
 
-/* The floats of a value that is stored in the arena and was not counted yet; else 0. */
+/* Returns the floats of a value if it is stored in the arena and not counted yet; else 0. */
 static int64_t count_once(const struct cr_module *m, cr_id id, bool *counted)
 {
     const struct cr_node *node = &m->graph->nodes[id];
@@ -40,7 +40,8 @@ static int64_t count_once(const struct cr_module *m, cr_id id, bool *counted)
     return cr_elements(node->rank, node->shape);
 }
 
-/* Of the values that the entry of the kernels begin .. end - 1 keeps, or -1. */
+/* Returns the floats kept by the entry with the kernels begin .. end - 1; -1 if it has no backward
+ * pass. */
 static int64_t floats_of_entry(const struct cr_module *m, const bool *backward, int begin, int end)
 {
     bool *made = cr_calloc((size_t)m->graph->n_nodes, sizeof *made);

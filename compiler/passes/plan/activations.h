@@ -1,13 +1,13 @@
-/* activations.h - the border between the forward and the backward pass, and what crosses it. */
+/* activations.h - the memory that the forward pass keeps for the backward pass. */
 #ifndef CR_ACTIVATIONS_H
 #define CR_ACTIVATIONS_H
 
 #include "compiler/passes/module/module.h"
 
 /*
- * Floats in the arena that the forward pass keeps for the backward pass: values made before the
- * first kernel of that, and read from there on by one of its kernels or to make another value
- * again.  -1 if nothing is differentiated.
+ * Returns the floats of the arena that the forward pass keeps for the backward pass: values stored
+ * before the first kernel of the backward pass and read by one of its kernels.  -1 if there is no
+ * backward pass.
  */
 int64_t cr_activation_floats(const struct cr_module *module);
 

@@ -11,7 +11,7 @@
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 
-enum { LEAST_JOINED = 4 }; /* functions that become one */
+enum { LEAST_JOINED = 4 }; /* the fewest functions that become one */
 
 struct bytes {
     unsigned char *data;
@@ -44,7 +44,7 @@ static void put_affine(struct bytes *b, const struct cr_affine *affine, int64_t 
     put_int(b, -1);
 }
 
-/* Only the fields that the source of a value uses; others may hold anything. */
+/* Appends the fields that the source of a value uses; others may hold anything. */
 static void put_value(struct bytes *b, const struct cr_graph *g, const struct cr_value *v,
                       const struct cr_starts *starts)
 {
@@ -88,7 +88,7 @@ static void put_tiles(struct bytes *b, const struct cr_graph *g, const struct cr
         put_value(b, g, &tiles->values[i], starts);
 }
 
-/* Of its packed weights; -1 if it has none. */
+/* Returns the format of packed weights; -1 if there are none. */
 static int panel_format(const struct cr_graph *g, const struct cr_kernel *k)
 {
     return cr_packed(k) == CR_NONE ? -1 : (int)cr_panel_format(g, cr_packed(k));
@@ -99,7 +99,7 @@ static int panel_arithmetic(const struct cr_graph *g, const struct cr_kernel *k)
     return cr_packed(k) == CR_NONE ? -1 : (int)cr_panel_arithmetic(g, cr_packed(k));
 }
 
-/* Everything about a kernel that its code depends on, if calls say that it begins at these places. */
+/* Appends all on which a kernel's code depends, if calls pass it these starts. */
 static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct cr_kernel *k,
                        const struct cr_starts *starts)
 {
@@ -129,8 +129,8 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
         put_affine(b, &k->results[i], i ? 0 : starts->at[CR_START_RESULT]);
 }
 
-/* Reads a word at a time.  The bytes past the last whole word are not hashed: keys that differ only
- * there are told apart by comparison. */
+/* Hashes whole words.  The bytes after the last one are ignored: keys that differ only there are
+ * compared. */
 static uint64_t hash_bytes(const struct bytes *b)
 {
     uint64_t h = 0, word;
@@ -141,7 +141,7 @@ static uint64_t hash_bytes(const struct bytes *b)
     return h;
 }
 
-/* Keys of the functions so far, by their first kernel, and one that is looked for. */
+/* The keys of functions, by their first kernel, and the key that is searched for. */
 struct known {
     struct cr_table table;
     struct bytes *keys;
@@ -169,7 +169,7 @@ static void known_end(struct known *known, int n)
     cr_table_free(&known->table);
 }
 
-/* The first kernel with the key that is looked for: this one if there is none before. */
+/* Returns the first kernel with the current key; the kernel itself if no earlier one has it. */
 static int first_with_key(struct known *known, int kernel)
 {
     uint64_t hash = hash_bytes(&known->key);
@@ -182,7 +182,7 @@ static int first_with_key(struct known *known, int kernel)
     return kernel;
 }
 
-/* By kernel: the first that needs the same code and begins at the same places, or itself. */
+/* Returns by kernel: the first with the same code and the same offsets, or itself. */
 static int *find_equal(const struct cr_module *m)
 {
     static const struct cr_starts none = {{0}};
@@ -199,19 +199,20 @@ static int *find_equal(const struct cr_module *m)
     return function;
 }
 
-/* ---- functions that are equal but for where they begin ---- */
+/* ---- functions that differ only in their offsets ---- */
 
-/* Functions, by their first kernels. */
+/* Functions that may be joined, named by their first kernels. */
 struct joining {
     const struct cr_module *m;
     const int *function;
-    struct cr_starts *starts; /* of the kernels that functions are named after */
-    int *joined;              /* the first function that is the same but for its starts, or itself */
-    int *n;                   /* of that one: how many there are */
-    uint32_t *moves;          /* of that one: a bit for each start that is not the same in all */
+    struct cr_starts *starts; /* by function: the offsets of its first kernel */
+    int *joined;              /* by function: the first that differs only in offsets, or itself */
+    int *n;                   /* by such a first one: how many functions it joins */
+    uint32_t *moves;          /* by such a first one: a bit for each offset that differs */
 };
 
-/* A state is read and written in place, element by element, so the code says where. */
+/* True if calls may pass the kernel's offsets.  A state is written in place, so its offset is in
+ * the code. */
 static bool may_move(const struct cr_module *m, const struct cr_kernel *k)
 {
     return cr_has_starts(k) && k->n_stored == 1 && cr_state_of(m, k->buffer) == CR_NONE;
@@ -225,7 +226,7 @@ static uint32_t differences(const struct cr_starts *a, const struct cr_starts *b
     return bits;
 }
 
-/* Looks at the first kernel of each function, as the others begin where it does. */
+/* Compares the first kernel of each function; the others have the same offsets. */
 static void find_joined(struct joining *j)
 {
     struct known known;
@@ -245,7 +246,7 @@ static void find_joined(struct joining *j)
     known_end(&known, j->m->n_kernels);
 }
 
-/* What is the same in all that share a function stays in its code. */
+/* Clears the offsets that are equal in all kernels of a function: they stay in its code. */
 static void keep_moving(struct cr_starts *starts, uint32_t moves)
 {
     for (int i = 0; i <= CR_START_RESULT; i++)
@@ -253,7 +254,8 @@ static void keep_moving(struct cr_starts *starts, uint32_t moves)
             starts->at[i] = 0;
 }
 
-/* Two or three functions that are as short are easier to read than one that is told where. */
+/* Joins functions, unless there are too few: two or three short ones are easier to read than one
+ * with offsets. */
 static void join_functions(const struct cr_module *m, struct cr_functions *f)
 {
     size_t n = (size_t)m->n_kernels;

@@ -1,4 +1,4 @@
-/* functions.h - which kernels are of the same code. */
+/* functions.h - the kernels that share their code. */
 #ifndef CR_FUNCTIONS_H
 #define CR_FUNCTIONS_H
 
@@ -7,13 +7,13 @@
 
 /* By kernel. */
 struct cr_functions {
-    int *first;               /* the first kernel whose code it can share: one that differs from it
-                               * only in which tensors it reads and writes and, if that makes one
-                               * function of several, where in those it begins; or itself */
-    struct cr_starts *starts; /* where calls of the code let it begin; null: always at 0 */
+    int *first;               /* the first kernel with the same code, or itself: they differ only in
+                               * the tensors that they read and write and, if that joins several
+                               * functions, in the offsets there */
+    struct cr_starts *starts; /* the offsets that calls pass to the code; null: all 0 */
 };
 
-/* The caller frees both arrays. */
+/* Finds the functions of a module's kernels.  The caller frees both arrays. */
 struct cr_functions cr_find_functions(const struct cr_module *m);
 
 #endif

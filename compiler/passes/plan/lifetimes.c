@@ -4,21 +4,21 @@
 
 #include "compiler/ir/mem.h"
 
-/* A kernel of a loop's iteration, and the number of one of the nodes that it stores. */
+/* A kernel of an iteration, and the index of one of its stored nodes. */
 struct maker {
     int at, stored;
 };
 
-/* The nodes that a maker stores in the iterations of a loop, if all are kept; see lifetimes.h. */
+/* The nodes that a maker stores in all iterations of a loop, if they are kept; see lifetimes.h. */
 struct field {
     const struct cr_loop *loop;
     struct maker maker;
-    const struct cr_loop *stack; /* the first loop of its stack */
-    int number;                  /* of the stack */
-    int64_t floats, offset;      /* in a layer */
+    const struct cr_loop *stack; /* the first loop with the same stack */
+    int number;                  /* of its stack */
+    int64_t floats, offset;      /* `offset` is within a layer */
 };
 
-/* Iterations of a loop by the layers that they have. */
+/* The range of layers of a loop. */
 struct layers {
     int entry, lowest, highest;
     const struct cr_loop *loop;
@@ -37,8 +37,8 @@ struct finder {
 
 /* ---- when values are alive ---- */
 
-/* By node: the first kernel that writes it and the last that writes or reads it; -1 if none
- * does. */
+/* Finds by node the first kernel that writes it and the last that writes or reads it; -1 if there
+ * is none. */
 static void find_first_and_last(struct finder *f)
 {
     struct cr_lifetimes *l = f->found;
@@ -59,14 +59,13 @@ static void find_first_and_last(struct finder *f)
     }
 }
 
-/* Whether the value is to lie in the arena: a kernel makes it, and it is no output. */
+/* True if a value belongs into the arena: a kernel computes it, and it is no output. */
 static bool is_in_arena(const struct finder *f, cr_id id)
 {
     return f->found->first[id] >= 0 && !f->output[id];
 }
 
-/* The largest sum of sizes of values that are live at one kernel, by the changes from kernel to
- * kernel. */
+/* Finds the most floats that are live at one kernel, from the changes at each kernel. */
 static void find_most_live(struct finder *f)
 {
     int n = f->m->n_kernels;
@@ -123,7 +122,7 @@ static void sort_layers(struct finder *f)
     qsort(f->layers, (size_t)f->n_loops, sizeof *f->layers, by_layers);
 }
 
-/* The first loop that goes over just these layers and is not before `layers->loop`, or NULL. */
+/* Returns the first loop over exactly these layers that is not before `layers->loop`, or null. */
 static const struct cr_loop *first_over(const struct finder *f, const struct layers *layers)
 {
     int low = 0, high = f->n_loops;
@@ -141,8 +140,8 @@ static const struct cr_loop *first_over(const struct finder *f, const struct lay
                : NULL;
 }
 
-/* The first loop that keeps its values in the same stack: it is one of the same entry and goes over
- * the same layers, but for the first or the last. */
+/* Returns the first loop whose values are in the same stack: of the same entry and over the same
+ * layers, except the first or the last. */
 static const struct cr_loop *stack_of(const struct finder *f, const struct cr_loop *loop)
 {
     const struct layers own = layers_of(f, loop);
@@ -171,7 +170,7 @@ static void put_into(struct finder *f, int part, cr_id id, int64_t within)
     f->found->within[id] = within;
 }
 
-/* The node that a maker stores in an iteration. */
+/* Returns the node that a maker stores in an iteration. */
 static cr_id made_by(const struct finder *f, const struct cr_loop *loop, struct maker maker,
                      int iteration)
 {
@@ -180,16 +179,16 @@ static cr_id made_by(const struct finder *f, const struct cr_loop *loop, struct 
 }
 
 /*
- * True if `places` buffers, used round-robin, suffice for what a maker makes: in each buffer,
- * every value's live range ends before the next value is written.  The next value may be several
- * rounds away, as outputs lie elsewhere and leave their turn out; and a live range goes on to the
- * last reader, inside the loop or behind it.
+ * True if `places` buffers, used round-robin, suffice for the values of a maker: no value is live
+ * when the next value is written to its buffer.  The next value may be several rounds later, as
+ * outputs are stored elsewhere.  A live range ends at the last reader, inside the loop or after
+ * it.
  */
 static bool suffice(const struct finder *f, const struct cr_loop *loop, struct maker maker,
                     int places)
 {
     for (int buffer = 0; buffer < places; buffer++) {
-        int end = -1; /* of the live range of the last value before */
+        int end = -1; /* last kernel of the previous value's live range */
         for (int i = buffer; i < loop->count; i += places) {
             cr_id id = made_by(f, loop, maker, i);
             if (!is_in_arena(f, id))
@@ -202,13 +201,13 @@ static bool suffice(const struct finder *f, const struct cr_loop *loop, struct m
     return true;
 }
 
-/* True if what the first iteration makes is needed behind the loop. */
+/* True if the first iteration's value is read after the loop. */
 static bool outlives(const struct finder *f, const struct cr_loop *loop, struct maker maker)
 {
     return f->found->last[made_by(f, loop, maker, 0)] >= loop->first + loop->period * loop->count;
 }
 
-/* Gives the value that each iteration makes one of `places` buffers, round-robin. */
+/* Gives the values of the iterations `places` buffers, round-robin. */
 static void share(struct finder *f, const struct cr_loop *loop, struct maker maker, int places)
 {
     for (int p = 0; p < places; p++) {
@@ -231,8 +230,8 @@ static void keep(struct finder *f, const struct cr_loop *loop, struct maker make
         (struct field){loop, maker, stack_of(f, loop), 0, floats, 0};
 }
 
-/* True if iterations of a loop make parts of one value, or of several that are not as large as one
- * another, as more parts are made behind the loop; these lie somewhere by themselves. */
+/* True if iterations make parts of one value, or values of different sizes, because the loop makes
+ * only some of their parts.  Each such value has a part of the arena for itself. */
 static bool makes_parts(const struct finder *f, const struct cr_loop *loop, struct maker maker)
 {
     for (int i = 0; i + 1 < loop->count; i++) {
@@ -243,11 +242,11 @@ static bool makes_parts(const struct finder *f, const struct cr_loop *loop, stru
     return false;
 }
 
-/* Gives the nodes that a maker stores their parts; if all are kept, they become a field. */
+/* Assigns the nodes that a maker stores to parts; if all are kept, they become a field. */
 static void find_parts_of(struct finder *f, const struct cr_loop *loop, struct maker maker)
 {
     if (f->found->first[made_by(f, loop, maker, 0)] != loop->first + maker.at)
-        return; /* a concat of which a part is there */
+        return; /* a concat that has a part before the loop */
     if (makes_parts(f, loop, maker))
         return;
     if (suffice(f, loop, maker, 1))
@@ -267,7 +266,7 @@ static void find_parts_of_loop(struct finder *f, const struct cr_loop *loop)
 
 /* ---- stacks ---- */
 
-/* The value of a field in a layer, or CR_NONE if it has none in the arena. */
+/* Returns the value of a field in a layer; CR_NONE if there is none in the arena. */
 static cr_id value_of(const struct finder *f, const struct field *field, int layer)
 {
     const struct cr_loop *loop = field->loop;
@@ -277,7 +276,7 @@ static cr_id value_of(const struct finder *f, const struct field *field, int lay
     return is_in_arena(f, id) ? id : CR_NONE;
 }
 
-/* True if two fields are alive at once in some layer. */
+/* True if two fields are live at once in some layer. */
 static bool are_together(const struct finder *f, const struct field *a, const struct field *b)
 {
     for (int layer = lowest_layer(a->loop); layer <= highest_layer(a->loop); layer++) {
@@ -290,8 +289,8 @@ static bool are_together(const struct finder *f, const struct field *a, const st
 }
 
 /*
- * Fields that a stack places, the largest: each is compared with all before it.  The values of
- * others are parts by themselves.
+ * The most fields of a stack, the largest ones: each is compared with all before it.  Each value
+ * of the other fields has a part of the arena for itself.
  */
 enum { MANY = 1024 };
 
@@ -310,7 +309,7 @@ static int by_stack(const void *x, const void *y)
     return a->number != b->number ? a->number - b->number : by_size(x, y);
 }
 
-/* Sorts the fields by stack, the largest first; the stacks by their largest fields. */
+/* Sorts the fields by stack, then by size, the largest first; stacks by their largest field. */
 static void sort_fields(struct finder *f)
 {
     int n = 0, *number = cr_calloc((size_t)f->n_loops, sizeof *number);
@@ -329,7 +328,8 @@ struct stack {
     struct field *begin, *end;
 };
 
-/* Places a field in the layer, at the lowest offset where no field before it is in the way. */
+/* Places a field in the layer, at the lowest offset where it overlaps no earlier field that is live
+ * at the same time. */
 static void place_field(const struct finder *f, const struct stack *stack, struct field *field)
 {
     for (bool moved = true; moved;) {
@@ -344,14 +344,13 @@ static void place_field(const struct finder *f, const struct stack *stack, struc
     }
 }
 
-/* A layer of a stack, and which there are. */
+/* The size of a stack's layer, and the range of its layers. */
 struct extent {
     int64_t floats;
     int lowest, highest;
 };
 
-/* The floats of a layer of a stack, and the layers from the lowest to the highest that any of its
- * fields has. */
+/* Computes the extent of a stack: from the lowest to the highest layer of its fields. */
 static struct extent extent_of(const struct stack *stack)
 {
     const struct cr_loop *first = stack->begin->stack;
@@ -367,7 +366,7 @@ static struct extent extent_of(const struct stack *stack)
     return e;
 }
 
-/* A part for the fields of a stack. */
+/* Adds a part for the fields of a stack. */
 static void add_stack(struct finder *f, const struct stack *stack)
 {
     for (struct field *field = stack->begin; field < stack->end; field++)
@@ -383,7 +382,7 @@ static void add_stack(struct finder *f, const struct stack *stack)
     }
 }
 
-/* Places the fields of values kept for each layer, and makes a part of each stack. */
+/* Adds a part for each stack of kept values. */
 static void find_stacks(struct finder *f)
 {
     if (f->n_fields)
@@ -396,7 +395,7 @@ static void find_stacks(struct finder *f)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- public functions ---- */
 
 void cr_lifetimes_find(struct cr_lifetimes *found, const struct cr_module *m,
                        const struct cr_loop *loops, int n_loops)

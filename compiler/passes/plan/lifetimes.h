@@ -1,18 +1,18 @@
 /*
- * lifetimes.h - from when to when values are alive, and which of them share a part of the arena.
+ * lifetimes.h - the live ranges of values, and the parts of the arena that values share.
  *
- * Time is counted in kernels, all iterations of loops one by one, entry after entry.  A value is made
- * and read by kernels of one entry, so values of two are never alive together: one arena serves
- * whichever entry runs, and is as large as the largest needs it.  Values have a part each,
- * but for those that kernels of a loop make in its iterations:
+ * Time is counted in kernels: each iteration of a loop counts, and entries follow one another.  A
+ * value is written and read by kernels of one entry, so values of two entries are never live
+ * together: all entries use one arena, which has the size that the largest needs.  Each value has a
+ * part of its own, except values that a loop writes in its iterations:
  *
- *   needed in its own iteration only      all iterations share a part
- *   handed to the next (residual stream)  two parts, used in turns
- *   needed later (by a backward pass)     kept: iteration i has its place in layer i of a part
+ *   read in its own iteration only        all iterations share a part
+ *   read in the next (residual stream)    two parts, used round-robin
+ *   read later (by a backward pass)       kept: iteration i has layer i of a part
  *
- * What loops over the same layers (but for the first or the last) keep lies in one such part, a
- * *stack*: layers at equal distances, so that a loop finds its way by one multiplication.  Within a layer, values that
- * are never alive together share their place.
+ * Loops over the same layers (except the first or the last) keep their values in one such part, a
+ * *stack*: layers have equal distances, so that a loop finds one by a multiplication.  Values of a
+ * layer that are never live together share memory.
  */
 #ifndef CR_LIFETIMES_H
 #define CR_LIFETIMES_H
@@ -32,16 +32,17 @@ struct cr_part {
 };
 
 struct cr_lifetimes {
-    int *first, *last; /* by node: the kernels from which to which it is alive, or -1 */
-    int64_t *floats;   /* by node: what it takes in the arena */
-    int *part;         /* by node, or -1: it does not lie in the arena */
+    int *first, *last; /* by node: the first and the last kernel of its live range, or -1 */
+    int64_t *floats;   /* by node: its size in the arena */
+    int *part;         /* by node; -1: it is not in the arena */
     int64_t *within;   /* by node: floats from the start of its part */
     struct cr_part *parts;
     int n, cap;
-    int64_t most_live; /* floats of values that are alive at once */
+    int64_t most_live; /* the most floats of values that are live at once */
 };
 
-/* Of the values that a module's kernels make, if these go in so many loops. */
+/* Finds the live ranges of the values of a module's kernels, and their parts, if the kernels run in
+ * these loops. */
 void cr_lifetimes_find(struct cr_lifetimes *lifetimes, const struct cr_module *module,
                        const struct cr_loop *loops, int n_loops);
 void cr_lifetimes_free(struct cr_lifetimes *lifetimes);

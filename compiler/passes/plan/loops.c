@@ -1,10 +1,10 @@
 /*
- * loops.c - sequences of kernels that repeat; see loops.h.
+ * loops.c - finds repeated sequences of kernels; see loops.h.
  *
- * The repetitions have to hang together evenly: each operand is a weight, or the n-th input, or
- * made by the n-th kernel, where n is the same for all iterations or goes up or down by equal steps
- * - but for the first and the last iteration, which begin and end a chain.  Entries share functions,
- * but a loop is one entry's.
+ * The operands of the iterations must be regular: each is a weight, or input n, or the result of
+ * kernel n, where n is constant or changes by equal steps from iteration to iteration - except in
+ * the first and the last one, which begin and end a chain.  Entries share functions, but a loop
+ * belongs to one entry.
  */
 #include "loops.h"
 
@@ -18,11 +18,11 @@
 /* ---- repeated sequences ---- */
 
 enum {
-    LONGEST = 128, /* kernels of an iteration */
-    LEAST = 2,    /* calls that a loop is to save */
+    LONGEST = 128, /* the most kernels of an iteration */
+    LEAST = 2,    /* the fewest calls that a loop must save */
 };
 
-/* Where an operand comes from, or a result goes: number `at` of its kind. */
+/* The source of an operand, or the destination of a result: number `at` of its kind. */
 struct origin {
     enum { PARAM, INPUT, OUTPUT, STATE, LITERAL, MADE /* by kernel `at` */ } kind;
     int at;
@@ -31,15 +31,15 @@ struct origin {
 struct search {
     const struct cr_module *m;
     const int *function; /* by kernel: the first kernel whose code it shares */
-    const struct cr_starts *starts; /* by kernel: where that code begins in its operands */
+    const struct cr_starts *starts; /* by kernel: its offsets in its operands */
     struct cr_loops *found;
-    int *first_def, *last_def; /* by node: kernels, or -1 */
+    int *first_def, *last_def; /* by node: the first and last kernel that writes it, or -1 */
     struct origin *origin;     /* by node */
-    bool *crossed;             /* by kernel, and one more: a value is made by kernels before it, and
-                                  by it or kernels behind it */
-    int *most[LONGEST + 1];    /* by period, null if no loop can have it, and kernel: how often a loop
-                                  from there on goes round, but 3 or 2 may be too often */
-    bool *taken;               /* by kernel: it is in a loop that was chosen */
+    bool *crossed;             /* by kernel, and one more: kernels on both sides of its start write
+                                  one value */
+    int *most[LONGEST + 1];    /* by period (null: no loop has it) and first kernel: the most
+                                  iterations of a loop; 3 and 2 need a test */
+    bool *taken;               /* by kernel: it is in a chosen loop */
 };
 
 /* Finds the first and the last kernel that writes each node. */
@@ -60,9 +60,9 @@ static void find_writers(struct search *s)
         }
 }
 
-/* Finds the borders between kernels that no iteration may begin or end at, because kernels on both
- * sides write one value and others run in between.  Where only writers of that value run from the
- * first to the last, a loop may be some of them. */
+/* Finds the borders between kernels where no iteration may begin or end, because kernels on both
+ * sides write one value and other kernels run between its writers.  If the writers of a value are
+ * consecutive, a loop may consist of some of them. */
 static void find_crossed(struct search *s)
 {
     const struct cr_module *m = s->m;
@@ -80,8 +80,8 @@ static void find_crossed(struct search *s)
     free(writers);
 }
 
-/* An output has the origin OUTPUT although a kernel writes it: the caller decides where it lies, so
- * only its number can go by equal steps. */
+/* Finds the origin of each node.  An output has the origin OUTPUT although a kernel writes it: the
+ * caller chooses its memory, so only its number can change by equal steps. */
 static void find_origins(struct search *s)
 {
     const struct cr_graph *g = s->m->graph;
@@ -110,27 +110,27 @@ static const struct cr_kernel *body(const struct search *s, const struct cr_loop
     return &s->m->kernels[loop->first + iteration * loop->period + at];
 }
 
-/* The operand or result of kernel `at` in an iteration, by its number (cr_touched). */
+/* Returns the operand or result of kernel `at` in an iteration, by its number (cr_touched). */
 static cr_id operand(const struct search *s, const struct cr_loop *loop, int iteration, int at,
                      int ref)
 {
     return cr_touched(body(s, loop, iteration, at), ref);
 }
 
-/* Where a kernel begins in its operand or result of a number (cr_touched). */
+/* Returns the offset at which a kernel begins in an operand or result (cr_touched). */
 static int64_t start_of(const struct search *s, int kernel, int ref)
 {
     return !s->starts ? 0 : s->starts[kernel].at[ref < 0 ? CR_START_RESULT : ref];
 }
 
-/* True if a kernel is as far behind another where they begin in an operand as it is of two others. */
+/* True if the offsets of kernels a and b in an operand differ as those of c and d. */
 static bool starts_step(const struct search *s, int ref, int a, int b, int c, int d)
 {
     return start_of(s, b, ref) - start_of(s, a, ref) == start_of(s, d, ref) - start_of(s, c, ref);
 }
 
-/* True if node b can follow node a: their origins are of one kind and, unless that is PARAM, as far
- * apart as those of c and d. */
+/* True if node b can follow node a: their origins have one kind and, unless that is PARAM, the same
+ * distance as those of c and d. */
 static bool is_step(const struct search *s, cr_id a, cr_id b, cr_id c, cr_id d)
 {
     const struct origin *x = &s->origin[a], *y = &s->origin[b];
@@ -141,7 +141,7 @@ static bool is_step(const struct search *s, cr_id a, cr_id b, cr_id c, cr_id d)
     return x->kind == PARAM || y->at - x->at == s->origin[d].at - s->origin[c].at;
 }
 
-/* True if an operand goes by equal steps over the iterations begin .. end - 1. */
+/* True if an operand changes by equal steps in the iterations begin .. end - 1. */
 static bool is_progression(const struct search *s, const struct cr_loop *loop, int at, int ref,
                            int begin, int end)
 {
@@ -158,9 +158,9 @@ static bool is_progression(const struct search *s, const struct cr_loop *loop, i
 }
 
 /*
- * True if an operand goes by equal steps, perhaps except in the first or the last iteration.  If
- * there are only two, and they differ, a kernel must make the operand of one of them: otherwise
- * they have nothing in common but their functions.
+ * True if an operand changes by equal steps, except perhaps in the first or the last iteration.
+ * If there are only two, and the origins differ in kind, a kernel must compute the operand in one
+ * of them: else only their functions are common.
  */
 static bool is_even(const struct search *s, const struct cr_loop *loop, int at, int ref)
 {
@@ -174,8 +174,8 @@ static bool is_even(const struct search *s, const struct cr_loop *loop, int at, 
            (n > 3 && is_progression(s, loop, at, ref, 1, n - 1));
 }
 
-/* True if no value that several kernels write, as a concat, is written on both sides of the border
- * of an iteration. */
+/* True if no iteration begins or ends at a crossed border: between kernels that write one value,
+ * such as a concat. */
 static bool is_whole(const struct search *s, const struct cr_loop *loop)
 {
     for (int i = 0; i <= loop->count; i++)
@@ -184,7 +184,7 @@ static bool is_whole(const struct search *s, const struct cr_loop *loop)
     return true;
 }
 
-/* True if the kernels can be run as a loop. */
+/* True if the kernels can run as a loop. */
 static bool is_loop(const struct search *s, const struct cr_loop *loop)
 {
     if (!is_whole(s, loop))
@@ -198,16 +198,16 @@ static bool is_loop(const struct search *s, const struct cr_loop *loop)
     return true;
 }
 
-/* ---- how long loops can be ---- */
+/* ---- the number of iterations ---- */
 
-/* The origin of a kernel's operand or result of a number. */
+/* Returns the origin of a kernel's operand or result (cr_touched). */
 static const struct origin *origin_of(const struct search *s, int kernel, int ref)
 {
     return &s->origin[cr_touched(&s->m->kernels[kernel], ref)];
 }
 
 /* True if the operands of two kernels that share a function may be one step apart: their origins
- * are of one kind and, if kernels make them, those kernels share a function too. */
+ * have one kind and, if kernels compute them, those share a function, too. */
 static bool may_step(const struct search *s, int kernel, int other)
 {
     const struct cr_kernel *k = &s->m->kernels[kernel];
@@ -219,8 +219,8 @@ static bool may_step(const struct search *s, int kernel, int other)
     return true;
 }
 
-/* True if all operands step from a kernel to the one a period later as they do from there to the
- * next.  All of them must satisfy may_step. */
+/* True if all operands change by the same step from a kernel to the one a period later and from
+ * there to the next.  Both pairs must satisfy may_step. */
 static bool steps_evenly(const struct search *s, int kernel, int period)
 {
     const struct cr_kernel *k = &s->m->kernels[kernel];
@@ -236,20 +236,20 @@ static bool steps_evenly(const struct search *s, int kernel, int period)
     return true;
 }
 
-/* By kernel: for how many kernels in a row, from it on, a property holds; for `whole`, for how many
- * that lie a period apart. */
+/* By kernel: the number of consecutive kernels from it on that have a property; for `whole`, of
+ * kernels a period apart. */
 struct runs {
-    int *alike;   /* function and entry are those of the kernel a period later: as kernels are
-                   * listed by entry, so long a run lies in one */
-    int *stepped; /* so it is, and all operands step from the one to the other */
-    int *even;    /* the next step is as wide */
-    int *whole;   /* a period apart: no value is made on both sides of the kernel's beginning */
+    int *alike;   /* it has the function and entry of the kernel a period later; since kernels are
+                   * sorted by entry, a run stays in one */
+    int *stepped; /* it is alike, and all operands may step to that kernel */
+    int *even;    /* it is stepped, and the next step is equal */
+    int *whole;   /* no crossed border at its start */
 };
 
 /*
- * Fills all four arrays for one period.  It goes from the last kernel to the first, since each
- * number is one more than that of the next kernel (of `whole`: of the kernel a period later).  The
- * time is linear in the number of kernels.
+ * Fills in all four arrays for one period, from the last kernel to the first: each number is one
+ * more than that of the next kernel (for `whole`, of the kernel a period later).  Linear in the
+ * number of kernels.
  */
 static void find_runs(const struct search *s, int period, struct runs *r)
 {
@@ -273,9 +273,9 @@ static int lesser(int a, int b)
 }
 
 /*
- * An upper bound of the iterations of a loop that begins at `first`.  With four or more, the first
- * and the last iteration may differ from the others, so only the steps between those count (see
- * is_even).  With two or three, is_loop has to decide.
+ * Returns an upper bound of the iterations of a loop that begins at `first`.  With four or more,
+ * the first and the last iteration may differ from the others, so only the steps between count
+ * (see is_even).  For two or three, is_loop must decide.
  */
 static int most_iterations(const struct runs *r, int first, int period)
 {
@@ -285,7 +285,8 @@ static int most_iterations(const struct runs *r, int first, int period)
     return most > 3 ? lesser(most, 4 + r->even[first + period] / period) : most;
 }
 
-/* Whether a loop may have the period: some kernel has the function of the one a period later. */
+/* True if some kernel has the function of the one a period later, so that a loop may have the
+ * period. */
 static bool may_repeat(const struct search *s, int period)
 {
     for (int i = 0; i + period < s->m->n_kernels; i++)
@@ -294,8 +295,8 @@ static bool may_repeat(const struct search *s, int period)
     return false;
 }
 
-/* Fills `most` for the periods that a loop may have, which are few: a block's kernels, and multiples
- * of that. */
+/* Fills in `most` for the few periods that a loop may have: the number of a block's kernels, and
+ * its multiples. */
 static void find_most(struct search *s)
 {
     int n = s->m->n_kernels, *room = cr_calloc(4 * ((size_t)n + 2), sizeof *room);
@@ -313,13 +314,13 @@ static void find_most(struct search *s)
 
 /* ---- the loops ---- */
 
-/* The calls that a loop saves. */
+/* Returns the number of calls that a loop saves. */
 static int saving(const struct cr_loop *loop)
 {
     return loop->period * (loop->count - 1);
 }
 
-/* True if a loop saves more calls than another, or as many with a shorter iteration. */
+/* True if a loop saves more calls than another, or as many with a shorter period. */
 static bool is_better(const struct cr_loop *loop, const struct cr_loop *other)
 {
     int more = saving(loop) - saving(other);
@@ -327,9 +328,9 @@ static bool is_better(const struct cr_loop *loop, const struct cr_loop *other)
 }
 
 /*
- * The best loop that begins with a kernel, within `end`; returns the calls that it saves, or 0 if
- * there is none worth the name.  Only loops of two or three iterations have to be tested: the longest
- * iterations first, as they save the most, so that few tests succeed for each kernel.
+ * Finds the best loop that begins at a kernel and ends before `end`; returns the calls that it
+ * saves, or 0 if they are too few.  Only loops of two or three iterations need a test, the longest
+ * periods first: they save the most, so that few tests succeed for each kernel.
  */
 static int find_loop(const struct search *s, int first, int end, struct cr_loop *best)
 {
@@ -351,10 +352,10 @@ static int find_loop(const struct search *s, int first, int end, struct cr_loop 
     return is_better(best, &none) ? saving(best) : 0;
 }
 
-/* Kernels that loops begin with, in lists by what the loops save. */
+/* Kernels at which loops begin, in lists by the calls that the loops save. */
 struct queue {
-    int *head; /* by saving: a kernel, or -1 */
-    int *next; /* by kernel */
+    int *head; /* by saving: the first kernel of the list, or -1 */
+    int *next; /* by kernel: the next in the list */
 };
 
 static void put_into_queue(struct queue *q, int kernel, int saving)
@@ -368,7 +369,7 @@ static int ascending(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* Takes out the kernels whose loops save so much; returns how many, in their order. */
+/* Lists the kernels whose loops save `saving` calls, ascending; returns their number. */
 static int take_from_queue(struct queue *q, int saving, int *kernels)
 {
     int n = 0;
@@ -378,8 +379,8 @@ static int take_from_queue(struct queue *q, int saving, int *kernels)
     return n;
 }
 
-/* Where the free kernels from this one on end, looking at `length` kernels at most: the first that
- * is in a loop already, or the end. */
+/* Returns the end of the free kernels from `kernel` on, at most `length` of them: the first kernel
+ * that is in a loop, or the limit. */
 static int end_of_room(const struct search *s, int kernel, int length)
 {
     int most = lesser(length, s->m->n_kernels - kernel);
@@ -387,8 +388,8 @@ static int end_of_room(const struct search *s, int kernel, int length)
     return end ? (int)(end - s->taken) : kernel + most;
 }
 
-/* Chooses the best loop of a kernel if it still saves `wanted` calls.  If other loops took its
- * room, the kernel goes back into the queue with what its best loop saves now. */
+/* Chooses the best loop of a kernel if it still saves `wanted` calls.  If other loops took some of
+ * its kernels, its best loop now goes back into the queue. */
 static void choose_loop(struct search *s, struct queue *q, int kernel, int wanted)
 {
     struct cr_loop loop;
@@ -403,8 +404,8 @@ static void choose_loop(struct search *s, struct queue *q, int kernel, int wante
     }
 }
 
-/* Greedy choice of loops that do not overlap: always the one that saves the most calls, the first
- * of several. */
+/* Chooses loops that do not overlap, greedily: the one that saves the most calls next, the first of
+ * equal ones. */
 static void choose_loops(struct search *s)
 {
     int n = s->m->n_kernels, *kernels = cr_calloc((size_t)n, sizeof *kernels);
@@ -431,7 +432,7 @@ static int by_first(const void *a, const void *b)
 
 /* ---- numbers of layers ---- */
 
-/* A way to number the layers of a loop, and the number of operands that agree with it. */
+/* A numbering of a loop's layers, and the number of operands that agree with it. */
 struct numbering {
     int start, direction, votes;
 };
@@ -441,8 +442,8 @@ static const struct cr_loop *made_in(const struct search *s, int kernel)
     return cr_loop_at(s->found->items, s->found->n, kernel);
 }
 
-/* The numbering in which each iteration reads this operand from the layer of its own number, in an
- * earlier loop. */
+/* Finds the numbering by which each iteration reads this operand from the same layer of an earlier
+ * loop. */
 static bool numbering_of(const struct search *s, const struct cr_loop *loop, int at, int ref,
                          struct numbering *found)
 {
@@ -461,7 +462,7 @@ static bool numbering_of(const struct search *s, const struct cr_loop *loop, int
     return false;
 }
 
-/* Takes the numbering that most operands from earlier loops agree with. */
+/* Chooses the numbering with which most operands from earlier loops agree. */
 static void number_layers(const struct search *s, struct cr_loop *loop)
 {
     struct numbering ways[16], way, best = {0, 1, 0};
@@ -485,7 +486,7 @@ static void number_layers(const struct search *s, struct cr_loop *loop)
     loop->direction = best.direction;
 }
 
-/* ---- all of it ---- */
+/* ---- public functions ---- */
 
 void cr_find_loops(const struct cr_module *m, const struct cr_functions *functions,
                    struct cr_loops *loops)

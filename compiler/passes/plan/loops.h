@@ -4,14 +4,14 @@
 
 #include "functions.h"
 
-/* Loops that do not overlap, in the order of their kernels. */
+/* Loops that do not overlap, sorted by kernel. */
 struct cr_loops {
     struct cr_loop *items; /* the caller frees them */
     int n, cap;
 };
 
-/* The loops that save the most calls; `function` is that of cr_find_functions.  Looks at the
- * graph and the kernels, and at nothing else of the module. */
+/* Finds the loops that save the most calls.  `functions` comes from cr_find_functions.  Of the
+ * module only the graph and the kernels are read. */
 void cr_find_loops(const struct cr_module *m, const struct cr_functions *functions,
                    struct cr_loops *loops);
 

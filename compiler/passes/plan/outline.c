@@ -1,17 +1,17 @@
 /*
- * outline.c - each distinct kernel becomes one function, repeated sequences a loop.
+ * outline.c - makes one function of each distinct kernel, and a loop of each repeated sequence.
  *
- * Two kernels share a function if they differ only in which tensors they read and write, and several
- * even if they begin at different elements of those (functions.c).  A sequence of functions that repeats, as the layers of a model do, becomes a loop
- * (loops.c).  So the backward pass of a stack is a loop too, which goes down the layers that the
- * forward pass went up.
+ * Two kernels share a function if they differ only in the tensors that they read and write;
+ * several do even if their offsets in these differ (functions.c).  A repeated sequence of
+ * functions, as the layers of a model, becomes a loop (loops.c).  So the backward pass of a stack
+ * is a loop, too; it counts the layers down.
  */
 #include "compiler/ir/mem.h"
 #include "functions.h"
 #include "loops.h"
 #include "plan.h"
 
-/* Goes through the kernels: a segment for each loop, and for each kernel in none. */
+/* Appends a segment for each loop, and for each kernel outside loops. */
 static void add_segments(struct cr_module *m)
 {
     int next = 0;
@@ -23,7 +23,7 @@ static void add_segments(struct cr_module *m)
     }
 }
 
-/* Functions first, as loops are of kernels that share them; without loops if the arena has to be small. */
+/* Finds functions, then loops of kernels that share them; no loops if the arena must be small. */
 void cr_pass_outline(struct cr_module *module)
 {
     struct cr_loops loops = {0};

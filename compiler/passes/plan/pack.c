@@ -11,14 +11,14 @@ struct span {
     int begin, end;
 };
 
-/* Values of a part that occupy the same place, one after another in time. */
+/* The values of a part with the same offset and size, one after another in time. */
 struct place {
-    const struct span *values; /* by time */
+    const struct span *values; /* sorted by time */
     int n;
     int64_t within, floats;
 };
 
-/* Offsets that a part cannot have: those between the two. */
+/* Offsets that a part cannot have: between `after` and `before`, exclusively. */
 struct gap {
     int64_t after, before;
 };
@@ -26,18 +26,18 @@ struct gap {
 struct packer {
     struct cr_part *parts;
     int n;
-    struct span *values;  /* by part, place and time */
-    struct place *places; /* by part */
+    struct span *values;  /* sorted by part, place and time */
+    struct place *places; /* sorted by part */
     int n_places;
     int *first_place; /* by part, and one more */
-    int *placed;      /* parts that have their offset, by it */
+    int *placed;      /* the parts that have an offset, sorted by it */
     struct gap *gaps;
     int n_gaps, cap_gaps;
 };
 
 /* ---- places ---- */
 
-/* For qsort, which passes no context. */
+/* A value with its sort keys, for qsort, which passes no context. */
 struct value {
     int part;
     int64_t within, floats;
@@ -59,7 +59,7 @@ static int by_place(const void *x, const void *y)
     return order ? order : order_of(a->first, b->first);
 }
 
-/* The values in the arena, in order; returns how many. */
+/* Lists the values in the arena, sorted; returns their number. */
 static int sort_values(const struct cr_lifetimes *l, struct value *values, int n_nodes)
 {
     int n = 0;
@@ -71,7 +71,7 @@ static int sort_values(const struct cr_lifetimes *l, struct value *values, int n
     return n;
 }
 
-/* Allocates for `n` parts of n_values values in all; find_places fills the places. */
+/* Allocates for `n` parts with n_values values in all; find_places fills in the places. */
 static void begin_packer(struct packer *p, struct cr_part *parts, int n, int n_values)
 {
     *p = (struct packer){.parts = parts, .n = n};
@@ -90,8 +90,7 @@ static void end_packer(struct packer *p)
     free(p->gaps);
 }
 
-/* Groups the values of each part that have the same place and size, in order of their live
- * ranges. */
+/* Groups the values of each part by offset and size, sorted by live range. */
 static void find_places(struct packer *p, const struct cr_lifetimes *l, int n_nodes)
 {
     struct value *values = cr_calloc((size_t)n_nodes + 1, sizeof *values);
@@ -129,7 +128,7 @@ static bool are_together(const struct place *a, const struct place *b)
     return false;
 }
 
-/* Finds the offsets that a part cannot have because of another part. */
+/* Appends the offsets that a part cannot have because of another part. */
 static void add_gaps(struct packer *p, int part, int other)
 {
     int64_t offset = p->parts[other].offset;
@@ -158,7 +157,7 @@ static bool are_sorted(const struct packer *p)
     return true;
 }
 
-/* The lowest offset that is in none of the gaps. */
+/* Returns the lowest offset that is in no gap. */
 static int64_t lowest(struct packer *p)
 {
     int64_t offset = 0;
@@ -182,7 +181,7 @@ static int larger_first(const void *x, const void *y)
     return a->floats != b->floats ? order_of(b->floats, a->floats) : order_of(a->part, b->part);
 }
 
-/* Inserts a part into the list of the n parts that have their offset. */
+/* Inserts a part into the sorted list of the n parts that have an offset. */
 static void insert_placed(struct packer *p, int n, int part)
 {
     int at = n;
@@ -191,7 +190,7 @@ static void insert_placed(struct packer *p, int n, int part)
     p->placed[at] = part;
 }
 
-/* Gives each part its offset; returns the floats that all of them take. */
+/* Sets the offset of each part; returns their size together, in floats. */
 static int64_t place_parts(struct packer *p)
 {
     struct numbered *order = cr_calloc((size_t)p->n, sizeof *order);
@@ -216,20 +215,20 @@ static int64_t place_parts(struct packer *p)
 /* ---- many places ---- */
 
 /*
- * Each place is compared with all before it, which takes too long for more than MANY places.
- * Then parts of about one size share a *slot*, one after another, and slots are compared with each
- * other.  If there are too many slots as well, they lie one behind the other.
+ * Each place is compared with all before it, which is too slow for more than MANY places.  Then
+ * parts of similar size share a *slot*, one after another in time, and only slots are compared.
+ * If there are more than MANY_SLOTS slots, they are placed side by side.
  */
 enum { MANY = 8192, MANY_SLOTS = 1024, UNIT = CR_ALIGN };
 
-/* A part from its first value to its last. */
+/* A part as one block, live from its first value to its last. */
 struct whole {
     int part, slot;
     int64_t floats; /* rounded */
     struct span span;
 };
 
-/* Sizes that differ by less than an eighth count as equal. */
+/* Rounds a size up, so that sizes that differ by less than an eighth become equal. */
 static int64_t rounded(int64_t floats)
 {
     int64_t unit = UNIT;
@@ -238,7 +237,7 @@ static int64_t rounded(int64_t floats)
     return (floats + unit - 1) / unit * unit;
 }
 
-/* Each part as one block that is live from its first value to its last; the caller frees them. */
+/* Makes a block of each part; the caller frees them. */
 static struct whole *find_wholes(const struct packer *p)
 {
     struct whole *wholes = cr_calloc((size_t)p->n, sizeof *wholes);
@@ -278,8 +277,8 @@ static int by_slot(const void *x, const void *y)
     return a->slot != b->slot ? order_of(a->slot, b->slot) : order_of(a->span.begin, b->span.begin);
 }
 
-/* Assigns one slot to parts of one size whose live ranges do not overlap.  Sorts the parts by slot
- * and returns the number of slots. */
+/* Gives parts of one size whose live ranges do not overlap one slot.  Sorts the parts by slot and
+ * returns the number of slots. */
 static int find_slots(struct whole *wholes, int n)
 {
     struct whole *ends = cr_calloc((size_t)n, sizeof *ends);
@@ -303,7 +302,7 @@ static int find_slots(struct whole *wholes, int n)
     return n_slots;
 }
 
-/* One part behind the other. */
+/* Places the parts side by side. */
 static int64_t line_up(struct packer *p)
 {
     int64_t floats = 0;
@@ -314,7 +313,7 @@ static int64_t line_up(struct packer *p)
     return floats;
 }
 
-/* Gives slots their offsets, and so the parts in them. */
+/* Sets the offsets of slots, and of the parts in them. */
 static int64_t place_slots(struct packer *parts)
 {
     struct packer slots;

@@ -1,8 +1,8 @@
 /*
- * plan.c - where everything lies: weights in order of use, intermediates in one arena.
+ * plan.c - assigns storage: weights in order of use, intermediates in one arena.
  *
- * An intermediate is alive from the kernel that writes it to the last that reads it
- * (lifetimes.c); those that are not alive together may overlap (pack.c).
+ * An intermediate is live from the kernel that writes it to the last that reads it (lifetimes.c);
+ * those that are not live at once may overlap (pack.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,9 @@ struct weights {
     struct cr_module *m;
     const struct cr_graph *g;
     int *readers;    /* by node: kernels that read it as a weight, in the entry with the most */
-    int64_t *panels; /* by node: the packed form of a weight matrix, or -1 */
-    int *newest;     /* by parameter: the first place of the newest panels that begin with it ... */
-    int *older;      /* ... and by such a place the next older one, or CR_NONE */
+    int64_t *panels; /* by node: the offset of a packed weight matrix, or -1 */
+    int *newest;     /* by parameter: the first place of the newest panels that begin with it */
+    int *older;      /* by such a place: the next older one, or CR_NONE */
     int cap_older;
     int64_t column; /* units of a column of the panels being placed */
     int64_t target;
@@ -36,7 +36,7 @@ static void add_place(void *context, const struct cr_place_info *info)
     struct weights *w = context;
     struct cr_place_info *place = CR_PUSH(w->m->places, w->m->n_places, w->m->cap_places);
     *place = *info;
-    place->target = w->target + info->first_row * PANEL; /* more than one piece of rows: f32 */
+    place->target = w->target + info->first_row * PANEL; /* f32, if the rows have several pieces */
     place->panel_stride = w->column * PANEL;
 }
 
@@ -47,8 +47,8 @@ static bool same_place(const struct cr_place_info *a, const struct cr_place_info
            a->first_col == b->first_col && a->first_row == b->first_row && a->last == b->last;
 }
 
-/* The panels of an earlier matrix, of another entry, that have the pieces of the newest one,
- * which are places first .. n_places - 1; or -1. */
+/* Returns the panels of an earlier matrix, of another entry, that have the pieces of the newest one
+ * (places first .. n_places - 1); or -1. */
 static int64_t find_panels(struct weights *w, int first)
 {
     const struct cr_place_info *places = w->m->places;
@@ -67,14 +67,15 @@ static int64_t find_panels(struct weights *w, int first)
     return -1;
 }
 
-/* What the panels being placed take: whole panels of N columns. */
+/* Returns the size of the panels being placed: whole panels for N columns. */
 static int64_t panel_floats(const struct weights *w, enum cr_format format, int64_t N)
 {
     int64_t bytes = w->column * ((N + PANEL - 1) / PANEL * PANEL) * cr_formats[format].unit;
     return cr_align(bytes / (int64_t)sizeof(float));
 }
 
-/* Packs a weight matrix behind what is there.  Entries that multiply by the same one share it. */
+/* Packs a weight matrix after the previous weights.  Entries that multiply by the same one share
+ * it. */
 static void place_panels(struct weights *w, cr_id id)
 {
     if (w->panels[id] >= 0)
@@ -123,7 +124,7 @@ static void place_elements(struct weights *w, cr_id param, int64_t target)
                                .target = target};
 }
 
-/* Places a parameter as it is, or several that are read as one. */
+/* Places a parameter, or several that are read as one, row-major. */
 static void place_plain(struct weights *w, cr_id id)
 {
     const struct cr_node *node = &w->g->nodes[id];
@@ -141,7 +142,7 @@ static void place_plain(struct weights *w, cr_id id)
     w->m->weights_floats += cr_align(cr_elements(node->rank, node->shape));
 }
 
-/* Parameters that a kernel reads as they are, and tables that it gathers from panels. */
+/* Places the weights of a kernel: row-major parameters, tables in panels and packed matrices. */
 static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool shared)
 {
     for (int r = 0; r < k->n_refs; r++) {
@@ -158,14 +159,14 @@ static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool 
         place_panels(w, cr_packed(k));
 }
 
-/* One more kernel reads a weight; `count` is of the entry at hand. */
+/* Counts a kernel that reads a weight; `count` belongs to the current entry. */
 static void count_reader(struct weights *w, int *count, cr_id id)
 {
     if (w->readers[id] < ++count[id])
         w->readers[id] = count[id];
 }
 
-/* By node: how many kernels read a weight, in the entry where the most do. */
+/* Counts by node the kernels that read a weight, in the entry with the most. */
 static void count_readers(struct weights *w)
 {
     const struct cr_module *m = w->m;
@@ -183,7 +184,7 @@ static void count_readers(struct weights *w)
     free(count);
 }
 
-/* Tables that are kept in panels of products lie where these do. */
+/* Sets the storage of tables that share the panels of a product. */
 static void place_tables(struct weights *w)
 {
     for (cr_id id = 0; id < w->g->n_nodes; id++) {
@@ -193,7 +194,7 @@ static void place_tables(struct weights *w)
     }
 }
 
-/* Weights that several kernels of an entry share come first, so that layers lie at even
+/* Places weights that several kernels of an entry share first, so that layers have equal
  * distances. */
 static void place_weights(struct cr_module *m)
 {
@@ -238,8 +239,8 @@ static void plan_arena(struct cr_module *m)
 
 /* ---- the pass ---- */
 
-/* Ports lie where the caller has them.  States are counted among the inputs, and what replaces one
- * lies in its place. */
+/* Sets the storage of inputs, states and outputs, whose memory belongs to the caller.  States are
+ * numbered among the inputs, and a node that replaces a state has its storage. */
 static void place_ports(struct cr_module *m)
 {
     int n_inputs = 0;
@@ -256,11 +257,11 @@ static void place_ports(struct cr_module *m)
             m->storage[id] = m->storage[cr_state_of(m, id)];
 }
 
-/* Literals are numbered by their first node; equal ones have one number. */
+/* Numbers literals by their first node; equal ones have one number. */
 static void place_literals(struct cr_module *m)
 {
     const struct cr_graph *g = m->graph;
-    int n = 0, *number = cr_calloc((size_t)cr_n_literals(g), sizeof *number); /* and one more */
+    int n = 0, *number = cr_calloc((size_t)cr_n_literals(g), sizeof *number); /* 1 + the number */
     for (cr_id id = 0; id < g->n_nodes; id++) {
         if (g->nodes[id].op != CR_OP_literal)
             continue;
@@ -271,7 +272,7 @@ static void place_literals(struct cr_module *m)
     free(number);
 }
 
-/* A step and a function for each kernel, where outline was left out. */
+/* Makes a segment and a function for each kernel, if outline was skipped. */
 static void take_kernels_singly(struct cr_module *m)
 {
     m->function = cr_calloc((size_t)m->n_kernels, sizeof *m->function);

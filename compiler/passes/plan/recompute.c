@@ -1,13 +1,13 @@
 /*
- * recompute.c - computes values again instead of keeping them, so that the arena fits a limit.
+ * recompute.c - recomputes values instead of keeping them, so that the arena fits a limit.
  *
- * A backward pass reads what the forward pass made, and most of the arena holds such values.  If
- * the arena is larger than the limit, the kernels are called in another order (recompute_order.h):
- * a value may be dropped, and its kernel is called again before the next kernel that reads it.  It
+ * A backward pass reads values of the forward pass, and these fill most of the arena.  If the
+ * arena is larger than the limit, the kernels are called in another order (recompute_order.h): a
+ * value may be dropped, and its kernel is called again before the next kernel that reads it.  It
  * is the same kernel, so outline finds its code, and the results have the same bits.
  *
- * Loops over layers take more arena than the same calls one by one, because the values that an
- * iteration leaves must lie at equal distances.  The loops are unrolled if the arena then fits.
+ * Loops over layers take more arena than the same calls one by one, because the values of
+ * iterations must have equal distances.  The loops are unrolled if the arena then fits.
  *
  * The orders form a ladder, whose rungs have ever smaller budgets; the limit chooses a rung.  So
  * the least arena, which the error message names, is a limit that will be accepted.
@@ -23,25 +23,25 @@
 #include "plan.h"
 #include "recompute_order.h"
 
-/* Floating-point operations that take as long as reading or writing a byte. */
+/* The floating-point operations that cost as much as reading or writing a byte. */
 static const double per_byte = 4;
 
-/* The ratio of two neighbouring budgets; and the part of its budget that an order must use to
- * count.  So rungs far above the limit need no search. */
+/* The ratio of two neighbouring budgets, and the fraction of its budget that an order must use to
+ * be accepted.  So rungs far above the limit need no search. */
 static const double next_rung = 0.96, least_used = 0.9;
 enum {
     MOST_RUNGS = 256,
-    MOST_VALUES = 4096, /* an order takes time that grows with the square of their number */
+    MOST_VALUES = 4096, /* time of a search grows with the square of their number */
 };
 
 struct recompute {
     struct cr_module *m;
-    struct cr_kernel *kernels; /* as fuse left them, and the graph's size then */
+    struct cr_kernel *kernels; /* as fuse made them, with the graph's size then */
     int n_kernels, n_nodes, n_operands;
-    struct cr_made *values; /* of the arena and the outputs, in the order of their kernels */
+    struct cr_made *values; /* in the arena and outputs, in the order of their kernels */
     int n;
-    int *first_kernel; /* by value, and one past the last: several kernels make a concat */
-    int *value_of;     /* by node: the value it is, or -1 */
+    int *first_kernel; /* by value, and one more: several kernels make a concat */
+    int *value_of;     /* by node: its value, or -1 */
     struct cr_order order;
     int64_t rungs[MOST_RUNGS]; /* the budgets, largest first */
     int n_rungs;
@@ -70,7 +70,7 @@ static int ascending(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* The values that the kernels of a value read, each once and in ascending order. */
+/* Lists the values that the kernels of a value read, each once and ascending. */
 static void find_reads(struct recompute *r, struct cr_made *value, int first, int end)
 {
     int n = 0;
@@ -86,9 +86,9 @@ static void find_reads(struct recompute *r, struct cr_made *value, int first, in
 }
 
 /*
- * Describes each value for the search.  Its size is rounded up as plan does; its work is that of
- * all its kernels, in operations, with memory traffic at per_byte each.  Outputs lie outside the
- * arena.
+ * Describes each value for the search.  Its size is rounded up as in plan; its cost is that of all
+ * its kernels in operations, with per_byte for each byte of memory traffic.  Outputs are outside
+ * the arena.
  */
 static void find_values(struct recompute *r)
 {
@@ -111,7 +111,7 @@ static void find_values(struct recompute *r)
 
 /* ---- an order as kernels ---- */
 
-/* Adds a copy of a node, which holds its value a second time. */
+/* Appends a copy of a node, which holds its value a second time. */
 static cr_id node_again(struct cr_graph *g, cr_id id)
 {
     struct cr_attr attr = cr_attr_of(&g->nodes[id]);
@@ -132,7 +132,8 @@ static void rename_node(struct cr_tiles *tiles, cr_id from, cr_id to)
             tiles->values[i].node = to;
 }
 
-/* Appends a copy of a kernel that writes to another node, and reads the latest of each value. */
+/* Appends a copy of a kernel that writes to another node, and reads the latest copy of each
+ * value. */
 static void add_call(struct recompute *r, const struct cr_kernel *kernel, cr_id buffer,
                      const cr_id *latest)
 {
@@ -153,7 +154,7 @@ static void add_call(struct recompute *r, const struct cr_kernel *kernel, cr_id 
     }
 }
 
-/* Removes the kernels and the nodes that the last order added. */
+/* Removes the kernels and nodes that the previous order added. */
 static void clear_kernels(struct recompute *r)
 {
     struct cr_module *m = r->m;
@@ -164,7 +165,7 @@ static void clear_kernels(struct recompute *r)
     m->graph->n_operands = r->n_operands;
 }
 
-/* Gives the module its kernels in the order found. */
+/* Appends the kernels to the module in the order of the calls. */
 static void set_kernels(struct recompute *r)
 {
     cr_id *latest = cr_calloc((size_t)r->n, sizeof *latest);
@@ -183,8 +184,8 @@ static void set_kernels(struct recompute *r)
 
 /* ---- the ladder ---- */
 
-/* The size of the arena, as plan will lay it out, with the kernels called in loops over layers or
- * one by one; *live is the most that is live at once. */
+/* Returns the size of the arena as plan will lay it out, with loops over layers or without; *live
+ * is the most that is live at once. */
 static int64_t arena_of(const struct cr_module *m, bool unrolled, int64_t *live)
 {
     struct cr_loops loops = {0};
@@ -203,8 +204,8 @@ static int64_t arena_of(const struct cr_module *m, bool unrolled, int64_t *live)
     return floats;
 }
 
-/* The smaller of the arenas with loops and unrolled; sets `unrolled` to match.  Loops are kept if
- * their arena is within the limit. */
+/* Returns the smaller arena, with loops or without, and sets `unrolled` accordingly.  Loops are
+ * kept if their arena is within the limit. */
 static int64_t smaller_arena(struct cr_module *m, int64_t limit, int64_t *live)
 {
     int64_t loops = arena_of(m, false, live);
@@ -217,9 +218,9 @@ static int64_t smaller_arena(struct cr_module *m, int64_t limit, int64_t *live)
 }
 
 /*
- * Gives the module the kernels of the order for a budget, and returns its arena, with loops if that
- * is within `enough`.  INT64_MAX if there is no such order, or if it uses less than least_used of
- * the budget.
+ * Gives the module the kernels of the order for a budget, and returns its arena, with loops if
+ * that is at most `enough`.  INT64_MAX if there is no such order, or it uses less than least_used
+ * of the budget.
  */
 static int64_t try_rung(struct recompute *r, int64_t budget, int64_t limit, int64_t enough)
 {
@@ -232,7 +233,7 @@ static int64_t try_rung(struct recompute *r, int64_t budget, int64_t limit, int6
     return (double)floats < least_used * (double)budget ? INT64_MAX : floats;
 }
 
-/* The largest sum of a value and its operands: no order can do with less. */
+/* Returns the largest sum of a value and its operands: no order needs less. */
 static int64_t least_budget(const struct recompute *r)
 {
     int64_t least = 0;
@@ -247,7 +248,7 @@ static int64_t least_budget(const struct recompute *r)
     return least;
 }
 
-/* The budgets, from the most that is live if nothing is computed again, down to least_budget. */
+/* Lists the budgets, from the most that is live without recomputing down to least_budget. */
 static void make_ladder(struct recompute *r, int64_t most)
 {
     double least = (double)least_budget(r);
@@ -256,7 +257,7 @@ static void make_ladder(struct recompute *r, int64_t most)
         r->rungs[r->n_rungs++] = (int64_t)budget;
 }
 
-/* Goes down the ladder to the first rung that fits the limit. */
+/* Tries the rungs, largest first, until one fits the limit. */
 static bool fit(struct recompute *r, int64_t limit)
 {
     for (int i = 0; i < r->n_rungs; i++)
@@ -266,7 +267,7 @@ static bool fit(struct recompute *r, int64_t limit)
     return false;
 }
 
-/* The least arena among all rungs and the kernels as they were. */
+/* Returns the smallest arena of all rungs and of the original kernels. */
 static int64_t find_least(struct recompute *r, int64_t plain)
 {
     int64_t least = plain;
@@ -278,7 +279,7 @@ static int64_t find_least(struct recompute *r, int64_t plain)
     return least;
 }
 
-/* Marks what is stored now: nodes were added, and values that nobody reads were dropped. */
+/* Marks the nodes that are stored now: nodes were added, and unread values dropped. */
 static void set_materialised(struct cr_module *m)
 {
     free(m->materialised);
@@ -293,7 +294,7 @@ static void set_materialised(struct cr_module *m)
     }
 }
 
-/* Moves the kernels out of the module, so that it can get those of an order. */
+/* Moves the kernels out of the module, which then gets those of an order. */
 static void begin(struct recompute *r, struct cr_module *m)
 {
     *r = (struct recompute){.m = m,
@@ -306,7 +307,7 @@ static void begin(struct recompute *r, struct cr_module *m)
     find_values(r);
 }
 
-/* Gives the module its own kernels back, as if nothing had been tried. */
+/* Gives the module its original kernels and graph back. */
 static void restore(struct recompute *r)
 {
     clear_kernels(r);
@@ -332,10 +333,10 @@ static void end(struct recompute *r)
 }
 
 /*
- * Leaves the kernels as they are if there is no limit or the arena fits it, with loops or unrolled.
- * Else it takes the first order of the ladder that fits.  If none does, the module is as before,
- * and least_arena_floats says what the limit has to be at least, for the message.  A module of more
- * than MOST_VALUES values is not searched.
+ * Changes nothing if there is no limit or the arena fits it, with loops or unrolled.  Else takes
+ * the first order of the ladder that fits.  If none does, the module is as before, and
+ * least_arena_floats is the smallest limit that works, for the message.  A module of more than
+ * MOST_VALUES values is not searched.
  */
 void cr_pass_recompute(struct cr_module *module)
 {
@@ -346,7 +347,7 @@ void cr_pass_recompute(struct cr_module *module)
     int64_t plain = smaller_arena(module, limit, &most);
     if (plain <= limit)
         return;
-    if (module->in_state) { /* old values are there once, so no kernel can be called again */
+    if (module->in_state) { /* an old state exists once, so no kernel can be called again */
         module->least_arena_floats = plain;
         module->unrolled = false;
         return;

@@ -9,29 +9,30 @@
 
 enum {
     NEVER = INT_MAX,
-    MOST_CALLS = 12, /* for a value, on average: less memory than that takes is too dear */
+    MOST_CALLS = 12, /* the most calls per value, on average; more would be too slow */
 };
 
-/* The state of the search at one moment of the run that it simulates. */
+/* The state of the simulated run. */
 struct search {
     const struct cr_made *values;
     int n;
     int *first_reader, *readers; /* by value, and one past the last: readers[first_reader[v] ..] */
-    int *ahead;                  /* by value: how many of its readers lie behind */
+    int *ahead;                  /* by value: the number of its readers that were computed */
     int64_t budget, live;
-    int now; /* the value that is to be made next for the first time */
+    int now; /* the next value that is computed for the first time */
     bool *alive;
-    int *locks;    /* by value: who needs it at this moment */
-    int *next;     /* by value: when it is read next, or NEVER */
-    double *again; /* by value: the work of making it again */
+    int *locks;    /* by value: number of computations in progress that need it */
+    int *next;     /* by value: the time of its next read, or NEVER */
+    double *again; /* by value: the cost of recomputing it */
     struct cr_order *order;
 };
 
-/* ---- what going and coming back costs ---- */
+/* ---- the cost of dropping a value ---- */
 
 /*
- * Counting sort: the readers of each value, in ascending order.  While the lists are filled,
- * count[v + 1] is the next free place of value v; afterwards it is where the list of v + 1 begins.
+ * Lists the readers of each value in ascending order, by a counting sort.  While the lists are
+ * filled, count[v + 1] is the next free place of value v; afterwards it is the start of the list
+ * of v + 1.
  */
 static void find_readers(struct search *s)
 {
@@ -47,8 +48,8 @@ static void find_readers(struct search *s)
             s->readers[count[s->values[v].reads[i] + 1]++] = v;
 }
 
-/* The next read of a value: by a value that is still to be made, or to make again one that was
- * dropped. */
+/* Returns the time of the next read of a value: to compute a new value, or to recompute a dropped
+ * one. */
 static int next_read(struct search *s, int v)
 {
     int at = s->first_reader[v], end = s->first_reader[v + 1], next = NEVER;
@@ -64,7 +65,7 @@ static int next_read(struct search *s, int v)
     return next;
 }
 
-/* The work of making a value again.  Operands that were dropped have to be made first; only the
+/* Returns the cost of recomputing a value.  Dropped operands have to be computed first; only the
  * longest chain of them counts. */
 static double work_again(const struct search *s, int v)
 {
@@ -86,9 +87,9 @@ static void look_around(struct search *s)
 }
 
 /*
- * The gain of dropping a value: its size times the time until its next read, per work of making it
- * again.  The time counts by its power of 3/4, since room is needed now and other values can be
- * dropped later.
+ * Returns the gain of dropping a value: its size times the time until its next read, per cost of
+ * recomputing it.  The time counts by its power of 3/4, since memory is needed now and other
+ * values can be dropped later.
  */
 static double gain_of(const struct search *s, int v)
 {
@@ -96,8 +97,8 @@ static double gain_of(const struct search *s, int v)
     return (double)s->values[v].floats * sqrt(away * sqrt(away)) / s->again[v];
 }
 
-/* The value to drop: one that is never read again, else the one with the largest gain; -1 if none
- * may be dropped. */
+/* Returns the value to drop: one that is never read again, else the one with the largest gain; -1
+ * if none may be dropped. */
 static int find_victim(const struct search *s)
 {
     int best = -1;
@@ -115,7 +116,7 @@ static int find_victim(const struct search *s)
     return best;
 }
 
-/* ---- making ---- */
+/* ---- computing ---- */
 
 static bool make_room(struct search *s, int64_t floats)
 {
@@ -130,7 +131,7 @@ static bool make_room(struct search *s, int64_t floats)
     return true;
 }
 
-/* Makes a value, and first those of its operands that are not in memory; false if the budget or
+/* Computes a value, and first its operands that are not in memory; false if the budget or
  * MOST_CALLS is exceeded. */
 static bool make(struct search *s, int v)
 {
@@ -151,9 +152,9 @@ static bool make(struct search *s, int v)
     return true;
 }
 
-/* ---- afterwards ---- */
+/* ---- finishing ---- */
 
-/* Removes the calls whose value is dropped before anything reads it. */
+/* Removes the calls whose value is dropped before it is read. */
 static void drop_unread(struct search *s)
 {
     struct cr_order *order = s->order;
@@ -176,11 +177,12 @@ static void drop_unread(struct search *s)
     free(wanted);
 }
 
-/* Finds the most live floats.  A value is live from the call that makes it to its last reader. */
+/* Finds the most live floats.  A value is live from the call that computes it to its last
+ * reader. */
 static void find_peak(struct search *s)
 {
     struct cr_order *order = s->order;
-    bool *here = cr_calloc((size_t)s->n, sizeof *here); /* walking back: between the two */
+    bool *here = cr_calloc((size_t)s->n, sizeof *here); /* by value: it is live here */
     int64_t live = 0;
     for (int i = order->n - 1; i >= 0; i--) {
         const struct cr_made *value = &s->values[order->calls[i]];

@@ -1,8 +1,9 @@
 /*
- * recompute_order.h - finds an order of making values, some of them again, within a memory limit.
+ * recompute_order.h - finds an order of computing values, some of them repeatedly, within a memory
+ * limit.
  *
- * Nothing here knows of kernels: there are values, numbered in the order in which a program
- * makes them, and each reads some earlier ones.
+ * The code knows no kernels: values are numbered in the order in which a program computes them,
+ * and each reads some earlier ones.
  */
 #ifndef CR_RECOMPUTE_ORDER_H
 #define CR_RECOMPUTE_ORDER_H
@@ -11,24 +12,24 @@
 #include <stdint.h>
 
 struct cr_made {
-    int64_t floats; /* that it occupies while it is there */
-    bool kept;      /* in memory of its own from when it was made: an output */
-    double work;    /* of making it */
-    int *reads;     /* values, each once, in ascending order */
+    int64_t floats; /* its size while it is live */
+    bool kept;      /* an output: it has memory of its own, for good */
+    double work;    /* the cost of computing it */
+    int *reads;     /* the values that it reads, each once, ascending */
     int n_reads;
 };
 
 struct cr_order {
-    int *calls; /* the value that each makes */
+    int *calls; /* by call: the value that it computes */
     int n, cap;
-    int64_t peak; /* the most floats that are there at once */
+    int64_t peak; /* the most floats that are live at once */
 };
 
 /*
- * Finds an order that makes all values, and makes dropped values again before they are read, with
- * no more than `budget` floats live at a time.  False if the search fails.  The search is greedy:
- * when room is needed, it drops the value that frees the most floats, for the longest time, for the
- * least work of making it again.
+ * Finds an order that computes all values, and recomputes dropped values before they are read,
+ * with at most `budget` floats live at a time.  False if the search fails.  The search is greedy:
+ * if memory is needed, it drops the value that frees the most floats for the longest time at the
+ * least cost of recomputing it.
  */
 bool cr_order_find(const struct cr_made *values, int n, int64_t budget,
                    struct cr_order *order);

@@ -1,4 +1,4 @@
-/* stored.c - what kernels leave in memory, and until when it is read; see stored.h. */
+/* stored.c - lists the nodes that kernels leave in memory; see stored.h. */
 #include "stored.h"
 
 #include <stdlib.h>
