@@ -43,8 +43,8 @@ static bool skipped(const struct cr_pass_options *options, const char *name)
     return false;
 }
 
-/* The arena that was asked for may be too small: for any order of the kernels, or for this one,
- * if recompute was left out. */
+/* Fails if the arena exceeds --max-arena: for any order of the kernels, or for this one if
+ * recompute was skipped. */
 static int check_arena(const struct cr_module *module, const struct cr_pass_options *options,
                        struct cr_error *error)
 {
@@ -63,7 +63,7 @@ static int check_arena(const struct cr_module *module, const struct cr_pass_opti
                    options->settings.path, (long long)least * (int)sizeof(float));
 }
 
-/* The skipped pass that would have given a property, or null. */
+/* Returns the skipped pass that gives a property, or null. */
 static const char *skipped_giver(const struct cr_pass_options *options, unsigned property)
 {
     for (int i = 0; i < cr_n_passes; i++)
@@ -72,7 +72,7 @@ static const char *skipped_giver(const struct cr_pass_options *options, unsigned
     return NULL;
 }
 
-/* Refuses to leave out a pass whose result is needed, by another or to print the program. */
+/* Fails if a pass, or printing the program, needs a property that a skipped pass gives. */
 static int check_needs(const struct cr_module *module, const struct cr_pass_options *options,
                        const char *pass, unsigned needs, struct cr_error *error)
 {
@@ -87,7 +87,8 @@ static int check_needs(const struct cr_module *module, const struct cr_pass_opti
 
 /* ---- verification ---- */
 
-/* What no longer holds after a pass that breaks a property: what is made of it neither. */
+/* Returns the properties that no longer hold after a pass: those it breaks and all made from
+ * them. */
 static unsigned broken_by(const struct cr_pass *pass)
 {
     unsigned breaks = pass->breaks;
@@ -100,8 +101,7 @@ static unsigned broken_by(const struct cr_pass *pass)
     return breaks;
 }
 
-/* All that the module has.  A graph that is as it was when it was verified is not looked at
- * again. */
+/* Verifies all properties of the module.  An unchanged graph is not verified again. */
 static int verify(const struct cr_module *m, bool new_graph, struct cr_error *error)
 {
     if (new_graph && cr_verify(m->graph, error))
@@ -123,15 +123,15 @@ static int verify(const struct cr_module *m, bool new_graph, struct cr_error *er
     return 0;
 }
 
-/* Puts in front of the message which pass is at fault. */
+/* Adds the name of the faulty pass to the message. */
 static int blame(const char *pass, struct cr_error *error)
 {
     struct cr_error what = *error;
     return cr_bug(error, "after %s, %.900s", pass, what.text);
 }
 
-/* The first node that is not as it was at the last call, or CR_NONE; behind all nodes if it is the
- * outputs.  Nodes are hashed apart, so that the processor works on several at once. */
+/* Returns the first node that changed since the last call, or CR_NONE; n_nodes if only the outputs
+ * did.  Each node has its own hash, so that the processor can compute several at once. */
 static cr_id find_change(struct cr_module *m)
 {
     int n = m->graph->n_nodes + 1, old = m->n_hashes, changed = n;
@@ -152,7 +152,7 @@ static cr_id find_change(struct cr_module *m)
     return changed == n && n == old ? CR_NONE : changed;
 }
 
-/* The graph before the first pass. */
+/* Verifies the graph before the first pass. */
 static int verify_script(struct cr_module *module, struct cr_error *error)
 {
     module->graph->verified = true;
@@ -160,7 +160,7 @@ static int verify_script(struct cr_module *module, struct cr_error *error)
     return verify(module, true, error) ? blame("script", error) : 0;
 }
 
-/* In a debug build a bug ends here, where a debugger can look at it. */
+/* Stops a debug build at a bug, for a debugger. */
 static int stop_at_bug(const struct cr_error *error)
 {
 #ifdef CR_DEBUG
@@ -202,7 +202,8 @@ static void dump_after(const struct cr_module *module, const struct cr_pass_opti
         cr_dump(options->dump_to, module, pass);
 }
 
-/* A printed graph that was read back may say the kernels of its nodes, which are found anew. */
+/* Clears the kernels of nodes: a dumped graph that is read back may name some, which fuse finds
+ * anew. */
 static void forget_kernels(struct cr_graph *g)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)

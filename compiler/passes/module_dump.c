@@ -1,6 +1,6 @@
 /*
- * Dumps: the graph as Lua that reads back, then kernels, loops, memory and program as Lua
- * comments.
+ * module_dump.c - dumps a module: the graph as Lua that reads back, then kernels, loops, memory
+ * and program as Lua comments.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "compiler/passes/plan/stored.h"
 #include "passes.h"
 
-/* "%3 = add %1 %2", "%0 = load v[7]".  The table index of a gather is not printed. */
+/* Prints a value as "%3 = add %1 %2" or "%0 = load v[7]", without the table index of a gather. */
 static void print_value(FILE *out, const struct cr_kernel *k, const struct cr_tiles *tiles, int i)
 {
     const struct cr_value *v = &tiles->values[i];
@@ -40,7 +40,7 @@ static void print_tiles(FILE *out, const struct cr_kernel *k, const char *title,
         print_value(out, k, tiles, i);
 }
 
-/* The extents of the loops, outermost first; an atom that is missing has extent 1. */
+/* Prints the extents of the loops, outermost first; a missing atom has extent 1. */
 static void print_atoms(FILE *out, const struct cr_kernel *k, const struct cr_remarks *remarks)
 {
     fputs("--     loops", out);
@@ -55,7 +55,7 @@ static void print_atoms(FILE *out, const struct cr_kernel *k, const struct cr_re
     fprintf(out, "; %.0f flop\n", k->flops);
 }
 
-/* A tile program under the title of its role.  Scores that are the bare product are not printed. */
+/* Prints a tile program under the title of its role, but not scores that are the plain product. */
 static void print_program(FILE *out, const struct cr_kernel *k, const struct cr_remarks *remarks,
                           int p)
 {
@@ -84,7 +84,7 @@ static void print_program(FILE *out, const struct cr_kernel *k, const struct cr_
         fprintf(out, "--     scores times %g\n", remarks->factor);
 }
 
-/* The states that a kernel writes over; where it stores several nodes, each with its own. */
+/* Prints the states that a kernel stores over; for several stored nodes, each with its state. */
 static void print_states(FILE *out, const struct cr_module *m, const struct cr_kernel *k)
 {
     for (int s = 0; s < k->n_stored; s++) {
@@ -97,8 +97,8 @@ static void print_states(FILE *out, const struct cr_module *m, const struct cr_k
     }
 }
 
-/* The kernel, its loops, the bounds of its mask, and its tile programs.  `buffer` is printed only
- * where it is not the root, as for a part of a concat. */
+/* Prints the kernel, its loops, the bounds of its mask and its tile programs.  The buffer is
+ * printed if it is not the root, as for a part of a concat. */
 static void print_kernel(FILE *out, const struct cr_module *m, int i)
 {
     const struct cr_kernel *k = &m->kernels[i];
@@ -131,8 +131,8 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
         print_program(out, k, &remarks, p);
 }
 
-/* The order of execution.  A kernel outside loops names the kernel whose function it shares; a loop
- * names its layers and the range of its kernels. */
+/* Prints the kernels in order of execution: one outside loops with the kernel whose function it
+ * shares, a loop with its layers and the range of its kernels. */
 static void print_steps(FILE *out, const struct cr_module *m)
 {
     fputs("-- steps\n", out);
@@ -149,8 +149,8 @@ static void print_steps(FILE *out, const struct cr_module *m)
     }
 }
 
-/* A value of the arena: where it lies, and the kernels over which it lives, from kernel i that stores
- * it first. */
+/* Prints a value of the arena: size, offset and the kernels of its live range, which begins at
+ * kernel i. */
 static void print_lifetime(FILE *out, const struct cr_module *m, cr_id id, int i, int last_read)
 {
     const struct cr_loop *loop = cr_loop_of(m, i);
@@ -165,8 +165,7 @@ static void print_lifetime(FILE *out, const struct cr_module *m, cr_id id, int i
     fputc('\n', out);
 }
 
-/* Prints a line for each value that a kernel stores.  For a loop only the values of its first iteration are
- * printed. */
+/* Prints the lifetimes of all stored values; of a loop only those of its first iteration. */
 static void print_lifetimes(FILE *out, const struct cr_module *m)
 {
     int *last_read = cr_find_last_reads(m);
