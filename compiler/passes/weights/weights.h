@@ -1,14 +1,14 @@
 /*
  * weights.h - matrices made of parameters alone, which are laid out once, at load.
  *
- * This directory finds the weight matrices, and chooses their formats and the arithmetic of products
- * by them.
+ * This directory finds the weight matrices, and chooses their formats and the arithmetic of
+ * products by them.
  *
  * Comes in:   a graph, and rules for parameters by name (`--format`, `--arithmetic`).
- * Goes out:   the format of each parameter and the arithmetic of each product; the pieces of a matrix,
- *             which plan lays out; module->columns_of.
- * Promise:    all parameters of one matrix have one format; parameters that kernels read neither from
- *             panels nor by rows stay f32.  No choice depends on the number of rows of a product.
+ * Goes out:   the format of each parameter and the arithmetic of each product; the pieces of a
+ *             matrix, which plan lays out; module->columns_of.
+ * Promise:    all parameters of one matrix have one format; parameters that kernels read neither
+ *             from panels nor by rows stay f32.  No choice depends on the rows of a product.
  * Passes:     settle.
  * Used later: formats.h, arithmetics.h, and tables.h, the tables whose rows are gathered from panels.
  */
