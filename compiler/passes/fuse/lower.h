@@ -15,8 +15,8 @@
 
 /* The node that a kernel computes, and where it goes: into itself, or into its part of a concat. */
 struct cr_goal {
-    cr_id root, buffer; /* offset of the part, along the axis of the concat */
-    int64_t start;      /* of the part, along the axis of the concat */
+    cr_id root, buffer; /* `buffer`: the root or the concat */
+    int64_t start;      /* offset of the part, along the axis of the concat */
 };
 
 struct cr_lowering;

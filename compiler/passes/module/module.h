@@ -30,10 +30,6 @@ enum {
     CR_HAS_FORMATS = 1 << 7, /* each parameter has its final format */
 };
 
-/*
- * An attention pattern: A V with logits computed from a matmul, P = softmax(logits), and A either
- * P or, after dropout, P times factors that do not depend on it.
- */
 /* An additional score in a softmax, which belongs to no key: see softmax.h. */
 struct cr_sink {
     bool there;
@@ -41,6 +37,10 @@ struct cr_sink {
     double number;
 };
 
+/*
+ * An attention pattern: A V with logits computed from a matmul, P = softmax(logits), and A either
+ * P or, after dropout, P times factors that do not depend on it.
+ */
 struct cr_attention {
     cr_id output;  /* the second matmul */
     cr_id dropped; /* A, the probabilities after dropout */

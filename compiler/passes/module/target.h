@@ -67,7 +67,7 @@ void cr_target_print(struct cr_text *text, const struct cr_target *target);
 
 /* Constants that fix the order of sums, so that no target may change them. */
 enum {
-    CR_LANES = 16,      /* partial sums of a reduction; rows of a tile down columns */
+    CR_LANES = 16,      /* partial sums of a reduction; down columns: rows of a tile */
     CR_KEY_BLOCK = 128, /* keys of a step of online softmax */
 };
 

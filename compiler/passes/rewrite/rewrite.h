@@ -63,7 +63,7 @@ struct cr_rewrite_rules {
     int n;
 };
 
-/* A node and its hash.  Equal hashes are compared first, then nodes. */
+/* A node and its hash, which is compared before the node. */
 struct cr_rewrite_slot {
     unsigned hash;
     cr_id id_plus_1; /* one more than the node, or 0: the slot is free */
