@@ -7,7 +7,7 @@
  * Goes out:   a module that has only the graph; passes fill in the rest.
  * Promise:    data, tables and functions that read them.  Nothing here changes a graph or decides.
  * Used later: kernel.h, a kernel; index_map.h, how its loops index elements; kernel_kinds.h, the
- *             kinds; starts.h, the offsets of kernels in buffers; target.h, the tile sizes of loops.
+ *             kinds; starts.h, the offsets of kernels in buffers; target.h, tile sizes of loops.
  */
 #ifndef CR_MODULE_H
 #define CR_MODULE_H
