@@ -1,6 +1,6 @@
 /*
- * attention_parts.c - what kernels of ATTENTION and ATTENTION_BACKWARD are made of: the rows of both
- * kinds, and what they answer for the member `attention` of struct cr_kernel.
+ * attention_parts.c - ATTENTION and ATTENTION_BACKWARD: the tables of their programs, operands and
+ * results (struct cr_kernel_parts), and functions for the member `attention` of struct cr_kernel.
  */
 #include "attention_parts.h"
 
@@ -36,7 +36,7 @@ static int edge_numbers(const struct cr_edge *edge, int64_t *numbers)
     return 3;
 }
 
-/* The numbers of both kinds. */
+/* Appends the numbers that describe an attention, or its gradients. */
 static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
 {
     int n = 0;
@@ -72,7 +72,7 @@ _Static_assert(11 + CR_MAX_SHIFTS + 2 * CR_MAX_ARRAYS + 2 * (1 + 3 * CR_MAX_PART
 
 /* ---- remarks ---- */
 
-/* Of both kinds. */
+/* The remarks of both kinds. */
 static void attention_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
 {
     remarks->summands = k->attention.K;
@@ -87,7 +87,8 @@ static void attention_remark(const struct cr_kernel *k, struct cr_remarks *remar
 
 /* ---- attention ---- */
 
-/* The atom of a part of queries or keys, or k where rows are whole. */
+/* The atom of the columns that a program of queries or keys computes; k if it computes whole
+ * rows. */
 static int part_atom(const struct cr_kernel *k, int program)
 {
     bool of_keys = program >= CR_KEYS && program < CR_KEYS + CR_MAX_PARTS;
@@ -96,7 +97,7 @@ static int part_atom(const struct cr_kernel *k, int program)
     return i < parts->n ? parts->items[i].atom : k->k;
 }
 
-/* Rows, whole or by parts. */
+/* A program that computes rows of queries or keys, or a part of their columns. */
 #define ROWS(of, text)                                                                             \
     {                                                                                              \
         .loops = CR_LOOP_OUTER | (of) | CR_LOOP_SUM | CR_LOOP_PART, .across = CR_LOOP_SUM,         \
@@ -144,13 +145,13 @@ const struct cr_kernel_parts cr_parts_attention = {
 
 /* ---- gradients ---- */
 
-/* Those of queries, keys and values, and of each array. */
+/* The number of gradients: of queries, keys and values, and of each array. */
 static int n_gradients(const struct cr_kernel *k)
 {
     return 3 + k->attention.n_arrays;
 }
 
-/* Without softmax nothing is subtracted from the gradient of the output. */
+/* True if operand i is delta in a kernel without softmax, which needs no delta. */
 static bool lacks_delta(const struct cr_kernel *k, int i)
 {
     return &k->operands[i] == &k->delta && k->attention.direct;

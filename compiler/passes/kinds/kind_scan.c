@@ -8,7 +8,7 @@
 #include "compiler/passes/verifier/kernel_check.h"
 #include "kinds.h"
 
-enum { BLOCK = 512 /* columns of an item at most */ };
+enum { BLOCK = 512 /* the most columns of an item */ };
 
 static int scan_numbers(const struct cr_kernel *k, int64_t *numbers)
 {
@@ -19,7 +19,7 @@ static int scan_numbers(const struct cr_kernel *k, int64_t *numbers)
     return 4;
 }
 
-/* The whole tensor. */
+/* The kernel reads the whole tensor. */
 static int64_t scan_reads(const struct cr_kernel *k, int i)
 {
     (void)i;
@@ -68,7 +68,8 @@ double cr_flops_scan(const struct cr_kernel *kernel, double elements)
     return elements;
 }
 
-/* The atom of the axis if it runs to a length, which the others do not; or -1. */
+/* Returns the atom whose extent is a length of the run, or -1; only the summed axis may have
+ * one. */
 static int limited_atom(const struct cr_kernel *k)
 {
     for (int a = 0; a < k->atoms.n; a++)
@@ -77,8 +78,8 @@ static int limited_atom(const struct cr_kernel *k)
     return -1;
 }
 
-/* Where the columns of a share begin, in the row that the sums begin with; `last` is a
- * variable, or -1. */
+/* The address of column `col` in the row where the sums of `item` begin: the first row or, for a
+ * reverse scan, the last.  `last` is a variable, the last row, or CR_NONE. */
 static struct cr_argument first_row(struct cr_builder *b, struct cr_address at, int item, int col,
                                     int last)
 {
@@ -91,7 +92,7 @@ static struct cr_argument first_row(struct cr_builder *b, struct cr_address at, 
     return cr_at(cr_offset(b, at, col, CR_NONE, 1));
 }
 
-/* One call for each item and block; a sum that begins at the last row goes up. */
+/* Schedules one call for each item and block of columns; a reverse scan has a negative step. */
 int64_t cr_schedule_scan(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

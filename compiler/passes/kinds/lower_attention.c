@@ -1,6 +1,6 @@
 /*
- * lower_attention.c - ATTENTION and ATTENTION_BACKWARD: tile programs from scores to logits, and
- * from the logits' gradients back to the scores', and where queries, keys and values lie.
+ * lower_attention.c - ATTENTION and ATTENTION_BACKWARD: tile programs from scores to logits and
+ * from the gradients of logits to those of scores, and the addresses of queries, keys and values.
  */
 #include <math.h>
 #include <string.h>
@@ -23,17 +23,17 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
     cr_evaluate_begin(ev, &k->scores, attention->scores, k->key, false);
     ev->n_visible = cr_find_bounds(ev, attention->logits, map, ev->visible);
     k->scores.result = cr_evaluate(ev, attention->logits, map);
-    if (ev->obstacle == attention->scores) /* needed in two places: to store it alone is no help */
+    if (ev->obstacle == attention->scores) /* used twice: storing only the scores does not help */
         ev->obstacle = attention->logits;
     if (k->scores.result < 0 || !cr_evaluate_end(ev, &k->scores, k->row))
         return false;
     k->attention.factor = attention->direct ? 1 : cr_leave_out_factor(&k->scores);
     ev->obstacle = attention->logits;
     *scores_map = ev->core_map;
-    return ev->core_seen; /* or a value on the way had to be stored */
+    return ev->core_seen; /* else a value between scores and logits is stored */
 }
 
-/* The program of the score that is of no key, if there is one. */
+/* Lowers the program of the sink, a score that belongs to no key, if there is one. */
 static bool lower_sink(struct cr_lowering *lw, const struct cr_attention *attention,
                        const struct cr_map *map)
 {
@@ -68,7 +68,7 @@ static bool is_finite(const struct cr_graph *g, const struct cr_tiles *tiles, in
         return true;
     case CR_OP_where:
         return is_finite(g, tiles, v->arg[1]) && is_finite(g, tiles, v->arg[2]);
-    case CR_OP_mul: /* by a number, which is finite: of a condition, or of a random number */
+    case CR_OP_mul: /* both operands are small: constants, conditions or random numbers */
         return is_finite(g, tiles, v->arg[0]) && is_finite(g, tiles, v->arg[1]);
     case CR_OP_div:
         return is_finite(g, tiles, v->arg[0]) && tiles->values[v->arg[1]].source == CR_CONST &&
@@ -78,8 +78,7 @@ static bool is_finite(const struct cr_graph *g, const struct cr_tiles *tiles, in
     }
 }
 
-/* The program of the factors that multiply the probabilities before the product with V, if there
- * are any. */
+/* Lowers the program of the dropout factors that multiply the probabilities, if there are any. */
 static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *attention,
                           const struct cr_map *map)
 {
@@ -102,7 +101,7 @@ static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *att
            cr_evaluate_end(ev, &k->dropout, k->row);
 }
 
-/* An atom for the columns of a part of a row; parts of one size share it. */
+/* Finds or makes the atom for the columns of a part of a row; parts of equal size share an atom. */
 static bool part_atom(struct cr_lowering *lw, int64_t size, int *atom)
 {
     const struct cr_kernel *k = lw->k;
@@ -121,9 +120,9 @@ static bool part_atom(struct cr_lowering *lw, int64_t size, int *atom)
 }
 
 /*
- * The rows of queries or keys are computed: by one program over all columns or, where they come from
- * several operands of a concat, by one for each part.  `first` is the program of the first part,
- * axis `along` of the map goes along the columns.
+ * Lowers computed rows of queries or keys: to one program over all columns or, if they come from
+ * several operands of a concat, one for each part.  `first` is the program of the first part; axis
+ * `along` of the map is the axis of the columns.
  */
 static bool lower_row_parts(struct cr_lowering *lw, cr_id id, const struct cr_map *map, int along,
                             struct cr_row_parts *parts, struct cr_tiles *first)
@@ -165,7 +164,7 @@ static bool lower_row_parts(struct cr_lowering *lw, cr_id id, const struct cr_ma
     return true;
 }
 
-/* Queries: in memory, or computed row by row. */
+/* Lowers the queries: an operand in memory, or rows that the kernel computes. */
 static bool lower_queries(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;
@@ -181,8 +180,8 @@ static bool lower_queries(struct cr_lowering *lw, cr_id id, const struct cr_map 
     return true;
 }
 
-/* Keys: in memory, or computed for each item anew, as long as that is little beside the work of its
- * queries. */
+/* Lowers the keys: an operand in memory, or rows that each item computes, if that is little work
+ * compared with its queries. */
 static bool lower_keys(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;
@@ -200,7 +199,7 @@ static bool lower_keys(struct cr_lowering *lw, cr_id id, const struct cr_map *ma
     return true;
 }
 
-/* Q[row, e] and K[e, key], from where the scores are needed. */
+/* Lowers Q[row, e] and K[e, key]; `at` is the map of the scores. */
 static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *attention,
                             const struct cr_map *at)
 {
@@ -221,21 +220,21 @@ static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *a
     return lower_queries(lw, q, &q_map) && lower_keys(lw, key, &k_map);
 }
 
-/* The attention that ends in the root's contraction, or null. */
+/* Returns the attention whose last product is the kernel's contraction, or null. */
 static const struct cr_attention *attention_of(const struct cr_lowering *lw)
 {
     return lw->core == CR_NONE ? NULL : cr_attention_at(lw->ev.module, lw->core);
 }
 
-/* If the logits are stored, the product with V is a plain matrix product. */
+/* True if the logits are not stored; else the product with V is a plain matrix product. */
 bool cr_fits_attention(const struct cr_lowering *lw)
 {
     const struct cr_attention *attention = attention_of(lw);
     return attention && !lw->ev.module->materialised[attention->logits];
 }
 
-/* The epilogue determines the atoms of queries and columns.  Dropout, scores and the places of
- * queries, keys and values follow from where it reads the logits. */
+/* The epilogue determines the atoms of queries and columns, and the map of the logits.  Dropout,
+ * scores and the addresses of queries, keys and values follow from that map. */
 bool cr_lower_attention(struct cr_lowering *lw)
 {
     const struct cr_attention *attention = attention_of(lw);
@@ -253,7 +252,7 @@ bool cr_lower_attention(struct cr_lowering *lw)
     lw->ev.obstacle = k->root == attention->output ? attention->logits : attention->output;
     int length = cr_inner_length(lw, attention->output);
     if (length != cr_length_at(lw->g, attention->logits, r - 1))
-        return false; /* softmax takes other keys than the product */
+        return false; /* softmax and product differ in their number of keys */
     if ((k->row < 0 && node->shape[r - 2] > 1) ||
         !cr_new_atom(&lw->ev, k->attention.keys, length, &k->key))
         return false;
@@ -272,8 +271,8 @@ bool cr_lower_attention(struct cr_lowering *lw)
 
 /* ---- backward ---- */
 
-/* Removes the masks on the path from T to dS that give 0 where the scores are hidden: the
- * probability is 0 there, so the gradient is 0 without them. */
+/* Removes the masks between dS and T (the gradient of the scores) that give 0 where the scores are
+ * hidden: the probability is 0 there, so the gradient is 0 without them. */
 static void see_through(struct cr_evaluate *ev, cr_id id, const struct cr_choice *hidden, int n,
                         int *budget)
 {
@@ -307,8 +306,8 @@ static bool is_number(const struct cr_graph *g, cr_id id, double number)
     return g->nodes[id].op == CR_OP_const && g->nodes[id].value == number;
 }
 
-/* True if what is made of the gradient of weights is 0 wherever a weight is hidden, as the weight
- * is; elsewhere the values must be finite for that. */
+/* True if `id`, computed from the gradient of weights, is 0 wherever the weight is hidden and so 0;
+ * this assumes finite values. */
 static bool vanishes(const struct cr_lowering *lw, cr_id id, const struct hidden *hidden,
                      int *budget)
 {
@@ -339,8 +338,8 @@ static bool vanishes(const struct cr_lowering *lw, cr_id id, const struct hidden
     }
 }
 
-/* Whether an array vanishes under each of the masks that make weights `hidden`, 0 or before that -inf:
- * the ways that cr_find_bounds and blocks that are skipped for data go. */
+/* True if an array vanishes under each mask below `id` that makes weights `hidden`: 0, or -inf
+ * before an exp or sigmoid.  Follows the same paths as cr_find_bounds and schedule_mask.c. */
 static bool vanishes_if_hidden(const struct cr_lowering *lw, cr_id array, cr_id id, double hidden)
 {
     const struct cr_graph *g = lw->g;
@@ -364,8 +363,8 @@ static bool vanishes_if_hidden(const struct cr_lowering *lw, cr_id array, cr_id 
             vanishes_if_hidden(lw, array, cr_in(g, id, 1), hidden));
 }
 
-/* Without softmax, where dS is not 0 at hidden keys: false unless an array is.  Where it will be
- * hidden, the masks of the scores need not be seen either. */
+/* Without softmax, dS may differ from 0 at hidden keys: fails unless the array is 0 there.  If the
+ * kernel sets those elements to 0, the program needs no masks of the scores: removes them, too. */
 static bool lower_hidden(struct cr_lowering *lw, cr_id array, const struct hidden *hidden)
 {
     struct cr_evaluate *ev = &lw->ev;
@@ -374,7 +373,7 @@ static bool lower_hidden(struct cr_lowering *lw, cr_id array, const struct hidde
     return vanishes_if_hidden(lw, array, lw->backward->logits, 0);
 }
 
-/* A program from dS to T, or to another array of queries by keys. */
+/* Lowers the program from dS to T, or to another array of queries by keys. */
 static bool lower_array(struct cr_lowering *lw, int program, cr_id array,
                         const struct hidden *hidden)
 {
@@ -399,8 +398,8 @@ static bool lower_array(struct cr_lowering *lw, int program, cr_id array,
     return ev->core_seen && is_root_map(lw, &ev->core_map, b->dlogits);
 }
 
-/* The program of the index by which an array is scattered, whose two axes the scatter's operand
- * has first, and the atom of the table's rows. */
+/* Lowers the program of the index by which an array is scattered, and makes the atom of the table's
+ * rows.  The index has the first two axes of the scatter's operand. */
 static bool lower_index(struct cr_lowering *lw, cr_id scatter)
 {
     struct cr_kernel *k = lw->k;
@@ -415,7 +414,7 @@ static bool lower_index(struct cr_lowering *lw, cr_id scatter)
            cr_new_atom(ev, lw->g->nodes[scatter].shape[0], 0, &k->attention.bucket);
 }
 
-/* The programs of T and of the other arrays; ev->visible are the masks of the scores. */
+/* Lowers the programs of T and of the other arrays; ev->visible are the masks of the scores. */
 static bool lower_arrays(struct cr_lowering *lw, const struct cr_attention_backward *b)
 {
     struct hidden hidden = {.n = lw->ev.n_visible};
@@ -434,7 +433,7 @@ static bool lower_arrays(struct cr_lowering *lw, const struct cr_attention_backw
     return true;
 }
 
-/* Where an operand's element [i, j] of a (batch, head) lies. */
+/* Lowers the address of element [i, j] of an operand, for each (batch, head). */
 static bool lower_matrix(struct cr_lowering *lw, cr_id id, int i, int j, struct cr_operand *operand)
 {
     struct cr_map map = lw->root_map;
@@ -444,7 +443,7 @@ static bool lower_matrix(struct cr_lowering *lw, cr_id id, int i, int j, struct 
     return cr_evaluate_operand(&lw->ev, id, &map, operand);
 }
 
-/* True if `id` is a view of the product; then *map, which is that of the product, becomes that of
+/* True if `id` is a view of the product; then changes *map from the map of the product to that of
  * `id`. */
 static bool map_up(const struct cr_lowering *lw, cr_id id, cr_id product, struct cr_map *map)
 {
@@ -457,8 +456,8 @@ static bool map_up(const struct cr_lowering *lw, cr_id id, cr_id product, struct
     return cr_map_result(lw->g, id, &lw->k->atoms, &below, map) == CR_MAP_OK;
 }
 
-/* Where an element of a part, at a map of its axes, goes in the concat; false unless that steps by
- * one with atom j. */
+/* Lowers the address in the concat of the element of `node` at the map `at`; fails if `node` is no
+ * part of the concat, or if atom j does not move it by one. */
 static bool lower_part(struct cr_lowering *lw, cr_id node, const struct cr_map *at, int j,
                        struct cr_affine *dest)
 {
@@ -477,7 +476,7 @@ static bool lower_part(struct cr_lowering *lw, cr_id node, const struct cr_map *
     return false;
 }
 
-/* Element [i, j] of a matrix for each (batch, head), or for some of them. */
+/* Returns the map of element [i, j] of a matrix; batch axes of size 1 are broadcast. */
 static struct cr_map map_of_matrix(const struct cr_lowering *lw, cr_id id, int i, int j)
 {
     const struct cr_node *node = &lw->g->nodes[id];
@@ -490,14 +489,15 @@ static struct cr_map map_of_matrix(const struct cr_lowering *lw, cr_id id, int i
     return map;
 }
 
-/* Where it goes in the concat. */
+/* Lowers the address of element [i, j] of a gradient in the concat. */
 static bool lower_result(struct cr_lowering *lw, cr_id id, int i, int j, struct cr_affine *dest)
 {
     struct cr_map map = map_of_matrix(lw, id, i, j);
     return lower_part(lw, id, &map, j, dest);
 }
 
-/* Where it goes in an output, which may show it under another shape; the kernel stores that, too. */
+/* Lowers the address of element [row, key] of an array in an output, which may be a reshape of it,
+ * and adds the output to the nodes that the kernel stores. */
 static bool lower_output(struct cr_lowering *lw, cr_id id, int *stored, struct cr_affine *dest)
 {
     struct cr_kernel *k = lw->k;
@@ -512,7 +512,7 @@ static bool lower_output(struct cr_lowering *lw, cr_id id, int *stored, struct c
     return k->key < 0 || dest->coef[k->key] == 1;
 }
 
-/* The same of a row of the tables that an array is scattered to. */
+/* Lowers the address of a row of a table that an array is scattered to. */
 static bool lower_table(struct cr_lowering *lw, cr_id scatter, struct cr_affine *dest)
 {
     int rank = lw->g->nodes[scatter].rank;
@@ -523,7 +523,8 @@ static bool lower_table(struct cr_lowering *lw, cr_id scatter, struct cr_affine 
     return lower_part(lw, scatter, &map, CR_NO_ATOM, dest);
 }
 
-/* Where the results lie; outer loops that a whole array does not move along are serial. */
+/* Lowers the addresses of all results.  Outer loops that the address of a whole array does not
+ * depend on are serial: the array is summed along them. */
 static bool lower_results(struct cr_lowering *lw, const struct cr_attention_backward *b)
 {
     struct cr_kernel *k = lw->k;
@@ -548,7 +549,7 @@ static bool lower_results(struct cr_lowering *lw, const struct cr_attention_back
     return true;
 }
 
-/* The atoms of one (batch, head): queries, keys, and the widths of both. */
+/* Makes the atoms of one (batch, head): queries, keys, and the columns of keys and of values. */
 static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attention_backward *b)
 {
     struct cr_kernel *k = lw->k;
@@ -576,7 +577,8 @@ bool cr_fits_attention_backward(const struct cr_lowering *lw)
     return lw->backward != NULL;
 }
 
-/* The loops are those of the probabilities; every operand is a matrix over two of their atoms. */
+/* The loops run over the axes of the probabilities; every operand is a matrix over two of the
+ * atoms. */
 bool cr_lower_attention_backward(struct cr_lowering *lw)
 {
     const struct cr_attention_backward *b = lw->backward;
@@ -621,7 +623,7 @@ static int64_t edge_at(const struct cr_edge *edge, int64_t row, bool last)
 static int64_t keys_of_row(const struct cr_kernel *k, int64_t row)
 {
     int64_t begin = 0, end = k->attention.keys, between = 0;
-    if (k->attention.n_shifts) /* the last queries that there is room for */
+    if (k->attention.n_shifts) /* assume the last possible position */
         row += k->attention.keys - cr_extent(k, k->row);
     for (int i = 0; i < k->attention.n_bounds; i++) {
         const struct cr_bound *bound = &k->attention.bounds[i];
@@ -647,14 +649,14 @@ static double visible_keys(const struct cr_kernel *k)
     return sum;
 }
 
-/* Two products, of the heads' queries with the keys they see. */
+/* Counts two products of the queries of all heads with the keys that they see. */
 double cr_flops_attention(const struct cr_kernel *k, double elements)
 {
     double heads = elements / (double)(cr_extent(k, k->row) * k->attention.N);
     return 2 * heads * visible_keys(k) * (double)(k->attention.K + k->attention.N);
 }
 
-/* Five: the scores are made again. */
+/* Counts five products, since the scores are computed again. */
 double cr_flops_attention_backward(const struct cr_kernel *k, double elements)
 {
     double heads = 1;

@@ -1,6 +1,6 @@
 /*
  * lower_columns.c - COLUMNS: a reduction down columns.  Rows run over the reduced axis and columns
- * over the root's last atom, so that what is reduced is read as it lies.
+ * over the root's last atom, so that the operand is read in row-major order.
  */
 #include "compiler/passes/fuse/lower_common.h"
 #include "kinds.h"

@@ -25,7 +25,7 @@ static void gemm_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
     remarks->chosen_by = k->choices ? &k->v : NULL;
 }
 
-/* Weights are packed as a matrix of the kernel's size. */
+/* Fails unless the packed weights are a K x N matrix. */
 static int verify_packed(const struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -85,7 +85,7 @@ bool cr_fits_gemm(const struct cr_lowering *lw)
     return lw->core != CR_NONE;
 }
 
-/* The atoms an operand moves along, as bits. */
+/* The atoms that an operand depends on, as bits. */
 static unsigned atoms_of(const struct cr_affine *affine)
 {
     unsigned atoms = 0;

@@ -1,4 +1,4 @@
-/* lower_scatter.c - SCATTER: rows added up by their index. */
+/* lower_scatter.c - SCATTER: adds rows to the rows of a table by index. */
 #include "compiler/passes/fuse/lower_common.h"
 #include "compiler/passes/verifier/kernel_check.h"
 #include "kinds.h"
@@ -15,7 +15,7 @@ static void scatter_remark(const struct cr_kernel *k, struct cr_remarks *remarks
     remarks->summands = k->scatter.rows;
 }
 
-/* All rows of A, all indices of B. */
+/* The kernel reads all rows of A and all indices of B. */
 static int64_t scatter_reads(const struct cr_kernel *k, int i)
 {
     return &k->operands[i] == &k->a ? k->scatter.rows * k->scatter.width : k->scatter.rows;

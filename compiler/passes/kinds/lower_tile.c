@@ -23,8 +23,9 @@ bool cr_fits_tile(const struct cr_lowering *lw)
     return true;
 }
 
-/* The columns are those of the first reduction, or the root's last axis; where rows are gathered
- * element by element, rows have one column each. */
+/* The column atom is the axis of the first reduction or, without one, the root's last axis.  If the
+ * program cannot be evaluated along that axis, as in a gather of single elements, rows have one
+ * column. */
 bool cr_lower_tile(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;

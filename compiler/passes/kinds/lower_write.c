@@ -1,4 +1,4 @@
-/* lower_write.c - WRITE: the rows of a write, as TILE makes them, each to a row found at run time. */
+/* lower_write.c - WRITE: computes rows like TILE and stores each in a row chosen at run time. */
 #include <string.h>
 
 #include "compiler/passes/fuse/lower_common.h"
@@ -29,7 +29,8 @@ static void write_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
     remarks->rows_at = &k->write.at;
 }
 
-/* The rows of a write: the row that one goes to is at the number plus where the loops are. */
+/* Fails unless the rows of a write begin at a number or a loaded i32 (`at`), and row `row` of the
+ * loops goes to row at + row of the result. */
 static int verify_write(const struct cr_kernel_check *c)
 {
     const struct cr_write *w = &c->k->write;
@@ -72,7 +73,7 @@ bool cr_fits_write(const struct cr_lowering *lw)
     return cr_kind_of(lw->g, lw->k->root) == CR_KIND_WRITE && lw->k->buffer == lw->k->root;
 }
 
-/* The atoms an index moves along, as bits. */
+/* The atoms that an index depends on, as bits. */
 static unsigned atoms_of(const struct cr_affine *affine)
 {
     unsigned atoms = 0;
@@ -82,7 +83,7 @@ static unsigned atoms_of(const struct cr_affine *affine)
     return atoms;
 }
 
-/* Where the rows begin: a number, or an i32 that is read. */
+/* Lowers the row where the write begins: a constant, or an i32 loaded at run time. */
 static bool lower_at(struct cr_lowering *lw, struct cr_operand *operand)
 {
     const struct cr_map start = {0};
@@ -94,8 +95,8 @@ static bool lower_at(struct cr_lowering *lw, struct cr_operand *operand)
 }
 
 /*
- * The atoms of the axis are outer loops, so that each row can be left out; a reduction along the
- * axis is stored first, as its columns are none.
+ * The atoms of the written axis become outer loops, so that each row can be skipped.  They cannot
+ * be columns: a program that reduces along them fails, and the operand is stored by its own kernel.
  */
 bool cr_lower_write(struct cr_lowering *lw)
 {

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Numbers whose sum is where query 0 stands. */
+/* Integers whose sum is the position of query 0. */
 struct shift {
     cr_id ids[CR_MAX_SHIFTS];
     int n;
@@ -12,12 +12,12 @@ struct finder {
     struct cr_evaluate *ev;
     struct cr_choice *visible;
     int n_visible;
-    struct shift shift; /* that all bounds have which move with the query */
-    bool moves;         /* there is such a bound */
+    struct shift shift; /* of all bounds that move with the query */
+    bool moves;         /* a bound that moves was found */
     int budget;         /* nodes to visit: a shared subtree is visited once for each path to it */
 };
 
-/* Walks down through movement ops; false where an atom would have to be cut. */
+/* Walks down through movement ops; fails if an atom would have to be cut. */
 static bool skip_moves(struct finder *f, cr_id *id, struct cr_map *map)
 {
     const struct cr_graph *g = f->ev->g;
@@ -36,8 +36,8 @@ static bool skip_moves(struct finder *f, cr_id *id, struct cr_map *map)
 
 enum { MOST_BOUNDS = 2 * CR_MAX_BOUNDS, MOST_TERMS = 8 };
 
-/* A condition on a query and a key: all bounds hold.  If it is exact it says no more than they
- * do, else it may.  A bound without edges is never true. */
+/* A condition on a query and a key, which implies that all bounds hold.  If it is exact, the bounds
+ * are equivalent to it.  A bound without edges is never true. */
 struct condition {
     struct cr_bound bounds[MOST_BOUNDS];
     int n;
@@ -46,7 +46,7 @@ struct condition {
 
 static const struct condition anything = {.exact = true}, unknown = {.exact = false};
 
-/* Whichever of two edges leaves more to see. */
+/* Returns the union of two edges: for each kind, the one that leaves more keys visible. */
 static struct cr_edge farther(const struct cr_edge *a, const struct cr_edge *b, bool last)
 {
     struct cr_edge edge = *a;
@@ -62,22 +62,22 @@ static bool same_edge(const struct cr_edge *a, const struct cr_edge *b)
     return a->moves == b->moves && a->stays == b->stays && a->offset == b->offset && a->at == b->at;
 }
 
-/* All keys that either of two bounds leaves to be seen. */
+/* Returns a bound that leaves the keys of both bounds visible. */
 static struct cr_bound wider(const struct cr_bound *a, const struct cr_bound *b)
 {
     return (struct cr_bound){farther(&a->first, &b->first, false),
                              farther(&a->last, &b->last, true)};
 }
 
-/* True if one bound leaves no key to be seen that another does not. */
+/* True if each key visible under bound `a` is visible under bound `b`. */
 static bool is_within(const struct cr_bound *a, const struct cr_bound *b)
 {
     struct cr_bound all = wider(a, b);
     return same_edge(&all.first, &b->first) && same_edge(&all.last, &b->last);
 }
 
-/* Adds a bound, if it hides more than those that are there; where there is no room, the condition is
- * no longer exact. */
+/* Adds a bound unless another one hides all that it hides.  Without room, the condition is no
+ * longer exact. */
 static void add_bound(struct condition *to, const struct cr_bound *bound)
 {
     for (int i = 0; i < to->n; i++) {
@@ -103,7 +103,7 @@ static struct condition both(const struct condition *a, const struct condition *
     return all;
 }
 
-/* Each bound of one with each of the other. */
+/* Returns `a` or `b` in conjunctive form: the union of each bound of `a` with each of `b`. */
 static struct condition either(const struct condition *a, const struct condition *b)
 {
     struct condition any = {.exact = a->exact && b->exact};
@@ -117,22 +117,22 @@ static struct condition either(const struct condition *a, const struct condition
 
 /* ---- comparisons ---- */
 
-/* Plus or minus a node at a map. */
+/* A term of a sum: plus or minus the value of a node at a map. */
 struct mask_term {
     cr_id id;
     struct cr_map map;
     bool minus;
 };
 
-/* sum + terms >= 0, or > 0 in integers: what is left to read of a comparison. */
+/* The comparison sum + terms >= 0.  Terms that have been read are part of the sum. */
 struct relation {
     struct mask_term terms[MOST_TERMS];
     int n;
     struct cr_affine sum;
-    struct shift shift; /* numbers that are added or, */
-    bool subtracts;     /* all of them, subtracted */
-    double reach;       /* no sum on the way was larger, */
-    double limit;       /* and up to this numbers are exact and do not wrap */
+    struct shift shift; /* positions that are added to the sum ... */
+    bool subtracts;     /* ... or subtracted from it, all of them */
+    double reach;       /* an upper limit of all partial sums */
+    double limit;       /* numbers up to this are exact and do not wrap */
 };
 
 /* Removes an atom from an index and returns its coefficient; 0 for a single query or key, which
@@ -156,8 +156,8 @@ static bool same_shift(const struct shift *a, const struct shift *b)
     return same;
 }
 
-/* Whether a bound may move with the query: all that do start from one position.  In the gradients of
- * an attention that is 0. */
+/* True if the bound of a relation may move with the query: all such bounds must have the same
+ * shift, and in the gradients of an attention none. */
 static bool may_move(struct finder *f, const struct relation *r, int64_t row)
 {
     if (r->shift.n && (r->subtracts != (row < 0) || f->ev->kernel->kind != CR_KERNEL_ATTENTION))
@@ -169,9 +169,9 @@ static bool may_move(struct finder *f, const struct relation *r, int64_t row)
 }
 
 /*
- * The bound that sum >= 0 puts on the keys, if it compares keys and queries alone.  A single query
- * (or key) has the index 0 with any coefficient.  Its mask is a bound like that of several queries,
- * so that its bits are the same.
+ * Returns the bound that sum >= 0 puts on the keys; `unknown` unless it compares keys with queries
+ * or with a number.  A single query (or key) has no atom: its index is 0 with any coefficient.  Its
+ * mask becomes the bound that several queries would have, so that the bits are the same.
  */
 static struct condition bound_of(struct finder *f, const struct relation *r)
 {
@@ -204,7 +204,7 @@ static struct condition bound_of(struct finder *f, const struct relation *r)
 
 static struct condition read_relation(struct finder *f, struct relation *r);
 
-/* One more term; false if there is no room. */
+/* Appends a term; fails if there is no room. */
 static bool push_term(struct relation *r, cr_id id, const struct cr_map *map, bool minus)
 {
     if (r->n == MOST_TERMS)
@@ -213,8 +213,8 @@ static bool push_term(struct relation *r, cr_id id, const struct cr_map *map, bo
     return true;
 }
 
-/* sum + max(a, b) >= 0 is that of either, sum - max(a, b) >= 0 is that of both; of a minimum it is
- * the other way round.  |a| is max(a, -a). */
+/* Reads a term that is a maximum, minimum or abs: sum + max(a, b) >= 0 if sum + a >= 0 or sum + b
+ * >= 0; sum - max(a, b) >= 0 if both hold.  A minimum is the other way round; |a| is max(a, -a). */
 static struct condition read_largest(struct finder *f, const struct relation *r,
                                      const struct mask_term *t)
 {
@@ -229,8 +229,8 @@ static struct condition read_largest(struct finder *f, const struct relation *r,
     return (op == CR_OP_minimum) == t->minus ? either(&a, &b) : both(&a, &b);
 }
 
-/* Whether a number of the run is a position, which can be told before it: how many tokens there are, or
- * where a state is written, as a run that would write outside is refused. */
+/* True if `id` is an i32 input that is a position: a length, or the row where a state is written (a
+ * run that writes outside is refused). */
 static bool is_position(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -249,7 +249,7 @@ static bool is_position(const struct cr_graph *g, cr_id id)
     return false;
 }
 
-/* Adds such a number; false if there is no room, or others have the other sign. */
+/* Adds a position to the shift; fails if it is none, there is no room, or signs differ. */
 static bool add_position(const struct finder *f, struct relation *r, const struct mask_term *t)
 {
     if (!is_position(f->ev->g, t->id) || r->shift.n == CR_MAX_SHIFTS ||
@@ -263,7 +263,7 @@ static bool add_position(const struct finder *f, struct relation *r, const struc
     return true;
 }
 
-/* Adds an index or a number to the sum; false if it is neither. */
+/* Adds an index, a constant or a position to the sum; fails for any other term. */
 static bool add_index(struct finder *f, struct relation *r, const struct mask_term *t)
 {
     const struct cr_node *node = &f->ev->g->nodes[t->id];
@@ -283,7 +283,7 @@ static bool add_index(struct finder *f, struct relation *r, const struct mask_te
     return true;
 }
 
-/* The bounds of a relation: its terms are taken apart, one after the other, until indices and
+/* Returns the bounds of a relation: replaces each term by its operands until only indices and
  * numbers are left. */
 static struct condition read_relation(struct finder *f, struct relation *r)
 {
@@ -319,7 +319,7 @@ static struct condition read_relation(struct finder *f, struct relation *r)
     return r->reach <= r->limit ? bound_of(f, r) : unknown;
 }
 
-/* a - b >= number */
+/* Returns the bounds of a - b >= number. */
 static struct condition read_difference(struct finder *f, cr_id a, cr_id b,
                                         const struct cr_map *map, int64_t number)
 {
@@ -331,7 +331,7 @@ static struct condition read_difference(struct finder *f, cr_id a, cr_id b,
 
 /* ---- conditions ---- */
 
-/* The bounds of a comparison that holds, or of its opposite. */
+/* Returns the bounds of a comparison if it holds (or does not hold). */
 static struct condition read_comparison(struct finder *f, cr_id id, const struct cr_map *map,
                                         bool holds)
 {
@@ -352,7 +352,7 @@ static struct condition read_comparison(struct finder *f, cr_id id, const struct
 
 static struct condition read_condition(struct finder *f, cr_id id, struct cr_map map, bool holds);
 
-/* where(c, a, b) of conditions is (not c or a) and (c or b). */
+/* Returns the bounds of where(c, a, b), which is (not c or a) and (c or b). */
 static struct condition read_where(struct finder *f, cr_id id, const struct cr_map *map, bool holds)
 {
     const struct cr_graph *g = f->ev->g;
@@ -366,7 +366,7 @@ static struct condition read_where(struct finder *f, cr_id id, const struct cr_m
     return both(&a, &b);
 }
 
-/* The bounds of a condition that holds (or does not). */
+/* Returns the bounds of a condition if it holds (or does not hold). */
 static struct condition read_condition(struct finder *f, cr_id id, struct cr_map map, bool holds)
 {
     const struct cr_graph *g = f->ev->g;
@@ -400,8 +400,8 @@ static struct condition read_condition(struct finder *f, cr_id id, struct cr_map
     }
 }
 
-/* Adds the bounds that a condition sets if it holds (or does not); true if they express all of
- * it. */
+/* Adds the bounds of a condition that holds (or does not) to the kernel; true if they are
+ * equivalent to the condition. */
 static bool bound_condition(struct finder *f, cr_id id, const struct cr_map *map, bool holds)
 {
     struct cr_kernel *k = f->ev->kernel;
@@ -433,8 +433,8 @@ int cr_scaled_operand(const struct cr_graph *g, cr_id id)
     return -1;
 }
 
-/* Follows the nodes that are `hidden`, -inf or 0, wherever an operand is, and reads their masks.  An
- * operand of -inf makes some ops 0. */
+/* Walks down from the logits through ops whose result is `hidden` (-inf or 0) wherever an operand
+ * is, and reads the masks on the way.  exp and sigmoid are 0 where their operand is -inf. */
 static void find(struct finder *f, cr_id id, struct cr_map map, double hidden)
 {
     const struct cr_graph *g = f->ev->g;

@@ -14,14 +14,14 @@
 #include "compiler/passes/fuse/evaluate.h"
 
 /*
- * Where queries go on from tokens before, their index is that in the run plus a position, which is known
- * when the model runs: where a state is written, or a length.  It is taken to be so small that the sum is
- * an i32, and what a state holds behind the rows that any query sees to be finite.
- *
  * Reads the masks at the top of ev->kernel's logits, evaluated at `map`, into
- * kernel->attention.bounds: what they hide is -inf, or 0 if the logits are weights themselves
- * (kernel->attention.direct), and the masks that the bounds express in full into `visible`.
- * Returns their number.
+ * kernel->attention.bounds.  A hidden logit is -inf, or 0 if the logits are weights themselves
+ * (kernel->attention.direct).  Stores the masks that the bounds express in full in `visible`, and
+ * returns their number.
+ *
+ * With a key/value cache, the index of a query is its index in the run plus a position that is
+ * known at run time: the row where a state is written, or a length.  Two assumptions: the sum fits
+ * an i32, and the rows of a state behind the last visible key are finite.
  */
 int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *map,
                    struct cr_choice visible[CR_MAX_BOUNDS]);

@@ -20,28 +20,29 @@
 #include "schedule_attention.h"
 
 enum {
-    KEY_ROWS = 64, /* computed at a time */
-    FEW = 3        /* queries, for which it does not pay to pack keys and values */
+    KEY_ROWS = 64, /* keys computed at a time */
+    FEW = 3        /* the most queries for which packing keys and values does not pay */
 };
 
-/* How the rows of an attention kernel are cut, and what is its own. */
+/* The tiling, slots and variables of an attention kernel. */
 struct attention {
     int64_t M, keys;
-    int64_t chunk, chunks; /* rows of an item */
-    int64_t rows;          /* of one step */
+    int64_t chunk, chunks; /* rows of an item; number of such chunks */
+    int64_t rows;          /* rows of a step */
     int64_t width;         /* head_dim in whole panels */
-    bool few, many;        /* whether items may have few queries, or more; see reads_in_place */
-    int64_t members, part; /* how many heads share keys and values, or 1; how many of them an item has */
-    int member;            /* variable: the head of that loop; CR_NONE outside of such a loop */
+    bool few, many;        /* items may have few queries, or more; see reads_in_place */
+    int64_t members, part; /* heads that share keys and values, or 1; of these in an item */
+    int member;            /* variable: the head in a loop over those; else CR_NONE */
     int values, chosen, sums, sink; /* slots */
-    int made;                       /* slot: rows of queries that are computed, if there are */
+    int made;                       /* slot: computed rows of queries */
     int finite, visible;            /* variables */
     struct cr_attention_vars v;
 };
 
 /*
- * Of a query that comes alone, as the next token's does, each key and value is read once: it is not
- * worth packing them.  True if they lie in rows, and what the scores become can be made in a row.
+ * True if keys and values can be read in place: their rows are contiguous, and the program of
+ * scores can run on a row.  A single query, as when generating a token, reads each key and value
+ * only once, so packing does not pay.
  */
 static bool reads_in_place(const struct cr_kernel *k)
 {
@@ -55,8 +56,8 @@ static bool reads_in_place(const struct cr_kernel *k)
 }
 
 /*
- * The heads of one query that share keys and values, if they are what the innermost of the outer loops goes
- * through: then each block of keys serves all of them while it is in the cache.  1 if there are none.
+ * Returns the number of heads that share keys and values if the innermost outer loop runs over
+ * them, else 1.  Each block of keys then serves all of them while it is in the cache.
  */
 static int64_t count_members(const struct cr_kernel *k, bool skips)
 {
@@ -66,7 +67,7 @@ static int64_t count_members(const struct cr_kernel *k, bool skips)
     return shared ? cr_extent(k, last) : 1;
 }
 
-/* Heads that share keys stay together as far as there are enough items without them. */
+/* Sets how many heads that share keys an item has: as many as leave enough items. */
 static void cut_members(struct attention *s, const struct cr_kernel *k, const struct cr_target *t, bool skips)
 {
     int64_t all = s->few && !s->many && s->M == 1 ? count_members(k, skips) : 1;
@@ -76,7 +77,7 @@ static void cut_members(struct attention *s, const struct cr_kernel *k, const st
     s->member = CR_NONE;
 }
 
-/* An item has some of the queries, and of those a step has as many as fit. */
+/* Sets the tiling: an item has a chunk of the queries, a step at most query_rows of them. */
 static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_target *t, bool skips)
 {
     s->M = cr_extent(k, k->row);
@@ -153,7 +154,8 @@ static struct cr_argument n_of(struct cr_builder *b, const struct attention *s)
 
 /* ---- before the keys ---- */
 
-/* Declares how many keys the rows of an item see, up to row i1: none if there are none from i0 on. */
+/* Declares s->visible, the number of keys that rows i0 to i1 of an item see; 0 if there are no
+ * rows. */
 static void let_visible(struct cr_builder *b, struct attention *s, const struct cr_share *i)
 {
     const struct cr_kernel *k = b->k;
@@ -171,7 +173,7 @@ static void let_visible(struct cr_builder *b, struct attention *s, const struct 
     }
 }
 
-/* Packs the values of those. */
+/* Packs the values of the visible keys. */
 static void pack_values(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -181,14 +183,14 @@ static void pack_values(struct cr_builder *b, const struct attention *s)
             cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)));
 }
 
-/* Where the numbers of the head at work are that has `each` of them in a slot. */
+/* The address of the current head's numbers in a slot that has `each` of them for every head. */
 static struct cr_address of_member(struct cr_builder *b, const struct attention *s, int slot, int64_t each)
 {
     struct cr_address start = cr_start_of(slot);
     return s->member == CR_NONE ? start : cr_offset(b, start, s->member, CR_NONE, each);
 }
 
-/* Resets maximum, sums and lanes of the rows, before the first block of those keys that they may see. */
+/* Resets maximum, sums and lanes of the rows, and declares the range of keys that they see. */
 static void start_rows(struct cr_builder *b, struct attention *s, cr_expr keys)
 {
     struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
@@ -224,18 +226,18 @@ static void fetch_next(struct cr_builder *b, const struct attention *s)
 
 /* ---- rows that are computed ---- */
 
-/* Rows of queries or keys that programs make, part by part. */
+/* Rows of queries or keys that programs compute, part by part. */
 struct made_rows {
     const struct cr_row_parts *parts;
     const struct cr_tiles *first; /* the program of the first part */
-    int row;                      /* their atom */
-    int64_t most;                 /* at a time */
-    int from;                     /* the first one: a variable */
+    int row;                      /* the atom of the rows */
+    int64_t most;                 /* the most rows at a time */
+    int from;                     /* variable: the first row */
     cr_expr count;
 };
 
-/* One part of some rows, into rows of K numbers; a part with steps goes there from a tile of its
- * own. */
+/* Computes one part of some rows into rows of K numbers; a part whose columns are not contiguous is
+ * computed into a tile first. */
 static void make_part(struct cr_builder *b, const struct made_rows *rows, int p,
                       struct cr_address to)
 {
@@ -273,7 +275,7 @@ static void make_rows(struct cr_builder *b, const struct made_rows *rows, struct
         make_part(b, rows, p, to);
 }
 
-/* The keys that the rows of an item see, for all its steps. */
+/* Computes the keys that the rows of an item see, once for all its steps. */
 static void compute_keys(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -285,7 +287,7 @@ static void compute_keys(struct cr_builder *b, const struct attention *s)
     cr_end(b);
 }
 
-/* The queries of a step. */
+/* Computes the queries of a step and returns their address. */
 static struct cr_address compute_queries(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -316,7 +318,7 @@ static void pack_queries(struct cr_builder *b, const struct attention *s)
 
 /* ---- the keys ---- */
 
-/* Sets the entries of a row to 1 for those queries for which nothing was chosen so far. */
+/* Sets the entries of a row to 1 for queries for which dropout has chosen nothing so far. */
 static void one_unless_chosen(struct cr_builder *b, const struct attention *s, int row)
 {
     struct cr_argument n0 = cr_n(b, 0);
@@ -363,8 +365,8 @@ static void drop(struct cr_builder *b, const struct attention *s)
     fold_chosen(b, s);
 }
 
-/* Adds a block of weights times values to the sums: after these were scaled for the maximum that
- * softmax has seen by now, if there is a softmax. */
+/* Adds a block of weights times values to the sums.  With softmax, the sums are first scaled to the
+ * new maximum. */
 static void add_values(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -385,7 +387,8 @@ static void add_values(struct cr_builder *b, const struct attention *s)
     }
 }
 
-/* The online softmax over blocks of keys for queries i to i + m; or what weighs values directly. */
+/* Goes through blocks of keys for queries i to i + m: online softmax, or direct weights, and the
+ * weighted sums of values. */
 static void loop_over_keys(struct cr_builder *b, struct attention *s)
 {
     bool skips = cr_may_skip(b);
@@ -407,8 +410,8 @@ static void loop_over_keys(struct cr_builder *b, struct attention *s)
 
 /* ---- after them ---- */
 
-/* If one probability of a query is NaN, all are.  Then elements of skipped keys may be chosen, too,
- * so the factors of all keys are looked at. */
+/* If one probability of a query is NaN, all are, also those of skipped keys.  Then the largest
+ * factor of dropout is computed over all keys. */
 static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
 {
     struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1), m = m_of(b, s);
@@ -467,7 +470,7 @@ static void end_rows(struct cr_builder *b, struct attention *s)
 
 /* ---- few queries ---- */
 
-/* Whether a value is the same for all keys. */
+/* True if a value is the same for all keys. */
 static bool same_for_keys(const struct cr_kernel *k, const struct cr_tiles *tiles, int i)
 {
     const struct cr_value *v = &tiles->values[i];
@@ -477,7 +480,7 @@ static bool same_for_keys(const struct cr_kernel *k, const struct cr_tiles *tile
     return same;
 }
 
-/* What the program makes of a query's scores, keys being columns. */
+/* Runs the program of scores on the scores of one query, a row whose columns are keys. */
 static void score_program(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -503,7 +506,7 @@ static void score_program(struct cr_builder *b, const struct attention *s)
     cr_schedule_tiles(b, &job);
 }
 
-/* A block of scores, of their exponentials, and of values weighted by those. */
+/* Does one query and a block of keys: the scores, their exponentials, and the weighted values. */
 static void attend_block(struct cr_builder *b, const struct attention *s, struct cr_address query)
 {
     const struct cr_kernel *k = b->k;
@@ -523,7 +526,7 @@ static void attend_block(struct cr_builder *b, const struct attention *s, struct
             cr_n(b, cr_coef(&k->v.at, k->key)), scale);
 }
 
-/* One query after another, each with the keys it sees. */
+/* Does the queries one by one, each with the keys it sees. */
 static void attend_each(struct cr_builder *b, struct attention *s, const struct cr_share *i)
 {
     const struct cr_kernel *k = b->k;
@@ -548,7 +551,7 @@ static void attend_each(struct cr_builder *b, struct attention *s, const struct 
 
 /* ---- heads that share keys ---- */
 
-/* A loop over the heads of an item: the kernel's innermost outer loop. */
+/* Begins a loop over the heads of an item, in place of the kernel's innermost outer loop. */
 static void begin_members(struct cr_builder *b, struct attention *s, const struct cr_share *heads)
 {
     int last = b->k->n_outer - 1;
@@ -578,7 +581,7 @@ static void start_member(struct cr_builder *b, const struct attention *s)
         compute_queries(b, s);
 }
 
-/* One query of several heads: each block of the keys that they share serves all of them. */
+/* Does one query of several heads: each block of the keys that they share serves all of them. */
 static void attend_members(struct cr_builder *b, struct attention *s, const struct cr_share *i,
                            const struct cr_share *heads)
 {
@@ -602,7 +605,7 @@ static void attend_members(struct cr_builder *b, struct attention *s, const stru
     cr_end(b);
 }
 
-/* An item is some of the heads that share keys. */
+/* Schedules a kernel whose items are groups of heads that share keys. */
 static int64_t schedule_members(struct cr_builder *b, struct attention *s)
 {
     int64_t parts = cr_ceil_div(s->members, s->part);
@@ -619,7 +622,7 @@ static int64_t schedule_members(struct cr_builder *b, struct attention *s)
 
 /* ---- all of it ---- */
 
-/* Values are packed once for all steps of an item. */
+/* Does the queries of an item in steps; values are packed once for all steps. */
 static void attend(struct cr_builder *b, struct attention *s, const struct cr_share *i)
 {
     s->v.alone = false;
@@ -635,8 +638,8 @@ static void attend(struct cr_builder *b, struct attention *s, const struct cr_sh
     cr_end(b);
 }
 
-/* The queries of an item one by one, if they are few, and else together: so those before the row `few`
- * are done one by one. */
+/* Does the queries of an item one by one if they are few, else together.  The variable `few`
+ * decides: queries before it are done one by one. */
 static void attend_few_or_many(struct cr_builder *b, struct attention *s, const struct cr_share *i)
 {
     struct cr_share each = *i, together = *i;

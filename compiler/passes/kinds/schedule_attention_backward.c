@@ -9,7 +9,8 @@
  *
  * Blocks that a mask hides are skipped only if nothing in them can become NaN: keys, delta and the
  * sums of softmax must be finite.  If delta and the sums are, so are the values, the queries and
- * the gradients of the output.  Without softmax, the weights are made once, and all four are looked at.
+ * the gradients of the output.  Without softmax, the weights are computed once, and keys, values,
+ * queries and gradients must be finite.
  */
 #include <stdio.h>
 
@@ -18,18 +19,19 @@
 #include "kinds.h"
 #include "schedule_attention.h"
 
-/* A (batch, head), and what is its own. */
+/* The sizes, slots and variables of the kernel for one (batch, head). */
 struct backward {
     int64_t M, keys, K, N;
     int64_t rows;  /* queries of a step */
-    int64_t block; /* keys of one */
+    int64_t block; /* keys of a block */
     int packed_keys, query_rows, grads, grad_rows, dscores, dropped, delta; /* slots */
     int sink, array, old, ones, lanes[CR_MAX_ARRAYS], table, index;              /* slots, too */
     int keys_finite, values_finite, finite; /* variables */
     struct cr_attention_vars v;
 };
 
-/* The steps are the same for every target, as the order of sums follows them. */
+/* Sets the sizes of steps and blocks: the same for every target, since the order of sums depends on
+ * them. */
 static struct backward cut(const struct cr_kernel *k)
 {
     struct backward s = {.M = cr_extent(k, k->row),
@@ -46,7 +48,7 @@ static int take(struct cr_builder *b, const char *name, int64_t floats, const ch
     return cr_scratch(b, name, CR_FORMAT_f32, floats, note);
 }
 
-/* True if a program takes the product of queries and keys, which is kept then. */
+/* True if a program reads the product of queries and keys, which then has a slot of its own. */
 static bool takes_product(const struct cr_kernel *k)
 {
     for (int p = CR_PROGRAM; p < CR_INDEX; p++)
@@ -56,7 +58,7 @@ static bool takes_product(const struct cr_kernel *k)
     return false;
 }
 
-/* True if something is done to the logits' gradients to make an array: else it is those. */
+/* True if an array is computed from dS by a program; else it is dS itself. */
 static bool is_worked(const struct cr_kernel *k, int array)
 {
     return k->array[array].n > 1;
@@ -70,7 +72,7 @@ static bool has_array(const struct cr_kernel *k, enum cr_array_kind kind)
     return false;
 }
 
-/* Declares what the other arrays need, of which one block is there at a time. */
+/* Declares the scratch of the other arrays, of which one block exists at a time. */
 static void take_array_scratch(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -142,14 +144,14 @@ static struct cr_argument n_of(struct cr_builder *b, const struct backward *s)
     return cr_x(cr_var(b, s->v.j.count));
 }
 
-/* The address of the rows of a result from `first` on, which is a variable or CR_NONE. */
+/* The address of the rows of a result from row `first` on, a variable, or CR_NONE for row 0. */
 static struct cr_address result_from(struct cr_builder *b, const struct cr_affine *dest, int row,
                                      int first)
 {
     return cr_result_at(b, dest, row, first, -1, CR_NONE);
 }
 
-/* Fills rows of a result with zeros, which sums begin with. */
+/* Fills rows of a result with zeros. */
 static void fill_zeros(struct cr_builder *b, struct cr_argument rows, int64_t cols,
                        struct cr_address at, int64_t step)
 {
@@ -160,7 +162,7 @@ static void fill_zeros(struct cr_builder *b, struct cr_argument rows, int64_t co
 
 /* ---- other arrays of queries by keys ---- */
 
-/* Before the steps of a head: sums over queries and tables set to 0. */
+/* Before the steps of a head: sets sums over queries and tables to 0. */
 static void start_arrays(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -176,7 +178,7 @@ static void start_arrays(struct cr_builder *b, struct backward *s)
     }
 }
 
-/* The slot that an array goes to: an output's, or that of the gradients. */
+/* The slot that an array is stored in: that of an output or of the concat of gradients. */
 static int slot_of_array(const struct cr_builder *b, int array)
 {
     return b->stored[b->k->attention.stored[array]];
@@ -193,7 +195,7 @@ static unsigned summed_loops(const struct cr_kernel *k, int array)
     return loops;
 }
 
-/* Before the heads of an item: whole arrays that several of them add to are set to 0. */
+/* Before the heads of an item: sets whole arrays that several heads add to to 0. */
 static void start_sums(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -219,8 +221,8 @@ static void start_sums(struct cr_builder *b, const struct backward *s)
     }
 }
 
-/* Before the keys of a step: sums over keys set to 0, and rows of whole arrays, of which hidden
- * blocks are not made. */
+/* Before the keys of a step: sets sums over keys to 0, and rows of whole arrays, since hidden
+ * blocks are not stored. */
 static void start_rows_of_arrays(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -238,7 +240,7 @@ static void start_rows_of_arrays(struct cr_builder *b, struct backward *s)
     }
 }
 
-/* Where element [i, j] of a whole array goes. */
+/* The address of element [i, j] of a whole array. */
 static struct cr_argument block_at(struct cr_builder *b, const struct backward *s, int array)
 {
     const struct cr_kernel *k = b->k;
@@ -284,7 +286,7 @@ static void sum_queries(struct cr_builder *b, const struct backward *s, int bloc
             cr_tile_columns(b), cr_none_ahead(b));
 }
 
-/* Adds the elements of a block to the rows of the table that the index says. */
+/* Adds each element of a block to the row of the table that its index gives. */
 static void scatter(struct cr_builder *b, const struct backward *s, int block)
 {
     const struct cr_kernel *k = b->k;
@@ -295,7 +297,7 @@ static void scatter(struct cr_builder *b, const struct backward *s, int block)
             cr_at_slot(s->index), ld);
 }
 
-/* Makes a block of each array of dS, and does with it what is to be done. */
+/* Computes a block of each array from dS, and sums, stores or scatters it. */
 static void make_arrays(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -350,8 +352,8 @@ static void end_arrays(struct cr_builder *b, const struct backward *s)
 
 /* ---- before the keys ---- */
 
-/* What all steps of a head share: packed keys, and the gradients of keys and values set to 0, since
- * each step of queries adds to them. */
+/* Starts a head: packs the keys, and sets the gradients of keys and values to 0, since each step of
+ * queries adds to them. */
 static void start_item(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -369,7 +371,7 @@ static void start_item(struct cr_builder *b, struct backward *s)
     start_arrays(b, s);
 }
 
-/* Packs rows i to i + m of an operand both ways: as columns, and as rows. */
+/* Packs rows i to i + m of an operand twice: into panels of columns, and into panels of rows. */
 static void pack_both(struct cr_builder *b, const struct backward *s,
                       const struct cr_operand *operand, int col, int64_t width, int columns,
                       int rows)
@@ -402,7 +404,8 @@ static void negate(struct cr_builder *b, const struct backward *s, int slot)
     CR_CALL_MAP(b, CR_OP_neg, CR_FORMAT_f32, 0, cr_n(b, 1), m_of(b, s), row, n0, row, n0);
 }
 
-/* Starts a step: the range of its keys, packed queries and gradients, -delta, and dQ set to 0. */
+/* Starts a step: declares the range of its keys, packs queries and gradients, loads -delta, and
+ * sets dQ to 0. */
 static void start_step(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -429,7 +432,7 @@ static void start_step(struct cr_builder *b, struct backward *s)
 
 /* ---- the first time through the keys ---- */
 
-/* The maximum of the scores of each query, and the reciprocal of the sum of exponentials. */
+/* Computes the maximum of each query's scores, and the reciprocal of its sum of exponentials. */
 static void find_statistics(struct cr_builder *b, struct backward *s)
 {
     struct cr_argument n0 = cr_n(b, 0), sum = cr_at_slot(s->v.sum);
@@ -446,7 +449,7 @@ static void find_statistics(struct cr_builder *b, struct backward *s)
                 cr_at_constant(b, 1), n0, sum, n0);
 }
 
-/* The gradients of sinks, exp(sink - max) times the reciprocal of the sum times minus delta. */
+/* Stores the gradients of sinks: exp(sink - max) times the reciprocal of the sum times -delta. */
 static void store_sinks(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -469,7 +472,7 @@ static void store_sinks(struct cr_builder *b, const struct backward *s)
     }
 }
 
-/* An expression that is true if a row of m numbers is finite. */
+/* Returns an expression that is true if a row of m numbers is finite. */
 static cr_expr is_finite(struct cr_builder *b, const struct backward *s, int slot)
 {
     struct cr_call call = {.callee = CR_CALLEE_finite, .format = CR_FORMAT_f32};
@@ -478,7 +481,7 @@ static cr_expr is_finite(struct cr_builder *b, const struct backward *s, int slo
     return cr_call_value(b, cr_make_call(b, call, 5, arguments));
 }
 
-/* An expression that is true if columns of the queries of a step, which lie packed, are finite. */
+/* Returns an expression that is true if `width` packed columns of a step's queries are finite. */
 static cr_expr are_columns_finite(struct cr_builder *b, const struct backward *s, int slot,
                                   int64_t width)
 {
@@ -488,8 +491,9 @@ static cr_expr are_columns_finite(struct cr_builder *b, const struct backward *s
     return cr_call_value(b, cr_make_call(b, call, 5, arguments));
 }
 
-/* The variable that says whether all is finite that makes the gradients 0 where a key is hidden:
- * keys, delta and the sums of softmax or, without one, keys, values, queries and gradients. */
+/* Declares a variable that is 1 if gradients are 0 wherever a key is hidden, since these are
+ * finite: keys, delta and the sums of softmax or, without softmax, keys, values, queries and
+ * gradients. */
 static int let_finite(struct cr_builder *b, const struct backward *s)
 {
     bool direct = b->k->attention.direct;
@@ -505,7 +509,7 @@ static int let_finite(struct cr_builder *b, const struct backward *s)
     return cr_let(b, "finite", all);
 }
 
-/* Includes hidden blocks in the range of keys if what they hand back may be NaN. */
+/* Widens the range of keys to hidden blocks if their gradients may be NaN. */
 static void widen_key_range(struct cr_builder *b, struct backward *s)
 {
     if (!cr_hides_keys(b))
@@ -519,8 +523,8 @@ static void widen_key_range(struct cr_builder *b, struct backward *s)
         cr_set(b, s->v.first, cr_select(b, finite, cr_var(b, s->v.first), cr_number(b, 0)));
 }
 
-/* True if exponentials may have to be computed again.  Those of the statistics are still in scratch
- * if there is one block of keys, and both passes see the same. */
+/* True if exponentials may have to be computed again.  The first pass leaves them in scratch if
+ * there is only one block of keys, and no keys are hidden. */
 static bool makes_again(struct cr_builder *b, const struct backward *s)
 {
     return s->keys > CR_KEY_BLOCK || cr_hides_keys(b);
@@ -528,7 +532,8 @@ static bool makes_again(struct cr_builder *b, const struct backward *s)
 
 /* ---- the second time ---- */
 
-/* The condition under which they have to be: there are several blocks, or the range was widened. */
+/* The condition that exponentials must be computed again: there are several blocks, or the range
+ * was widened. */
 static cr_expr lost_exponentials(struct cr_builder *b, const struct backward *s)
 {
     cr_expr many = CR_NONE, infinite = CR_NONE;
@@ -542,8 +547,8 @@ static cr_expr lost_exponentials(struct cr_builder *b, const struct backward *s)
     return cr_binary(b, CR_EXPR_OR, many, infinite);
 }
 
-/* Makes the probabilities of a block.  If it is the only one, scratch holds its exponentials
- * already.  Without softmax, makes the weights. */
+/* Computes the probabilities of a block, or the weights without softmax.  If it is the only block,
+ * scratch holds its exponentials already. */
 static void make_probabilities(struct cr_builder *b, struct backward *s)
 {
     if (b->k->attention.direct) {
@@ -553,7 +558,7 @@ static void make_probabilities(struct cr_builder *b, struct backward *s)
     struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
     struct cr_argument scores = cr_at_slot(s->v.scores);
     if (makes_again(b, s)) {
-        bool skips = cr_may_skip(b); /* no one can tell what is left in scratch then */
+        bool skips = cr_may_skip(b); /* then it is unknown which block is left in scratch */
         if (!skips)
             cr_begin_if(b, lost_exponentials(b, s), NULL);
         struct cr_argument factor = cr_at_slot(cr_score_block(b, &s->v));
@@ -577,8 +582,8 @@ static void choose(struct cr_builder *b, const struct backward *s, int block, in
                 cr_at_constant(b, 0), cr_n(b, 0));
 }
 
-/* With dropout: dP - delta from the product in `dscores`, and the probabilities times the factors.
- * If a `where` does the dropout, the latter have a slot of their own. */
+/* With dropout: computes dP - delta from the product in `dscores`, and the probabilities times the
+ * factors: into the slot `dropped` if a `where` does the dropout, else into `dropout`. */
 static void drop(struct cr_builder *b, const struct backward *s)
 {
     struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
@@ -597,7 +602,8 @@ static void drop(struct cr_builder *b, const struct backward *s)
     }
 }
 
-/* dP - delta: g V' - delta (without softmax there is no delta), or with dropout g V' times its factors; and P times those. */
+/* Computes dP - delta, where dP = g V', with dropout times its factors (and drop computes P times
+ * the factors).  Without softmax there is no delta. */
 static void make_dprobs(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -612,7 +618,7 @@ static void make_dprobs(struct cr_builder *b, const struct backward *s)
         drop(b, s);
 }
 
-/* dS = (dP - delta) P, or dP without softmax, and what elementwise work makes of it. */
+/* Computes dS = (dP - delta) P, or dP without softmax, then the other arrays and T from dS. */
 static void make_dscores(struct cr_builder *b, const struct backward *s)
 {
     struct cr_argument ld = cr_n(b, CR_PANEL), dscores = cr_at_slot(s->dscores);
@@ -625,7 +631,8 @@ static void make_dscores(struct cr_builder *b, const struct backward *s)
         cr_hide_outside(b, &s->v, s->dscores, 0);
 }
 
-/* Adds x' rows, x a block of keys x queries, to the gradients of n keys or values. */
+/* Adds the product of a block of keys x queries, `x`, and the packed `rows` of the queries to the
+ * gradients of n keys or values. */
 static void add_transposed(struct cr_builder *b, const struct backward *s, int x, int rows,
                            int64_t width, const struct cr_affine *dest)
 {
@@ -671,7 +678,7 @@ static void add_gradients(struct cr_builder *b, struct backward *s)
     cr_end(b);
 }
 
-/* The heads that follow one another: outer loops along which a whole array is summed. */
+/* The heads that one item does in order: the outer loops along which a whole array is summed. */
 static int64_t serial_heads(const struct cr_kernel *k)
 {
     int64_t heads = 1;
@@ -681,7 +688,7 @@ static int64_t serial_heads(const struct cr_kernel *k)
     return heads;
 }
 
-/* Begins the loop over items, and in it those over the heads of one. */
+/* Begins the loop over items, and inside it the loops over the heads of an item. */
 static void begin_heads(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -718,8 +725,8 @@ static void end_heads(struct cr_builder *b)
     cr_end_items(b);
 }
 
-/* An item is a whole (batch, head), whose gradients of keys and values are sums over all queries; or
- * several, where an array is summed over heads. */
+/* An item is a whole (batch, head), since gradients of keys and values are sums over all queries;
+ * or several heads if an array is summed over them. */
 int64_t cr_schedule_attention_backward(struct cr_builder *b)
 {
     struct backward s = cut(b->k);

@@ -1,4 +1,4 @@
-/* What the kernels of attention and of its gradients share: bounds, blocks of scores, fetches. */
+/* Functions that attention and its gradients share: bounds, blocks of scores, prefetches. */
 #include <math.h>
 #include <stdio.h>
 
@@ -39,7 +39,7 @@ void cr_start_softmax(struct cr_builder *b, const struct cr_attention_vars *v)
 
 /* ---- bounds ---- */
 
-/* True if a bound has the edge that is asked for, and no other. */
+/* True if a bound has only the upper (or only the lower) edge. */
 static bool has_only(const struct cr_bound *bound, bool upper)
 {
     return cr_has_edge(upper ? &bound->last : &bound->first) &&
@@ -81,7 +81,7 @@ cr_expr cr_position(struct cr_builder *b, const struct cr_attention_vars *v, cr_
     return v->shifted ? cr_binary(b, CR_EXPR_ADD, row, cr_var(b, v->shift)) : row;
 }
 
-/* That of query i. */
+/* The position of query i. */
 static cr_expr query_at(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     return cr_position(b, v, cr_var(b, v->i.first));
@@ -97,7 +97,7 @@ bool cr_hides_keys(struct cr_builder *b)
     return b->k->attention.n_bounds > 0 || cr_masks_by_data(b);
 }
 
-/* The key of an edge for the query `row`, plus a number. */
+/* The key at an edge, plus `more`, for the query at position `row`. */
 static cr_expr edge_at(struct cr_builder *b, const struct cr_edge *edge, bool upper, cr_expr row,
                        int64_t more)
 {
@@ -111,7 +111,8 @@ static cr_expr edge_at(struct cr_builder *b, const struct cr_edge *edge, bool up
     return cr_select(b, farther, moved, at);
 }
 
-/* The same as a variable where it is more than one sum, so that it can be compared: of bound i. */
+/* The key at an edge of bound i; a variable if it is more than one sum, so that it is computed
+ * once. */
 static cr_expr let_edge(struct cr_builder *b, const struct cr_edge *edge, bool upper, cr_expr row,
                         int i)
 {
@@ -130,7 +131,7 @@ void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row,
         struct cr_edge edge = upper ? bound->last : bound->first;
         if (!has_only(bound, upper))
             continue;
-        edge.at += upper; /* row + offset is behind the last key of the row before */
+        edge.at += upper; /* the end is exclusive; for edges that move, `row` is exclusive, too */
         cr_expr at = let_edge(b, &edge, upper, row, i);
         cr_expr narrower =
             cr_binary(b, upper ? CR_EXPR_LESS : CR_EXPR_GREATER, at, cr_var(b, var));
@@ -158,8 +159,7 @@ void cr_let_key_range(struct cr_builder *b, struct cr_attention_vars *v, cr_expr
     cr_set(b, v->first, cr_binary(b, CR_EXPR_SUB, first, rest));
 }
 
-/* The first and the last query of a step, and the first and the last key of a block, as they are
- * compared with edges: `more` greater. */
+/* The position of the last query of a step. */
 static cr_expr last_query(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     return cr_plus(b, cr_binary(b, CR_EXPR_ADD, query_at(b, v), cr_var(b, v->i.count)), -1);
@@ -209,8 +209,8 @@ int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operan
     return cr_let(b, name, cr_call_value(b, cr_make_call(b, call, 5, arguments)));
 }
 
-/* Whether some key of a block lies outside a bound for some query: where what each edge leaves out
- * meets. */
+/* The condition that some query of the step does not see some key of the block: the bound's edges
+ * hide the key together. */
 static cr_expr is_cut(struct cr_builder *b, const struct cr_attention_vars *v,
                       const struct cr_bound *bound)
 {
@@ -234,9 +234,9 @@ static cr_expr is_cut(struct cr_builder *b, const struct cr_attention_vars *v,
 }
 
 /*
- * Hides the keys of a block that lie outside a bound, if there are any for some query: row r of the
- * block is key j + r, column c query i + c.  An edge that stays narrows the rows that are hidden,
- * one that moves the columns of each.
+ * Hides the keys of a block that lie outside a bound, if any query has such keys: row r of the
+ * block is key j + r, column c is query i + c.  An edge that stays limits the hidden rows, an edge
+ * that moves limits the hidden columns of each row.
  */
 static void hide_outside(struct cr_builder *b, const struct cr_attention_vars *v,
                          const struct cr_bound *bound, int block, int constant)
@@ -281,7 +281,8 @@ static cr_expr minus(struct cr_builder *b, int var)
     return cr_binary(b, CR_EXPR_SUB, cr_number(b, 0), cr_var(b, var));
 }
 
-/* An edge that goes along with the query and hides all that lies behind it, or before; or null. */
+/* Returns an edge that moves with the query and hides all keys behind it (upper) or before it; or
+ * null. */
 static const struct cr_edge *find_moving(const struct cr_kernel *k, bool upper)
 {
     for (int i = 0; i < k->attention.n_bounds; i++) {
@@ -293,7 +294,7 @@ static const struct cr_edge *find_moving(const struct cr_kernel *k, bool upper)
     return NULL;
 }
 
-/* The band of a block transposed: its rows are keys, its columns queries. */
+/* The band of a transposed block: rows are keys, columns are queries. */
 static struct cr_band band_of_keys(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     const struct cr_edge *upper = find_moving(b->k, true), *lower = find_moving(b->k, false);
@@ -348,7 +349,7 @@ void cr_see_sink(struct cr_builder *b, const struct cr_attention_vars *v, int si
 
 /* ---- the next head ---- */
 
-/* Of what a head shares with the next one nothing is fetched. */
+/* Operands that a head shares with the next one are not prefetched. */
 void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v, int n,
                         const struct cr_fetch *fetches)
 {
@@ -398,8 +399,8 @@ void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,
     cr_schedule_tiles(b, &job);
 }
 
-/* The product of keys and queries; where a mask bounds the keys, of those inside, if nothing but the
- * scores is made of it: what lies outside is hidden then. */
+/* Multiplies keys by queries into the slot `product`.  If that is the slot of scores and a mask
+ * bounds the keys, only the band inside the bounds is computed: the rest is hidden later. */
 static void multiply_scores(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     const struct cr_kernel *k = b->k;

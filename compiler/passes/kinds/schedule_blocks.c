@@ -1,29 +1,29 @@
 /*
- * Blocks of a product by a packed weight: how many rows and columns an item has, how many of them
- * a call of gemm, and whether k is done in parts.
+ * The tiling of a product by a packed weight: the rows and columns of an item and of a call of
+ * gemm, and whether k is done in parts.
  *
- * An item goes through its columns, a call's at a time, and for each through its rows.  So weights
- * come from beyond the second-level cache once for every block of rows, provided that the columns
- * of a call stay in it while the rows go by.  Rows come from there once if a block of them stays
- * beside those columns, and else once for each call's columns.  Large blocks spare weights, small
- * ones stay: with a long k no block does both, unless k is cut, too.
+ * The outer loop of an item goes through its columns, the inner one through its rows, a call at a
+ * time.  So weights are read into the second-level cache once for every block of rows, provided
+ * that the columns of a call stay there during the inner loop.  Rows are read once if a block of
+ * them also fits, else once for each call's columns.  Large blocks read weights less often, small
+ * blocks fit the cache; with a long k no block does both, unless k is cut, too.
  */
 #include "schedule_gemm.h"
 
-/* Floats that the second-level cache keeps: not all of it, since other things go by. */
+/* The floats of the second-level cache that a kernel can count on: the rest is for other data. */
 static double kept_floats(const struct cr_target *t)
 {
     return 0.75 * (double)t->l2_bytes / (double)sizeof(float);
 }
 
-/* What an element of a format takes, in floats. */
+/* The size of an element of a format, in units of a float. */
 static double element_floats(enum cr_format format)
 {
     enum { MANY = 1024 };
     return (double)cr_format_bytes(format, MANY) / (MANY * (double)sizeof(float));
 }
 
-/* Floats from beyond the second-level cache: weights, rows and sums that come again, the result. */
+/* The floats read into the second-level cache: weights, rows, sums read again, and the result. */
 static double floats_to_l2(const struct cr_gemm_loops *s, double kept)
 {
     double M = (double)s->M, N = (double)s->N, depth = (double)s->depth;
@@ -43,11 +43,11 @@ static double floats_to_l2(const struct cr_gemm_loops *s, double kept)
     return column * N * (double)weight_passes + row * M * (double)row_passes + again + M * N;
 }
 
-/* Floats into the first-level cache: for each k a tile takes its columns and a number for each of its
- * rows. */
+/* The floats read into the first-level cache: for each k, a tile reads one float for each of its
+ * columns and one for each of its rows. */
 static double floats_to_l1(const struct cr_gemm_loops *s, const struct cr_target *t)
 {
-    enum { COLUMNS = 32, FLOATS = 384 }; /* of a tile where the target leaves it open; of 24 registers */
+    enum { COLUMNS = 32, FLOATS = 384 }; /* a tile's default columns; the floats of 24 registers */
     double cols = t->tile_columns ? (double)t->tile_columns : COLUMNS, rows = FLOATS / cols;
     double M = (double)s->M, N = (double)s->N, K = (double)s->K;
     rows = rows > M ? M : rows;
@@ -70,8 +70,8 @@ static void cut_rows(struct cr_gemm_loops *s, int64_t blocks, int64_t most_cols,
     cr_cut_calls(s, t, most_cols);
 }
 
-/* A group has whole calls, and so few of them that there are gemm_items items, if N is large
- * enough. */
+/* Sets the columns of a group to a multiple of a call's, so that there are at least gemm_items
+ * items if N is large enough. */
 static void cut_columns(struct cr_gemm_loops *s, int64_t outer, const struct cr_target *t)
 {
     int64_t steps = cr_ceil_div(s->N, s->cols);
@@ -80,7 +80,8 @@ static void cut_columns(struct cr_gemm_loops *s, int64_t outer, const struct cr_
     s->groups = cr_ceil_div(s->N, s->group);
 }
 
-/* A part of k could begin inside a block of a format that has blocks, or of rounded rows. */
+/* True if k may be cut: not with a prologue, nor if a part of k could begin inside a block of
+ * weights or of rounded rows. */
 static bool may_cut_depth(const struct cr_kernel *k, const struct cr_gemm_loops *s)
 {
     return !k->prologue.n && s->arithmetic == CR_ARITHMETIC_f32 &&
@@ -88,9 +89,9 @@ static bool may_cut_depth(const struct cr_kernel *k, const struct cr_gemm_loops 
 }
 
 /*
- * Tries blocks from large to small, and takes what reads clearly less than all before.  A block is
- * at most half of the rows, if these are many: each thread computes the rows of its items by
- * itself.
+ * Tries blocks from large to small, and takes one that reads clearly less than all before.  If
+ * there are many rows, a block is at most half of them, so that threads share the work of a
+ * prologue.
  */
 static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const struct cr_target *t,
                                            enum cr_format weights, enum cr_arithmetic arithmetic)
@@ -121,11 +122,11 @@ static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const stru
 }
 
 /*
- * Cuts a product into more items if it is worth more than it has.  Rows are cut where a prologue
- * makes them, which then no two items do, into blocks of a step, or of half of the rows (not up to a
- * length: what the groups of a block share has to be as long for all of them); else columns are,
- * which leaves the tiles of the micro-kernel full.  Only of weights that stay in the second-level
- * cache, so that items may go through the same ones.
+ * Cuts a product into more items if it has fewer than cr_count_shares wants.  The weights must stay
+ * in the second-level cache, since several items read the same ones.  With a prologue, rows are
+ * cut, into blocks of at least half of the rows or of a call's, so that no two items compute the
+ * same row; not if the rows are a length, since all groups of a block need the same rows.  Without
+ * a prologue, columns are cut, which keeps the tiles of the micro-kernel full.
  */
 static void cut_finer(struct cr_gemm_loops *s, const struct cr_kernel *k, const struct cr_target *t)
 {

@@ -10,13 +10,13 @@
 struct columns {
     const struct cr_value *reduction;
     enum cr_format format;
-    int64_t cols;    /* of a group */
+    int64_t cols;    /* columns of a group */
     int lanes;       /* slot of the partial results */
-    int j0, n;       /* variables: the group's first column, and how many */
+    int j0, n;       /* variables: the group's first column, and its number of columns */
     struct cr_steps rows;
 };
 
-/* The call of a reduction's function. */
+/* Appends the call of a reduction's function. */
 static void call_reduction(struct cr_builder *b, const struct columns *c, enum cr_callee callee,
                            int n, const struct cr_argument *arguments)
 {
@@ -24,7 +24,8 @@ static void call_reduction(struct cr_builder *b, const struct columns *c, enum c
     cr_do_call(b, cr_make_call(b, call, n, arguments));
 }
 
-/* Reduces a tile into the lanes.  A value that is the same in all columns is spread first. */
+/* Reduces a tile into the lanes: in place if the operand is a load with contiguous columns, else
+ * through scratch. */
 static void reduce_tile(struct cr_builder *b, const struct columns *c)
 {
     const struct cr_kernel *k = b->k;
@@ -66,8 +67,8 @@ static void clear_lanes(struct cr_builder *b, const struct columns *c, int lanes
             cr_n(b, 0), cr_n(b, 0));
 }
 
-/* Reduces rows into the lanes, sixteen at a time.  Rows that make several blocks have lanes of their own
- * for each block, which are then reduced into `lanes` like sixteen rows. */
+/* Reduces rows into the lanes, sixteen at a time.  If there are several blocks of rows, each block
+ * has its own lanes, which are then reduced into `lanes` like sixteen rows. */
 static void reduce_rows(struct cr_builder *b, struct columns *c, int lanes)
 {
     const struct cr_kernel *k = b->k;
@@ -95,8 +96,8 @@ static void reduce_rows(struct cr_builder *b, struct columns *c, int lanes)
     }
 }
 
-/* Sixteen rows at a time go to sixteen lanes, which are folded at the end: the order of sums that
- * runtime.h promises. */
+/* Sums in the order that runtime.h promises: sixteen rows at a time go to sixteen lanes, which are
+ * folded at the end. */
 int64_t cr_schedule_columns(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

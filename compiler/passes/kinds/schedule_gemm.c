@@ -8,7 +8,7 @@
 #include "kinds.h"
 #include "schedule_gemm.h"
 
-/* The condition under which an item begins a new block of rows; CR_NONE if each item does. */
+/* Returns the condition that an item begins a new block of rows; CR_NONE if each item does. */
 static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
                             const struct cr_gemm_vars *v)
 {
@@ -20,8 +20,8 @@ static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
     return cr_binary(b, CR_EXPR_OR, first_item, first_group);
 }
 
-/* The left operand of one call: rows that were rounded, rows of the prologue, K apart, or the tensor
- * itself; from k0 on if k is done in parts. */
+/* The left operand of one call: rounded rows, rows of the prologue (K floats apart), or the tensor
+ * in place, from k0 on if k is done in parts. */
 static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct cr_gemm_loops *s,
                                       const struct cr_gemm_vars *v, int slot)
 {
@@ -75,7 +75,8 @@ static struct cr_tile sums_at(struct cr_builder *b, const struct cr_gemm_loops *
     return (struct cr_tile){at, s->group};
 }
 
-/* Begins the sums of an item with the bias, or with -0, to which a sum may be added without a change. */
+/* Initializes a tile of sums with the bias, or with -0: adding a number to -0 does not change
+ * it. */
 static void start_sums(struct cr_builder *b, const struct cr_gemm_vars *v,
                        const struct cr_epilogue *epilogue, const struct cr_tile *sums)
 {
@@ -87,8 +88,8 @@ static void start_sums(struct cr_builder *b, const struct cr_gemm_vars *v,
             cr_n(b, epilogue->biased));
 }
 
-/* An item whose k is done in parts.  Its sums stay in scratch, and each part continues them; the
- * epilogue comes behind the last. */
+/* Schedules an item whose k is done in parts.  Its sums stay in scratch, and each part adds to
+ * them; the epilogue runs after the last part. */
 static void schedule_parts(struct cr_builder *b, const struct cr_gemm_loops *s,
                            struct cr_gemm_vars *v)
 {
@@ -112,7 +113,8 @@ static void schedule_parts(struct cr_builder *b, const struct cr_gemm_loops *s,
     end_calls(b);
 }
 
-/* Rounds the rows of a block, which a tensor has; returns the slot. */
+/* Rounds the rows of a block, read from a tensor, into scratch, if `until` holds; returns the
+ * slot. */
 static int schedule_rounding(struct cr_builder *b, const struct cr_gemm_loops *s,
                              const struct cr_gemm_vars *v, cr_expr until)
 {
@@ -127,7 +129,7 @@ static int schedule_rounding(struct cr_builder *b, const struct cr_gemm_loops *s
     return slot;
 }
 
-/* An item whose calls do all of k each. */
+/* Schedules an item each of whose calls does all of k. */
 static void schedule_whole(struct cr_builder *b, const struct cr_gemm_loops *s,
                            struct cr_gemm_vars *v)
 {
@@ -142,7 +144,7 @@ static void schedule_whole(struct cr_builder *b, const struct cr_gemm_loops *s,
     end_calls(b);
 }
 
-/* The right operand is read in place: its panels were packed when the weights were loaded. */
+/* Schedules a product by a weight, whose panels were packed when the weights were loaded. */
 static int64_t schedule_weights(struct cr_builder *b)
 {
     struct cr_gemm_loops s = cr_cut_blocks(b->k, b->target, b->f->slots[b->weight].format,

@@ -5,7 +5,7 @@
 
 #include "compiler/passes/schedule/schedule_parts.h"
 
-/* How the loops of a product are cut. */
+/* The tiling of a product: sizes of items and of calls. */
 struct cr_gemm_loops {
     int64_t M, N, K;
     int64_t block; /* rows of an item */
@@ -15,8 +15,8 @@ struct cr_gemm_loops {
     int64_t rows, cols; /* of one call */
     int64_t depth;      /* of k in one call; K, or less if the product is made in parts */
     bool stream;        /* the result is stored past the caches */
-    enum cr_format weights;        /* what the right operand is in; other than f32 ... */
-    enum cr_arithmetic arithmetic; /* ... only if it is a packed weight */
+    enum cr_format weights;        /* of the right operand; f32 ... */
+    enum cr_arithmetic arithmetic; /* ... unless that is a packed weight */
 };
 
 /* The variables of those loops: rows i0 to i1 and columns j0 to j1 of an item, m rows from i on and
@@ -26,8 +26,7 @@ struct cr_gemm_vars {
     struct cr_steps i, j, k;
 };
 
-/* Sets the rows and columns of one call, at most `most_cols` of these; the rows of an item have to
- * be set. */
+/* Sets the rows of one call and its columns, at most `most_cols`; s->block has to be set before. */
 void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target, int64_t most_cols);
 
 /* True if k is done in parts. */
@@ -43,15 +42,15 @@ static inline bool cr_is_cut(const struct cr_gemm_loops *s)
 struct cr_gemm_loops cr_cut_blocks(const struct cr_kernel *k, const struct cr_target *target,
                                    enum cr_format weights, enum cr_arithmetic arithmetic);
 
-/* The bytes that its loops move, `outer` being how often they run. */
+/* The bytes that the loops of a product move into the caches if they run `outer` times. */
 struct cr_traffic cr_gemm_traffic(const struct cr_gemm_loops *s, int64_t outer,
                                   const struct cr_target *target);
 
-/* Begins the loop over items; sets the rows and columns of the result that an item computes. */
+/* Begins the loop over items; sets v->i_part and v->j_part, the rows and columns of an item. */
 void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
                          struct cr_gemm_vars *v);
 
-/* An operand as gemm takes it: rows with two steps, packed columns with one. */
+/* An operand of gemm: rows have two strides; packed columns have one, in `k_step`. */
 struct cr_gemm_operand {
     struct cr_address address;
     int64_t row_step, k_step;
@@ -60,35 +59,36 @@ struct cr_gemm_operand {
 /* The format of the rows that products read. */
 enum cr_format cr_row_format(const struct cr_gemm_loops *s);
 
-/* The units of a row of A that the arithmetic rounds; 0 if it takes rows as they are. */
+/* The size of a rounded row of A, in units of its format; 0 if the arithmetic rounds no rows. */
 int64_t cr_rounded_units(const struct cr_gemm_loops *s);
 
-/* Scratch for the rounded rows of an item.  Rounds a step of its rows into it. */
+/* Declares scratch for the rounded rows of an item and returns its slot.  cr_round_rows rounds the
+ * rows of one step into it. */
 int cr_rounded_rows(struct cr_builder *b, const struct cr_gemm_loops *s);
 void cr_round_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
                    const struct cr_gemm_vars *v, const struct cr_steps *i,
                    const struct cr_gemm_operand *rows, int slot);
 
-/* Computes rows i0 to i1 of A into scratch, in a loop with one more condition or CR_NONE, and rounds
- * them if the arithmetic does; returns the slot that products read. */
+/* Computes rows i0 to i1 of A into scratch, and rounds them if the arithmetic does.  The loop has
+ * the additional condition `until` unless it is CR_NONE.  Returns the slot that products read. */
 int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
                          const struct cr_gemm_vars *v, cr_expr until);
 
-/* True if the epilogue works on a tile in scratch: then one call of gemm has to do all of k. */
+/* True if the epilogue needs the complete product: then one call of gemm has to do all of k. */
 bool cr_needs_product(const struct cr_kernel *k);
 
-/* Loops over the columns j0 to j1; over the rows i0 to i1. */
+/* Begin the loop over columns j0 to j1, and the loop over rows i0 to i1. */
 struct cr_steps cr_begin_columns(struct cr_builder *b, const struct cr_gemm_loops *s,
                                  const struct cr_gemm_vars *v);
 struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
                               const struct cr_gemm_vars *v);
 
-/* An epilogue whose first op may be a part of the product: gemm begins with the bias then. */
+/* An epilogue.  If `biased`, its first op, the sum with a bias, is done by gemm. */
 struct cr_epilogue {
     struct cr_value values[CR_MAX_VALUES];
     struct cr_tiles tiles;
     bool biased;
-    struct cr_address bias; /* of the column that a variable says */
+    struct cr_address bias; /* of column `col_var` */
 };
 void cr_prepare_epilogue(struct cr_builder *b, struct cr_epilogue *epilogue, int col_var);
 
@@ -98,8 +98,8 @@ void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
                            const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
                            const struct cr_gemm_operand *panels);
 
-/* The same where the sums of an item stay in scratch, rows `ld` apart, from one part of k to the
- * next: continues them; and, behind all parts, runs the epilogue on a tile of them. */
+/* For a product in parts whose sums stay in scratch: cr_schedule_gemm_part adds a part of k to the
+ * tile `sums`; cr_schedule_epilogue runs the epilogue on that tile after the last part. */
 void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_vars *v,
                            const struct cr_gemm_operand *rows,
                            const struct cr_gemm_operand *panels, const struct cr_tile *sums);
@@ -107,7 +107,7 @@ void cr_schedule_epilogue(struct cr_builder *b, const struct cr_gemm_loops *s,
                           const struct cr_gemm_vars *v, const struct cr_tiles *epilogue,
                           const struct cr_tile *sums);
 
-/* A product whose right operand is computed. */
+/* Schedules a product whose right operand is a computed value. */
 int64_t cr_schedule_matmul(struct cr_builder *b);
 
 #endif

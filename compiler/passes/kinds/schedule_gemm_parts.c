@@ -8,8 +8,8 @@
 
 /* ---- sizes ---- */
 
-/* Rows of one call: two tiles of the micro-kernel, or four of half their height with AVX2; all are
- * full but in the last call.  If there are three in all, one call does them: two calls of one and a
+/* Returns the rows of one call: two tiles of the micro-kernel (with AVX2 four of half the height),
+ * all full except in the last call.  A block of three tiles is one call: two calls of one and a
  * half would fill their tiles only in part. */
 static int64_t step_rows(int64_t block, int64_t most)
 {
@@ -19,16 +19,16 @@ static int64_t step_rows(int64_t block, int64_t most)
     return tiles == 3 ? block : cr_min(block, full);
 }
 
-/* True if the runtime widens weights into a buffer, a strip of a panel at a time: then a call has more
- * rows, for all of which that is done once; and two panels still, which a single row wants side by side. */
+/* True if the runtime widens weights into a buffer, a strip of a panel at a time.  A call then has
+ * twice the rows, since it widens each strip once for all of them. */
 static bool widens_strips(const struct cr_gemm_loops *s)
 {
     return s->arithmetic == CR_ARITHMETIC_f32 && cr_formats[s->weights].block > 1 &&
            cr_formats[s->weights].scale > 0;
 }
 
-/* Columns are whole panels.  gemm_step_cols, 128, divides the usual widths of models (768, 2304,
- * 3072). */
+/* A call has whole panels of columns.  gemm_step_cols, 128, divides the usual widths of models
+ * (768, 2304, 3072). */
 void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target, int64_t most_cols)
 {
     s->rows = step_rows(s->block, target->gemm_step_rows * (widens_strips(s) ? 2 : 1));
@@ -94,7 +94,7 @@ void cr_round_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
             cr_n(b, rows->row_step), cr_n(b, rows->k_step));
 }
 
-/* Rows that are rounded are needed as floats for one step alone. */
+/* If rows are rounded, the scratch of floats holds only the rows of one step. */
 int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
                          const struct cr_gemm_vars *v, cr_expr until)
 {
@@ -128,7 +128,7 @@ int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
 
 /* ---- one call and its epilogue ---- */
 
-/* True if a vector is read along the columns alone; of a single column, at one place. */
+/* True if a vector varies along columns only; with a single column, if it is one element. */
 static bool is_along_columns(const struct cr_kernel *k, const struct cr_value *row)
 {
     if (k->gemm.N > 1)
@@ -185,7 +185,7 @@ bool cr_needs_product(const struct cr_kernel *k)
     return cr_coef(&k->dest, k->col) != 1 || count_maps(&k->program) > 0;
 }
 
-/* Says where the result of a tile goes. */
+/* Sets the destination of a tile in the result, which may have strided columns. */
 static void place_result(struct cr_builder *b, struct cr_tile_job *job)
 {
     const struct cr_kernel *k = b->k;
@@ -197,9 +197,9 @@ static void place_result(struct cr_builder *b, struct cr_tile_job *job)
 }
 
 /*
- * Places the product: in the result itself, unless its columns are not contiguous, several ops
- * follow or one makes integers of it.  Then it goes to scratch, whose rows do not lie a power of two apart and so do not
- * conflict in the cache.
+ * Places the product in the result itself, or in scratch if the result's columns are not
+ * contiguous, several ops follow, the result has integers, or it overwrites an operand.  Rows of
+ * scratch are not a power of two apart, so they do not conflict in the cache.
  */
 static void place_product(struct cr_builder *b, const struct cr_gemm_loops *s,
                           struct cr_tile_job *job)
@@ -252,8 +252,7 @@ void cr_prepare_epilogue(struct cr_builder *b, struct cr_epilogue *e, int col_va
     e->biased = take_bias(b, &e->tiles, col_var, &e->bias);
 }
 
-/* The epilogue on the tile of one call; where the product is, and where the result goes, is not
- * said yet. */
+/* The job of the epilogue on the tile of one call; the caller sets `core` and `dest`. */
 static struct cr_tile_job epilogue_job(struct cr_builder *b, const struct cr_gemm_loops *s,
                                        const struct cr_gemm_vars *v,
                                        const struct cr_tiles *epilogue)

@@ -1,10 +1,12 @@
 /*
- * Blocks of keys that a mask hides by what it finds at run time: a length, or ids of segments.
+ * Conditions that skip a block of keys if a mask that depends on data (a length, ids of segments)
+ * hides all of it.
  *
- * The mask is part of the program that makes scores, and is evaluated for each of them.  Before a
- * block is computed, it is evaluated once in intervals: an index runs from its first to its last
- * value, and what is loaded lies between the least and the greatest of the step's queries, or of the
- * block's keys.  If the condition holds nowhere within these, each score of the block is hidden.
+ * The mask is part of the program of scores, and is evaluated for each score.  Before a block is
+ * computed, the mask is evaluated once in interval arithmetic: an index runs from its first to its
+ * last value, and a load lies between the minimum and the maximum over the step's queries, or over
+ * the block's keys.  If the condition holds nowhere in these intervals, each score of the block is
+ * hidden.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,29 +14,29 @@
 
 #include "schedule_attention.h"
 
-/* What a walk through the mask does: asks whether anything is known of it, declares what is the same
- * for all blocks of a step, or makes the condition for a block.  All visit the same values. */
+/* The purpose of a walk through the mask.  ASK: find out if its intervals are known; STEP: declare
+ * variables that are the same for all blocks of a step; BLOCK: build the condition of a block. */
 enum walk { ASK, STEP, BLOCK };
 
 struct reader {
     struct cr_builder *b;
     enum walk walk;
-    struct cr_steps i, j;         /* STEP: i alone; BLOCK */
-    struct cr_extremes *extremes; /* by value: what is declared */
-    int budget; /* values to visit: a shared one is visited once for each path to it */
+    struct cr_steps i, j;         /* STEP: i only; BLOCK: both */
+    struct cr_extremes *extremes; /* by value: its declared variables */
+    int budget; /* values left to visit: a shared value is visited once for each path to it */
 };
 
 enum { BUDGET = 16 * CR_MAX_VALUES };
 
-/* The ends of an interval that are asked for: a variable is declared only if it is used. */
+/* The requested ends of an interval, as bits: a variable is declared only if it is used. */
 enum { LEAST = 1, GREATEST = 2 };
 
-/* The values of an i32 in a block: the ends that were asked for.  `fits`, or CR_NONE, is the condition
- * that none of them wraps. */
+/* The interval of an i32 in a block, with the requested ends.  `fits` is the condition that no
+ * value wraps, or CR_NONE if none can. */
 struct interval {
     bool known;
     cr_expr least, greatest, fits;
-    double lowest, highest; /* whatever is loaded */
+    double lowest, highest; /* limits that hold for any loaded data */
 };
 
 static const struct cr_value *value_of(const struct reader *r, int value)
@@ -47,7 +49,7 @@ static bool is_i32(const struct reader *r, int value)
     return r->b->g->nodes[value_of(r, value)->node].dtype == CR_I32;
 }
 
-/* ---- expressions: only those of a block are made ---- */
+/* ---- expressions: made in a BLOCK walk only, else 0 ---- */
 
 static cr_expr binary(const struct reader *r, enum cr_expr_op op, cr_expr x, cr_expr y)
 {
@@ -56,12 +58,12 @@ static cr_expr binary(const struct reader *r, enum cr_expr_op op, cr_expr x, cr_
     const struct cr_expr_node *right = &r->b->f->exprs[y];
     cr_expr a = right->a, b = right->b;
     if (right->op == op &&
-        (op == CR_EXPR_AND || op == CR_EXPR_OR)) /* a chain without parentheses */
+        (op == CR_EXPR_AND || op == CR_EXPR_OR)) /* regroup to the left: no parentheses */
         return binary(r, op, binary(r, op, x, a), b);
     return cr_binary(r->b, op, x, y);
 }
 
-/* x plus a number: what x itself has of that is added first. */
+/* x plus a number; if x ends with a number, both are folded into one. */
 static cr_expr plus(const struct reader *r, cr_expr x, int64_t more)
 {
     if (r->walk != BLOCK)
@@ -77,7 +79,7 @@ static cr_expr plus(const struct reader *r, cr_expr x, int64_t more)
     return cr_plus(r->b, x, more);
 }
 
-/* x + y, with what x has of a number behind y. */
+/* x + y; if x is e - number, returns e + y - number. */
 static cr_expr add(const struct reader *r, cr_expr x, cr_expr y)
 {
     if (r->walk != BLOCK)
@@ -101,7 +103,7 @@ static cr_expr at_most(const struct reader *r, cr_expr x, cr_expr y)
     return binary(r, CR_EXPR_LESS, x, plus(r, y, 1));
 }
 
-/* Both conditions; CR_NONE is one of which nothing is known. */
+/* x and y; CR_NONE is a condition that is not known, and so taken to be true. */
 static cr_expr both(const struct reader *r, cr_expr x, cr_expr y)
 {
     if (x == CR_NONE || y == CR_NONE)
@@ -116,7 +118,8 @@ static cr_expr either(const struct reader *r, cr_expr x, cr_expr y)
 
 /* ---- intervals ---- */
 
-/* An affine's value at the first query and key, plus what the others add in one direction. */
+/* The least or greatest value of an affine in a block: its value at the first query and key, plus
+ * the largest change in that direction. */
 static cr_expr end_of_affine(const struct reader *r, const struct cr_affine *at, bool greatest)
 {
     const struct cr_kernel *k = r->b->k;
@@ -138,7 +141,7 @@ static cr_expr end_of_affine(const struct reader *r, const struct cr_affine *at,
     return end;
 }
 
-/* Of an index or a number, which does not wrap. */
+/* The interval of an index or a number, known if it fits an i32. */
 static struct interval interval_of_index(const struct reader *r, const struct cr_affine *at)
 {
     const struct cr_atoms *atoms = &r->b->k->atoms;
@@ -156,13 +159,13 @@ static struct interval interval_of_index(const struct reader *r, const struct cr
                              highest};
 }
 
-/* The name of the least or the greatest of a value. */
+/* Writes the name of the variable with the minimum or maximum of a value. */
 static void name_extreme(char name[24], enum cr_callee callee, int value)
 {
     snprintf(name, 24, callee == CR_CALLEE_least ? "least%d" : "greatest%d", value);
 }
 
-/* Declares the least or the greatest of what a load finds for some queries or keys. */
+/* Declares the minimum or maximum of a load over the queries of a step or the keys of a block. */
 static int let_extreme(struct reader *r, enum cr_callee callee, int value,
                        const struct cr_steps *steps, int64_t step)
 {
@@ -181,7 +184,7 @@ static int let_extreme(struct reader *r, enum cr_callee callee, int value,
                         keys ? "of the keys" : "of the queries");
 }
 
-/* Declares one number that is the same for all scores of a step. */
+/* Declares a loaded number that is the same for all scores of a step. */
 static int let_number(struct reader *r, int value)
 {
     struct cr_builder *b = r->b;
@@ -197,7 +200,7 @@ static int let_number(struct reader *r, int value)
     return cr_let(b, name, cr_call_value(b, cr_make_call(b, call, 3, arguments)));
 }
 
-/* An interval whose ends are variables. */
+/* In a BLOCK walk, replaces the requested ends of an interval by their variables. */
 static struct interval with_extremes(const struct reader *r, struct interval found,
                                      const struct cr_extremes *x, int ends)
 {
@@ -208,7 +211,8 @@ static struct interval with_extremes(const struct reader *r, struct interval fou
     return found;
 }
 
-/* What is loaded by query, by key, or for all of them; what is by both is not looked at. */
+/* The interval of a load that depends on the query, on the key, or on neither; unknown if it
+ * depends on both. */
 static struct interval interval_of_load(struct reader *r, int value, int ends)
 {
     const struct cr_kernel *k = r->b->k;
@@ -230,7 +234,7 @@ static struct interval interval_of_load(struct reader *r, int value, int ends)
 
 static struct interval interval_of(struct reader *r, int value, int ends);
 
-/* The same, but nothing is declared. */
+/* Returns the interval of a value without declaring variables. */
 static struct interval ask_of(struct reader *r, int value)
 {
     enum walk walk = r->walk;
@@ -240,7 +244,8 @@ static struct interval ask_of(struct reader *r, int value)
     return found;
 }
 
-/* a + b or a - b.  Where that may leave the range of an i32, the condition is made that it does not. */
+/* The interval of a + b or a - b.  If the result may leave the range of an i32, `fits` excludes
+ * it. */
 static struct interval interval_of_sum(struct reader *r, const struct cr_value *v, int ends)
 {
     struct interval a = ask_of(r, v->arg[0]), b = ask_of(r, v->arg[1]);
@@ -267,7 +272,7 @@ static struct interval interval_of_sum(struct reader *r, const struct cr_value *
     return sum;
 }
 
-/* Declares the maximum or minimum of two ends of intervals. */
+/* Declares a variable for an end of maximum(a, b) or minimum(a, b), from the same ends x and y. */
 static int let_farther(struct reader *r, enum cr_callee callee, int value, cr_expr x, cr_expr y)
 {
     struct cr_builder *b = r->b;
@@ -278,7 +283,7 @@ static int let_farther(struct reader *r, enum cr_callee callee, int value, cr_ex
     return cr_let(b, name, cr_select(b, farther, x, y));
 }
 
-/* The maximum or minimum of two. */
+/* The interval of maximum(a, b) or minimum(a, b). */
 static struct interval interval_of_farther(struct reader *r, int value, int ends)
 {
     const struct cr_value *v = value_of(r, value);
@@ -297,7 +302,7 @@ static struct interval interval_of_farther(struct reader *r, int value, int ends
     return with_extremes(r, found, x, ends);
 }
 
-/* What ops do to intervals; of others nothing is known. */
+/* Returns the interval of a value; unknown for ops that are not listed. */
 static struct interval interval_of(struct reader *r, int value, int ends)
 {
     const struct cr_value *v = value_of(r, value);
@@ -325,7 +330,8 @@ static struct interval interval_of(struct reader *r, int value, int ends)
 
 /* ---- conditions ---- */
 
-/* Whether a comparison may hold (or not) for some query and key. */
+/* The condition that a comparison may hold (or not hold) for some query and key; CR_NONE if
+ * unknown. */
 static cr_expr comparison_may(struct reader *r, const struct cr_value *v, bool holds)
 {
     bool strict = v->op == CR_OP_lt || v->op == CR_OP_gt,
@@ -356,7 +362,7 @@ static cr_expr comparison_may(struct reader *r, const struct cr_value *v, bool h
 
 static cr_expr may(struct reader *r, int value, bool holds);
 
-/* True if something is known of both operands; nothing is declared. */
+/* True if the conditions of both operands are known; declares nothing. */
 static bool knows_both(struct reader *r, const struct cr_value *v, bool holds)
 {
     enum walk walk = r->walk;
@@ -366,8 +372,8 @@ static bool knows_both(struct reader *r, const struct cr_value *v, bool holds)
     return known;
 }
 
-/* Whether a condition may hold (or not) for some query and key of the block; CR_NONE if nothing
- * says that it may not. */
+/* The condition that a boolean value may be true (or false) for some query and key of the block;
+ * CR_NONE if unknown, so that it must be taken to be possible. */
 static cr_expr may(struct reader *r, int value, bool holds)
 {
     const struct cr_value *v = value_of(r, value);
@@ -413,8 +419,8 @@ static int scaled_operand(const struct reader *r, const struct cr_value *v)
     return -1;
 }
 
-/* Whether some score of a block may be another than `hidden`; CR_NONE if nothing says that it may not.
- * A mask that is added is not looked at: it hides no score that is NaN. */
+/* The condition that some score of a block may differ from `hidden`; CR_NONE if unknown.  A mask
+ * that is added is ignored: it does not hide a score that is NaN. */
 static cr_expr may_be_seen(struct reader *r, int value, double hidden)
 {
     const struct cr_value *v = value_of(r, value);
@@ -440,7 +446,8 @@ static cr_expr walk_mask(struct reader *r)
     return may_be_seen(r, k->scores.result, k->attention.direct ? 0 : -INFINITY);
 }
 
-/* A block is one of several; and none that is skipped would be stored, with zeros of either sign. */
+/* False if there is only one block of keys, or if a whole array is stored: a skipped block would
+ * lose the signs of its zeros. */
 bool cr_masks_by_data(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

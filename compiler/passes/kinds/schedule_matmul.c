@@ -1,19 +1,20 @@
 /*
- * A matrix product of two computed operands.  The kernel packs the columns of the right operand,
- * and lays out the rows of a left operand that lies transposed, as in the gradient of a weight, X' dY.  A
- * long k is done in parts; each part adds to the sums of the part before.
+ * A matrix product of two computed operands.  The kernel packs the columns of the right operand.
+ * If the left operand is stored transposed, as in the gradient of a weight, X' dY, it copies its
+ * rows to contiguous memory.  A long k is done in parts; each part adds to the sums of the part
+ * before.
  *
- * An item has two loops.  The outer loop packs what its step needs, which stays in the second-level
- * cache.  The inner loop goes through all of the other operand, which is packed before both: once
- * for all consecutive items of a thread that share it.
+ * An item has two loops.  Each step of the outer loop packs its part of one operand, which stays in
+ * the second-level cache.  The inner loop goes through all of the other operand, which is packed
+ * before both loops: once for all consecutive items of a thread that share it.
  */
 #include "schedule_gemm.h"
 
-enum { LINE_FLOATS = 16 }; /* of a cache line */
+enum { LINE_FLOATS = 16 }; /* floats in a cache line */
 
 enum packing {
-    IN_PLACE, /* not at all */
-    BY_STEP,  /* of the outer loop */
+    IN_PLACE, /* not packed */
+    BY_STEP,  /* packed in each step of the outer loop */
     BY_ITEM,
 };
 
@@ -34,8 +35,8 @@ static bool is_whole(const struct matmul *m)
 
 /* ---- sizes ---- */
 
-/* An item is a block of rows by a group of columns, so large that packing costs little beside
- * multiplying, and so small that there are some for every thread. */
+/* Sets the rows and columns of an item: so many that packing costs little beside multiplying, but
+ * so few that every thread gets items. */
 static void cut_items(struct cr_gemm_loops *s, int64_t outer, const struct cr_target *t)
 {
     s->blocks = cr_ceil_div(s->M, t->matmul_rows);
@@ -65,8 +66,9 @@ static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr
     return s;
 }
 
-/* Columns that all items of a thread share are packed once, as a whole.  A large gradient of a
- * weight is stored past the caches, since it is read only after the backward pass. */
+/* Decides what is packed when: columns that all items of a thread share are packed once, as a
+ * whole.  A large gradient of a weight gets streaming stores, since it is read only after the
+ * backward pass. */
 static struct matmul cut(const struct cr_kernel *k, const struct cr_target *t)
 {
     struct matmul m = {.s = cut_loops(k, t)};
@@ -81,24 +83,25 @@ static struct matmul cut(const struct cr_kernel *k, const struct cr_target *t)
 
 /* ---- packing ---- */
 
-/* Floats from one row to the next of a left operand that lay transposed.  Each row is in one piece, so that a tile of
- * few rows reads no more cache lines than it needs; and rows of a power of two do not share few sets of the cache. */
+/* The row stride of a copied left operand.  Rows are contiguous, so that a tile of few rows reads
+ * no more cache lines than it needs.  The stride is padded so that rows do not share few cache
+ * sets. */
 static int64_t row_distance(const struct matmul *m)
 {
     int64_t depth = m->s.depth;
     return depth % (4 * LINE_FLOATS) ? depth : depth + LINE_FLOATS;
 }
 
-/* An operand that is packed: the right one by its columns, or a left one that lies transposed by its rows. */
+/* An operand that is packed: the right one by columns, or a transposed left one by rows. */
 struct packed {
     const struct cr_operand *operand;
-    int across;                  /* the atom of those columns */
-    int slot;                    /* scratch that they are packed into; CR_NONE: in place */
-    const struct cr_share *part;  /* of the item */
-    const struct cr_steps *step; /* of the outer loop */
-    const struct cr_share *other; /* of the other operand's columns */
-    bool is_rows;                /* the left one */
-    bool is_shared;              /* by items that differ in those alone */
+    int across;                  /* the atom of those columns or rows */
+    int slot;                    /* the scratch it is packed into; CR_NONE: read in place */
+    const struct cr_share *part;  /* the columns (or rows) of the item */
+    const struct cr_steps *step; /* the columns (or rows) of a step of the outer loop */
+    const struct cr_share *other; /* the item's share of the other operand */
+    bool is_rows;                /* the left operand */
+    bool is_shared;              /* items that differ only in `other` share it */
 };
 
 /* Packs columns into panels, or copies rows into one piece each. */
@@ -116,7 +119,7 @@ static void call_pack(struct cr_builder *b, const struct matmul *m, const struct
                 cr_at(*from), along, across);
 }
 
-/* Packs an operand for the item, once if several items share it, or for a step. */
+/* Packs an operand for an item (once, if consecutive items share it) or for a step. */
 static void pack(struct cr_builder *b, const struct matmul *m, const struct cr_gemm_vars *v,
                  enum packing when, const struct packed *x)
 {
@@ -144,8 +147,8 @@ struct operands {
     struct packed rows, columns;
 };
 
-/* Columns are always packed, into scratch for a step or for an item; rows only if they lie
- * transposed.  The scratch has room for `depth` of k. */
+/* Declares the scratch for packed operands, with room for `depth` of k.  Columns are always packed,
+ * rows only if the left operand is transposed. */
 static struct operands take_scratch(struct cr_builder *b, const struct matmul *m,
                                     const struct cr_gemm_vars *v)
 {
@@ -175,8 +178,8 @@ static void pack_now(struct cr_builder *b, const struct matmul *m, const struct 
 
 /* ---- the operands as gemm takes them ---- */
 
-/* The left operand of one call: rows of the prologue at a distance of K; rows that were copied; or
- * the tensor itself, from k0 on if k is done in parts. */
+/* The left operand of one call: rows of the prologue (K floats apart), copied rows, or the tensor
+ * in place, from k0 on if k is done in parts. */
 static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct matmul *m,
                                       const struct cr_gemm_vars *v, int slot)
 {
@@ -206,7 +209,7 @@ static struct cr_gemm_operand columns_of(struct cr_builder *b, const struct matm
     return columns;
 }
 
-/* The two loops of an item (or of a part of its k) and the call of gemm in them. */
+/* Schedules the two loops of an item (or of a part of its k) and the call of gemm inside them. */
 static void schedule_loops(struct cr_builder *b, const struct matmul *m, struct cr_gemm_vars *v,
                            const struct operands *o, int row_slot)
 {
@@ -229,7 +232,7 @@ static void schedule_loops(struct cr_builder *b, const struct matmul *m, struct 
     cr_end(b);
 }
 
-/* Each item packs its columns, and its rows where they lie transposed. */
+/* The bytes moved; each item reads its rows and columns into the second-level cache once. */
 static struct cr_traffic traffic_of(const struct cr_gemm_loops *s, int64_t outer,
                                     const struct cr_target *t)
 {

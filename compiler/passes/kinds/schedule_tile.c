@@ -1,4 +1,4 @@
-/* Elementwise work and row reductions, on tiles of rows. */
+/* Schedules elementwise work and row reductions on tiles of rows. */
 #include "compiler/ir/text.h"
 #include "compiler/passes/schedule/schedule_parts.h"
 #include "kinds.h"
@@ -11,7 +11,7 @@ static bool reduces(const struct cr_tiles *tiles)
     return false;
 }
 
-/* True if a value is rows of a table whose elements lie in blocks, which a part of a row could cut. */
+/* True if a value gathers rows of a table in a block format: a part of a row could cut a block. */
 static bool gathers_blocks(const struct cr_builder *b)
 {
     const struct cr_tiles *tiles = &b->k->program;
@@ -31,7 +31,7 @@ static bool all_by_row(const struct cr_tiles *tiles)
     return true;
 }
 
-/* Finds the row that an item of a write goes to; what follows is done only if there is that row. */
+/* Declares the row that an item of a write stores to, and begins an `if` that the row exists. */
 static struct cr_written_row begin_written_row(struct cr_builder *b)
 {
     const struct cr_write *w = &b->k->write;
@@ -39,9 +39,9 @@ static struct cr_written_row begin_written_row(struct cr_builder *b)
     cr_expr at = w->at.ref < 0 ? cr_number(b, w->at.at.base)
                                : cr_load(b, b->ref[w->at.ref], w->at.at.base);
     cr_expr row = cr_affine_value(b, &w->row, -1, CR_NONE, -1, CR_NONE);
-    if (b->f->exprs[row].op == CR_EXPR_NUMBER) /* the first */
+    if (b->f->exprs[row].op == CR_EXPR_NUMBER) /* there is only row 0 */
         written.var = cr_let(b, "to", at);
-    else /* no more than the end, so that the sum cannot overflow */
+    else /* min(at, rows), so that the sum cannot overflow */
         written.var = cr_let(b, "to", cr_binary(b, CR_EXPR_ADD, row,
                                                 cr_binary(b, CR_EXPR_MIN, at,
                                                           cr_number(b, w->rows))));
@@ -53,7 +53,7 @@ static struct cr_written_row begin_written_row(struct cr_builder *b)
     return written;
 }
 
-/* The job of all rows and columns of an item. */
+/* Returns the job that computes all rows and columns of the kernel. */
 static struct cr_tile_job whole_job(struct cr_builder *b, int64_t rows, int64_t cols)
 {
     const struct cr_kernel *k = b->k;
@@ -69,9 +69,9 @@ static struct cr_tile_job whole_job(struct cr_builder *b, int64_t rows, int64_t 
                                 .dest_strided = cr_coef(&k->dest, k->col) != 1};
 }
 
-/* Narrows a job to the block of rows that an item does.  If blocks may lie past a length, that is a
- * loop, which an item past it does not enter, and the result is true.  Where an item is nothing but such
- * a block, there are only those that the length needs. */
+/* Narrows a job to the block of rows that an item does.  If the rows are a length of the run, a
+ * block may lie past it: then this begins a loop, which such an item does not enter, and returns
+ * true.  Without outer loops, the number of items follows from the length. */
 static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t blocks)
 {
     const struct cr_kernel *k = b->k;
@@ -94,7 +94,7 @@ static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t b
     return false;
 }
 
-/* Begins the loop over columns of a job, some at a time. */
+/* Begins a loop over the columns of a job, at most job->max_cols at a time. */
 static void begin_columns(struct cr_builder *b, struct cr_tile_job *job)
 {
     struct cr_steps j =
@@ -103,7 +103,7 @@ static void begin_columns(struct cr_builder *b, struct cr_tile_job *job)
     job->cols = cr_var(b, j.count);
 }
 
-/* An item is a block of rows; wide rows are done some columns at a time unless they are reduced. */
+/* An item is a block of rows; wide rows are cut into groups of columns unless they are reduced. */
 int64_t cr_schedule_tile(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

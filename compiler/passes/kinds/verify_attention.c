@@ -1,6 +1,6 @@
 /*
- * verify_attention.c - checks of what only kernels of attention and of its gradients have: parts of rows,
- * bounds of the mask, arrays, and results that are parts of a concat.
+ * verify_attention.c - checks of kernels of attention and of its gradients: parts of rows, bounds
+ * of the mask, arrays, and results that are parts of a concat.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,8 @@
 
 /* ---- loops ---- */
 
-/* Parts of rows may share an atom; a whole row has that of the product's sum. */
+/* Gives the atoms of parts of rows their roles.  Parts may share an atom; a whole row has the atom
+ * that the product sums over. */
 static bool take_part_roles(struct cr_kernel_check *c, const struct cr_row_parts *parts)
 {
     bool fine = parts->n >= 0 && parts->n <= CR_MAX_PARTS;
@@ -36,8 +37,8 @@ bool cr_take_gradient_roles(struct cr_kernel_check *c)
 
 /* ---- sizes, masks and arrays ---- */
 
-/* Each bound has an edge, and at most one that moves, or what is hidden between two has no shape that
- * loops know. */
+/* Fails unless each bound has an edge and at most one that moves: the loops cannot hide a gap
+ * between two edges that move. */
 static int verify_bounds(const struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -60,8 +61,8 @@ static int verify_bounds(const struct cr_kernel_check *c)
     return 0;
 }
 
-/* What is made of arrays of queries by keys: there is a program for each, but none for a sink; one
- * at most is scattered, by an index, and only whole arrays are summed along outer loops. */
+/* Fails unless each array of queries by keys has a program (a sink has none), at most one array is
+ * scattered, with an index, and `serial` is the loops that whole arrays are summed along. */
 static int verify_arrays(const struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -92,7 +93,7 @@ static int verify_arrays(const struct cr_kernel_check *c)
     return 0;
 }
 
-/* The parts of rows make each of their columns once, with a program for each. */
+/* Fails unless the parts compute each column of the rows once, each with a program. */
 static int verify_row_parts(const struct cr_kernel_check *c, const struct cr_row_parts *parts,
                             int first)
 {
@@ -116,7 +117,7 @@ static int verify_row_parts(const struct cr_kernel_check *c, const struct cr_row
                : cr_kernel_fault(c, "the parts of its rows are no rows");
 }
 
-/* What both kinds have. */
+/* Checks the members that both kinds have. */
 static int verify_both(const struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -136,7 +137,7 @@ int cr_verify_attention(const struct cr_kernel_check *c)
     return cr_verify_core(c, c->k->attention.N, c->k->attention.keys);
 }
 
-/* It does not end with a matmul of the graph. */
+/* The gradients do not end in a matmul of the graph, so cr_verify_core is not called. */
 int cr_verify_attention_backward(const struct cr_kernel_check *c)
 {
     return verify_both(c) ? -1 : verify_arrays(c);
@@ -144,7 +145,7 @@ int cr_verify_attention_backward(const struct cr_kernel_check *c)
 
 /* ---- gradients ---- */
 
-/* The loops that go through a gradient: of a whole array, those that it is not summed along. */
+/* The kinds of loops that the address of gradient i may depend on. */
 static unsigned gradient_loops(const struct cr_kernel_check *c, int i)
 {
     static const unsigned loops[] = {
@@ -167,7 +168,8 @@ static unsigned standing_loops(const struct cr_kernel *k, int i)
     return stands;
 }
 
-/* The arrays that go to outputs: each whole, to one that no kernel made. */
+/* Fails unless each array that goes to an output is whole, and no other kernel stores that
+ * output. */
 static int verify_outputs(struct cr_kernel_check *c, struct cr_made_part *all)
 {
     const struct cr_kernel *k = c->k;
@@ -188,7 +190,7 @@ static int verify_outputs(struct cr_kernel_check *c, struct cr_made_part *all)
     return 0;
 }
 
-/* The result that begins where the next part of a concat does; -1 if there is none. */
+/* Returns the result that begins at the start of the concat's next part; -1 if there is none. */
 static int next_gradient(const struct cr_kernel_check *c, const struct cr_made_part *made)
 {
     const struct cr_kernel *k = c->k;
