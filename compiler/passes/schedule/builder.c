@@ -211,7 +211,7 @@ int cr_scratch(struct cr_builder *b, const char *name, enum cr_format format, in
     return f->n_slots - 1;
 }
 
-/* A name for a number: "c_0_25", "c_m1", "c_1em05", "i_m3". */
+/* Writes the name of a constant, such as "c_0_25", "c_m1", "c_1em05" or "i_m3". */
 static void name_constant(char *name, size_t size, enum cr_format format, double value)
 {
     char text[64];
@@ -224,7 +224,7 @@ static void name_constant(char *name, size_t size, enum cr_format format, double
     name[n] = 0;
 }
 
-/* True if a constant has this value.  All NaN count as equal; 0 and -0 do not. */
+/* True if a slot is a constant of this format and value.  All NaN are equal; 0 and -0 differ. */
 static bool is_constant(const struct cr_slot *slot, enum cr_format format, double value)
 {
     return slot->kind == CR_SLOT_CONSTANT && slot->format == format &&
@@ -255,7 +255,8 @@ struct cr_address cr_start_of(int slot)
     return (struct cr_address){.slot = slot};
 }
 
-/* The terms of an address stand one after another, at the end of all: moved there if need be. */
+/* Before a term is appended: copies the terms of an address to the end of the pool if they are not
+ * there, since they must be consecutive. */
 static void begin_terms(struct cr_builder *b, struct cr_address *address)
 {
     struct cr_function *f = b->f;
@@ -303,7 +304,7 @@ cr_expr cr_affine_value(struct cr_builder *b, const struct cr_affine *at, int ro
     cr_expr sum = CR_NONE;
     for (int i = 0; i < 2 * address.n_terms; i++) {
         struct cr_term term = b->f->terms[address.first_term + i % address.n_terms];
-        bool minus = i >= address.n_terms; /* what is subtracted comes last */
+        bool minus = i >= address.n_terms; /* negative terms come last */
         int64_t coef = minus ? -term.coef : term.coef;
         if (minus != (term.coef < 0))
             continue;

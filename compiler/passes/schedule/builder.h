@@ -1,7 +1,7 @@
 /*
- * builder.h - makes the body of a function, statement by statement.
+ * builder.h - builds the body of a function, statement by statement.
  *
- * What a kind of kernel writes down with these functions reads like the loops it describes:
+ * Code that uses these functions reads like the loops that it builds:
  *
  *     int i = cr_begin_loop(b, "i", cr_number(b, 0), cr_number(b, M), rows);
  *     int m = cr_let_count(b, "m", i, rows, cr_number(b, M));
@@ -25,20 +25,20 @@ struct cr_builder {
     const struct cr_kernel *k;
     const struct cr_target *target;
     struct cr_function *f;
-    int ref[CR_MAX_REFS];       /* slots of what the kernel reads, by ref */
-    int stream[CR_MAX_STREAMS]; /* of its random streams */
-    int weight;                 /* of its packed weights, or CR_NONE */
+    int ref[CR_MAX_REFS];       /* by ref: the slot of a tensor that the kernel reads */
+    int stream[CR_MAX_STREAMS]; /* slots of its random streams */
+    int weight;                 /* slot of its packed weights, or CR_NONE */
     union {
-        int out; /* of its buffer */
-        int stored[CR_MAX_STORED]; /* of all that it stores */
+        int out; /* slot of its buffer */
+        int stored[CR_MAX_STORED]; /* slots of all nodes that it stores */
     };
-    int length[CR_MAX_LENGTHS]; /* of the lengths that its loops run to, or CR_NONE */
+    int length[CR_MAX_LENGTHS]; /* slots of the lengths that its loops run to, or CR_NONE */
     int outer[CR_MAX_ATOMS];    /* variables of its outer loops */
-    int n_outer_ifs;            /* conditions that are open: that an iteration lies within a length */
-    cr_expr items;              /* how many there are, if lengths say so; else CR_NONE */
-    int n_temps;                /* of tile programs, to name them */
-    const char *scope;          /* the last one told to the reader */
-    cr_id node;                 /* what the calls to come are for: cr_call.node */
+    int n_outer_ifs;            /* open conditions of outer loops that run to a length */
+    cr_expr items;              /* the number of items if it depends on lengths; else CR_NONE */
+    int n_temps;                /* temporaries of tile programs so far, to name them */
+    const char *scope;          /* the scope of the last remark */
+    cr_id node;                 /* the cr_call.node of calls to come */
 };
 
 /* ---- integer expressions ---- */
@@ -53,7 +53,7 @@ cr_expr cr_select(struct cr_builder *b, cr_expr condition, cr_expr x, cr_expr y)
 /* Element `index` of a slot of i32. */
 cr_expr cr_load(struct cr_builder *b, int slot, int64_t index);
 
-/* x + number, x alone if that is 0. */
+/* Returns x + number, or x if the number is 0. */
 cr_expr cr_plus(struct cr_builder *b, cr_expr x, int64_t number);
 
 /* A variable's value minus another's. */
@@ -63,15 +63,16 @@ cr_expr cr_minus_var(struct cr_builder *b, int var, int origin);
 
 int cr_let(struct cr_builder *b, const char *name, cr_expr value);
 
-/* The same with a note, or null, for the reader; `changes` says that cr_set may follow. */
+/* Declares a variable with a note for the reader, or null; `changes` allows cr_set later. */
 int cr_let_noted(struct cr_builder *b, const char *name, cr_expr value, bool changes,
                  const char *note);
 void cr_set(struct cr_builder *b, int var, cr_expr value);
 
-/* "const long name = last - var < step ? last - var : step": what a loop's iteration does. */
+/* Declares "name = last - var < step ? last - var : step", the size of a loop's iteration. */
 int cr_let_count(struct cr_builder *b, const char *name, int var, int64_t step, cr_expr last);
 
-/* A loop from first to last; `until`, or CR_NONE, is one more condition.  Its counter. */
+/* Begins a loop from first to last (exclusive); `until`, or CR_NONE, is an additional condition.
+ * Returns the counter. */
 int cr_begin_loop(struct cr_builder *b, const char *name, cr_expr first, cr_expr last,
                   int64_t step, cr_expr until);
 void cr_begin_if(struct cr_builder *b, cr_expr condition, const char *note);
@@ -87,7 +88,8 @@ struct cr_argument cr_at_if(struct cr_address address, cr_expr condition); /* el
 struct cr_argument cr_by_value(int constant); /* a constant's slot */
 extern const struct cr_argument cr_null;
 
-/* The index of the call, for CR_CALL_EXPR; a statement of its own with CR_CALL. */
+/* Adds a call and returns its index: for cr_call_value, or for cr_do_call, which makes it a
+ * statement. */
 int cr_make_call(struct cr_builder *b, struct cr_call call, int n,
                  const struct cr_argument *arguments);
 void cr_do_call(struct cr_builder *b, int call);
@@ -99,24 +101,24 @@ void cr_do_call(struct cr_builder *b, int call);
     cr_do_call(b, cr_make_call(b, (struct cr_call){callee, format, 0, 0, 0, 0, 0},                 \
                                CR_ARGUMENTS(__VA_ARGS__)))
 
-/* An elementwise op; the bits of `by_row` are operands with one number a row. */
+/* Appends a call of an elementwise op; bit i of `by_row`: operand i has one number for each row. */
 #define CR_CALL_MAP(b, op, format, by_row, ...)                                                    \
     cr_do_call(b, cr_make_call(b, (struct cr_call){CR_CALLEE_MAP, format, op, by_row, 0, 0, 0},    \
                                CR_ARGUMENTS(__VA_ARGS__)))
 
-/* What a call returns. */
+/* The expression of the value that a call returns. */
 cr_expr cr_call_value(struct cr_builder *b, int call);
 
 /* ---- slots and addresses ---- */
 
-/* A part of the thread's scratch memory. */
+/* Declares a slot in the scratch memory of a thread. */
 int cr_scratch(struct cr_builder *b, const char *name, enum cr_format format, int64_t elements,
                const char *note);
 
-/* A constant, declared once. */
+/* Returns the slot of a constant; equal constants share a slot. */
 int cr_constant(struct cr_builder *b, enum cr_format format, double value);
 
-/* Where a slot begins. */
+/* The address of the first element of a slot. */
 struct cr_address cr_start_of(int slot);
 
 /* The address plus (var - origin) * coef; origin may be CR_NONE. */
@@ -124,13 +126,13 @@ struct cr_address cr_offset(struct cr_builder *b, struct cr_address address, int
                             int64_t coef);
 
 /*
- * The element of a slot at an affine's value, at the row and column that variables say (CR_NONE
- * for 0).  Atoms that are neither a part of the tile nor an outer loop count from 0.
+ * The address of the element of a slot at an affine index; the values of its row and column atoms
+ * are variables (CR_NONE: 0).  Atoms that are neither of these nor an outer loop are 0.
  */
 struct cr_address cr_element(struct cr_builder *b, int slot, const struct cr_affine *at,
                              int row_atom, int row_var, int col_atom, int col_var);
 
-/* The same number as an integer. */
+/* The value of an affine index, as an integer expression. */
 cr_expr cr_affine_value(struct cr_builder *b, const struct cr_affine *at, int row_atom, int row_var,
                         int col_atom, int col_var);
 

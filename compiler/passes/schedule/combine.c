@@ -1,13 +1,13 @@
 #include "combine.h"
 
-/* A program, and what becomes of its values. */
+/* A program, and how its values are computed. */
 struct search {
     const struct cr_tiles *tiles;
     const struct cr_tile_value *shapes;
     struct cr_combined *combined;
 };
 
-/* True if a value is a tile that an op computes, element by element. */
+/* True if a value is a tile that the elementwise op `op` computes. */
 static bool is_step(const struct search *s, int value, enum cr_op op)
 {
     const struct cr_value *v = &s->tiles->values[value];
@@ -15,7 +15,7 @@ static bool is_step(const struct search *s, int value, enum cr_op op)
            s->shapes[value].shape != CR_SHAPE_DIAGONAL;
 }
 
-/* True if it is such a tile that one value alone reads, once. */
+/* True if a value is such a tile with a single use. */
 static bool is_inner(const struct search *s, int value, enum cr_op op)
 {
     const struct cr_tiles *tiles = s->tiles;
@@ -26,7 +26,7 @@ static bool is_inner(const struct search *s, int value, enum cr_op op)
     return uses == 1 && is_step(s, value, op);
 }
 
-/* x sigmoid(t), of tiles. */
+/* Matches x * sigmoid(t) with tiles x and t. */
 static bool find_mul_sigmoid(const struct search *s, int i)
 {
     const struct cr_value *values = s->tiles->values;
@@ -43,7 +43,7 @@ static bool find_mul_sigmoid(const struct search *s, int i)
     return false;
 }
 
-/* x fma(a, x x, b), of numbers a and b. */
+/* Matches x * fma(a, x * x, b) with a tile x and constants a and b. */
 static bool find_odd_cubic(const struct search *s, int i)
 {
     const struct cr_value *values = s->tiles->values;

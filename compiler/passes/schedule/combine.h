@@ -1,22 +1,22 @@
-/* combine.h - steps of a tile program that one function of the runtime does together. */
+/* combine.h - fuses steps of a tile program that one function of the runtime does together. */
 #ifndef CR_COMBINE_H
 #define CR_COMBINE_H
 
 #include "compiler/ir/program.h"
 #include "tile_shapes.h"
 
-enum { CR_MAX_COMBINED = 2 }; /* operands of one kind */
+enum { CR_MAX_COMBINED = 2 }; /* the most tile operands, and the most number operands */
 
-/* How a value is computed where that is not by its own op. */
+/* The function that computes a value instead of its own op. */
 struct cr_combined {
-    bool by_later;         /* within a later value, the only one that reads it */
-    enum cr_callee callee; /* a function of tiles and then numbers; CR_CALLEE_COUNT: its own op */
+    bool by_later;         /* computed inside a later value, its only user */
+    enum cr_callee callee; /* a function of tiles, then numbers; CR_CALLEE_COUNT: its own op */
     int n_tiles, n_numbers;
-    int tile[CR_MAX_COMBINED], number[CR_MAX_COMBINED]; /* earlier values */
+    int tile[CR_MAX_COMBINED], number[CR_MAX_COMBINED]; /* operands, which are earlier values */
 };
 
-/* Finds what goes together among the tiles of a program; `shapes` and `combined` have an entry for
- * each value.  No bit depends on it. */
+/* Finds the steps of a program that a function does together; `shapes` and `combined` have an entry
+ * for each value.  No bit of a result changes. */
 void cr_combine(const struct cr_tiles *tiles, const struct cr_tile_value *shapes,
                 struct cr_combined *combined);
 

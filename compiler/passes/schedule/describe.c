@@ -11,7 +11,7 @@
 
 enum { WIDTH = 96 /* of a line, so that it fits behind " * " */ };
 
-/* Appends an item to a list, in a new line if this one is full. */
+/* Appends an item to a list, on a new line if the current one is full. */
 static void put_item(struct cr_text *t, bool first, const char *item)
 {
     const char *line = t->length ? memrchr(t->data, '\n', t->length) : NULL;
@@ -36,7 +36,7 @@ static void put_size(struct cr_text *text, double value, const char *unit)
     cr_put(text, "%.4g %s%s", value, prefix[i], unit);
 }
 
-/* Lists the ops of a tile program under its title; a program without ops is left out. */
+/* Lists the ops of a tile program after its title; appends nothing if it has no ops. */
 static void put_ops(struct cr_text *t, const char *title, const struct cr_tiles *tiles)
 {
     bool first = true;
@@ -53,7 +53,8 @@ static void put_ops(struct cr_text *t, const char *title, const struct cr_tiles 
         cr_put(t, "\n");
 }
 
-/* " in bf16", of what is kept so; else "". */
+/* Returns " in FORMAT" for a packed slot in another format than f32, such as " in bf16"; else
+ * "". */
 static const char *format_of(const struct cr_builder *b, int slot, char text[40])
 {
     const struct cr_slot *s = &b->f->slots[slot];
@@ -62,7 +63,7 @@ static const char *format_of(const struct cr_builder *b, int slot, char text[40]
     return text;
 }
 
-/* The nodes that are stored besides the root, under the names of their arguments. */
+/* Lists the nodes that are stored in addition to the root, by the names of their arguments. */
 static void put_stored(struct cr_text *t, const struct cr_builder *b)
 {
     for (int i = 1; i < b->k->n_stored; i++) {
@@ -91,7 +92,7 @@ static void put_reads(struct cr_text *t, const struct cr_builder *b)
     cr_put(t, "\n");
 }
 
-/* How its weights are kept, and how products by them are summed. */
+/* Appends the format of packed weights, and the arithmetic of their products. */
 static void put_weights(struct cr_text *t, const struct cr_builder *b)
 {
     cr_id matrix = cr_packed(b->k);
@@ -101,7 +102,7 @@ static void put_weights(struct cr_text *t, const struct cr_builder *b)
            cr_arithmetics[cr_panel_arithmetic(b->g, matrix)].name);
 }
 
-/* The ops of each program under its title, with what else a reader must know of it. */
+/* Lists the ops of each program after its title, and factors and bounds of an attention. */
 static void put_programs(struct cr_text *t, const struct cr_kernel *k)
 {
     const struct cr_remarks remarks = cr_remarks_of(k);

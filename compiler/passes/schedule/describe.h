@@ -1,10 +1,11 @@
-/* describe.h - what a kernel computes, where it comes from and what it costs, in words. */
+/* describe.h - the description of a kernel in words: its equation, its line in the script, its
+ * cost. */
 #ifndef CR_DESCRIBE_H
 #define CR_DESCRIBE_H
 
 #include "builder.h"
 
-/* Lines for the comment before its function; the caller frees them. */
+/* Returns the lines of the comment before the kernel's function; the caller frees them. */
 char *cr_describe(const struct cr_builder *b, const char *title);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * schedule.c - from kernels and their memory to a program: which runtime functions are called,
- * in which loops, on what.
+ * schedule.c - makes a program of kernels and their memory: calls of runtime functions, inside
+ * loops, on addresses in buffers.
  *
- * The sizes of loops are those of the module's target.  Kernels that share a function (outline)
- * give one function here, and each call binds its arguments to buffers.
+ * The module's target determines the sizes of loops.  Kernels that share a function (outline)
+ * become one function here, and each call binds its arguments to buffers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +31,10 @@ struct scheduling {
     struct cr_program *p;
     struct cr_titles titles;
     int *function;  /* by kernel: its function in the program */
-    int64_t *items; /* by kernel: of that, with lengths at their bounds */
-    int *buffer;   /* by node: where it is stored, or CR_NONE */
-    int *panels;   /* by node: where its packed form is, or CR_NONE */
-    int first_panels; /* of the program's buffers */
+    int64_t *items; /* by kernel: the items of its function, with lengths at their bounds */
+    int *buffer;   /* by node: the buffer that stores it, or CR_NONE */
+    int *panels;   /* by node: the buffer of its packed panels, or CR_NONE */
+    int first_panels; /* the first buffer of panels */
 };
 
 /* ---- buffers ---- */
@@ -44,7 +44,8 @@ static int64_t bytes_of(int64_t floats)
     return floats * (int64_t)sizeof(float);
 }
 
-/* Offsets of a plan are floats, those of a program bytes; ports and literals are counted in both. */
+/* Converts an offset of the plan, in floats, to bytes; the offset of a port or literal is its
+ * number. */
 static struct cr_location location_of(const struct cr_storage *storage)
 {
     bool counted = storage->space != CR_SPACE_ARENA && storage->space != CR_SPACE_WEIGHTS;
@@ -52,14 +53,14 @@ static struct cr_location location_of(const struct cr_storage *storage)
                                 counted ? storage->offset : bytes_of(storage->offset), 0};
 }
 
-/* What parameters that are read as one are called: "bias", after the first. */
+/* Returns the name of joined parameters: the last part of the first one's name, such as "bias". */
 static const char *name_of_joined(const struct cr_graph *g, cr_id id)
 {
     const char *first = g->nodes[cr_joined_param(g, id, 0)].name, *dot = strrchr(first, '.');
     return dot ? dot + 1 : first;
 }
 
-/* A buffer of a node's shape and type. */
+/* Adds a buffer with the shape and type of a node. */
 static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_location at)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -81,7 +82,7 @@ static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_lo
     return buffer;
 }
 
-/* Finds the panels that another entry multiplies by, too. */
+/* Finds panels at this offset that a kernel of another entry added; false if there are none. */
 static bool find_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
 {
     const struct cr_program *p = s->p;
@@ -91,8 +92,8 @@ static bool find_panels(struct scheduling *s, const struct cr_kernel *k, int64_t
     return s->panels[cr_packed(k)] != CR_NONE;
 }
 
-/* Makes a buffer that of K x N panels: rows rounded up to blocks, columns to panels.  The
- * panels of a parameter that is read up to a length are complete. */
+/* Gives a buffer the shape of K x N panels: rows rounded up to blocks, columns to panels.  Panels
+ * have no lengths: all of the weight is packed. */
 static void set_panels(struct cr_buffer *buffer, enum cr_format format, int64_t K, int64_t N)
 {
     buffer->format = format;
@@ -103,7 +104,7 @@ static void set_panels(struct cr_buffer *buffer, enum cr_format format, int64_t 
     buffer->bytes = cr_format_bytes(format, buffer->shape[0] * buffer->shape[1]);
 }
 
-/* The panels of a kernel's weight matrix. */
+/* Adds the buffer for the panels of a kernel's weight matrix, unless there is one. */
 static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
 {
     if (s->panels[cr_packed(k)] != CR_NONE || find_panels(s, k, floats))
@@ -116,7 +117,7 @@ static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t 
     s->panels[cr_packed(k)] = s->p->n_buffers - 1;
 }
 
-/* The panels of a table that has its own: a row of it is a column. */
+/* Adds the buffer for the panels of a table: a row of the table is a column of the panels. */
 static int add_table(struct scheduling *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -125,7 +126,7 @@ static int add_table(struct scheduling *s, cr_id id)
     return s->p->n_buffers - 1;
 }
 
-/* Room for all of them at once: they are many. */
+/* Allocates all buffers at once, since there are many. */
 static void reserve_buffers(struct scheduling *s)
 {
     int n = 0;
@@ -137,8 +138,8 @@ static void reserve_buffers(struct scheduling *s)
     s->p->cap_buffers = n;
 }
 
-/* Stored nodes in the order of their numbers, then panels of weights; equal panels share a buffer, and
- * so do a table and the panels that it is kept in. */
+/* Adds buffers for stored nodes in the order of their numbers, then for panels of weights.  Equal
+ * panels share a buffer; so do a table and the panels that hold it. */
 static void add_buffers(struct scheduling *s)
 {
     reserve_buffers(s);
@@ -162,7 +163,7 @@ static void add_buffers(struct scheduling *s)
                                                        : s->panels[s->m->columns_of[id]];
 }
 
-/* The literals under the numbers that the plan has given them. */
+/* Adds the literals in the order of the numbers that the plan gave them. */
 static void add_literals(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -181,7 +182,7 @@ static void add_literals(struct scheduling *s)
 
 /* ---- names ---- */
 
-/* The function that makes a node, or null: of an operand, always one that is there by now. */
+/* Returns the function that computes a node, or null if that has not been added. */
 static const struct cr_function *maker_of(const struct scheduling *s, cr_id id)
 {
     int kernel = s->g->nodes[id].kernel;
@@ -191,8 +192,8 @@ static const struct cr_function *maker_of(const struct scheduling *s, cr_id id)
     return &s->p->functions[s->function[s->m->function[kernel]]];
 }
 
-/* Names an operand after what it is: a parameter, a value with a name, what a kernel makes, or
- * at least the scope it was made in. */
+/* Writes the name of an operand: its own name or tap, the name of joined parameters, the function
+ * that computes it, else the scope it was made in. */
 static void name_operand(const struct scheduling *s, cr_id id, char *plain, size_t size)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -207,7 +208,7 @@ static void name_operand(const struct scheduling *s, cr_id id, char *plain, size
         cr_identifier(plain, size, node->where.scope);
 }
 
-/* A slot that calls bind. */
+/* Adds a slot that calls bind. */
 static int add_argument(struct cr_function *f, enum cr_slot_kind kind, enum cr_format format,
                         const char *name)
 {
@@ -217,7 +218,7 @@ static int add_argument(struct cr_function *f, enum cr_slot_kind kind, enum cr_f
     return f->n_bound++;
 }
 
-/* An argument for a node in memory, with a name that no other argument has. */
+/* Adds an argument for a node in memory, with a unique name. */
 static int add_node(const struct scheduling *s, struct cr_builder *b, cr_id id, const char *plain)
 {
     char name[64];
@@ -239,7 +240,7 @@ static int add_operand(const struct scheduling *s, struct cr_builder *b, cr_id i
     return add_node(s, b, id, plain);
 }
 
-/* A node that is stored besides the buffer is named as a kernel of its own would be. */
+/* Adds an argument for a node stored in addition to the buffer, named like a kernel of its own. */
 static int add_stored(const struct scheduling *s, struct cr_builder *b, cr_id id)
 {
     char title[256], plain[48];
@@ -250,7 +251,7 @@ static int add_stored(const struct scheduling *s, struct cr_builder *b, cr_id id
     return slot;
 }
 
-/* Whether some loop runs to a length, or a table has so many rows. */
+/* True if a loop runs to a length, or if the length is the number of rows of a table. */
 static bool runs_to(const struct cr_kernel *k, int length)
 {
     for (int a = 0; a < k->atoms.n; a++)
@@ -270,7 +271,7 @@ static int bind_number(struct cr_builder *b, const char *name, const char *note)
     return slot;
 }
 
-/* A number for each length that the kernel runs to. */
+/* Adds a number argument for each length that the kernel needs. */
 static void add_lengths(const struct scheduling *s, struct cr_builder *b)
 {
     char name[32], note[96];
@@ -329,8 +330,8 @@ static void add_own_vars(struct cr_function *f)
     }
 }
 
-/* The kernel as its code has it, for *copy if that is another: where calls say where it begins, it
- * begins at 0. */
+/* Returns the kernel to make code for.  If calls give the start of each operand (m->starts), that
+ * is *copy, whose operands begin at 0. */
 static const struct cr_kernel *code_of(const struct scheduling *s, int kernel,
                                        struct cr_kernel *copy)
 {
@@ -341,7 +342,8 @@ static const struct cr_kernel *code_of(const struct scheduling *s, int kernel,
     return copy;
 }
 
-/* Names and arguments come before the body, which speaks of them; the comment comes last. */
+/* Adds the function of a kernel: its name and arguments first, since the body refers to them; then
+ * the body; then the comment. */
 static void add_function(struct scheduling *s, int kernel)
 {
     struct cr_function *f = CR_PUSH(s->p->functions, s->p->n_functions, s->p->cap_functions);
@@ -382,7 +384,7 @@ static void add_functions(struct scheduling *s)
 
 /* ---- steps ---- */
 
-/* The buffer (or number) that slot `slot` is given in a call of a kernel. */
+/* The buffer (or number) that a call of a kernel binds to slot `slot`. */
 static int64_t bound_to(const struct scheduling *s, int kernel, int slot)
 {
     const struct cr_kernel *k = &s->m->kernels[kernel];
@@ -403,8 +405,8 @@ static int64_t bound_to(const struct scheduling *s, int kernel, int slot)
     return s->buffer[k->buffer];
 }
 
-/* Where in the buffer of a slot the code of a kernel begins, in bytes.  The first slots are its refs,
- * the last is its result. */
+/* The offset in bytes at which a kernel's operand begins in the buffer of a slot.  The first slots
+ * are the kernel's refs, the last is its result. */
 static int64_t start_in(const struct scheduling *s, int kernel, int slot, int n_bound)
 {
     int ref = slot == n_bound - 1 ? CR_START_RESULT : slot;
@@ -413,7 +415,8 @@ static int64_t start_in(const struct scheduling *s, int kernel, int slot, int n_
     return bytes_of(s->m->starts[kernel].at[ref]);
 }
 
-/* What the argument is in each layer is kept as it is, and found once more as a form. */
+/* Adds the binding of a slot: the argument of each iteration, and a closed form of their
+ * locations. */
 static void add_binding(struct scheduling *s, const struct cr_loop *loop, int kernel, int slot,
                         const struct cr_function *f)
 {
@@ -470,8 +473,9 @@ static void add_step(struct scheduling *s, const struct cr_loop *loop, int kerne
         add_choice(s, k, &p->steps[at]);
 }
 
-/* The distance from layer to layer of the first operand of a space that has one and goes up with
- * the layers all the way; results first. */
+/* Returns the distance from layer to layer of the first operand in a space that has a constant
+ * positive distance in all iterations; 0 if there is none.  A step's result is tried before its
+ * operands. */
 static int64_t find_stride(const struct cr_program *p, int first, int n, enum cr_space space)
 {
     struct cr_step_walk walk = cr_walk_steps(p, first, n, false);
@@ -487,7 +491,8 @@ static int64_t find_stride(const struct cr_program *p, int first, int n, enum cr
     return 0;
 }
 
-/* Has what lies at the loop's distance found by the loop's pointer to the layer. */
+/* Marks operands whose distance from layer to layer is the loop's: their addresses are relative to
+ * the loop's pointer to the layer. */
 static void mark_relative(struct cr_program *p, const struct cr_layers *loop, int first, int n)
 {
     struct cr_step_walk walk = cr_walk_steps(p, first, n, false);
@@ -501,7 +506,8 @@ static void mark_relative(struct cr_program *p, const struct cr_layers *loop, in
     }
 }
 
-/* The pointers to the layer take the distance that the first result or weight has from layer to layer. */
+/* Adds a loop over layers.  find_stride gives the strides of its pointers to the layer's weights
+ * and to its part of the arena. */
 static void add_loop(struct scheduling *s, const struct cr_segment *segment)
 {
     struct cr_program *p = s->p;
@@ -528,7 +534,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Adds to the newest entry what is known from its kernels alone. */
+/* Counts a kernel in the newest entry: its call, and the arena and scratch that it needs. */
 static void add_kernel(struct scheduling *s, int kernel)
 {
     struct cr_entry *entry = &s->p->entries[s->p->n_entries - 1];
@@ -544,7 +550,7 @@ static void add_kernel(struct scheduling *s, int kernel)
     entry->n_calls++;
 }
 
-/* The entry that kernels from this one on belong to. */
+/* Adds the next entry, whose first kernel is `kernel`. */
 static void add_entry(struct scheduling *s, int kernel)
 {
     const struct cr_graph *g = s->g;
@@ -561,7 +567,8 @@ static void add_entry(struct scheduling *s, int kernel)
         add_kernel(s, i);
 }
 
-/* Kernels are listed by entry.  An entry whose outputs have no elements has none. */
+/* Adds all entries with their steps.  Kernels are sorted by entry; an entry without kernels, whose
+ * outputs have no elements, has no steps. */
 static void add_steps(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -580,7 +587,7 @@ static void add_steps(struct scheduling *s)
         add_entry(s, s->m->n_kernels);
 }
 
-/* Marks what an entry's steps are given as used by it. */
+/* Marks the buffers that an entry's steps use. */
 static void mark_buffers(struct scheduling *s, int number)
 {
     struct cr_program *p = s->p;
@@ -595,8 +602,8 @@ static void mark_buffers(struct scheduling *s, int number)
     }
 }
 
-/* Inputs and states are of the entries that use their buffers, lengths of all.  What one alone does not
- * use stays an input of it. */
+/* Sets the entries of each port: inputs and states belong to entries that use their buffers,
+ * lengths to all.  If there is only one entry, all inputs belong to it. */
 static void mark_ports(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -613,9 +620,9 @@ static void mark_ports(struct scheduling *s)
         p->outputs[i].entries = 1u << s->g->outputs[i].entry;
 }
 
-/* ---- what the caller must know ---- */
+/* ---- the interface of the program ---- */
 
-/* The lengths, and which input holds each. */
+/* Adds the lengths, and the input that holds each. */
 static void add_program_lengths(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -636,7 +643,7 @@ static void add_program_lengths(struct scheduling *s)
     }
 }
 
-/* Takes over the name. */
+/* Returns the port of a node; takes ownership of the name. */
 static struct cr_port port_of(const struct cr_node *node, char *name)
 {
     struct cr_port port = {.name = name,
@@ -658,7 +665,7 @@ static bool is_leaf_port(const struct cr_node *node, bool param)
     return param ? node->op == CR_OP_param : cr_is_input(node);
 }
 
-/* The ports of one kind, in the order of the graph. */
+/* Returns the ports of one kind, in the order of the graph. */
 static struct cr_port *leaf_ports(const struct cr_graph *g, bool param, int *n)
 {
     *n = 0;
@@ -671,7 +678,7 @@ static struct cr_port *leaf_ports(const struct cr_graph *g, bool param, int *n)
     return ports;
 }
 
-/* Outputs alone know whether they may lie over inputs. */
+/* Adds parameters, inputs and outputs.  Outputs also know if they may use the memory of an input. */
 static void add_ports(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -697,7 +704,8 @@ static int by_param(const void *a, const void *b)
     return x->target < y->target ? -1 : x->target > y->target;
 }
 
-/* Sorted by parameter, so that loading one parameter goes through places side by side. */
+/* Adds the places of parameters in the weights, sorted by parameter, so that the places of one
+ * parameter are consecutive. */
 static void add_places(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -757,8 +765,8 @@ static void add_info(struct scheduling *s, int kernel)
                                                                               : once};
 }
 
-/* The steps go through the kernels once and in order, and so does a run.  Counts the calls of each
- * function, and of those the ones that make a value again. */
+/* Adds the functions and the sequence of calls of a run, which has the order of the kernels.
+ * Counts the calls of each function, and the calls that recompute a value. */
 static void add_infos(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -781,7 +789,7 @@ static void add_sizes(struct scheduling *s)
     p->weights_bytes = bytes_of(s->m->weights_floats);
     p->arena_bytes = bytes_of(s->m->arena_floats);
     if (p->n_entries == 1)
-        p->entries->arena_bytes = p->arena_bytes; /* with layers of a stack that nothing fills */
+        p->entries->arena_bytes = p->arena_bytes; /* includes unused layers of a stack */
     p->arena_bytes_least = bytes_of(s->m->lower_bound_floats);
     p->activation_bytes = s->m->activation_floats;
     if (s->m->activation_floats > 0)

@@ -45,8 +45,8 @@ cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step)
                      : cr_binary(b, CR_EXPR_DIV, cr_plus(b, size, step - 1), cr_number(b, step));
 }
 
-/* Of an outer loop to a length, iterations past it do nothing.  The outermost has none of them if there
- * are but as many items as its length leaves work for. */
+/* Declares the counter of outer loop i.  If it runs to a length, iterations past the length do
+ * nothing.  For the outermost loop (`top`), the number of items follows from the length instead. */
 static void begin_outer(struct cr_builder *b, int i, int64_t below, bool top)
 {
     int atom = b->k->outer[i];
@@ -62,7 +62,8 @@ static void begin_outer(struct cr_builder *b, int i, int64_t below, bool top)
     b->n_outer_ifs += !top;
 }
 
-/* The first n outer loops; `topmost`: nothing lies above them. */
+/* Begins the loop over items and declares the counters of the first n outer loops.  `topmost`:
+ * outer loop 0 is the outermost part of an item number. */
 static void begin_items(struct cr_builder *b, int n, int64_t below, bool topmost)
 {
     const struct cr_kernel *k = b->k;
@@ -73,7 +74,7 @@ static void begin_items(struct cr_builder *b, int n, int64_t below, bool topmost
     }
 }
 
-/* A share past the end of its dimension becomes empty. */
+/* Makes a share past the end of its dimension empty. */
 static void end_share(struct cr_builder *b, const struct cr_share *share)
 {
     cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, share->last), cr_var(b, share->first)),
@@ -82,7 +83,8 @@ static void end_share(struct cr_builder *b, const struct cr_share *share)
     cr_end(b);
 }
 
-/* Rows of a length in as many shares as blocks of so many need, and those as equal as they can be. */
+/* Declares a share of `size` rows, a length: there are size / block shares, rounded up, of equal
+ * size. */
 static struct cr_share let_even_share(struct cr_builder *b, cr_expr digit, int64_t block,
                                       cr_expr size)
 {

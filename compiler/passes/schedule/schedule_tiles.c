@@ -8,19 +8,19 @@
 #include "combine.h"
 #include "compiler/ir/identifiers.h"
 
-/* Where a value is when the code runs. */
+/* The location of a value when the code runs. */
 struct spot {
     struct cr_address address;
-    int64_t ld;  /* of a tile; of one number a row: their distance, 0 if all are the same */
-    bool by_row; /* one number a row */
+    int64_t ld;  /* row stride of a tile; by_row: stride of the numbers, 0 if all are the same */
+    bool by_row; /* one number for each row */
     enum cr_format format;
     int temp; /* the temporary that holds it, or -1 */
 };
 
-/* What a temporary is large enough for. */
+/* The kind of value that a temporary has room for. */
 enum room { TILE, ROW_NUMBERS, DIAGONAL, ROWS };
 
-/* A part of scratch, used again when its value is dead. */
+/* A part of scratch, reused when its value is dead. */
 struct temp {
     int slot;
     bool integers; /* i32, else floats */
@@ -37,7 +37,7 @@ struct tiling {
     int last_use[CR_MAX_VALUES];
     struct temp temps[CR_MAX_VALUES];
     int n_temps;
-    int rows; /* the variable that holds job->rows where that is none itself; or CR_NONE */
+    int rows; /* the variable that holds job->rows if that is no variable itself; or CR_NONE */
 };
 
 /* ---- temporaries ---- */
@@ -52,9 +52,9 @@ static bool is_integers(enum cr_format format)
     return cr_formats[format].dtype == CR_I32;
 }
 
-/* Declares one more temporary, of the size of the largest tile: t0 for a tile, r0 for one number a
- * row, d0 for one a diagonal, w0 for whole rows of as many tiles as there are parts; ti0, ri0, di0 and
- * wi0 for i32. */
+/* Declares another temporary, large enough for the largest tile.  Names: t0 has a tile, r0 one
+ * number for each row, d0 one for each diagonal, w0 whole rows of CR_MAX_PARTS tiles; ti0, ri0, di0
+ * and wi0 have i32. */
 static void add_temp(struct tiling *t, enum cr_format format, enum room room)
 {
     char name[32], what[64];
@@ -105,7 +105,8 @@ static void free_dead(struct tiling *t, int i)
     }
 }
 
-/* Of a combined value only its tiles count: numbers are constants. */
+/* Sets the last use of each value.  Only the tiles of a combined value count: its numbers are
+ * constants. */
 static void find_last_uses(struct tiling *t)
 {
     const struct cr_tiles *tiles = t->job->tiles;
@@ -115,7 +116,7 @@ static void find_last_uses(struct tiling *t)
         const int *args = by_function ? c->tile : tiles->values[i].arg;
         int n = by_function ? c->n_tiles : c->by_later ? 0 : cr_value_args(&tiles->values[i]);
         t->last_use[i] = i;
-        t->spots[i].temp = -1; /* of what is not computed, too */
+        t->spots[i].temp = -1; /* also for values that are not computed */
         for (int a = 0; t->shapes[i].needed && a < n; a++)
             t->last_use[args[a]] = i;
     }
@@ -129,7 +130,7 @@ static struct cr_address element(struct tiling *t, int slot, const struct cr_aff
                       t->job->first_col);
 }
 
-/* Copies (or spreads) numbers to a spot with load(rows, cols, y, ldy, x, rs, cs). */
+/* Copies or broadcasts numbers to a spot with load(rows, cols, y, ldy, x, rs, cs). */
 static void call_load(struct tiling *t, const struct spot *to, struct cr_address from, int64_t rs,
                       int64_t cs)
 {
@@ -142,8 +143,8 @@ static void call_load(struct tiling *t, const struct spot *to, struct cr_address
                 cr_at(to->address), cr_n(b, to->ld), cr_at(from), cr_n(b, rs), cr_n(b, cs));
 }
 
-/* A load costs nothing if runtime functions can read the elements in place: columns at a distance
- * of 1, or one number a row at any distance.  Otherwise they are copied into a temporary. */
+/* Places a load: in place if its columns have a stride of 1, or if it has one number for each row,
+ * at any stride.  Otherwise the elements are copied into a temporary. */
 static void place_load(struct tiling *t, const struct cr_value *v, struct spot *spot)
 {
     int64_t rs = coef(&v->at, t->job->row), cs = coef(&v->at, t->job->col);
@@ -158,13 +159,13 @@ static void place_load(struct tiling *t, const struct cr_value *v, struct spot *
     call_load(t, spot, address, rs, cs);
 }
 
-/* The value's affine at the tile's first element, and its steps: the last arguments of iota and
- * random.  One number a row is computed as a row of so many columns. */
+/* The size of a tile, its row stride, and the affine index of its first element with its steps: the
+ * arguments of iota and random.  One number for each row is computed as a single row of columns. */
 struct numbers {
     struct cr_argument rows, cols, ld, base, row_step, col_step;
 };
 
-/* The spot must have its temporary already: its distance `ld` is one of the arguments. */
+/* Returns those arguments; the spot must have its temporary already, since `ld` is one of them. */
 static struct numbers numbers_of(struct tiling *t, const struct cr_value *v,
                                  const struct spot *spot)
 {
@@ -197,7 +198,8 @@ static void place_random(struct tiling *t, const struct cr_value *v, struct spot
             n.col_step);
 }
 
-/* Copies one number a row to a distance of 1 (by_row), or over all columns of a tile. */
+/* Copies one number for each row to a stride of 1 (by_row), or broadcasts it over a tile's
+ * columns. */
 static void spread(struct tiling *t, struct spot *spot, bool by_row)
 {
     struct spot wide = {.format = spot->format, .temp = -1};
@@ -214,8 +216,8 @@ static struct cr_argument table_rows(struct tiling *t, const struct cr_value *v)
     return length ? cr_x(cr_field(t->b, t->b->length[length - 1])) : cr_n(t->b, v->table_rows);
 }
 
-/* Some rows of what is gathered from one place of the table's rows: whole rows of it, or a number for
- * each element. */
+/* Calls the gather of some rows of a tile: from packed panels, of whole rows (one index for each
+ * row), or of single elements (one index for each element). */
 static void call_gather(struct tiling *t, const struct cr_value *v, const struct spot *to,
                         struct cr_argument rows, struct cr_address table,
                         const struct spot *index)
@@ -237,8 +239,8 @@ static void call_gather(struct tiling *t, const struct cr_value *v, const struct
                 cr_at(table), stride, n_rows, cr_at(index->address), cr_n(b, index->ld));
 }
 
-/* Gathers from a table: in one call, or row by row if the place within the table row depends on the
- * row of the tile. */
+/* Gathers from a table: in one call, or row by row if the offset within the table's row depends on
+ * the row of the tile. */
 static void place_gather(struct tiling *t, const struct cr_value *v, struct spot *spot)
 {
     struct cr_builder *b = t->b;
@@ -267,7 +269,7 @@ static void place_gather(struct tiling *t, const struct cr_value *v, struct spot
 
 /* ---- values that are computed ---- */
 
-/* Tiles copied side by side, so that they are whole rows. */
+/* Copies the tiles of a row's parts side by side into a temporary of whole rows. */
 static void join_tiles(struct tiling *t, const struct cr_value *v, struct spot *rows)
 {
     take_room(t, rows, ROWS);
@@ -280,8 +282,8 @@ static void join_tiles(struct tiling *t, const struct cr_value *v, struct spot *
     }
 }
 
-/* The result is one number a row.  An operand that is one number a row is first spread over a tile:
- * the reduction takes it once for each column, in the same order as any other tile. */
+/* Reduces the columns of a tile to one number for each row.  An operand with one number for each
+ * row is broadcast over a tile first, so that the order of the reduction is the same. */
 static void place_reduce(struct tiling *t, const struct cr_value *v, struct spot *spot)
 {
     struct cr_builder *b = t->b;
@@ -305,8 +307,8 @@ static void place_reduce(struct tiling *t, const struct cr_value *v, struct spot
         t->temps[in.temp].busy = false;
 }
 
-/* Prepares operands that are one number a row.  The runtime takes them at a distance of 1, or of 0
- * if all numbers are the same; but at least one operand has to be at a distance of 1. */
+/* Prepares operands with one number for each row.  The runtime requires a stride of 1, or 0 if all
+ * numbers are the same; at least one operand must have a stride of 1. */
 static void spread_operands(struct tiling *t, const struct cr_value *v)
 {
     bool all_same = true;
@@ -319,9 +321,9 @@ static void spread_operands(struct tiling *t, const struct cr_value *v)
 }
 
 /*
- * An elementwise op.  On a tile an operand is a tile (v) or one number a row (s).  On one
- * number a row the rows become columns of a single row: v is a number a row, s the same
- * number for all.
+ * Calls an elementwise op.  If the result is a tile, an operand is a tile (v) or one number for
+ * each row (s).  If the result is one number for each row, rows become the columns of a single row:
+ * v is one number for each row, s a single number.
  */
 static void place_map(struct tiling *t, const struct cr_value *v, struct spot *spot,
                       const struct cr_tile *dest)
@@ -351,7 +353,7 @@ static void place_map(struct tiling *t, const struct cr_value *v, struct spot *s
     cr_do_call(b, cr_make_call(b, call, n, arguments));
 }
 
-/* A value that a function makes of tiles and numbers. */
+/* Calls the function that computes a combined value from tiles and numbers. */
 static void place_combined(struct tiling *t, int i, struct spot *spot, const struct cr_tile *dest)
 {
     struct cr_builder *b = t->b;
@@ -386,13 +388,13 @@ static bool is_diagonal(const struct tiling *t, int value)
     return t->shapes[value].shape == CR_SHAPE_DIAGONAL;
 }
 
-/* How many diagonals a tile has: m + n - 1.  Number u is that of column - row = u - (m - 1). */
+/* The number of diagonals of a tile, m + n - 1.  Diagonal u has column - row = u - (m - 1). */
 static cr_expr count_diagonals(struct tiling *t)
 {
     return cr_plus(t->b, cr_binary(t->b, CR_EXPR_ADD, t->job->rows, t->job->cols), -1);
 }
 
-/* The address of row 0 of a tile in a row of diagonals: of number m - 1. */
+/* The address of diagonal m - 1 in a row of diagonals, which is element [0, 0] of the tile. */
 static struct cr_address main_diagonal(struct tiling *t, struct cr_address start)
 {
     const struct cr_expr_node *rows = &t->b->f->exprs[t->job->rows];
@@ -403,7 +405,7 @@ static struct cr_address main_diagonal(struct tiling *t, struct cr_address start
     return var == CR_NONE ? start : cr_offset(t->b, start, var, CR_NONE, 1);
 }
 
-/* An index that steps from diagonal to diagonal. */
+/* Calls iota for an index that changes from diagonal to diagonal. */
 static void call_diagonal_index(struct tiling *t, const struct cr_affine *index,
                                 struct cr_address to)
 {
@@ -418,14 +420,14 @@ static void call_diagonal_index(struct tiling *t, const struct cr_affine *index,
             cr_n(b, 0), cr_x(base), cr_n(b, 0), cr_n(b, step));
 }
 
-/* The number of diagonal 0 among those of an operand, or the number that all have. */
+/* The address of diagonal 0 of an operand, or of its single number. */
 static struct cr_address first_diagonal(const struct tiling *t, int value)
 {
     const struct spot *spot = &t->spots[value];
     return is_diagonal(t, value) ? cr_start_of(t->temps[spot->temp].slot) : spot->address;
 }
 
-/* An op on a row of diagonals. */
+/* Calls an elementwise op on a row of diagonals. */
 static void call_diagonal_map(struct tiling *t, const struct cr_value *v, struct cr_address to)
 {
     struct cr_builder *b = t->b;
@@ -445,8 +447,8 @@ static void call_diagonal_map(struct tiling *t, const struct cr_value *v, struct
     cr_do_call(b, cr_make_call(b, call, n, arguments));
 }
 
-/* A value that depends on column - row alone: a number for each diagonal, which is read as a tile
- * whose rows lie -1 apart. */
+/* Computes a value that depends only on column - row: one number for each diagonal, read as a tile
+ * with a row stride of -1. */
 static void place_diagonal(struct tiling *t, int i, struct spot *spot)
 {
     struct cr_builder *b = t->b;
@@ -468,7 +470,7 @@ static void place_diagonal(struct tiling *t, int i, struct spot *spot)
 
 /* ---- all of them ---- */
 
-/* Adds a note if the value comes from another scope of the script than the one before. */
+/* Adds a remark if a value comes from another scope of the script than the value before. */
 static void tell_scope(struct tiling *t, const struct cr_value *v)
 {
     const struct cr_where *where = &t->b->g->nodes[v->node].where;
@@ -532,7 +534,7 @@ static void find_value(struct tiling *t, int i, const struct cr_tile *dest)
     free_dead(t, i);
 }
 
-/* The same, and says of the calls what they are for. */
+/* Computes or finds value i, and sets its node in the calls. */
 static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
 {
     const struct cr_value *v = &t->job->tiles->values[i];
@@ -545,7 +547,7 @@ static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
 
 /* ---- the result ---- */
 
-/* The tile that a result goes to: all results have the same address, each in a slot of its own. */
+/* The destination of a result: all results have the same address, each in its own slot. */
 static struct cr_tile dest_of(const struct tiling *t, int result)
 {
     struct cr_tile dest = t->job->dest;
@@ -586,7 +588,7 @@ static void store_strided(struct tiling *t, int result, struct spot *from)
     }
 }
 
-/* The first result that value i is, or -1. */
+/* Returns the first result whose value is i, or -1. */
 static int find_result(const struct cr_tiles *tiles, int i)
 {
     for (int r = 0; r <= tiles->n_more; r++)
@@ -595,7 +597,8 @@ static int find_result(const struct cr_tiles *tiles, int i)
     return -1;
 }
 
-/* Stores value i as each result that it is.  A copy that is made for that is not the value's. */
+/* Stores value i as each of its results.  Temporaries of copies made for a store are freed at
+ * once. */
 static void store_value(struct tiling *t, int i)
 {
     const struct cr_tiles *tiles = t->job->tiles;
@@ -614,7 +617,7 @@ static void store_value(struct tiling *t, int i)
         t->temps[t->spots[i].temp].busy = false;
 }
 
-/* Computes value i and stores it if it is a result: at once where it goes, if that can be. */
+/* Computes value i and stores it if it is a result: directly at the destination if possible. */
 static void do_value(struct tiling *t, int i)
 {
     const struct cr_tile_job *job = t->job;

@@ -1,9 +1,9 @@
 /*
- * tile_shapes.h - which values of a tile program need not be computed for each element.
+ * tile_shapes.h - finds values of a tile program that need not be computed for each element.
  *
- * Masks and biases often depend on the distance of a query and a key: on column - row, of which a
- * tile of m x n has m + n - 1 values instead of m n.  Such a value is computed as a row of those,
- * and read as a tile whose rows lie a distance of -1 apart.
+ * Masks and biases often depend on the distance of a query and a key, column - row.  A tile of m x
+ * n has only m + n - 1 different distances, its diagonals.  Such a value is computed as a row of m
+ * + n - 1 numbers, and read as a tile with a row stride of -1.
  */
 #ifndef CR_TILE_SHAPES_H
 #define CR_TILE_SHAPES_H
@@ -18,12 +18,12 @@ enum cr_tile_shape {
 
 struct cr_tile_value {
     enum cr_tile_shape shape;
-    bool needed;          /* some value that is computed, or the result, takes it */
-    bool is_index;        /* i32, and equal to `index`; a diagonal is computed from that alone */
+    bool needed;          /* a result, or an operand of a value that is computed */
+    bool is_index;        /* an i32 equal to `index`, so that a diagonal needs no operands */
     struct cr_affine index;
 };
 
-/* By value, for a program on tiles over these atoms. */
+/* Sets values[i] for each value i of a program on tiles over the atoms `row` and `col`. */
 void cr_find_tile_shapes(const struct cr_graph *g, const struct cr_tiles *tiles, int row, int col,
                          struct cr_tile_value *values);
 

@@ -5,7 +5,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* The own name of a node is its tap, or the first output that it is. */
+/* The own name of a node is its tap, else the name of its first output. */
 static void find_own_names(struct cr_titles *t)
 {
     for (int i = t->g->n_outputs - 1; i >= 0; i--) {
@@ -19,12 +19,12 @@ static void find_own_names(struct cr_titles *t)
         }
 }
 
-/* A node without a name takes that of its first view, which may have taken it from a view of its
- * own. */
+/* A node without a name takes the name of its first view, which may come from a view of that
+ * view. */
 static void find_names_of_views(struct cr_titles *t)
 {
     const struct cr_graph *g = t->g;
-    cr_id *view = cr_calloc((size_t)g->n_nodes, sizeof *view); /* 0: there is none */
+    cr_id *view = cr_calloc((size_t)g->n_nodes, sizeof *view); /* by node: its first view, or 0 */
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
         if (!t->name[id] && view[id]) {
             t->name[id] = t->name[view[id]];
