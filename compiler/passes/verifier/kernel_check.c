@@ -25,7 +25,7 @@ bool cr_take_role(struct cr_kernel_check *c, int atom, unsigned role)
 
 /* ---- indices ---- */
 
-/* An affine index over the loops `loops`: its least and its largest value. */
+/* Finds the least and the largest value of an affine index over the loops `loops`. */
 static int find_range(const struct cr_kernel_check *c, const struct cr_affine *at, unsigned loops,
                       const char *what, int64_t *least, int64_t *most)
 {
@@ -72,7 +72,7 @@ int cr_verify_core(const struct cr_kernel_check *c, int64_t N, int64_t summands)
 
 /* ---- results ---- */
 
-/* A way through memory: `count` runs of `width` elements, `step` apart, from `first` on. */
+/* A set of elements in memory: `count` runs of `width` elements, `step` apart, from `first` on. */
 struct runs {
     int64_t first, width, step, count;
 };
@@ -82,7 +82,7 @@ struct term {
     int64_t coef, extent;
 };
 
-/* The terms of an index, smallest steps first. */
+/* Lists the terms of an index, smallest coefficients first. */
 static int sort_terms(const struct cr_kernel *k, const struct cr_affine *at, struct term *terms)
 {
     int n = 0;
@@ -97,7 +97,7 @@ static int sort_terms(const struct cr_kernel *k, const struct cr_affine *at, str
     return n;
 }
 
-/* The runs that an index takes, each element once; false if it does not. */
+/* Finds the runs that an index visits; fails if it does not visit runs with each element once. */
 static bool find_runs(const struct cr_kernel *k, const struct cr_affine *at, struct runs *runs)
 {
     struct term terms[CR_MAX_ATOMS];
@@ -112,7 +112,8 @@ static bool find_runs(const struct cr_kernel *k, const struct cr_affine *at, str
     return i == n && (runs->count == 1 || runs->step > runs->width);
 }
 
-/* How the axis of a concat or a write, or the whole of another node, lies in memory. */
+/* Returns the runs of a node: one for each index before the axis of a concat or a write; else
+ * one. */
 static struct runs room_of(const struct cr_kernel_check *c, cr_id id)
 {
     const struct cr_node *node = &c->g->nodes[id];

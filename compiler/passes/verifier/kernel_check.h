@@ -1,8 +1,8 @@
 /*
  * kernel_check.h - functions with which verify_kernels.c and the kinds check a kernel.
  *
- * The row of a kind (kernel_kinds.h) names the checks of what only that kind has.  They return 0, or -1
- * with the fault in check->error.
+ * The row of a kind (kernel_kinds.h) names the checks of the kind's own members.  They return 0, or
+ * -1 with the fault in check->error.
  */
 #ifndef CR_KERNEL_CHECK_H
 #define CR_KERNEL_CHECK_H
@@ -19,16 +19,16 @@ struct cr_kernel_check {
     int kernel;
     const struct cr_kernel *k;
     const struct cr_kernel_parts *parts; /* the row of its kind */
-    unsigned roles[CR_MAX_ATOMS];        /* by atom */
-    unsigned stands; /* atoms, as bits, along which the result at hand is summed */
+    unsigned roles[CR_MAX_ATOMS];        /* by atom: its CR_LOOP_... */
+    unsigned stands; /* atoms, as bits, along which the current result is summed */
 };
 
 /* The part of a node that the kernels checked so far store. */
 struct cr_made_part {
     int64_t stored; /* elements */
     int part;       /* of a concat or a write: the operand that is stored next ... */
-    int64_t start;  /* ... and where it begins in each run */
-    bool besides;   /* by a kernel that stores another node */
+    int64_t start;  /* ... and its first element in each run of the axis */
+    bool besides;   /* stored by a kernel whose buffer is another node */
 };
 
 /* "kernel 3: ..."; returns -1. */
@@ -45,21 +45,24 @@ static inline int64_t cr_check_elements(const struct cr_kernel_check *check, cr_
     return cr_elements(check->g->nodes[id].rank, check->g->nodes[id].shape);
 }
 
-/* Gives an atom a role (CR_LOOP_...); false if there is no such atom, or it has one. */
+/* Gives an atom a role (CR_LOOP_...); fails if there is no such atom, or if it has a role. */
 bool cr_take_role(struct cr_kernel_check *check, int atom, unsigned role);
 
-/* An affine index, over the loops that have one of these roles, stays among `size` elements of `what`. */
+/* Fails unless an affine index depends only on atoms with one of the roles `loops`, and stays
+ * inside the `size` elements of `what`. */
 int cr_verify_index(const struct cr_kernel_check *check, const struct cr_affine *at, unsigned loops,
                     int64_t size, const char *what);
 
-/* The kernel's core is a product: M x N a batch, each a sum of `summands`, as large as the root. */
+/* Fails unless the kernel's core is a matmul with N columns, sums of `summands`, and as many
+ * elements as the root. */
 int cr_verify_core(const struct cr_kernel_check *check, int64_t N, int64_t summands);
 
-/* Elements of one operand of a concat or a write from one index before its axis to the next. */
+/* The consecutive elements that one operand of a concat or a write has in the node: its sizes from
+ * the axis on, multiplied. */
 int64_t cr_part_width(const struct cr_kernel_check *check, cr_id concat, int part);
 
-/* One result of the kernel, in a node's memory: takes its loops through `width` elements of each run
- * from `first` on, each once. */
+/* Fails unless the address `at` of a result, over its loops, visits `width` elements from `first`
+ * on in each run of the node's axis, each once. */
 int cr_verify_result(const struct cr_kernel_check *check, cr_id buffer, const struct cr_affine *at,
                      unsigned loops, int64_t first, int64_t width);
 

@@ -53,7 +53,7 @@ static struct subtree child(struct subtree t, bool second)
     return (struct subtree){2 * t.node, t.first, middle};
 }
 
-/* True if a range has no cell of a subtree; true if it has all of them. */
+/* True if a range has no cell of a subtree (misses), or all of them (holds). */
 static bool misses(const struct cr_last_writer *w, struct subtree t, struct cr_range r)
 {
     return t.first >= t.end || w->bounds[t.end] <= r.begin || r.end <= w->bounds[t.first];
@@ -64,8 +64,8 @@ static bool holds(const struct cr_last_writer *w, struct subtree t, struct cr_ra
     return r.begin <= w->bounds[t.first] && w->bounds[t.end] <= r.end;
 }
 
-/* Sets the writer of a range in a segment tree: an inner node has the writer of all of its range,
- * or SEVERAL, and passes it on when only a part is written. */
+/* Sets the writer of a range in a subtree.  An inner node has the writer of all its cells, or
+ * SEVERAL; before only a part is written, its children get that writer. */
 static void write_in(struct cr_last_writer *w, struct subtree t, struct cr_range range, int writer)
 {
     int *here = &w->writer[t.node], *left = &w->writer[2 * t.node], *right = left + 1;

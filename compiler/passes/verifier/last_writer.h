@@ -1,5 +1,5 @@
 /*
- * last_writer.h - the value for which each float of a buffer was last written.
+ * last_writer.h - a map from each float of a buffer to the value that was written there last.
  *
  * A segment tree over the ranges that values occupy: writing a range and querying one take time
  * logarithmic in the number of ranges.
@@ -16,21 +16,21 @@ struct cr_range {
 };
 
 struct cr_last_writer {
-    int64_t *bounds; /* where ranges begin and end, ascending; cell i: bounds[i] .. bounds[i + 1] */
+    int64_t *bounds; /* begins and ends of ranges, ascending; cell i: bounds[i] .. bounds[i + 1] */
     int n_bounds;
-    int *writer; /* by node of the tree: of all its cells, or SEVERAL */
+    int *writer; /* by node of the tree: the writer of all its cells, or SEVERAL */
 };
 
 enum { CR_NO_WRITER = -1 };
 
-/* Begins with nothing written.  All ranges that will be written or queried are among the n; none
- * is empty. */
+/* Begins with nothing written.  `ranges` must have every range that will be written or queried;
+ * none is empty. */
 void cr_last_writer_begin(struct cr_last_writer *w, const struct cr_range *ranges, int n);
 void cr_last_writer_end(struct cr_last_writer *w);
 
 void cr_write_range(struct cr_last_writer *w, struct cr_range range, int writer);
 
-/* Another writer of some part of the range, or `writer` if it wrote all of it. */
+/* Returns `writer` if it wrote all of the range, else another writer of a part of it. */
 int cr_other_writer(const struct cr_last_writer *w, struct cr_range range, int writer);
 
 #endif

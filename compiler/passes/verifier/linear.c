@@ -5,7 +5,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* Limit of the steps of one question.  Questions about scheduled kernels take up to 135. */
+/* The most steps of one question.  Questions about scheduled kernels take up to 135. */
 enum { PATIENCE = 20000 };
 
 void cr_unknowns_free(struct cr_unknowns *u)
@@ -16,14 +16,14 @@ void cr_unknowns_free(struct cr_unknowns *u)
 
 /* ---- sums ---- */
 
-/* a + factor * b, or false where that overflows. */
+/* Adds factor * b to *a; fails on overflow. */
 static bool add_scaled(int64_t *a, int64_t b, int64_t factor)
 {
     int64_t product;
     return !__builtin_mul_overflow(b, factor, &product) && !__builtin_add_overflow(*a, product, a);
 }
 
-/* Adds a multiple of an unknown, in its place; a multiple of 0 is left out. */
+/* Adds a multiple of an unknown; summands stay sorted, and those with factor 0 are removed. */
 static void add_summand(struct cr_linear *a, struct cr_summand s, int64_t factor)
 {
     int at = a->n;

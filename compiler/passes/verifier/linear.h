@@ -20,15 +20,15 @@ struct cr_summand {
     int64_t factor;
 };
 
-/* A number and multiples of unknowns, in the order of those. */
+/* The sum of a number and of multiples of unknowns; summands are sorted by unknown. */
 struct cr_linear {
     int64_t number;
     int n;
-    bool lost; /* it has too many summands, or one too large: nothing is known of it */
+    bool lost; /* too many summands, or an overflow: its value is unknown */
     struct cr_summand summands[CR_MAX_SUMMANDS];
 };
 
-/* A sum in the form in which many are kept. */
+/* A sum in compact form, for storage. */
 struct cr_kept_linear {
     int64_t number;
     int n, first; /* in cr_unknowns.summands */
@@ -38,12 +38,12 @@ struct cr_kept_linear {
 struct cr_unknown {
     struct cr_kept_linear above[2], below[2], cases[2];
     int n_above, n_below, n_cases;
-    struct cr_kept_linear origin; /* it is this plus a multiple of step */
-    int64_t step;                 /* or 0 */
+    struct cr_kept_linear origin; /* the unknown is this plus a multiple of step ... */
+    int64_t step;                 /* ... unless step is 0 */
     int64_t
-        grain; /* it is the same for items 0 .. grain - 1, grain .. 2 grain - 1 and so on; 0: for
-                    * all */
-    int64_t cycle; /* it is the item modulo this; else 0 */
+        grain; /* the unknown is the same for items 0 .. grain - 1, grain .. 2 grain - 1 and so on;
+                    * 0: for all items */
+    int64_t cycle; /* the unknown is the item modulo this, unless it is 0 */
 };
 
 struct cr_unknowns {
@@ -51,7 +51,7 @@ struct cr_unknowns {
     int n, cap;
     struct cr_summand *summands;
     int n_summands, cap_summands;
-    int patience; /* steps that are left to a question */
+    int patience; /* steps left for the current question */
 };
 
 void cr_unknowns_free(struct cr_unknowns *u);
@@ -81,7 +81,7 @@ static inline void cr_linear_copy(struct cr_linear *to, const struct cr_linear *
         to->summands[i] = from->summands[i];
 }
 
-/* a + factor * b */
+/* Adds factor * b to a. */
 void cr_linear_add(struct cr_linear *a, const struct cr_linear *b, int64_t factor);
 bool cr_linear_equal(const struct cr_linear *a, const struct cr_linear *b);
 
@@ -95,7 +95,7 @@ void cr_kept(const struct cr_unknowns *u, const struct cr_kept_linear *kept, str
 
 /* ---- unknowns ---- */
 
-/* A new unknown without bounds, which is the same for `grain` items. */
+/* Makes an unknown without bounds, which is the same for `grain` consecutive items (0: for all). */
 int cr_new_unknown(struct cr_unknowns *u, int64_t grain);
 void cr_at_most(struct cr_unknowns *u, int unknown, const struct cr_linear *bound);
 void cr_at_least(struct cr_unknowns *u, int unknown, const struct cr_linear *bound);
@@ -104,7 +104,7 @@ void cr_one_of(struct cr_unknowns *u, int unknown, const struct cr_linear *a,
 
 /* ---- questions ---- */
 
-/* An upper bound of the sum, or a lower one; false if none is found. */
+/* Find an upper bound of a sum, and a lower one; false if none is found. */
 bool cr_find_most(struct cr_unknowns *u, const struct cr_linear *a, int64_t *most);
 bool cr_find_least(struct cr_unknowns *u, const struct cr_linear *a, int64_t *least);
 
@@ -114,7 +114,7 @@ bool cr_is_at_least(struct cr_unknowns *u, const struct cr_linear *a, int64_t nu
 /* True if the sum is known to be a multiple of a positive number. */
 bool cr_divides(struct cr_unknowns *u, const struct cr_linear *a, int64_t number);
 
-/* For how many items in a row the sum is the same; 0: for all. */
+/* The number of consecutive items for which a sum is the same; 0: all items. */
 int64_t cr_grain(const struct cr_unknowns *u, const struct cr_linear *a);
 int64_t cr_common_grain(int64_t a, int64_t b);
 

@@ -1,5 +1,5 @@
-/* Bounds of the addresses of a call.  They must lie inside scratch and constants.  For arguments
- * the bounds are recorded, and checked at each call of the function. */
+/* Bounds the addresses of a call.  Addresses in scratch and constants must lie inside.  Bounds of
+ * addresses in arguments are recorded, and checked at each call of the function. */
 #include "runtime/runtime.h"
 #include "verify_body.h"
 
@@ -10,7 +10,7 @@ struct region {
     struct cr_linear first, last;
 };
 
-/* *value becomes the element number: base + sum of (var - origin) * coef. */
+/* Sets *value to the element number: base + sum of (var - origin) * coef. */
 static void evaluate_address(struct cr_walk *w, const struct cr_address *a, struct cr_linear *value)
 {
     struct cr_linear x;
@@ -26,7 +26,7 @@ static void evaluate_address(struct cr_walk *w, const struct cr_address *a, stru
     }
 }
 
-/* A count or a distance of a call. */
+/* Sets *value to a count or a stride of a call. */
 static int evaluate_size(struct cr_walk *w, const struct cr_call *call, const struct cr_size *size,
                          struct cr_linear *value)
 {
@@ -55,7 +55,7 @@ static int stretch(struct cr_walk *w, struct region *r, const struct cr_linear *
     return 0;
 }
 
-/* Splits a = by * multiple + rest: what is a multiple of the number, summand by summand. */
+/* Splits a = by * multiple + rest, summand by summand. */
 static void split(const struct cr_linear *a, int64_t by, struct cr_linear *multiple,
                   struct cr_linear *rest)
 {
@@ -72,7 +72,7 @@ static void split(const struct cr_linear *a, int64_t by, struct cr_linear *multi
     }
 }
 
-/* Adds K rows of a panel but for the last unit.  Rows are rounded up to whole blocks. */
+/* Adds the units of K rows of a panel, minus 1.  Rows are rounded up to whole blocks. */
 static void add_rows(struct cr_linear *last, enum cr_format format, const struct cr_linear *K)
 {
     int block = cr_formats[format].block;
@@ -86,10 +86,10 @@ static void add_rows(struct cr_linear *last, enum cr_format format, const struct
 }
 
 /*
- * Extends a region to the end of panels of N columns, each of K rows in the units of a format.  The
- * columns before those of the call and its own are rounded up together, if they are whole panels,
- * since only their sum has a bound.  What the address has besides columns, such as the rows of a
- * part of k, stays.
+ * Extends a region to the end of panels of N columns, each of K rows in the units of a format.  If
+ * the columns before the call's first one are whole panels, they and the N columns are rounded up
+ * together, since only their sum has a bound.  Other terms of the address stay, such as the rows of
+ * a part of k.
  */
 static int stretch_panels(struct cr_walk *w, enum cr_format format, struct region *r,
                           const struct cr_linear *K, const struct cr_linear *N,
@@ -115,8 +115,8 @@ static int stretch_panels(struct cr_walk *w, enum cr_format format, struct regio
     return 0;
 }
 
-/* Extends a region to the end of rows of K elements that an arithmetic rounded: each lies in one
- * piece of whole blocks. */
+/* Extends a region to the end of rounded rows of K elements: each row is contiguous and has whole
+ * blocks. */
 static int stretch_rounded(struct cr_walk *w, enum cr_format format, struct region *r,
                            const struct cr_linear *M, const struct cr_linear *K,
                            const struct cr_linear *stride)
@@ -131,8 +131,8 @@ static int stretch_rounded(struct cr_walk *w, enum cr_format format, struct regi
     return stretch(w, r, M, stride);
 }
 
-/* *r becomes the first and the last element that a call touches through one of its addresses: rows
- * and columns at the distances that the signature names, or packed panels. */
+/* Sets *r to the first and the last element that a call touches through one of its addresses: rows
+ * and columns with the strides that the signature names, or packed panels. */
 static int find_region(struct cr_walk *w, const struct cr_call *call, const struct cr_parameter *p,
                        const struct cr_address *address, struct region *r)
 {
@@ -150,9 +150,10 @@ static int find_region(struct cr_walk *w, const struct cr_call *call, const stru
     return stretch(w, r, &rows, &row_stride) || stretch(w, r, &cols, &col_stride) ? -1 : 0;
 }
 
-/* ---- where that is ---- */
+/* ---- where regions lie ---- */
 
-/* A region of scratch or a constant must lie inside; that of an argument extends its reach. */
+/* Fails if a region of scratch or of a constant lies outside; a region of an argument extends the
+ * argument's reach. */
 static int check_region(struct cr_walk *w, const struct cr_parameter *p, int slot,
                         const struct region *r)
 {

@@ -1,5 +1,5 @@
 /*
- * Goes through the statements of a body, and tracks what each variable is.
+ * Goes through the statements of a body, and tracks the value of each variable.
  *
  * A counter is an unknown between the ends of its loop.  A variable that is set under a condition
  * is one of two sums; if the condition compares just these two, more is known.  A variable that a
@@ -13,7 +13,7 @@
 
 enum { MOST_FACTS = 4 };
 
-/* a < b, where a condition is true. */
+/* A comparison a < b that holds inside a condition. */
 struct fact {
     struct cr_kept_linear a, b;
 };
@@ -21,15 +21,15 @@ struct fact {
 /* A loop or a condition that is open. */
 struct cr_walk_block {
     const struct cr_statement *begin;
-    int n_sets; /* that there were */
+    int n_sets; /* cr_walk.n_sets when it was opened */
     struct fact facts[MOST_FACTS];
     int n_facts;
-    int narrowed; /* a variable of which the condition says more, or CR_NONE */
-    struct cr_kept_linear before; /* what that is outside */
-    bool exact; /* the condition is one comparison and no more */
+    int narrowed; /* a variable that the condition bounds, or CR_NONE */
+    struct cr_kept_linear before; /* the value of that variable outside the block */
+    bool exact; /* the condition is exactly one comparison */
 };
 
-/* A variable that is set, and what it was before. */
+/* A variable that is set, and its value before. */
 struct cr_walk_set {
     int var;
     struct cr_kept_linear before;
@@ -37,7 +37,7 @@ struct cr_walk_set {
 
 /* ---- conditions ---- */
 
-/* Adds the comparisons that a condition consists of; true if it has no other part. */
+/* Adds the comparisons of a condition as facts; true if it consists of nothing else. */
 static bool add_facts(struct cr_walk *w, struct cr_walk_block *b, cr_expr expr)
 {
     const struct cr_expr_node *e = cr_node_of(w, expr);
@@ -68,7 +68,7 @@ static bool is_var(const struct cr_walk *w, cr_expr expr, int var)
 }
 
 /* Sets *keeps if a condition has the form "item == begin || j0 == 0": it is true for the first item
- * of a call, and otherwise for items that are multiples of *grain only (0: for no others). */
+ * of a call, and else only for items that are multiples of *grain (0: for no others). */
 static int keeps(struct cr_walk *w, cr_expr expr, int64_t *grain, bool *keeps)
 {
     const struct cr_expr_node *e = cr_node_of(w, expr), *first = e, *second = NULL;
@@ -93,7 +93,8 @@ static int keeps(struct cr_walk *w, cr_expr expr, int64_t *grain, bool *keeps)
     return 0;
 }
 
-/* The number that a variable is compared with, or false: "var < number" or "var > number". */
+/* True if an expression is "var < number" or "var > number", as `op` says; sets *var and
+ * *number. */
 static bool compares(const struct cr_walk *w, cr_expr expr, enum cr_expr_op op, int *var,
                      int64_t *number)
 {
@@ -106,8 +107,8 @@ static bool compares(const struct cr_walk *w, cr_expr expr, enum cr_expr_op op, 
     return true;
 }
 
-/* Where "var > least and var < end" is true, a variable that does not change is between the two,
- * whatever it was made of. */
+/* If a condition is "var > least and var < end" and the variable does not change, replaces its
+ * value inside the block by an unknown between these bounds. */
 static void narrow(struct cr_walk *w, struct cr_walk_block *b, cr_expr condition)
 {
     const struct cr_expr_node *e = cr_node_of(w, condition);
@@ -130,8 +131,8 @@ static void narrow(struct cr_walk *w, struct cr_walk_block *b, cr_expr condition
     cr_walk_set_var(w, var, &value);
 }
 
-/* Opens a block under a condition, which may be one that keeps what the block makes for later items
- * (see keeps). */
+/* Opens a block under a condition; with a condition that `keeps` accepts, later items reuse the
+ * results of the block. */
 static int open_under(struct cr_walk *w, const struct cr_statement *s, cr_expr condition)
 {
     struct cr_linear value;
@@ -177,7 +178,7 @@ static bool is_over_items(const struct cr_walk *w, const struct cr_statement *s)
            is_var(w, s->last, CR_VAR_END);
 }
 
-/* Makes the counter of a loop: an unknown that lies whole steps after `first`, and is at most
+/* Makes the counter of a loop: an unknown that is `first` plus a multiple of the step, and at most
  * `last`. */
 static int new_counter(struct cr_walk *w, const struct cr_statement *s,
                        const struct cr_linear *first, const struct cr_linear *last)
@@ -199,8 +200,8 @@ static int new_counter(struct cr_walk *w, const struct cr_statement *s,
     return counter;
 }
 
-/* The first value is evaluated once, before the loop changes any variable.  The end is evaluated
- * again in each iteration, so it must hold for whatever the loop sets. */
+/* Begins a loop.  The first value is evaluated before the loop changes any variable.  The end is
+ * evaluated in each iteration, so the variables that the loop sets are forgotten before. */
 static int begin_loop(struct cr_walk *w, const struct cr_statement *s)
 {
     struct cr_linear first, last, value;
@@ -223,8 +224,8 @@ static int begin_loop(struct cr_walk *w, const struct cr_statement *s)
 
 /* ---- where blocks end ---- */
 
-/* For how many items in a row the value after a condition is the same: as long as both values and the
- * condition are, if that is known of it. */
+/* The number of consecutive items for which the value after a condition is the same: those for
+ * which both values and the compared values are, if the condition is one comparison; else 1. */
 static int64_t joined_grain(struct cr_walk *w, const struct cr_walk_block *b,
                             const struct cr_linear *before, const struct cr_linear *after)
 {
@@ -238,8 +239,8 @@ static int64_t joined_grain(struct cr_walk *w, const struct cr_walk_block *b,
     return cr_common_grain(grain, cr_grain(&w->u, &x));
 }
 
-/* The value of a variable after a condition under which it was set: the one before or the one
- * after.  If the condition compares these two, the value is bounded by them as well. */
+/* Sets *value to the value of a variable after a condition under which it was set: `before` or
+ * `after`.  If the condition compares these two, they are also bounds of the value. */
 static void join(struct cr_walk *w, const struct cr_walk_block *b, const struct cr_linear *before,
                  const struct cr_linear *after, struct cr_linear *value)
 {
@@ -276,8 +277,9 @@ static void end_if(struct cr_walk *w, const struct cr_walk_block *b)
     }
 }
 
-/* After a condition, what it set is one of two sums; after a loop, it is not known.  If the block
- * makes what later items use, nothing that differs among these items may have gone into it. */
+/* Closes a block.  After a condition, a variable that it set is one of two sums; after a loop, it
+ * is not known.  Fails if the block's results are kept but depend on a variable that differs among
+ * the items that reuse them. */
 static int end_block(struct cr_walk *w)
 {
     struct cr_walk_block b = w->blocks[--w->n_blocks];
@@ -313,7 +315,7 @@ static int assign(struct cr_walk *w, const struct cr_statement *s)
     return 0;
 }
 
-/* Updates what is known of the variables by one statement, and checks the calls in it. */
+/* Updates the values of variables by one statement, and checks the calls in it. */
 static int walk_statement(struct cr_walk *w, const struct cr_statement *s)
 {
     switch (s->kind) {
@@ -352,7 +354,8 @@ static void begin_lengths(struct cr_walk *w)
     }
 }
 
-/* begin is not negative, end no more than the items; both are the same for all items. */
+/* Sets the variables begin and end: begin is at least 0, end at most the number of items, and both
+ * are the same for all items. */
 static int begin_body(struct cr_walk *w)
 {
     struct cr_linear items, zero, begin, end;

@@ -1,5 +1,5 @@
 /*
- * verify_body.h - one walk through a body, which tracks each variable as a sum of unknowns
+ * verify_body.h - a walk through a body that tracks the value of each variable as a sum of unknowns
  * (linear.h).
  *
  * verify_body.c goes through the statements, verify_expr.c turns expressions into sums, and
@@ -11,12 +11,12 @@
 #include "linear.h"
 #include "verify_program.h"
 
-/* The block whose results are kept from item to item, if one is open: what it depends on has to be
- * the same for `grain` items, or for all if that is 0. */
+/* An open block whose results are reused by later items of a call.  All variables that it reads
+ * must be the same for `grain` consecutive items, or for all items if that is 0. */
 struct cr_keeping {
     int block; /* or CR_NONE */
     int64_t grain;
-    int differs; /* a variable that is not, or CR_NONE */
+    int differs; /* a variable that it reads and that differs, or CR_NONE */
 };
 
 struct cr_walk {
@@ -27,11 +27,11 @@ struct cr_walk {
     int n_blocks, cap_blocks;
     struct cr_walk_set *sets;
     int n_sets, cap_sets;
-    int lengths[CR_MAX_LENGTHS]; /* unknowns: of those that the function is given */
-    int item; /* the unknown; CR_NONE outside a loop over the items, in order */
+    int lengths[CR_MAX_LENGTHS]; /* unknowns of the lengths that are arguments of the function */
+    int item; /* the unknown of the item; CR_NONE outside a loop over all items in order */
     struct cr_keeping keeping;
 
-    /* cr_walk_call: expressions may be results of calls, as calls have expressions for arguments. */
+    /* cr_walk_call, for expressions that are results of calls. */
     int (*walk_call)(struct cr_walk *walk, const struct cr_call *call);
 };
 
@@ -45,14 +45,14 @@ static inline void cr_walk_set_var(struct cr_walk *w, int var, const struct cr_l
     w->vars[var] = cr_keep(&w->u, value);
 }
 
-/* The value of a variable.  If a block that keeps its results is open, a variable that differs
- * among the items that share them is recorded. */
+/* Sets *value to the value of a variable.  Inside a block whose results are kept, records the
+ * variable if it differs among the items that share these. */
 void cr_walk_var(struct cr_walk *w, int var, struct cr_linear *value);
 
-/* The value of an expression at this place; calls in it are checked, too. */
+/* Sets *value to the value of an expression at this statement, and checks the calls in it. */
 int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value);
 
-/* Sets *value to one of two sums; returns the unknown that stands for it. */
+/* Sets *value to a new unknown that is one of two sums, and returns the unknown. */
 int cr_walk_one_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                    struct cr_linear *value);
 

@@ -1,4 +1,4 @@
-/* Integer expressions of a body as sums of unknowns. */
+/* Turns integer expressions of a body into sums of unknowns. */
 #include "verify_body.h"
 
 /* ---- parts ---- */
@@ -13,7 +13,8 @@ void cr_walk_var(struct cr_walk *w, int var, struct cr_linear *value)
         w->keeping.differs = var;
 }
 
-/* A new unknown that is a function of two sums: it is the same for the items for which both are. */
+/* Makes an unknown that is a function of two sums: it is the same for items for which both sums
+ * are. */
 static int new_unknown_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b)
 {
     return cr_new_unknown(&w->u, cr_common_grain(cr_grain(&w->u, a), cr_grain(&w->u, b)));
@@ -36,7 +37,7 @@ static bool is_item(const struct cr_walk *w, const struct cr_linear *a)
            a->summands[0].unknown == w->item;
 }
 
-/* A quotient is no less than that of the least that is divided. */
+/* Bounds a quotient from below by the quotient of the least dividend. */
 static void no_less_than(struct cr_walk *w, int quotient, const struct cr_linear *a, int64_t by)
 {
     struct cr_linear bound;
@@ -47,7 +48,8 @@ static void no_less_than(struct cr_walk *w, int quotient, const struct cr_linear
     cr_at_least(&w->u, quotient, &bound);
 }
 
-/* a / b and a % b, for a that is not negative and a positive number b. */
+/* Sets *value to a / by, or to a % by if `rest`; a is not negative, the constant `by` is
+ * positive. */
 static void divide_by_number(struct cr_walk *w, bool rest, const struct cr_linear *a, int64_t by,
                              struct cr_linear *value)
 {
@@ -65,7 +67,8 @@ static void divide_by_number(struct cr_walk *w, bool rest, const struct cr_linea
     cr_linear_set_unknown(value, unknown);
 }
 
-/* The same for any b that is positive.  Of the rest no more is known than that it is at most a. */
+/* Sets *value to a / b, or to a % b if `rest`; fails unless b is positive and a is not negative.
+ * If b is no constant, the remainder is only bounded by a. */
 static int divide(struct cr_walk *w, bool rest, const struct cr_linear *a,
                   const struct cr_linear *b, struct cr_linear *value)
 {
@@ -85,7 +88,7 @@ static int divide(struct cr_walk *w, bool rest, const struct cr_linear *a,
     return 0;
 }
 
-/* a < b as a number: 0 or 1, and at most b - a where that is not negative. */
+/* Sets *value to a < b: 0 or 1, and at most b - a if that is not negative. */
 static void compare(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                     struct cr_linear *value)
 {
@@ -99,7 +102,7 @@ static void compare(struct cr_walk *w, const struct cr_linear *a, const struct c
     cr_linear_set_unknown(value, unknown);
 }
 
-/* A product of two unknowns, of which bounds are known if both have some and are not negative. */
+/* Sets *value to a product of two unknowns, with bounds if both are bounded and not negative. */
 static void multiply_unknowns(struct cr_walk *w, const struct cr_linear *a,
                               const struct cr_linear *b, struct cr_linear *value)
 {
@@ -123,7 +126,7 @@ static void multiply(struct cr_walk *w, const struct cr_linear *a, const struct 
         multiply_unknowns(w, a, b, value);
 }
 
-/* min(a, b): at most a, at most b, and one of the two. */
+/* Sets *value to min(a, b): at most a, at most b, and one of the two. */
 static void least_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                      struct cr_linear *value)
 {
@@ -147,7 +150,7 @@ int cr_walk_one_of(struct cr_walk *w, const struct cr_linear *a, const struct cr
     return unknown;
 }
 
-/* An unknown that is 0 or 1, and is a function of two sums. */
+/* Sets *value to an unknown that is 0 or 1 and a function of two sums. */
 static void flag_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                     struct cr_linear *value)
 {
@@ -156,8 +159,8 @@ static void flag_of(struct cr_walk *w, const struct cr_linear *a, const struct c
     cr_linear_set_unknown(value, unknown);
 }
 
-/* Sums and products with a number are exact; of others only bounds are known.  EQUAL, AND and OR
- * are 0 or 1. */
+/* Evaluates a binary op.  Sums and products with a constant are exact; other results only have
+ * bounds.  EQUAL, AND and OR are 0 or 1. */
 static int evaluate_binary(struct cr_walk *w, const struct cr_expr_node *e, struct cr_linear *value)
 {
     struct cr_linear a, b;
@@ -218,7 +221,7 @@ void cr_widen_reach(struct cr_walk *w, int slot, bool written, int64_t lowest, i
     r->written = true;
 }
 
-/* Any i32. */
+/* Sets *value to an unknown that is any i32, and records the element in the argument's reach. */
 static void load(struct cr_walk *w, const struct cr_expr_node *e, struct cr_linear *value)
 {
     int unknown = cr_new_unknown(&w->u, 1);
@@ -246,7 +249,7 @@ int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value)
         length = w->c->f->slots[e->a].length;
         cr_linear_set_unknown(value, length < 0 ? cr_new_unknown(&w->u, 0) : w->lengths[length]);
         return 0;
-    case CR_EXPR_CALL: /* what it finds in memory may be another for each item */
+    case CR_EXPR_CALL: /* the result depends on memory, so it may differ for each item */
         cr_linear_set_unknown(value, cr_new_unknown(&w->u, 1));
         return w->walk_call(w, &w->c->f->calls[e->a]);
     case CR_EXPR_LOAD:

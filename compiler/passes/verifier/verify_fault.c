@@ -1,4 +1,5 @@
-/* What all parts of the check of a program use: where it failed, and what calls mean. */
+/* Functions that all parts of the check of a program use: error messages, and signatures of
+ * calls. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -18,8 +19,8 @@ int cr_program_fault(const struct cr_program_check *c, const char *format, ...)
     return cr_fail(c->error, "function %d: %s", c->function + 1, what);
 }
 
-/* Parses each signature once.  That of an elementwise op depends on its arity, the operands by row,
- * and the rule. */
+/* Returns the signature of a call; parses each signature once.  The signature of an elementwise op
+ * depends on its arity, its operands by row, and its rule. */
 const struct cr_signature *cr_signature_of(struct cr_program_check *c, const struct cr_call *call)
 {
     int at = (int)call->callee;

@@ -1,4 +1,4 @@
-/* A function by itself: names, nesting, scopes, and calls that fit their signatures. */
+/* Checks a function by itself: references, nesting, scopes, and signatures of calls. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
@@ -11,7 +11,8 @@ static bool is_index(int i, int n)
 
 /* ---- slots ---- */
 
-/* Arguments and numbers come first, and no other slots are among them: calls bind them by index. */
+/* Checks a slot.  Arguments and numbers come before all other slots, since calls bind them by
+ * index. */
 static int verify_slot(const struct cr_program_check *c, int i)
 {
     const struct cr_slot *s = &c->f->slots[i];
@@ -44,8 +45,8 @@ static int verify_slots(const struct cr_program_check *c)
 
 /* ---- expressions ---- */
 
-/* How many of a, b and c are expressions.  For VAR, FIELD and CALL, `a` is an index of another
- * kind. */
+/* Returns how many of a, b and c are expressions.  In VAR, FIELD, CALL and LOAD, `a` is the index
+ * of something else. */
 static int operands_of(enum cr_expr_op op)
 {
     switch (op) {
@@ -69,7 +70,7 @@ static bool is_field(const struct cr_function *f, int slot)
     return is_index(slot, f->n_bound) && f->slots[slot].kind == CR_SLOT_NUMBER;
 }
 
-/* True for an i32 of an argument that is only read. */
+/* True if an expression loads an i32 from an argument that is only read. */
 static bool is_loaded(const struct cr_function *f, const struct cr_expr_node *e)
 {
     const struct cr_slot *s = is_index(e->a, f->n_bound) ? &f->slots[e->a] : NULL;
@@ -78,7 +79,7 @@ static bool is_loaded(const struct cr_function *f, const struct cr_expr_node *e)
            e->number < CR_MAX_ELEMENTS;
 }
 
-/* True if an expression comes after all expressions in the arguments of the call in it. */
+/* True if an expression comes after all expressions in the arguments of its call. */
 static bool is_behind_call(const struct cr_function *f, int expr, int call)
 {
     if (!is_index(call, f->n_calls))
@@ -89,7 +90,7 @@ static bool is_behind_call(const struct cr_function *f, int expr, int call)
     return true;
 }
 
-/* An expression is made of earlier ones, so that none is made of itself. */
+/* Fails unless the operands of an expression come before it, so that there are no cycles. */
 static int verify_expr(const struct cr_program_check *c, int i)
 {
     const struct cr_expr_node *e = &c->f->exprs[i];
@@ -109,8 +110,8 @@ static int verify_expr(const struct cr_program_check *c, int i)
 
 /* ---- calls ---- */
 
-/* The slot holds elements, and terms and variables exist.  Whether the variables are declared there
- * is for verify_body to say. */
+/* Fails unless the slot holds elements, and terms and variables exist.  verify_body checks that the
+ * variables are declared. */
 static int verify_address(const struct cr_program_check *c, const struct cr_address *a)
 {
     const struct cr_function *f = c->f;
@@ -128,8 +129,8 @@ static int verify_address(const struct cr_program_check *c, const struct cr_addr
     return 0;
 }
 
-/* What an argument refers to exists, according to its kind.  Whether the callee takes that kind is
- * for verify_call to say. */
+/* Fails unless the object that an argument refers to exists.  verify_call checks that the callee
+ * takes this kind of argument. */
 static int verify_argument(const struct cr_program_check *c, const struct cr_argument *a)
 {
     bool number = is_index(a->number, c->f->n_exprs);
@@ -205,9 +206,9 @@ static bool has_family(const struct cr_call *call)
     }
 }
 
-/* An address needs a slot of the element type that the parameter asks for, in the type's own format
- * or, of panels and rounded rows, in theirs.  If the callee writes through it, the slot must be writable; if the slot
- * is packed, the parameter must take panels. */
+/* Fails unless the slot of an address has the parameter's element type and format (for panels and
+ * rounded rows, theirs).  If the callee writes, the slot must be writable; if the slot is packed,
+ * the parameter must take panels. */
 static int verify_operand(const struct cr_program_check *c, const struct cr_call *call, int i,
                           const struct cr_parameter *p)
 {
@@ -240,8 +241,8 @@ static int verify_operand(const struct cr_program_check *c, const struct cr_call
     return 0;
 }
 
-/* The arguments have the number and the kinds of the signature.  The call itself and all arguments
- * have to be verified already. */
+/* Fails unless the arguments have the number and the kinds of the signature.  The call itself and
+ * all arguments have to be verified before. */
 static int verify_call(struct cr_program_check *c, const struct cr_call *call)
 {
     char name[64];
@@ -267,11 +268,11 @@ static int verify_call(struct cr_program_check *c, const struct cr_call *call)
 
 /* ---- scopes ---- */
 
-/* Where each variable is declared: how many blocks are open around it; 0: not, or no longer. */
+/* The variables that are declared at a statement. */
 struct scopes {
     struct cr_program_check *c;
-    int *depth_of; /* by variable */
-    int *declared; /* those that are, innermost last */
+    int *depth_of; /* by variable: the depth of the block that declares it; 0: not declared */
+    int *declared; /* the declared variables, innermost last */
     int n_declared;
     int depth;
 };
@@ -309,7 +310,7 @@ static int see_call(struct scopes *s, int call)
     return 0;
 }
 
-/* All variables of an expression must be declared at this place.  The recursion ends because
+/* Fails unless all variables of an expression are declared here.  The recursion ends because
  * operands, and arguments of calls, come before the expression (verify_expr). */
 static int see_expr(struct scopes *s, cr_expr expr)
 {
@@ -347,7 +348,7 @@ static int end_block(struct scopes *s)
 
 /* ---- statements ---- */
 
-/* The counter of a loop may be used in its further condition, not in its first and last value. */
+/* Begins a loop.  Its counter may be used in `until`, but not in the first and last value. */
 static int begin_loop(struct scopes *s, const struct cr_statement *at)
 {
     if (at->step < 1)
@@ -374,7 +375,8 @@ static int set(struct scopes *s, const struct cr_statement *at)
     return see_var(s, at->var);
 }
 
-/* A statement may use variables of open blocks only.  LOOP and IF open a block, END closes it. */
+/* Checks a statement: it may use only variables of open blocks.  LOOP and IF open a block, END
+ * closes it. */
 static int verify_statement(struct scopes *s, const struct cr_statement *at)
 {
     switch (at->kind) {
@@ -397,8 +399,8 @@ static int verify_statement(struct scopes *s, const struct cr_statement *at)
     return cr_program_fault(s->c, "there is no such kind of statement as %d", (int)at->kind);
 }
 
-/* Goes through the statements in order.  The body itself is the block at depth 1, and must be the
- * only one open at the end. */
+/* Checks the statements in order.  The body itself is the block at depth 1, and must be the only
+ * open block at the end. */
 static int verify_body(struct cr_program_check *c)
 {
     const struct cr_function *f = c->f;
@@ -431,8 +433,8 @@ static bool is_of_numbers(const struct cr_function *f, cr_expr expr)
     return numbers;
 }
 
-/* The number of items may depend on constants and on numbers that the call is given, and on nothing
- * else. */
+/* Fails unless the number of items depends only on constants and on number arguments of the
+ * call. */
 static int verify_items(const struct cr_program_check *c)
 {
     if (!is_index(c->f->items, c->f->n_exprs))
@@ -442,8 +444,8 @@ static int verify_items(const struct cr_program_check *c)
     return 0;
 }
 
-/* The order matters: expressions look at the arguments of calls, arguments at expressions, and
- * signatures at all of them. */
+/* Checks calls, expressions and arguments.  The order matters: expressions refer to arguments of
+ * calls, arguments to expressions, and signatures to all of these. */
 static int verify_pools(struct cr_program_check *c)
 {
     const struct cr_function *f = c->f;

@@ -1,9 +1,9 @@
 /*
- * Kernels on their own: loops, tile programs, operands and results.
+ * Checks each kernel by itself: loops, tile programs, operands and results.
  *
- * The row of a kind (kernel_kinds.h) says for every tile program, operand and result it has which
- * loops may stand in its index.  All indices are affine, so their least and largest
- * values over the loops are exact.
+ * The row of a kind (kernel_kinds.h) gives, for every tile program, operand and result, the loops
+ * that its index may depend on.  All indices are affine, so their least and largest values over the
+ * loops are exact.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 /* ---- loops ---- */
 
-/* Atoms have extents, and none has two parts.  Notes the part of each. */
+/* Fails unless each atom has an extent and at most one role; sets the roles. */
 static int verify_loops(struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -39,14 +39,15 @@ static int verify_loops(struct cr_kernel_check *c)
 
 /* ---- tile programs ---- */
 
-/* A tile program, and what its kind says of it. */
+/* The rules of a kind for one of its tile programs. */
 struct program_rule {
     const char *name;
     const struct cr_program_part *part;
     int across; /* the atom along the columns of its tiles, or -1 */
 };
 
-/* What a value reads from memory: inside of it, and in even steps along columns. */
+/* Fails unless a value stays inside the tensor that it reads, or inside the iota or random numbers
+ * that it computes. */
 static int verify_access(const struct cr_kernel_check *c, const struct program_rule *rule,
                          const struct cr_value *v)
 {
@@ -76,7 +77,7 @@ static int verify_access(const struct cr_kernel_check *c, const struct program_r
     return cr_verify_index(c, &v->at, rule->part->loops, size, rule->name);
 }
 
-/* Whether a value that claims to be one number a row is. */
+/* True if a value is one number for each row. */
 static bool is_by_row(const struct cr_kernel_check *c, const struct cr_tiles *tiles,
                       const struct cr_value *v, int across)
 {
@@ -102,13 +103,13 @@ static bool is_by_row(const struct cr_kernel_check *c, const struct cr_tiles *ti
     }
 }
 
-/* Elements along the axis that a reduction goes over. */
+/* The size of the axis that a reduction reduces. */
 static int64_t reduced_size(const struct cr_kernel_check *c, cr_id id)
 {
     return c->g->nodes[cr_in(c->g, id, 0)].shape[c->g->nodes[id].axis];
 }
 
-/* Value i, whose arguments are fine. */
+/* Checks value i according to its source; its arguments have been checked. */
 static int verify_source(const struct cr_kernel_check *c, const struct program_rule *rule,
                          const struct cr_tiles *tiles, int i)
 {
@@ -150,7 +151,7 @@ static int verify_source(const struct cr_kernel_check *c, const struct program_r
     return 0;
 }
 
-/* A value is made of earlier values of its program, and refers to operands that are there. */
+/* Fails unless a value has earlier values as arguments, and refers to operands that exist. */
 static int verify_value(const struct cr_kernel_check *c, const struct program_rule *rule,
                         const struct cr_tiles *tiles, int i)
 {
@@ -168,14 +169,16 @@ static int verify_value(const struct cr_kernel_check *c, const struct program_ru
     return verify_source(c, rule, tiles, i);
 }
 
-/* The results that a program has to have behind the first: of an elementwise kernel one for each stored node. */
+/* The number of results after the first: in an elementwise kernel, one for each further stored
+ * node. */
 static int n_more_results(const struct cr_kernel_check *c, const struct cr_tiles *tiles)
 {
     bool several = c->parts->elementwise && tiles == &c->k->program;
     return several ? c->k->n_stored - 1 : 0;
 }
 
-/* A tile program is what its kind says: needed or not, with the core once, with reductions or none. */
+/* Fails unless a tile program follows the rules of its kind: required or not, with the core once or
+ * never, with or without reductions. */
 static int verify_program(const struct cr_kernel_check *c, const struct program_rule *rule,
                           const struct cr_tiles *tiles)
 {
@@ -202,7 +205,7 @@ static int verify_program(const struct cr_kernel_check *c, const struct program_
     return 0;
 }
 
-/* Each program that the kind has, and no other. */
+/* Checks each program of the kind; fails if the kernel has another one. */
 static int verify_programs(const struct cr_kernel_check *c)
 {
     for (int i = 0; i < CR_PROGRAMS; i++) {
@@ -241,22 +244,23 @@ static int verify_operands(const struct cr_kernel_check *c)
 
 /* ---- results ---- */
 
-/* The loops that go through the result.  It has no columns if the program reduces them. */
+/* The kinds of loops that the address of the result depends on: no columns if the program reduces
+ * them. */
 static unsigned result_loops(const struct cr_kernel *k)
 {
     bool reduced = cr_parts_of(k)->narrow && k->col >= 0 && k->dest.coef[k->col] == 0;
     return cr_parts_of(k)->results[0] & ~(reduced ? (unsigned)CR_LOOP_COL : 0);
 }
 
-/* True if columns that the result has not are not reduced. */
+/* True if the result has no columns, but its value is not one number for each row: a fault. */
 static bool keeps_columns(const struct cr_kernel *k, int result)
 {
     return cr_parts_of(k)->narrow && !(result_loops(k) & CR_LOOP_COL) && cr_extent(k, k->col) > 1 &&
            !k->program.values[k->program.results[result]].by_row;
 }
 
-/* Stored nodes behind the first are whole, of no other kernel, and as large as the root: each result
- * goes to the same place. */
+/* Fails unless further stored nodes are stored completely, by no other kernel, and are as large as
+ * the root: all results have the same address. */
 static int verify_more_results(const struct cr_kernel_check *c, struct cr_made_part *all)
 {
     const struct cr_kernel *k = c->k;
@@ -277,14 +281,15 @@ static int verify_more_results(const struct cr_kernel_check *c, struct cr_made_p
     return 0;
 }
 
-/* The result covers the kernel's part of the buffer, behind the parts of the kernels before it. */
+/* Fails unless the result covers the kernel's part of the buffer, after the parts of earlier
+ * kernels. */
 static int verify_results(const struct cr_kernel_check *c, struct cr_made_part *all)
 {
     const struct cr_kernel *k = c->k;
     struct cr_made_part *made = &all[k->buffer];
     unsigned loops = result_loops(k);
     bool part = k->root != k->buffer, write = c->g->nodes[k->buffer].op == CR_OP_write;
-    if (write) /* each of the two begins at the first row */
+    if (write) /* the old value and the rows both begin at element 0 */
         return cr_verify_result(c, k->buffer, &k->dest, loops, 0,
                                 cr_part_width(c, k->buffer, made->part++));
     int64_t width =
@@ -299,8 +304,8 @@ static int verify_results(const struct cr_kernel_check *c, struct cr_made_part *
 
 /* ---- a kernel ---- */
 
-/* What it is made for: what a write goes over, unless that is there, as it is a state that the
- * write replaces; and then the rows. */
+/* Checks the root of a kernel that stores a write: first the old value (unless it is a state that
+ * the write replaces, which is there already), then the rows. */
 static int verify_write_root(const struct cr_kernel_check *c, struct cr_made_part *made)
 {
     const struct cr_kernel *k = c->k;
@@ -315,7 +320,7 @@ static int verify_write_root(const struct cr_kernel_check *c, struct cr_made_par
     return 0;
 }
 
-/* Some kinds may store more than the buffer. */
+/* Checks the stored nodes; only some kinds may store more than the buffer. */
 static int verify_stored_nodes(const struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -328,7 +333,7 @@ static int verify_stored_nodes(const struct cr_kernel_check *c)
     return 0;
 }
 
-/* What it is made for: a stored node, or the next operand of a stored concat. */
+/* Fails unless the root is a stored node, or the next operand of a stored concat or write. */
 static int verify_root(const struct cr_kernel_check *c, struct cr_made_part *all)
 {
     const struct cr_kernel *k = c->k;
@@ -360,7 +365,8 @@ static int verify_root(const struct cr_kernel_check *c, struct cr_made_part *all
     return 0;
 }
 
-/* What a kernel reads was made before, completely, and for the same entry. */
+/* Fails unless each node that a kernel reads was stored before, completely, and for the same
+ * entry. */
 static int verify_refs(const struct cr_kernel_check *c, const struct cr_made_part *made)
 {
     const struct cr_kernel *k = c->k;
@@ -381,7 +387,7 @@ static int verify_refs(const struct cr_kernel_check *c, const struct cr_made_par
     return 0;
 }
 
-/* All of a kernel, and that it stores what its node has no part of yet. */
+/* Checks all of a kernel, and adds the elements that it stores to those of its buffer. */
 static int verify_kernel(struct cr_kernel_check *c, struct cr_made_part *all)
 {
     const struct cr_kernel *k = c->k;
@@ -394,11 +400,12 @@ static int verify_kernel(struct cr_kernel_check *c, struct cr_made_part *all)
         return -1;
     bool below = c->g->nodes[k->buffer].op == CR_OP_write && k->root != k->buffer;
     all[k->buffer].stored +=
-        below ? 0 : cr_check_elements(c, k->root); /* a write is whole with its rows */
+        below ? 0 : cr_check_elements(c, k->root); /* a write is complete with its rows */
     return c->parts->verify_results ? c->parts->verify_results(c, all) : verify_results(c, all);
 }
 
-/* What is stored and what was to be stored are the same; nodes know their kernels. */
+/* Fails unless exactly the nodes marked as stored are stored completely, and each names its
+ * kernel. */
 static int verify_stored(const struct cr_kernel_check *c, const struct cr_made_part *all)
 {
     for (cr_id id = 0; id < c->g->n_nodes; id++) {

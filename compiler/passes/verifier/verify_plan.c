@@ -1,5 +1,5 @@
 /* Checks the plan by a simulated run: every step in the order of execution, loops iteration by
- * iteration, with a record of what was written where. */
+ * iteration, with a record of the last writer of each float. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@ struct run {
     int *outputs;      /* by node: the number of an output, or -1 */
     int *replaced;     /* by node: the state that it replaces, or -1 */
     int *held;         /* by state: the node whose value its memory holds */
-    int *parts;        /* by node: kernels that make it ... */
-    int *made;         /* ... and those of them that ran */
-    int *first, *last; /* by node: when it is written first, and written or read last */
+    int *parts;        /* by node: the number of kernels that compute it ... */
+    int *made;         /* ... and how many of them ran so far */
+    int *first, *last; /* by node: the time of its first write, and of its last read or write */
     struct cr_last_writer arena;
 };
 
@@ -51,7 +51,8 @@ static struct cr_range range_of(const struct run *r, cr_id id)
 
 /* ---- where values lie ---- */
 
-/* A value that kernels make lies in the arena, or is the output of its number. */
+/* Fails unless a result of a kernel lies in the arena, its output, or the state that it
+ * replaces. */
 static int verify_result(const struct run *r, int kernel, cr_id id)
 {
     const struct cr_storage *at = &r->m->storage[id];
@@ -67,14 +68,14 @@ static int verify_result(const struct run *r, int kernel, cr_id id)
     return 0;
 }
 
-/* True if no kernel makes a node: a leaf with a name, or several parameters that are read as one. */
+/* True if no kernel computes a node: a leaf with a name, or joined parameters. */
 static bool is_handed_in(const struct run *r, cr_id id)
 {
     return r->g->nodes[id].name || cr_is_joined(r->g, id);
 }
 
-/* What is handed in lies in the input of its number, a parameter in the weights, a literal for
- * itself. */
+/* Fails unless an input or a state lies in the port of its number, a parameter in the weights, and
+ * a literal in its own space. */
 static int verify_leaf(const struct run *r, int kernel, cr_id id)
 {
     const struct cr_storage *at = &r->m->storage[id];
@@ -94,7 +95,7 @@ static int verify_leaf(const struct run *r, int kernel, cr_id id)
     return 0;
 }
 
-/* Results and leaves lie where they are to. */
+/* Checks the spaces of all results and leaves. */
 static int verify_storage(const struct run *r)
 {
     for (int i = 0; i < r->m->n_kernels; i++) {
@@ -111,7 +112,8 @@ static int verify_storage(const struct run *r)
 
 /* ---- the run ---- */
 
-/* A state holds its old value yet, or the kernel writes over just those elements that it reads. */
+/* Fails unless the memory of a state still holds its old value, or the kernel itself overwrites it
+ * in place, each element after its last read. */
 static int read_state(struct run *r, int kernel, cr_id id)
 {
     const struct cr_kernel *k = &r->m->kernels[kernel];
@@ -121,7 +123,8 @@ static int read_state(struct run *r, int kernel, cr_id id)
     return broken(r, kernel, "it reads v[%d], where v[%d] is written over it", (int)id, held);
 }
 
-/* What kernel i reads must be whole, and still be there although it has begun to write. */
+/* Fails unless a node that a kernel reads is complete and not overwritten, not even by the kernel's
+ * own results. */
 static int read_operand(struct run *r, int kernel, cr_id id, int now)
 {
     if (r->g->nodes[id].op == CR_OP_state)
@@ -139,7 +142,8 @@ static int read_operand(struct run *r, int kernel, cr_id id, int now)
     return 0;
 }
 
-/* The first part of a value takes its place in the arena; the others must find it unchanged. */
+/* Records a write.  The first part of a value takes the value's whole range in the arena; later
+ * parts must find the range unchanged. */
 static int write_result(struct run *r, int kernel, cr_id id, int now)
 {
     if (r->made[id] == r->parts[id])
@@ -160,21 +164,21 @@ static int write_result(struct run *r, int kernel, cr_id id, int now)
     return 0;
 }
 
-/* As an entry begins, states hold their old values. */
+/* At the start of an entry, states hold their old values. */
 static void begin_entry(struct run *r)
 {
     for (cr_id id = 0; id < r->g->n_nodes; id++)
         r->held[id] = id;
 }
 
-/* Returns how many of its stored nodes a kernel computes: all, or only the first if the kernel computes that one
- * again to save memory. */
+/* Returns how many of its stored nodes a kernel computes: all, or only the first if the kernel
+ * recomputes that one to save memory. */
 static int n_made(const struct cr_kernel *k)
 {
     return k->again ? 1 : k->n_stored;
 }
 
-/* Its results, then its operands, which it must not have written over. */
+/* Simulates a kernel: its writes first, then its reads, so that overwritten operands are found. */
 static int run_kernel(struct run *r, int kernel, int now)
 {
     const struct cr_kernel *k = &r->m->kernels[kernel];
@@ -191,8 +195,8 @@ static int run_kernel(struct run *r, int kernel, int now)
     return 0;
 }
 
-/* Runs the kernels in the order of the steps, loops unrolled; afterwards every output is
- * complete. */
+/* Simulates the kernels in the order of the steps, loops unrolled; fails if an output is not
+ * complete in the end. */
 static int run_steps(struct run *r)
 {
     int now = 0;
@@ -213,7 +217,7 @@ static int run_steps(struct run *r)
 
 /* ---- the least arena ---- */
 
-/* Floats of all values in the arena that are live at once, at most. */
+/* Returns the largest number of floats in the arena that are live at once. */
 static int64_t most_live(const struct run *r)
 {
     int64_t live = 0, most = 0;
@@ -246,8 +250,8 @@ static int verify_size(const struct run *r)
 
 /* ---- loops ---- */
 
-/* In a loop an operand or a result lies in one space, but for the first and the last iteration; `ref`
- * is its number (cr_touched). */
+/* Fails unless an operand or a result lies in the same space in all iterations of a loop except the
+ * first and the last; `ref` is its number (cr_touched). */
 static int verify_spaces(const struct run *r, const struct cr_loop *loop, int at, int ref)
 {
     enum cr_space space = CR_SPACE_NONE;
@@ -278,7 +282,7 @@ static int verify_loops(const struct run *r)
 
 /* ---- all of it ---- */
 
-/* Notes by node which port it is and which state it replaces. */
+/* Sets the port of each node, and the state that it replaces. */
 static void number_ports(struct run *r)
 {
     int n = 0;
@@ -295,7 +299,7 @@ static void number_ports(struct run *r)
     }
 }
 
-/* The record of the arena, for the values that kernels make in it. */
+/* Begins the record of the arena with the ranges of all values that kernels compute in it. */
 static void begin_arena(struct run *r)
 {
     struct cr_range *ranges =

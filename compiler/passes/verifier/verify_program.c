@@ -14,7 +14,7 @@ static int broken(const struct cr_program_check *c, int buffer, const char *what
     return cr_fail(c->error, "buffer %d: %s", buffer, what);
 }
 
-/* The elements of a shape, or -1 if it is none. */
+/* Returns the number of elements of a shape, or -1 if the shape is not valid. */
 static int64_t elements_of(int rank, const int64_t *shape)
 {
     int64_t n = 1;
@@ -95,7 +95,7 @@ static int verify_space(const struct cr_program_check *c, int i)
     }
 }
 
-/* The shape and the format are checked first: the number of bytes follows from them.  An output alone may
+/* Checks shape and format first, since the number of bytes follows from them.  Only an output may
  * have no elements. */
 static int verify_buffer(const struct cr_program_check *c, int i)
 {

@@ -11,8 +11,8 @@
 #include "compiler/ir/error.h"
 #include "compiler/ir/signature.h"
 
-/* Elements of an argument that a function touches, from where it begins: all of those that it
- * reads or writes lie in lowest .. highest, all that it writes in first .. last. */
+/* The elements of an argument that a function touches, relative to its start: it reads and writes
+ * only lowest .. highest, and writes only first .. last. */
 struct cr_reach {
     bool touched, written;
     int64_t lowest, highest;
@@ -21,20 +21,20 @@ struct cr_reach {
 
 enum { CR_MAP_SIGNATURES = 3 * 8 * 6 };
 
-/* A program that is looked at, and one function of it. */
+/* The program that is checked, and the current function. */
 struct cr_program_check {
     const struct cr_program *p;
     struct cr_error *error;
     const struct cr_function *f;
-    int function, statement;  /* where we are; statement: or CR_NONE */
-    struct cr_reach *reaches; /* by bound slot of all functions */
-    int *first_reach;         /* by function */
-    bool *kept; /* by statement: it begins a block that runs for a call's first item, and makes for
-                 * it what later items find there */
+    int function, statement;  /* the current ones; statement may be CR_NONE */
+    struct cr_reach *reaches; /* of the slots of all functions */
+    int *first_reach;         /* by function: the reach of its first slot */
+    bool *kept; /* by statement: it begins a block that runs for the first item of a call, and whose
+                 * results later items reuse */
     struct cr_signature *signatures[CR_CALLEE_COUNT + CR_MAP_SIGNATURES]; /* null: not yet parsed */
 };
 
-/* A check of the program, for its parts one by one. */
+/* Begin and end a check whose parts are called one by one. */
 struct cr_program_check *cr_check_begin(const struct cr_program *program, struct cr_error *error);
 void cr_check_end(struct cr_program_check *c);
 
@@ -47,7 +47,7 @@ int cr_program_fault(const struct cr_program_check *c, const char *format, ...)
 
 const struct cr_signature *cr_signature_of(struct cr_program_check *c, const struct cr_call *call);
 
-/* A call's argument. */
+/* Returns argument i of a call. */
 static inline const struct cr_argument *cr_argument_of(const struct cr_function *f,
                                                        const struct cr_call *call, int i)
 {
@@ -55,26 +55,26 @@ static inline const struct cr_argument *cr_argument_of(const struct cr_function 
 }
 
 /*
- * Checks a function by itself.  All that it names exists.  Operands of expressions come before the
- * expressions; blocks nest.  Variables are declared before they are used, and set only if they may
- * change.  Arguments of calls have the number, the kinds and the formats of functions.def.  Only
- * scratch and writable arguments are written.
+ * Checks a function by itself.  All that it refers to exists.  Operands of expressions come before
+ * the expressions; blocks nest.  Variables are declared before they are used, and set only if they
+ * may change.  Arguments of calls have the number, the kinds and the formats of functions.def.
+ * Only scratch and writable arguments are written.
  */
 int cr_verify_function(struct cr_program_check *c);
 
 /*
- * Bounds the addresses of a function.  Those of scratch and constants must lie inside whatever the
- * arguments of a call are; those of arguments become the reaches of the function.  Counts and
- * dividends may not be negative.
+ * Bounds the addresses of a function.  Addresses in scratch and constants must lie inside for any
+ * arguments; addresses in arguments become the reaches of the function.  Counts and dividends may
+ * not be negative.
  */
 int cr_verify_body(struct cr_program_check *c);
 
 /* Checks scratch: its parts do not overlap and lie inside.  Each is written before it is read.
- * What is kept from item to item is the same for these items. */
+ * Scratch that is kept from item to item is not overwritten. */
 int cr_verify_scratch(struct cr_program_check *c);
 
-/* Checks the steps.  The buffers of calls are those that the forms of bindings give, and are large
- * enough for the functions; what is read has been written.  All outputs are written. */
+/* Checks the steps.  The closed forms of bindings give the buffers of calls; these are large enough
+ * for the functions, and are written before they are read.  All outputs are written. */
 int cr_verify_calls(struct cr_program_check *c);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Checks scratch: its parts do not overlap, and each is written before it is read.
  *
- * A loop counts as if it ran: statements after it read only the elements that it made.  A write
+ * A loop counts as if it ran: statements after it read only the elements that it wrote.  A write
  * under a condition counts up to the end of the condition.  The same rule holds for arguments that
  * a body writes and reads back.
  */
@@ -35,8 +35,8 @@ static int verify_part(const struct cr_program_check *c, const struct part *part
     return 0;
 }
 
-/* No two parts of scratch overlap, and all lie in scratch_floats.  They are sorted by offset, so
- * that each is compared with the one before it only. */
+/* Fails if two parts of scratch overlap, or if one lies outside scratch_floats.  Parts are sorted
+ * by offset, so that each is compared only with the one before it. */
 static int verify_parts(const struct cr_program_check *c)
 {
     struct part *parts = cr_calloc((size_t)c->f->n_slots, sizeof *parts);
@@ -59,31 +59,31 @@ static int verify_parts(const struct cr_program_check *c)
 enum { NOWHERE = -1 };
 
 struct block {
-    int begin;     /* statement */
-    int n_written; /* slots that were written by then */
-    bool loop;     /* or what is made in it is kept: it counts as if it ran */
+    int begin;     /* the statement that begins it */
+    int n_written; /* slots written before it */
+    bool loop;     /* it counts as if it ran: a loop, or a block whose results are kept */
 };
 
 struct writes {
     struct cr_program_check *c;
     bool *written; /* by slot */
-    int *order;    /* the slots that are, in order */
+    int *order;    /* written slots, in order */
     int n_written;
-    int *keeper;     /* by slot: the statement that begins the keeping block that writes it */
+    int *keeper;     /* by slot: the keeping block (its statement) that writes it, or NOWHERE */
     int *from_start; /* by slot: the loop whose first iteration has to write it, or NOWHERE */
     struct block *blocks;
     int n_blocks, cap_blocks;
-    int keeping; /* the open block whose results are kept, its statement; or NOWHERE */
+    int keeping; /* the open block (its statement) whose results are kept, or NOWHERE */
 };
 
-/* True if the body makes the contents of a slot: scratch, and arguments that it writes. */
+/* True if the body writes a slot: scratch, or a writable argument. */
 static bool is_made(const struct cr_slot *s)
 {
     return s->kind == CR_SLOT_SCRATCH || s->written;
 }
 
-/* If a condition is the counter of an open loop that begins at 0, the statement of that loop, else
- * NOWHERE.  Such a condition is false in the first iteration. */
+/* Returns the loop whose counter is the condition, if it begins at 0, else NOWHERE.  Such a
+ * condition is false in the first iteration of the loop. */
 static int loop_of(const struct writes *w, cr_expr condition)
 {
     const struct cr_function *f = w->c->f;
@@ -98,9 +98,9 @@ static int loop_of(const struct writes *w, cr_expr condition)
 }
 
 /*
- * A slot that the body makes must be written before it is read.  A read that the first iteration of
- * a loop leaves out may precede the write: end_block checks that the loop writes it.  A block whose
- * results are kept may read only what it writes itself.
+ * Fails if a slot that the body writes is read before it is written.  A read that is skipped in the
+ * first iteration of a loop may precede the write: end_block checks that the loop writes the slot.
+ * A block whose results are kept may read only slots that it writes itself.
  */
 static int see_read(struct writes *w, const struct cr_argument *a)
 {
@@ -119,7 +119,8 @@ static int see_read(struct writes *w, const struct cr_argument *a)
     return cr_program_fault(w->c, "%s is read before it is written", s->name);
 }
 
-/* Scratch that a block keeps for later items may be written in that block only. */
+/* Marks a slot as written.  Fails if another block writes scratch that a block keeps for later
+ * items. */
 static int see_write(struct writes *w, int slot)
 {
     const struct cr_slot *s = &w->c->f->slots[slot];
@@ -135,7 +136,7 @@ static int see_write(struct writes *w, int slot)
     return 0;
 }
 
-/* All reads of a call come before its writes. */
+/* Checks a call: first its reads, then its writes. */
 static int see_call(struct writes *w, const struct cr_call *call)
 {
     const struct cr_function *f = w->c->f;
@@ -159,7 +160,7 @@ static int see_expr(struct writes *w, cr_expr expr)
     case CR_EXPR_NUMBER:
     case CR_EXPR_VAR:
     case CR_EXPR_FIELD:
-    case CR_EXPR_LOAD: /* of an argument that is only read */
+    case CR_EXPR_LOAD: /* it loads from an argument that is only read */
         return 0;
     case CR_EXPR_CALL:
         return see_call(w, &w->c->f->calls[e->a]);
@@ -174,7 +175,8 @@ static int see_expr(struct writes *w, cr_expr expr)
 
 /* ---- statements ---- */
 
-/* True for "o0 < length0": what lies past a length does not exist, so nothing of it is left out. */
+/* True for "o0 < length0": elements past a length do not exist, so the writes under this condition
+ * are complete. */
 static bool is_before_length(const struct cr_function *f, cr_expr condition)
 {
     const struct cr_expr_node *e = &f->exprs[condition];
@@ -196,8 +198,8 @@ static void open_block(struct writes *w, int statement)
         w->keeping = statement;
 }
 
-/* Writes under a condition do not count after its end, as the condition may be false.  What a later
- * iteration of this loop reads must have been written in the loop. */
+/* Writes under a condition do not count after its end, since it may be false.  A slot that later
+ * iterations of this loop read must have been written in the loop. */
 static int end_block(struct writes *w)
 {
     const struct block *b = &w->blocks[--w->n_blocks];
@@ -241,7 +243,8 @@ static int see_statement(struct writes *w, int i)
     return 0;
 }
 
-/* Each read comes after a write; each argument to be written is written under all conditions. */
+/* Fails unless each read comes after a write, and each writable argument is written under all
+ * conditions. */
 static int verify_writes(struct cr_program_check *c)
 {
     size_t slots = (size_t)c->f->n_slots;

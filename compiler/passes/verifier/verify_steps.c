@@ -21,7 +21,7 @@ static bool same_affine(const struct cr_affine *a, const struct cr_affine *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* Values of two kernels that share a function may be of different nodes; all else is the same. */
+/* True if two values are the same except for their node. */
 static bool same_value(const struct cr_value *a, const struct cr_value *b)
 {
     bool same = a->source == b->source && a->ref == b->ref && a->by_row == b->by_row &&
@@ -64,7 +64,7 @@ static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
            !memcmp(a->outer, b->outer, (size_t)a->n_outer * sizeof *a->outer);
 }
 
-/* Whether what only kernels of their kind have is the same. */
+/* True if the members that only kernels of their kind have are the same. */
 static bool same_numbers(const struct cr_kernel *a, const struct cr_kernel *b)
 {
     int64_t of_a[CR_MAX_NUMBERS], of_b[CR_MAX_NUMBERS];
@@ -72,8 +72,8 @@ static bool same_numbers(const struct cr_kernel *a, const struct cr_kernel *b)
     return n == cr_kernel_numbers(b, of_b) && !memcmp(of_a, of_b, (size_t)n * sizeof *of_a);
 }
 
-/* Whether operands are of one type and one format in memory: what the caller hands in may be i32, and
- * a table rounded; and what is stored besides the root of one type. */
+/* True if operands have the same types and formats in memory (an input may be i32, a table
+ * quantized), and stored nodes have the same types. */
 static bool same_types(const struct cr_graph *g, const struct cr_kernel *a,
                        const struct cr_kernel *b)
 {
@@ -86,7 +86,7 @@ static bool same_types(const struct cr_graph *g, const struct cr_kernel *a,
     return same;
 }
 
-/* Whether tile programs, operands and results are the same. */
+/* True if tile programs, operands and results are the same. */
 static bool same_parts(const struct cr_graph *g, const struct cr_kernel *a,
                        const struct cr_kernel *b)
 {
@@ -100,7 +100,7 @@ static bool same_parts(const struct cr_graph *g, const struct cr_kernel *a,
     return same;
 }
 
-/* Neither has packed weights, or both in one format and one arithmetic. */
+/* True if neither has packed weights, or both have them in the same format and arithmetic. */
 static bool same_panels(const struct cr_graph *g, const struct cr_kernel *a,
                         const struct cr_kernel *b)
 {
@@ -111,7 +111,7 @@ static bool same_panels(const struct cr_graph *g, const struct cr_kernel *a,
            cr_panel_arithmetic(g, x) == cr_panel_arithmetic(g, y);
 }
 
-/* Whether one function can do the work of both, with other tensors and random streams. */
+/* True if one function can compute both kernels, called with other tensors and random streams. */
 static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
                       const struct cr_kernel *b)
 {
@@ -119,14 +119,14 @@ static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
            a->n_streams == b->n_streams && same_panels(g, a, b) && same_parts(g, a, b);
 }
 
-/* The kernel as its function has it: where calls say where it begins, it begins at 0. */
+/* Copies a kernel as its function computes it: operands whose start a call gives begin at 0. */
 static void take_code(const struct cr_module *m, int kernel, struct cr_kernel *code)
 {
     cr_kernel_copy(code, &m->kernels[kernel]);
     cr_begin_at(code, &m->starts[kernel]);
 }
 
-/* Whether a kernel can share the function of another. */
+/* True if a kernel can share the function of another. */
 static bool may_share(const struct cr_module *m, int kernel, int other)
 {
     const struct cr_kernel *k = &m->kernels[kernel], *o = &m->kernels[other];
@@ -155,8 +155,8 @@ static int verify_functions(const struct cr_module *m, struct cr_error *error)
 
 /* ---- steps ---- */
 
-/* The iterations have the same functions in the same order, are of one entry, and are layers from 0
- * on. */
+/* Fails unless the iterations call the same functions in the same order, belong to one entry, and
+ * have layer numbers from 0 on. */
 static int verify_loop(const struct cr_module *m, const struct cr_loop *loop,
                        struct cr_error *error)
 {

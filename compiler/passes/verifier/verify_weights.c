@@ -1,4 +1,4 @@
-/* Checks the layout of the weights: the parameters lie side by side, each where the kernels read
+/* Checks the layout of the weights: places do not overlap, and each parameter is where kernels read
  * it. */
 #include <stdlib.h>
 
@@ -7,16 +7,16 @@
 #include "compiler/passes/weights/weights.h"
 #include "verifier.h"
 
-enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */
+enum { PANEL = 32 }; /* columns of a panel: CR_PANEL of the runtime */
 
-/* The module to check, and where an error goes. */
+/* The module to check, and the error that a fault is written to. */
 struct check {
     const struct cr_module *m;
     const struct cr_graph *g;
     struct cr_error *error;
 };
 
-/* Pieces first .. end - 1 of the places, which share their panels, or one that is plain. */
+/* Places first .. end - 1: the pieces of one matrix of panels, or one plain place. */
 struct matrix {
     int first, end;
     int64_t target, floats, K, N;
@@ -37,7 +37,7 @@ static int broken_place(const struct check *c, int place, const char *what)
     return cr_fail(c->error, "place %d of the weights: %s", place, what);
 }
 
-/* A piece may take only elements that its parameter has. */
+/* Fails if a piece takes elements outside its parameter. */
 static int verify_place(const struct check *c, int i)
 {
     const struct cr_place_info *p = &c->m->places[i];
@@ -61,7 +61,8 @@ static enum cr_format format_of(const struct check *c, const struct cr_place_inf
     return c->g->nodes[p->param].format;
 }
 
-/* The number of rows of a matrix of panels, by the pieces that have its first columns. */
+/* Returns the number of rows of a matrix of panels: the sum over the pieces of its first
+ * columns. */
 static int64_t rows_of(const struct check *c, int first)
 {
     const struct cr_place_info *p = &c->m->places[first];
@@ -72,8 +73,7 @@ static int64_t rows_of(const struct check *c, int first)
     return rows;
 }
 
-/* True if a piece stands where the pieces of a matrix go on: below the one before, or beside it from the
- * first row on. */
+/* True if a piece continues a matrix: it is below the piece before, or begins the next columns. */
 static bool goes_on(const struct check *c, const struct matrix *matrix, int64_t column, int64_t row,
                     const struct cr_place_info *piece)
 {
@@ -86,8 +86,8 @@ static bool goes_on(const struct check *c, const struct matrix *matrix, int64_t 
            format_of(c, piece) == format_of(c, p);
 }
 
-/* A matrix of panels: pieces below and beside each other in one format, of which those with the last
- * columns pad their panel. */
+/* Finds a matrix of panels that begins at place `first`: pieces below and beside each other in one
+ * format; the pieces with the last columns pad their panel. */
 static int find_panels(const struct check *c, int first, struct matrix *matrix)
 {
     const struct cr_place_info *p = &c->m->places[first];
@@ -140,8 +140,7 @@ static const struct matrix *find_matrix(const struct matrices *all, int64_t targ
     return all->n ? bsearch(&key, all->items, (size_t)all->n, sizeof key, by_target) : NULL;
 }
 
-/* A parameter that is read unpacked is kept as it is, in a place of its own, from its first element
- * to its last. */
+/* True if a matrix is one parameter, unpacked, in f32, from its first element to its last. */
 static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id param)
 {
     const struct cr_place_info *p = matrix ? &c->m->places[matrix->first] : NULL;
@@ -150,7 +149,7 @@ static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id p
            p->cols == elements_of(c, param);
 }
 
-/* A table that is kept in panels is all that they hold. */
+/* True if a matrix of panels holds exactly one table. */
 static bool is_turned(const struct check *c, const struct matrix *matrix, cr_id param)
 {
     const struct cr_place_info *p = matrix ? &c->m->places[matrix->first] : NULL;
@@ -158,8 +157,8 @@ static bool is_turned(const struct check *c, const struct matrix *matrix, cr_id 
            cr_is_turned_table(&c->g->nodes[param], p);
 }
 
-/* True if a kernel's operand, a parameter or several that are read as one, lies where it is read.  Only
- * the first of several has to be aligned. */
+/* True if a kernel's operand (a parameter, a table, or several joined parameters) lies where it is
+ * read.  Only the first of several joined parameters has to be aligned. */
 static bool is_in_place(const struct check *c, const struct matrices *all, cr_id id)
 {
     const struct cr_node *node = &c->g->nodes[id];
@@ -179,13 +178,13 @@ static bool is_in_place(const struct check *c, const struct matrices *all, cr_id
     return true;
 }
 
-/* The pieces of a matrix, as they are met. */
+/* The remaining pieces of a matrix; `same`: all pieces so far were as expected. */
 struct pieces {
     const struct cr_place_info *next, *end;
     bool same;
 };
 
-/* Compares the next place with the piece of a weight matrix that should be there. */
+/* Compares the next place with the expected piece of a weight matrix. */
 static void compare_piece(void *context, const struct cr_place_info *info)
 {
     struct pieces *p = context;
@@ -201,7 +200,7 @@ static void compare_piece(void *context, const struct cr_place_info *info)
     p->next++;
 }
 
-/* Panels hold the matrix that a kernel multiplies by. */
+/* True if panels hold the matrix that a kernel multiplies by. */
 static bool is_packed(const struct check *c, const struct matrix *matrix,
                       const struct cr_kernel *k)
 {
@@ -213,7 +212,7 @@ static bool is_packed(const struct check *c, const struct matrix *matrix,
     return cr_packed_pieces(c->g, k->packed, compare_piece, &p) && p.same && p.next == p.end;
 }
 
-/* Every kernel reads its parameters as they were placed: plain, or packed as its matrix. */
+/* Fails unless every kernel reads its parameters as they were placed: plain, or packed. */
 static int verify_readers(const struct check *c, const struct matrices *all)
 {
     for (int i = 0; i < c->m->n_kernels; i++) {
