@@ -1,4 +1,4 @@
-/* A kernel's function, statement by statement. */
+/* Prints a kernel's function, statement by statement. */
 #include "body.h"
 
 #include <stdlib.h>
@@ -6,11 +6,11 @@
 
 enum { INDENT = 4 };
 
-/* The text that is printed, and the function whose parts are printed. */
+/* The text to print to, and the function that is printed. */
 struct printer {
     struct cr_text *text;
     const struct cr_function *f;
-    const char *arguments; /* what stands in front of one of its arguments: "a->" */
+    const char *arguments; /* the prefix of the function's arguments, such as "a->" */
 };
 
 /* ---- integer expressions ---- */
@@ -36,7 +36,7 @@ static const struct {
 static void print_expr(const struct printer *p, cr_expr expr, enum binding least);
 static void print_call(const struct printer *p, const struct cr_call *call);
 
-/* "a + b"; "-b" where a is 0. */
+/* Prints "a + b", or "-b" for 0 - b. */
 static void print_binary(const struct printer *p, const struct cr_expr_node *e)
 {
     enum binding binding = operators[e->op].binding;
@@ -55,8 +55,8 @@ static void print_binary(const struct printer *p, const struct cr_expr_node *e)
     print_expr(p, e->b, e->op == CR_EXPR_ADD ? binding : (enum binding)(binding + 1));
 }
 
-/* One node as C.  MIN has no operator in C, so both its operands are printed twice: they may not
- * contain calls that change anything. */
+/* Prints an expression node.  C has no operator for MIN, so both operands are printed twice: they
+ * may not contain calls with side effects. */
 static void print_node(const struct printer *p, const struct cr_expr_node *e)
 {
     switch (e->op) {
@@ -120,7 +120,7 @@ static void print_slot(const struct printer *p, const struct cr_slot *slot)
     cr_put(p->text, "%s%s", before, slot->name);
 }
 
-/* "slot + i * 48 + 96" */
+/* Prints an address, such as "slot + i * 48 + 96". */
 static void print_address(const struct printer *p, const struct cr_address *address)
 {
     print_slot(p, &p->f->slots[address->slot]);
@@ -138,7 +138,8 @@ static void print_address(const struct printer *p, const struct cr_address *addr
         cr_put(p->text, " %c %lld", address->base < 0 ? '-' : '+', llabs(address->base));
 }
 
-/* An address under a condition is a null pointer, 0, where the condition is false. */
+/* Prints an argument.  An address with a condition is 0, a null pointer, if the condition is
+ * false. */
 static void print_argument(const struct printer *p, const struct cr_argument *argument)
 {
     switch (argument->kind) {
@@ -178,7 +179,7 @@ static void print_call(const struct printer *p, const struct cr_call *call)
 
 /* ---- statements ---- */
 
-/* The END statement of the loop or `if` whose body begins at `begin`. */
+/* Returns the END statement of the loop or `if` whose body begins at `begin`. */
 static int end_of(const struct cr_function *f, int begin)
 {
     int depth = 1, at = begin;
@@ -190,7 +191,7 @@ static int end_of(const struct cr_function *f, int begin)
     return at - 1;
 }
 
-/* "for (long i = first; i < last; i += step) {" */
+/* Prints "for (long i = first; i < last; i += step) {". */
 static void print_loop(const struct printer *p, const struct cr_statement *s)
 {
     const char *var = p->f->vars[s->var].name;
@@ -218,7 +219,7 @@ static void print_assignment(const struct printer *p, const struct cr_statement 
     cr_put(p->text, ";");
 }
 
-/* Prints one statement; `single` says that the body of an `if` is one statement. */
+/* Prints a statement; `single`: it is an `if` whose body is one statement. */
 static void print_line(const struct printer *p, const struct cr_statement *s, bool single)
 {
     switch (s->kind) {
@@ -248,7 +249,7 @@ static void print_line(const struct printer *p, const struct cr_statement *s, bo
         cr_put(p->text, s->kind == CR_STATEMENT_NOTE ? "/* %s */" : " /* %s */", s->note);
 }
 
-/* An `if` with one statement is printed without braces. */
+/* Prints all statements; an `if` with one statement has no braces. */
 static void print_body(struct cr_text *text, const struct cr_function *f,
                        struct cr_span *statements)
 {
@@ -289,7 +290,7 @@ static void print_comment(struct cr_text *t, const struct cr_function *f)
     cr_put(t, " */\n");
 }
 
-/* The arguments of a call as a struct.  A field has the name of its slot; print_call in emit.c
+/* Prints the struct of a function's arguments.  A field has the name of its slot; cr_emit_step_call
  * initialises it by that name. */
 static void print_struct(struct cr_text *t, const struct cr_function *f)
 {
@@ -305,7 +306,8 @@ static void print_struct(struct cr_text *t, const struct cr_function *f)
     cr_put(t, "};\n\n");
 }
 
-/* Offsets count floats; units of another size are pointed to behind the sum. */
+/* Prints the pointer to a slot of scratch.  The offset counts floats, so a pointer to another type
+ * is cast after the sum. */
 static void print_scratch(struct cr_text *t, const struct cr_slot *slot)
 {
     const struct cr_format_info *format = &cr_formats[slot->format];
@@ -319,12 +321,12 @@ static void print_scratch(struct cr_text *t, const struct cr_slot *slot)
     cr_put(t, "%s; /* %s */\n", sized ? ")" : "", slot->note);
 }
 
-/* C has no literal for -2^31, so it is printed as -2147483647 - 1. */
+/* Prints a constant.  C has no literal for -2^31, so that is printed as -2147483647 - 1. */
 static void print_constant(struct cr_text *t, const struct cr_slot *slot)
 {
     char text[64];
     bool integer = cr_formats[slot->format].dtype == CR_I32, least = slot->number == INT32_MIN;
-    /* not + 0, which would make 0 of -0 */
+    /* no sum with 0, which would turn -0 into 0 */
     cr_number_text(text, sizeof text, slot->format,
                    integer && least ? slot->number + 1 : slot->number);
     bool named = strpbrk(text, "AI") != NULL;

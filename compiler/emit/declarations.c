@@ -1,7 +1,7 @@
 /*
- * declarations.c - the declarations that a program needs from runtime.h.  TinyCC would take long to
- * read all of it, above all the tables that are macros, and most functions are never called.  So a
- * structure of functions is declared with only those members that are called, each at its offset.
+ * declarations.c - prints the declarations that a program needs from runtime.h.  TinyCC would take
+ * long to read all of it, mostly the tables in macros, and most functions are never called.  So a
+ * structure of functions is declared with only the members that are called, each at its offset.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ enum {
     MEMBERS_I32 = sizeof members_i32 / sizeof *members_i32
 };
 
-/* Marks the member of that name, if it is one of them. */
+/* Marks the member of that name, if there is one. */
 static void mark(const struct cr_names *names, const char *name, bool *called)
 {
     int i = cr_names_find(names, name);
@@ -49,7 +49,8 @@ static void mark(const struct cr_names *names, const char *name, bool *called)
         called[i] = true;
 }
 
-/* Marks the members that the functions of a program call, by the name behind a family's. */
+/* Marks the members that the functions of a program call; the name of a member follows the prefix
+ * `family` in a callee's name. */
 static void mark_calls(const struct cr_program *program, const char *family, int n,
                        const struct member *list, bool *called)
 {
@@ -68,11 +69,12 @@ static void mark_calls(const struct cr_program *program, const char *family, int
                 callee[strcspn(callee, "-")] = 0, mark(&names, callee, called);
         }
     if (!*family)
-        mark(&names, "parallel", called); /* which calls them all */
+        mark(&names, "parallel", called); /* it calls all functions */
     cr_names_free(&names);
 }
 
-/* A structure of those members, if there are any, with room between them where the others are. */
+/* Prints a structure of the marked members, if there are any, with padding in place of the
+ * others. */
 static void put_structure(struct cr_text *text, const char *name, int n, const struct member *list,
                           const bool *called)
 {

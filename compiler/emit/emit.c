@@ -1,4 +1,4 @@
-/* The whole text of a program: its functions and what calls them, entry by entry. */
+/* Prints the whole text of a program: its kernels' functions, and the functions of its entries. */
 #include "emit.h"
 
 #include <stdio.h>
@@ -22,7 +22,8 @@ static emit_step *const emitters[CR_STEP_KINDS] = {
 #undef STEP
 };
 
-/* `spans`, by step of the program, takes where each stands, or is null. */
+/* Prints the steps of an entry; stores the piece of text of each step in `spans` unless that is
+ * null. */
 static void emit_steps(struct cr_text *text, const struct cr_program *program,
                        const struct cr_entry *entry, struct cr_span *spans)
 {
@@ -37,7 +38,7 @@ static void emit_steps(struct cr_text *text, const struct cr_program *program,
 
 /* ---- the function of an entry ---- */
 
-/* The ports that are spoken of as in3, state3 or out3: those that a step is given in all layers. */
+/* The ports with a variable in3, state3 or out3: those that are an argument in all layers. */
 struct named_ports {
     bool *inputs, *outputs;
 };
@@ -73,7 +74,7 @@ static void find_named(struct named_ports *named, const struct cr_program *p,
             name_ports(named, cr_operand_binding(p, step, i));
 }
 
-/* " name[2, 3]" as a comment. */
+/* Prints a port's name and shape as a comment. */
 static void print_port_comment(struct cr_text *t, const struct cr_port *port)
 {
     char plain[128], shape[200];
@@ -82,7 +83,7 @@ static void print_port_comment(struct cr_text *t, const struct cr_port *port)
            cr_shape_text(shape, sizeof shape, port->rank, port->shape));
 }
 
-/* Only ports that are spoken of by name: others would be unused variables. */
+/* Declares the variables of ports, except ports that would be unused variables. */
 static void print_ports(struct cr_text *t, const struct cr_program *p,
                         const struct cr_entry *entry)
 {
@@ -108,7 +109,7 @@ static void print_ports(struct cr_text *t, const struct cr_program *p,
     free(named.outputs);
 }
 
-/* The lengths of this run; a run that is longer than there is room for is refused. */
+/* Loads the lengths of the run; the function fails if a length is outside 1 to its bound. */
 static void print_lengths(struct cr_text *t, const struct cr_program *p)
 {
     char plain[128];
@@ -138,7 +139,8 @@ static bool starts_functions(const struct cr_program *p, const struct cr_entry *
     return false;
 }
 
-/* The lines of an entry that computes something; the arena ends in the scratch of all threads. */
+/* Prints the body of an entry that has steps; the scratch of all threads is the end of the
+ * arena. */
 static void print_work(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry,
                        struct cr_span *steps)
 {
@@ -155,7 +157,7 @@ static void print_work(struct cr_text *t, const struct cr_program *p, const stru
     emit_steps(t, p, entry, steps);
 }
 
-/* The signature is that of cr_code.execute (compiler/exec/exec.h). */
+/* Prints the function of an entry; it has the type of cr_code.execute (compiler/exec/exec.h). */
 static void print_entry(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry,
                         struct cr_span *steps)
 {
@@ -183,7 +185,7 @@ void cr_emit(struct cr_text *text, const struct cr_program *program)
         print_entry(text, program, &program->entries[i], NULL);
 }
 
-/* Prints once more what cr_emit does, and keeps the places alone. */
+/* Prints the same text as cr_emit, and keeps only the positions of its pieces. */
 void cr_spans_find(struct cr_spans *spans, const struct cr_program *program)
 {
     struct cr_text text = {0};

@@ -6,27 +6,27 @@
 
 #include "body.h"
 
-/* The variables by which a loop's body knows the way from layer to layer, if there are such. */
+/* The variables of a loop's body that point to the current layer, if the loop has strides. */
 #define LAYER_WEIGHTS "layer_weights" /* weights + layer * weights_stride */
 #define LAYER_ARENA "layer_arena"     /* arena + layer * arena_stride */
 
 /* ---- bindings ---- */
 
-/* Offsets in the arena and among the weights are printed as what their pointers point to. */
+/* Converts an offset in the arena or the weights from bytes to units of the format. */
 static long long in_units(enum cr_space space, int64_t offset, enum cr_format format)
 {
     bool bytes = space == CR_SPACE_ARENA || space == CR_SPACE_WEIGHTS;
     return (long long)(bytes ? offset / cr_formats[format].unit : offset);
 }
 
-/* " + 5", " - 5", or nothing. */
+/* Prints " + 5" or " - 5", or nothing for 0. */
 static void print_plus(struct cr_text *t, long long number)
 {
     if (number)
         cr_put(t, " %c %lld", number < 0 ? '-' : '+', number < 0 ? -number : number);
 }
 
-/* "start + layer * stride". */
+/* Prints "start + layer * stride". */
 static void print_linear(struct cr_text *t, long long start, long long stride)
 {
     long long way = stride < 0 ? -stride : stride;
@@ -38,8 +38,8 @@ static void print_linear(struct cr_text *t, long long start, long long stride)
         cr_put(t, way == 1 ? "layer" : "layer * %lld", way);
 }
 
-/* "(int *)": the pointers to arena and weights are of floats, what lies there may have another
- * type. */
+/* Prints a cast such as "(int *)": the pointers to arena and weights are of floats, but a tensor
+ * may have another type. */
 static void print_cast(struct cr_text *t, enum cr_space space, enum cr_format format)
 {
     const char *type = cr_formats[format].c_type;
@@ -48,7 +48,7 @@ static void print_cast(struct cr_text *t, enum cr_space space, enum cr_format fo
         cr_put(t, "(%s%s *)", space == CR_SPACE_WEIGHTS ? "const " : "", type);
 }
 
-/* A location that is the same for all layers. */
+/* Prints a location that is the same for all layers. */
 static void print_location(struct cr_text *t, struct cr_location at, enum cr_format format)
 {
     long long offset = in_units(at.space, at.offset, format);
@@ -80,7 +80,8 @@ static void print_location(struct cr_text *t, struct cr_location at, enum cr_for
     print_plus(t, at.within / cr_formats[format].unit);
 }
 
-/* What goes before and behind the number of a location that depends on the layer. */
+/* By space: the text before the number of a location that depends on the layer; behind(space) is the
+ * text after it. */
 static const char *const before[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
                                                    [CR_SPACE_ARENA] = "arena + ",
                                                    [CR_SPACE_WEIGHTS] = "weights + ",
@@ -95,7 +96,8 @@ static const char *behind(enum cr_space space)
     return *text && text[strlen(text) - 1] == '[' ? "]" : "";
 }
 
-/* By the pointer to the layer where the loop has one of that distance, else start + layer * stride. */
+/* Prints a location with a stride: relative to the pointer to the layer if the loop has one with
+ * that stride, else as start + layer * stride. */
 static void print_even(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
     long long start = in_units(b->space, b->start, format);
@@ -119,7 +121,7 @@ static void print_turns(struct cr_text *t, const struct cr_binding *b, enum cr_f
            behind(b->space));
 }
 
-/* The locations in the order of the layers, and which of them is this layer's. */
+/* Prints a table of locations in the order of the layers, indexed by the layer. */
 static void print_table(struct cr_text *t, const struct cr_program *p, const struct cr_binding *b,
                         enum cr_format format)
 {
@@ -132,7 +134,7 @@ static void print_table(struct cr_text *t, const struct cr_program *p, const str
     cr_put(t, "]%s", behind(b->space));
 }
 
-/* Where inside a port an argument begins: " + 12 + layer * 24". */
+/* Prints the offset of an argument inside a port: " + 12 + layer * 24". */
 static void print_within(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
     int unit = cr_formats[format].unit;
@@ -142,8 +144,9 @@ static void print_within(struct cr_text *t, const struct cr_binding *b, enum cr_
     print_linear(t, (long long)(b->within / unit), (long long)(b->within_stride / unit));
 }
 
-/* A port that depends on the layer is looked up as a pointer to nothing known, which has to be cast
- * before one can add to it.  A state that a kernel replaces is never one of them: see may_move. */
+/* Prints the cast of a port that depends on the layer: it is looked up as a void pointer, to which
+ * an offset cannot be added.  A state that a kernel replaces never depends on the layer: see
+ * may_move. */
 static void print_cast_of_port(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
     bool looked_up = b->form != CR_FORM_SAME;
@@ -206,7 +209,7 @@ void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct
 
 /* ---- steps ---- */
 
-/* A block with the arguments as a structure, handed to rt->parallel with the function. */
+/* Prints a block that calls rt->parallel with the function and a structure of its arguments. */
 void cr_emit_step_call(struct cr_text *t, const struct cr_step *step,
                        const struct cr_step_walk *walk)
 {
@@ -229,7 +232,7 @@ void cr_emit_step_call(struct cr_text *t, const struct cr_step *step,
     cr_put(t, "%*s}\n", indent, "");
 }
 
-/* The head of a loop over layers, up or down. */
+/* Prints the first lines of a loop over layers, up or down. */
 void cr_emit_step_loop(struct cr_text *t, const struct cr_step *step,
                        const struct cr_step_walk *walk)
 {

@@ -1,4 +1,4 @@
-/* generate.c - a model that goes on with a text as standalone C; see generate.h. */
+/* generate.c - prints a model that generates text as standalone C; see generate.h. */
 #include "generate.h"
 
 #include <ctype.h>
@@ -18,7 +18,7 @@ static bool is_letter(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Adds a file in which identifiers that begin with name_ and NAME_ get the model's name instead. */
+/* Adds a file; in identifiers, replaces the prefixes name_ and NAME_ by the model's name. */
 static void put_template(struct cr_text *t, const struct cr_standalone *w, const char *path)
 {
     struct cr_text text = {0};
@@ -40,13 +40,13 @@ static void put_template(struct cr_text *t, const struct cr_standalone *w, const
 
 /* ---- the memory of a session ---- */
 
-/* Where its parts begin, in bytes. */
+/* The offsets of the parts of a session, in bytes. */
 struct session {
     int64_t *inputs, *outputs; /* by port of the program */
     int64_t ports, scratch, arena;
 };
 
-/* The next part, which begins at a line of the cache. */
+/* Returns the offset of the next part, which is aligned to a cache line. */
 static int64_t place(int64_t *end, int64_t bytes)
 {
     int64_t at = *end;
@@ -59,7 +59,7 @@ static int64_t port_bytes(const struct cr_port *port)
     return cr_elements(port->rank, port->shape) * (int64_t)sizeof(float);
 }
 
-/* Behind the session itself: ports, what the choice of a token works with, the arena. */
+/* Lays out a session: after its own structure come the ports, the sampler's scratch, the arena. */
 static struct session lay_out(const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -93,7 +93,8 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
     return hash;
 }
 
-/* Of what decides where an element lies and how it is kept: parameters, formats, places. */
+/* Returns a hash of all that determines the layout of packed weights: parameters, formats,
+ * places. */
 static uint64_t hash_layout(const struct cr_program *p)
 {
     uint64_t hash = cr_hash_word((uint64_t)p->n_params, (uint64_t)p->weights_bytes);
@@ -117,7 +118,8 @@ static uint64_t hash_layout(const struct cr_program *p)
     return hash;
 }
 
-/* Sixteen bytes that say what it is, the layout's hash and its bytes, and the model's name. */
+/* The header is a mark of 16 bytes, the hash of the layout, the size of the weights, and the
+ * model's name. */
 void cr_packed_header(unsigned char header[CR_PACKED_HEADER], const struct cr_program *p)
 {
     const uint64_t numbers[] = {hash_layout(p), (uint64_t)p->weights_bytes};
@@ -128,7 +130,7 @@ void cr_packed_header(unsigned char header[CR_PACKED_HEADER], const struct cr_pr
     strncpy((char *)header + 32, p->name, CR_PACKED_HEADER - 33);
 }
 
-/* Rows of bytes of an array. */
+/* Prints the bytes of an array, in rows. */
 static void put_array(struct cr_text *t, const unsigned char *bytes, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -151,7 +153,7 @@ static void put_packed_header(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- weights in the program ---- */
 
-/* The packed file as it is, by the assembler. */
+/* Embeds the packed file with the assembler's .incbin. */
 static void put_incbin(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name, *upper = w->upper;
@@ -182,7 +184,7 @@ static void put_incbin(struct cr_text *t, const struct cr_standalone *w)
            name, name, name, upper, name, name, name, name, name, name, name, name);
 }
 
-/* The bytes of the packed weights: an array of char may be read as numbers of any format. */
+/* Embeds the packed weights as an array of bytes, which may be read as numbers of any format. */
 static void put_embedded_array(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name;
@@ -217,7 +219,7 @@ int cr_generation_check(const struct cr_generation *g, const struct cr_program *
     return status;
 }
 
-/* Sizes that the caller may want, and the one it may choose. */
+/* Prints macros: sizes for the caller, and the chunk, which the caller may choose. */
 static void put_sizes(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_generation *g = w->generation;
@@ -281,7 +283,7 @@ static void put_offsets(struct cr_text *t, const struct cr_standalone *w, const 
     cr_put(t, "\n};\n");
 }
 
-/* Where the parts of a session lie, as generate_session.inc asks for them. */
+/* Prints the offsets of the parts of a session, which generate_session.inc uses. */
 static void put_places(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -322,7 +324,8 @@ void cr_put_generation_source(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- main ---- */
 
-/* A string with zeros in it, up to an empty one. */
+/* Prints a list of names, each ended by a zero, as one string literal; an empty name ends the
+ * list. */
 static void put_names(struct cr_text *t, const char *names)
 {
     cr_put(t, "    ");
@@ -333,7 +336,7 @@ static void put_names(struct cr_text *t, const char *names)
     cr_put(t, "\"\",\n");
 }
 
-/* What generate_weights.inc asks for. */
+/* Prints the tables of names that generate_weights.inc uses. */
 static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_generation *g = w->generation;
@@ -356,7 +359,8 @@ static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "    NULL,\n};\n");
 }
 
-/* How places of each format are filled, as generate_weights.inc asks for it. */
+/* Prints functions that fill the places of each format, and their table, for
+ * generate_weights.inc. */
 static void put_fillers(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name;
@@ -386,7 +390,7 @@ static void put_fillers(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "    {NULL, NULL, 0},\n};\n");
 }
 
-/* The readers of files, if there are any to be read, and how the weights are got. */
+/* Adds the code that gets the weights: readers of files, unless the weights are embedded. */
 static void put_weights(struct cr_text *t, const struct cr_standalone *w)
 {
     static const char *const readers[] = {"compiler/files/mapping.c", "compiler/files/json.c",

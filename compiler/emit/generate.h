@@ -1,6 +1,6 @@
 /*
- * generate.h - a model that goes on with a text as standalone C: beside what any model has, sessions,
- * the choice of a token, a tokenizer, and a main that generates.
+ * generate.h - prints a model that generates text as standalone C: in addition to the model,
+ * sessions, sampling, a tokenizer, and a main that generates.
  */
 #ifndef CR_EMIT_GENERATE_H
 #define CR_EMIT_GENERATE_H
@@ -8,47 +8,48 @@
 #include "compiler/tokenizer/tokenizer.h"
 #include "standalone_text.h"
 
-/* Whether the weights are in the program, and how they come there. */
+/* How the weights are embedded in the program. */
 enum cr_embedding {
     CR_EMBED_NOT,
     CR_EMBED_FILE, /* by .incbin of the packed file */
     CR_EMBED_ARRAY /* as an array */
 };
 
-/* What a program does not say of how it generates.  One text, whose ids are an input [1, chunk]. */
+/* The data for generation that a program does not have.  It generates one text; the ids are an
+ * input of shape [1, chunk]. */
 struct cr_generation {
     int ids, n, logits;                   /* ports of the program: inputs and an output */
-    int64_t context;                      /* positions there is room for */
-    int64_t chunk;                        /* tokens at a time, at most */
-    int64_t id_limit;                     /* an id is less than this */
-    const struct cr_tokenizer *tokenizer; /* or null: ids go in and come out */
+    int64_t context;                      /* the most positions */
+    int64_t chunk;                        /* the most tokens of a run */
+    int64_t id_limit;                     /* all ids are less than this */
+    const struct cr_tokenizer *tokenizer; /* or null: input and output are ids */
     const char *tokenizer_path;           /* for messages */
-    const int32_t *begin, *ends; /* what a text without a prompt begins with, what ends one */
+    const int32_t *begin, *ends; /* ids that begin a text without a prompt; ids that end a text */
     int n_begin, n_ends;
     char *const
-        *names; /* by parameter: what it may be called in files, each with a zero behind it, and
-                         * an empty one */
+        *names; /* by parameter: its possible names in files, each ended by a zero; an empty name
+                         * ends the list */
     const char *const
-        *buffers; /* what the names of tensors end in that are to be ignored; then null */
+        *buffers; /* suffixes of names of tensors to ignore; then null */
     enum cr_embedding embedding;
     const char *packed;   /* CR_EMBED_FILE: the path of the packed file */
     const float *weights; /* CR_EMBED_ARRAY: packed */
 };
 
-/* Refuses in one line what no C can be written for: a tokenizer with parts that emitted C does not have. */
+/* Fails if no C can be written: the tokenizer has parts that emitted C does not support. */
 int cr_generation_check(const struct cr_generation *generation, const struct cr_program *program,
                         struct cr_error *error);
 
-/* What callers see, behind the header of the model. */
+/* Appends the public part, which comes after the header of the model. */
 void cr_put_generation_header(struct cr_text *t, const struct cr_standalone *w);
 
-/* The functions, behind those of the model; and the main, behind the source of the runtime. */
+/* Append the functions, after those of the model; and the main, after the source of the runtime. */
 void cr_put_generation_source(struct cr_text *t, const struct cr_standalone *w);
 void cr_put_generation_main(struct cr_text *t, const struct cr_standalone *w);
 
 enum { CR_PACKED_HEADER = 64 };
 
-/* What a file of packed weights begins with: it is of this program and of no other. */
+/* Makes the header of a file of packed weights, which identifies the program. */
 void cr_packed_header(unsigned char header[CR_PACKED_HEADER], const struct cr_program *program);
 
 #endif

@@ -1,4 +1,4 @@
-/* handover.c - outputs and what they replace, by name; see handover.h. */
+/* handover.c - matches outputs with the ports that they replace, by name; see handover.h. */
 #include "handover.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static bool same_type(const struct cr_port *a, const struct cr_port *b)
            memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
-/* An output must have the type and the shape of what it replaces. */
+/* Fails unless an output has the type and the shape of the port that it replaces. */
 static int check_type(const struct cr_port *output, const struct cr_port *target, const char *what,
                       const char *path, struct cr_error *error)
 {
@@ -27,7 +27,8 @@ static int check_type(const struct cr_port *output, const struct cr_port *target
                    cr_dtype_name(target->dtype), expected, what);
 }
 
-/* What is rounded is not learned: the next step would not go on from the value of this one. */
+/* Fails if a parameter is kept in a rounded format: the next step would not continue from the exact
+ * value of this one. */
 static int check_format(const struct cr_port *param, const char *path, struct cr_error *error)
 {
     if (param->format == cr_format_of(param->dtype))

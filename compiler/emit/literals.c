@@ -1,4 +1,4 @@
-/* literals.c - the constants of many values that a program's text speaks of; see literals.h. */
+/* literals.c - prints the constant arrays that a program's text refers to; see literals.h. */
 #include "literals.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ void cr_literal_name(char *name, size_t size, int literal)
     snprintf(name, size, "literal%d", literal);
 }
 
-/* True if an argument is a literal that depends on the layer: it is looked up. */
+/* True if an argument is a literal that depends on the layer, and so is looked up in literals[]. */
 static bool has_lookup(const struct cr_program *p)
 {
     for (int i = 0; i < p->n_bindings; i++)
@@ -30,7 +30,7 @@ static bool has_lookup(const struct cr_program *p)
     return false;
 }
 
-/* All of them by number, for the arguments that depend on the layer. */
+/* Prints literals[], all literals by number, for arguments that depend on the layer. */
 static void put_lookup(struct cr_text *text, const struct cr_program *p)
 {
     char name[32];
@@ -42,7 +42,7 @@ static void put_lookup(struct cr_text *text, const struct cr_program *p)
     cr_put(text, "};\n");
 }
 
-/* A number as C reads it.  C has no literal for -2^31. */
+/* Prints a number as a C constant.  C has no literal for -2^31. */
 static void put_element(struct cr_text *text, enum cr_format format, uint32_t word)
 {
     char number[32];

@@ -1,8 +1,8 @@
 /*
- * literals.h - the constants of many values that a program's text speaks of.
+ * literals.h - prints the constant arrays that a program's text refers to.
  *
- * The text calls them literal0, literal1 ...  In a file they are static arrays in front of it; where
- * it is compiled in memory they are declared, and the arrays are those of the program.
+ * Their names are literal0, literal1 ...  In a standalone file they are static arrays before the
+ * text.  For a text that is compiled in memory they are only declared: the program has the arrays.
  */
 #ifndef CR_LITERALS_H
 #define CR_LITERALS_H
@@ -10,13 +10,13 @@
 #include "compiler/ir/program.h"
 #include "compiler/ir/text.h"
 
-/* True if a call reads it. */
+/* True if a call reads a literal. */
 bool cr_is_literal_read(const struct cr_program *program, int literal);
 
-/* Its name in C. */
+/* Writes the name of a literal in C. */
 void cr_literal_name(char *name, size_t size, int literal);
 
-/* Appends their definitions, or without `elements` their declarations. */
+/* Appends the definitions of all literals, or without `elements` their declarations. */
 void cr_put_literals(struct cr_text *text, const struct cr_program *program, bool elements);
 
 #endif

@@ -1,4 +1,4 @@
-/* pipeline.c - from a graph to a program; see pipeline.h. */
+/* pipeline.c - compiles a graph to a program; see pipeline.h. */
 #include "pipeline.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * pipeline.h - the way from a graph to a program: module, passes, emit, in one place.
+ * pipeline.h - compiles a graph to a program: module, passes, emit.
  */
 #ifndef CR_PIPELINE_H
 #define CR_PIPELINE_H
@@ -9,24 +9,24 @@
 #include "compiler/passes/passes.h"
 #include "emit.h"
 
-/* What the stages took, in nanoseconds. */
+/* The time of each stage, in nanoseconds. */
 struct cr_stages {
     int64_t passes_ns, emit_ns;
 };
 
-/* The program of a graph, which is used up also on failure.  `options` and `stages` may be null.
- * Returns null with the error set. */
+/* Compiles a graph to a program; takes ownership of the graph, also on failure.  `options` and
+ * `stages` may be null.  On failure returns null and sets the error. */
 struct cr_program *cr_make_program(struct cr_graph *graph, const struct cr_pass_options *options,
                                    struct cr_stages *stages, struct cr_error *error);
 
 /*
- * Prints what there is after a pass to `out`: the graph, the kernels, the plan.  "script" is the
- * graph as it was built, "emit" the C that becomes of it.  The graph is used up.
+ * Prints the graph, the kernels and the plan after a pass to `out`.  Pass "script" prints the graph
+ * as it was built, "emit" the emitted C.  Takes ownership of the graph.
  */
 int cr_dump_after(struct cr_graph *graph, const char *pass, const struct cr_pass_options *options,
                   FILE *out, struct cr_error *error);
 
-/* Nanoseconds of a clock that never goes back. */
+/* Returns the nanoseconds of a monotonic clock. */
 int64_t cr_clock(void);
 
 #endif

@@ -144,7 +144,7 @@ static int find_file(const char *path)
     return -1;
 }
 
-/* The bit of a header, by how many stand before it. */
+/* The bit of a header in `done`: its number among the headers of the table. */
 static uint64_t bit_of(int index)
 {
     int number = 0;
@@ -173,7 +173,7 @@ static bool is_row(const char *line)
            strncmp(line, "    CR_FUNCTION_BY_LEVEL(", 25) == 0;
 }
 
-/* The end of a line; of a row of a table, which may have several lines, the end of the row. */
+/* Returns the end of a line, or of a table's row, which may have several lines. */
 static const char *end_of(const char *line)
 {
     bool row = is_row(line);
@@ -184,7 +184,7 @@ static const char *end_of(const char *line)
     return line;
 }
 
-/* True if a line is a row of the tables of ops, and of an op that the text does not need. */
+/* True if a line is the table row of an op that the text does not need. */
 static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
 {
     char name[64];
@@ -198,8 +198,8 @@ static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
     return !needs(context, name);
 }
 
-/* True if a line, or a row of a table, says "only for NAME, NAME", functions of the runtime of which
- * the text needs none. */
+/* True if a line, or a table's row, is marked "only for NAME, NAME", and the text needs none of
+ * these functions. */
 static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
 {
     static const char mark[] = "/* only for ";
@@ -219,7 +219,7 @@ static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
     return true;
 }
 
-/* True if the text has an include guard, so that it goes in once. */
+/* True if a file has an include guard, so that it is added once. */
 static bool is_guarded(const char *text)
 {
     const char *guard = strstr(text, "#ifndef CR_");

@@ -1,6 +1,6 @@
 /*
- * standalone.c - the text of a model with the runtime's source in front: one .c and one .h
- * that need nothing but a C compiler and libm.
+ * standalone.c - prints a model with the runtime's source: one .c and one .h that need nothing but
+ * a C compiler and libm.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static bool is_of(const struct cr_program *p, const struct cr_entry *entry,
     return port->entries >> (entry - p->entries) & 1;
 }
 
-/* True if main reads or writes a file for a port of an entry: states have none. */
+/* True if a port of an entry has a file that main reads or writes: states have none. */
 static bool is_file(const struct cr_program *p, const struct cr_entry *entry,
                     const struct cr_port *port)
 {
@@ -39,15 +39,15 @@ static bool has_states(const struct cr_program *p)
     return false;
 }
 
-/* The name of a parameter of NAME_run. */
+/* Prints the name of an input or a state as an argument of NAME_run. */
 static void put_input(struct cr_text *t, const struct cr_port *port)
 {
     cr_put(t, port->state ? "state_" : "in_");
     cr_put_port(t, port);
 }
 
-/* int NAME_run(weights, inputs, outputs, arena) of an entry, or NAME_run_with(pool, ...), without
- * what follows. */
+/* Prints int NAME_run(weights, inputs, outputs, arena) of an entry, or NAME_run_with(pool, ...),
+ * without ";" or a body. */
 static void print_prototype(struct cr_text *t, const struct cr_program *p,
                             const struct cr_entry *entry, bool with_pool)
 {
@@ -73,7 +73,7 @@ static void print_prototype(struct cr_text *t, const struct cr_program *p,
     cr_put(t, ", void *arena)");
 }
 
-/* The ports of an entry on one side, a line each. */
+/* Prints a comment line for each port of an entry among `ports`. */
 static void print_port_lines(struct cr_text *t, const struct cr_program *p,
                              const struct cr_entry *entry, const char *what,
                              const struct cr_port *ports, int n)
@@ -89,7 +89,7 @@ static void print_port_lines(struct cr_text *t, const struct cr_program *p,
     }
 }
 
-/* The ports of each entry, under its name if it has one. */
+/* Prints the ports of each entry, after its name if it has one. */
 static void print_entry_lines(struct cr_text *t, const struct cr_program *p)
 {
     for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
@@ -100,7 +100,7 @@ static void print_entry_lines(struct cr_text *t, const struct cr_program *p)
     }
 }
 
-/* The model's name in capitals, and of an entry with a name that, too, behind a '_'. */
+/* Prints the model's name in capitals, and for an entry with a name '_' and that name. */
 static void put_upper(struct cr_text *t, const struct cr_standalone *w,
                       const struct cr_entry *entry)
 {
@@ -109,7 +109,7 @@ static void put_upper(struct cr_text *t, const struct cr_standalone *w,
         cr_put(t, "%c", cr_upper(*c));
 }
 
-/* The macros of the header: sizes in bytes, numbers of elements. */
+/* Prints the macros of the header: sizes in bytes, numbers of elements. */
 static void print_sizes(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -139,7 +139,7 @@ static void print_sizes(struct cr_text *t, const struct cr_standalone *w)
     }
 }
 
-/* The declarations of NAME_run of all entries, or of NAME_run_with. */
+/* Prints the declarations of NAME_run of all entries, or of NAME_run_with. */
 static void print_runs(struct cr_text *t, const struct cr_program *p, bool with_pool)
 {
     if (with_pool)
@@ -157,7 +157,8 @@ static void print_runs(struct cr_text *t, const struct cr_program *p, bool with_
     cr_put(t, with_pool ? "" : "\n");
 }
 
-/* The header: a summary of the model, its macros, and the functions NAME_load and NAME_run. */
+/* Prints the header: a summary of the model, its macros, and the functions NAME_load and
+ * NAME_run. */
 static void print_header(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -199,8 +200,8 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- the source ---- */
 
-/* True if a call is of a function of that name, of one of the op or the reduction, or of one of a
- * family of functions (i32). */
+/* True if a call is of the function `name`, of a variant of it for the op or reduction `name`, or
+ * of a function in the family `name` (i32). */
 static bool is_call_of(const struct cr_call *call, const char *name)
 {
     const char *family = cr_formats[call->format].family;
@@ -212,8 +213,8 @@ static bool is_call_of(const struct cr_call *call, const char *name)
     return of_family || (strncmp(own, name, length) == 0 && (!own[length] || own[length] == '_'));
 }
 
-/* Whether the program calls it, or keeps weights in that format; div is what other functions of the
- * runtime are made of. */
+/* True if the program calls the function or op `name`, or keeps weights in the format `name`.  div
+ * is always needed, since other functions of the runtime use it. */
 static bool needs_op(void *context, const char *name)
 {
     const struct cr_program *p = context;
@@ -227,7 +228,7 @@ static bool needs_op(void *context, const char *name)
     return strcmp(name, "div") == 0;
 }
 
-/* The table NAME_params; a model without parameters has one row, since C has no empty arrays. */
+/* Prints the table NAME_params; a model without parameters has one row: C has no empty arrays. */
 static void print_params(struct cr_text *t, const struct cr_program *p)
 {
     cr_put(t, "\n/* ---- parameters ---- */\n\nconst struct %s_param %s_params[] = {\n", p->name,
@@ -247,7 +248,7 @@ static void print_params(struct cr_text *t, const struct cr_program *p)
     cr_put(t, "};\n");
 }
 
-/* The places of the parameters that are kept in a format. */
+/* Prints the table of the places of parameters that are kept in a format. */
 static void print_table(struct cr_text *t, const struct cr_program *p, enum cr_format format)
 {
     cr_put(t, "\n/* Where their elements go; see struct cr_place. */\n"
@@ -271,7 +272,7 @@ static void print_places(struct cr_text *t, const struct cr_program *p)
             print_table(t, p, (enum cr_format)format);
 }
 
-/* A loop over the places of each format, around what its row says. */
+/* Prints NAME_load: for each format, a loop over its places around the statement of its row. */
 static void print_load(struct cr_text *t, const struct cr_standalone *w)
 {
     cr_put(t,
@@ -291,7 +292,7 @@ static void print_load(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "    return 0;\n}\n");
 }
 
-/* Puts the arguments of an entry into an array of all ports; the others are null there. */
+/* Prints assignments of an entry's arguments to an array of all ports; other ports are null. */
 static void assign_pointers(struct cr_text *t, const struct cr_program *p,
                             const struct cr_entry *entry, const char *name, const char *prefix,
                             const struct cr_port *ports, int n)
@@ -309,7 +310,8 @@ static void assign_pointers(struct cr_text *t, const struct cr_program *p,
         cr_put(t, "    %s[0] = 0;\n", name);
 }
 
-/* NAME_checked: refuses pointers that are null or not aligned, and runs the program's function. */
+/* Prints NAME_checked: it fails if a pointer is null or not aligned, else calls the entry's
+ * function. */
 static void print_checked(struct cr_text *t, const struct cr_program *p,
                           const struct cr_entry *entry)
 {
@@ -333,8 +335,8 @@ static void print_checked(struct cr_text *t, const struct cr_program *p,
            execute);
 }
 
-/* NAME_run or NAME_run_with: arrays of the ports in the order of the program, for NAME_checked.
- * Neither calls the other: TinyCC cannot call a function of a thousand arguments. */
+/* Prints NAME_run or NAME_run_with: they call NAME_checked with arrays of the ports.  Neither calls
+ * the other: TinyCC cannot call a function with a thousand arguments. */
 static void print_run(struct cr_text *t, const struct cr_standalone *w,
                       const struct cr_entry *entry, bool with_pool)
 {
@@ -354,8 +356,8 @@ static void print_run(struct cr_text *t, const struct cr_standalone *w,
     cr_put(t, "}\n");
 }
 
-/* Parameters and the inputs and outputs of an entry, as standalone_main.inc expects them: outputs without the
- * entry's name. */
+/* Prints a table of parameters, inputs or outputs for standalone_main.inc; names of outputs are
+ * printed without the entry's name. */
 static void print_main_table(struct cr_text *t, const struct cr_program *p,
                             const struct cr_entry *entry, const char *name,
                             const struct cr_port *ports, int n)
@@ -393,7 +395,7 @@ static int count_ports(const struct cr_program *p, const struct cr_entry *entry,
     return count;
 }
 
-/* The call of an entry.  States are zeros, as there is one run. */
+/* Prints cr_main_run, which calls an entry.  States are zeros, since there is only one run. */
 static void print_main_run(struct cr_text *t, const struct cr_program *p,
                            const struct cr_entry *entry)
 {
@@ -423,7 +425,7 @@ static void print_main_run(struct cr_text *t, const struct cr_program *p,
     cr_put(t, ", arena);\n}\n\n");
 }
 
-/* What standalone_main.inc expects of an entry. */
+/* Prints the macros, tables and functions that standalone_main.inc needs for an entry. */
 static void print_main_entry(struct cr_text *t, const struct cr_standalone *w,
                              const struct cr_entry *entry)
 {
@@ -444,7 +446,7 @@ static void print_main_entry(struct cr_text *t, const struct cr_standalone *w,
     print_main_run(t, p, entry);
 }
 
-/* One main for each entry, of which -DNAME_ENTRY_MAIN chooses, and the text of the readers. */
+/* Prints the main, with a choice of the entry by -DNAME_ENTRY_MAIN, and the readers of files. */
 static void print_main(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -471,7 +473,7 @@ static void print_main(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "\n#endif\n");
 }
 
-/* Describes the contents of the file. */
+/* Prints a comment that describes the contents of the file. */
 static void print_contents(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name;
@@ -516,7 +518,8 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, " */\n");
 }
 
-/* The main of a model that generates can also be asked for by the name of its file. */
+/* Prints macros so that the main of a model that generates can be chosen by the file's name,
+ * too. */
 static void print_main_by_file(struct cr_text *t, const struct cr_standalone *w)
 {
     char *stem = cr_strdup(w->header), *name;
@@ -531,7 +534,7 @@ static void print_main_by_file(struct cr_text *t, const struct cr_standalone *w)
     free(stem);
 }
 
-/* A main of any entry is a main. */
+/* Prints macros that define NAME_MAIN if the main of any entry is chosen. */
 static void print_main_macros(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -546,8 +549,8 @@ static void print_main_macros(struct cr_text *t, const struct cr_standalone *w)
            w->upper);
 }
 
-/* The beginning of the file: a description of its contents, and the header.  A main needs
- * declarations of POSIX that compilers hide by default. */
+/* Prints the beginning of the file: a description of its contents, macros, and the include of the
+ * header.  A main needs POSIX declarations, which compilers hide by default. */
 static void print_beginning(struct cr_text *t, const struct cr_standalone *w)
 {
     print_contents(t, w);
@@ -556,8 +559,8 @@ static void print_beginning(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "#include \"%s\"\n\n", w->header);
 }
 
-/* What the text calls comes before it as declarations, the runtime's source after it: a
- * reader meets the model first. */
+/* Prints the source: declarations of the functions that the model calls, the model, then the
+ * runtime's source, so that a reader sees the model first. */
 static void print_source(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -620,7 +623,7 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- files ---- */
 
-/* Writes both files to the disk before the first gets its name. */
+/* Writes both files to the disk before either is renamed to its path. */
 static int write_both(const char *const paths[2], const struct cr_text texts[2],
                       struct cr_error *error)
 {
@@ -640,8 +643,8 @@ static int write_both(const char *const paths[2], const struct cr_text texts[2],
     return status;
 }
 
-/* True if #include, in which nothing can be escaped, would misread what begins here: quotes,
- * backslashes, trigraphs, control characters, and those of Unicode that change the direction of
+/* True if the character at `c` is not safe in #include "...", which has no escapes: quotes,
+ * backslashes, trigraphs, control characters, and Unicode characters that change the direction of
  * text. */
 static bool is_dangerous(const char *c)
 {
@@ -669,7 +672,8 @@ static int check_path(const char *path, struct cr_error *error)
     return check_include(path, error);
 }
 
-/* What the texts of a program share; `header` is a path, or null where its text comes first. */
+/* Returns the data that the texts of a program share; `header` is a path, or null if the header's
+ * text comes first. */
 static struct cr_standalone describe(const struct cr_program *program, const char *header)
 {
     const char *slash = header ? strrchr(header, '/') : NULL;
@@ -679,7 +683,7 @@ static struct cr_standalone describe(const struct cr_program *program, const cha
     return w;
 }
 
-/* Source and header of a program. */
+/* Prints source and header of a program. */
 static void print_both(struct cr_text texts[2], const struct cr_standalone *w)
 {
     print_source(&texts[0], w);
@@ -689,7 +693,7 @@ static void print_both(struct cr_text texts[2], const struct cr_standalone *w)
         print_header(&texts[1], w);
 }
 
-/* Writes the .c to the path and the .h beside it. */
+/* Writes the .c to `path`, and the .h next to it. */
 static int write_standalone(const struct cr_program *program, const struct cr_handover *handover,
                             const struct cr_generation *generation, const char *path,
                             struct cr_error *error)
@@ -719,7 +723,7 @@ void cr_put_standalone(struct cr_text *text, const struct cr_program *program, i
     print_source(text, &w);
 }
 
-/* What a step hands over. */
+/* Finds the outputs that a training step hands to the next one; fails if the program has states. */
 static int find_handover(struct cr_handover *handover, const struct cr_program *p,
                          const char *script, struct cr_error *error)
 {

@@ -1,9 +1,9 @@
 /*
- * standalone_step.c - a training step as standalone C: a function from state to state.
+ * standalone_step.c - prints a training step as standalone C: a function from state to state.
  *
  * The state is the parameters and the inputs that outputs replace, row-major, one after the
  * other in memory of the caller.  A step packs the parameters into its arena and reads the
- * rest where it lies.
+ * rest in place.
  */
 #include "standalone_step.h"
 
@@ -14,11 +14,12 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/identifiers.h"
 
-enum { ALIGN = 64 }; /* bytes, of each tensor of the state */
+enum { ALIGN = 64 }; /* the alignment of each tensor of the state, in bytes */
 
 /* ---- the state ---- */
 
-/* A tensor of the state: its port, its place, and the output that replaces it, or CR_NONE. */
+/* A tensor of the state: its port, its offset in bytes, and the output that replaces it, or
+ * CR_NONE. */
 struct tensor {
     const struct cr_port *port;
     int64_t offset;
@@ -68,7 +69,7 @@ static void free_state(struct state *s)
     free(s->of_input);
 }
 
-/* True if an output is handed to the caller by itself, and is not part of the state. */
+/* True if an output is an argument of the step, and not part of the state. */
 static bool is_result(const struct cr_standalone *w, int output)
 {
     return w->handover->to_param[output] == CR_NONE && w->handover->to_input[output] == CR_NONE;
@@ -76,8 +77,8 @@ static bool is_result(const struct cr_standalone *w, int output)
 
 /* ---- the header ---- */
 
-/* int NAME_step(state, next, other inputs, results, arena), or NAME_step_with(pool, ...), without
- * what follows. */
+/* Prints int NAME_step(state, next, other inputs, results, arena), or NAME_step_with(pool, ...),
+ * without ";" or a body. */
 static void put_prototype(struct cr_text *t, const struct cr_standalone *w, bool with_pool)
 {
     const struct cr_program *p = w->p;
@@ -101,7 +102,7 @@ static void put_prototype(struct cr_text *t, const struct cr_standalone *w, bool
     cr_put(t, ", void *arena)");
 }
 
-/* The same as a call has it. */
+/* Prints the arguments of a call of NAME_step. */
 static void put_arguments(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -148,7 +149,7 @@ static void put_elements(struct cr_text *t, const struct cr_standalone *w, const
     cr_put(t, "_ELEMENTS %lldL\n", (long long)cr_elements(port->rank, port->shape));
 }
 
-/* The macros of the header: sizes in bytes, numbers of elements. */
+/* Prints the macros of the header: sizes in bytes, numbers of elements. */
 static void put_sizes(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;
@@ -207,7 +208,7 @@ void cr_put_step_header(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- the source ---- */
 
-/* The table NAME_tensors. */
+/* Prints the table NAME_tensors. */
 static void put_tensors(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     cr_put(t, "\n/* ---- the state ---- */\n\nconst struct %s_tensor %s_tensors[] = {\n",
@@ -237,7 +238,7 @@ static const char helpers[] =
     "            (const float *)(p->state + %s_tensors[places[i].param].offset), p->weights);\n"
     "}\n";
 
-/* A line such as inputs[3] = from + 4032L, with what lies there. */
+/* Prints a line such as inputs[3] = from + 4032L, with the name of the tensor as a comment. */
 static void put_place(struct cr_text *t, const char *side, int i, const char *state,
                       const struct tensor *tensor)
 {
@@ -247,7 +248,7 @@ static void put_place(struct cr_text *t, const char *side, int i, const char *st
            plain);
 }
 
-/* The address of each port of the kernels: in a state, or an argument. */
+/* Prints the pointers of all ports: into a state, or an argument. */
 static void put_pointers(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;
@@ -275,7 +276,7 @@ static void put_pointers(struct cr_text *t, const struct cr_standalone *w, const
     }
 }
 
-/* Refuses pointers that are null or not aligned. */
+/* Prints checks that pointers are not null and are aligned. */
 static void put_checks(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -293,7 +294,7 @@ static void put_checks(struct cr_text *t, const struct cr_standalone *w)
     }
 }
 
-/* Prints copies of the parts of the state that no output replaces, after the kernels. */
+/* Prints the lines after the kernels: copies of the parts of the state that no output replaces. */
 static void put_ending(struct cr_text *t, const struct state *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -306,8 +307,8 @@ static void put_ending(struct cr_text *t, const struct state *s)
     }
 }
 
-/* NAME_step_with: packs the parameters into the arena, runs the kernels from one state to the next,
- * and copies what they leave as it is. */
+/* Prints NAME_step_with: it packs the parameters into the arena, runs the kernels from one state to
+ * the next, and copies the parts that no output replaces. */
 static void put_step_with(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;
@@ -332,7 +333,7 @@ static void put_step_with(struct cr_text *t, const struct cr_standalone *w, cons
     cr_put(t, "    return status;\n}\n");
 }
 
-/* NAME_step: the same with threads of its own. */
+/* Prints NAME_step: it calls NAME_step_with with a temporary pool. */
 static void put_step(struct cr_text *t, const struct cr_standalone *w)
 {
     char step[128];

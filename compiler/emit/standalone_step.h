@@ -1,10 +1,10 @@
-/* standalone_step.h - a training step as standalone C: a function from state to state. */
+/* standalone_step.h - prints a training step as standalone C: a function from state to state. */
 #ifndef CR_STANDALONE_STEP_H
 #define CR_STANDALONE_STEP_H
 
 #include "standalone_text.h"
 
-/* The header, and the functions behind the kernels. */
+/* Append the header, and the functions that come after the kernels. */
 void cr_put_step_header(struct cr_text *t, const struct cr_standalone *s);
 void cr_put_step_source(struct cr_text *t, const struct cr_standalone *s);
 

@@ -1,4 +1,4 @@
-/* standalone_text.c - pieces of text of which standalone files are made; see standalone_text.h. */
+/* standalone_text.c - prints pieces of standalone files; see standalone_text.h. */
 #include "standalone_text.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ void cr_put_port_upper(struct cr_text *t, const struct cr_port *port)
         cr_put(t, "%c", cr_upper(*p));
 }
 
-/* What is not plain ASCII is escaped, so any name is safe. */
+/* Escapes all bytes that are not plain ASCII, so any name is safe. */
 void cr_put_string(struct cr_text *t, const char *string)
 {
     cr_put(t, "\"");
@@ -53,7 +53,7 @@ static bool has_format(const struct cr_program *p, enum cr_format format)
     return false;
 }
 
-/* The table of the places of a format: "places", and of others than the first "places_NAME". */
+/* The name of the table of a format's places is "places" for f32, else "places_NAME". */
 void cr_put_places_name(struct cr_text *t, enum cr_format format)
 {
     cr_put(t, "places");
@@ -61,7 +61,8 @@ void cr_put_places_name(struct cr_text *t, enum cr_format format)
         cr_put(t, "_%s", cr_formats[format].name);
 }
 
-/* True if the file has a table of such places; that of the first format may be empty. */
+/* True if the file has a table for a format's places; the f32 table always exists, and may be
+ * empty. */
 bool cr_has_places(const struct cr_program *p, enum cr_format format)
 {
     return format == cr_format_of(CR_F32) || (cr_formats[format].place && has_format(p, format));

@@ -1,4 +1,4 @@
-/* standalone_tokenizer.c - a tokenizer as standalone C; see standalone_tokenizer.h. */
+/* standalone_tokenizer.c - prints a tokenizer as standalone C; see standalone_tokenizer.h. */
 #include "standalone_tokenizer.h"
 
 #include <stdlib.h>
@@ -10,18 +10,18 @@
 #include "compiler/tokenizer/shape.h"
 #include "runtime_text.h"
 
-/* A tokenizer, and what the emitted tables are made of. */
+/* A tokenizer, and the data for the emitted tables. */
 struct tables {
     const struct cr_tokenizer *t;
     struct cr_shape shape;
-    struct cr_text bytes; /* what decoding makes of all tokens */
-    uint32_t *starts;
-    size_t longest;
+    struct cr_text bytes; /* the decoded texts of all tokens, one after the other */
+    uint32_t *starts; /* by id: the start of its text in `bytes` */
+    size_t longest;   /* bytes of the longest text */
 };
 
-/* ---- what there is ---- */
+/* ---- supported parts ---- */
 
-/* Refuses combinations of parts that emitted C cannot handle. */
+/* Fails for combinations of parts that emitted C cannot handle. */
 static int check_rest(const struct cr_shape *s, const struct cr_tokenizer *t,
                       struct cr_error *error)
 {
@@ -38,7 +38,7 @@ static int check_rest(const struct cr_shape *s, const struct cr_tokenizer *t,
 
 /* ---- the texts of tokens ---- */
 
-/* Appends the text that decoding makes of a token that is not the first. */
+/* Appends the decoded text of a token that is not the first of its text. */
 static int put_token(struct tables *s, int32_t id, struct cr_error *error)
 {
     const struct cr_text_parts *decoders = &s->t->decoders;
@@ -77,7 +77,7 @@ static int put_tokens(struct tables *s, struct cr_error *error)
     return 0;
 }
 
-/* All of the above. */
+/* Reads the data for all tables; fails if emitted C cannot handle the tokenizer. */
 static int read_tables(struct tables *s, struct cr_error *error)
 {
     return cr_shape_encoding(&s->shape, s->t, error) || cr_shape_decoding(&s->shape, s->t, error) ||
@@ -88,10 +88,10 @@ static int read_tables(struct tables *s, struct cr_error *error)
 
 /* ---- arrays ---- */
 
-/* "static const TYPE NAME_what[] = {", elements by put_item, "};" */
+/* An array that is printed: "static const TYPE NAME_what[] = {", elements by put_item, "};" */
 struct array {
     struct cr_text *out;
-    size_t line; /* where it begins */
+    size_t line; /* the start of the current line */
 };
 
 static struct array begin_array(struct cr_text *out, const char *type, const char *name,
@@ -111,7 +111,7 @@ static void put_item(struct array *a, int64_t value)
     cr_put(a->out, "%lld, ", (long long)value);
 }
 
-/* An array has an element at least. */
+/* Ends an array; an empty array gets one element, since C has no empty arrays. */
 static void end_array(struct array *a, bool empty)
 {
     if (empty)
@@ -174,7 +174,7 @@ static void put_merges(struct cr_text *out, const struct cr_bpe *bpe, const char
         put_ids(out, name, "merge_levels", bpe->levels, (size_t)bpe->n_merges);
 }
 
-/* The tokens of one character. */
+/* Prints the hash table of the tokens of one character. */
 static void put_letters(struct cr_text *out, const struct cr_bpe *bpe, const char *name)
 {
     cr_put(out, "static const struct cr_letter %s_letters[] = {\n", name);
@@ -184,7 +184,7 @@ static void put_letters(struct cr_text *out, const struct cr_bpe *bpe, const cha
     cr_put(out, "};\n");
 }
 
-/* A hash table of the tokens that stand for bytes, by those; its mask. */
+/* Prints a hash table from the bytes of a token to its id; returns the mask of the table. */
 static uint32_t put_whole(struct cr_text *out, const struct tables *s, const char *name)
 {
     const struct cr_vocabulary *v = &s->t->vocabulary;
@@ -220,7 +220,7 @@ static void put_trie(struct cr_text *out, const struct cr_trie *trie, const char
     cr_put(out, "};\n");
 }
 
-/* Added tokens, and the trees that they are found by. */
+/* Prints added tokens, and the tries that find them. */
 static void put_added(struct cr_text *out, const struct cr_added *added, const char *name)
 {
     put_trie(out, &added->raw, name, "added_raw");
@@ -241,7 +241,7 @@ static bool wants_classes(const struct cr_added *added)
     return false;
 }
 
-/* The files that the tables need. */
+/* Adds the source files that the tables need. */
 static void put_files(struct cr_text *out, const struct tables *s)
 {
     uint64_t done = 0;
@@ -289,7 +289,7 @@ static void put_scanner(struct cr_text *out, const struct tables *s, const char 
                name, s->shape.digits);
 }
 
-/* The structure that has all tables. */
+/* Prints the structure that refers to all tables. */
 static void put_tables(struct cr_text *out, const struct tables *s, const char *name,
                        uint32_t whole_mask)
 {
@@ -334,7 +334,7 @@ static void put_tables(struct cr_text *out, const struct tables *s, const char *
            (int)s->shape.strips, s->shape.strips_first);
 }
 
-/* "GPT2" of "gpt2". */
+/* Sets `upper` to a name in capitals: "GPT2" for "gpt2". */
 static void put_upper(char upper[128], const char *name)
 {
     size_t n = 0;
@@ -343,7 +343,7 @@ static void put_upper(char upper[128], const char *name)
     upper[n] = '\0';
 }
 
-/* Writes the ids that are put before and behind a text, and those that end one. */
+/* Prints the ids that frame a text, before and after it, and the ids that end one. */
 static void put_frame(struct cr_text *out, const struct cr_tokenizer *t, const char *name)
 {
     put_ids(out, name, "before", t->frame.before, (size_t)t->frame.n_before);
@@ -354,7 +354,7 @@ static void put_frame(struct cr_text *out, const struct cr_tokenizer *t, const c
     cr_put(out, "-1};\n");
 }
 
-/* The functions that callers see. */
+/* Prints the public functions. */
 static void put_calls(struct cr_text *out, const char *name)
 {
     char upper[128];
@@ -370,7 +370,7 @@ static void put_calls(struct cr_text *out, const char *name)
         name, name, upper, name, name);
 }
 
-/* All is found out before anything is appended. */
+/* All checks come before anything is appended. */
 int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const char *name,
                       const char *path, struct cr_error *error)
 {
@@ -397,8 +397,8 @@ int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const c
     return status;
 }
 
-/* Returns the largest number of symbols that one byte of text can become.  It is more than one where a space is
- * written as a character without a token, which becomes its bytes, and where a normal form makes a text longer. */
+/* Returns the largest number of symbols for one byte of text: more than one if the visible space
+ * has no token, and so becomes its bytes, or if NFC makes a text longer. */
 static int symbols_of_a_byte(const struct cr_tokenizer *t, bool *nfc)
 {
     struct cr_shape s = {.path = ""};
@@ -412,7 +412,8 @@ static int symbols_of_a_byte(const struct cr_tokenizer *t, bool *nfc)
                                                                                        : 4;
 }
 
-/* One more symbol goes in front of what lies between added tokens, and one may be due. */
+/* The "+ 8" of ENCODE_SYMBOLS has room for a symbol before a text between added tokens, and for one
+ * that is still pending. */
 void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *t, const char *name)
 {
     char upper[128];
