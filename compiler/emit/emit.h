@@ -30,7 +30,7 @@ struct cr_program *cr_emit_program(struct cr_module *module);
 /* Appends the C of a program: its kernels' functions, and the functions of its entries. */
 void cr_emit(struct cr_text *text, const struct cr_program *program);
 
-/* The pieces of a program's text that its parts are printed as. */
+/* For each part of a program, the piece of text that it is printed as. */
 struct cr_spans {
     struct cr_span *functions;   /* by function, with the comment before it */
     struct cr_span *steps;       /* by step; for a loop, its first lines */

@@ -1,4 +1,4 @@
-/* emit_steps.c - see emit_steps.h. */
+/* emit_steps.c - prints steps and the arguments bound to their operands; see emit_steps.h. */
 #include "emit_steps.h"
 
 #include <stdlib.h>

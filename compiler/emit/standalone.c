@@ -581,7 +581,7 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
                                                "runtime/sampler.h"};
     static const char *const sources[] = {"runtime/runtime.c", "runtime/pool.c", "runtime/place.c",
                                           "runtime/place_pieces.c", "runtime/sampler.c"};
-    const size_t without = w->generation ? 0 : 1; /* only generation samples, and reads pieces */
+    const size_t without = w->generation ? 0 : 1; /* only generation needs sampler, place_pieces */
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations - without; i++)
         cr_add_runtime(t, declarations[i], &done, needs_op, (void *)p);
     cr_put(t, "\n/* ---- the model ---- */\n\n");

@@ -147,7 +147,7 @@ static void put_texts(struct cr_text *out, const struct tables *s, const char *n
     end_array(&a, false);
 }
 
-/* Writes the id of each byte's own token: a letter of a byte-level tokenizer, else <0x00> to <0xFF>. */
+/* Prints the id of each byte's token: a letter of a byte-level tokenizer, else <0x00> to <0xFF>. */
 static void put_byte_ids(struct cr_text *out, const struct tables *s, const char *name)
 {
     int32_t ids[256];

@@ -8,7 +8,7 @@
 /* By enum cr_array_kind: its description in words, such as "summed over keys". */
 extern const char *const cr_array_titles[];
 
-/* Give the atoms of parts of rows, and of the rows of a table, their roles. */
+/* Set the roles of the atoms of parts of rows, and of a table's rows; fail if an atom has two. */
 bool cr_take_attention_roles(struct cr_kernel_check *check);
 bool cr_take_gradient_roles(struct cr_kernel_check *check);
 

@@ -1,10 +1,10 @@
 /*
- * kinds.h - the room of the kinds of kernels: what each row of kernel_kinds.def stands for.
+ * kinds.h - the room of the kinds of kernels: the functions of each row of kernel_kinds.def.
  *
  * Comes in:   a root (cr_fits_, cr_lower_), then its kernel (cr_flops_, cr_schedule_, cr_describe_).
  * Goes out:   the kernel; its operations, the body of its function, and its equation in words.
- * Promise:    a kind is known by name in its own files, which are all here.  All other rooms ask its row
- *             (kernel_kinds.h), and include no header of this room.
+ * Promise:    only the files of a kind, all in this room, name the kind.  All other rooms use its
+ *             row (kernel_kinds.h), and include no header of this room.
  * Used later: none.
  */
 #ifndef CR_KINDS_H

@@ -295,7 +295,7 @@ static bool is_root_map(const struct cr_lowering *lw, const struct cr_map *map, 
     return memcmp(map->axis, lw->root_map.axis, rank * sizeof *map->axis) == 0;
 }
 
-/* The masks of the scores. */
+/* The masks of the scores: `where` nodes, and the operand that is visible. */
 struct hidden {
     struct cr_choice masks[CR_MAX_BOUNDS];
     int n;
@@ -619,7 +619,7 @@ static int64_t edge_at(const struct cr_edge *edge, int64_t row, bool last)
     return farther ? edge->at : at;
 }
 
-/* Keys that a query sees. */
+/* The number of keys that the query of a row sees. */
 static int64_t keys_of_row(const struct cr_kernel *k, int64_t row)
 {
     int64_t begin = 0, end = k->attention.keys, between = 0;
@@ -640,7 +640,7 @@ static int64_t keys_of_row(const struct cr_kernel *k, int64_t row)
     return end - begin > between ? end - begin - between : 0;
 }
 
-/* Keys that the queries of one (batch, head) see, all together. */
+/* The sum of the numbers of keys that the queries of one (batch, head) see. */
 static double visible_keys(const struct cr_kernel *k)
 {
     double sum = 0;

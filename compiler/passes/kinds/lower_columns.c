@@ -27,7 +27,7 @@ bool cr_fits_columns(const struct cr_lowering *lw)
     return cr_is_reduction_down(lw, lw->loops.top);
 }
 
-/* The program ends with the reduction. */
+/* Lowers to a program whose last value is the reduction. */
 bool cr_lower_columns(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;

@@ -1,4 +1,4 @@
-/* schedule_attention.h - what the kernels of attention and of its gradients share. */
+/* schedule_attention.h - functions that the kernels of attention and of its gradients share. */
 #ifndef CR_SCHEDULE_ATTENTION_H
 #define CR_SCHEDULE_ATTENTION_H
 

@@ -195,7 +195,7 @@ static unsigned summed_loops(const struct cr_kernel *k, int array)
     return loops;
 }
 
-/* Before the heads of an item: sets whole arrays that several heads add to to 0. */
+/* Before the heads of an item: clears whole arrays that several heads add to. */
 static void start_sums(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -306,7 +306,7 @@ static void make_arrays(struct cr_builder *b, const struct backward *s)
         if (is_worked(k, i))
             cr_block_program(b, &s->v, &k->array[i], s->dscores, s->array);
         if (k->attention.arrays[i] == CR_OF_SINK)
-            continue; /* it is stored already */
+            continue; /* store_sinks has stored it */
         if (k->attention.hides_gradients >> (CR_ARRAY + i) & 1)
             cr_hide_outside(b, &s->v, block, 0);
         if (k->attention.arrays[i] == CR_SUM_OVER_KEYS)

@@ -1,4 +1,4 @@
-/* schedule_gemm.h - what the two kinds of matrix products share.  The right operand is a weight,
+/* schedule_gemm.h - functions that the two matrix products share.  The right operand is a weight,
  * packed when it was loaded (schedule_gemm.c), or a computed value (schedule_matmul.c). */
 #ifndef CR_SCHEDULE_GEMM_H
 #define CR_SCHEDULE_GEMM_H
@@ -19,7 +19,7 @@ struct cr_gemm_loops {
     enum cr_arithmetic arithmetic; /* ... unless that is a packed weight */
 };
 
-/* The variables of those loops: rows i0 to i1 and columns j0 to j1 of an item, m rows from i on and
+/* The variables of the loops: rows i0 to i1 and columns j0 to j1 of an item, m rows from i on and
  * n columns from j on of a call, d of k from k0 on. */
 struct cr_gemm_vars {
     struct cr_share i_part, j_part;

@@ -97,7 +97,7 @@ static cr_expr number(const struct reader *r, int64_t value)
     return r->walk == BLOCK ? cr_number(r->b, value) : 0;
 }
 
-/* x <= y */
+/* Returns x <= y, as x < y + 1. */
 static cr_expr at_most(const struct reader *r, cr_expr x, cr_expr y)
 {
     return binary(r, CR_EXPR_LESS, x, plus(r, y, 1));

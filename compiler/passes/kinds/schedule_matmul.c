@@ -53,8 +53,9 @@ static void cut_items(struct cr_gemm_loops *s, int64_t outer, const struct cr_ta
     s->groups = cr_ceil_div(s->N, s->group);
 }
 
-/* k is cut into parts only if gemm can continue from the result in memory: not with a prologue,
- * whose rows are computed whole, and not if the epilogue needs the product in scratch. */
+/* Sets the sizes of the loops.  k is cut into parts only if gemm can add to the result in memory:
+ * not with a prologue, which computes whole rows, nor if the epilogue needs the product in
+ * scratch. */
 static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr_target *t)
 {
     struct cr_gemm_loops s = {.M = cr_extent(k, k->row), .N = k->gemm.N, .K = k->gemm.K};
@@ -104,7 +105,7 @@ struct packed {
     bool is_shared;              /* items that differ only in `other` share it */
 };
 
-/* Packs columns into panels, or copies rows into one piece each. */
+/* Packs columns into panels, or copies rows so that each is contiguous. */
 static void call_pack(struct cr_builder *b, const struct matmul *m, const struct packed *x,
                       const struct cr_address *from, struct cr_argument depth, struct cr_argument n)
 {

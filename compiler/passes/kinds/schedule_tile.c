@@ -138,7 +138,7 @@ int64_t cr_schedule_tile(struct cr_builder *b)
 
 void cr_describe_tile(struct cr_text *text, const struct cr_kernel *kernel)
 {
-    (void)text, (void)kernel; /* its ops say it all */
+    (void)text, (void)kernel; /* the list of its ops is enough */
 }
 
 int64_t cr_schedule_write(struct cr_builder *b)

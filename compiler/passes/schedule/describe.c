@@ -9,7 +9,7 @@
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
 
-enum { WIDTH = 96 /* of a line, so that it fits behind " * " */ };
+enum { WIDTH = 96 /* the longest line that fits after " * " */ };
 
 /* Appends an item to a list, on a new line if the current one is full. */
 static void put_item(struct cr_text *t, bool first, const char *item)

@@ -659,7 +659,7 @@ static struct cr_port port_of(const struct cr_node *node, char *name)
     return port;
 }
 
-/* Parameters are one kind of port, inputs and states another. */
+/* True if a node is a parameter (`param`), or else an input or a state. */
 static bool is_leaf_port(const struct cr_node *node, bool param)
 {
     return param ? node->op == CR_OP_param : cr_is_input(node);
@@ -740,7 +740,7 @@ static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
     return bytes;
 }
 
-/* For reports: a kernel is known by the function that it has in C. */
+/* Adds a kernel to the reports, with the name of its function in C. */
 static void add_info(struct scheduling *s, int kernel)
 {
     const struct cr_kernel *k = &s->m->kernels[kernel];
@@ -796,7 +796,7 @@ static void add_sizes(struct scheduling *s)
         p->activation_bytes = bytes_of(s->m->activation_floats);
 }
 
-/* Buffers come first, since bindings refer to them, and functions before the steps that call them. */
+/* Makes the program: buffers first, since bindings refer to them; functions before their steps. */
 void cr_pass_schedule(struct cr_module *module)
 {
     struct scheduling s = {.m = module, .g = module->graph};

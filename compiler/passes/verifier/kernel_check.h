@@ -31,7 +31,7 @@ struct cr_made_part {
     bool besides;   /* stored by a kernel whose buffer is another node */
 };
 
-/* "kernel 3: ..."; returns -1. */
+/* Sets the error to "kernel 3: ..."; returns -1. */
 int cr_kernel_fault(const struct cr_kernel_check *check, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -66,7 +66,7 @@ struct block {
 
 struct writes {
     struct cr_program_check *c;
-    bool *written; /* by slot */
+    bool *written; /* by slot: it was written */
     int *order;    /* written slots, in order */
     int n_written;
     int *keeper;     /* by slot: the keeping block (its statement) that writes it, or NOWHERE */

@@ -1,4 +1,4 @@
-/* Steps, loops, and the functions that kernels share. */
+/* Checks steps, loops, and the functions that kernels share. */
 #include <stdlib.h>
 #include <string.h>
 
