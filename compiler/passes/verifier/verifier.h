@@ -4,8 +4,9 @@
  * The room of the verifier.
  *
  * Comes in:   a module, and the properties (CR_HAS_...) that it has so far; or a program alone.
- * Goes out:   0, or the first fault as a message.  Promise:    nothing is changed.  Used later:
- * kernel_check.h, with which the kinds check their own members.
+ * Goes out:   0, or the first fault as a message.
+ * Promise:    nothing is changed.
+ * Used later: kernel_check.h, with which the kinds check their own members.
  *
  * Each check relies on the graph (compiler/ir/verify.h) and on the checks before it, and on nothing
  * that passes computed for their own use.  A check returns 0, or -1 with the first fault in *error:
