@@ -1,8 +1,8 @@
 /*
  * emit.h - prints a program as C.
  *
- * The text defines one function for each entry (NAME is program->name; for an entry with a name, the
- * function is NAME_ENTRY_execute):
+ * The text defines one function for each entry (NAME is program->name; for an entry with a name,
+ * the function is NAME_ENTRY_execute):
  *
  *   int NAME_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
  *                    const void *const *inputs, void *const *outputs, float *arena);

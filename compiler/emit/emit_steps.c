@@ -80,8 +80,8 @@ static void print_location(struct cr_text *t, struct cr_location at, enum cr_for
     print_plus(t, at.within / cr_formats[format].unit);
 }
 
-/* By space: the text before the number of a location that depends on the layer; behind(space) is the
- * text after it. */
+/* By space: the text before the number of a location that depends on the layer; behind(space) is
+ * the text after it. */
 static const char *const before[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
                                                    [CR_SPACE_ARENA] = "arena + ",
                                                    [CR_SPACE_WEIGHTS] = "weights + ",

@@ -678,7 +678,7 @@ static struct cr_port *leaf_ports(const struct cr_graph *g, bool param, int *n)
     return ports;
 }
 
-/* Adds parameters, inputs and outputs.  Outputs also know if they may use the memory of an input. */
+/* Adds parameters, inputs and outputs.  Outputs also know if they may share an input's memory. */
 static void add_ports(struct scheduling *s)
 {
     struct cr_program *p = s->p;
