@@ -1,4 +1,5 @@
-/* backend_compiled.c - what the backends that compile share: all but the compiler; see backends.h. */
+/* backend_compiled.c - the code that compiling backends share: everything except the compiler; see
+ * backends.h. */
 #include <stdlib.h>
 
 #include "backends.h"
@@ -6,7 +7,7 @@
 #include "engine_parts.h"
 #include "tensor_memory.h"
 
-/* The graph is used up. */
+/* Makes the engine's program of a graph, which this consumes. */
 static int make_program(struct cr_engine *e, struct cr_graph *graph,
                         const struct cr_engine_options *o, struct cr_error *error)
 {
@@ -19,7 +20,7 @@ static int make_program(struct cr_engine *e, struct cr_graph *graph,
     return e->program ? 0 : -1;
 }
 
-/* Notes how long it took. */
+/* Compiles the program, and records the time in `compile_ns`. */
 static int make_code(struct cr_engine *e, cr_compile *compile, struct cr_error *error)
 {
     int64_t start = cr_clock();
@@ -28,7 +29,7 @@ static int make_code(struct cr_engine *e, cr_compile *compile, struct cr_error *
     return status;
 }
 
-/* Weights and arena. */
+/* Allocates the weights, the arena and the states. */
 static int make_room(struct cr_engine *e, struct cr_error *error)
 {
     const struct cr_program *p = e->program;
@@ -56,7 +57,7 @@ int cr_open_compiled(struct cr_engine *e, struct cr_graph *graph,
     return make_code(e, compile, error);
 }
 
-/* Inputs and outputs that the entry does not need may be null. */
+/* Runs an entry.  Inputs and outputs that the entry does not need may be null. */
 int cr_run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
                     void *const *outputs, struct cr_error *error)
 {
@@ -69,8 +70,8 @@ int cr_run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
     return status ? cr_fail(error, "%s: the program returned %d", e->path, status) : 0;
 }
 
-/* All are packed by one call: threads share all of their pieces, and none waits for another between two
- * parameters.  The call goes through the parameters between the first and the last of them. */
+/* Packs all parameters by one call: threads share all pieces, and no thread waits between two
+ * parameters.  The call covers the parameters from the first that is given to the last. */
 int cr_take_params_compiled(struct cr_engine *e, const struct cr_contents *const *contents,
                             struct cr_error *error)
 {

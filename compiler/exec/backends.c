@@ -1,7 +1,7 @@
 /* backends.c - the table of backends; see backends.h. */
 #include "backends.h"
 
-/* TinyCC fails only because of the text: its size, or a bug of ours. */
+/* Compiles by TinyCC, which fails only because of the text: its size, or a bug of ours. */
 static int compile_tcc(struct cr_engine *e, struct cr_error *error)
 {
     struct cr_error why;
@@ -15,13 +15,13 @@ static int compile_cc(struct cr_engine *e, struct cr_error *error)
     return cr_compile_cc(e->program, &e->code, error);
 }
 
-/* The code brings its own runtime and threads. */
+/* Compiles standalone C, which has its own runtime and threads. */
 static int compile_standalone(struct cr_engine *e, struct cr_error *error)
 {
     return cr_compile_standalone(e->program, e->threads, &e->code, error);
 }
 
-/* A backend that compiles by one of these. */
+/* Defines the `open` of a backend that compiles by compile_BACKEND. */
 #define COMPILED(backend)                                                                          \
     static int open_##backend(struct cr_engine *e, struct cr_graph *graph,                         \
                               const struct cr_engine_options *o, struct cr_error *error)           \

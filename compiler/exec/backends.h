@@ -1,8 +1,9 @@
 /*
- * backends.h - the ways to run a graph, each a row of a table; the engine knows none of them by name.
+ * backends.h - the ways to run a graph, each a row of a table; the engine knows none of them by
+ * name.
  *
- * A backend is handed an engine with its ports, threads and runtime.  It makes the rest in `open`, and
- * frees that in `close`, also where `open` failed half way.
+ * A backend is handed an engine with its ports, threads and runtime.  It makes the rest in `open`,
+ * and frees that in `close`, even if `open` failed half way.
  */
 #ifndef CR_BACKENDS_H
 #define CR_BACKENDS_H
@@ -10,18 +11,19 @@
 #include "engine.h"
 
 struct cr_backend_row {
-    const char *name; /* as --backend has it */
+    const char *name; /* as option --backend names it */
     int (*open)(struct cr_engine *engine, struct cr_graph *graph,
-                const struct cr_engine_options *options, struct cr_error *error); /* takes the graph */
+                const struct cr_engine_options *options, struct cr_error *error); /* frees graph */
     void (*close)(struct cr_engine *engine);
-    /* Puts parameters where runs read them: contents[i] of parameter i, or null for one that stays. */
+    /* Writes parameters to where runs read them: contents[i] holds parameter i; null leaves it
+     * unchanged. */
     int (*take_params)(struct cr_engine *engine, const struct cr_contents *const *contents,
                        struct cr_error *error);
     int (*run)(struct cr_engine *engine, int entry, const void *const *inputs, void *const *outputs,
                struct cr_error *error);
-    /* True if an output may have the memory of the input of its name. */
+    /* True if an output may share the memory of the input of the same name. */
     bool (*may_store_over)(const struct cr_engine *engine, int output);
-    bool chooses_isa; /* its code takes the best instruction set, whatever is asked for */
+    bool chooses_isa; /* its code selects the instruction set itself, by cpuid */
 };
 
 extern const struct cr_backend_row cr_backends[CR_BACKEND_COUNT];
@@ -36,7 +38,7 @@ int cr_run_ref(struct cr_engine *engine, int entry, const void *const *inputs, v
                struct cr_error *error);
 bool cr_may_store_over_ref(const struct cr_engine *engine, int output);
 
-/* The backends that compile, each by a function that makes `code` of the engine's program. */
+/* The backends that compile.  A cr_compile makes the engine's `code` from its program. */
 typedef int cr_compile(struct cr_engine *engine, struct cr_error *error);
 int cr_open_compiled(struct cr_engine *engine, struct cr_graph *graph,
                      const struct cr_engine_options *options, cr_compile *compile,

@@ -1,9 +1,10 @@
-/* box.c - a tensor of some sizes inside one that is laid out for larger ones; see box.h. */
+/* box.c - a tensor inside a larger layout, as its first elements along each axis; see box.h. */
 #include "box.h"
 
 #include <string.h>
 
-/* How many of the first axes are walked over: the others lie in one piece. */
+/* Returns the number of leading axes to iterate over; the elements along the other axes are
+ * contiguous. */
 static int outer_axes(const struct cr_box *b)
 {
     int outer = b->rank;
@@ -20,7 +21,7 @@ static int64_t product(const int64_t *sizes, int first, int end)
     return n;
 }
 
-/* Where piece number i begins in the layout, in elements. */
+/* Returns the offset of piece number i in the layout, in elements. */
 static int64_t place_of(const struct cr_box *b, int outer, int64_t i)
 {
     int64_t stride = product(b->layout, outer, b->rank), place = 0;
@@ -32,7 +33,8 @@ static int64_t place_of(const struct cr_box *b, int outer, int64_t i)
     return place;
 }
 
-/* In place no piece is moved to where a later one still lies: pieces come before their places. */
+/* Moves pieces in ascending order.  This is safe in place: no piece moves to a higher address, so
+ * none overwrites a later one. */
 void cr_box_pack(const struct cr_box *box, const void *laid_out, void *packed)
 {
     int outer = outer_axes(box);
@@ -43,7 +45,7 @@ void cr_box_pack(const struct cr_box *box, const void *laid_out, void *packed)
                 (const char *)laid_out + (size_t)place_of(box, outer, i) * box->width, piece);
 }
 
-/* The last piece first, for the same reason. */
+/* Moves pieces in descending order, which is safe in place: no piece moves to a lower address. */
 void cr_box_spread(const struct cr_box *box, const void *packed, void *laid_out)
 {
     int outer = outer_axes(box);

@@ -1,4 +1,4 @@
-/* box.h - a tensor of some sizes inside one that is laid out for larger ones. */
+/* box.h - a tensor inside a larger layout, as its first elements along each axis. */
 #ifndef CR_BOX_H
 #define CR_BOX_H
 
@@ -7,12 +7,13 @@
 
 struct cr_box {
     int rank;
-    const int64_t *sizes, *layout; /* by axis, sizes at most the layout's */
+    const int64_t *sizes, *layout; /* by axis; each size is at most that of the layout */
     size_t width;                  /* bytes of an element */
 };
 
-/* Copies the elements of the box out of the layout, one after another in row-major order; and into it, where
- * others stay as they are.  Both may be done in place. */
+/* cr_box_pack copies the elements of the box out of the layout, contiguous and row-major.
+ * cr_box_spread copies them back; other elements of the layout stay unchanged.  Both may work in
+ * place. */
 void cr_box_pack(const struct cr_box *box, const void *laid_out, void *packed);
 void cr_box_spread(const struct cr_box *box, const void *packed, void *laid_out);
 

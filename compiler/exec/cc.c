@@ -24,14 +24,14 @@ static const char *temporary_folder(void)
 
 /* ---- files without a name ---- */
 
-/* An empty file, to be closed; -1 with errno set. */
+/* Returns an empty file that the caller closes, or -1 with errno set. */
 static int nameless_file(void)
 {
     int fd = memfd_create("crescent", MFD_CLOEXEC);
     return fd >= 0 ? fd : open(temporary_folder(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0700);
 }
 
-/* Writes a text to a file and goes back to where it begins. */
+/* Writes a text to a file and seeks back to the start. */
 static int fill(int fd, const struct cr_text *text)
 {
     size_t at = 0;
@@ -54,14 +54,15 @@ static bool is_empty(int fd)
 
 enum { MAX_WORDS = 64, MAX_OURS = 32 };
 
-/* What one run of the compiler works on. */
+/* The files of one run of the compiler. */
 struct compilation {
     int source, log;
     int object;       /* a nameless file, or -1 */
-    const char *path; /* of the object, for the compiler and for dlopen */
+    const char *path; /* path of the object, for the compiler and for dlopen */
 };
 
-/* $CC, split at blanks, and our words.  `text` keeps what the pointers point to. */
+/* Fills argv: $CC split at blanks, then the options.  argv points into `text`.  Fails if $CC has
+ * too many words. */
 static int command_line(char *text, const char *const *options, const char *object, char **argv)
 {
     const char *const ours[] = {"-shared", "-fPIC", "-o", object, "-x", "c", "-", "-lm", NULL};
@@ -80,8 +81,8 @@ static int command_line(char *text, const char *const *options, const char *obje
     return 0;
 }
 
-/* Runs the compiler; its exit status, or -1 (and errno) if it could not be started.  It inherits
- * the object's descriptor under the number by which the path names it. */
+/* Runs the compiler.  Returns its exit status, or -1 with errno set if it could not be started.  It
+ * inherits the object's descriptor under the number by which the path names it. */
 static int run(char *const *argv, const struct compilation *job)
 {
     posix_spawn_file_actions_t actions;
@@ -94,7 +95,7 @@ static int run(char *const *argv, const struct compilation *job)
     return cr_child_run(argv, &actions);
 }
 
-/* The first line of what the compiler said, "" if it said nothing. */
+/* Reads the first line of the compiler's messages, "" if there is none. */
 static void first_line(int log, char *line, size_t size)
 {
     ssize_t n = pread(log, line, size - 1, 0);
@@ -102,7 +103,8 @@ static void first_line(int log, char *line, size_t size)
     line[strcspn(line, "\n")] = '\0';
 }
 
-/* The addresses of the functions are copied as dlsym(3) advises. */
+/* Loads the functions of all entries from a shared object.  Addresses are copied as dlsym(3)
+ * advises. */
 static int load(const char *path, const struct cr_wanted *wanted, struct cr_code *code,
                 struct cr_error *error)
 {
@@ -124,7 +126,8 @@ static int load(const char *path, const struct cr_wanted *wanted, struct cr_code
     return 0;
 }
 
-/* 0, or -1; 1 if the compiler failed; it may succeed with an object in a folder. */
+/* Compiles and loads.  Returns 0, -1 on an error, or 1 if the compiler failed but may succeed with
+ * an object in a folder. */
 static int compile(const struct compilation *job, const char *const *options,
                    const struct cr_wanted *wanted, struct cr_code *code, struct cr_error *error)
 {
@@ -153,8 +156,8 @@ static int compile(const struct compilation *job, const char *const *options,
 
 /* ---- an object without a name ---- */
 
-/* Code and the file it came from.  The file stays open, for dlopen knows objects by their paths:
- * another one must not get the same. */
+/* Code and the file it was loaded from.  The file stays open: dlopen identifies objects by path,
+ * and a later file must not get the same path. */
 struct loaded {
     void *handle;
     int object;
@@ -177,8 +180,8 @@ static void keep(struct cr_code *code, int object)
     code->release = release;
 }
 
-/* Compiles into a file without a name, which nothing can leave behind.  Returns 1 where the
- * system makes no such file. */
+/* Compiles into a file without a name, so that an interrupted program leaves no file.  Returns 1 if
+ * the system cannot make such a file. */
 static int compile_nameless(struct compilation *job, const char *const *options,
                             const struct cr_wanted *wanted, struct cr_code *code,
                             struct cr_error *error)
@@ -204,7 +207,7 @@ static int compile_nameless(struct compilation *job, const char *const *options,
 #define FOLDER "crescent-cc-"
 #define OBJECT "/program.so"
 
-/* The three texts as one; the caller frees it. */
+/* Returns the concatenation of three texts; the caller frees it. */
 static char *path_of(const char *a, const char *b, const char *c)
 {
     size_t size = strlen(a) + strlen(b) + strlen(c) + 1;
@@ -213,8 +216,8 @@ static char *path_of(const char *a, const char *b, const char *c)
     return path;
 }
 
-/* Opens and locks a folder, which marks it as in use; -1 if another program does, or another user
- * owns it. */
+/* Opens and locks a folder; the lock marks it as in use.  Returns -1 if another program has locked
+ * it or another user owns it. */
 static int lock_folder(const char *folder)
 {
     struct stat status;
@@ -235,7 +238,7 @@ static void remove_folder(const char *folder)
     free(object);
 }
 
-/* Removes the folders of programs that were interrupted. */
+/* Removes folders that interrupted programs left. */
 static void sweep_folders(const char *tmp)
 {
     DIR *all = opendir(tmp);
@@ -254,7 +257,7 @@ static void sweep_folders(const char *tmp)
         closedir(all);
 }
 
-/* If no folder can be made, the error of the first attempt stays. */
+/* Compiles into a temporary folder.  If none can be made, the error of the first attempt stays. */
 static int compile_in_folder(struct compilation *job, const char *const *options,
                              const struct cr_wanted *wanted, struct cr_code *code,
                              struct cr_error *error)

@@ -3,7 +3,7 @@
  *
  * Two ways lead from writable to executable pages.  The first takes the pages of a file in memory.
  * They are mapped to be written and later, at the same address, to be executed.  No mapping changes
- * its rights, as systems demand that forbid to make written memory executable (PR_SET_MDWE,
+ * its rights, as is required on systems that forbid to make written memory executable (PR_SET_MDWE,
  * MemoryDenyWriteExecute= of systemd, execmem of SELinux).  Where there are no such files, or they
  * may not be executed, the second way changes the protection of anonymous pages.
  */
@@ -16,14 +16,16 @@
 
 #include "code_memory.h"
 
-/* Of Linux 6.3: execve refuses the file.  With vm.memfd_noexec=2 only such files can be made. */
+/* Since Linux 6.3: makes execve refuse the file.  With vm.memfd_noexec=2 only such files can be
+ * made. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
 
 static const char name[] = "crescent-code";
 
-/* A file in memory of so many bytes, or -1.  A file longer than RLIMIT_FSIZE would be a signal. */
+/* Returns a file in memory of this size, or -1.  It first checks RLIMIT_FSIZE: exceeding that would
+ * raise a signal. */
 static int new_file(size_t bytes)
 {
     struct rlimit limit;
@@ -39,7 +41,8 @@ static int new_file(size_t bytes)
     return -1;
 }
 
-/* Maps a file where it may be executed, to learn whether it may, and then there to be written. */
+/* Maps a file executable, to learn whether the system allows it, then writable at the same
+ * address. */
 static bool map_file(struct cr_code_memory *memory)
 {
     int fd = new_file(memory->bytes);

@@ -9,15 +9,17 @@
 
 /* All zero if there is none. */
 struct cr_code_memory {
-    void *start; /* of a page; code is written where it will run */
+    void *start; /* page-aligned; code is written at the address where it runs */
     size_t bytes;
-    int fd; /* of the pages while they can be written, or -1: they are anonymous */
+    int fd; /* file of the pages while writable; -1: anonymous, or executable already */
 };
 
-/* Memory that can be written and not executed.  False, with errno, if there is none. */
+/* Allocates memory that is writable and not executable.  Returns false, with errno set, on
+ * failure. */
 bool cr_code_memory_new(struct cr_code_memory *memory, size_t bytes);
 
-/* From now on it can be executed and not written.  False, with errno, if the system forbids it. */
+/* Makes the memory executable and not writable.  Returns false, with errno set, if the system
+ * forbids it. */
 bool cr_code_memory_protect(struct cr_code_memory *memory);
 
 void cr_code_memory_free(struct cr_code_memory *memory);

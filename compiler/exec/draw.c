@@ -13,13 +13,13 @@
 /* Makes the numbers of a group. */
 typedef void cr_group(const struct cr_sequence *sequence, uint64_t group, float *y);
 
-/* What makes groups, for one instruction set. */
+/* The functions that make groups with one instruction set. */
 struct cr_groups {
     const char *isa;
     cr_group *uniform, *normal;
 };
 
-/* One instance of the template after another; the order matters. */
+/* The instances of the template, one include each; the order matters. */
 /* clang-format off */
 #include "runtime/vector_plain.h"
 #include "draw.inc"
@@ -41,7 +41,8 @@ struct cr_groups {
 #endif
 /* clang-format on */
 
-/* What makes the groups of a sequence with the instructions of this runtime. */
+/* Returns the function that makes groups of this distribution with the runtime's instruction
+ * set. */
 static cr_group *find_group(const struct cr_runtime *rt, enum cr_distribution distribution)
 {
     static const struct cr_groups *const all[] = {
@@ -55,7 +56,7 @@ static cr_group *find_group(const struct cr_runtime *rt, enum cr_distribution di
 #endif
     };
     const size_t n = sizeof all / sizeof *all;
-    const struct cr_groups *groups = all[n - 1]; /* of a level, too, whose vectors are AVX-512's */
+    const struct cr_groups *groups = all[n - 1]; /* also for levels with AVX-512's vectors */
     for (size_t i = 0; i < n; i++) {
         if (strcmp(rt->isa, all[i]->isa) == 0) {
             groups = all[i];
@@ -64,7 +65,7 @@ static cr_group *find_group(const struct cr_runtime *rt, enum cr_distribution di
     return distribution == CR_NORMAL ? groups->normal : groups->uniform;
 }
 
-/* Whole groups are made in place.  The parts at both ends are copied from a group made aside. */
+/* Makes whole groups in place.  Partial groups at both ends are copied from a temporary one. */
 void cr_random_fill(const struct cr_runtime *rt, const struct cr_sequence *sequence, uint64_t first,
                     size_t n, float *y)
 {

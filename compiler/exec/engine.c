@@ -1,4 +1,4 @@
-/* engine.c - from a graph to something that runs; see engine.h. */
+/* engine.c - opens, fills, runs and closes an engine; see engine.h. */
 #include "engine.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ const char *cr_backend_name(enum cr_backend backend)
 
 /* ---- from opening to closing ---- */
 
-/* An instruction set that is not to be had: another machine's, or none that is known. */
+/* Fails because an instruction set is unknown, or missing on this machine. */
 static int fail_isa(const char *isa, struct cr_error *error)
 {
     static const char *const names[] = {"amx", "vnni", "avx512", "avx2", "neon", "plain"};
@@ -39,7 +39,7 @@ static int fail_isa(const char *isa, struct cr_error *error)
                    isa, here);
 }
 
-/* The runtime and the threads; fewer threads than asked for are no harm. */
+/* Selects the runtime and starts the threads; fewer threads than asked for are accepted. */
 static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
                         struct cr_error *error)
 {
@@ -107,7 +107,7 @@ static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *con
     return cr_fill_tensor(contents, n, e->rt, e->pool, e->tensors[i], error);
 }
 
-/* Hands in parameters: contents[i] of parameter i, or null for one that stays. */
+/* Passes parameters to the backend: contents[i] holds parameter i; null leaves it unchanged. */
 static int take_params(struct cr_engine *e, const struct cr_contents *const *contents,
                        struct cr_error *error)
 {
@@ -138,7 +138,7 @@ int cr_engine_set_params(struct cr_engine *e, const struct cr_contents *contents
     return status;
 }
 
-/* The mapping is private: a page that is written to becomes a copy of this process. */
+/* Maps the weights privately: a page that this process writes to becomes its own copy. */
 int cr_engine_map_weights(struct cr_engine *e, int fd, size_t at)
 {
     size_t bytes = at + (size_t)e->program->weights_bytes;
@@ -173,7 +173,7 @@ bool cr_engine_may_store_over(const struct cr_engine *e, int i)
 
 void cr_engine_take_tensors(struct cr_engine *e, const bool *changed)
 {
-    struct cr_error never; /* nothing is read but memory */
+    struct cr_error never; /* cannot fail: the contents are in memory */
     struct cr_contents *contents = cr_calloc((size_t)e->n_params, sizeof *contents);
     const struct cr_contents **given = cr_calloc((size_t)e->n_params, sizeof *given);
     for (int i = 0; i < e->n_params; i++) {

@@ -1,4 +1,4 @@
-/* engine_memory.c - memory of an engine beside its code: whether there is enough, and the states. */
+/* engine_memory.c - checks that an engine fits into memory, and holds its states. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 /* ---- memory ---- */
 
-/* Bytes of what a caller holds, inputs and outputs, and of the states. */
+/* Returns the bytes of inputs, outputs and states. */
 static int64_t border_bytes(const struct cr_engine *e)
 {
     int64_t elements = 0;
@@ -21,7 +21,7 @@ static int64_t border_bytes(const struct cr_engine *e)
     return elements * (int64_t)sizeof(float);
 }
 
-/* The largest part decides what the message advises. */
+/* Checks the sum; the largest part decides which advice the message gives. */
 int cr_engine_check_memory(const struct cr_engine *e, int64_t weights, int64_t arena,
                            struct cr_error *error)
 {
@@ -45,7 +45,8 @@ static size_t state_bytes(const struct cr_port *state)
     return (size_t)cr_port_elements(state) * sizeof(float);
 }
 
-/* Where a state stands behind others: rows of one are whole lines of a cache. */
+/* Returns the bytes reserved for a state: a multiple of 64, so that each one starts on a cache
+ * line. */
 static size_t state_room(const struct cr_port *state)
 {
     return (state_bytes(state) + 63) / 64 * 64;

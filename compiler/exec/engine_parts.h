@@ -1,5 +1,5 @@
 /*
- * engine_parts.h - what backends use of an engine: its ports and its memory.
+ * engine_parts.h - the functions of an engine that backends call: its ports and its memory.
  */
 #ifndef CR_ENGINE_PARTS_H
 #define CR_ENGINE_PARTS_H
@@ -12,16 +12,16 @@
 void cr_engine_read_ports(struct cr_engine *engine, const struct cr_graph *graph);
 void cr_engine_free_ports(struct cr_engine *engine);
 
-/* Finds where a program has the parameters, and in which formats and arithmetics. */
+/* Finds the index of each parameter in a program, and copies its format and arithmetic. */
 void cr_engine_match_params(struct cr_engine *engine, const struct cr_program *program);
 
-/* Finds where the engine's program has all ports, parameters included. */
+/* Finds the index of every port in the engine's program, including parameters. */
 void cr_engine_match_program(struct cr_engine *engine);
 
 /* Fills `program_inputs`: inputs and states in the order of the program or the interpreter. */
 void cr_engine_gather_inputs(struct cr_engine *engine, const void *const *inputs);
 
-/* Refuses a length of a run that is out of its bounds. */
+/* Fails if a length of a run is out of bounds. */
 int cr_engine_check_lengths(const struct cr_engine *engine, const void *const *inputs,
                             struct cr_error *error);
 
@@ -32,7 +32,7 @@ int cr_engine_check_lengths(const struct cr_engine *engine, const void *const *i
 int cr_engine_check_memory(const struct cr_engine *engine, int64_t weights, int64_t arena,
                            struct cr_error *error);
 
-/* Makes room for the states, and for the list of what comes in. */
+/* Allocates the states, and `program_inputs`. */
 int cr_engine_make_states(struct cr_engine *engine, struct cr_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* engine_ports.c - what goes into an engine and out of it; see engine_parts.h. */
+/* engine_ports.c - an engine's inputs, outputs, parameters and states; see engine_parts.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ int cr_port_find(const struct cr_port *ports, int n, const char *name)
 
 /* ---- ports ---- */
 
-/* Takes over the name. */
+/* Makes a port of a node.  The port owns `name`. */
 static struct cr_port port_of(const struct cr_node *node, char *name)
 {
     struct cr_port port = {.name = name,
@@ -37,7 +37,7 @@ static struct cr_port port_of(const struct cr_node *node, char *name)
     return port;
 }
 
-/* The nodes of a leaf op as ports, in the graph's order. */
+/* Returns all nodes of a leaf op as ports, in the graph's order. */
 static struct cr_port *ports_of(const struct cr_graph *g, enum cr_op op, int *n)
 {
     struct cr_port *ports = NULL;
@@ -60,7 +60,7 @@ static struct cr_port *outputs_of(const struct cr_graph *g, int *n)
 
 /* ---- entries ---- */
 
-/* An output of the entry, without its name. */
+/* Adds output number `output` to an entry.  The port's name loses the prefix of the entry. */
 static void add_output(struct cr_engine_entry *entry, const struct cr_engine *e, int output)
 {
     struct cr_port *port = &entry->outputs[entry->n_outputs];
@@ -164,7 +164,7 @@ int cr_engine_check_lengths(const struct cr_engine *e, const void *const *inputs
 
 /* ---- ports of the program ---- */
 
-/* Where each of some ports stands among others, by name; the caller frees it. */
+/* Returns the index of each port in `others`, found by name; the caller frees it. */
 static int *match_ports(const struct cr_port *ports, int n, const struct cr_port *others,
                         int n_others)
 {
@@ -180,7 +180,7 @@ static int *match_ports(const struct cr_port *ports, int n, const struct cr_port
     return matches;
 }
 
-/* By port: the engine's number of that input; states are counted behind the inputs. */
+/* Returns by port the engine's index of that input; states follow the inputs. */
 static int *match_inputs(const struct cr_engine *e, const struct cr_port *ports, int n)
 {
     int n_all = e->n_inputs + e->n_states;

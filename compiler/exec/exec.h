@@ -10,12 +10,12 @@
 #include "compiler/ir/graph.h"
 #include "runtime/runtime.h"
 
-/* The function of an entry; see emit.h. */
+/* The compiled function of an entry; see emit.h. */
 typedef int cr_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
                        const void *const *inputs, void *const *outputs, float *arena);
 
-/* Machine code of a program, callable until it or the program, whose literals it may read, is
- * freed. */
+/* Machine code of a program.  It may read the program's literals, so the program must outlive
+ * it. */
 struct cr_code {
     cr_execute *execute[CR_MAX_ENTRIES]; /* by entry */
     void *handle;
@@ -28,23 +28,22 @@ int cr_compile_tcc(const struct cr_program *program, struct cr_code *code, struc
 /* Compiles with $CC or cc into a temporary shared object. */
 int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct cr_error *error);
 
-/* Writes the standalone file and compiles that; the code brings its own runtime and so many
- * threads of its own. */
+/* Compiles the standalone file, which has its own runtime and starts this many threads of its
+ * own. */
 int cr_compile_standalone(const struct cr_program *program, int threads, struct cr_code *code,
                           struct cr_error *error);
 
 void cr_code_free(struct cr_code *code);
 
-/* __TINYC__ of the TinyCC that is linked: 927 for 0.9.27; -1 if it cannot be asked. */
+/* Returns the __TINYC__ of the linked TinyCC, 927 for 0.9.27, or -1 if it cannot be determined. */
 int cr_tinycc_version(struct cr_error *error);
 
 /*
- * Evaluates a graph in double precision, op by op, as the table defines them.
- * `params` and `inputs` follow the order of the graph's param nodes, and of its input and state
- * nodes (inputs of type i32 are int32_t arrays, everything else float); `outputs[i]` receives
- * output i as doubles, those that replace states last; where it is null, the output is not
- * computed, and inputs that no other output needs may be null.  The states themselves are not
- * written.
+ * Evaluates a graph in double precision, op by op, as the table defines them. `params` and `inputs`
+ * follow the order of the graph's param nodes, and of its input and state nodes (inputs of type i32
+ * are int32_t arrays, everything else float); `outputs[i]` receives output i as doubles, next
+ * values of states come last.  An output whose pointer is null is not computed; inputs that only
+ * such outputs need may be null.  States are not written.
  */
 int cr_interpret(const struct cr_graph *graph, const float *const *params,
                  const void *const *inputs, double *const *outputs, struct cr_error *error);

@@ -1,4 +1,4 @@
-/* fill.c - tensors moved piece by piece; see fill.h. */
+/* fill.c - packs tensors piece by piece; see fill.h. */
 #include "fill.h"
 
 #include <stdatomic.h>
@@ -7,9 +7,10 @@
 #include "compiler/ir/mem.h"
 #include "runtime/pool.h"
 
-enum { PIECES = 8 /* for a thread, or more */ };
+enum { PIECES = 8 /* pieces for each thread, at least */ };
 
-/* Puts a piece of a tensor into the weights, and reads rows of a panel back: by format. */
+/* By format: place_function packs a piece of a tensor, unpack_function reads K rows of a panel
+ * back. */
 typedef void place_function(const struct cr_runtime *rt, const struct cr_place *p,
                             const float *tensor, void *weights);
 typedef void unpack_function(const struct cr_runtime *rt, long K, const void *panel, float *y);
@@ -39,10 +40,10 @@ static const struct {
 #undef WEIGHT_FORMAT
 };
 
-/* A place that is being filled, and where it stands among all elements of those that are. */
+/* A place to fill, and its range in the elements of all places. */
 struct target {
     struct cr_place place;
-    cr_place_source *read; /* elements in the order of the place's strides */
+    cr_place_source *read; /* reads elements in the order of the place's strides */
     enum cr_format format;
     const struct cr_contents *contents;
     long begin, elements, pieces;
@@ -53,12 +54,12 @@ struct filling {
     float *weights;
     struct target *targets;
     int n;
-    long elements, room; /* of all, and of a piece at most */
-    bool reads;          /* some are not in memory */
-    atomic_int *failed;  /* a target that could not be read, or -1 */
+    long elements, room; /* elements of all targets; the most elements of a piece */
+    bool reads;          /* some contents have to be read, not copied from memory */
+    atomic_int *failed;  /* index of a target that could not be read, or -1 */
 };
 
-/* What K rows of a panel take. */
+/* Returns the size of K rows of a panel, in floats. */
 static long panel_floats(enum cr_format format, long K)
 {
     return CR_PANEL * cr_column_units(format, K) * cr_formats[format].unit / (long)sizeof(float);
@@ -66,7 +67,7 @@ static long panel_floats(enum cr_format format, long K)
 
 /* ---- blocks ---- */
 
-/* True if the columns of a place are whole blocks of its contents, in the format of the panels. */
+/* True if the columns of a place are whole quantised blocks, in the format of its panels. */
 static bool takes_blocks(const struct target *t)
 {
     const struct cr_place *p = &t->place;
@@ -75,14 +76,15 @@ static bool takes_blocks(const struct target *t)
            p->source % CR_PANEL == 0 && (p->cols == 1 || p->col_stride % CR_PANEL == 0);
 }
 
-/* Column n of a piece, which may be one behind the last: in which panel, and where in it. */
+/* Returns the panel of column n of a piece and sets the column in it; n may be one past the
+ * last. */
 static unsigned char *panel_of(const struct cr_place *p, long n, float *weights, int *column)
 {
     *column = (int)((p->first_col + n) % CR_PANEL);
     return (unsigned char *)(weights + p->target) + (p->first_col + n) / CR_PANEL * p->panel_stride;
 }
 
-/* Fills the rest of the last panel by numbers that are 0. */
+/* Fills the unused columns of the last panel with zeros. */
 static void end_panel(const struct cr_place *p, enum cr_quantised type, float *weights)
 {
     static const unsigned char zero[64];
@@ -96,14 +98,14 @@ static void end_panel(const struct cr_place *p, enum cr_quantised type, float *w
     }
 }
 
-/* Puts the blocks of a piece in their place by way of `room`; -1 if they cannot be read. */
+/* Packs the quantised blocks of a piece, read into `room` first; -1 if they cannot be read. */
 static int fill_blocks(const struct filling *f, const struct target *t,
                        const struct cr_place_piece *piece, unsigned char *room)
 {
     const struct cr_contents *c = t->contents;
     const struct cr_place *p = &piece->place;
     long bytes = p->rows / CR_PANEL * cr_quantised_bytes(c->blocks);
-    bool joined = piece->apart == p->rows; /* columns lie one behind the other */
+    bool joined = piece->apart == p->rows; /* columns are contiguous */
     if (joined && c->read_blocks(c->context, piece->first, p->rows * p->cols, room))
         return -1;
     for (long n = 0; n < p->cols; n++) {
@@ -122,7 +124,7 @@ static int fill_blocks(const struct filling *f, const struct target *t,
 
 /* ---- pieces ---- */
 
-/* Puts a piece in its place, from the memory that its tensor is in or by way of `room`. */
+/* Packs a piece, directly from memory or read into `room` first. */
 static int fill_piece(const struct filling *f, const struct target *t, long i, float *room)
 {
     struct cr_place_piece piece =
@@ -143,7 +145,7 @@ static int fill_piece(const struct filling *f, const struct target *t, long i, f
     return 0;
 }
 
-/* The pieces that begin at elements begin .. end - 1. */
+/* Packs the pieces that begin at elements begin .. end - 1. */
 static void fill_share(const void *args, long begin, long end, float *scratch)
 {
     const struct filling *f = args;
@@ -163,8 +165,8 @@ static void fill_share(const void *args, long begin, long end, float *scratch)
     }
 }
 
-/* Makes a place in a matrix of rows x cols one in its transpose; false if the place takes more than
- * a part of each row, or elements in another order. */
+/* Changes a place in a matrix of rows x cols into the same place in its transpose.  Returns false
+ * if the place covers more than a part of each row, or has its elements in another order. */
 static bool transpose_place(struct cr_place *p, long rows, long cols)
 {
     long row = p->source / cols, col = p->source % cols;
@@ -181,7 +183,7 @@ static bool transpose_place(struct cr_place *p, long rows, long cols)
     return true;
 }
 
-/* Adds a place to those that are to be filled. */
+/* Appends a place to the targets. */
 static void add_target(struct filling *f, const struct cr_place *place, enum cr_format format,
                        const struct cr_contents *contents)
 {
@@ -195,8 +197,8 @@ static void add_target(struct filling *f, const struct cr_place *place, enum cr_
     f->reads |= !contents->data;
 }
 
-/* Pieces are small enough that each thread has some, and little is done by one thread: waking others
- * would take longer. */
+/* Packs all targets.  Pieces are small enough that each thread gets some; little work stays on one
+ * thread, since waking others would take longer. */
 static int fill_targets(struct filling *f, struct cr_pool *pool, struct cr_error *error)
 {
     int threads = cr_pool_threads(pool);
@@ -217,7 +219,8 @@ static int fill_targets(struct filling *f, struct cr_pool *pool, struct cr_error
     return contents->fail(contents->context, error);
 }
 
-/* The first place of a parameter, or of one behind it: places are in order of parameters. */
+/* Returns the index of the first place whose parameter is at least `param`; places are sorted by
+ * parameter. */
 static int first_place(const struct cr_program *program, int param)
 {
     int begin = 0, end = program->n_places;
@@ -249,7 +252,7 @@ int cr_fill_weights(const struct cr_program *program, int first, int n,
     return status;
 }
 
-/* Column by column of a piece: panel, and place in it. */
+/* Unpacks a piece into a tensor, column by column. */
 static void read_place(const struct cr_place *p, enum cr_format format, const struct cr_runtime *rt,
                        const float *weights, float *tensor)
 {

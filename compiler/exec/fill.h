@@ -1,8 +1,9 @@
 /*
- * fill.h - writing the elements of tensors to where the kernels read them.
+ * fill.h - writing tensors in the layout that the kernels read.
  *
- * They are moved piece by piece (runtime/place_pieces.h), pieces shared between the threads, so that a tensor
- * which is drawn at random or read from a file never exists as a whole but where the kernels read it.
+ * Tensors are moved in pieces (runtime/place_pieces.h) that the threads share.  So a tensor that is
+ * drawn at random or read from a file is never in memory as a whole except where the kernels read
+ * it.
  */
 #ifndef CR_FILL_H
 #define CR_FILL_H
@@ -12,39 +13,41 @@
 #include "quantised_columns.h"
 #include "runtime/place_pieces.h"
 
-/* Copies the blocks of n elements from `first` on, whole ones; 0, or -1 if that fails. */
+/* Copies the blocks of n elements from `first` on; both are multiples of a block.  Returns 0, or -1
+ * on failure. */
 typedef int cr_block_source(const void *context, int64_t first, int64_t n, unsigned char *out);
 
 /* A tensor's elements, row-major. */
 struct cr_contents {
-    const float *data;     /* all of them; or null, and then */
-    cr_place_source *read; /* makes some; called by several threads at once */
+    const float *data;     /* all elements, or null: `read` makes them */
+    cr_place_source *read; /* makes a range of elements; several threads may call it at once */
     const void *context;
-    /* For a matrix that is stored column-major: makes elements in the order of storage, which is
-     * faster.  Null for other tensors */
+    /* For a matrix that is stored column-major: reads elements in the order of storage, which is
+     * faster. Null for other tensors */
     cr_place_source *read_columns;
-    int64_t matrix_rows, matrix_cols; /* of such a matrix */
-    /* the error after a failed read, returns -1; null if none fails */
+    int64_t matrix_rows, matrix_cols; /* shape of a column-major matrix */
+    /* sets the error of a failed read and returns -1; null if no read can fail */
     int (*fail)(const void *context, struct cr_error *error);
-    /* What was quantised already, in blocks along the last axis: they are placed as they are where
-     * panels are in their format, and hold them as columns.  Null: no blocks */
+    /* For a tensor that is quantised already, in blocks along the last axis: reads blocks.  They
+     * are copied unchanged to panels of the same format that hold them as columns.  Null: no
+     * blocks */
     cr_block_source *read_blocks;
     enum cr_quantised blocks;
 };
 
-/* Puts parameters first .. first + n - 1 of a program where its kernels read them in `weights`;
- * *contents[i] are those of parameter first + i, which stays as it is where that is null.  If some
- * cannot be read, that is -1, and the weights are of no use. */
+/* Packs parameters first .. first + n - 1 of a program into `weights`.  *contents[i] holds
+ * parameter first + i; null leaves it unchanged.  Returns -1 if some cannot be read; the weights
+ * are unusable then. */
 int cr_fill_weights(const struct cr_program *program, int first, int n,
                     const struct cr_contents *const *contents, const struct cr_runtime *rt,
                     struct cr_pool *pool, float *weights, struct cr_error *error);
 
-/* Reads parameter `index` back from its panels in `weights`, as products read it, into a row-major
- * tensor; elements that no product reads stay as they are. */
+/* Unpacks parameter `index` from its panels in `weights`, as products read it, into a row-major
+ * tensor; elements that no product reads stay unchanged. */
 void cr_read_panels(const struct cr_program *program, int index, const struct cr_runtime *rt,
                     const float *weights, float *tensor);
 
-/* Copies a tensor of n elements as it is; -1 if they cannot be read. */
+/* Copies a tensor of n elements unpacked; -1 if they cannot be read. */
 int cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
                    struct cr_pool *pool, float *out, struct cr_error *error);
 

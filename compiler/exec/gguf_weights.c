@@ -46,11 +46,12 @@ const struct cr_gguf_value *cr_gguf_find_of(const struct cr_gguf *file,
 
 /* ---- names ---- */
 
-/* Names up to .weight or .bias; of a block without what says which.  `turned`: rows of Q or K. */
+/* Names in a GGUF file without .weight or .bias and without the number of the block, and Hugging
+ * Face's names by family.  `turned`: Q or K, whose rows may be reordered. */
 static const struct row {
     const char *gguf;
-    const char *names[N_NAMES]; /* null: no such tensor */
-    const char *turned;         /* null, or which count of heads there are rows of */
+    const char *names[N_NAMES]; /* by family; null: it has no such tensor */
+    const char *turned;         /* metadata key of the number of heads in the rows, or null */
 } rows[] = {
     {"token_embd", {"model.embed_tokens", "transformer.wte"}, NULL},
     {"position_embd", {NULL, "transformer.wpe"}, NULL},
@@ -71,10 +72,11 @@ static const struct row {
 };
 enum { N_ROWS = sizeof rows / sizeof *rows, NAME = 128 };
 
-/* "blk.12.attn_q.weight" as the number, "blk.attn_q" and ".weight"; false if it is no such name. */
+/* Splits "blk.12.attn_q.weight" into number "12", stem "blk.attn_q" and end ".weight".  Returns
+ * false for any other form. */
 static bool split_name(struct cr_gguf_string name, char number[16], char stem[NAME], char end[NAME])
 {
-    char text[NAME - 8]; /* the stem may be longer */
+    char text[NAME - 8]; /* leaves room for the stem, which may be longer */
     size_t digits = 0;
     if (name.length >= sizeof text || memchr(name.text, '\0', name.length))
         return false;
@@ -96,7 +98,8 @@ static bool split_name(struct cr_gguf_string name, char number[16], char stem[NA
     return true;
 }
 
-/* The name that files of Hugging Face have for a tensor, and its row of the table; else its own. */
+/* Writes the name that Hugging Face's files give a tensor and returns its row of the table; or
+ * copies its own name and returns null. */
 static const struct row *name_of(const struct cr_gguf_family *family, struct cr_gguf_string name,
                                  char *out, size_t size)
 {
@@ -117,7 +120,8 @@ static const struct row *name_of(const struct cr_gguf_family *family, struct cr_
 
 /* ---- rows of Q and K ---- */
 
-/* Half of a head's rows, if the file has them as pairs. */
+/* Sets `half` to half the rows of a head if the file stores the rows of Q and K as interleaved
+ * pairs, else to 0. */
 static int find_half(const struct cr_gguf *file, const struct cr_gguf_family *family,
                      const struct row *row, struct cr_gguf_weight *weight, struct cr_error *error)
 {
@@ -139,7 +143,7 @@ static int find_half(const struct cr_gguf *file, const struct cr_gguf_family *fa
     return 0;
 }
 
-/* Where row number `row` of the parameter is in the file. */
+/* Returns the row in the file that holds row `row` of the parameter. */
 static int64_t file_row(const struct cr_gguf_weight *w, int64_t row)
 {
     int64_t head, in_head;
@@ -152,7 +156,7 @@ static int64_t file_row(const struct cr_gguf_weight *w, int64_t row)
 
 /* ---- opening ---- */
 
-/* A tensor, its place in the list, and what becomes of its rows. */
+/* A tensor: its item in the list, and how its rows are ordered. */
 struct entry {
     struct cr_st_tensor tensor;
     struct cr_gguf_weight weight;
@@ -163,7 +167,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->tensor.name, ((const struct entry *)b)->tensor.name);
 }
 
-/* Tensors that are no parameters: the file's own means to what metadata say, too. */
+/* False for a tensor that is no parameter: the RoPE factors, which metadata describe too. */
 static bool is_parameter(const struct cr_gguf_tensor *t)
 {
     static const char factors[] = "rope_freqs.weight";
@@ -171,7 +175,7 @@ static bool is_parameter(const struct cr_gguf_tensor *t)
            memcmp(t->name.text, factors, t->name.length) != 0;
 }
 
-/* Puts n entries, which are in order, into both lists. */
+/* Copies n sorted entries into both lists. */
 static void take_entries(struct cr_gguf_weights *w, struct cr_safetensors *list,
                          const struct entry *entries, int n)
 {
@@ -184,7 +188,7 @@ static void take_entries(struct cr_gguf_weights *w, struct cr_safetensors *list,
     list->n_tensors = n;
 }
 
-/* Names all tensors; the list has their names and shapes in its own memory. */
+/* Lists all tensors under Hugging Face's names, sorted; the list owns names and shapes. */
 static int name_tensors(struct cr_gguf_weights *w, struct cr_safetensors *list,
                         struct cr_error *error)
 {
@@ -253,7 +257,7 @@ void cr_gguf_weights_close(struct cr_gguf_weights *w)
 
 /* ---- reading ---- */
 
-enum { PART = 16384 /* bytes that are read at a time to be converted */ };
+enum { PART = 16384 /* bytes that are read at a time for conversion */ };
 
 static int64_t columns_of(const struct cr_gguf_tensor *t)
 {
@@ -262,14 +266,14 @@ static int64_t columns_of(const struct cr_gguf_tensor *t)
 
 const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *w, int64_t row, int64_t col)
 {
-    /* Of a vector each element is a row of Q or K. */
+    /* each element of a vector counts as a row of Q or K */
     if (w->half && w->tensor->rank == 1)
         return cr_gguf_block(w->tensor, 0, file_row(w, col));
     return cr_gguf_block(w->tensor, file_row(w, row), col);
 }
 
-/* Of n elements from `first` on, how many lie in the file one behind the other: all of them, or up to
- * the end of a row if rows are turned; of a vector whose rows are one element. */
+/* Returns how many of n elements from `first` on are contiguous in the file: all of them, or if
+ * rows are reordered those up to the end of the row, which is one element in a vector. */
 static int64_t run_of(const struct cr_gguf_weight *w, int64_t first, int64_t n)
 {
     int64_t cols = columns_of(w->tensor), left = cols - first % cols;
@@ -279,7 +283,7 @@ static int64_t run_of(const struct cr_gguf_weight *w, int64_t first, int64_t n)
     return left < n ? left : n;
 }
 
-/* Copies the blocks that n elements from `first` on lie in; they are one run. */
+/* Copies the blocks that hold n contiguous elements from `first` on. */
 static int read_run(const struct cr_gguf_weight *w, int64_t first, int64_t n, unsigned char *out)
 {
     const struct cr_mapping *mapping = &w->file->mapping;
@@ -291,7 +295,8 @@ static int read_run(const struct cr_gguf_weight *w, int64_t first, int64_t n, un
                            (size_t)(blocks * type->bytes), out);
 }
 
-/* By way of a part of the stack.  Rows are whole blocks, so that parts are too, but for the first. */
+/* Converts through a buffer on the stack.  Rows are whole blocks, so each part except the first
+ * begins at a block. */
 int cr_gguf_weight_floats(const struct cr_gguf_weight *w, int64_t first, int64_t n, float *out)
 {
     const struct cr_gguf_type *type = w->tensor->type;

@@ -11,7 +11,7 @@
 
 /* ---- which processor ---- */
 
-/* Takes a line of /proc/cpuinfo: "vendor_id : AuthenticAMD", "cpu family : 26", "model : 2", or of
+/* Parses a line of /proc/cpuinfo: "vendor_id : AuthenticAMD", "cpu family : 26", "model : 2", or on
  * Arm "CPU part : 0xd0b". */
 static void take_line(struct cr_host *host, const char *line)
 {
@@ -25,7 +25,7 @@ static void take_line(struct cr_host *host, const char *line)
         host->model = (int)(part & 0xffff);
 }
 
-/* A name fit for a file, of what tells processors of one kind from others. */
+/* Makes the name of the kind of processor, which is fit for a file name. */
 static void name_processor(struct cr_host *host)
 {
     bool amd = strcmp(host->vendor, "AuthenticAMD") == 0;
@@ -42,7 +42,7 @@ static void name_processor(struct cr_host *host)
         snprintf(host->name, sizeof host->name, "unknown");
 }
 
-/* The first core that the kernel lists; all lines behind its are of others. */
+/* Reads the first core that the kernel lists. */
 static void find_processor(struct cr_host *host)
 {
     FILE *file = fopen("/proc/cpuinfo", "re");
@@ -56,7 +56,7 @@ static void find_processor(struct cr_host *host)
 
 /* ---- its caches ---- */
 
-/* The one line of a file that the kernel keeps about a cache of the first core. */
+/* Reads a file of one line in which the kernel describes a cache of the first core. */
 static bool read_line(char *text, int size, int index, const char *file)
 {
     char path[96];
@@ -68,7 +68,7 @@ static bool read_line(char *text, int size, int index, const char *file)
     return read;
 }
 
-/* "48K", "32M" in bytes; 0 for anything else. */
+/* Returns "48K" or "32M" in bytes, or 0 for anything else. */
 static int64_t bytes_of(const char *text)
 {
     char *unit;
@@ -138,7 +138,7 @@ static bool is(const struct cr_host *host, const struct cr_processor *p)
     return p->models[0] < 0;
 }
 
-/* A size that the system tells of, unless it is out of all proportion. */
+/* Sets a size of the target to what the system reports, if that is in its permitted range. */
 static void take(struct cr_target *target, const char *name, int64_t bytes)
 {
     for (int i = 0; i < cr_n_target_sizes; i++) {

@@ -1,4 +1,4 @@
-/* host.h - the processor this program runs on. */
+/* host.h - the processor that this program runs on. */
 #ifndef CR_HOST_H
 #define CR_HOST_H
 
@@ -7,18 +7,18 @@
 struct cr_host {
     char vendor[16];    /* "AuthenticAMD"; "" elsewhere than on x86 */
     int family, model;  /* of an x86 processor, or the part number of an Arm core */
-    char microcode[24]; /* its version as Linux says it; "" where it does not */
-    int64_t l1_bytes, l2_bytes, l3_bytes; /* 0 where neither the system nor cpuid says */
+    char microcode[24]; /* its version as Linux reports it, or "" */
+    int64_t l1_bytes, l2_bytes, l3_bytes; /* 0 if neither the system nor cpuid reports it */
     char name[CR_TARGET_NAME];            /* fit for a file name: "amd-26-2", "arm-d0b" */
 };
 
 void cr_find_host(struct cr_host *host);
 
-/* Sets the sizes of the caches to what cpuid says, on x86; for a system without /sys. */
+/* Sets the sizes of the caches by cpuid, on x86; for a system without /sys. */
 void cr_ask_for_caches(struct cr_host *host);
 
-/* What is known of the host: the sizes of its processor, and the caches that the system tells of.
- * Its name is "host" or that of the processor. */
+/* Fills a target for the host: the sizes of its processor, and the caches that the system reports.
+ * The target's name is "host" or that of the processor. */
 void cr_host_target(struct cr_target *target, const struct cr_host *host);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * jit_standalone.c - the standalone file, built as anybody would build it.
  *
- * What `crescent emit` writes, header and source as one text, is compiled by $CC or cc with -O2
- * and no option that names the machine: it chooses an instruction set by cpuid.  It is called
- * through its public interface.
+ * $CC or cc compiles the output of `crescent emit`, header and source as one text, with -O2 and no
+ * option for the machine: the code chooses an instruction set by cpuid.  It is called through its
+ * public interface.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 #include "cc.h"
 
-/* A function of execute's type that calls NAME_run, or NAME_ENTRY_run: C cannot call a function
- * whose number of arguments is known at run time only. */
+/* Writes a function of type cr_execute that calls NAME_run or NAME_ENTRY_run, because C cannot call
+ * a function whose number of arguments is known only at run time. */
 static void put_call(struct cr_text *text, const struct cr_program *p, const struct cr_entry *entry)
 {
     unsigned bit = 1u << (entry - p->entries);

@@ -20,13 +20,13 @@
 #include "compiler/emit/runtime_text.h"
 #include "exec.h"
 
-/* TinyCC keeps its state in global variables. */
+/* Serialises use of TinyCC, which keeps its state in global variables. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The first thing that TinyCC says of a text, an error or a warning. */
+/* The first message, error or warning, of TinyCC about a text. */
 struct complaint {
     char text[200];
-    int refused; /* errno, where the system does not let code run that was compiled in memory */
+    int refused; /* errno if the system does not allow to run code that was compiled in memory */
 };
 
 static void complain(void *opaque, const char *message)
@@ -38,7 +38,7 @@ static void complain(void *opaque, const char *message)
 
 /* ---- what TinyCC objects to ---- */
 
-/* Writes a text to a new file that only this user reads, whose name goes to `path`. */
+/* Writes a text to a new file that only this user can read, and its name to `path`. */
 static bool keep_text(const char *text, char *path, size_t size)
 {
     const char *tmp = getenv("TMPDIR");
@@ -51,7 +51,8 @@ static bool keep_text(const char *text, char *path, size_t size)
     return fclose(file) == 0 && good;
 }
 
-/* TinyCC ran out of memory, or it rejects our text: a bug, and the text is kept in a file. */
+/* Reports that code may not run, that TinyCC ran out of memory, or that it rejected our text.  The
+ * last is a bug, and the text is kept in a file. */
 static int report(const char *text, const struct complaint *complaint, struct cr_error *error)
 {
     char path[256];
@@ -72,13 +73,13 @@ static int report(const char *text, const struct complaint *complaint, struct cr
 /* ---- memory ---- */
 
 /*
- * TinyCC reports that it has no memory while it compiles, and ends the program before and after.
- * So what it needs then is known to be there: what a state takes, and the machine code, which is
- * shorter than its text.
+ * TinyCC reports a lack of memory only while it compiles; before and after it ends the program. So
+ * memory for both is reserved first: for its state, and for the machine code, which is shorter than
+ * its text.
  */
 enum { STATE_BYTES = 4 << 20 };
 
-/* Memory that is reserved and freed before TinyCC needs it; null if there is none. */
+/* Maps memory that is unmapped just before TinyCC needs it; null if there is none. */
 static void *reserve(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -87,7 +88,7 @@ static void *reserve(size_t bytes)
 
 /* ---- compiling ---- */
 
-/* Null if there is no memory. */
+/* Returns a new TinyCC state, or null if there is no memory. */
 static TCCState *new_state(struct complaint *complaint)
 {
     void *reserved = reserve(STATE_BYTES);
@@ -106,7 +107,8 @@ static TCCState *new_state(struct complaint *complaint)
     return tcc;
 }
 
-/* The program's own arrays are those that its text declares: no text of many numbers is read. */
+/* Defines the program's arrays by address: the text only declares them, so TinyCC parses no
+ * numbers. */
 static void add_literals(TCCState *tcc, const struct cr_program *program)
 {
     for (int i = 0; i < program->n_literals; i++) {
@@ -116,7 +118,7 @@ static void add_literals(TCCState *tcc, const struct cr_program *program)
     }
 }
 
-/* The addresses of the entries' functions.  ISO C has no conversion from object to function
+/* Finds the addresses of the entries' functions.  ISO C has no conversion from object to function
  * pointer; POSIX promises that the bytes are the same. */
 static bool find_execute(TCCState *tcc, const struct cr_program *program, struct cr_code *code)
 {
@@ -153,7 +155,8 @@ static bool place(TCCState *tcc, struct cr_code_memory *memory, struct complaint
     return good;
 }
 
-/* Compiles a text without a complaint into `memory`, and finds the functions of the entries. */
+/* Compiles a text into `memory` and finds the functions of the entries.  A warning counts as a
+ * failure. */
 static bool compile(const struct cr_program *program, const char *text, struct cr_code *code,
                     struct cr_code_memory *memory, struct complaint *complaint)
 {
@@ -176,7 +179,8 @@ static bool compile(const struct cr_program *program, const char *text, struct c
     return good;
 }
 
-/* It has no other way to say which one it is. */
+/* Compiles a function that returns __TINYC__: the library has no other way to ask for the
+ * version. */
 int cr_tinycc_version(struct cr_error *error)
 {
     struct complaint complaint = {0};

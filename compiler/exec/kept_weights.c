@@ -61,7 +61,7 @@ static void read_notes(struct build *b, const unsigned char *at, size_t size)
     }
 }
 
-/* Reads the notes of the object that has the code, and ends the walk there. */
+/* Reads the notes of the object that has the code, and ends the iteration there. */
 static int visit_object(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
@@ -82,7 +82,7 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *context)
 
 /* ---- keys ---- */
 
-/* A line about a file of weights, whose path may hold any byte but NUL. */
+/* Writes a line that identifies a file of weights; its path may hold any byte but NUL. */
 static void put_source(struct cr_text *text, const struct cr_kept_source *source,
                        const struct stat *s)
 {
@@ -114,7 +114,7 @@ static bool put_sources(struct cr_kept *k, const struct cr_kept_file *files, int
     return true;
 }
 
-/* Adds a parameter and the tensor that it is read from. */
+/* Adds a parameter and its source tensor to the key. */
 static void put_param(struct cr_text *key, const struct cr_engine *e, int i,
                       const struct cr_kept_file *files, const struct cr_kept_tensor *t)
 {
@@ -132,7 +132,7 @@ static void put_param(struct cr_text *key, const struct cr_engine *e, int i,
     }
 }
 
-/* Adds the parameters, and where they go. */
+/* Adds all parameters and the layout of the packed weights to the key. */
 static void put_layout(struct cr_text *key, const struct cr_engine *e,
                        const struct cr_kept_file *files, const struct cr_kept_tensor *tensors)
 {
@@ -163,7 +163,7 @@ static bool make_key(struct cr_kept *k, const struct cr_engine *e, const struct 
     return put_sources(k, files, n);
 }
 
-/* The path that the key leads to; null without a cache folder. */
+/* Returns the path of the file for the key, or null without a cache folder. */
 static char *path_of(const struct cr_kept *k)
 {
     char path[CR_CACHE_PATH], name[64];
@@ -175,7 +175,7 @@ static char *path_of(const struct cr_kept *k)
 
 /* ---- finding ---- */
 
-/* Where the weights begin in a file. */
+/* Returns the offset of the weights in a file: the first page after the key. */
 static size_t weights_at(const struct cr_kept *k)
 {
     return (k->key.length / PAGE + 1) * PAGE;
@@ -209,14 +209,14 @@ void cr_kept_find(struct cr_kept *k, struct cr_engine *e, const struct cr_kept_f
         return;
     if (has_key(k, fd, e->program->weights_bytes)) {
         k->is_mapped = cr_engine_map_weights(e, fd, weights_at(k)) == 0;
-        futimens(fd, NULL); /* the files that were used longest ago are removed first */
+        futimens(fd, NULL); /* for eviction: the least recently used files are removed first */
     }
     close(fd);
 }
 
 /* ---- room ---- */
 
-/* A file of the cache folder. */
+/* A file of packed weights in the cache folder. */
 struct kept_file {
     char *path;
     int64_t bytes;
@@ -226,10 +226,10 @@ struct kept_file {
 struct kept_files {
     struct kept_file *items;
     int n, cap;
-    int64_t bytes; /* of all */
+    int64_t bytes; /* total size */
 };
 
-/* Adds a file of packed weights. */
+/* Appends a file if it holds packed weights. */
 static void add_file(struct kept_files *files, const char *folder, const char *name)
 {
     char path[CR_CACHE_PATH];
@@ -252,7 +252,7 @@ static int by_use(const void *a, const void *b)
                                   : (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Removes files until the rest and `bytes` more take at most `most`. */
+/* Removes the least recently used files until the rest and `bytes` more take at most `most`. */
 static void make_room(int64_t bytes, int64_t most)
 {
     char folder[CR_CACHE_PATH];
@@ -273,7 +273,7 @@ static void make_room(int64_t bytes, int64_t most)
     free(files.items);
 }
 
-/* Refuses a file of so many bytes if the file system has less than FREE_SHARE times as many free. */
+/* Fails unless the file system has FREE_SHARE times `bytes` free. */
 static int check_disk(const char *folder, int64_t bytes, struct cr_error *error)
 {
     struct statvfs disk;
@@ -314,12 +314,12 @@ static int lock_folder(const char *folder, struct cr_error *error)
     if (fd < 0)
         return cr_fail(error, "%.300s: %s", folder, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-        return fd; /* a file system without locks does without */
+        return fd; /* continue without a lock if the file system has none */
     close(fd);
     return cr_fail(error, "%.300s: another process writes weights there", folder);
 }
 
-/* Writes the file: a page with the key, then the weights. */
+/* Writes the file: the key padded to whole pages, then the weights. */
 static int write_file(const struct cr_kept *k, const struct cr_engine *e, struct cr_error *error)
 {
     struct cr_writer writer;

@@ -1,19 +1,19 @@
 /*
- * kept_weights.h - packed weights in files, from one process to the next.
+ * kept_weights.h - packed weights in files, shared between processes.
  *
- * A model's weights, where its kernels read them, are written to a file of the user's cache folder.  The
- * next process that loads the same files into the same layout maps it, and reads no weights: all such
- * processes share its pages.
+ * A model's packed weights are written to a file of the user's cache folder.  The next process that
+ * loads the same files into the same layout maps that file and reads no weights: all such processes
+ * share its pages.
  *
- * The file begins with its key, a text that says what the weights depend on:
+ * The file begins with its key, a text of everything that the weights depend on:
  *
- *     the build of this library, as its linker's build id has it; without one nothing is kept
- *     the layout: format, shape and places of each parameter, and the bytes of a file that it is read
- *     from, or a hash of its elements if they are in memory
- *     of each file of weights: path, device and number, size, times of the last changes, and a
+ *     the build id of this library, which the linker writes; without one nothing is kept
+ *     the layout: format, shape and places of each parameter, and the bytes of a file that it is
+ *     read from, or a hash of its elements if they are in memory
+ *     for each file of weights: path, device and number, size, times of the last changes, and a
  *     hash of its header
  *
- * Its name is a hash of the key, and a file with another key counts as none.
+ * Its name is a hash of the key.  A file with another key is ignored.
  */
 #ifndef CR_KEPT_WEIGHTS_H
 #define CR_KEPT_WEIGHTS_H
@@ -25,47 +25,47 @@
 struct cr_kept_file {
     const char *path;
     const struct cr_mapping *mapping;
-    uint64_t header[2]; /* a hash of what describes its tensors */
+    uint64_t header[2]; /* a hash of the header that describes its tensors */
 };
 
 /* The tensor that a parameter is read from. */
 struct cr_kept_tensor {
-    int file;         /* its number, or CR_NONE: in memory */
+    int file;         /* index of its file, or CR_NONE: in memory */
     const void *data; /* in the file's mapping, or in memory */
-    size_t bytes;     /* of those in memory */
+    size_t bytes;     /* size, if it is in memory */
     const char *name;
-    char type[32]; /* how elements are made of bytes */
+    char type[32]; /* element type of the file */
 };
 
-/* A file of the key: its path without links, and the same hash. */
+/* A file in the key: its resolved path, and its cr_kept_file.header. */
 struct cr_kept_source {
     char *path;
     uint64_t header[2];
 };
 
 struct cr_kept {
-    char *path;         /* of the file; null: these weights cannot be kept */
+    char *path;         /* file of these weights; null: they cannot be kept */
     struct cr_text key;
-    size_t sources_at;  /* where the key's lines of files begin */
+    size_t sources_at;  /* where the lines about files begin in the key */
     struct cr_kept_source *sources;
     int n_sources;
     bool is_mapped; /* the engine reads its weights from the mapped file */
 };
 
-/* Adds bytes to a hash of 128 bits, which begins as zeros. */
+/* Adds bytes to a hash of 128 bits, which starts as zeros. */
 void cr_kept_hash(uint64_t hash[2], const void *bytes, size_t n);
 
-/* Looks for the weights of an engine that are about to be read from n files, parameter i from
- * tensors[i], and maps them if they are kept.  The struct has no path if they cannot be: the engine
- * interprets or keeps tensors, a file is in memory only, or there is no cache folder. */
+/* Looks for kept weights of an engine that would read parameter i from tensors[i], out of n files,
+ * and maps them if they exist.  `path` is null if they cannot be kept: the engine interprets or
+ * keeps tensors, a file is in memory only, or there is no cache folder. */
 void cr_kept_find(struct cr_kept *kept, struct cr_engine *engine, const struct cr_kept_file *files,
                   int n, const struct cr_kept_tensor *tensors);
 
-/* Writes the engine's weights, which were read from those files and are not mapped.  First the files that were
- * used longest ago are removed until all take at most `most` bytes.  Returns the bytes of the file.  Returns 0
- * with an error, and nothing is written, if that does not suffice, if a file of weights has changed, if less
- * than four times as much is free on the disk, if writing fails, or while another process writes to the
- * folder. */
+/* Writes the engine's weights, which were read from those files and are not mapped.  First the
+ * least recently used files are removed until all take at most `most` bytes.  Returns the bytes of
+ * the file.  Returns 0 with an error, and writes nothing, if that does not suffice, if a file of
+ * weights has changed, if less than four times as much is free on the disk, if writing fails, or
+ * while another process writes to the folder. */
 int64_t cr_kept_write(const struct cr_kept *kept, const struct cr_engine *engine, int64_t most,
                       struct cr_error *error);
 

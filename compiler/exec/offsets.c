@@ -1,4 +1,4 @@
-/* offsets.c - which rows a run would write; see offsets.h. */
+/* offsets.c - finds and checks the row offsets of write ops before a run; see offsets.h. */
 #include "offsets.h"
 
 #include <inttypes.h>
@@ -8,21 +8,21 @@
 #include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
 
-/* A node of one element, of those that offsets are made of. */
+/* A scalar node that an offset is computed from. */
 struct number {
     enum cr_op op;
     enum cr_dtype dtype;
-    int in[3]; /* numbers before it */
-    int port;  /* inputs and states: which one, and which of its elements */
+    int in[3]; /* operands, as indices of earlier numbers */
+    int port;  /* inputs and states: index of the port, and of the element in it */
     int64_t element;
     double value;
-    unsigned entries; /* that need it */
+    unsigned entries; /* bit mask of the entries that need it */
 };
 
 struct offset {
     int number;
-    int64_t rows, room; /* rows that are written, of those that there are along the axis */
-    int length;         /* the number that says how many rows, or CR_NONE */
+    int64_t rows, room; /* rows that are written; size of the axis they are written to */
+    int length;         /* the number that holds the count of rows, or CR_NONE: `rows` */
     int axis;
     unsigned entries;
     char *file;
@@ -42,8 +42,8 @@ struct finder {
     const struct cr_graph *g;
     struct cr_offsets *offsets;
     unsigned *needed; /* by node: a bit for each entry */
-    int *number;      /* by node: its number; CR_NONE: not known before a run */
-    int *port;        /* of inputs and states: how many of the kind come before */
+    int *number;      /* by node: its index in `numbers`; CR_NONE: not known before a run */
+    int *port;        /* by node: its index among the nodes of its op */
 };
 
 static bool may_be_number(const struct cr_node *node)
@@ -62,7 +62,7 @@ static int64_t element_of(const struct cr_node *node, const int64_t *index)
     return element;
 }
 
-/* From the index of an element of a movement to that in its operand. */
+/* Maps the index of an element of a movement op to its index in the operand. */
 static void move_back(const struct cr_node *node, const struct cr_node *in, int64_t *index)
 {
     int64_t from[CR_MAX_RANK], element = element_of(node, index);
@@ -79,7 +79,8 @@ static void move_back(const struct cr_node *node, const struct cr_node *in, int6
         index[node->index[a]] = from[a];
 }
 
-/* Numbers a movement of one element of an input or a state. */
+/* Describes a node that moves one element of an input or a state; false if it moves anything
+ * else. */
 static bool find_element(const struct finder *f, cr_id id, struct number *number)
 {
     int64_t index[CR_MAX_RANK] = {0};
@@ -91,7 +92,7 @@ static bool find_element(const struct finder *f, cr_id id, struct number *number
     return cr_is_input(&f->g->nodes[id]);
 }
 
-/* Gives a node a number if what it is made of has one. */
+/* Adds a node to `numbers` if all its operands are there. */
 static void number_node(struct finder *f, cr_id id)
 {
     const struct cr_node *node = &f->g->nodes[id];
@@ -111,7 +112,7 @@ static void number_node(struct finder *f, cr_id id)
     *CR_PUSH(f->offsets->numbers, f->offsets->n_numbers, f->offsets->cap_numbers) = number;
 }
 
-/* The input that holds a length, by its number. */
+/* Returns the number of the input that holds a length, or CR_NONE. */
 static int number_of_length(const struct finder *f, int length)
 {
     for (cr_id id = 0; length && id < f->g->n_nodes; id++)
@@ -121,7 +122,7 @@ static int number_of_length(const struct finder *f, int length)
     return CR_NONE;
 }
 
-/* Adds a write to those that are checked, if its offset is known before a run. */
+/* Adds a write op to those that are checked, if its offset is known before a run. */
 static void add_offset(struct finder *f, cr_id id)
 {
     const struct cr_node *node = &f->g->nodes[id];
@@ -188,7 +189,7 @@ static double read_number(const struct number *number, const void *tensor)
     return ((const float *)tensor)[number->element] != 0;
 }
 
-/* The value of a number, from those before it or from a tensor. */
+/* Returns the value of a number, from its operands or from a tensor. */
 static double evaluate(const struct cr_offsets *o, const struct number *n,
                        const void *const *inputs, void *const *states)
 {
@@ -204,7 +205,7 @@ static double evaluate(const struct cr_offsets *o, const struct number *n,
     return cr_ops[n->op].kind == CR_KIND_MOVE ? in[0] : n->value;
 }
 
-/* Refuses rows that begin or end outside. */
+/* Fails if rows lie outside of the axis. */
 static int check_offset(const struct cr_offsets *o, const struct offset *offset,
                         struct cr_error *error)
 {

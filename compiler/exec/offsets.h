@@ -1,9 +1,9 @@
 /*
- * offsets.h - the offsets of writes that are known before a run: those made of whole numbers, of
- * inputs and of states of one i32, by elementwise work.
+ * offsets.h - checks the row offsets of write ops that are known before a run: those computed by
+ * elementwise ops from constants and from i32 scalars of inputs and states.
  *
- * Kernels leave out a row that would lie outside; so a run in which one does is refused before it
- * begins, where that can be told.
+ * Kernels skip a row that lies outside.  So if an offset is known, a run that would write such a
+ * row is refused before it begins.
  */
 #ifndef CR_OFFSETS_H
 #define CR_OFFSETS_H
@@ -13,19 +13,19 @@
 
 struct cr_offsets;
 
-/* The offsets of a graph; they do not refer to it afterwards.  Null if there are none. */
+/* Returns the offsets of a graph, which need not outlive it; null if there are none. */
 struct cr_offsets *cr_offsets_find(const struct cr_graph *graph);
 void cr_offsets_free(struct cr_offsets *offsets);
 
 /*
- * Refuses a write that has a row outside, with its line.  `entries` has a bit for each entry that is
- * to run; `inputs` and `states` are in the graph's order, those that these entries do not need may
- * be null.
+ * Fails if a write has a row outside, and names its line.  `entries` has a bit for each entry that
+ * is to run.  `inputs` and `states` are in the graph's order; those that these entries do not need
+ * may be null.
  */
 int cr_offsets_check(struct cr_offsets *offsets, unsigned entries, const void *const *inputs,
                      void *const *states, struct cr_error *error);
 
-/* True if an offset is made of an input, among other things. */
+/* True if an offset depends on an input. */
 bool cr_offsets_use(const struct cr_offsets *offsets, int input);
 
 #endif

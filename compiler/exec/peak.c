@@ -1,9 +1,9 @@
 /*
- * peak.c - the machine's limits; see peak.h.
+ * peak.c - measures the machine's peak rates; see peak.h.
  *
- * Independent chains of fma, enough to hide its latency, all in registers: the fastest that a
- * program can multiply and add.  And loads with the least work that keeps the compiler from
- * removing them: the fastest that it can read.
+ * Independent chains of fma in registers, enough of them to hide its latency, give the peak of
+ * arithmetic.  Loads with the least work that keeps the compiler from removing them give the peak
+ * of reading.
  */
 #include "peak.h"
 
@@ -28,8 +28,8 @@
 
 enum { CHAINS = 12, ROUNDS = 400000 };
 
-/* Returns the number of floating-point operations.  Their result goes to *sink, so that the
- * compiler does not remove them. */
+/* A function of fma chains.  It returns the number of floating-point operations, and adds the
+ * result to *sink so that the compiler does not remove them. */
 typedef double chains_function(float *sink);
 
 #define EACH_CHAIN(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
@@ -71,7 +71,7 @@ __attribute__((target("avx2,fma"))) static double chains_avx2(float *sink)
 #endif
 
 #if NEON
-/* Twice the chains: there are processors that begin four of them in a cycle. */
+/* Twice the chains: some processors start four of them in a cycle. */
 #define START_128(i) float32x4_t a##i = vdupq_n_f32((float)i), b##i = a##i;
 #define STEP_128(i) a##i = vfmaq_f32(a##i, x, y), b##i = vfmaq_f32(b##i, x, y);
 #define ADD_128(i) sum = vaddq_f32(sum, vaddq_f32(a##i, b##i));
@@ -107,7 +107,7 @@ static double chains_plain(float *sink)
 }
 #endif
 
-/* The chains of the widest vectors of this machine. */
+/* Returns the chains with the widest vectors of this machine. */
 static chains_function *widest(void)
 {
 #if defined(__x86_64__)
@@ -135,7 +135,8 @@ double cr_peak_work(void)
 
 /* ---- products of integers, and of bf16 ---- */
 
-/* Returns the number of operations, two a product; what came of them goes to *sink. */
+/* A function of products.  It returns the number of operations, two for a product, and writes the
+ * result to *sink. */
 typedef double products_function(int *sink);
 
 #if defined(__x86_64__)
@@ -159,7 +160,7 @@ __attribute__((target("avx512f,avx512vnni"))) static double products_vnni(int *s
     return 2.0 * 64 * CHAINS * ROUNDS;
 }
 
-/* Pairs of 16 bits, and an addition. */
+/* Products of pairs of 16-bit integers, then an addition. */
 #define STEP_PAIRS_512(i) a##i = _mm512_add_epi32(a##i, _mm512_madd_epi16(a##i, y));
 
 __attribute__((target("avx512f,avx512bw"))) static double products_avx512(int *sink)
@@ -175,7 +176,7 @@ __attribute__((target("avx512f,avx512bw"))) static double products_avx512(int *s
     return 2.0 * 32 * CHAINS * ROUNDS;
 }
 
-/* One after the other, so that sixteen registers are enough. */
+/* The barrier keeps the steps in order, so that sixteen registers are enough. */
 #define STEP_PAIRS_256(i)                                                                          \
     a##i = _mm256_add_epi32(a##i, _mm256_madd_epi16(a##i, y));                                     \
     __asm__ volatile("" : "+x"(a##i));
@@ -195,7 +196,8 @@ __attribute__((target("avx2"))) static double products_avx2(int *sink)
 
 enum { TILE_ROUNDS = ROUNDS / 16, TILE_ROWS = 16, TILE_BYTES = 64 };
 
-/* Sums in tiles 0 to 3, operands in 4 to 7.  The runtime for tiles has asked for the permission. */
+/* Sums are in tiles 0 to 3, operands in 4 to 7.  The runtime for AMX has already asked the kernel
+ * for permission. */
 #define TILES(product, name, extension)                                                            \
     __attribute__((target("amx-tile," extension))) static double name(int *sink)                   \
     {                                                                                              \
@@ -233,7 +235,7 @@ enum { TILE_ROUNDS = ROUNDS / 16, TILE_ROWS = 16, TILE_BYTES = 64 };
 TILES(_tile_dpbssd, tiles_of_int8, "amx-int8")
 TILES(_tile_dpbf16ps, tiles_of_bf16, "amx-bf16")
 
-/* A step of one row of a tile and one of another: elements of 8 bits, of 16. */
+/* Scales by the elements of a row of a tile: 64 of 8 bits, or 32 of 16 bits. */
 static double products_amx(int *sink)
 {
     return tiles_of_int8(sink) * TILE_BYTES;
@@ -262,7 +264,7 @@ static double bf16_amx(int *sink)
 #define TARGET_DOT __attribute__((target("arch=armv8.2-a+dotprod")))
 #endif
 
-/* Of four products for each sum. */
+/* Sums of four 8-bit products, by SDOT. */
 TARGET_DOT static double products_sdot(int *sink)
 {
     int8x16_t x = vdupq_n_s8(3), y = vdupq_n_s8((signed char)*sink);
@@ -282,7 +284,7 @@ TARGET_DOT static double products_sdot(int *sink)
 #define STEP_LONG(i) a##i = vpadalq_s16(a##i, vmull_s8(x, vget_low_s8(vreinterpretq_s8_s32(a##i))));
 #define ADD_LONG(i) sum = vaddq_s32(sum, a##i);
 
-/* Of products in 16 bits, pairs of which are added. */
+/* Products in 16 bits, added to 32 bits in pairs. */
 static double products_smull(int *sink)
 {
     int8x8_t x = vdup_n_s8((signed char)*sink);
@@ -309,7 +311,7 @@ static products_function *products_neon(void)
 }
 #endif
 
-/* In 32 bits, as plain C has them. */
+/* Products in 32 bits, in plain C. */
 static double products_plain(int *sink)
 {
     enum { LANES = 32, TIMES = ROUNDS / 4 };
@@ -324,7 +326,7 @@ static double products_plain(int *sink)
     return 2.0 * LANES * TIMES;
 }
 
-/* Of a level; that of bf16 without tiles is fma, and null. */
+/* Returns the products of an instruction set; null for bf16 without AMX, which uses fma. */
 static products_function *products_of(const char *isa, int bf16)
 {
 #if defined(__x86_64__)
@@ -358,7 +360,7 @@ double cr_peak_products(const char *isa, int bf16)
 
 /* ---- reading ---- */
 
-/* Returns the bits of everything it read, ored together, in some form. */
+/* Reads memory, and returns a value that depends on every bit it read. */
 typedef int reader_function(const char *p, long steps);
 
 #define EACH_LOAD(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
@@ -421,6 +423,6 @@ static reader_function *widest_reader(void)
 
 void cr_read_work(const void *buffer, long steps)
 {
-    volatile int sink = widest_reader()(buffer, steps); /* what is stored has to be read */
+    volatile int sink = widest_reader()(buffer, steps); /* volatile: keeps the reads */
     (void)sink;
 }

@@ -1,4 +1,4 @@
-/* probe.c - sizes of a target that are measured on this machine; see probe.h. */
+/* probe.c - measures sizes of a target on this machine; see probe.h. */
 #include "probe.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "runtime/pool.h"
 #include "tensor_memory.h"
 
-/* The product: A [M, K] times packed weights [K, N], N columns for each thread.  N is as large as the time
- * allows, so that weights do not stay in the second-level cache. */
+/* The product: A [M, K] times packed weights [K, N], N columns for each thread.  N is as large as
+ * time allows, so that the weights exceed the second-level cache. */
 enum { K = 768, MANY_ROWS = 48, FEW_ROWS = 10, LEAST_N = 128, MOST_N = 1024, MOST_COLUMNS = 4096 };
 enum { MOST_THREADS = 8 };
 
@@ -20,14 +20,15 @@ struct probe {
     int threads;
     float *rows, *weights, *results;
     long M, N, most_N;
-    const struct cr_target *target; /* that is timed */
-    double ns[MOST_THREADS];        /* what each thread's part took */
-    double used, passed; /* by all products: processor time, and wall time of all threads, in ns */
+    const struct cr_target *target; /* the target being timed */
+    double ns[MOST_THREADS];        /* by thread: processor time of its part */
+    double used, passed; /* of all products: processor time; wall time times threads; in ns */
 };
 
 /* ---- the product ---- */
 
-/* The columns from `first` on of one thread, in calls as the compiler cuts them. */
+/* Multiplies one thread's columns, from `first` on, in calls of the shape that the compiler
+ * uses. */
 static void multiply_part(const struct probe *p, long first)
 {
     const struct cr_target *t = p->target;
@@ -43,8 +44,8 @@ static void multiply_part(const struct probe *p, long first)
         }
 }
 
-/* Nanoseconds of processor time that this thread has had: what other programs take of the processor is
- * not in it. */
+/* Returns the processor time of this thread in nanoseconds, which excludes time that other programs
+ * take. */
 static double thread_clock(void)
 {
     struct timespec now;
@@ -52,7 +53,7 @@ static double thread_clock(void)
     return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
 }
 
-/* An item is a thread's part. */
+/* Multiplies the parts of threads begin .. end - 1. */
 static void multiply(const void *args, long begin, long end, float *scratch)
 {
     struct probe *p = *(struct probe *const *)args;
@@ -64,7 +65,7 @@ static void multiply(const void *args, long begin, long end, float *scratch)
     }
 }
 
-/* The processor time of a product for a target, in nanoseconds. */
+/* Returns the processor time of a product with a target's sizes, in nanoseconds. */
 static double time_product(struct probe *p, long rows, const struct cr_target *target)
 {
     double sum = 0;
@@ -83,7 +84,8 @@ static double time_product(struct probe *p, long rows, const struct cr_target *t
 
 enum { MOST_CHOICES = 4 };
 
-/* Candidates for a target.  The first one is kept unless another one takes less than `needed` of its time. */
+/* Candidates for a target.  The first is kept unless another takes less than `needed` times its
+ * time. */
 struct choices {
     struct cr_target targets[MOST_CHOICES];
     int n;
@@ -96,8 +98,8 @@ static struct cr_target *add_choice(struct choices *c, const struct cr_target *b
     return &c->targets[c->n++];
 }
 
-/* Times all choices by turns until the time is over, once at least, and returns the one with the fastest
- * run: whatever else the machine does makes runs longer, never shorter. */
+/* Times all choices round-robin until time is up, at least once.  Returns the one with the fastest
+ * single run: other load makes runs only longer. */
 static struct cr_target choose(struct probe *p, const struct choices *c, long rows, int64_t end)
 {
     enum { MOST_ROUNDS = 12 };
@@ -115,17 +117,18 @@ static struct cr_target choose(struct probe *p, const struct choices *c, long ro
     return c->targets[best];
 }
 
-/* Tiles of 4, 2 and 3 vectors. */
+/* Choices of the tile width: 4, 2 and 3 vectors. */
 static struct choices widths(const struct cr_target *base, int floats)
 {
     static const int vectors[] = {4, 2, 3};
-    struct choices c = {.needed = 0.94}; /* less says nothing of few rows, whose weights come from memory */
+    struct choices c = {.needed = 0.94}; /* less is noise: weights of few rows come from memory */
     for (int i = 0; i < 3; i++)
         add_choice(&c, base)->tile_columns = vectors[i] * floats;
     return c;
 }
 
-/* Shapes of a call of gemm: 24 rows by 128 columns, 48 by 64, 48 by 32.  Vectors of 8 floats begin with the second. */
+/* Choices of the shape of a gemm call: 24 rows by 128 columns, 48 by 64, 48 by 32.  Vectors of 8
+ * floats start with the second. */
 static struct choices steps(const struct cr_target *base, int floats)
 {
     static const int rows[] = {24, 48, 48}, size[] = {3072, 3072, 1536};
@@ -150,7 +153,7 @@ static struct choices distances(const struct cr_target *base)
 
 /* ---- the probe ---- */
 
-/* Floats of a vector of an instruction set; 1 for none. */
+/* Returns the floats in a vector of an instruction set, 1 if it has no vectors. */
 static int vector_floats(const char *isa)
 {
     static const struct {
@@ -163,7 +166,8 @@ static int vector_floats(const char *isa)
     return 1;
 }
 
-/* Numbers that are neither zero nor subnormal, which processors may multiply at another speed. */
+/* Allocates n floats of one value.  Operands are normal numbers: processors may multiply zeros and
+ * subnormal numbers at another speed. */
 static float *numbers(int64_t n, float value)
 {
     struct cr_error error;
@@ -195,11 +199,11 @@ static void end_probe(struct probe *p)
     free(p->results);
 }
 
-/* Sets N to the largest size at which some 40 products take no more than the time that is left. */
+/* Sets N to the largest size at which about 40 products fit into the time that is left. */
 static void choose_size(struct probe *p, const struct cr_target *target, int64_t left)
 {
     p->N = LEAST_N;
-    time_product(p, MANY_ROWS, target); /* begins with empty caches */
+    time_product(p, MANY_ROWS, target); /* warm-up: caches are empty */
     double ns = time_product(p, MANY_ROWS, target), fit = (double)left * p->threads / 40 / (ns + 1);
     while (2 * p->N <= p->most_N && fit >= 2) {
         p->N *= 2;

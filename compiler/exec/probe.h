@@ -1,10 +1,10 @@
 /*
  * probe.h - sizes of a target that are measured on this machine.
  *
- * No table of processors knows the next one, nor what a hypervisor hides of it.  So a product with as
- * many rows and columns as those of a transformer block is timed with each of a few choices: the
- * width of its tiles, the rows and columns of a call, the distance at which weights are prefetched.
- * These are sizes of target.def; no bit of a result depends on them.
+ * A table of processors cannot list future ones, nor limits that a hypervisor sets.  So a product
+ * of the size of those in a transformer block is timed with each of a few choices: the width of its
+ * tiles, the rows and columns of a call, the distance at which weights are prefetched. These are
+ * sizes of target.def; no bit of a result depends on them.
  */
 #ifndef CR_PROBE_H
 #define CR_PROBE_H
@@ -14,15 +14,16 @@
 #include "compiler/passes/module/target.h"
 #include "runtime/runtime.h"
 
-/* The time that a probe takes at most, but for what a slow machine needs to time each choice once. */
+/* The longest time of a probe; on a slow machine it may exceed that to time each choice once. */
 enum { CR_PROBE_NS = 25000000 };
 
-/* Changes with the choices that a probe makes, so that what an older one kept is not taken for new. */
+/* Incremented when the choices of a probe change, so that older stored results are not used. */
 enum { CR_PROBE_VERSION = 2 };
 
-/* Times the choices with the functions of an instruction set, on so many threads at once, and puts the
- * fastest into the target.  Where nothing is measured, without vectors or memory, the target stays.
- * Returns whether the threads had their processors to themselves, so that the result is worth keeping. */
+/* Times the choices with a runtime's functions, on this many threads at once, and stores the
+ * fastest in `target`.  Without vectors or memory nothing is measured, and the target is unchanged.
+ * Returns true if the threads had their processors to themselves, so that the result is worth
+ * storing. */
 bool cr_probe(const struct cr_runtime *rt, int threads, struct cr_target *target);
 
 #endif

@@ -9,9 +9,9 @@
 #include "exec.h"
 #include "tensor_memory.h"
 
-enum { BYTES = 4 }; /* of an element at the border, whatever its type */
+enum { BYTES = 4 }; /* bytes of an element of an input or output, of any type */
 
-/* The value of each length, from the input that holds it. */
+/* Reads the value of each length from the input that holds it. */
 static void read_lengths(const struct cr_graph *g, const void *const *inputs, int64_t *values)
 {
     int n = 0;
@@ -25,14 +25,14 @@ static void read_lengths(const struct cr_graph *g, const void *const *inputs, in
     }
 }
 
-/* What there is of a node of the graph with lengths. */
+/* Returns the box of a node's existing elements in its layout for the bounds. */
 static struct cr_box box_of(const struct cr_fixed *f, cr_id node)
 {
     const struct cr_node *fixed = &f->graph->nodes[f->map[node]];
     return (struct cr_box){fixed->rank, fixed->shape, f->from->nodes[node].shape, BYTES};
 }
 
-/* Inputs in the sizes of the fixed graph. */
+/* Packs the inputs to the sizes of the fixed graph. */
 static int take_inputs(struct cr_fixed *f, const void *const *inputs, struct cr_error *error)
 {
     f->inputs = cr_calloc((size_t)f->from->n_nodes, sizeof *f->inputs);
@@ -90,7 +90,7 @@ static void free_outputs(const struct cr_fixed *f, double **outputs)
     free(outputs);
 }
 
-/* Room for the outputs that are asked for, in the sizes of the fixed graph; null if there is none. */
+/* Allocates the requested outputs, in the sizes of the fixed graph; null on failure. */
 static double **new_outputs(const struct cr_fixed *f, double *const *exact, struct cr_error *error)
 {
     double **outputs = cr_calloc((size_t)f->graph->n_outputs, sizeof *outputs);
@@ -105,7 +105,7 @@ static double **new_outputs(const struct cr_fixed *f, double *const *exact, stru
     return outputs;
 }
 
-/* Spreads what was computed as it is, and rounded; it is gone then. */
+/* Spreads a computed output to `exact`, and rounded to `output`.  This overwrites `computed`. */
 static void give_output(const struct cr_box *box, enum cr_dtype dtype, double *computed,
                         double *exact, void *output)
 {

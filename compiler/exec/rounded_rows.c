@@ -5,7 +5,7 @@
 #include "compiler/ir/mem.h"
 #include "runtime/select.h"
 
-/* Rounds a row of K floats, which has `units` units, and reads it back to where it was. */
+/* Rounds a row of K floats to `units` units of an arithmetic, and reads it back in place. */
 typedef void round_function(const struct cr_runtime *rt, long K, void *row, long units, float *y);
 
 #define PRODUCT(format, arithmetic, gemm)

@@ -1,4 +1,4 @@
-/* rounding.c - bounds for what rounding does; see rounding.h. */
+/* rounding.c - error bounds of rounding; see rounding.h. */
 #include "rounding.h"
 
 #include <float.h>
@@ -26,7 +26,7 @@ static bool is_nothing(const struct cr_view *view, int rank)
     return view->data[0] == 0;
 }
 
-/* Whether the bounds of all operands are 0. */
+/* True if the bounds of all operands are 0. */
 static bool are_exact(const struct cr_interpreter *b, const struct cr_node *node)
 {
     for (int i = 0; i < node->n_in; i++) {
@@ -39,7 +39,8 @@ static bool are_exact(const struct cr_interpreter *b, const struct cr_node *node
 
 /* ---- elementwise ops ---- */
 
-/* Units of rounding that an op adds to an f32 result: more for those that functions approximate. */
+/* Returns how many units of rounding an op adds to an f32 result: more for ops that functions
+ * approximate. */
 static int units_of(enum cr_op op)
 {
     switch (op) {
@@ -64,7 +65,7 @@ static int units_of(enum cr_op op)
     }
 }
 
-/* How far the value moves if operands move to a corner of what their bounds allow. */
+/* Returns how far the result moves if the operands move to a corner of their bounds. */
 static double apart_at(const struct cr_row_walk *walk, double value, const double *at)
 {
     double moved = walk->eval(walk->op, at[0], at[1], at[2]);
@@ -74,7 +75,8 @@ static double apart_at(const struct cr_row_walk *walk, double value, const doubl
     return isnan(apart) ? INFINITY : apart;
 }
 
-/* The most over all corners: ops are monotone in each operand, but for those of which more is known. */
+/* Returns the largest distance over all corners, which is exact for ops that are monotone in each
+ * operand; division by an interval around 0, sin and cos have rules of their own. */
 static double from_operands(const struct cr_row_walk *walk, double value, const double *x,
                             const double *bound)
 {
@@ -93,7 +95,8 @@ static double from_operands(const struct cr_row_walk *walk, double value, const 
     return worst;
 }
 
-/* Operands of the walk: the bound, the value, three operands, and their bounds. */
+/* Computes bounds for a row.  The walk's operands: the bound, the value, three operands, and their
+ * bounds. */
 static void row_bound(const struct cr_row_walk *walk, int64_t n, double *const *at,
                       const int64_t *step)
 {
@@ -118,7 +121,8 @@ static void row_bound(const struct cr_row_walk *walk, int64_t n, double *const *
     }
 }
 
-/* Exact operands and an op that does not round leave nothing; else each element has its own bound. */
+/* Bounds an elementwise op: 0 if the operands are exact and the op does not round, else a bound for
+ * each element. */
 static int bound_elementwise(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                              struct cr_view *out)
 {
@@ -164,7 +168,7 @@ static void row_spread(const struct cr_row_walk *walk, int64_t n, double *const 
     }
 }
 
-/* Makes factor * |x| + more * bound of an operand, in memory of its own. */
+/* Computes factor * |x| + more * bound of an operand, in a buffer of its own. */
 static int spread(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                   struct spread how, struct cr_view *out)
 {
@@ -181,7 +185,7 @@ static int spread(struct cr_interpreter *b, const struct cr_interpreter *of, cr_
     return 0;
 }
 
-/* Computes the node as the interpreter does, with other values for an operand. */
+/* Computes a node as the interpreter does, with `instead` for one operand. */
 static int compute_with(struct cr_interpreter *b, cr_id id, cr_id operand,
                         const struct cr_view *instead, struct cr_view *out)
 {
@@ -192,7 +196,8 @@ static int compute_with(struct cr_interpreter *b, cr_id id, cr_id operand,
     return status;
 }
 
-/* Of a sum of n terms in any order: the sum of the bounds, and n units of that of the magnitudes. */
+/* Bounds a sum of n terms in any order: the sum of their bounds, plus n units of the sum of their
+ * magnitudes. */
 static int bound_sum(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                      int64_t terms, struct cr_view *out)
 {
@@ -205,7 +210,7 @@ static int bound_sum(struct cr_interpreter *b, const struct cr_interpreter *of, 
     return status ? -1 : 0;
 }
 
-/* Of what chooses among elements: the largest of their bounds. */
+/* Bounds an op that selects among elements: the largest of their bounds. */
 static int bound_choice(struct cr_interpreter *b, cr_id id, struct cr_view *out)
 {
     struct cr_node *node = (struct cr_node *)&b->graph->nodes[id];
@@ -243,8 +248,8 @@ static void row_widest(const struct cr_row_walk *walk, int64_t n, double *const 
     }
 }
 
-/* How far the left operand's rounding to an arithmetic may jump where the operand itself is not known
- * exactly: by one step of the coarsest row. */
+/* Returns how far rounding the left operand to an arithmetic may jump if the operand is not exact:
+ * one step of the coarsest row. */
 static double step_of_rows(const struct cr_interpreter *b, const struct cr_interpreter *of,
                            enum cr_arithmetic arithmetic, cr_id id)
 {
@@ -271,7 +276,7 @@ static void row_add(const struct cr_row_walk *walk, int64_t n, double *const *at
         at[0][i * step[0]] += walk->n > 1 ? at[1][i * step[1]] : *number;
 }
 
-/* Adds a number, or if there is one another view, to a view that has a buffer of its own. */
+/* Adds a view, or a number if `view` is null, to a view that has a buffer of its own. */
 static void add(const struct cr_node *node, struct cr_view *to, const struct cr_view *view,
                 double number)
 {
@@ -284,7 +289,7 @@ static void add(const struct cr_node *node, struct cr_view *to, const struct cr_
     cr_walk_rows(&walk, row_add);
 }
 
-/* The product of two spread operands, which may be one node. */
+/* Multiplies two spread operands, which may be one node. */
 static int product(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                    const struct spread how[2], double step, struct cr_view *out)
 {
@@ -305,7 +310,7 @@ static int product(struct cr_interpreter *b, const struct cr_interpreter *of, cr
     return status ? -1 : 0;
 }
 
-/* One node times itself: (|x| + e) (|x| + e) - |x| |x|. */
+/* Bounds a product of a node with itself: (|x| + e) (|x| + e) - |x| |x|. */
 static int bound_square(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                         double unit, struct cr_view *out)
 {
@@ -319,7 +324,8 @@ static int bound_square(struct cr_interpreter *b, const struct cr_interpreter *o
     return status ? -1 : 0;
 }
 
-/* (unit |a| + e) |b|, and where the right operand is not exact, (|a| + e) f besides. */
+/* Bounds a product with operands a and b, whose bounds are e and f: (unit |a| + e) |b|, plus (|a| +
+ * e) f if b is not exact. */
 static int bound_matmul(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                         struct cr_view *out)
 {
@@ -344,7 +350,8 @@ static int bound_matmul(struct cr_interpreter *b, const struct cr_interpreter *o
 
 /* ---- what moves elements ---- */
 
-/* The index or the offset is no number with a bound: it is read as it is, or nothing is known. */
+/* Bounds an op with an index or offset operand: if that is exact, moves the bounds as it says, else
+ * the bound is infinite. */
 static int bound_indexed(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                          int index, struct cr_view *out)
 {
@@ -359,7 +366,7 @@ static int bound_indexed(struct cr_interpreter *b, const struct cr_interpreter *
     return 0;
 }
 
-/* Each row of the table is a sum of as many rows as there are, at most. */
+/* Bounds a scatter: each row of the table is a sum of at most all rows. */
 static int bound_scatter(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                          struct cr_view *out)
 {
@@ -376,7 +383,7 @@ static int bound_scatter(struct cr_interpreter *b, const struct cr_interpreter *
     return status;
 }
 
-/* A number that no float is, is rounded where it is used. */
+/* Bounds a leaf: a constant that is no float is rounded where it is used. */
 static int bound_leaf(struct cr_interpreter *b, const struct cr_node *node, struct cr_view *out)
 {
     if (cr_bound_nothing(b, out))

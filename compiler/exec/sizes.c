@@ -1,4 +1,4 @@
-/* sizes.c - the sizes that inputs and outputs have in a run; see sizes.h. */
+/* sizes.c - the actual sizes of inputs and outputs in a run; see sizes.h. */
 #include "sizes.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "box.h"
 #include "tensors.h"
 
-enum { BYTES = 4 }; /* of an element, whatever its type */
+enum { BYTES = 4 }; /* bytes of an element, of any type */
 
 /* ---- sizes ---- */
 
@@ -32,12 +32,12 @@ void cr_output_sizes(const struct cr_engine *e, int i, const void *const *inputs
 
 /* ---- files ---- */
 
-/* Where each length got its value: from a file of its own, or from the first array that has such an axis. */
+/* The source of each length: a file of its own, or the first array that has such an axis. */
 struct reading {
     const struct cr_engine *engine;
     const char *const *paths;
     void *const *tensors;
-    int said_by[CR_MAX_LENGTHS]; /* an input, or CR_NONE */
+    int said_by[CR_MAX_LENGTHS]; /* by length: an input, or CR_NONE */
     struct cr_error *error;
 };
 
@@ -54,7 +54,8 @@ static int wrong_size(const struct reading *r, const struct cr_npy *file, int ax
         e->inputs[r->said_by[length]].name);
 }
 
-/* The size of an axis that is a length: the first array says it, unless it has a file. */
+/* Takes the size of an axis that is a length: the first array sets it, unless it has a file; later
+ * ones must agree. */
 static int take_size(struct reading *r, const struct cr_npy *file, int input, int axis, int length)
 {
     const struct cr_engine *e = r->engine;
@@ -68,7 +69,7 @@ static int take_size(struct reading *r, const struct cr_npy *file, int input, in
     return file->shape[axis] == *value || laid_out ? 0 : wrong_size(r, file, axis, length);
 }
 
-/* Whether an array fits into an input's tensor: it may be shorter where axes are lengths. */
+/* True if an array fits into an input's tensor: it may be shorter along axes that are lengths. */
 static bool fits(const struct cr_engine *e, int input, const struct cr_npy *file)
 {
     const struct cr_port *port = &e->inputs[input];
@@ -79,7 +80,8 @@ static bool fits(const struct cr_engine *e, int input, const struct cr_npy *file
     return good;
 }
 
-/* An array whose sizes are in order, or that cr_take_input refuses. */
+/* Reads an array into an input's tensor and sets the lengths.  cr_take_array refuses wrong
+ * shapes. */
 static int take_array(struct reading *r, int input, const struct cr_npy *file)
 {
     const struct cr_engine *e = r->engine;
@@ -109,7 +111,7 @@ static int read_array(struct reading *r, int input)
     return status;
 }
 
-/* Lengths that have a file come first: they say what arrays have to have. */
+/* Reads lengths that have a file of their own first: arrays must agree with them. */
 static int read_lengths(struct reading *r)
 {
     const struct cr_engine *e = r->engine;

@@ -1,6 +1,6 @@
 /*
- * tcc_libc.c - what TinyCC takes of the C library, in place of which build/obj/libtcc.o (see the Makefile)
- * takes names from here.
+ * tcc_libc.c - replacements for parts of the C library that TinyCC uses; build/obj/libtcc.o (see
+ * the Makefile) takes these names instead.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ FILE *cr_tcc_stdout, *cr_tcc_stderr;
 char **cr_tcc_environ;
 int cr_tcc_mprotect(void *address, size_t bytes, int protection);
 
-/* Before anything can call TinyCC. */
+/* Runs before anything can call TinyCC. */
 static void __attribute__((constructor)) take_streams(void)
 {
     cr_tcc_stdout = stdout;

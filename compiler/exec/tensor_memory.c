@@ -11,7 +11,7 @@
 
 #include "compiler/ir/amount.h"
 
-/* The limit a control group file states, or INT64_MAX where there is none ("max"). */
+/* Returns the limit in a control group's file, or INT64_MAX if there is none ("max"). */
 static int64_t group_limit(const char *path)
 {
     int64_t bytes = INT64_MAX;
@@ -39,8 +39,8 @@ static void find_limit(void)
     }
 }
 
-/* Bytes that this process can have: the machine's memory, or its control group's limit.  The
- * interpreter asks for every node, so the files are read once. */
+/* Returns the bytes that this process can have: the machine's memory or its control group's limit.
+ * The interpreter asks for every node, so the files are read once. */
 static int64_t memory_limit(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -68,7 +68,7 @@ void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
         return NULL;
     void *memory = NULL;
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 64;
-    size_t room = ((size_t)bytes + align) / align * align; /* whole pages, and never none */
+    size_t room = ((size_t)bytes + align) / align * align; /* whole pages, at least one */
     if (posix_memalign(&memory, align, room)) {
         cr_fail(error, "%s would take %s, which could not be had", what, cr_amount(bytes).text);
         return NULL;
@@ -83,7 +83,7 @@ int cr_zeros_new(struct cr_zeros *zeros, int64_t bytes, const char *what, struct
     *zeros = (struct cr_zeros){0};
     if (cr_memory_check(bytes, what, error))
         return -1;
-    size_t room = (size_t)bytes + 1; /* and never none */
+    size_t room = (size_t)bytes + 1; /* at least one byte */
     void *m = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (m == MAP_FAILED)
         return cr_fail(error, "%s would take %s, which could not be had", what, cr_amount(bytes).text);
@@ -100,7 +100,7 @@ void cr_zeros_free(struct cr_zeros *zeros)
 
 void cr_zeros_clear(struct cr_zeros *zeros)
 {
-#ifdef __linux__ /* where what is given back is zeros when it is touched again */
+#ifdef __linux__ /* Linux: pages that are given back read as zeros */
     if (madvise(zeros->memory, zeros->bytes, MADV_DONTNEED) == 0)
         return;
 #endif

@@ -12,22 +12,22 @@
 
 #include "compiler/ir/error.h"
 
-/* 0 if this machine can hold `bytes`, else -1 and an error about `what`. */
+/* Returns 0 if this machine can hold `bytes`, else -1 and an error about `what`. */
 int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error);
 
-/* `bytes` bytes aligned to 64; null (with the error set) if there are
- * not so many.  Freed with free(). */
+/* Allocates `bytes` bytes aligned to 64; null with an error if there are not so many.  Freed with
+ * free(). */
 void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error);
 
-/* Memory that is zeros, of which the system has no page before it is touched.  The pages are small
- * ones: a part of each of many rows is used before the rest. */
+/* Memory of zeros whose pages the system provides on first touch.  The pages are small, because of
+ * each of many rows a part is used long before the rest. */
 struct cr_zeros {
     void *memory; /* aligned to 64 */
     size_t bytes;
 };
 
-/* 0, or -1 (with the error set) if there are not so many.  Freed with cr_zeros_free, also where there
- * are none. */
+/* Allocates zeros; -1 with an error if there is not enough memory.  cr_zeros_free may be called
+ * even after a failure. */
 int cr_zeros_new(struct cr_zeros *zeros, int64_t bytes, const char *what, struct cr_error *error);
 void cr_zeros_free(struct cr_zeros *zeros);
 

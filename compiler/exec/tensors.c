@@ -32,7 +32,7 @@ struct cr_contents cr_contents_of_file(const struct cr_file_tensor *tensor)
     return (struct cr_contents){.read = read_file, .context = tensor, .fail = fail_file};
 }
 
-/* True if two names are the same but for their dots. */
+/* True if two names are equal but for their dots. */
 static bool same_letters(const char *a, const char *b)
 {
     while (*a || *b) {
@@ -46,8 +46,8 @@ static bool same_letters(const char *a, const char *b)
     return true;
 }
 
-/* A tensor whose name ends as this one does, under another prefix, or is the same but for a dot, and its
- * file; or null. */
+/* Finds a tensor whose name differs from this one only by a prefix or a dot, and its file; null if
+ * there is none. */
 static const char *namesake(const struct cr_weight_files *files, const char *name,
                             const struct cr_weight_file **file, bool *listed)
 {
@@ -69,7 +69,8 @@ static const char *namesake(const struct cr_weight_files *files, const char *nam
     return NULL;
 }
 
-/* No file has the tensor; one of a like name, or a shard whose index leaves it out, may be what was meant. */
+/* Fails because no file has the tensor, and suggests one of a similar name, or a shard that has it
+ * but whose index does not list it. */
 static int missing(const struct cr_weight_files *files, const struct cr_port *port,
                    struct cr_error *error)
 {
@@ -95,7 +96,7 @@ static bool shape_fits(const struct cr_port *port, int rank, const int64_t *shap
     return rank == port->rank && memcmp(shape, port->shape, (size_t)rank * sizeof *shape) == 0;
 }
 
-/* A shape of a file, which may be longer than any of ours, as text. */
+/* Writes the shape in a file, which may have more axes than any of ours, as text. */
 static char *file_shape(char *buf, size_t size, int rank, const int64_t *shape)
 {
     return cr_shape_text(buf, size, rank < 16 ? rank : 16, shape);
@@ -110,12 +111,12 @@ static int wrong_shape(const char *path, const char *name, int rank, const int64
                    cr_shape_text(expected, sizeof expected, port->rank, port->shape));
 }
 
-/* Files, and what is found in them for the parameters. */
+/* Files of weights, and the tensors found in them for the parameters. */
 struct loading {
     struct cr_weight_files files;
-    struct cr_names params, taken; /* the names of parameters, and of tensors that are some */
+    struct cr_names params, taken; /* names of all parameters; names of the tensors in use */
     struct cr_file_tensor *tensors; /* by parameter */
-    struct cr_contents *contents;   /* likewise */
+    struct cr_contents *contents;   /* by parameter */
 };
 
 static int read_gguf(const void *weight, int64_t first, int64_t n, float *out)
@@ -135,7 +136,7 @@ static int fail_gguf(const void *context, struct cr_error *error)
                            sizeof error->text);
 }
 
-/* Blocks that fit a format are read as they are. */
+/* Returns the contents of a tensor of GGUF; blocks that fit a format are read unconverted. */
 static struct cr_contents contents_of_gguf(const struct cr_gguf_weight *weight)
 {
     struct cr_contents contents = {.read = read_gguf, .context = weight, .fail = fail_gguf};
@@ -144,7 +145,7 @@ static struct cr_contents contents_of_gguf(const struct cr_gguf_weight *weight)
     return contents;
 }
 
-/* What a tensor's elements are read by, if its type is one that can be. */
+/* Sets how a tensor's elements are read; fails if its type is not supported. */
 static int contents_of(const struct cr_weight_file *file, const struct cr_file_tensor *t,
                        struct cr_contents *contents, struct cr_error *error)
 {
@@ -158,7 +159,7 @@ static int contents_of(const struct cr_weight_file *file, const struct cr_file_t
     return cr_safetensors_check(t->file, t->tensor, text, sizeof error->text);
 }
 
-/* Finds the tensor of parameter i, which has to fit. */
+/* Finds the tensor of parameter i; fails if it is missing or does not fit. */
 static int find_param(struct loading *l, const struct cr_engine *e, int i, const char *family,
                       struct cr_error *error)
 {
@@ -175,7 +176,7 @@ static int find_param(struct loading *l, const struct cr_engine *e, int i, const
     return contents_of(file, &l->tensors[i], &l->contents[i], error);
 }
 
-/* The bytes of a file in front of its tensors. */
+/* Returns the bytes of a file before its first tensor. */
 static size_t header_bytes(const struct cr_mapping *mapping, const struct cr_safetensors *list)
 {
     size_t least = mapping->size;
@@ -187,7 +188,7 @@ static size_t header_bytes(const struct cr_mapping *mapping, const struct cr_saf
     return least;
 }
 
-/* The tensor of a parameter in a list of files. */
+/* Describes the tensor of a parameter for the key of kept weights. */
 static struct cr_kept_tensor kept_tensor(const struct cr_weight_files *files,
                                          const struct cr_file_tensor *t)
 {
@@ -199,7 +200,7 @@ static struct cr_kept_tensor kept_tensor(const struct cr_weight_files *files,
     return kept;
 }
 
-/* Maps the weights if they are kept. */
+/* Maps the weights if they are in the cache. */
 static void find_kept(struct cr_kept *kept, struct cr_engine *e, const struct loading *l)
 {
     const struct cr_weight_files *files = &l->files;
@@ -219,7 +220,7 @@ static void find_kept(struct cr_kept *kept, struct cr_engine *e, const struct lo
     free(tensors);
 }
 
-/* Counts the tensors of a file that no parameter took, and notes the first. */
+/* Counts the tensors of a file that no parameter uses, and records the first. */
 static void count_surplus(const struct cr_names *taken, const struct cr_weight_file *file,
                           const char *family, struct cr_surplus *surplus)
 {
@@ -234,7 +235,8 @@ static void count_surplus(const struct cr_names *taken, const struct cr_weight_f
     }
 }
 
-/* From files that are open, which it closes.  All parameters are found before the first is read. */
+/* Loads parameters from open files, and closes them.  All parameters are found before the first is
+ * read. */
 static int load_params(struct cr_engine *e, const struct cr_weight_files *files, const char *family,
                        struct cr_kept *kept, struct cr_surplus *surplus, struct cr_error *error)
 {
@@ -282,7 +284,7 @@ int cr_load_params_from(struct cr_engine *e, const struct cr_weight_bytes *bytes
 
 /* ---- at random ---- */
 
-/* A tensor's own stream of random numbers: FNV-1a of its kind and name. */
+/* Returns the random stream of a tensor: FNV-1a of its kind and name. */
 static uint64_t stream_of(char kind, const char *name)
 {
     uint64_t hash = 14695981039346656037u ^ (unsigned char)kind;
@@ -291,7 +293,7 @@ static uint64_t stream_of(char kind, const char *name)
     return hash;
 }
 
-/* Random numbers as a tensor's elements. */
+/* A source of random elements. */
 struct drawing {
     struct cr_sequence sequence;
     const struct cr_runtime *rt;
@@ -304,7 +306,7 @@ static int draw(const void *context, int64_t first, int64_t n, float *out)
     return 0;
 }
 
-/* The same number everywhere. */
+/* Fills with one constant. */
 static int repeat(const void *context, int64_t first, int64_t n, float *out)
 {
     const struct drawing *d = context;
@@ -319,7 +321,7 @@ static struct cr_contents contents_of_drawing(const struct cr_port *port, const 
     return (struct cr_contents){.read = port->init == CR_INIT_FILL ? repeat : draw, .context = d};
 }
 
-/* The elements a parameter or an input starts with, if it says so. */
+/* Returns the initial elements of a parameter or an input, as its init says. */
 static struct cr_sequence start_of(const struct cr_port *port, char kind, uint64_t seed)
 {
     float bound = (float)port->bound;
@@ -350,8 +352,8 @@ int cr_draw_params(struct cr_engine *e, uint64_t seed, struct cr_error *error)
 
 /* ---- inputs ---- */
 
-/* The rows of the table that the ids index; without a table 2, since 0 and 1 fit any, but 1 for what
- * an offset of rows is made of. */
+/* Returns the bound for random ids: the rows of the table that they index.  Without a table it is 1
+ * for inputs that an offset depends on, else 2, since 0 and 1 fit any table. */
 static int64_t id_limit(const struct cr_engine *e, int i)
 {
     if (e->id_limits[i])
@@ -359,7 +361,7 @@ static int64_t id_limit(const struct cr_engine *e, int i)
     return cr_offsets_use(e->offsets, i) ? 1 : 2;
 }
 
-/* Whole numbers without an init: uniform ids. */
+/* Draws uniform ids, for inputs of whole numbers without an init. */
 static void draw_ids(const struct cr_engine *e, int i, uint64_t seed, uint64_t stream, void *data)
 {
     const struct cr_port *port = &e->inputs[i];
@@ -384,7 +386,7 @@ void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
     bool says = cr_has_init(port);
     struct drawing drawing = {start_of(port, 'i', seed), e->rt};
     struct cr_contents contents = contents_of_drawing(port, &drawing);
-    struct cr_error never; /* numbers that are drawn need not be read */
+    struct cr_error never; /* cannot fail: drawn numbers are not read from a file */
     if (!says)
         drawing.sequence = (struct cr_sequence){seed, stream_of('i', port->name), CR_NORMAL, 1, 0};
     if (port->dtype == CR_F32)
@@ -395,7 +397,7 @@ void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
         ((int32_t *)data)[j] = (int32_t)port->bound;
 }
 
-/* Whether element j of input i lies past a length that the inputs hold. */
+/* True if element j of input i lies past the end of a length that the inputs hold. */
 static bool lies_past(const struct cr_engine *e, int i, int64_t j, const void *const *inputs)
 {
     const struct cr_port *port = &e->inputs[i];
@@ -409,7 +411,7 @@ static bool lies_past(const struct cr_engine *e, int i, int64_t j, const void *c
     return false;
 }
 
-/* Refuses an id that the table has no row for.  What lies past a length is not read. */
+/* Fails for an id beyond the rows of its table.  Elements past a length are not checked. */
 int cr_check_ids(const struct cr_engine *e, int i, const char *path, const int32_t *ids,
                  const void *const *inputs, struct cr_error *error)
 {

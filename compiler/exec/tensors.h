@@ -1,4 +1,4 @@
-/* tensors.h - what goes into an engine: parameters and inputs, from files or at random. */
+/* tensors.h - reads or draws an engine's parameters and inputs. */
 #ifndef CR_TENSORS_H
 #define CR_TENSORS_H
 
@@ -8,52 +8,52 @@
 #include "kept_weights.h"
 #include "weight_files.h"
 
-/* Tensors in files of weights that the model does not have. */
+/* Tensors in files of weights that no parameter uses. */
 struct cr_surplus {
     int count;
-    char name[160]; /* of the first, quoted */
+    char name[160]; /* name of the first, quoted */
     const char *file;
 };
 
-/* The elements of a parameter that a file has. */
+/* Returns the elements of a tensor in a file as contents of a parameter. */
 struct cr_contents cr_contents_of_file(const struct cr_file_tensor *tensor);
 
-/* Every parameter from safetensors files and folders of them; where several have a name the last one
- * counts.  `family`: the model_type of config.json, whose names may differ (weight_names.h); or null.
- * surplus->file is one of the paths.  With `kept`, weights that are kept are mapped and not read; the caller
- * frees it. */
+/* Loads every parameter from safetensors or GGUF files and folders of them; the last file wins if
+ * several have a name.  `family` is the model_type of config.json, for alternative names
+ * (weight_names.h); or null. surplus->file is one of the paths.  With `kept`, weights in the cache
+ * are mapped and not read; the caller frees it. */
 int cr_load_params(struct cr_engine *engine, const char *const *paths, int n, const char *family,
                    struct cr_kept *kept, struct cr_surplus *surplus, struct cr_error *error);
 
-/* The same from the bytes of a file. */
+/* Does the same with the bytes of a file. */
 int cr_load_params_from(struct cr_engine *engine, const struct cr_weight_bytes *bytes, const char *family,
                         struct cr_surplus *surplus, struct cr_error *error);
 
-/* Every parameter as its init says.  A tensor's numbers depend on the seed and its name
- * only. */
+/* Draws every parameter as its init says.  A tensor's numbers depend only on the seed and its
+ * name. */
 int cr_draw_params(struct cr_engine *engine, uint64_t seed, struct cr_error *error);
 
-/* The tensor of a port from a .npy file that is open and has its shape. */
+/* Reads the tensor of a port from an open .npy file; fails unless it has the port's shape. */
 int cr_take_array(const struct cr_port *port, const struct cr_npy *file, void *data,
                   struct cr_error *error);
 
-/* Input i from such a file; ids are looked at. */
+/* Reads input i from an open .npy file, and checks its ids. */
 int cr_take_input(const struct cr_engine *engine, int i, const struct cr_npy *file, void *data,
                   struct cr_error *error);
 
-/* Input i from a .npy file. */
+/* Reads input i from a .npy file. */
 int cr_read_input(const struct cr_engine *engine, int i, const char *path, void *data,
                   struct cr_error *error);
 
-/* Refuses, in the name of `path`, ids of input i that are no rows of the table they look up.  With the
- * inputs of a run, what lies past their lengths is not looked at; without, all is: null. */
+/* Fails if ids of input i exceed the rows of the table they index; `path` is for the message.  With
+ * the inputs of a run, elements past their lengths are not checked; with null, all are. */
 int cr_check_ids(const struct cr_engine *engine, int i, const char *path, const int32_t *ids,
                  const void *const *inputs, struct cr_error *error);
 
-/* True if the script says with what a parameter or an input starts. */
+/* True if the script states the initial values of a parameter or an input. */
 bool cr_has_init(const struct cr_port *port);
 
-/* Input i as its init says, else at random: standard normal, or uniform ids. */
+/* Fills input i as its init says, else at random: standard normal, or uniform ids. */
 void cr_draw_input(const struct cr_engine *engine, int i, uint64_t seed, void *data);
 
 #endif

@@ -38,7 +38,7 @@ bool cr_is_torch_file(const char *path)
     return false;
 }
 
-/* Replaces the error where the file is of another kind that is often given as weights. */
+/* Replaces the error if the file is of another kind that is often mistaken for weights. */
 static void name_other(const char *path, struct cr_error *error)
 {
     if (cr_is_torch_file(path))
@@ -48,7 +48,7 @@ static void name_other(const char *path, struct cr_error *error)
                 path);
 }
 
-/* Opens a file whose path becomes that of the list. */
+/* Opens a file and appends it to the list, which owns `path` from then on. */
 static int open_file(struct cr_weight_files *files, char *path, const char *asked,
                      struct cr_error *error)
 {
@@ -68,15 +68,15 @@ static int open_file(struct cr_weight_files *files, char *path, const char *aske
 
 /* ---- the index of shards ---- */
 
-/* An index that is being read, whose shards begin at file number `first`. */
+/* An index that is being read; its first shard is file number `first`. */
 struct index {
-    const char *folder, *asked; /* asked: the path of the caller that led to it */
+    const char *folder, *asked; /* asked: the caller's path that led to it */
     struct cr_document document;
     const char **shards; /* in order of their names */
     int n_shards, cap_shards, first;
 };
 
-/* Checks a member of weight_map: the name of a file beside the index. */
+/* Checks a member of weight_map: its value must be the name of a file beside the index. */
 static int check_member(const struct index *x, int i, struct cr_error *error)
 {
     const struct cr_json_value *file = &x->document.values[i];
@@ -90,7 +90,7 @@ static int check_member(const struct index *x, int i, struct cr_error *error)
     return 0;
 }
 
-/* The number of the shard of that name, or where it belongs. */
+/* Returns the index of the shard of that name, or the position to insert it. */
 static int find_shard(const struct index *x, const char *name, bool *found)
 {
     int low = 0, high = x->n_shards;
@@ -117,7 +117,7 @@ static void add_shard(struct index *x, const char *name)
     x->shards[at] = name;
 }
 
-/* Each tensor is in the shard that the index says: from then on the shard lists it. */
+/* Marks a tensor as listed in the shard that the index names; fails if the shard lacks it. */
 static int take_member(const struct cr_weight_files *files, const struct index *x,
                        const struct cr_json_value *member, struct cr_error *error)
 {
@@ -144,7 +144,7 @@ static int open_shard(struct cr_weight_files *files, const struct index *x, int 
     return 0;
 }
 
-/* Shards are known and open before what they hold is looked at. */
+/* Reads an index.  All shards are open before tensors are looked up in them. */
 static int read_index(struct cr_weight_files *files, struct index *x, struct cr_error *error)
 {
     const struct cr_document *d = &x->document;
@@ -164,7 +164,7 @@ static int read_index(struct cr_weight_files *files, struct index *x, struct cr_
     return status;
 }
 
-/* Opens what an index lists, whose path is `path`: files of a folder. */
+/* Opens the shards in `folder` that the index at `path` lists. */
 static int open_shards(struct cr_weight_files *files, const char *folder, const char *asked,
                        const char *path, struct cr_error *error)
 {
@@ -179,13 +179,13 @@ static int open_shards(struct cr_weight_files *files, const char *folder, const 
 
 /* ---- folders ---- */
 
-/* Whether a folder has a file, or what keeps its file from being seen is to be said. */
+/* True if a file exists, or cannot be accessed, so that opening it reports why. */
 static bool has_file(const char *path)
 {
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
-/* A folder without safetensors, maybe with files of torch.save. */
+/* Fails for a folder without safetensors, with advice if it has files of torch.save. */
 static int fail_weights(const char *folder, struct cr_error *error)
 {
     static const char *const names[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
@@ -204,7 +204,7 @@ static int fail_weights(const char *folder, struct cr_error *error)
     return cr_fail(error, "%.400s: no weights in it, expected %s or %s", folder, WHOLE, INDEX);
 }
 
-/* One file is preferred to shards, as Hugging Face's own reader does. */
+/* Opens a folder.  One file is preferred to shards, as in Hugging Face's own reader. */
 static int open_folder(struct cr_weight_files *files, const char *folder, struct cr_error *error)
 {
     char *whole = cr_path_in(folder, WHOLE);
@@ -219,7 +219,7 @@ static int open_folder(struct cr_weight_files *files, const char *folder, struct
     return status;
 }
 
-/* Whether a path is that of an index: WHOLE's, or one of another name that ends so. */
+/* True if a path ends like that of an index of shards. */
 static bool is_index(const char *path)
 {
     static const char end[] = ".index.json";
@@ -227,7 +227,7 @@ static bool is_index(const char *path)
     return n >= sizeof end - 1 && strcmp(path + n - (sizeof end - 1), end) == 0;
 }
 
-/* The shards are beside the index. */
+/* Opens the shards beside an index. */
 static int open_index(struct cr_weight_files *files, const char *path, struct cr_error *error)
 {
     const char *slash = strrchr(path, '/');
@@ -242,7 +242,7 @@ static int open_index(struct cr_weight_files *files, const char *path, struct cr
 
 /* ---- all of them ---- */
 
-/* The path of a folder, of an index, or of a file of weights. */
+/* Opens a folder, an index, or a file of weights. */
 static int open_path(struct cr_weight_files *files, const char *path, struct cr_error *error)
 {
     if (cr_is_folder(path))
@@ -284,7 +284,7 @@ int cr_weight_files_take(struct cr_weight_files *files, const struct cr_weight_b
     return -1;
 }
 
-/* What is the caller's is not unmapped. */
+/* Forgets bytes that the caller owns, so that they are not unmapped. */
 static void give_back(struct cr_weight_file *f)
 {
     f->file.mapping = (struct cr_mapping){0};

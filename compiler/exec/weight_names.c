@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Tables that may be the head, too, and the head's name. */
+/* Embedding tables that may also be the head's weight, and the name of that weight. */
 static const struct {
     const char *table, *head;
 } tied[] = {
@@ -13,7 +13,7 @@ static const struct {
     {"embed_in.weight", "embed_out.weight"},
 };
 
-/* What the names of tensors end in that are no parameters. */
+/* Endings of the names of tensors that are no parameters. */
 static const char *const buffers[] = {
     ".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias",
     ".inv_freq",  "position_ids",      "lm_head.weight",  "embed_out.weight",
@@ -38,7 +38,7 @@ bool cr_weight_is_buffer(const char *name)
     return false;
 }
 
-/* The names of a norm's numbers in files that were once TensorFlow's. */
+/* The names of a norm's parameters in files converted from TensorFlow. */
 static const struct {
     const char *end, *kept, *once;
 } norms[] = {
@@ -50,11 +50,11 @@ enum {
     N_NORMS = sizeof norms / sizeof *norms,
     N_TIED = sizeof tied / sizeof *tied,
     N_PREFIXES =
-        3 /* as it is, without what stands before the first dot, behind the family's name */
+        3 /* as is; without what precedes the first dot; with the family's name as prefix */
 };
 _Static_assert(CR_WEIGHT_NAMES == N_PREFIXES * (1 + N_NORMS + N_TIED), "each name has a number");
 
-/* A norm's name as TensorFlow's files have it. */
+/* Writes the TensorFlow name of a norm's parameter; false if it has none. */
 static bool norm_name(char *other, size_t size, const char *name, int i)
 {
     if (!ends_in(name, norms[i].end))
@@ -63,7 +63,7 @@ static bool norm_name(char *other, size_t size, const char *name, int i)
     return snprintf(other, size, "%.*s%s", n, name, norms[i].once) < (int)size;
 }
 
-/* The head in place of its table, in a model that has no head of its own. */
+/* Writes the head's name for an embedding table, if the model has no head of its own. */
 static bool head_name(char *other, size_t size, const char *name, const struct cr_names *params,
                       int i)
 {
