@@ -1,4 +1,4 @@
-/* checkpoint.c - the state of a training from a file; see checkpoint.h. */
+/* checkpoint.c - reads the state of a training from a file; see checkpoint.h. */
 #include "checkpoint.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 
 #include "compiler/ir/mem.h"
 
-/* ---- what a training must know before it is opened ---- */
+/* ---- step, seed and options of a checkpoint ---- */
 
-/* A whole number from 0 on that was written under a key. */
+/* Reads a whole number of at least 0 from the metadata. */
 static int read_number(const struct cr_safetensors *file, const char *key, int64_t *number,
                        struct cr_error *error)
 {
@@ -28,11 +28,11 @@ static int read_number(const struct cr_safetensors *file, const char *key, int64
 struct crescent_checkpoint {
     crescent_context *context;
     int64_t step, seed;
-    crescent_setting *options; /* strings are its own */
+    crescent_setting *options; /* the strings belong to this handle */
     int n_options, cap_options;
 };
 
-/* The name of the script's option that a key of the metadata is for, or null. */
+/* Returns the name of the script's option in a key of the metadata, or null. */
 static const char *option_of(const char *key)
 {
     size_t length = sizeof CR_CHECKPOINT_OPTION - 1;
@@ -48,7 +48,7 @@ static void take_options(crescent_checkpoint *c, const struct cr_safetensors *fi
                 cr_strdup(option_of(key)), cr_strdup(cr_safetensors_metadata(file, key))};
 }
 
-/* Nothing of the file stays open. */
+/* Reads step, seed and options, and closes the file again. */
 static int open_checkpoint(crescent_context *context, const char *path,
                            crescent_checkpoint **checkpoint, struct cr_error *error)
 {
@@ -117,9 +117,9 @@ int crescent_checkpoint_option_at(const crescent_checkpoint *checkpoint, int ind
     return CRESCENT_OK;
 }
 
-/* ---- going on ---- */
+/* ---- resuming ---- */
 
-/* Every tensor is a parameter or a state of the model, of its shape and type. */
+/* Fails unless the file has the expected tensor, in its shape and type. */
 static int check_tensor(const char *script, const struct cr_safetensors *file,
                         const struct cr_st_tensor *expected, struct cr_error *error)
 {
@@ -149,7 +149,7 @@ static int check_tensors(const crescent_trainer *t, const struct cr_safetensors 
     return 0;
 }
 
-/* The bytes of a tensor. */
+/* Copies the bytes of a tensor. */
 static int read_tensor(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
                        void *out, struct cr_error *error)
 {
@@ -159,7 +159,8 @@ static int read_tensor(const struct cr_safetensors *file, const struct cr_st_ten
                : 0;
 }
 
-/* All that was checked, bit for bit; what may still fail is memory, and the file. */
+/* Loads the checked tensors, bit for bit.  It can still fail for lack of memory or if the file
+ * cannot be read. */
 static int take_tensors(crescent_trainer *t, const struct cr_safetensors *file,
                         struct cr_error *error)
 {
@@ -180,7 +181,7 @@ static int take_tensors(crescent_trainer *t, const struct cr_safetensors *file,
     return 0;
 }
 
-/* The numbers of the file's metadata are those of this run. */
+/* Reads step and losses from the metadata; fails if the seed differs from that of this run. */
 static int read_metadata(const crescent_trainer *t, const struct cr_safetensors *file,
                          int64_t *step, struct cr_history *history, struct cr_error *error)
 {
@@ -200,7 +201,7 @@ static int read_metadata(const crescent_trainer *t, const struct cr_safetensors 
     return 0;
 }
 
-/* Nothing of the training changes before all of the file is known to fit. */
+/* Resumes from a file.  The training changes only after all tensors of the file are checked. */
 static int read_state(crescent_trainer *t, const struct cr_safetensors *file,
                       struct cr_error *error)
 {

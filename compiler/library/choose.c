@@ -1,10 +1,10 @@
-/* choose.c - the entries of a graph, and the one that is chosen; see crescent.h. */
+/* choose.c - lists the entries of a graph and chooses one; see crescent.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "handles.h"
 
-/* The names of the entries in one line. */
+/* Writes the names of all entries in one line. */
 static void list_entries(char *buf, size_t size, const struct cr_graph *g)
 {
     size_t at = 0;
@@ -13,7 +13,7 @@ static void list_entries(char *buf, size_t size, const struct cr_graph *g)
         at += (size_t)snprintf(buf + at, size - at, "%s%s", i ? ", " : "", g->entries[i]);
 }
 
-/* Several entries where one is expected. */
+/* Fails because one entry is expected; lists the entries. */
 static int refuse_entries(const struct cr_graph *g, const char *path, struct cr_error *error)
 {
     char names[CR_MAX_ENTRIES * (CR_ENTRY_NAME + 2) + 1];

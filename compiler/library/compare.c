@@ -1,11 +1,11 @@
-/* compare.c - how far an array is from the one that is expected; see crescent.h. */
+/* compare.c - compares an array with the expected one; see crescent.h. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "handles.h"
 
-/* A float's place in the order of all floats, so that neighbours differ by 1. */
+/* Returns the position of a float in the order of all floats: neighbours differ by 1. */
 static int64_t place_of(double value)
 {
     float f = (float)value;
@@ -20,14 +20,14 @@ static int64_t ulp_between(double a, double b)
     return distance < 0 ? -distance : distance;
 }
 
-/* The unit in the last place of a float of that magnitude. */
+/* Returns the unit in the last place of floats of that magnitude. */
 static double ulp_of(double magnitude)
 {
     int exponent = magnitude > 0 ? ilogb(magnitude) : -126;
     return ldexp(1, (exponent > -126 ? exponent : -126) - 23);
 }
 
-/* The root mean square of the finite elements: the scale of rounding errors in sums. */
+/* Returns the root mean square of the finite elements: the scale of rounding errors in sums. */
 static double root_mean_square(const double *values, int64_t n)
 {
     double largest = 0, sum = 0;
@@ -45,7 +45,7 @@ static double root_mean_square(const double *values, int64_t n)
     return finite ? largest * sqrt(sum / (double)finite) : 0;
 }
 
-/* Whether two elements are one value, as far as a float can say. */
+/* True if two elements are equal as floats; NaNs are equal. */
 static bool is_same(double got, double want)
 {
     if (got == want || (isnan(got) && isnan(want)))
@@ -53,7 +53,7 @@ static bool is_same(double got, double want)
     return isinf(got) != isinf(want) && !isnan(got) && !isnan(want) && (float)got == (float)want;
 }
 
-/* Whether an element passes whose values are not the same. */
+/* True if an element that differs is within the tolerance. */
 static bool passes(const crescent_tolerance *t, double got, double want)
 {
     double apart = fabs(got - want);
@@ -64,13 +64,13 @@ static bool passes(const crescent_tolerance *t, double got, double want)
            (t->max_ulp < 0 || ulp_between(got, want) <= t->max_ulp);
 }
 
-/* The larger of two errors; NaN is larger than any. */
+/* Returns the larger of two errors; NaN counts as the largest. */
 static double larger(double a, double b)
 {
     return isnan(a) || a > b ? a : b;
 }
 
-/* Takes the errors of an element that is not the same into the largest so far. */
+/* Updates the largest errors with an element that differs. */
 static void note_errors(crescent_difference *d, double got, double want, double scale)
 {
     double apart = fabs(got - want), size = fabs(want);
@@ -83,8 +83,8 @@ static void note_errors(crescent_difference *d, double got, double want, double 
     d->nans += isnan(apart);
 }
 
-/* The worst element is the one that fails by the most; while none fails, the one that differs
- * most. */
+/* Compares two arrays.  The worst element is the one that fails by the most, or if none fails, the
+ * one that differs most. */
 static crescent_difference compare(const double *got, const double *want, int64_t n,
                                    const crescent_tolerance *tolerance)
 {
@@ -100,7 +100,7 @@ static crescent_difference compare(const double *got, const double *want, int64_
         if (d.worst < 0 || (!good && !d.failures) || (good == !d.failures && excess > worst)) {
             worst = excess;
             d.worst = i;
-            d.got = isnan(got[i]) ? fabs(got[i]) : got[i]; /* "nan", of no sign */
+            d.got = isnan(got[i]) ? fabs(got[i]) : got[i]; /* prints "nan" without a sign */
             d.want = isnan(want[i]) ? fabs(want[i]) : want[i];
         }
         d.failures += !good;

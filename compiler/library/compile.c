@@ -1,4 +1,4 @@
-/* compile.c - a graph compiled; see crescent.h. */
+/* compile.c - compiles a graph to a model; see crescent.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ _Static_assert((int)CRESCENT_TCC == (int)CR_BACKEND_TCC && (int)CRESCENT_CC == (
                    (int)CRESCENT_STANDALONE == (int)CR_BACKEND_STANDALONE,
                "backends have the same numbers");
 
-/* All zero is the plain configuration, but there is one thread at least. */
+/* Checks a configuration; null means all zero.  The number of threads becomes at least 1. */
 int cr_take_config(const crescent_config *config, const char *path, crescent_config *checked,
                    struct cr_error *error)
 {
@@ -79,7 +79,7 @@ void cr_config_free(crescent_config *config)
     free((char *)config->target);
 }
 
-/* The configuration is checked. */
+/* Compiles for a target, with a checked configuration. */
 static int compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                        const crescent_config *c, const struct cr_target *target, bool keep_stored,
                        crescent_model **model, struct cr_error *error)
@@ -114,7 +114,8 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
     return compile_for(context, origin, graph, c, target, false, model, error);
 }
 
-/* The target that the configuration names, or this machine.  The interpreter has no loops to cut. */
+/* Chooses the target that the configuration names, or this machine.  The interpreter needs no
+ * probe: it has no loops to tile. */
 static int choose_target(crescent_context *context, const struct cr_graph *graph,
                          const crescent_config *c, struct cr_target *target, struct cr_error *error)
 {
@@ -123,7 +124,7 @@ static int choose_target(crescent_context *context, const struct cr_graph *graph
     return cr_choose_target(context, c->target ? c->target : "host", &use, target, error);
 }
 
-/* Under the caller's configuration, which names the target. */
+/* Compiles with the caller's configuration, which names the target. */
 static int compile_graph(crescent_context *context, struct cr_origin *origin,
                          struct cr_graph *graph, const crescent_config *config, bool keep_stored,
                          crescent_model **model, struct cr_error *error)
@@ -150,7 +151,7 @@ int cr_compile_stored(crescent_context *context, struct cr_origin *origin, struc
     return compile_graph(context, origin, graph, config, true, model, error);
 }
 
-/* Copying is a part of the way from the graph to code, so its time counts. */
+/* Compiles a copy of the graph.  The time of copying counts as time of the passes. */
 static int compile_copy(const crescent_graph *graph, const crescent_config *config,
                         crescent_model **model, struct cr_error *error)
 {
@@ -174,7 +175,7 @@ int crescent_compile(const crescent_graph *graph, const crescent_config *config,
     return cr_done(&guard, compile_copy(graph, config, model, guard.error));
 }
 
-/* The graph is not needed behind: it is handed over and not copied. */
+/* Opens a script and compiles its graph, which is handed over and not copied. */
 static int open_model(crescent_context *context, const char *path, const crescent_script *how,
                       const crescent_config *config, crescent_model **model)
 {

@@ -1,4 +1,4 @@
-/* contents.c - what is in files of tensors; see crescent.h. */
+/* contents.c - lists the tensors and metadata in files; see crescent.h. */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "handles.h"
 #include "installed.h"
 
-/* A tensor, and where its elements come from: one of these by the kind of the file. */
+/* A tensor and its source, one of these pointers by the kind of file. */
 struct item {
     crescent_tensor tensor;
     const struct cr_st_tensor *weight;
@@ -45,21 +45,21 @@ struct crescent_contents {
     int n_items, cap_items, n_facts, cap_facts;
 };
 
-/* A kind of file: how its tensors are listed, closed, and read. */
+/* A kind of file: functions to list, close and read its tensors. */
 struct kind {
     const char *name;
     bool (*is)(const char *path);
-    /* Lists what there is; a failure leaves nothing to close. */
+    /* Lists all tensors; a failure leaves nothing to close. */
     int (*open)(crescent_contents *contents, struct cr_error *error);
     void (*close)(crescent_contents *contents);
-    /* Whether its elements can be read, and n of them from `first` on. */
+    /* check fails if the elements cannot be read; read copies n of them from `first` on. */
     int (*check)(const crescent_contents *contents, const struct item *item,
                  struct cr_error *error);
     int (*read)(const crescent_contents *contents, const struct item *item, int64_t first,
                 int64_t n, double *out);
 };
 
-/* A copy of n bytes as a string. */
+/* Returns n bytes as a string. */
 static char *copy_of(const char *text, size_t n)
 {
     char *copy = cr_calloc(n + 1, 1);
@@ -81,7 +81,7 @@ static void add_text(crescent_contents *c, const char *key, const char *value)
 
 /* ---- safetensors, and folders of them ---- */
 
-/* Of shards, the metadata of the first. */
+/* Opens safetensors.  The facts are the metadata of the first shard. */
 static int open_weights(crescent_contents *c, struct cr_error *error)
 {
     const char *path = c->path;
@@ -115,7 +115,7 @@ static int check_weight(const crescent_contents *c, const struct item *item, str
     return cr_safetensors_check(&item->file->file, item->weight, error->text, sizeof error->text);
 }
 
-/* As double-precision numbers; a chunk of floats at a time. */
+/* Reads elements as doubles, in chunks of floats. */
 static int read_weight(const crescent_contents *c, const struct item *item, int64_t first,
                        int64_t n, double *out)
 {
@@ -131,7 +131,7 @@ static int read_weight(const crescent_contents *c, const struct item *item, int6
     return 0;
 }
 
-/* The model_type, and the script that covers it; a folder may be without. */
+/* Opens a folder.  The facts include model_type and its script, if config.json names one. */
 static int open_folder(crescent_contents *c, struct cr_error *error)
 {
     struct cr_error ignored = {0};
@@ -153,7 +153,7 @@ static int open_folder(crescent_contents *c, struct cr_error *error)
 
 /* ---- GGUF ---- */
 
-/* A value as text: the items of an array are counted. */
+/* Adds a metadata value as text: an array as the number of its items. */
 static void add_value(crescent_contents *c, const struct cr_gguf_value *value)
 {
     char text[64];
@@ -179,7 +179,7 @@ static void add_value(crescent_contents *c, const struct cr_gguf_value *value)
              string.text == text ? strlen(text) : string.length);
 }
 
-/* Names in the file have no zero behind them: they are copied. */
+/* Opens a GGUF file.  Names in it are not null-terminated, so they are copied. */
 static int open_gguf(crescent_contents *c, struct cr_error *error)
 {
     if (cr_gguf_open(&c->gguf, c->path, error->text, sizeof error->text))
@@ -196,7 +196,7 @@ static int open_gguf(crescent_contents *c, struct cr_error *error)
     return 0;
 }
 
-/* Its names are copies. */
+/* Closes a GGUF file and frees the copied names. */
 static void close_gguf(crescent_contents *c)
 {
     for (int i = 0; i < c->n_items; i++)
@@ -213,7 +213,7 @@ static int check_block(const crescent_contents *c, const struct item *item, stru
                    item->tensor.type);
 }
 
-/* `first` is the first of a block, as chunks are whole blocks. */
+/* Reads elements in chunks.  `first` starts a block, and chunks are whole blocks. */
 static int read_block(const crescent_contents *c, const struct item *item, int64_t first, int64_t n,
                       double *out)
 {
@@ -244,7 +244,7 @@ static bool is_npy(const char *path)
     return is;
 }
 
-/* The type as NumPy spells it. */
+/* Returns the type as NumPy spells it. */
 static const char *npy_type(const struct cr_npy *npy)
 {
     static const char *const names[][2] = {
@@ -287,7 +287,7 @@ static int read_npy(const crescent_contents *c, const struct item *item, int64_t
 
 /* ---- ONNX ---- */
 
-/* Appends to a text what fits. */
+/* Appends formatted text, truncated to the size. */
 static void append(char *text, size_t size, const char *format, ...)
 {
     va_list arguments;
@@ -297,7 +297,7 @@ static void append(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
-/* An input or output as "float [batch, 3]": `?` is a size that is not known. */
+/* Adds an input or output as "float [batch, 3]", with `?` for an unknown size. */
 static void add_info(crescent_contents *c, const char *role, const struct cr_onnx_info *info)
 {
     char key[256], value[512] = "";
@@ -320,7 +320,7 @@ static void add_info(crescent_contents *c, const char *role, const struct cr_onn
     add_text(c, key, value);
 }
 
-/* Before IR version 4 each initializer is an input, too. */
+/* True if an input is an initializer: before IR version 4 each one is also an input. */
 static bool is_initializer(const struct cr_onnx_body *graph, const char *name)
 {
     for (int i = 0; i < graph->n_initializers; i++)
@@ -329,7 +329,7 @@ static bool is_initializer(const struct cr_onnx_body *graph, const char *name)
     return false;
 }
 
-/* The producer, the version of each opset, and the ports. */
+/* Adds the producer, the version of each opset, and the ports. */
 static void add_onnx_facts(crescent_contents *c)
 {
     const struct cr_onnx_model *m = &c->onnx;
@@ -349,7 +349,7 @@ static void add_onnx_facts(crescent_contents *c)
         add_info(c, "output", &m->graph.outputs[i]);
 }
 
-/* External data have to be there, as the reader maps them. */
+/* Opens an ONNX file.  Files of external data must exist, since the reader maps them. */
 static int open_onnx(crescent_contents *c, struct cr_error *error)
 {
     if (cr_onnx_model_open(&c->onnx, c->path, error))
@@ -401,8 +401,8 @@ static bool ends_in(const char *path, const char *end)
     return n >= m && strcmp(path + n - m, end) == 0;
 }
 
-/* Whether a file begins as text does.  A safetensors file cannot, as eight such bytes are the length of a
- * header that no file has; an index of its shards is one of tensors. */
+/* True if a file begins like text.  A safetensors file does not: eight such bytes would be the
+ * length of a header that no file has.  An index of shards does not count as text. */
 static bool is_text(const char *path)
 {
     struct cr_mapping map;
@@ -437,7 +437,7 @@ static bool is_any(const char *path)
     return true;
 }
 
-/* The first that a path is one of. */
+/* The kinds in the order in which they are tried. */
 static const struct kind kinds[] = {
     {"folder", cr_is_folder, open_folder, close_weights, check_weight, read_weight},
     {"GGUF", cr_is_gguf, open_gguf, close_gguf, check_block, read_block},
@@ -453,7 +453,8 @@ static int by_name(const void *a, const void *b)
                             ((const struct item *)b)->tensor.name);
 }
 
-/* The handle is made last, so that nothing else has to be closed. */
+/* Lists the contents of a file.  The handle is made last, so that after a failure only the path has
+ * to be freed. */
 static int open_contents(crescent_context *context, const char *path, crescent_contents **contents,
                          struct cr_error *error)
 {
@@ -488,7 +489,7 @@ int crescent_contents_open(crescent_context *context, const char *path,
     return cr_done(&guard, status);
 }
 
-/* The kind closes what the file has, and lets go of it before the lists. */
+/* Closes the file first, because it uses the lists. */
 void crescent_contents_close(crescent_contents *contents)
 {
     if (!contents)
@@ -540,7 +541,8 @@ int crescent_fact_at(const crescent_contents *contents, int index, crescent_sett
 
 enum { CHUNK = 4096 };
 
-/* Adds n numbers; mean and deviation are still sums of the finite ones, and of their squares. */
+/* Adds n numbers.  `mean` and `deviation` accumulate the sums of the finite ones and of their
+ * squares. */
 static void add_numbers(crescent_statistics *s, const double *x, int64_t n, int64_t *finite)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -556,7 +558,7 @@ static void add_numbers(crescent_statistics *s, const double *x, int64_t n, int6
     }
 }
 
-/* A chunk at a time, so that a tensor may be larger than memory. */
+/* Computes the statistics in chunks, so that a tensor may exceed memory. */
 static int measure(const crescent_contents *c, const struct item *item, crescent_statistics *s,
                    struct cr_error *error)
 {
@@ -590,7 +592,7 @@ static int read_all(const crescent_contents *c, const struct item *item, double 
     return 0;
 }
 
-/* A tensor by its number, or null and an error. */
+/* Returns a tensor by number, or null with an error. */
 static const struct item *item_at(const crescent_contents *c, int index, struct cr_error *error)
 {
     if (index >= 0 && index < c->n_items)

@@ -1,4 +1,4 @@
-/* context.c - errors, and how long handles live; see handles.h. */
+/* context.c - errors, and reference counts of handles; see handles.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "handles.h"
 #include "imported.h"
 
-/* Of calls that were given no handle, and so no context. */
+/* The error of calls without a handle, and so without a context. */
 static _Thread_local struct cr_error homeless;
 
 /* ---- contexts ---- */
@@ -91,7 +91,8 @@ int cr_refuse_null(crescent_context *context, const char *function)
     return cr_refuse(context, function, "an argument is null or negative, expected neither");
 }
 
-/* Readers of files write their messages as they are, so control characters are escaped here. */
+/* Escapes control characters in the message, since readers of files put names into it as they
+ * are. */
 int cr_done(struct cr_guard *guard, int status)
 {
     struct cr_error *error = guard->error;
@@ -119,7 +120,7 @@ struct cr_origin *cr_origin_refer(struct cr_origin *origin)
     return origin;
 }
 
-/* The last one who refers to it frees all it holds. */
+/* Drops a reference; the last one frees the origin. */
 void cr_origin_release(struct cr_origin *origin)
 {
     if (!origin || --origin->references > 0)

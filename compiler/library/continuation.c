@@ -1,4 +1,4 @@
-/* continuation.c - from a script to the graph of a model that goes on with texts; see generator.h. */
+/* continuation.c - makes the graph of a model that generates, from a script; see generator.h. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "generator.h"
 #include "installed.h"
 
-/* Tokens of a prompt at a time: fewer where the logits of all of them take memory. */
+/* Tokens of a prompt in one run: fewer if the logits of all of them are kept, to save memory. */
 enum { CHUNK = 512, CHUNK_OF_LOGITS = 128 };
 
-/* The only node of an op with that name, or CR_NONE. */
+/* Returns the node of an op with that name, or CR_NONE. */
 static cr_id find_node(const struct cr_graph *g, enum cr_op op, const char *name)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)
@@ -22,13 +22,14 @@ static cr_id find_node(const struct cr_graph *g, enum cr_op op, const char *name
     return CR_NONE;
 }
 
-/* Whether a script says itself how to go on. */
+/* True if the script's graph is incremental already: it has the state and the length for that. */
 static bool goes_on(const struct cr_graph *g)
 {
     return find_node(g, CR_OP_state, CR_AT) != CR_NONE && cr_find_length(g, CR_TOKENS) != CR_NONE;
 }
 
-/* The second axis of the ids: tokens, or the bound of their length. */
+/* Sets *tokens to the second axis of the ids: the number of tokens, or the bound of their
+ * length. */
 static int find_tokens(const crescent_graph *graph, int64_t *tokens, struct cr_error *error)
 {
     const struct cr_graph *g = graph->graph;
@@ -41,9 +42,9 @@ static int find_tokens(const crescent_graph *graph, int64_t *tokens, struct cr_e
     return 0;
 }
 
-/* ---- how many positions ---- */
+/* ---- the number of positions ---- */
 
-/* A number that a script's option has, or 0. */
+/* Returns the number that an option of the script has, or 0. */
 static int64_t option_number(const struct cr_origin *o, const char *name)
 {
     const char *text = cr_origin_option(o, name);
@@ -52,7 +53,7 @@ static int64_t option_number(const struct cr_origin *o, const char *name)
     return text && !*end && value > 0 ? value : 0;
 }
 
-/* Whether the caller gave an option its value. */
+/* True if the caller set this option, and must be obeyed. */
 static bool is_set(const struct cr_origin *o, const char *name)
 {
     for (int i = 0; i < o->n_settings; i++)
@@ -61,7 +62,7 @@ static bool is_set(const struct cr_origin *o, const char *name)
     return false;
 }
 
-/* Keys of a file of values that are passed over. */
+/* Ignored keys of a file of values. */
 struct keys {
     const char *const *items;
     int n;
@@ -75,7 +76,7 @@ static bool has_key(const struct keys *keys, const char *name)
     return false;
 }
 
-/* The positions that a file of values says a model has; 0 if it does not, or is none of JSON. */
+/* Reads the number of positions from a JSON file of values; 0 if it has none or is not JSON. */
 static int config_positions(const char *config, const struct keys *ignored, int64_t *positions,
                             struct cr_error *error)
 {
@@ -104,8 +105,9 @@ static bool has_rope_type(const struct cr_origin *o, const char *type)
     return found && strcmp(found, type) == 0;
 }
 
-/* The positions that a model was made for, by its options and its file of values; 0 if neither says.  For
- * LongRoPE they are the original ones, as longer texts have other frequencies. */
+/* Finds the number of positions that a model was trained for, in its options and its file of
+ * values; 0 if neither has it.  For LongRoPE it is the original number, since longer texts have
+ * other frequencies. */
 static int model_positions(const struct cr_origin *o, int64_t *positions, struct cr_error *error)
 {
     const struct keys ignored = {(const char *const *)o->ignored, o->n_ignored};
@@ -121,7 +123,7 @@ static int model_positions(const struct cr_origin *o, int64_t *positions, struct
     return 0;
 }
 
-/* Runs the script again with another value for an option, which it has to declare. */
+/* Runs the script again with another value for an option, which it must declare. */
 static int set_option(crescent_context *context, crescent_graph **graph, const char *name,
                       int64_t value, struct cr_error *error)
 {
@@ -139,14 +141,15 @@ static int set_option(crescent_context *context, crescent_graph **graph, const c
     return 0;
 }
 
-/* The caller asked for more positions than the script can have, which says why. */
+/* Fails because the script refused the number of positions that the caller asked for; the message
+ * includes the script's reason. */
 static int fail_positions(int64_t positions, struct cr_error *error)
 {
     struct cr_error why = *error;
     return cr_fail(error, "context %" PRId64 ": %.900s", positions, why.text);
 }
 
-/* Sets the option that is the number of positions, of which the caller may have asked for so many. */
+/* Sets the option `name` to the number of positions; `asked`: the caller asked for that number. */
 static int set_positions(crescent_context *context, crescent_graph **graph, const char *name,
                          int64_t positions, bool asked, struct cr_error *error)
 {
@@ -154,9 +157,10 @@ static int set_positions(crescent_context *context, crescent_graph **graph, cons
     return status && asked ? fail_positions(positions, error) : status;
 }
 
-/* ---- scripts of either kind ---- */
+/* ---- incremental scripts, and others ---- */
 
-/* One that goes on by itself: how many positions it has room for is its own affair, but for an option. */
+/* Takes a script that is incremental itself.  It determines the number of positions, unless it has
+ * an option `context`. */
 static int take_as_it_is(crescent_context *context, const crescent_generation *generation,
                          struct cr_continuation *made, struct cr_error *error)
 {
@@ -176,8 +180,8 @@ static int take_as_it_is(crescent_context *context, const crescent_generation *g
     return 0;
 }
 
-/* Refuses a context beyond max_position_embeddings for dynamic frequencies: there, each new token changes
- * the frequencies of all tokens, and keys that are kept have the old ones. */
+/* Fails for a context beyond max_position_embeddings with dynamic frequencies: there each new token
+ * changes the frequencies of all tokens, but cached keys have the old ones. */
 static int check_positions(const struct cr_origin *o, int64_t context, struct cr_error *error)
 {
     int64_t most = option_number(o, "max_position_embeddings");
@@ -188,7 +192,8 @@ static int check_positions(const struct cr_origin *o, int64_t context, struct cr
                    context, most);
 }
 
-/* An axis of one token looks like any other of size 1: a script of one position is run for two. */
+/* Runs a script of one position with two instead: an axis of size 1 could not be told from other
+ * axes of size 1. */
 static int avoid_single(crescent_context *context, crescent_graph **graph, int64_t positions,
                         struct cr_error *error)
 {
@@ -197,7 +202,8 @@ static int avoid_single(crescent_context *context, crescent_graph **graph, int64
     return set_positions(context, graph, "T", 2, false, error);
 }
 
-/* One of all tokens at once: its option T becomes the number of positions. */
+/* Makes a script of all tokens at once incremental: its option T becomes the number of
+ * positions. */
 static int make_incremental(crescent_context *context, const crescent_generation *generation,
                             struct cr_continuation *made, struct cr_error *error)
 {
@@ -224,7 +230,8 @@ static int make_incremental(crescent_context *context, const crescent_generation
     return crescent_graph_incremental(made->graph, &how);
 }
 
-/* Whether a script runs that does not with the positions that it was asked for.  Leaves the error. */
+/* True if a script that failed runs without the number of positions that was asked for.  Keeps the
+ * error. */
 static bool runs_without(crescent_context *context, const char *path, const crescent_script *how,
                          struct cr_error *error)
 {
@@ -236,8 +243,8 @@ static bool runs_without(crescent_context *context, const char *path, const cres
     return runs;
 }
 
-/* Runs the script of a folder with as many positions as are wanted, or config.json says: then it need not
- * run again. */
+/* Runs the script of a folder with the number of positions that is wanted, or else that config.json
+ * names, so that it need not run twice. */
 static int open_folder(crescent_context *context, const char *path, crescent_script *how,
                        int64_t wanted, crescent_graph **graph, struct cr_error *error)
 {
@@ -261,7 +268,7 @@ static int open_folder(crescent_context *context, const char *path, crescent_scr
                : status;
 }
 
-/* Runs a script of any kind. */
+/* Runs a script from a file, a folder or memory. */
 static int open_script(crescent_context *context, const struct cr_script_text *script,
                        crescent_script *how, int64_t positions, crescent_graph **graph,
                        struct cr_error *error)

@@ -1,4 +1,4 @@
-/* emission.c - standalone C, and what there is after a pass; see crescent.h. */
+/* emission.c - writes standalone C, and prints a graph or program after a pass; see crescent.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,12 +7,12 @@
 #include "emission.h"
 #include "targets.h"
 
-/* A file that is written for this machine is worth a probe. */
+/* Emitted code for this machine always justifies a probe. */
 static const struct cr_use use = {.threads = 1, .is_long = true};
 
-/* A copy of the graph to be compiled, with the formats and arithmetics of the configuration, and its
- * settings; null if something is wrong with them.  What is written down does not depend on the machine that
- * writes it, unless that is asked for. */
+/* Copies the graph, applies the formats and arithmetics of the configuration, and fills the options
+ * of the passes.  Null with an error on failure.  The default target is generic: emitted code does
+ * not depend on the machine that writes it. */
 static struct cr_graph *prepare(const crescent_graph *graph, const crescent_config *config,
                                 struct cr_target *target, struct cr_pass_options *options,
                                 struct cr_error *error)
@@ -64,7 +64,7 @@ int cr_check_emit_path(const char *path, struct cr_error *error)
     return 0;
 }
 
-/* Checks the path before it compiles anything. */
+/* Emits C to a file; checks the path before it compiles anything. */
 static int emit(const crescent_graph *graph, const crescent_config *config, crescent_emit_kind kind,
                 const char *path, crescent_report *report, struct cr_error *error)
 {
@@ -109,7 +109,7 @@ static int emit_text(const crescent_graph *graph, const crescent_config *config,
     return status;
 }
 
-/* The texts go to the caller only when both are there. */
+/* Emits C as texts.  The caller gets them only if both exist. */
 int crescent_emit_text(const crescent_graph *graph, const crescent_config *config,
                        crescent_emit_kind kind, const char *header_name, char **source,
                        char **header)
@@ -125,9 +125,9 @@ int crescent_emit_text(const crescent_graph *graph, const crescent_config *confi
     return cr_done(&guard, status);
 }
 
-/* ---- what there is after a pass ---- */
+/* ---- after a pass ---- */
 
-/* Printed into memory, whose end no file need have. */
+/* Prints the graph or program after a pass into memory. */
 static int dump(const crescent_graph *graph, const crescent_config *config, const char *pass,
                 char **text, struct cr_error *error)
 {

@@ -1,19 +1,19 @@
-/* emission.h - a graph's program as it is written down; see crescent.h. */
+/* emission.h - the program of a graph to be emitted; see crescent.h. */
 #ifndef CR_EMISSION_H
 #define CR_EMISSION_H
 
 #include "handles.h"
 
-/* The program of a graph for the target of the configuration, or the generic one: what is written down
- * does not depend on the machine that writes it.  Null with an error. */
+/* Returns the program of a graph for the configuration's target, or for the generic one: emitted
+ * code does not depend on the machine that writes it.  Null with an error on failure. */
 struct cr_program *cr_program_to_emit(const crescent_graph *graph, const crescent_config *config,
                                       struct cr_error *error);
 
-/* The same program in a model, which takes weights. */
+/* Makes a model of the same program, so that weights can be loaded. */
 int cr_model_to_emit(const crescent_graph *graph, const crescent_config *config,
                      crescent_model **model, struct cr_error *error);
 
-/* Refuses a path that does not end in .c. */
+/* Fails unless a path ends in .c. */
 int cr_check_emit_path(const char *path, struct cr_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* emit_generator.c - a model that goes on with a text as standalone C; see crescent.h. */
+/* emit_generator.c - emits a model that generates text as standalone C; see crescent.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +13,13 @@
 #include "generator.h"
 #include "generator_ports.h"
 
-/* All that goes into the files. */
+/* The state of emitting a generator. */
 struct writing {
     const crescent_generator_source *what;
     struct cr_continuation made;
     const struct cr_origin *origin; /* of the graph */
-    crescent_model *model;          /* where weights are wanted, else null */
-    struct cr_program *own;         /* where they are not */
+    crescent_model *model;          /* null unless weights are wanted */
+    struct cr_program *own;         /* owns `program` otherwise */
     const struct cr_program *program;
     struct cr_tokenizer *tokenizer;
     struct cr_ids begin, ends;
@@ -47,7 +47,7 @@ static int check_source(const crescent_generator_source *what, struct cr_error *
     return 0;
 }
 
-/* Of those that are named, of the folder, or drawn. */
+/* Loads the weights from the caller's files or the folder, or else draws them. */
 static int fill_weights(struct writing *w, int64_t seed)
 {
     const char *folder = w->origin->folder;
@@ -58,7 +58,8 @@ static int fill_weights(struct writing *w, int64_t seed)
                   : crescent_draw_weights(w->model, seed);
 }
 
-/* An error of fill_weights is the context's already, and the caller's. */
+/* Makes the program, with weights if they are wanted.  fill_weights sets the context's error
+ * itself. */
 static int make_program(struct writing *w, const crescent_config *config, int64_t seed,
                         struct cr_error *error)
 {
@@ -75,7 +76,7 @@ static int make_program(struct writing *w, const crescent_config *config, int64_
 
 /* ---- ports ---- */
 
-/* Ids are less than this: the rows of the table that they choose from. */
+/* Returns the bound for ids: the rows of the table that they select from. */
 static int64_t limit_of_ids(const struct cr_graph *g, int64_t vocabulary)
 {
     int64_t *limits = cr_find_id_limits(g), limit = 0;
@@ -89,7 +90,7 @@ static int64_t limit_of_ids(const struct cr_graph *g, int64_t vocabulary)
     return limit ? limit : vocabulary;
 }
 
-/* What the program gives and takes, of one text. */
+/* Finds the ports of the program; fails unless it takes one text. */
 static int find_ports(struct writing *w, struct cr_text_ends *ends, struct cr_error *error)
 {
     const struct cr_program *p = w->program;
@@ -116,7 +117,7 @@ static void add_id(struct cr_ids *ids, int64_t id)
     *CR_PUSH(ids->items, ids->n, ids->cap) = (int32_t)id;
 }
 
-/* That of the caller, or of the folder. */
+/* Opens the caller's tokenizer, or the folder's. */
 static int open_tokenizer(struct writing *w, struct cr_error *error)
 {
     const struct cr_origin *origin = w->origin;
@@ -133,7 +134,7 @@ static int open_tokenizer(struct writing *w, struct cr_error *error)
     return w->tokenizer ? 0 : -1;
 }
 
-/* What the model's files say of both ends of a text, and else the tokenizer. */
+/* Sets the ids that begin and end a text: from the model's files, or else from the tokenizer. */
 static int find_ends(struct writing *w, const struct cr_text_ends *ends, struct cr_error *error)
 {
     struct cr_tokenizer *t = w->tokenizer;
@@ -155,7 +156,7 @@ static int find_ends(struct writing *w, const struct cr_text_ends *ends, struct 
 
 /* ---- weights ---- */
 
-/* The names of a parameter, each with a zero behind it, and an empty one. */
+/* Returns all names that a parameter may have in files, each null-terminated, then an empty one. */
 static char *names_of(const char *name, const char *family, const struct cr_names *params)
 {
     struct cr_text names = {0};
@@ -168,7 +169,7 @@ static char *names_of(const char *name, const char *family, const struct cr_name
     return names.data;
 }
 
-/* What tensors are called in files, and what else is in them. */
+/* Sets the parameters' names in files, and the names of other tensors that files may contain. */
 static void find_names(struct writing *w)
 {
     const struct cr_program *p = w->program;
@@ -187,7 +188,7 @@ static void find_names(struct writing *w)
     w->generation.buffers = w->buffers;
 }
 
-/* Writes the packed file to the disk; only its name is missing then. */
+/* Writes the packed file; committing it later gives it its name. */
 static int write_packed(struct writing *w, struct cr_error *error)
 {
     unsigned char header[CR_PACKED_HEADER];
@@ -203,14 +204,14 @@ static int write_packed(struct writing *w, struct cr_error *error)
 
 /* ---- all of it ---- */
 
-/* Where the C goes: to a file, or into texts. */
+/* The destination of the C: a file, or texts. */
 struct output {
-    const char *path;     /* or null */
-    const char *header;   /* what the source includes */
+    const char *path;     /* of the file; null: texts */
+    const char *header;   /* name of the header that the source includes */
     struct cr_text *texts; /* two: source and header */
 };
 
-/* Into files, or texts; packed weights get their name last. */
+/* Writes the C to files or texts.  The packed file is committed last. */
 static int write_files(struct writing *w, const struct output *out, struct cr_error *error)
 {
     w->generation.embedding = (enum cr_embedding)w->what->embed;
@@ -225,7 +226,7 @@ static int write_files(struct writing *w, const struct output *out, struct cr_er
     return w->what->pack ? cr_writer_commit(&w->pack, error->text, sizeof error->text) : 0;
 }
 
-/* Also of one that failed half way. */
+/* Frees everything, even after a failure. */
 static void free_writing(struct writing *w)
 {
     cr_writer_discard(&w->pack);
@@ -241,7 +242,7 @@ static void free_writing(struct writing *w)
     crescent_graph_close(w->made.graph);
 }
 
-/* What is wrong with the path is said before the script runs. */
+/* Emits a generator.  Paths are checked before the script runs. */
 static int emit(struct writing *w, crescent_context *context, const char *path,
                 const crescent_script *how, const crescent_config *config,
                 const crescent_generation *generation, const struct output *out,
@@ -262,7 +263,7 @@ static int emit(struct writing *w, crescent_context *context, const char *path,
     return write_files(w, out, error);
 }
 
-/* The report has no name: the graph that has it is closed. */
+/* Emits to files.  The report has no name: the graph that owns it is closed. */
 int crescent_emit_generator(crescent_context *context, const char *path, const crescent_script *how,
                             const crescent_config *config, const crescent_generation *generation,
                             const crescent_generator_source *what, const char *out,
@@ -282,7 +283,7 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
     return cr_done(&guard, status);
 }
 
-/* The texts are the caller's only if both are there. */
+/* Emits as texts.  The caller gets them only if both exist. */
 int crescent_emit_generator_text(crescent_context *context, const char *path,
                                  const crescent_script *how, const crescent_config *config,
                                  const crescent_generation *generation,

@@ -1,4 +1,5 @@
-/* evaluation.c - how well a model predicts a text, and how far it is from another one; see crescent.h. */
+/* evaluation.c - measures how well a model predicts a text, and how far it is from another model;
+ * see crescent.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,22 +9,23 @@
 #include "compiler/ir/mem.h"
 #include "handles.h"
 
-enum { ROWS = 64 /* tokens whose logits are looked at together */ };
+enum { ROWS = 64 /* tokens whose logits are computed in one run */ };
 
-/* A text that goes through one model, or two. */
+/* An evaluation of one model, or of two on the same text. */
 struct evaluation {
-    crescent_generator *generator[2]; /* the second may be null: nothing to hold the first against */
+    crescent_generator *generator[2]; /* the second is the reference, or null */
     int n_generators;
     int64_t vocabulary, window;
     float *logits[2];   /* [ROWS, vocabulary] */
-    int32_t *ids;       /* of a window */
+    int32_t *ids;       /* of the current window */
     double loss[2], divergence;
     int64_t tokens, agreed;
 };
 
-/* ---- what is refused ---- */
+/* ---- checks ---- */
 
-/* One text, and logits of all tokens: a window of two tokens is the least that predicts one. */
+/* Fails unless a generator has one text and logits of all tokens, and a window predicts at least
+ * one token. */
 static int check_generator(const crescent_generator *g, int64_t window,
                            crescent_generator_status *about, struct cr_error *error)
 {
@@ -39,7 +41,7 @@ static int check_generator(const crescent_generator *g, int64_t window,
     return 0;
 }
 
-/* Tokens that are only predicted are fed to nobody who would refuse them. */
+/* Checks all ids, including those that are only predicted: no run checks these. */
 static int check_ids(const struct evaluation *e, const crescent_window *how, const int32_t *ids,
                      int64_t n, struct cr_error *error)
 {
@@ -56,7 +58,7 @@ static int check_ids(const struct evaluation *e, const crescent_window *how, con
     return 0;
 }
 
-/* Two models are held against each other id by id. */
+/* Checks both models; they must have the same vocabulary. */
 static int check(struct evaluation *e, const crescent_window *how, struct cr_error *error)
 {
     crescent_generator_status about;
@@ -74,7 +76,7 @@ static int check(struct evaluation *e, const crescent_window *how, struct cr_err
 
 /* ---- one token ---- */
 
-/* The logarithm of the sum of exp(x). */
+/* Returns the logarithm of the sum of exp(x). */
 static double log_sum(const float *x, int64_t n)
 {
     double most = -INFINITY, sum = 0;
@@ -93,8 +95,8 @@ static int64_t likeliest(const float *x, int64_t n)
     return best;
 }
 
-/* Adds what the logits of one position say of the token that follows: -ln p for each model, and of two
- * models the divergence of the first from the second, sum of q (ln q - ln p). */
+/* Adds the loss of one position, -ln p of the next token for each model.  For two models it also
+ * adds the divergence of the first from the second, the sum of q (ln q - ln p). */
 static void see_token(struct evaluation *e, const float *const logits[2], int32_t next)
 {
     int64_t n = e->vocabulary;
@@ -115,7 +117,8 @@ static void see_token(struct evaluation *e, const float *const logits[2], int32_
 
 /* ---- a window ---- */
 
-/* Feeds tokens first .. first + n - 1 of the window to each model, and looks at what they predict. */
+/* Feeds tokens first .. first + n - 1 of the window to each model, and adds the losses of their
+ * predictions. */
 static int see_rows(struct evaluation *e, int64_t first, int64_t n)
 {
     for (int g = 0; g < e->n_generators; g++) {
@@ -131,7 +134,7 @@ static int see_rows(struct evaluation *e, int64_t first, int64_t n)
     return CRESCENT_OK;
 }
 
-/* The last token of a window is predicted, and predicts nothing. */
+/* Evaluates a window.  Its last token is only predicted, not fed. */
 static int see_window(struct evaluation *e, int64_t n)
 {
     int status = CRESCENT_OK;
@@ -142,8 +145,8 @@ static int see_window(struct evaluation *e, int64_t n)
     return status;
 }
 
-/* Cuts the text into windows, each with the token in front that a text begins with, if there is one.
- * A rest of one token predicts nothing. */
+/* Evaluates a text in windows.  Each begins with the token that texts begin with, if there is one.
+ * A final window of one token predicts nothing. */
 static int see_text(struct evaluation *e, const crescent_window *how, const int32_t *ids, int64_t n)
 {
     int64_t front = how->begin == CRESCENT_NONE ? 0 : 1, step = how->tokens - front;
@@ -179,7 +182,7 @@ static crescent_evaluation result_of(const struct evaluation *e)
                                  two ? (double)e->agreed / n : NAN};
 }
 
-/* What can be refused is, before anything is computed. */
+/* Checks everything and allocates memory, before anything is computed. */
 static int prepare(struct evaluation *e, const crescent_window *how, const int32_t *ids, int64_t n)
 {
     CR_ENTER(crescent_generator_model(e->generator[0])->context);
@@ -189,7 +192,7 @@ static int prepare(struct evaluation *e, const crescent_window *how, const int32
                                : 0);
 }
 
-/* All that can be refused is refused before the first window. */
+/* Evaluates a text.  Everything is checked before the first window. */
 int crescent_evaluate(crescent_generator *generator, crescent_generator *reference,
                       const crescent_window *how, const int32_t *ids, int64_t n,
                       crescent_evaluation *evaluation)

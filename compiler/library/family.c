@@ -1,4 +1,4 @@
-/* family.c - which script makes the model of a folder or of a GGUF file; see family.h. */
+/* family.c - finds the script for the model of a folder or a GGUF file; see family.h. */
 #include "family.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 #include "folder.h"
 #include "installed.h"
 
-/* A model_type that can be the name of a file: nothing that leads to another folder. */
+/* True if a model_type can be the name of a file, so that it cannot lead to another folder. */
 static bool is_file_name(const char *family)
 {
     bool good = isalnum((unsigned char)*family) && strlen(family) < 100;
@@ -22,7 +22,8 @@ static bool is_file_name(const char *family)
     return good;
 }
 
-/* FAMILY.lua in the folder, on $CRESCENT_PATH or installed; null if there is none. */
+/* Returns the path of FAMILY.lua in the folder, on $CRESCENT_PATH or installed; null if there is
+ * none. */
 static char *find_script(const char *folder, const char *family)
 {
     char name[128];
@@ -43,7 +44,8 @@ char *cr_family_script(const char *folder, const char *family)
     return cr_builtin_model(family, &path, &length) ? cr_strdup(path) : find_script(folder, family);
 }
 
-/* The family whose name is nearest; else, of a folder, that whose config.json has the same keys; or null. */
+/* Returns the family with the most similar name, or for a folder the one whose typical key is in
+ * its config.json; or null. */
 static const char *nearest_family(const char *folder, const char *family)
 {
     static const char *const keys[][2] = {{"rms_norm_eps", "llama"},
@@ -74,7 +76,7 @@ static int fail_family(const char *folder, const char *family, struct cr_error *
                    near ? near : "");
 }
 
-/* The script is a file, with modules beside it. */
+/* Makes a file the script of an origin. */
 static int take_file(struct cr_origin *o, const char *folder, char *path)
 {
     free(o->path);

@@ -1,5 +1,5 @@
-/* features.c - what the library is made of; see crescent.h.  Contexts, which all functions have, do without
- * Lua, so that this is apart from them. */
+/* features.c - versions of the parts of the library; see crescent.h.  This is apart from context.c,
+ * which all functions need, because contexts do not need Lua. */
 #include "compiler/exec/exec.h"
 #include "handles.h"
 #include "runtime/select.h"

@@ -1,4 +1,4 @@
-/* feed.c - batches of inputs from .npy files; see feed.h. */
+/* feed.c - batches of inputs read from .npy files; see feed.h. */
 #include "feed.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "compiler/ir/near.h"
 #include "handles.h"
 
-/* The part of a file that is batch number i. */
+/* Returns the part of a file that holds batch number i. */
 static struct cr_npy batch_of(const struct cr_feed *feed, const struct cr_port *port, int64_t i)
 {
     struct cr_npy batch = feed->file;
@@ -22,7 +22,7 @@ static struct cr_npy batch_of(const struct cr_feed *feed, const struct cr_port *
     return batch;
 }
 
-/* A file has the input's shape, or an axis more, which counts batches. */
+/* Fails unless the file has the input's shape, or one more leading axis, which counts batches. */
 static int check_shape(struct cr_feed *feed, const struct cr_port *port, struct cr_error *error)
 {
     const struct cr_npy *file = &feed->file;
@@ -81,7 +81,7 @@ static int check_names(const struct cr_engine *e, const struct cr_feed_source *s
     return 0;
 }
 
-/* The file that is named for an input, or null. */
+/* Returns the path of the last file for an input, or null. */
 static const char *path_of(const struct cr_feed_source *source, const char *name)
 {
     const char *path = NULL;
@@ -91,7 +91,7 @@ static const char *path_of(const struct cr_feed_source *source, const char *name
     return path;
 }
 
-/* Opens the file of an input, and looks at all of it. */
+/* Opens the file of an input and checks all its batches. */
 static int open_feed(struct cr_feeds *feeds, const struct cr_engine *e, int input, const char *path,
                      void *data, struct cr_error *error)
 {

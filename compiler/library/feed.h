@@ -1,6 +1,6 @@
 /*
- * feed.h - data that comes batch by batch: each input from a .npy file of its own shape, or with
- * one more axis in front that counts batches.
+ * feed.h - batches of inputs: each input has a .npy file of its own shape, or with one more leading
+ * axis that counts batches.
  */
 #ifndef CR_FEED_H
 #define CR_FEED_H
@@ -21,34 +21,34 @@ struct cr_feeds {
     int n;
 };
 
-/* Where the files were named: by an option, for a script. */
+/* The files as the caller named them. */
 struct cr_feed_source {
-    const char *option; /* "--input" */
+    const char *option; /* the option for messages: "--input" */
     const crescent_input_file *files;
     int n_files;
-    const bool *is_state; /* by input: it has its value from the step before, and no file */
+    const bool *is_state; /* by input: its value comes from the previous step, not from a file */
 };
 
 /*
- * Opens the files and reads every batch once into data[input], so that what is wrong with one is
- * known before any step is made.  Of several files for an input the last one counts.  A failure
- * leaves the feeds to be closed.
+ * Opens the files and reads every batch once into data[input], so that errors are found before any
+ * step.  The last of several files for an input counts.  The caller closes the feeds even after a
+ * failure.
  */
 int cr_feeds_open(struct cr_feeds *feeds, const struct cr_engine *engine,
                   const struct cr_feed_source *source, void *const *data, struct cr_error *error);
 void cr_feeds_close(struct cr_feeds *feeds);
 
-/* The feed of an input, or null. */
+/* Returns the feed of an input, or null. */
 const struct cr_feed *cr_feeds_find(const struct cr_feeds *feeds, int input);
 
-/* The largest number of batches that a file has, at least 1. */
+/* Returns the largest number of batches in a file, at least 1. */
 int64_t cr_feeds_batches(const struct cr_feeds *feeds);
 
-/* Puts a batch of each file into data[input]: the one of this index, modulo their number. */
+/* Copies a batch of each file to data[input]: the batch of this index, modulo their number. */
 int cr_feeds_take(const struct cr_feeds *feeds, const struct cr_engine *engine, int64_t index,
                   void *const *data, struct cr_error *error);
 
-/* Refuses a name, given with an option (or null), that is of no input. */
+/* Fails if no input has this name; `option` is for the message, or null. */
 int cr_check_input_name(const struct cr_engine *engine, const char *option, const char *name,
                         struct cr_error *error);
 

@@ -1,4 +1,4 @@
-/* files.c - files written whole or not at all, and .npy files read; see crescent.h. */
+/* files.c - atomic writing of files, and reading of .npy files; see crescent.h. */
 #include "files.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* ---- writing ---- */
 
-/* The path is kept, as the writer names it in its errors. */
+/* Opens a file for writing.  It keeps a copy of the path for the writer's errors. */
 static int open_file(crescent_context *context, const char *path, crescent_file **file,
                      struct cr_error *error)
 {
@@ -51,7 +51,7 @@ int crescent_file_put(crescent_file *file, const void *bytes, size_t n)
     return cr_done(&guard, status);
 }
 
-/* A port that the caller may have made himself. */
+/* Checks a port, which the caller may have made himself. */
 static int check_port(const crescent_port *port, struct cr_error *error)
 {
     int64_t n = 1;
@@ -111,7 +111,7 @@ void crescent_file_close(crescent_file *file)
 
 /* ---- reading ---- */
 
-/* Refuses another shape than the port has. */
+/* Reads a .npy file; fails unless it has the port's shape. */
 static int read_npy(const char *path, const crescent_port *port, double *tensor,
                     struct cr_error *error)
 {

@@ -9,10 +9,10 @@ struct crescent_file {
     crescent_context *context;
     char *path;
     struct cr_writer writer;
-    bool closed; /* finished for good, or failed: nothing can be put any more */
+    bool closed; /* committed or failed: nothing can be written any more */
 };
 
-/* Refuses a file that is closed. */
+/* Fails if a file is closed. */
 int cr_file_check(const crescent_file *file, struct cr_error *error);
 
 #endif

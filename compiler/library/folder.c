@@ -1,4 +1,4 @@
-/* folder.c - a model as a folder in Hugging Face's layout; see folder.h. */
+/* folder.c - the model family of a folder in Hugging Face's layout; see folder.h. */
 #include "folder.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/json/config_file.h"
 
-/* True if a class such as GPT2LMHeadModel or GPTNeoXForCausalLM is one of a family such as gpt2 or
+/* True if a class such as GPT2LMHeadModel or GPTNeoXForCausalLM belongs to a family such as gpt2 or
  * gpt_neox, whose name has `size` letters. */
 static bool is_class_of(const char *class, const char *family, size_t size)
 {
@@ -26,7 +26,7 @@ static bool is_class_of(const char *class, const char *family, size_t size)
     return false;
 }
 
-/* The name of the built-in model that a class is one of, or null; `known` are all names. */
+/* Returns the built-in model that a class belongs to, or null; `known` lists all names. */
 static char *family_of(const char *class, const char *known)
 {
     while (*known) {
@@ -39,7 +39,8 @@ static char *family_of(const char *class, const char *known)
     return NULL;
 }
 
-/* Takes an item of `architectures`, whose family is that of those before, if there are any. */
+/* Reads an item of `architectures`; fails if it belongs to no family, or to another one than
+ * earlier items. */
 static int take_architecture(const struct cr_document *d, int item, char **family,
                              struct cr_error *error)
 {
@@ -58,8 +59,8 @@ static int take_architecture(const struct cr_document *d, int item, char **famil
     return 0;
 }
 
-/* The family that alone has a tensor of some name, if the folder's weights have it, or null.  Names that several
- * families share are left out. */
+/* Returns a family that the folder's tensors identify by a name that no other family has, or
+ * null. */
 static const char *family_of_tensors(const char *folder)
 {
     static const char *const names[][2] = {
@@ -82,7 +83,7 @@ static const char *family_of_tensors(const char *folder)
     return family;
 }
 
-/* Says what to write into a config.json that names no family. */
+/* Fails, and says what to write into a config.json that names no family. */
 static int fail_without_family(const char *path, const char *folder, struct cr_error *error)
 {
     char known[400];
@@ -94,8 +95,8 @@ static int fail_without_family(const char *path, const char *folder, struct cr_e
                           "--script F.lua", path, cr_builtin_models(known, sizeof known));
 }
 
-/* The family of the classes that `architectures` lists; null, with an error, if there is none or if they are
- * of several families. */
+/* Returns the family of the classes in `architectures`; null with an error if there is none, or
+ * several. */
 static char *read_architectures(const struct cr_document *d, const char *folder,
                                 struct cr_error *error)
 {

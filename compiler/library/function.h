@@ -1,6 +1,6 @@
 /*
- * function.h - graphs that a function of a running Lua builds: for the module for Lua, which is built with
- * the headers of that Lua, as the front end is.
+ * function.h - graphs that a function of a running Lua builds.  It serves the module for Lua, which
+ * is compiled with the headers of that Lua, as the front end is.
  */
 #ifndef CR_FUNCTION_H
 #define CR_FUNCTION_H
@@ -9,9 +9,10 @@
 
 struct lua_State;
 
-/* As crescent_graph_open_text, of the function on top of the stack, which is popped; `name` stands for the
- * path.  Its globals and its argument are the language while it runs.  If it raises what is no text, that
- * value is on top of the stack after the failure.  What needs the script again refuses such a graph. */
+/* Builds a graph as crescent_graph_open_text does, by the function on top of the stack, which is
+ * popped; `name` stands for the path.  During the call the function's globals and argument are
+ * those of a script.  If it raises an error that is no text, that value is on top of the stack
+ * after the failure.  Calls that need to run the script again refuse such a graph. */
 int cr_graph_of_function(crescent_context *context, struct lua_State *L, const char *name,
                          const crescent_script *how, crescent_graph **graph);
 

@@ -1,4 +1,4 @@
-/* generator.c - a causal model that goes on with texts; see crescent.h. */
+/* generator.c - generates text with a causal model; see crescent.h. */
 #include "generator.h"
 
 #include <inttypes.h>
@@ -21,13 +21,14 @@ struct crescent_generator {
     bool all_logits, has_logits;
     int64_t room, chunk, used;
     struct cr_buffers inputs, outputs;
-    float *last;     /* [texts, vocabulary] */
-    double *scratch; /* of the choice */
+    float *last;     /* logits of the last token: [texts, vocabulary] */
+    double *scratch; /* memory for sampling */
 };
 
 /* ---- opening ---- */
 
-/* The ids are zeros at first: also those past the tokens of a run are looked at, and have to be some. */
+/* Allocates inputs and outputs.  Ids start as zeros: also those past the tokens of a run are
+ * checked, and must be valid. */
 static int make_buffers(crescent_generator *g, struct cr_error *error)
 {
     const struct cr_engine *e = &g->model->engine;
@@ -43,7 +44,7 @@ static int make_buffers(crescent_generator *g, struct cr_error *error)
     return 0;
 }
 
-/* The nodes of the graph are used up. */
+/* Compiles the graph, which this consumes, and finds its ports. */
 static int open_generator(crescent_generator *g, const struct cr_continuation *made,
                           const crescent_config *config, struct cr_error *error)
 {
@@ -74,7 +75,7 @@ static int check_generation(const crescent_generation *how, const char *path,
                    path, how->context, how->least, how->chunk, INT32_MAX);
 }
 
-/* A failure leaves nothing open. */
+/* Opens a generator; a failure leaves nothing open. */
 static int open_script(crescent_context *context, const struct cr_script_text *script,
                        const crescent_script *how, const crescent_config *config, const crescent_generation *generation,
                      crescent_generator **generator, struct cr_error *error)
@@ -110,7 +111,7 @@ int crescent_generator_open(crescent_context *context, const char *path, const c
                                generation, generator, guard.error));
 }
 
-/* The same for a script in memory. */
+/* Does the same for a script in memory. */
 int crescent_generator_open_text(crescent_context *context, const char *name, const char *text,
                                  size_t length, const crescent_script *how,
                                  const crescent_config *config,
@@ -153,7 +154,7 @@ int crescent_generator_look(const crescent_generator *g, crescent_generator_stat
     return CRESCENT_OK;
 }
 
-/* How the caller calls the model. */
+/* Returns the model's path as the caller gave it. */
 static const char *path_of(const crescent_generator *g)
 {
     return g->model->origin->folder ? g->model->origin->folder : g->model->origin->path;
@@ -161,7 +162,7 @@ static const char *path_of(const crescent_generator *g)
 
 /* ---- feeding ---- */
 
-/* All that can be refused is, before the first token is taken. */
+/* Checks the room and all ids, before the first token is fed. */
 static int check_feed(const crescent_generator *g, const int32_t *ids, int64_t n,
                       struct cr_error *error)
 {
@@ -181,7 +182,7 @@ static int check_feed(const crescent_generator *g, const int32_t *ids, int64_t n
     return cr_check_weights(g->model, error);
 }
 
-/* Runs the model for the tokens from `first` to first + n - 1 of each text. */
+/* Runs the model on tokens first .. first + n - 1 of each text. */
 static int run(crescent_generator *g, const int32_t *ids, int64_t stride, int64_t first, int64_t n)
 {
     int32_t *tokens = g->inputs.data[g->ports.ids];
@@ -191,7 +192,7 @@ static int run(crescent_generator *g, const int32_t *ids, int64_t stride, int64_
     return crescent_run(g->model, (const void *const *)g->inputs.data, g->outputs.data);
 }
 
-/* Copies the rows from `first` on of the last run's logits, for each text. */
+/* Copies n rows of the last run's logits from `first` on, for each text. */
 static void copy_rows(const crescent_generator *g, int64_t first, int64_t n, float *to,
                       int64_t stride)
 {
@@ -202,7 +203,7 @@ static void copy_rows(const crescent_generator *g, int64_t first, int64_t n, flo
                (size_t)(n * g->ports.vocabulary) * sizeof *to);
 }
 
-/* A run that is refused leaves the tokens of those before it. */
+/* Feeds tokens in chunks.  After a failed run the tokens of earlier runs remain. */
 static int feed(crescent_generator *g, const int32_t *ids, int64_t n, float *logits)
 {
     for (int64_t first = 0; first < n; first += g->chunk) {
@@ -243,9 +244,9 @@ int crescent_generator_reset(crescent_generator *generator)
     return crescent_reset_states(generator->model);
 }
 
-/* ---- choosing ---- */
+/* ---- sampling ---- */
 
-/* Refuses numbers that mean nothing, and a choice before the first token. */
+/* Fails for invalid parameters, or if there are no logits yet. */
 static int check_sampling(const crescent_generator *g, const crescent_sampling *how,
                           struct cr_error *error)
 {
@@ -262,7 +263,8 @@ static int check_sampling(const crescent_generator *g, const crescent_sampling *
     return 0;
 }
 
-/* The stream of a text is its number, so that a text alone has the numbers of the first of several. */
+/* Samples a token for each text.  The random stream is the number of the text, so that a single
+ * text gets the same numbers as the first of several. */
 static int choose(crescent_generator *g, const crescent_sampling *how, int32_t *ids,
                   struct cr_error *error)
 {

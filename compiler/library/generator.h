@@ -1,14 +1,14 @@
-/* generator.h - what is behind a generator, and how its graph is made; see crescent.h. */
+/* generator.h - makes the graph of a generator; see crescent.h. */
 #ifndef CR_GENERATOR_H
 #define CR_GENERATOR_H
 
 #include "handles.h"
 
-/* The graph of a model that goes on with texts. */
+/* The graph of a model that generates. */
 struct cr_continuation {
     crescent_graph *graph;
-    int64_t context; /* positions there is room for */
-    int64_t chunk;   /* tokens that can come at once */
+    int64_t context; /* the most positions of a text */
+    int64_t chunk;   /* the most tokens of a run */
 };
 
 /* A script: a path, and its text if that is in memory. */
@@ -17,8 +17,8 @@ struct cr_script_text {
     size_t length;
 };
 
-/* Runs a script with as many positions as are asked for, or as the model has, and makes it one that
- * goes on, unless it is.  A failure leaves nothing to free. */
+/* Runs a script with the number of positions that is asked for, or that the model has, and makes
+ * its graph incremental unless it is already.  A failure leaves nothing to free. */
 int cr_continuation_open(crescent_context *context, const struct cr_script_text *script,
                          const crescent_script *how, const crescent_generation *generation,
                          struct cr_continuation *made, struct cr_error *error);

@@ -1,19 +1,21 @@
-/* generator_ports.h - what a model that generates takes and gives, and where its texts begin and end. */
+/* generator_ports.h - the ports of a model that generates, and the tokens at which texts begin and
+ * end. */
 #ifndef CR_GENERATOR_PORTS_H
 #define CR_GENERATOR_PORTS_H
 
 #include "compiler/emit/handover.h"
 #include "handles.h"
 
-/* Numbers of ports, and the sizes that belong together. */
+/* Indices of ports, and their sizes. */
 struct cr_generator_ports {
-    int ids, n, logits; /* inputs and an output */
+    int ids, n, logits; /* two inputs and an output */
     int64_t texts, vocabulary;
-    int64_t bound, rows; /* tokens that ids have room for, and logits */
+    int64_t bound, rows; /* tokens that the ids have room for; tokens with logits */
 };
 
-/* Refuses, in the name of `path`, a model with other inputs than ids and their number, states aside, and
- * one whose logits do not fit: those of each token, or unless all are wanted of the last. */
+/* Finds the ports; fails if a model has inputs other than ids and their number (states are
+ * allowed), or if its logits do not fit: they are those of each token or, unless all_logits is set,
+ * of the last.  `path` is for the message. */
 int cr_find_generator_ports(struct cr_generator_ports *found, const struct cr_ports *ports,
                             bool all_logits, const char *path, struct cr_error *error);
 
@@ -25,7 +27,7 @@ struct cr_text_ends {
     int n;
 };
 
-/* Those that a folder, or a config.json, says; none for other models. */
+/* Reads them from a folder, a GGUF file or a config.json; there are none for other models. */
 int cr_read_text_ends(struct cr_text_ends *ends, const struct cr_origin *origin, int64_t vocabulary,
                       struct cr_error *error);
 

@@ -1,4 +1,4 @@
-/* gguf_model.c - a model as a GGUF file; see gguf_model.h. */
+/* gguf_model.c - reads a model's options from a GGUF file; see gguf_model.h. */
 #include "gguf_model.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 /* ---- settings ---- */
 
-/* A file's metadata on their way to the options of a script. */
+/* The conversion of a file's metadata to options of a script. */
 struct reading {
     struct cr_gguf file;
     const struct cr_gguf_family *family;
@@ -33,7 +33,7 @@ static void set_integer(struct reading *r, const char *name, int64_t value)
     set(r, name, text);
 }
 
-/* The shortest decimals that are the same float, as a person would have written it. */
+/* Sets an option to the shortest decimal that gives the same float, as a person would write it. */
 static void set_real(struct reading *r, const char *name, double value)
 {
     char text[40];
@@ -60,7 +60,7 @@ static int wrong_value(const struct reading *r, const struct cr_gguf_value *valu
                    expected);
 }
 
-/* A count, which may be there once for each layer if it is the same for all. */
+/* Reads a count.  It may be an array with one item for each layer, if all are equal. */
 static int read_count(const struct reading *r, const struct cr_gguf_value *value, int64_t *out)
 {
     if (!cr_gguf_count(value, out) || *out > INT32_MAX)
@@ -75,7 +75,7 @@ static int read_real(const struct reading *r, const struct cr_gguf_value *value,
     return 0;
 }
 
-/* The same of a name; *out is left alone if there is none. */
+/* Reads a real number by name; *out stays unchanged if there is none. */
 static int find_real(const struct reading *r, const char *name, double *out)
 {
     const struct cr_gguf_value *value = find(r, name);
@@ -93,13 +93,13 @@ static bool is_text(const struct cr_gguf_value *value, const char *text)
 
 /* ---- keys ---- */
 
-/* What keys mean, by what is behind the architecture. */
+/* The keys and their options, by the part of the key after the architecture. */
 static const struct row {
     const char *name;
-    enum { COUNT, REAL, NEUTRAL, OTHER } kind; /* OTHER: looked at elsewhere, or meaning nothing */
+    enum { COUNT, REAL, NEUTRAL, OTHER } kind; /* OTHER: read elsewhere, or without meaning */
     const char *llama, *gpt2;                  /* options; null: the key is refused */
     bool needed;
-    double neutral; /* the value, or false, that changes nothing */
+    double neutral; /* NEUTRAL: the only value that is accepted */
 } rows[] = {
     {"block_count", COUNT, "num_hidden_layers", "n_layer", true, 0},
     {"context_length", COUNT, "max_position_embeddings", "n_positions", true, 0},
@@ -124,7 +124,7 @@ static const struct row {
     {"rope.scaling.yarn_attn_factor", NEUTRAL, "", NULL, false, 1},
     {"rope.scaling.yarn_ext_factor", NEUTRAL, "", NULL, false, 1},
     {"tensor_data_layout", OTHER, "", "", false, 0},
-    {"vocab_size", OTHER, "", "", false, 0}, /* the table of the embedding says */
+    {"vocab_size", OTHER, "", "", false, 0}, /* the embedding table determines it */
     {"attention.causal", NEUTRAL, "", "", false, 1},
     {"attention.clamp_kqv", NEUTRAL, "", "", false, 0},
     {"attention.max_alibi_bias", NEUTRAL, "", "", false, 0},
@@ -135,7 +135,7 @@ static const struct row {
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
-/* Refuses a value that changes results in a way no script knows. */
+/* Fails for a value that changes results and that no script supports. */
 static int check_neutral(const struct reading *r, const struct row *row,
                          const struct cr_gguf_value *value)
 {
@@ -155,7 +155,7 @@ static int check_neutral(const struct reading *r, const struct row *row,
                    expected);
 }
 
-/* Sets what a row says of a value. */
+/* Converts or checks a value as its row says. */
 static int take_value(struct reading *r, const struct row *row, const struct cr_gguf_value *value)
 {
     const char *option = r->gpt2 ? row->gpt2 : row->llama;
@@ -176,7 +176,7 @@ static int take_value(struct reading *r, const struct row *row, const struct cr_
     return 0;
 }
 
-/* The row of a key of the architecture, or null. */
+/* Returns the row of a key of the architecture, or null. */
 static const struct row *row_of(const struct reading *r, const struct cr_gguf_value *value)
 {
     size_t skip = strlen(r->family->name) + 1, n = value->key.length - skip;
@@ -186,7 +186,8 @@ static const struct row *row_of(const struct reading *r, const struct cr_gguf_va
     return NULL;
 }
 
-/* Each key of the architecture is one that is known, and those that are needed are there. */
+/* Reads all keys of the architecture; fails for unknown ones and for missing ones that are
+ * needed. */
 static int read_keys(struct reading *r)
 {
     const char *name = r->family->name;
@@ -214,7 +215,8 @@ static int read_keys(struct reading *r)
 
 /* ---- rotary positions ---- */
 
-/* Llama 3's factors, which are there as a tensor: as LongRoPE has them, for contexts of any length. */
+/* Reads Llama 3's frequency factors, which are stored as a tensor, as factors of LongRoPE that hold
+ * for contexts of any length. */
 static int read_factors(struct reading *r, const struct cr_gguf_tensor *t, int64_t positions)
 {
     struct cr_text text = {0};
@@ -245,7 +247,7 @@ static int read_factors(struct reading *r, const struct cr_gguf_tensor *t, int64
     return 0;
 }
 
-/* YaRN: what is not said is as llama.cpp has it. */
+/* Reads YaRN's options; the defaults are those of llama.cpp. */
 static int read_yarn(struct reading *r, double factor, int64_t positions)
 {
     const struct cr_gguf_value *original = find(r, "rope.scaling.original_context_length");
@@ -262,7 +264,7 @@ static int read_yarn(struct reading *r, double factor, int64_t positions)
     return 0;
 }
 
-/* One kind of scaling at most, by name or by factors. */
+/* Reads the scaling of positions: at most one kind, by name or by factors. */
 static int read_scaling(struct reading *r, int64_t positions)
 {
     const struct cr_gguf_value *type = find(r, "rope.scaling.type");
@@ -290,7 +292,7 @@ static int read_scaling(struct reading *r, int64_t positions)
     return yarn ? read_yarn(r, factor, positions) : 0;
 }
 
-/* Refuses heads of which a part only is turned, or whose values are of another size. */
+/* Fails if only a part of each head is rotated, or if values have another size than keys. */
 static int check_heads(struct reading *r, int64_t d)
 {
     static const char *const names[] = {"attention.value_length", "rope.dimension_count"};
@@ -314,8 +316,8 @@ static bool has_tensor(const struct reading *r, const char *name)
     return cr_gguf_find_tensor(&r->file, name) != NULL;
 }
 
-/* What the tensors say: how many tokens there are, whether the head has a table of its own, and which
- * projections have biases. */
+/* Reads options from the tensors: the size of the vocabulary, whether the head shares the embedding
+ * table, and which projections have biases. */
 static int read_tensors(struct reading *r)
 {
     const struct cr_gguf_tensor *table = cr_gguf_find_tensor(&r->file, "token_embd.weight");
@@ -334,7 +336,7 @@ static int read_tensors(struct reading *r)
     return 0;
 }
 
-/* Sizes that belong together, before a script makes a graph of them. */
+/* Checks that sizes agree, before a script builds a graph with them. */
 static int check_sizes(struct reading *r)
 {
     const struct cr_gguf_value *value = find(r, "attention.key_length");
@@ -355,7 +357,7 @@ static int check_sizes(struct reading *r)
     return check_heads(r, d) || read_scaling(r, positions) ? -1 : 0;
 }
 
-/* Refuses one of several files that are one model. */
+/* Fails for a file that is only one of several parts of a model. */
 static int check_whole(const struct reading *r)
 {
     const struct cr_gguf_value *value = cr_gguf_find(&r->file, "split.count");

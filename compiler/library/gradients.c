@@ -1,8 +1,9 @@
 /*
- * gradients.c - the backward pass as further outputs of a graph, and files of gradients.
+ * gradients.c - adds the backward pass to a graph as further outputs; reads and writes files of
+ * gradients.
  *
- * Names of a script have no colon, so that those of gradients and of cotangents, CR_GRADIENT and
- * CR_COTANGENT with the tensor's behind, are no names that a script can give.
+ * Gradients and cotangents are named CR_GRADIENT or CR_COTANGENT and the tensor's name.  These have
+ * a colon, so that no name in a script can equal them.
  */
 #include "compiler/ir/gradient.h"
 
@@ -15,7 +16,7 @@
 #include "handles.h"
 #include "compiler/files/safetensors.h"
 
-/* ---- where the walk begins ---- */
+/* ---- seeds: cotangents of outputs ---- */
 
 struct seeds {
     struct cr_graph *g;
@@ -23,7 +24,7 @@ struct seeds {
     int n, cap;
 };
 
-/* A leaf in the shape of a node: an input of that name, or ones if it is null. */
+/* Adds a leaf with the shape of a node: an input of that name, or ones if it is null. */
 static cr_id leaf_like(struct cr_graph *g, cr_id id, const char *name)
 {
     struct cr_attr attr = {.dtype = CR_F32, .rank = g->nodes[id].rank, .value = 1, .name = name};
@@ -31,7 +32,7 @@ static cr_id leaf_like(struct cr_graph *g, cr_id id, const char *name)
     return cr_must(g, name ? CR_OP_input : CR_OP_const, 0, NULL, &attr);
 }
 
-/* A seed of ones, or of an input that is the cotangent of `name`. */
+/* Adds a seed: ones, or an input that is the cotangent of `name`. */
 static void add_seed(struct seeds *s, cr_id id, const char *name)
 {
     char input[512];
@@ -49,7 +50,7 @@ static bool is_among(const char *const *names, int n, const char *name)
     return false;
 }
 
-/* Each name is of an output or of a tapped value, and that is of floats. */
+/* Fails unless each name is that of an f32 output or tapped value. */
 static int check_names(const crescent_graph *graph, const char *const *names, int n,
                        struct cr_error *error)
 {
@@ -68,7 +69,7 @@ static int check_names(const crescent_graph *graph, const char *const *names, in
     return 0;
 }
 
-/* The outputs and tapped values that are named, once each. */
+/* Adds seeds for the named outputs and tapped values, one each. */
 static void add_named(const crescent_graph *graph, struct seeds *s, const char *const *names, int n,
                       struct cr_error *error)
 {
@@ -77,7 +78,7 @@ static void add_named(const crescent_graph *graph, struct seeds *s, const char *
             add_seed(s, cr_find_value(graph, NULL, names[i], error), names[i]);
 }
 
-/* Those, and ones for the script's other outputs. */
+/* Adds seeds for the named values, and ones for the script's other outputs. */
 static int add_seeds(const crescent_graph *graph, struct seeds *s, const char *const *names, int n,
                      struct cr_error *error)
 {
@@ -98,9 +99,9 @@ static int add_seeds(const crescent_graph *graph, struct seeds *s, const char *c
     return 0;
 }
 
-/* ---- what is asked for ---- */
+/* ---- gradients as outputs ---- */
 
-/* Every parameter, then every f32 input that is no cotangent. */
+/* Lists every parameter, then every f32 input that is no cotangent. */
 static int find_wanted(const struct cr_graph *g, cr_id *wanted)
 {
     int n = 0;
@@ -114,7 +115,7 @@ static int find_wanted(const struct cr_graph *g, cr_id *wanted)
     return n;
 }
 
-/* The gradients, as outputs in the order of what they are gradients of. */
+/* Adds the gradients as outputs, in the order of find_wanted. */
 static void add_outputs(struct cr_graph *g, const struct seeds *s)
 {
     char name[512];
@@ -130,7 +131,8 @@ static void add_outputs(struct cr_graph *g, const struct seeds *s)
     free(gradients);
 }
 
-/* Once a graph: gradients of gradients would have the names of the first. */
+/* Adds gradients.  A graph can have them only once: gradients of gradients would have the same
+ * names. */
 static int add_gradients(crescent_graph *graph, const char *const *cotangents, int n,
                          struct cr_error *error)
 {
@@ -158,7 +160,7 @@ int crescent_graph_gradients(crescent_graph *graph, const char *const *cotangent
 
 /* ---- files ---- */
 
-/* What is among the outputs for another reason is left out. */
+/* Writes the outputs that are gradients to a file; skips other outputs. */
 static int put_gradients(const struct cr_engine *e, void *const *outputs, struct cr_writer *writer,
                          struct cr_error *error)
 {
@@ -193,7 +195,7 @@ int crescent_put_gradients(const crescent_model *model, void *const *outputs, cr
                           : put_gradients(&model->engine, outputs, &file->writer, guard.error));
 }
 
-/* The gradient that a port is, as doubles. */
+/* Reads the gradient that a port corresponds to, as doubles. */
 static int read_gradient(const struct cr_safetensors *file, const struct cr_port *port,
                          double *expected, struct cr_error *error)
 {
@@ -216,7 +218,7 @@ static int read_gradient(const struct cr_safetensors *file, const struct cr_port
     return status;
 }
 
-/* The file is opened once for all of them. */
+/* Reads all gradients, opening the file once. */
 static int read_gradients(const struct cr_engine *e, const char *path, double *const *expected,
                           struct cr_error *error)
 {

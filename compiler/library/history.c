@@ -1,4 +1,4 @@
-/* history.c - losses as sums of ever more steps; see history.h. */
+/* history.c - losses as sums over ever more steps; see history.h. */
 #include "history.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "compiler/ir/mem.h"
 
-enum { NUMBER_LENGTH = 32 /* characters of a number and a space, at most */ };
+enum { NUMBER_LENGTH = 32 /* the most characters of a number and a space */ };
 
 void cr_history_free(struct cr_history *h)
 {
@@ -18,9 +18,9 @@ void cr_history_free(struct cr_history *h)
     *h = (struct cr_history){0};
 }
 
-/* ---- taking losses ---- */
+/* ---- adding losses ---- */
 
-/* Adds neighbours; the sums are an even number, each of all its steps. */
+/* Adds neighbouring sums, of which there is an even number, all complete. */
 static void halve_sums(struct cr_history *h)
 {
     for (int i = 0; i < h->n / 2; i++)
@@ -41,7 +41,7 @@ void cr_history_add(struct cr_history *h, double loss)
     h->steps++;
 }
 
-/* Keeps every other one, the last among them. */
+/* Keeps every second validation, including the last. */
 static void thin_validations(struct cr_history *h)
 {
     for (int i = 0; i < h->n_validations / 2; i++)
@@ -57,7 +57,7 @@ void cr_history_add_validation(struct cr_history *h, int64_t step, double loss)
         (struct cr_loss_point){(double)step, loss};
 }
 
-/* ---- asking for them ---- */
+/* ---- reading losses ---- */
 
 bool cr_history_is_validated(const struct cr_history *h, int64_t step)
 {
@@ -75,7 +75,7 @@ struct cr_loss_point cr_history_point(const struct cr_history *h, int i)
 
 /* ---- texts ---- */
 
-/* "FIRST WIDTH SUM SUM ..."; the number of steps is known from elsewhere. */
+/* Returns "FIRST WIDTH SUM SUM ..."; the number of steps is stored elsewhere. */
 char *cr_history_losses_text(const struct cr_history *h)
 {
     size_t room = ((size_t)h->n + 2) * NUMBER_LENGTH;
@@ -86,7 +86,7 @@ char *cr_history_losses_text(const struct cr_history *h)
     return text;
 }
 
-/* "STEP LOSS STEP LOSS ..." */
+/* Returns "STEP LOSS STEP LOSS ...". */
 char *cr_history_validations_text(const struct cr_history *h)
 {
     size_t room = (size_t)h->n_validations * 2 * NUMBER_LENGTH + 1;
@@ -98,8 +98,7 @@ char *cr_history_validations_text(const struct cr_history *h)
     return text;
 }
 
-/* The next finite number of a text, which moves on behind it; false at its end, or if there is
- * something else. */
+/* Reads the next finite number and moves *text past it; false at the end, or for anything else. */
 static bool next_number(const char **text, double *number)
 {
     char *end;
@@ -109,14 +108,14 @@ static bool next_number(const char **text, double *number)
     return found;
 }
 
-/* A whole number from 0 to `most`, or -1. */
+/* Returns a number if it is whole and from 0 to `most`, else -1. */
 static int64_t whole(double number, int64_t most)
 {
     bool good = number >= 0 && number <= (double)most && number == floor(number);
     return good ? (int64_t)number : -1;
 }
 
-/* As cr_history_losses_text writes them; of so many steps there are so many sums. */
+/* Parses the text of cr_history_losses_text; the number of steps determines that of the sums. */
 static int parse_losses(struct cr_history *h, const char *text, int64_t steps)
 {
     double first, width, sum;

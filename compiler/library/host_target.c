@@ -16,14 +16,14 @@
 #include "runtime/select.h"
 #include "target_file.h"
 
-/* The instruction set that a run takes; null if the machine does not have it. */
+/* Returns the instruction set that a run uses, or null if the machine lacks it. */
 static const char *isa_of(const char *isa)
 {
     const struct cr_runtime *rt = cr_runtime_select(isa);
     return rt ? rt->isa : NULL;
 }
 
-/* ---- what tuning kept ---- */
+/* ---- stored by tuning ---- */
 
 static bool tuned_path(const struct cr_host *host, const char *isa, char *path, size_t size)
 {
@@ -47,7 +47,7 @@ char *cr_tuned_path(const char *isa, struct cr_error *error)
     return cr_strdup(path);
 }
 
-/* ---- what a probe kept ---- */
+/* ---- stored by a probe ---- */
 
 static bool probe_path(const struct cr_host *host, const char *isa, int threads, char *path,
                        size_t size)
@@ -57,7 +57,7 @@ static bool probe_path(const struct cr_host *host, const char *isa, int threads,
     return cr_cache_file(path, size, name);
 }
 
-/* The first line of a file that a probe kept. */
+/* Prints the first line of a file that a probe stored: everything the result depends on. */
 static void print_key(char *key, size_t size, const struct cr_host *host, const char *isa,
                       int threads)
 {
@@ -68,7 +68,7 @@ static void print_key(char *key, size_t size, const struct cr_host *host, const 
              (long long)host->l3_bytes);
 }
 
-/* Takes a file that begins with the key and reads as a target. */
+/* Reads a file of a probe; false if its first line differs or it is no valid target. */
 static bool read_probe(struct cr_target *target, const char *path, const char *key)
 {
     struct cr_error ignored;
@@ -83,7 +83,7 @@ static bool read_probe(struct cr_target *target, const char *path, const char *k
     return is_read;
 }
 
-/* A folder that cannot be written to is no error: the next process probes again. */
+/* Stores the result of a probe.  Failing to write is no error: the next process probes again. */
 static void keep_probe(const struct cr_target *target, char *path, const char *key)
 {
     struct cr_error ignored;
@@ -116,7 +116,7 @@ struct cr_use cr_use_of(const struct cr_graph *graph, const char *isa, int threa
     return (struct cr_use){.isa = isa, .threads = threads, .is_long = work >= least};
 }
 
-/* Sets *is_final to whether a probe, or tuning, has had its say. */
+/* Finds the target.  Sets *is_final to true if tuning or a probe determined it. */
 static int find_target(const struct cr_use *use, const char *isa, struct cr_target *target,
                        bool *is_final, struct cr_error *error)
 {
@@ -143,12 +143,13 @@ static int find_target(const struct cr_use *use, const char *isa, struct cr_targ
     return 0;
 }
 
-/* The context keeps the target of the last use, so that a probe runs once. */
+/* Returns the target of this machine.  The context caches that of the last use, so that a probe
+ * runs once. */
 int cr_host_target_for(crescent_context *context, const struct cr_use *use,
                        struct cr_target *target, struct cr_error *error)
 {
     const char *isa = isa_of(use->isa);
-    if (!isa) { /* which the engine refuses */
+    if (!isa) { /* the engine refuses it later */
         *target = cr_target_generic;
         return 0;
     }

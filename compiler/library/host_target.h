@@ -1,11 +1,12 @@
 /*
- * host_target.h - the target of this machine: what tuning kept, what a probe kept, or what a probe finds.
+ * host_target.h - the target of this machine: stored by tuning, stored by a probe, or found by a
+ * probe.
  *
  * In $XDG_CACHE_HOME/crescent, or $HOME/.cache/crescent, are
  *
- *     PROCESSOR-ISA.target          what `crescent tune` found; it is preferred
- *     PROCESSOR-ISA-THREADS.probe   what a probe found.  Its first line says what that depends on; a
- *                                   file with another first line counts as none
+ *     PROCESSOR-ISA.target          found by `crescent tune`; it is preferred
+ *     PROCESSOR-ISA-THREADS.probe   found by a probe.  Its first line lists what that depends on; a
+ *                                   file with another first line is ignored
  *
  * Without such a folder, where nothing can be written, or while other programs take much of the
  * processors, each context probes again.
@@ -24,17 +25,17 @@
 struct cr_use {
     const char *isa; /* null: the best that the machine has */
     int threads;
-    bool is_long; /* its work is worth a probe of 25 ms, if none was kept */
+    bool is_long; /* it takes long enough to justify a probe of 25 ms */
 };
 
-/* A run of a graph, which is long if its products take some milliseconds. */
+/* Returns the use of a run of a graph: long if its products take some milliseconds. */
 struct cr_use cr_use_of(const struct cr_graph *graph, const char *isa, int threads);
 
 int cr_host_target_for(crescent_context *context, const struct cr_use *use,
                        struct cr_target *target, struct cr_error *error);
 
-/* Returns the path of the file in which `crescent tune` keeps its result, and makes its folders.  The
- * caller frees it.  Null with the error set if there is no cache folder. */
+/* Returns the path of the file in which `crescent tune` stores its result, and makes its folders.
+ * The caller frees it.  Null with an error if there is no cache folder. */
 char *cr_tuned_path(const char *isa, struct cr_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* import.c - an ONNX file as a script and weights in files; see crescent.h. */
+/* import.c - writes an ONNX file as a script and a file of weights; see crescent.h. */
 #include <stdlib.h>
 
 #include "compiler/files/safetensors.h"
@@ -7,7 +7,7 @@
 #include "handles.h"
 #include "imported.h"
 
-/* Both files, or neither. */
+/* Writes and commits both files, or neither. */
 static int put_files(struct cr_import *import, struct cr_writer *script, struct cr_writer *weights,
                      struct cr_error *error)
 {
@@ -26,7 +26,7 @@ static int put_files(struct cr_import *import, struct cr_writer *script, struct 
                : 0;
 }
 
-/* Nothing is left of either file after a failure. */
+/* Writes both files; a failure leaves neither. */
 static int write_files(struct cr_import *import, const char *script, const char *weights,
                        struct cr_error *error)
 {
@@ -43,7 +43,7 @@ static int write_files(struct cr_import *import, const char *script, const char 
     return status;
 }
 
-/* Here a setting that the model does not know is a mistake. */
+/* Imports a file.  Settings are not optional here: an unknown one is an error. */
 static int import_to(const char *path, const crescent_script *how, const char *script,
                      const char *weights, struct cr_error *error)
 {

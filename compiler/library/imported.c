@@ -1,4 +1,4 @@
-/* imported.c - an ONNX file as a model; see imported.h and crescent.h. */
+/* imported.c - opens an ONNX file as a model; see imported.h and crescent.h. */
 #include "imported.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ bool cr_imported_has_pinned(const struct cr_imported *imported, const char *name
 
 /* ---- weights ---- */
 
-/* A weight of a file, as the elements of a parameter. */
+/* A weight, as the source of a parameter's elements. */
 struct weight {
     const struct cr_import_weights *weights;
     int i;
@@ -81,7 +81,7 @@ static int fail_weight(const void *context, struct cr_error *error)
     return cr_import_weight_fail(w->weights, w->i, error);
 }
 
-/* The weights of all parameters. */
+/* Finds the weights of all parameters. */
 static int find_weights(const struct cr_import_weights *w, const struct cr_engine *e,
                         struct weight *found, struct cr_error *error)
 {
@@ -94,8 +94,8 @@ static int find_weights(const struct cr_import_weights *w, const struct cr_engin
     return 0;
 }
 
-/* A hash of the first bytes of each weight in a file.  It stands for a header, which ONNX files do
- * not have: names, shapes and places of the weights are in the key. */
+/* Hashes the first bytes of each weight in a file.  This replaces the hash of a header, which ONNX
+ * files lack: the key has the names, shapes and places of the weights. */
 static void hash_header(const struct cr_import_weights *w, int file, uint64_t hash[2])
 {
     enum { MOST = 64 };
@@ -108,7 +108,7 @@ static void hash_header(const struct cr_import_weights *w, int file, uint64_t ha
     }
 }
 
-/* The tensor of a parameter, in a file or in memory. */
+/* Describes a weight, in a file or in memory, for the key of kept weights. */
 static struct cr_kept_tensor kept_tensor(const struct cr_import_weights *w, int i)
 {
     const struct cr_st_tensor *t = &w->list.tensors[i];
@@ -121,7 +121,7 @@ static struct cr_kept_tensor kept_tensor(const struct cr_import_weights *w, int 
     return kept;
 }
 
-/* Maps the weights if they are kept. */
+/* Maps the weights if they are in the cache. */
 static void find_kept(const struct cr_import_weights *w, struct cr_engine *e,
                       const struct weight *found, struct cr_kept *kept)
 {
@@ -139,7 +139,7 @@ static void find_kept(const struct cr_import_weights *w, struct cr_engine *e,
     free(tensors);
 }
 
-/* The elements of a weight: in memory, or read from its file. */
+/* Returns a weight's elements: in memory, or read from its file. */
 static struct cr_contents contents_of(const struct weight *weight)
 {
     const struct cr_st_tensor *t = &weight->weights->list.tensors[weight->i];

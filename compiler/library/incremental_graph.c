@@ -1,4 +1,5 @@
-/* incremental_graph.c - a graph that goes on from the tokens before; see crescent.h. */
+/* incremental_graph.c - makes a graph incremental: it continues from the keys and values of earlier
+ * tokens; see crescent.h. */
 #include "compiler/ir/incremental.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "compiler/passes/rewrite/kept_factors.h"
 #include "handles.h"
 
-/* Whether something reads a node. */
+/* True if a node or an output reads a node. */
 static bool is_read(const struct cr_graph *g, cr_id id)
 {
     for (cr_id user = 0; user < g->n_nodes; user++)
@@ -22,7 +23,7 @@ static bool is_read(const struct cr_graph *g, cr_id id)
     return false;
 }
 
-/* A copy without the inputs that were lengths, which nothing reads. */
+/* Copies a graph without the inputs that held lengths, which nothing reads. */
 static struct cr_graph *without_inputs(const struct cr_graph *g, const struct cr_graph *lengths)
 {
     struct cr_graph *to = cr_graph_successor(g);
@@ -46,7 +47,7 @@ static struct cr_graph *without_inputs(const struct cr_graph *g, const struct cr
     return to;
 }
 
-/* Of ids [B, T] that are lengths: the graph of one text of as many tokens as T may be. */
+/* Fixes the lengths of a graph: one text, and the bounds of all other lengths. */
 static struct cr_graph *at_bounds(const struct cr_graph *g, const char *path, struct cr_error *error)
 {
     int64_t values[CR_MAX_LENGTHS];
@@ -71,7 +72,7 @@ static struct cr_graph *at_bounds(const struct cr_graph *g, const char *path, st
     return made;
 }
 
-/* The graph in place of the one that the script made. */
+/* Replaces the graph by its incremental form. */
 static int make_incremental(crescent_graph *graph, const crescent_incremental *how,
                             struct cr_error *error)
 {

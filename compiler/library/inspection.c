@@ -1,4 +1,4 @@
-/* inspection.c - a compilation whose passes, kernels and C are kept; see crescent.h. */
+/* inspection.c - a compilation that keeps its passes, kernels and C; see crescent.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,25 +15,26 @@ struct crescent_inspection {
     crescent_context *context;
     struct cr_origin *origin;
     crescent_config config;
-    struct cr_module *module; /* through all passes; the program is apart */
+    struct cr_module *module; /* after all passes; `program` was taken out of it */
     struct cr_program *program;
     int64_t stage_began;
     crescent_stage *stages;
     int n_stages, cap_stages;
-    struct cr_graph **graphs; /* those that differ from the one before; strings and axes are in common */
+    struct cr_graph **graphs; /* the distinct graphs after passes; they share strings and axes */
     int n_graphs, cap_graphs;
-    crescent_output *outputs; /* their names are its own */
+    crescent_output *outputs; /* their names are owned by this */
     int n_outputs;
-    int *first_call; /* by function: the first kernel of the module that has its code */
+    int *first_call; /* by function: its first kernel in the module */
     crescent_lines *lines;
     int n_lines, cap_lines;
     crescent_live_range *ranges;
     int n_ranges, cap_ranges;
 };
 
-/* ---- what the passes leave ---- */
+/* ---- after each pass ---- */
 
-/* The same nodes and outputs, with strings in common, so that nodes can be compared by addresses. */
+/* Returns a shallow copy with the same nodes and outputs.  It shares strings, so that nodes can be
+ * compared by addresses. */
 static struct cr_graph *keep_graph(const struct cr_graph *g)
 {
     struct cr_graph *kept = cr_graph_successor(g);
@@ -46,7 +47,7 @@ static struct cr_graph *keep_graph(const struct cr_graph *g)
     return kept;
 }
 
-/* Whether two graphs have the same nodes with the same operands; kernels do not count. */
+/* True if two graphs have the same nodes with the same operands; kernels are ignored. */
 static bool same_graph(const struct cr_graph *a, const struct cr_graph *b)
 {
     if (a->n_nodes != b->n_nodes || a->n_operands != b->n_operands ||
@@ -70,7 +71,7 @@ static int count_functions(const struct cr_module *m)
     return n;
 }
 
-/* What a module has by then, in numbers. */
+/* Fills the numbers that a module has at this stage. */
 static void count_stage(crescent_stage *s, const struct cr_module *m)
 {
     const int64_t unit = sizeof(float);
@@ -89,7 +90,7 @@ static void count_stage(crescent_stage *s, const struct cr_module *m)
         s->statements += m->program->functions[i].n_body;
 }
 
-/* Time goes on when all is kept: keeping it is no part of the next pass. */
+/* Appends a stage.  The time of copying the graph does not count for the next pass. */
 static void keep_stage(crescent_inspection *in, const char *name, const char *doc,
                        const struct cr_module *m)
 {
@@ -107,9 +108,9 @@ static void after_pass(void *context, const struct cr_pass *pass, const struct c
     keep_stage(context, pass->name, pass->doc, module);
 }
 
-/* ---- what is found in the end ---- */
+/* ---- after the last pass ---- */
 
-/* Functions are numbered in the order of the first kernels that have their code. */
+/* Finds the first kernel of each function; functions are numbered in that order. */
 static void find_first_calls(crescent_inspection *in)
 {
     int n = 0;
@@ -119,7 +120,7 @@ static void find_first_calls(crescent_inspection *in)
             in->first_call[n++] = i;
 }
 
-/* Names of outputs are made here, so that they live as long as the inspection. */
+/* Lists the outputs, with names that live as long as the inspection. */
 static void find_outputs(crescent_inspection *in)
 {
     const struct cr_graph *g = in->module->graph;
@@ -134,7 +135,7 @@ static void find_outputs(crescent_inspection *in)
     }
 }
 
-/* What lies in the arena, by the calls that write it first and read it last. */
+/* Lists the live ranges in the arena: the calls that write a buffer first and read it last. */
 static void find_ranges(crescent_inspection *in)
 {
     const struct cr_module *m = in->module;
@@ -158,7 +159,7 @@ static void find_ranges(crescent_inspection *in)
 
 /* ---- lines of C ---- */
 
-/* Offsets of a text turned into lines, from 1 on; they are asked for in rising order. */
+/* Converts offsets in a text to lines, counted from 1; fast for ascending offsets. */
 struct line_counter {
     const char *text;
     size_t at;
@@ -174,7 +175,7 @@ static int line_at(struct line_counter *c, size_t offset)
     return c->line;
 }
 
-/* A span ends behind its last line. */
+/* Appends the lines of a span; span->end is one past it. */
 static void add_lines(crescent_inspection *in, struct line_counter *c, crescent_lines_kind kind,
                       const struct cr_span *span, int number)
 {
@@ -191,7 +192,7 @@ static void add_node_lines(crescent_inspection *in, struct line_counter *c, int 
             add_lines(in, c, CRESCENT_LINES_NODE, &statements[s], f->calls[f->body[s].call].node);
 }
 
-/* Which lines are which kernel's, which call it, and which are for one node of its first call. */
+/* Finds the lines of each kernel, of each call, and of each node in a kernel's first call. */
 static void find_lines(crescent_inspection *in)
 {
     const struct cr_program *p = in->program;
@@ -200,7 +201,7 @@ static void find_lines(crescent_inspection *in)
     cr_spans_find(&spans, p);
     for (int i = 0; i < p->n_functions; i++) {
         struct cr_span span = spans.functions[i];
-        span.begin++; /* the empty line before it */
+        span.begin++; /* skip the empty line before it */
         add_lines(in, &c, CRESCENT_LINES_KERNEL, &span, i);
     }
     for (int i = 0; i < p->n_steps; i++)
@@ -213,7 +214,7 @@ static void find_lines(crescent_inspection *in)
 
 /* ---- the handle ---- */
 
-/* Runs all passes, and emit, on a copy of the graph. */
+/* Runs all passes and emit on a copy of the graph. */
 static int compile(crescent_inspection *in, const struct cr_graph *graph, struct cr_error *error)
 {
     struct cr_target target;
@@ -240,11 +241,11 @@ static int compile(crescent_inspection *in, const struct cr_graph *graph, struct
                          .kernels = -1,
                          .functions = -1,
                          .loops = -1};
-    in->module->settings.target = NULL; /* it was on the stack */
+    in->module->settings.target = NULL; /* it pointed to the stack */
     return 0;
 }
 
-/* Interpreted models, and those that are built as files, have no kernels to show. */
+/* Makes an inspection.  It needs kernels, so the backend must be tcc or cc. */
 static int inspect(const crescent_graph *graph, const crescent_config *config,
                    crescent_inspection **inspection, struct cr_error *error)
 {
@@ -280,7 +281,7 @@ int crescent_inspect(const crescent_graph *graph, const crescent_config *config,
     return cr_done(&guard, inspect(graph, config, inspection, guard.error));
 }
 
-/* Also one that could not be made in full. */
+/* Frees an inspection, even a partial one. */
 void crescent_inspection_close(crescent_inspection *in)
 {
     if (!in)
@@ -303,7 +304,7 @@ void crescent_inspection_close(crescent_inspection *in)
     free(in);
 }
 
-/* ---- what is asked for ---- */
+/* ---- reading ---- */
 
 crescent_node cr_public_node(const struct cr_graph *g, cr_id id)
 {
@@ -328,7 +329,7 @@ crescent_node cr_public_node(const struct cr_graph *g, cr_id id)
                            .operands = cr_inputs(g, node)};
 }
 
-/* 0 if something has a number below n. */
+/* Returns CRESCENT_OK if an index is below n, else an error. */
 static int check(const crescent_inspection *in, const char *what, int index, int n)
 {
     if (index >= 0 && index < n)
@@ -401,7 +402,8 @@ int crescent_output_at(const crescent_inspection *inspection, int index, crescen
     return CRESCENT_OK;
 }
 
-/* The kind is that of its first call: calls of one function have one kind. */
+/* Describes a kernel.  All calls of a function have the same kind, so that of the first one is
+ * used. */
 int crescent_inspection_kernel_at(const crescent_inspection *inspection, int index,
                                   crescent_kernel *kernel, crescent_kernel_detail *detail)
 {
@@ -425,7 +427,7 @@ int crescent_call_count(const crescent_inspection *inspection)
     return inspection ? inspection->module->n_kernels : 0;
 }
 
-/* A kernel of the module is one call in a run. */
+/* Describes call number `index` of a run: one kernel of the module. */
 int crescent_call_at(const crescent_inspection *inspection, int index, crescent_call *call)
 {
     CR_REQUIRE(inspection, call);

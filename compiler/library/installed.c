@@ -1,4 +1,4 @@
-/* installed.c - what was installed with the library; see installed.h. */
+/* installed.c - finds files that were installed with the library; see installed.h. */
 #include "installed.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* FOLDER/MIDDLE/SUB/PATH if there is such a file, to be freed, or null. */
+/* Returns FOLDER/MIDDLE/SUB/PATH if it exists, else null; the caller frees it. */
 static char *join(const char *folder, size_t length, const char *middle, const char *sub, const char *path)
 {
     size_t size = length + strlen(middle) + strlen(sub) + strlen(path) + 2;
@@ -34,7 +34,7 @@ static bool is_model(const char *path)
     return config != NULL;
 }
 
-/* FOLDER/MIDDLE/PATH, or the model FOLDER/MIDDLE/graphs/PATH, or null. */
+/* Returns FOLDER/MIDDLE/PATH, or the model FOLDER/MIDDLE/graphs/PATH, or null. */
 static char *below(const char *folder, size_t length, const char *middle, const char *path)
 {
     char *found = join(folder, length, middle, "", path);
@@ -47,7 +47,7 @@ static char *below(const char *folder, size_t length, const char *middle, const 
     return NULL;
 }
 
-/* In the folders of a list with colons between. */
+/* Searches the folders of a colon-separated list. */
 static char *in_list(const char *list, const char *path)
 {
     char *found = NULL;
@@ -59,11 +59,11 @@ static char *in_list(const char *list, const char *path)
     return found;
 }
 
-/* Something in this file's own object, for dladdr. */
+/* An address in this object, for dladdr. */
 static const char anchor[] = "crescent";
 
-/* The file that this object is in: of a shared library its own, else the program.  How the latter
- * was called does not say where it lies. */
+/* Finds the file of this object: the shared library, or else the program.  /proc is asked because
+ * argv[0] does not tell the program's folder. */
 static bool own_file(char file[PATH_MAX])
 {
     Dl_info info;
@@ -80,8 +80,8 @@ static bool own_file(char file[PATH_MAX])
     return n > 0 || known;
 }
 
-/* Of a module for Lua, TREE/lib/.../lua/5.4/crescent.so: in TREE/share/lua/5.4/crescent, where LuaRocks
- * puts what is no module. */
+/* For a module for Lua, TREE/lib/.../lua/5.4/crescent.so: searches TREE/share/lua/5.4/crescent,
+ * where LuaRocks installs files that are no modules. */
 static char *beside_module(const char *file, const char *path)
 {
     const char *lua = NULL, *lib = NULL, *end = strrchr(file, '/');
@@ -96,7 +96,7 @@ static char *beside_module(const char *file, const char *path)
     return below(file, (size_t)(lib - file), middle, path);
 }
 
-/* In share/crescent of the nearest folder around this file that has one. */
+/* Searches share/crescent of each folder around this object's file, innermost first. */
 static char *beside(const char *path)
 {
     char file[PATH_MAX], *slash;

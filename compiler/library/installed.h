@@ -3,11 +3,12 @@
 #define CR_INSTALLED_H
 
 /*
- * The path of a file or a folder, to be freed: as it is if there is one, or if it is absolute.  Else
- * that of one installed, if there is one: below a folder of $CRESCENT_PATH, which has colons between
- * them, or below share/crescent in a folder that the program, or the shared library, lies in; there
- * `graphs/` may be left out.  So graphs/gpt2_block.lua and gpt2_block.lua are found from anywhere, and
- * nothing depends on where that was installed.
+ * Returns the path of a file or a folder; the caller frees it.  A path that exists or is absolute
+ * is returned as is.  Else it is searched below the folders of $CRESCENT_PATH, a colon-separated
+ * list, then below share/crescent in the folders around the program or the shared library; there
+ * `graphs/` may be left out.  If nothing is found, the path is returned as is.  So
+ * graphs/gpt2_block.lua and gpt2_block.lua are found from anywhere, whatever the prefix of the
+ * installation.
  */
 char *cr_find_installed(const char *path);
 

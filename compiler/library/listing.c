@@ -1,4 +1,4 @@
-/* listing.c - the tables of passes and of ops; see crescent.h. */
+/* listing.c - lists passes, ops and ONNX operators; see crescent.h. */
 #include "compiler/ir/gradient.h"
 #include "compiler/passes/passes.h"
 #include "compiler/import/ops.h"
@@ -23,7 +23,7 @@ int crescent_pass_at(int index, crescent_pass *pass)
 
 /* ---- ops ---- */
 
-/* The element types an elementwise op or a reduction takes and gives; every rule has an answer. */
+/* Returns the element types of an elementwise op or a reduction, for every rule. */
 static const char *types_of(const struct cr_op_info *op)
 {
     switch (op->rule) {
@@ -50,7 +50,7 @@ int crescent_op_count(void)
     return CR_OP_COUNT;
 }
 
-/* A row of the table; columns that are for elementwise ops are empty in the others. */
+/* Describes an op; columns for elementwise ops and reductions are empty for others. */
 int crescent_op_at(int index, crescent_op *op)
 {
     if (!op)
@@ -59,7 +59,7 @@ int crescent_op_at(int index, crescent_op *op)
         return cr_refuse(NULL, __func__, "no such op, expected one of the table");
     const struct cr_op_info *info = &cr_ops[index];
     bool elementwise = info->kind == CR_KIND_ELEMENTWISE, reduction = info->kind == CR_KIND_REDUCE;
-    bool is_row = elementwise || reduction; /* of a table of the runtime, and of gradients.def */
+    bool is_row = elementwise || reduction; /* it has element types, and a row in gradients.def */
     *op = (crescent_op){.name = info->name,
                         .elementwise = elementwise,
                         .reduction = reduction,

@@ -1,4 +1,4 @@
-/* machine.c - what the machine can do at best; see crescent.h. */
+/* machine.c - measures the machine's peak rates; see crescent.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 
 enum { MEGABYTE = 1 << 20, MAX_THREADS = 256, TRIES = 4 };
 
-/* Four times the last level of cache, within reason. */
+/* Returns four times the last-level cache, between 128 and 1024 MB. */
 static int64_t beyond_caches(void)
 {
     int64_t cache = -1, least = 128 * MEGABYTE, most = 1024 * (int64_t)MEGABYTE;
@@ -22,13 +22,14 @@ static int64_t beyond_caches(void)
 
 struct crescent_machine {
     crescent_context *context;
-    crescent_model *model; /* whose threads are used */
+    crescent_model *model; /* its threads do the measuring */
     char *buffer;
-    int64_t bytes;  /* several times what its caches hold */
-    int64_t filled; /* of them: pages that were never written are all one */
+    int64_t bytes;  /* a multiple of the caches' size */
+    int64_t filled; /* bytes written so far: unwritten pages all map to one zero page */
 };
 
-/* Addresses, whose pages come as they are filled.  Huge pages where the system has them, so that finding pages is no part of the limit. */
+/* Reserves address space; pages are allocated when they are filled.  Huge pages, if the system has
+ * them, keep TLB misses out of the measurement. */
 static char *new_buffer(int64_t bytes, struct cr_error *error)
 {
     void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
@@ -44,7 +45,7 @@ static char *new_buffer(int64_t bytes, struct cr_error *error)
     return memory;
 }
 
-/* Fills the buffer up to its first `bytes` bytes. */
+/* Fills the first `bytes` bytes of the buffer. */
 static void fill(crescent_machine *m, int64_t bytes)
 {
     if (bytes > m->filled) {
@@ -53,7 +54,7 @@ static void fill(crescent_machine *m, int64_t bytes)
     }
 }
 
-/* A machine measures with the threads and the runtime of its model. */
+/* Opens a machine, which measures with the threads and the runtime of its model. */
 int crescent_machine_open(crescent_model *model, crescent_machine **machine)
 {
     if (machine)
@@ -83,14 +84,14 @@ void crescent_machine_close(crescent_machine *machine)
     free(machine);
 }
 
-/* Which operations, and room for how many of them each thread did. */
+/* The operations to do, and by thread the number done. */
 struct operating {
     enum cr_arithmetic arithmetic;
     const char *isa;
     double *done;
 };
 
-/* One item a thread. */
+/* Does the operations of one thread for each item. */
 static void operate_body(const void *args, long begin, long end, float *scratch)
 {
     const struct operating *o = args;
@@ -113,8 +114,8 @@ static double operating_speed(const struct cr_engine *e, enum cr_arithmetic arit
     return total / (double)time;
 }
 
-/* The fastest of a few: each is short, so that one of them goes through undisturbed even where
- * others want the processor, too. */
+/* Returns the fastest of a few tries: they are short, so that one of them runs undisturbed even if
+ * other programs use the processor. */
 static double best_operating(const crescent_machine *m, enum cr_arithmetic arithmetic)
 {
     double best = 0;
@@ -137,13 +138,13 @@ double crescent_machine_products(const crescent_machine *m, const char *name)
     return m && arithmetic < CR_ARITHMETIC_COUNT ? best_operating(m, arithmetic) : 0;
 }
 
-/* A buffer read several times over. */
+/* A buffer to read, and how often. */
 struct reading {
     const char *buffer;
     long times;
 };
 
-/* An item is CR_READ_STEP bytes. */
+/* Reads items of CR_READ_STEP bytes. */
 static void read_body(const void *args, long begin, long end, float *scratch)
 {
     const struct reading *r = args;
@@ -159,8 +160,8 @@ static double read_speed(const struct cr_engine *e, const struct reading *r, lon
     return (double)steps * CR_READ_STEP * (double)r->times / (double)(cr_clock() - start);
 }
 
-/* The fastest of a few readings of `steps` steps from an address on: again and again where caches may hold
- * it, after once to bring it there. */
+/* Returns the fastest of a few reads of `steps` steps.  A first read brings the data into the
+ * caches, and short reads are repeated. */
 static double best_reading(const crescent_machine *m, const char *from, long steps)
 {
     const struct cr_engine *e = &m->model->engine;
@@ -175,7 +176,7 @@ static double best_reading(const crescent_machine *m, const char *from, long ste
     return best;
 }
 
-/* The same of the whole buffer, one part of it after the other. */
+/* Returns the fastest read of the whole buffer, in TRIES parts. */
 static double best_beyond(const crescent_machine *m)
 {
     double best = 0;
@@ -188,7 +189,7 @@ static double best_beyond(const crescent_machine *m)
     return best;
 }
 
-/* Steps are one a thread at least. */
+/* Measures reading `bytes` bytes; every thread reads at least one step. */
 double crescent_machine_read(crescent_machine *m, int64_t bytes)
 {
     if (!m || bytes < 0)

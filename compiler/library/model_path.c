@@ -1,4 +1,4 @@
-/* model_path.c - a path that leads to no model; see model_path.h. */
+/* model_path.c - checks paths of models and explains wrong ones; see model_path.h. */
 #include "model_path.h"
 
 #include <ctype.h>
@@ -23,9 +23,9 @@ static bool ends_in(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* ---- nothing there ---- */
+/* ---- missing files ---- */
 
-/* The script in the same folder whose name is nearest, as ", did you mean PATH?". */
+/* Finds the script in the same folder with the most similar name, as ", did you mean PATH?". */
 static void near_file(const char *path, char *buf, size_t size)
 {
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
@@ -48,7 +48,8 @@ static void near_file(const char *path, char *buf, size_t size)
         closedir(dir);
 }
 
-/* The path with .lua behind it, if that is a script here or an installed one: ", did you mean PATH.lua?". */
+/* True if the path with .lua appended is a script, here or installed; writes ", did you mean
+ * PATH.lua?". */
 static bool with_ending(const char *path, char *buf, size_t size)
 {
     size_t room = strlen(path) + 5;
@@ -82,7 +83,7 @@ static bool is_hub_name(const char *path)
     return is;
 }
 
-/* Fails with a line for a path that names no file or folder; always returns -1. */
+/* Fails because a path names no file or folder; always returns -1. */
 static int fail_missing(const char *path, int reason, struct cr_error *error)
 {
     char near[512];
@@ -103,14 +104,14 @@ int cr_check_readable(const char *path, struct cr_error *error)
     return access(path, R_OK) == 0 ? 0 : fail_missing(path, errno, error);
 }
 
-/* ---- another file ---- */
+/* ---- files of other kinds ---- */
 
-/* A kind of file that is no script, by the end of its name or by its first bytes. */
+/* A kind of file that is no script, recognised by the end of its name or by its first bytes. */
 struct kind {
     const char *end, *begin; /* one of them is null */
     const char *what;
-    const char *expected; /* the input to give in its place, or beside a model */
-    bool in_folder;       /* a part of a folder that is a model, where config.json is beside it */
+    const char *expected; /* the input to give instead */
+    bool in_folder;       /* part of a model's folder, if config.json is beside it */
 };
 
 #define A_MODEL "a model: a script, a folder with config.json and weights, a GGUF or an ONNX file"
@@ -118,7 +119,7 @@ struct kind {
 #define FOR_WEIGHTS "a script, with --weights for this file"
 #define FOR_TEXT "a model; generate MODEL --prompt-file FILE goes on with a text"
 
-/* The first row that fits counts: first bytes that say more than a name stand above it. */
+/* The first matching row counts: more specific first bytes precede names. */
 static const struct kind kinds[] = {
     {NULL, CR_LFS_BEGIN, "a pointer of Git LFS", "the file that it stands for (git lfs pull)", false},
     {".safetensors", NULL, "weights (safetensors)", FOR_WEIGHTS, true},
@@ -144,7 +145,7 @@ static const struct kind torch = {
     "a model whose weights are safetensors (in Python: safetensors.torch.save_file(tensors, path))", true};
 static const struct kind binary = {NULL, NULL, "a file that is no text", A_MODEL, false};
 
-/* Returns the kind of a file, or null if it may be a script.  Lua itself refuses bytecode. */
+/* Returns the kind of a file, or null if it may be a script.  Lua itself rejects bytecode. */
 static const struct kind *kind_of(const char *path)
 {
     char bytes[BEGIN];
@@ -166,7 +167,7 @@ static const struct kind *kind_of(const char *path)
     return n && *bytes != '\x1b' && memchr(bytes, '\0', n) ? &binary : NULL;
 }
 
-/* The folder of a file if it has a config.json; else "". */
+/* Writes the folder of a file if it has a config.json, else "". */
 static void own_folder(const char *path, char *buf, size_t size)
 {
     const char *slash = strrchr(path, '/');

@@ -4,11 +4,12 @@
 
 #include "compiler/ir/error.h"
 
-/* Refuses a path where no file can be read, and says which one may be meant. */
+/* Fails if a path cannot be read; the error suggests the intended one. */
 int cr_check_readable(const char *path, struct cr_error *error);
 
-/* Refuses an unreadable path, and a file that cannot be a script by its name or first bytes: weights, an
- * array, a configuration, a text.  The error names the kind of file and the option that takes it. */
+/* Fails for an unreadable path, and for a file that its name or first bytes show to be no script:
+ * weights, an array, a configuration, a text.  The error names the kind of file and the option that
+ * takes it. */
 int cr_check_script_path(const char *path, struct cr_error *error);
 
 /* Returns the kind of a file in words, such as "weights (safetensors)", or null if it may be a script. */

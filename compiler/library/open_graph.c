@@ -1,4 +1,4 @@
-/* open_graph.c - from a script to its graph, and what else it shall give out; see crescent.h. */
+/* open_graph.c - runs a script to get its graph, and adds outputs to that; see crescent.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@
 
 /* ---- the script ---- */
 
-/* A seed that a script got is one that it can use. */
+/* Fails if the script's option got a seed that is too large for it. */
 static int check_seed(const struct cr_origin *o, const char *text, struct cr_error *error)
 {
     const char *value = cr_origin_option(o, "seed");
@@ -30,8 +30,8 @@ static int check_seed(const struct cr_origin *o, const char *text, struct cr_err
                    text, INT32_MAX);
 }
 
-/* Runs the script, or the function on top of the stack of L.  One with an option `seed` takes the seed
- * for it unless a setting says otherwise; 0 is left to the script. */
+/* Runs the script, or the function on top of the stack of L.  A script with an option `seed` gets
+ * the seed unless a setting overrides it; seed 0 leaves the script's default. */
 static int run_script(struct cr_origin *o, struct lua_State *L, struct cr_script *script,
                       struct cr_error *error)
 {
@@ -56,7 +56,7 @@ static int run_script(struct cr_origin *o, struct lua_State *L, struct cr_script
     free(settings);
     if (status)
         return -1;
-    o->options = script->options; /* they live on in the origin */
+    o->options = script->options; /* the origin owns them now */
     o->n_options = script->n_options;
     script->options = NULL;
     script->n_options = 0;
@@ -66,7 +66,7 @@ static int run_script(struct cr_origin *o, struct lua_State *L, struct cr_script
     return -1;
 }
 
-/* A graph of an origin, which it takes over; of a function of L, if that is not null. */
+/* Runs the script of an origin, which it takes over, or a function of L if that is not null. */
 static int open_graph(crescent_context *context, struct cr_origin *origin, struct lua_State *L,
                       crescent_graph **graph)
 {
@@ -79,7 +79,7 @@ static int open_graph(crescent_context *context, struct cr_origin *origin, struc
         return -1;
     }
     cr_keep_note(context, script.note);
-    if (!origin->imported) /* a weight that an ONNX file reads twice is one */
+    if (!origin->imported) /* in an ONNX file, weights that are read twice are normal */
         cr_keep_note(context, script.tied);
     free(script.note);
     free(script.tied);
@@ -103,7 +103,7 @@ static int open_graph(crescent_context *context, struct cr_origin *origin, struc
     return 0;
 }
 
-/* Keeps a copy of a setting. */
+/* Appends a copy of a setting. */
 static void add_setting(struct cr_origin *o, const struct cr_setting *s)
 {
     o->settings[o->n_settings++] =
@@ -118,7 +118,7 @@ static void free_settings(struct cr_origin *o)
     }
 }
 
-/* If a key is set several times, the last time counts. */
+/* Appends settings; if a key is set several times, the last one counts. */
 static void add_settings(struct cr_origin *o, const crescent_setting *settings, int n,
                          bool optional)
 {
@@ -148,7 +148,7 @@ static int check_settings(const crescent_setting *settings, int n, const char *p
     return 0;
 }
 
-/* The seed, the keys and the settings of a caller are such as a script can take. */
+/* Checks the caller's seed, ignored keys and settings. */
 static int check_script(const crescent_script *how, const char *path, struct cr_error *error)
 {
     if (how->seed < 0)
@@ -164,7 +164,8 @@ static int check_script(const crescent_script *how, const char *path, struct cr_
                : 0;
 }
 
-/* Takes a folder.  Its config.json chooses the script, unless the caller gives one, and sets its options. */
+/* Opens a folder.  Its config.json determines the script, unless the caller gives one, and its
+ * options. */
 static int take_folder(struct cr_origin *o, const char *folder, const char *script,
                        struct cr_error *error)
 {
@@ -177,7 +178,8 @@ static int take_folder(struct cr_origin *o, const char *folder, const char *scri
     return 0;
 }
 
-/* Of a GGUF file its metadata do both: its settings stand before those of the caller. */
+/* Opens a GGUF file.  Its metadata determine the script and its options; the caller's settings come
+ * later and override them. */
 static int take_gguf(struct cr_origin *o, const char *path, const char *script,
                      struct cr_error *error)
 {
@@ -197,7 +199,7 @@ static int take_gguf(struct cr_origin *o, const char *path, const char *script,
     return cr_take_family(o, path, script, error);
 }
 
-/* An ONNX file is a script once its sizes are known, which the settings say. */
+/* Imports an ONNX file as a script; the settings are the sizes of its symbols. */
 static int take_onnx(struct cr_origin *o, const char *path, const crescent_script *how,
                      struct cr_error *error)
 {
@@ -206,11 +208,11 @@ static int take_onnx(struct cr_origin *o, const char *path, const crescent_scrip
         return -1;
     cr_keep_text(o, o->imported->import.text, o->imported->import.length);
     o->folder = cr_strdup(path);
-    free_settings(o); /* the script has no options */
+    free_settings(o); /* they are used up: the script has no options */
     return 0;
 }
 
-/* A folder or a file that is a whole model; a script is left for later. */
+/* Opens a folder or a file that contains a whole model; a script is read later. */
 static int take_model(struct cr_origin *o, const char *path, const crescent_script *how,
                       struct cr_error *error)
 {
@@ -230,7 +232,7 @@ static int take_model(struct cr_origin *o, const char *path, const crescent_scri
     return 0;
 }
 
-/* The file of values that a path names: of a folder its config.json.  Takes the path over. */
+/* Returns the file of values for a path: config.json if that is a folder.  Takes over the path. */
 static char *config_file(char *path)
 {
     if (!cr_is_folder(path))
@@ -240,7 +242,7 @@ static char *config_file(char *path)
     return file;
 }
 
-/* Keeps copies of keys of the file of values that are passed over. */
+/* Copies the keys of the file of values that are to be ignored. */
 static void ignore_keys(struct cr_origin *o, const char *const *keys, int n)
 {
     o->ignored = cr_calloc((size_t)n, sizeof *o->ignored);
@@ -248,7 +250,7 @@ static void ignore_keys(struct cr_origin *o, const char *const *keys, int n)
         o->ignored[o->n_ignored] = cr_strdup(keys[o->n_ignored]);
 }
 
-/* The caller's strings are copied: a validation runs the script again. */
+/* Makes an origin with copies of the caller's strings: a validation runs the script again. */
 static struct cr_origin *origin_of(const char *path, const crescent_script *how)
 {
     struct cr_origin *o = new_origin(path, how->seed, how->n_defaults + how->n_settings);
@@ -260,7 +262,7 @@ static struct cr_origin *origin_of(const char *path, const crescent_script *how)
     return o;
 }
 
-/* A graph of a text, or of a path if that is null. */
+/* Opens a graph from a text, or from a path if `text` is null. */
 static int open_origin(crescent_context *context, const char *path, const char *text, size_t length,
                        const crescent_script *script, crescent_graph **graph)
 {
@@ -335,7 +337,7 @@ int crescent_graph_open_text(crescent_context *context, const char *name, const 
     return cr_done(&guard, open_origin(context, name, text, length, how, graph));
 }
 
-/* The origin is shared: nothing changes it. */
+/* Copies a graph.  The copy shares the origin, which never changes. */
 int crescent_graph_copy(const crescent_graph *graph, crescent_graph **copy)
 {
     if (copy)
@@ -366,7 +368,7 @@ void crescent_graph_close(crescent_graph *graph)
     free(graph);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- properties ---- */
 
 const char *crescent_graph_name(const crescent_graph *graph)
 {
@@ -411,7 +413,7 @@ int crescent_graph_option_at(const crescent_graph *graph, int index, crescent_se
 
 /* ---- the sources ---- */
 
-/* A file on the disk as text, or null; to be freed. */
+/* Returns a file as a text, or null; the caller frees it. */
 static char *read_text(const char *path)
 {
     char error[200];
@@ -424,7 +426,7 @@ static char *read_text(const char *path)
     return text;
 }
 
-/* The text of a module that is built in under this path, or null; to be freed. */
+/* Returns the text of the built-in module with this path, or null; the caller frees it. */
 static char *builtin_text(const char *path)
 {
     const char *slash = strrchr(path, '/'), *found;
@@ -436,7 +438,8 @@ static char *builtin_text(const char *path)
     return text && strcmp(found, path) == 0 ? cr_strdup(text) : NULL;
 }
 
-/* The text of a script in memory, of a file on the disk, or of a built-in module: the first that there is. */
+/* Returns the text of a file of the script: in memory, on disk, or of a built-in module, in this
+ * order. */
 static char *source_of(const struct cr_origin *o, const char *file)
 {
     if (o->text && strcmp(file, o->path) == 0)
@@ -456,9 +459,9 @@ int crescent_graph_source(const crescent_graph *graph, const char *file, char **
     return cr_done(&guard, 0);
 }
 
-/* ---- outputs that are asked for ---- */
+/* ---- tapped values as outputs ---- */
 
-/* The node tapped under a name, or CR_NONE. */
+/* Returns the node tapped under a name, or CR_NONE. */
 static cr_id find_tap(const struct cr_graph *g, const char *name)
 {
     for (int i = g->n_nodes - 1; i >= 0; i--)
@@ -467,7 +470,7 @@ static cr_id find_tap(const struct cr_graph *g, const char *name)
     return CR_NONE;
 }
 
-/* Everything that can be asked for, nulls between: nodes' taps, then outputs. */
+/* Lists all values that can become outputs: by node its tap or null, then the outputs. */
 static const char **output_names(const crescent_graph *graph)
 {
     const struct cr_graph *g = graph->graph;
@@ -479,7 +482,7 @@ static const char **output_names(const crescent_graph *graph)
     return names;
 }
 
-/* Names the value that may have been meant, else the first output. */
+/* Fails, and suggests the value with the most similar name, or else the first output. */
 static int no_such_value(const crescent_graph *graph, const char *asked, const char *name,
                          struct cr_error *error)
 {
@@ -514,7 +517,7 @@ cr_id cr_find_value(const crescent_graph *graph, const char *asked, const char *
     return id;
 }
 
-/* A tap becomes an output behind those there are, whose entry is the only one. */
+/* Makes a tapped value the last output.  The graph must have a single, unnamed entry. */
 static int tap(crescent_graph *graph, const char *name, const char *asked, struct cr_error *error)
 {
     cr_id id = cr_find_value(graph, asked, name, error);

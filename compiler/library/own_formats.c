@@ -1,4 +1,4 @@
-/* own_formats.c - the formats that weights have in a file; see own_formats.h. */
+/* own_formats.c - gives parameters the formats of their file; see own_formats.h. */
 #include "own_formats.h"
 
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "compiler/exec/quantised_columns.h"
 #include "compiler/exec/weight_names.h"
 
-/* The format whose numbers are those of a type.  Of the formats with such
- * a name f16 and bf16 are of weights; i32 is not. */
+/* Returns the weight format with the same numbers as a GGUF type, or f32.  Of the formats with that
+ * name f16 and bf16 are weight formats; i32 is not. */
 static enum cr_format format_of(const char *type)
 {
     enum cr_quantised quantised;
@@ -17,7 +17,7 @@ static enum cr_format format_of(const char *type)
     return format < CR_FORMAT_COUNT && cr_formats[format].place ? format : CR_FORMAT_f32;
 }
 
-/* Sets the format of a parameter that is an item of a file; a type that cannot be read is refused. */
+/* Sets the format of a parameter; fails if its type cannot be read. */
 static int take_format(struct cr_node *param, const struct cr_gguf_weight *weight,
                        struct cr_error *error)
 {

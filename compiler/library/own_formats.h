@@ -1,4 +1,4 @@
-/* own_formats.h - the formats that weights have in the file a model is opened from. */
+/* own_formats.h - gives parameters the formats of the file that the model is opened from. */
 #ifndef CR_OWN_FORMATS_H
 #define CR_OWN_FORMATS_H
 
@@ -6,7 +6,7 @@
 
 /*
  * Gives each parameter of a graph from a GGUF file, which `origin` names, the format of its tensor:
- * q8 for Q8_0, q4 for Q4_0 and Q4_1, f16, bf16; f32 for what else is read, and for what is not there.
+ * q8 for Q8_0, q4 for Q4_0 and Q4_1, f16, bf16; f32 for other types, and for missing tensors.
  */
 int cr_take_own_formats(struct cr_graph *graph, const struct cr_origin *origin,
                         struct cr_error *error);

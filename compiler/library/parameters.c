@@ -1,11 +1,11 @@
-/* parameters.c - the parameters of a model, from files, drawn, or one by one; see crescent.h. */
+/* parameters.c - loads, draws and sets the parameters of a model; see crescent.h. */
 #include <string.h>
 
 #include "handles.h"
 #include "imported.h"
 
-/* All parameters have their values if it went well; if not, some may be of one file and some of
- * another, and none counts. */
+/* Marks all parameters as given, or after a failure none: some may come from another file than the
+ * rest. */
 static int all_given(crescent_model *m, int status)
 {
     memset(m->given, !status, (size_t)m->engine.n_params);
@@ -46,7 +46,7 @@ static int check_paths(const crescent_model *m, const char *const *paths, int n,
     return 0;
 }
 
-/* Says what else the files held, and then whether that is allowed. */
+/* Reports tensors that the model does not have, then fails if the rule forbids them. */
 static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule rule,
                         crescent_surplus *surplus, struct cr_error *error)
 {
@@ -63,7 +63,7 @@ static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule ru
                    found->file, found->name, found->count);
 }
 
-/* Loads weights from files; of an imported model, from the files that it was imported from. */
+/* Loads weights from files; an imported model reads those of its own file through the import. */
 static int load(crescent_model *m, const char *const *paths, int n, crescent_surplus_rule rule,
                 crescent_surplus *surplus, struct cr_error *error)
 {
@@ -172,7 +172,8 @@ int crescent_write_cache(crescent_model *model, int64_t *written)
 
 /* ---- reading back ---- */
 
-/* Parameters that came before are lost to it, so there may be none. */
+/* Makes the engine keep parameters.  Fails if any has values already: the engine did not keep
+ * those. */
 static int keep(crescent_model *m, struct cr_error *error)
 {
     if (m->engine.tensors)

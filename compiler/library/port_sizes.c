@@ -1,4 +1,5 @@
-/* port_sizes.c - tensors whose axes are lengths, and arrays of the sizes that there are; see crescent.h. */
+/* port_sizes.c - the actual sizes of tensors whose axes are lengths, and arrays of these sizes; see
+ * crescent.h. */
 #include "compiler/exec/sizes.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "feed.h"
 #include "handles.h"
 
-/* The files by input, the last one of each. */
+/* Returns by input the path of its last file. */
 static const char **paths_of(const struct cr_engine *e, const crescent_input_file *files, int n,
                              struct cr_error *error)
 {
@@ -39,7 +40,7 @@ int crescent_read_inputs(const crescent_model *model, const crescent_input_file 
     return cr_done(&guard, status);
 }
 
-/* The lengths that a run would be refused for. */
+/* Fails if a run would refuse the lengths. */
 static int check_held(const crescent_model *m, const void *const *inputs, struct cr_error *error)
 {
     const struct cr_engine *e = &m->engine;
@@ -54,7 +55,7 @@ static int check_held(const crescent_model *m, const void *const *inputs, struct
     return 0;
 }
 
-/* No tensor but those of lengths is read. */
+/* Returns a port with its actual sizes; reads only the tensors of lengths. */
 int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, int index,
                         const void *const *inputs, crescent_port *port)
 {
@@ -69,7 +70,8 @@ int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, in
     return cr_done(&guard, status ? -1 : 0);
 }
 
-/* The box of the elements that there are; `function` refuses ports that cannot be of one tensor. */
+/* Makes the box of the existing elements.  Fails in the name of `function` if the sizes exceed the
+ * port. */
 static int box_of(const crescent_port *port, const crescent_port *sized, size_t width,
                   const char *function, struct cr_box *box)
 {

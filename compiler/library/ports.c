@@ -1,4 +1,4 @@
-/* ports.c - the tensors at the border of a model and of a graph; see crescent.h. */
+/* ports.c - the ports of models and graphs; see crescent.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ _Static_assert((int)CRESCENT_F32 == (int)CR_F32 && (int)CRESCENT_I32 == (int)CR_
                    (int)CRESCENT_BOOL == (int)CR_BOOL,
                "types have the same numbers");
 
-/* What stands behind a prefix, or null. */
+/* Returns the rest of a name after a prefix, or null. */
 static const char *behind(const char *name, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -30,7 +30,7 @@ const char *cr_gradient_of(const char *output)
     return behind(output, CR_GRADIENT);
 }
 
-/* A port as callers see it. */
+/* Converts a port to the type of crescent.h. */
 static crescent_port public_port(const struct cr_port *port)
 {
     const char *of = cr_gradient_of(port->name);
@@ -47,7 +47,7 @@ bool cr_has_shape(const struct cr_port *port, int rank, const int64_t *shape)
     return rank == port->rank && memcmp(shape, port->shape, (size_t)rank * sizeof *shape) == 0;
 }
 
-/* The ports of a kind and their number. */
+/* Returns the ports of a kind and their number. */
 static const struct cr_port *ports_of(const crescent_model *m, crescent_port_kind kind, int *n)
 {
     const struct cr_engine *e = &m->engine;
@@ -69,7 +69,7 @@ static const struct cr_port *ports_of(const crescent_model *m, crescent_port_kin
     return NULL;
 }
 
-/* By axis the input that holds its length. */
+/* Sets by axis 1 + the input that holds its length, or 0. */
 static void add_lengths(const struct cr_engine *e, const signed char *axes, crescent_port *port)
 {
     for (int a = 0; a < port->rank; a++)
@@ -84,7 +84,7 @@ int crescent_port_count(const crescent_model *model, crescent_port_kind kind)
     return n;
 }
 
-/* There is no port of that number. */
+/* Fails because there is no port of that number. */
 static int no_such_port(crescent_context *context, const char *path, crescent_port_kind kind,
                         int index, int n)
 {
@@ -92,7 +92,7 @@ static int no_such_port(crescent_context *context, const char *path, crescent_po
                    (int)kind, n);
 }
 
-/* Ports of a model have the shapes of its engine's, which are those of the script. */
+/* Returns a port of a model; shapes are those of the script. */
 int crescent_port_at(const crescent_model *model, crescent_port_kind kind, int index,
                      crescent_port *port)
 {
@@ -122,7 +122,7 @@ int crescent_port_find(const crescent_model *model, crescent_port_kind kind, con
 
 /* ---- ports of a graph ---- */
 
-/* The nodes of an op, in order; to be freed. */
+/* Returns the nodes of an op, in order; the caller frees them. */
 static cr_id *nodes_of(const struct cr_graph *g, enum cr_op op, int *n)
 {
     cr_id *ids = NULL;
@@ -152,7 +152,7 @@ const char *cr_public_output(const crescent_graph *graph, int index)
     return kept;
 }
 
-/* The node of port number `index`, which there is. */
+/* Returns the node of port number `index`, which must exist. */
 static const struct cr_node *port_node(const crescent_graph *graph, crescent_port_kind kind,
                                        int index)
 {
@@ -174,7 +174,7 @@ int crescent_graph_port_count(const crescent_graph *graph, crescent_port_kind ki
                                      : 0;
 }
 
-/* The same for a graph, whose ports are nodes. */
+/* Returns a port of a graph, made from its node. */
 int crescent_graph_port_at(const crescent_graph *graph, crescent_port_kind kind, int index,
                            crescent_port *port)
 {
@@ -192,7 +192,7 @@ int crescent_graph_port_at(const crescent_graph *graph, crescent_port_kind kind,
     return CRESCENT_OK;
 }
 
-/* ---- of any port ---- */
+/* ---- any port ---- */
 
 int64_t crescent_port_elements(const crescent_port *port)
 {

@@ -1,8 +1,8 @@
 /*
  * replay.c - computes a run again in double precision, node by node; see crescent.h.
  *
- * The walk goes over the graph that kernels were made of.  It computes exact values, and at the same time
- * values from what kernels stored.
+ * It iterates over the graph that kernels were made from.  It computes exact values, and at the
+ * same time local values: those of a kernel, computed from the stored results of earlier ones.
  */
 #include <float.h>
 #include <math.h>
@@ -15,11 +15,11 @@
 #include "compiler/ir/mem.h"
 #include "handles.h"
 
-/* The leaves of a graph, in its order, and what is theirs alone. */
+/* The values of a graph's leaves, in its order. */
 struct leaves {
     const float **params;
     const void **inputs;
-    void **own; /* parameters as formats round them, then states */
+    void **own; /* memory owned here: parameters after rounding, then states */
     int n_params, n_inputs, n_own;
 };
 
@@ -27,28 +27,28 @@ struct crescent_replay {
     crescent_context *context;
     crescent_model *model;
 
-    /* the last run; all zero without one */
+    /* the last run; all zero before one */
     crescent_replay_kind kind;
-    struct cr_graph *bounded;     /* the graph of what is stored, in the bounds of lengths */
-    struct cr_fixed fixed;        /* the same in the sizes of this run, if it has lengths */
-    const struct cr_graph *graph; /* the one that is walked over */
-    struct cr_graph *plain;       /* the same without arithmetics */
+    struct cr_graph *bounded;     /* the graph of the stored values, with lengths at their bounds */
+    struct cr_fixed fixed;        /* the same graph with the lengths of this run, if it has any */
+    const struct cr_graph *graph; /* the graph to iterate over */
+    struct cr_graph *plain;       /* a copy without arithmetics */
     struct leaves leaves;
-    float **kept;                 /* by stored item: what it held, row-major */
-    int *item;                    /* by node: the first item that is of it, or CR_NONE */
-    int *also;                    /* by item: the next one of the same node, or CR_NONE */
-    struct cr_interpreter exact;  /* all in double precision */
-    struct cr_interpreter local;  /* from what is stored; its last uses count for all three */
+    float **kept;                 /* by stored item: its value, row-major */
+    int *item;                    /* by node: its first item, or CR_NONE */
+    int *also;                    /* by item: the next item of the same node, or CR_NONE */
+    struct cr_interpreter exact;  /* everything in double precision */
+    struct cr_interpreter local;  /* from stored values; its last_use serves all three */
     struct cr_interpreter bounds; /* of the errors of `local` */
-    cr_id at;                     /* the node that was given last, or CR_NONE */
-    int at_item;                  /* and its item, or CR_NONE */
+    cr_id at;                     /* the current node, or CR_NONE */
+    int at_item;                  /* the current item of that node, or CR_NONE */
 };
 
 /* ---- opening ---- */
 
 static void forget(crescent_replay *r);
 
-/* After a failure nothing is left of it. */
+/* Opens a replay; a failure leaves nothing open. */
 static int open_replay(const crescent_graph *graph, const crescent_config *config,
                        crescent_replay **replay, struct cr_error *error)
 {
@@ -93,12 +93,12 @@ crescent_model *crescent_replay_model(const crescent_replay *replay)
     return replay ? replay->model : NULL;
 }
 
-/* ---- a run that keeps what kernels store ---- */
+/* ---- a run that keeps stored values ---- */
 
 struct keeping {
     const struct cr_engine *engine;
     float **kept; /* by item */
-    int next;     /* item */
+    int next;     /* index of the next item */
 };
 
 static size_t bytes_of(const struct cr_stored_list *stored, int item)
@@ -107,7 +107,7 @@ static size_t bytes_of(const struct cr_stored_list *stored, int item)
     return (size_t)cr_elements(node->rank, node->shape) * sizeof(float);
 }
 
-/* Where a stored value is; elements are floats or int32_t. */
+/* Returns the address of a stored value; elements are float or int32_t. */
 static const void *find(const struct cr_engine *e, const struct cr_storage *at)
 {
     switch (at->space) {
@@ -121,7 +121,7 @@ static const void *find(const struct cr_engine *e, const struct cr_storage *at)
     }
 }
 
-/* Copies what a call has completed, before another takes its place. */
+/* Copies the values that a call has completed, before another call overwrites them. */
 static void keep(void *context, const struct cr_watched_call *call)
 {
     struct keeping *k = context;
@@ -131,7 +131,7 @@ static void keep(void *context, const struct cr_watched_call *call)
                bytes_of(stored, k->next));
 }
 
-/* Memory for all stored values; their sum is checked before. */
+/* Allocates memory for all stored values, after a check of the total. */
 static int make_room(crescent_replay *r, struct cr_error *error)
 {
     const struct cr_stored_list *stored = &r->model->engine.stored;
@@ -147,7 +147,7 @@ static int make_room(crescent_replay *r, struct cr_error *error)
     return 0;
 }
 
-/* ---- what the interpreter reads ---- */
+/* ---- parameters, inputs and states ---- */
 
 static void *own(struct leaves *l, const struct cr_port *port, struct cr_error *error)
 {
@@ -157,7 +157,7 @@ static void *own(struct leaves *l, const struct cr_port *port, struct cr_error *
     return memory;
 }
 
-/* A parameter, as products read it or as it was given. */
+/* Adds a parameter: as products read it, or unrounded. */
 static int take_param(crescent_replay *r, struct cr_node *node, struct cr_error *error)
 {
     const struct cr_engine *e = &r->model->engine;
@@ -179,7 +179,7 @@ static int take_param(crescent_replay *r, struct cr_node *node, struct cr_error 
     return 0;
 }
 
-/* An input, or a copy of a state, which the run replaces. */
+/* Adds an input, or a copy of a state, because the run replaces it. */
 static int take_input(crescent_replay *r, const struct cr_node *node, const void *const *inputs,
                       struct cr_error *error)
 {
@@ -198,7 +198,7 @@ static int take_input(crescent_replay *r, const struct cr_node *node, const void
     return 0;
 }
 
-/* Parameters and inputs as the graph has them, which is told the arithmetics. */
+/* Collects parameters and inputs in the graph's order, and sets the arithmetics of parameters. */
 static int take_leaves(crescent_replay *r, const void *const *inputs, struct cr_error *error)
 {
     struct cr_graph *g = r->bounded = cr_graph_copy(r->model->engine.stored.graph);
@@ -215,9 +215,9 @@ static int take_leaves(crescent_replay *r, const void *const *inputs, struct cr_
     return 0;
 }
 
-/* ---- what is walked over ---- */
+/* ---- the graph to iterate over ---- */
 
-/* What is stored, and what was read, in the sizes that the lengths have in this run. */
+/* Fixes the lengths at their values in this run, and packs stored values to these sizes. */
 static int fix_sizes(crescent_replay *r, struct cr_error *error)
 {
     const struct cr_stored_list *stored = &r->model->engine.stored;
@@ -229,7 +229,7 @@ static int fix_sizes(crescent_replay *r, struct cr_error *error)
     return 0;
 }
 
-/* Finds the items of each node; where lengths meet their bounds, two stored nodes may be one. */
+/* Finds the items of each node.  If a length equals its bound, two stored nodes may become one. */
 static void find_items(crescent_replay *r)
 {
     const struct cr_stored_list *stored = &r->model->engine.stored;
@@ -246,7 +246,7 @@ static void find_items(crescent_replay *r)
     }
 }
 
-/* Finds where each value is read last; what neither an output nor a stored value needs is left out. */
+/* Finds the last use of each value; nodes that no output or stored value depends on are dead. */
 static void find_last_uses(crescent_replay *r)
 {
     const struct cr_graph *g = r->graph;
@@ -261,7 +261,7 @@ static void find_last_uses(crescent_replay *r)
                 last[cr_in(g, id, i)] = id;
 }
 
-/* The three interpreters share what they read, and nothing else. */
+/* Opens the three interpreters, which share their params and inputs only. */
 static void open_walk(crescent_replay *r)
 {
     const struct cr_graph *g = r->graph;
@@ -282,7 +282,7 @@ static void open_walk(crescent_replay *r)
     r->at = r->at_item = CR_NONE;
 }
 
-/* Drops the last run. */
+/* Frees the last run. */
 static void forget(crescent_replay *r)
 {
     if (r->plain) {
@@ -308,7 +308,7 @@ static void forget(crescent_replay *r)
 
 /* ---- the run ---- */
 
-/* The tensors are looked at before the inputs are, for the interpreter. */
+/* Fails if an input is null: the interpreter does not check. */
 static int check_inputs(const crescent_model *m, const void *const *inputs, struct cr_error *error)
 {
     for (int i = 0; i < m->engine.n_inputs; i++)
@@ -318,7 +318,7 @@ static int check_inputs(const crescent_model *m, const void *const *inputs, stru
     return 0;
 }
 
-/* The leaves are taken before the run, which replaces states. */
+/* Runs the model.  Leaves are copied before the run, which replaces states. */
 static int run(crescent_replay *r, const void *const *inputs, void *const *outputs,
                struct cr_error *error)
 {
@@ -335,7 +335,7 @@ static int run(crescent_replay *r, const void *const *inputs, void *const *outpu
     return 0;
 }
 
-/* A run that fails leaves no nodes to ask for. */
+/* Runs the model and begins the walk.  After a failed run there are no nodes to read. */
 int crescent_replay_run(crescent_replay *replay, crescent_replay_kind kind,
                         const void *const *inputs, void *const *outputs)
 {
@@ -364,7 +364,7 @@ static void row_saturate(const struct cr_row_walk *walk, int64_t n, double *cons
     }
 }
 
-/* What no float holds is an infinity, as in the kernels. */
+/* Replaces values beyond the range of floats by infinity, as in kernels. */
 static void saturate(const struct cr_view *view, const struct cr_node *node)
 {
     const struct cr_row_walk walk = {.rank = node->rank,
@@ -389,7 +389,7 @@ static int compute(crescent_replay *r, cr_id id)
     return cr_bound_node(&r->bounds, &r->local, id);
 }
 
-/* Takes over what the kernel left, which has no error from here on. */
+/* Replaces the local value by the one that the kernel stored, whose error bound is 0. */
 static int adopt(crescent_replay *r, cr_id id, const float *kept)
 {
     const struct cr_node *node = &r->graph->nodes[id];
@@ -412,7 +412,8 @@ static void drop(crescent_replay *r, cr_id id)
     cr_view_drop(&r->bounds, &r->bounds.values[id]);
 }
 
-/* What was stored of the node stands for it from now on; what nobody reads after it is dropped. */
+/* Leaves the current node: its stored value replaces the local one, and values that are not read
+ * later are freed. */
 static int leave(crescent_replay *r)
 {
     cr_id id = r->at;
@@ -436,7 +437,7 @@ static crescent_values values_of(const struct cr_view *view)
     return values;
 }
 
-/* The node that the walk is at, and its current item. */
+/* Describes the current node and item. */
 static void describe(const crescent_replay *r, bool again, crescent_replayed *value)
 {
     const struct cr_engine *e = &r->model->engine;
@@ -458,7 +459,7 @@ static void describe(const crescent_replay *r, bool again, crescent_replayed *va
     value->stored = r->kept[r->at_item];
 }
 
-/* The next node, or the next item of the same one. */
+/* Moves to the next item of the same node, or to the next node. */
 static int next(crescent_replay *r, crescent_replayed *value)
 {
     int also = r->at_item >= 0 ? r->also[r->at_item] : CR_NONE;
@@ -482,7 +483,7 @@ static int next(crescent_replay *r, crescent_replayed *value)
     return 0;
 }
 
-/* A failure ends the walk. */
+/* Moves to the next node; a failure ends the walk. */
 int crescent_replay_next(crescent_replay *replay, crescent_replayed *value)
 {
     CR_REQUIRE(replay, value);

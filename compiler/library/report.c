@@ -1,4 +1,4 @@
-/* report.c - what was compiled, in numbers; see crescent.h. */
+/* report.c - reports sizes and counts of a compiled model; see crescent.h. */
 #include "handles.h"
 
 static int64_t bytes_of(const struct cr_port *ports, int n)
@@ -9,7 +9,7 @@ static int64_t bytes_of(const struct cr_port *ports, int n)
     return elements * (int64_t)sizeof(float);
 }
 
-/* Parameters that some kernel reads, as they are kept. */
+/* Returns the bytes of all parameters that kernels read, in their formats. */
 static int64_t parameter_bytes(const struct cr_program *p)
 {
     int64_t bytes = 0;
@@ -37,7 +37,8 @@ static bool calls(const struct cr_function *f, enum cr_callee callee)
     return false;
 }
 
-/* Functions that read packed weights, and those that round what they multiply by them. */
+/* Counts the functions that read packed weights, and those among them that round the left
+ * operand. */
 static void count_products(crescent_report *r, const struct cr_program *p)
 {
     for (int i = 0; i < p->n_functions; i++) {
@@ -74,7 +75,7 @@ crescent_report cr_report_of(const struct cr_program *p)
     return r;
 }
 
-/* What the program knows, then what its engine does. */
+/* Reports on the program, then on its engine. */
 int crescent_report_of(const crescent_model *model, crescent_report *report)
 {
     CR_REQUIRE(model, report);
@@ -105,7 +106,7 @@ crescent_kernel cr_public_kernel(const struct cr_program *program, int index)
                              .bytes_to_l2 = k->traffic.to_l2};
 }
 
-/* A row of the report; the interpreter has no kernels. */
+/* Describes a kernel; the interpreter has none. */
 int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *kernel)
 {
     CR_REQUIRE(model, kernel);

@@ -1,4 +1,4 @@
-/* run.c - inputs, and runs of a model; see crescent.h. */
+/* run.c - fills inputs and runs a model; see crescent.h. */
 #include <string.h>
 
 #include "compiler/ir/steps.h"
@@ -16,7 +16,7 @@ static int check_input(const crescent_model *m, int index, struct cr_error *erro
     return cr_fail(error, "%.400s: input %d, there are %d", e->path, index, e->n_inputs);
 }
 
-/* An input whose elements went into the script is none of the program. */
+/* Finds an input.  An input that was made a constant of the script exists, but has no index. */
 int crescent_input_find(const crescent_model *model, const char *name, const char *asked,
                         int *index)
 {
@@ -52,7 +52,7 @@ int crescent_read_input(const crescent_model *model, int index, const char *path
     return cr_done(&guard, status);
 }
 
-/* ---- what a run needs ---- */
+/* ---- checks before a run ---- */
 
 /* Entries first .. end - 1 of a model. */
 struct entries {
@@ -64,7 +64,8 @@ static struct entries all_entries(const crescent_model *m)
     return (struct entries){0, m->engine.n_entries};
 }
 
-/* Tensors of some ports, by their numbers, or of the first ones, must not be null. */
+/* Fails if a tensor is null, of the ports that `number` lists, or of the first n if that is
+ * null. */
 static int check_tensors(const crescent_model *m, const struct cr_port *ports, const int *number,
                          int n, const void *const *tensors, struct cr_error *error)
 {
@@ -75,7 +76,7 @@ static int check_tensors(const crescent_model *m, const struct cr_port *ports, c
     return 0;
 }
 
-/* Kernels read a table's rows where ids say, and look at no bounds. */
+/* Checks all ids, since kernels read a table's rows without checking bounds. */
 static int check_ids(const crescent_model *m, const int *number, int n, const void *const *inputs,
                      struct cr_error *error)
 {
@@ -88,7 +89,8 @@ static int check_ids(const crescent_model *m, const int *number, int n, const vo
     return 0;
 }
 
-/* All entries need all tensors, one its own. */
+/* Checks weights, tensors and ids.  A run of all entries needs all tensors, a run of one only its
+ * own. */
 static int check_run(const crescent_model *m, struct entries entries, const void *const *inputs,
                      void *const *outputs, struct cr_error *error)
 {
@@ -106,8 +108,8 @@ static int check_run(const crescent_model *m, struct entries entries, const void
 
 /* ---- runs ---- */
 
-/* Runs entries in turns.  Kernels leave out what they would write outside of a tensor; so it is
- * looked for before, by what is in the states then. */
+/* Runs entries in order.  Kernels skip writes outside of a tensor, so the offsets are checked
+ * before each entry, with the values that the states have then. */
 static int run_entries(struct cr_engine *e, struct entries entries, const void *const *inputs,
                        void *const *outputs, struct cr_error *error)
 {
@@ -132,7 +134,7 @@ int crescent_run(crescent_model *model, const void *const *inputs, void *const *
     return cr_done(&guard, run(model, all_entries(model), inputs, outputs, guard.error));
 }
 
-/* Finds the entry of that name. */
+/* Finds the entry of a name. */
 static int find_entry(const crescent_model *m, const char *name, struct entries *entries,
                       struct cr_error *error)
 {
@@ -207,16 +209,16 @@ int crescent_reset_states(crescent_model *model)
 /* ---- kernel by kernel ---- */
 
 /*
- * Generated code starts the kernels of a call through the member `parallel` of the runtime's table
- * and hands it the pool it was given.  So a copy of the table with a `parallel` of our own sees each
- * call, in the order of program->sequence, and the code is what it always is.  Kernels that other
- * kinds of steps run are not seen; their numbers in the sequence are passed over.
+ * Emitted code starts the kernel of a call through the member `parallel` of the runtime's table,
+ * and passes on the pool it was given.  So a copy of the table with another `parallel` sees each
+ * call, in the order of program->sequence, while the code is unchanged.  It does not see kernels
+ * that other kinds of steps run; their numbers in the sequence are skipped.
  */
 struct watched {
     struct cr_runtime rt;
     const struct cr_engine *engine;
     const struct cr_watch *watch;
-    int at; /* calls so far */
+    int at; /* position in the sequence */
 };
 
 /* True if emitted code starts kernel number `at` of the sequence with rt->parallel. */
@@ -226,8 +228,8 @@ static bool is_seen(const struct cr_program *program, int at)
     return cr_step_kinds[step].traits & CR_STEP_PARALLEL;
 }
 
-/* In place of the runtime's function.  Generated code does not look into the pool it was given,
- * so that it can be something else: what is watched. */
+/* Replaces rt->parallel.  Emitted code never reads the pool it was given, so that is a struct
+ * watched here. */
 static void watched_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride)
 {
@@ -241,7 +243,7 @@ static void watched_parallel(struct cr_pool *pool, long items, long shares, cr_b
     w->watch->called(w->watch->context, &call);
 }
 
-/* A run of the same engine, but for its table of functions and its pool. */
+/* Runs a copy of the engine with another table of functions and another pool. */
 int cr_run_watched(crescent_model *m, const void *const *inputs, void *const *outputs,
                    const struct cr_watch *watch, struct cr_error *error)
 {
@@ -274,7 +276,7 @@ int crescent_run_traced(crescent_model *model, const void *const *inputs, void *
     return cr_done(&guard, cr_run_watched(model, inputs, outputs, &watch, guard.error));
 }
 
-/* What each kernel takes, all its calls together. */
+/* The total time of each kernel's calls. */
 struct times {
     const struct cr_program *program;
     double *ns; /* by kernel */

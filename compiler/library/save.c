@@ -1,4 +1,4 @@
-/* save.c - weights and the state of a training on their way to a file; see checkpoint.h. */
+/* save.c - writes weights and the state of a training to a file; see checkpoint.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/files/utf8.h"
 
-/* ---- what is in a file ---- */
+/* ---- contents of a file ---- */
 
 static struct cr_st_tensor tensor_of(const struct cr_port *port, const void *data)
 {
@@ -38,10 +38,10 @@ int cr_list_state(const crescent_trainer *t, struct cr_st_tensor *tensors)
     return n;
 }
 
-/* What PyTorch's own files say, and nothing else does. */
+/* Metadata that PyTorch's own files have. */
 static const struct cr_st_metadata format = {"format", "pt"};
 
-/* "crescent.option.lr", to be freed. */
+/* Returns a key such as "crescent.option.lr"; the caller frees it. */
 static char *option_key(const char *name)
 {
     size_t size = sizeof CR_CHECKPOINT_OPTION + strlen(name);
@@ -50,7 +50,7 @@ static char *option_key(const char *name)
     return key;
 }
 
-/* What a file has in it; the values of the metadata that are made for it are to be freed. */
+/* The contents of a file.  It owns all keys and values of the metadata but the first. */
 struct contents {
     struct cr_st_tensor *tensors;
     struct cr_st_metadata *metadata;
@@ -67,7 +67,7 @@ static void free_contents(struct contents *c)
     free(c->tensors);
 }
 
-/* Adds metadata whose key and value were allocated. */
+/* Adds metadata; takes over key and value, which were allocated. */
 static void add_metadata(struct contents *c, char *key, char *value)
 {
     c->metadata[c->n_metadata++] = (struct cr_st_metadata){key, value};
@@ -80,7 +80,7 @@ static char *number_text(int64_t number)
     return cr_strdup(text);
 }
 
-/* The parameters alone, with room for `more` metadata. */
+/* Returns contents of parameters only, with room for `more` metadata. */
 static struct contents params_of(const struct cr_engine *e, int more)
 {
     struct contents c = {.n_tensors = e->n_params, .n_metadata = 1};
@@ -91,7 +91,7 @@ static struct contents params_of(const struct cr_engine *e, int more)
     return c;
 }
 
-/* Parameters, state, and metadata that say how they came about. */
+/* Returns contents of parameters, state, and metadata of the training. */
 static struct contents state_of(const crescent_trainer *t)
 {
     const struct cr_origin *o = t->model->origin;
@@ -107,7 +107,8 @@ static struct contents state_of(const crescent_trainer *t)
     return c;
 }
 
-/* The index of an element that is NaN or, unless `infinity` may be, infinite; or -1. */
+/* Returns the index of an element that is NaN or, unless `infinity` allows it, infinite; else
+ * -1. */
 static int64_t find_bad(const float *data, int64_t n, bool infinity)
 {
     for (int64_t i = 0; i < n; i++)
@@ -116,8 +117,8 @@ static int64_t find_bad(const float *data, int64_t n, bool infinity)
     return -1;
 }
 
-/* What a step replaces is fit to go on with; a state may begin with infinity, as that of a
- * smallest loss does. */
+/* Fails if a value that steps update is not finite.  States may be infinite, such as a smallest
+ * loss so far before the first step. */
 static int check_values(const crescent_trainer *t, const char *path, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -137,7 +138,7 @@ static int check_values(const crescent_trainer *t, const char *path, struct cr_e
     return 0;
 }
 
-/* Text of the script's options becomes JSON, which is UTF-8. */
+/* Fails unless the options' values are UTF-8, as JSON requires. */
 static int check_options(const struct cr_origin *o, struct cr_error *error)
 {
     for (int i = 0; i < o->n_options; i++) {
@@ -153,7 +154,7 @@ static int check_options(const struct cr_origin *o, struct cr_error *error)
     return 0;
 }
 
-/* Writes a file, or does all but giving it its name. */
+/* Writes a file; a rehearsal does everything except for the commit. */
 static int put(const char *path, const struct contents *c, bool rehearsal, struct cr_error *error)
 {
     struct cr_writer writer;
@@ -188,7 +189,7 @@ int crescent_save_weights(const crescent_model *model, const char *path)
     return cr_done(&guard, status ? status : write_weights(&model->engine, path, guard.error));
 }
 
-/* There is a state to be written. */
+/* Fails unless the training has a valid state to write. */
 static int check_state(const crescent_trainer *t, const char *path, struct cr_error *error)
 {
     if (cr_check_started(t, error) || cr_check_weights(t->model, error))

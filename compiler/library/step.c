@@ -1,11 +1,11 @@
-/* step.c - what goes from step to step, and where a training stands; see training.h. */
+/* step.c - makes steps of a training and reports its status; see training.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "training.h"
 
-/* ---- what a step is made of ---- */
+/* ---- checks ---- */
 
 int cr_find_number(const struct cr_engine *e, const char *name, bool whole, int *output,
                    struct cr_error *error)
@@ -34,8 +34,8 @@ int cr_check_started(const crescent_trainer *t, struct cr_error *error)
 
 /* ---- steps ---- */
 
-/* Finds the memory that a step writes each output to.  If the output replaces a parameter or an
- * input, this can be the memory of that one. */
+/* Chooses the memory for each output of a step.  An output that replaces a parameter or an input
+ * may use its memory. */
 static void place_results(crescent_trainer *t)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -49,8 +49,8 @@ static void place_results(crescent_trainer *t)
     }
 }
 
-/* Prepares the next step: packs the new parameters, and exchanges each output that has memory of its own with the input
- * that it replaces. */
+/* Prepares the next step: packs the new parameters, and swaps each output that has memory of its
+ * own with the input that it replaces. */
 static void hand_over(crescent_trainer *t)
 {
     struct cr_engine *e = cr_trainer_engine(t);
@@ -65,7 +65,7 @@ static void hand_over(crescent_trainer *t)
     cr_engine_take_tensors(e, t->learned);
 }
 
-/* What port number i of a kind has now, or null with the error set. */
+/* Returns the current value of port number i of a kind, or null with an error. */
 static const void *current(const crescent_trainer *t, crescent_port_kind kind, int i,
                            struct cr_error *error)
 {
@@ -83,7 +83,7 @@ static const void *current(const crescent_trainer *t, crescent_port_kind kind, i
     return e->tensors[i];
 }
 
-/* The number that an output of one element is, as of the last step. */
+/* Returns the value of a scalar output after the last step. */
 static double value_of(const crescent_trainer *t, int output)
 {
     if (output == CR_NONE || !t->has_step)
@@ -93,7 +93,7 @@ static double value_of(const crescent_trainer *t, int output)
     return whole ? (double)*(const int32_t *)data : (double)*(const float *)data;
 }
 
-/* A run, and what it gave out becomes what the next one is given. */
+/* Makes a step: runs the model, and makes its outputs the next inputs. */
 static int step(crescent_trainer *t, struct cr_error *error)
 {
     struct cr_engine *e = cr_trainer_engine(t);
@@ -122,9 +122,9 @@ int crescent_trainer_step(crescent_trainer *trainer)
     return cr_done(&guard, step(trainer, guard.error));
 }
 
-/* ---- where it stands ---- */
+/* ---- status ---- */
 
-/* Numbers that are not there are NAN. */
+/* Returns the status; missing numbers are NAN. */
 int crescent_trainer_status(const crescent_trainer *trainer, crescent_training *status)
 {
     CR_REQUIRE(trainer, status);
@@ -145,7 +145,7 @@ int crescent_trainer_status(const crescent_trainer *trainer, crescent_training *
     return CRESCENT_OK;
 }
 
-/* Refuses what has no value yet. */
+/* Copies the value of a port; fails if it has none yet. */
 static int get(const crescent_trainer *t, crescent_port_kind kind, int index, void *tensor,
                struct cr_error *error)
 {
@@ -181,7 +181,7 @@ int crescent_loss_count(const crescent_trainer *trainer, crescent_loss_kind kind
     return kind == CRESCENT_VALIDATION_LOSSES ? trainer->history.n_validations : trainer->history.n;
 }
 
-/* The means of steps, or the losses of validations as they were found. */
+/* Returns a loss: the mean over some steps, or that of a validation. */
 int crescent_loss_at(const crescent_trainer *trainer, crescent_loss_kind kind, int index,
                      crescent_loss *loss)
 {

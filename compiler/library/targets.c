@@ -1,4 +1,4 @@
-/* targets.c - the targets there are: by name, of this machine, or in a file; see crescent.h. */
+/* targets.c - finds targets by name, for this machine, or in a file; see crescent.h. */
 #include "targets.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "host_target.h"
 #include "target_file.h"
 
-enum { OWN_NAMES = 2 }; /* generic and host; those of the table of processors follow */
+enum { OWN_NAMES = 2 }; /* generic and host; the table of processors follows */
 
 static const struct {
     const char *name, *about;
@@ -22,14 +22,14 @@ static const struct {
 
 /* ---- by name ---- */
 
-/* Says of an error that the environment named the target. */
+/* Adds to an error that the environment named the target. */
 static int name_variable(struct cr_error *error)
 {
     struct cr_error text = *error;
     return cr_fail(error, "CRESCENT_TARGET: %.600s", text.text);
 }
 
-/* Refuses a name: what there is, and what may have been meant. */
+/* Fails for an unknown name; lists all names and suggests the most similar. */
 static int fail_name(const char *name, struct cr_error *error)
 {
     const char *names[64];
@@ -67,9 +67,9 @@ int cr_choose_target(crescent_context *context, const char *name, const struct c
     return cr_read_target(target, slash ? slash + 1 : name, name, error);
 }
 
-/* ---- for a program that lists them ---- */
+/* ---- listing ---- */
 
-/* Lists generic names such as "host" first, then processors. */
+/* Describes a target: first those such as "host", then processors. */
 int crescent_target_at(int index, crescent_target *target)
 {
     if (!target)
@@ -85,7 +85,8 @@ int crescent_target_at(int index, crescent_target *target)
     return CRESCENT_OK;
 }
 
-/* Null stays null after a failure.  The text of this machine is for a large model on one thread. */
+/* Prints a target; *text is null after a failure.  That of "host" is for a large model on one
+ * thread. */
 int crescent_target_text(crescent_context *context, const char *name, char **text)
 {
     CR_REQUIRE_CONTEXT(context, name && text);

@@ -1,4 +1,4 @@
-/* targets.h - which machine loops are cut for. */
+/* targets.h - finds the machine to tile loops for. */
 #ifndef CR_TARGETS_H
 #define CR_TARGETS_H
 
@@ -7,8 +7,8 @@
 #include "compiler/passes/module/target.h"
 #include "host_target.h"
 
-/* The target of a name: "generic", "host", a processor's, or a file's.  Of "host", CRESCENT_TARGET in the
- * environment names another. */
+/* Finds a target by name: "generic", "host", a processor's, or that of a file.  CRESCENT_TARGET in
+ * the environment replaces "host" by another name. */
 int cr_choose_target(crescent_context *context, const char *name, const struct cr_use *use,
                      struct cr_target *target, struct cr_error *error);
 

@@ -1,4 +1,4 @@
-/* tokenize.c - text and ids; see crescent.h. */
+/* tokenize.c - converts texts to ids and back; see crescent.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 struct crescent_tokenizer {
     crescent_context *context;
     struct cr_tokenizer *tokenizer;
-    int references; /* by its owner, and by streams */
+    int references; /* held by its owner and by streams */
 };
 
 static void release(crescent_tokenizer *t)
@@ -24,8 +24,8 @@ static void release(crescent_tokenizer *t)
     free(t);
 }
 
-/* The tokenizer of a file or folder, which may be an installed one.  Of a file of another kind the error says
- * what it is, and not in which line it is no JSON. */
+/* Opens the tokenizer of a file or folder, which may be an installed one.  For a file of another
+ * kind the error names that, rather than a syntax error in JSON. */
 static struct cr_tokenizer *open_installed(const char *path, struct cr_error *error)
 {
     char *found = cr_find_installed(path);
@@ -40,7 +40,7 @@ static struct cr_tokenizer *open_installed(const char *path, struct cr_error *er
     return tokenizer;
 }
 
-/* The handle is made last, so that nothing else has to be closed. */
+/* Opens a tokenizer.  The handle is made last, so that a failure has nothing to free. */
 int crescent_tokenizer_open(crescent_context *context, const char *path,
                             crescent_tokenizer **tokenizer)
 {
@@ -93,7 +93,7 @@ int crescent_end_at(const crescent_tokenizer *t, int index)
 
 /* ---- encoding and decoding ---- */
 
-/* A text without tokens has memory, too. */
+/* Encodes a text; *ids is allocated even if there are no tokens. */
 int crescent_encode(crescent_tokenizer *tokenizer, const char *text, size_t length,
                     crescent_framing framing, int32_t **ids, size_t *n)
 {
@@ -110,7 +110,7 @@ int crescent_encode(crescent_tokenizer *tokenizer, const char *text, size_t leng
     return CRESCENT_OK;
 }
 
-/* The text ends in a zero, also if it is empty. */
+/* Decodes ids; the text is null-terminated, even if it is empty. */
 int crescent_decode(crescent_tokenizer *tokenizer, const int32_t *ids, size_t n,
                     crescent_specials specials, char **text, size_t *length)
 {
@@ -133,10 +133,10 @@ struct crescent_text_stream {
     crescent_tokenizer *tokenizer;
     struct cr_decoder *decoder;
     struct cr_text text;
-    size_t given; /* of the text, by the last call */
+    size_t given; /* bytes of the text that the last call returned */
 };
 
-/* It keeps its tokenizer. */
+/* Opens a stream, which holds a reference to its tokenizer. */
 int crescent_text_stream_open(crescent_tokenizer *tokenizer, crescent_specials specials,
                               crescent_text_stream **stream)
 {
@@ -162,7 +162,7 @@ void crescent_text_stream_close(crescent_text_stream *s)
     free(s);
 }
 
-/* How many of n bytes are left without a character at their end that more bytes may complete. */
+/* Returns how many of n bytes remain without an incomplete UTF-8 character at the end. */
 static size_t without_part(const char *text, size_t n)
 {
     size_t back = 0;
@@ -175,7 +175,7 @@ static size_t without_part(const char *text, size_t n)
     return lead < 0xf8 && bytes > back + 1 ? n - 1 - back : n;
 }
 
-/* Forgets what the last call gave. */
+/* Removes the bytes that the last call returned. */
 static void forget(crescent_text_stream *s)
 {
     if (s->given)

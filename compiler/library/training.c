@@ -1,4 +1,4 @@
-/* training.c - a training is opened, given its data, and started; see training.h. */
+/* training.c - opens a training, takes its data, and starts it; see training.h. */
 #include "training.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static int new_outputs(crescent_trainer *t, struct cr_error *error)
     return status;
 }
 
-/* Checks first, then what takes memory. */
+/* Checks the ports, then allocates memory. */
 static int prepare(crescent_trainer *t, struct cr_error *error)
 {
     struct cr_engine *e = cr_trainer_engine(t);
@@ -54,7 +54,7 @@ static int prepare(crescent_trainer *t, struct cr_error *error)
     return cr_engine_keep_params(e, error);
 }
 
-/* After a failure nothing is left of it. */
+/* Opens a training; a failure leaves nothing open. */
 static int open_trainer(const crescent_graph *graph, const crescent_config *config,
                         crescent_trainer **trainer, struct cr_error *error)
 {
@@ -82,7 +82,7 @@ int crescent_trainer_open(const crescent_graph *graph, const crescent_config *co
     return cr_done(&guard, open_trainer(graph, config, trainer, guard.error));
 }
 
-/* Frees a training, also one whose opening failed half way. */
+/* Frees a training, even one whose opening failed half way. */
 void crescent_trainer_close(crescent_trainer *t)
 {
     if (!t)
@@ -108,7 +108,7 @@ crescent_model *crescent_trainer_model(crescent_trainer *trainer)
 
 /* ---- data ---- */
 
-/* After a failure the files are closed again, and others may come. */
+/* Opens the files of inputs.  After a failure they are closed, and other files may be given. */
 static int feed(crescent_trainer *t, const crescent_input_file *files, int n,
                 struct cr_error *error)
 {
@@ -131,7 +131,7 @@ int crescent_trainer_feed(crescent_trainer *trainer, const crescent_input_file *
     return cr_done(&guard, feed(trainer, files, n, guard.error));
 }
 
-/* Ids are checked, as those of files are. */
+/* Copies an input from memory; ids are checked. */
 static int set_input(crescent_trainer *t, int i, const void *tensor, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -154,7 +154,8 @@ int crescent_trainer_set_input(crescent_trainer *trainer, int index, const void 
     return cr_done(&guard, set_input(trainer, index, tensor, guard.error));
 }
 
-/* Inputs without data start as the script says; data that nobody gives would be noise. */
+/* Starts a training.  Inputs without data get their initial values; it fails for one that has
+ * neither. */
 static int start(crescent_trainer *t, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);

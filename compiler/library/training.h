@@ -1,5 +1,5 @@
 /*
- * training.h - a model and its state, one step after another: what is behind crescent_trainer.
+ * training.h - a training: a model and its state, behind crescent_trainer.
  */
 #ifndef CR_TRAINING_H
 #define CR_TRAINING_H
@@ -13,19 +13,19 @@ struct cr_validation; /* validation.c */
 
 struct crescent_trainer {
     crescent_context *context;
-    crescent_model *model; /* whose engine keeps the parameters as they are, too */
-    struct cr_buffers inputs, outputs; /* null: a parameter or an input has the output's memory */
-    void **results;                    /* by output: where a step puts it */
-    bool *learned;                     /* by parameter: a step replaces it */
+    crescent_model *model; /* its engine also keeps the parameters unpacked */
+    struct cr_buffers inputs, outputs; /* null: shares memory of a parameter or an input */
+    void **results;                    /* by output: the memory that a step writes it to */
+    bool *learned;                     /* by parameter: steps replace it */
     struct cr_feeds feeds;
     bool fed;      /* crescent_trainer_feed was called */
     bool *is_set;  /* by input: its data came from memory */
     bool started;  /* every input has a value */
     bool has_step; /* the outputs are those of a step */
     struct cr_handover handover;
-    int loss, rate, tokens;    /* outputs by these names: loss, lr, tokens; CR_NONE without */
-    int64_t step;              /* how many were made, in earlier runs too */
-    struct cr_history history; /* the losses, in earlier runs too where the checkpoint has them */
+    int loss, rate, tokens;    /* indices of the outputs loss, lr, tokens; or CR_NONE */
+    int64_t step;              /* steps made, including earlier runs */
+    struct cr_history history; /* of earlier runs too, if the checkpoint has them */
     struct cr_validation *validation;
 };
 
@@ -34,15 +34,16 @@ static inline struct cr_engine *cr_trainer_engine(const crescent_trainer *t)
     return &t->model->engine;
 }
 
-/* Finds the output of that name, CR_NONE without, which must be one f32 or, if `whole`, one i32. */
+/* Finds the output of that name, or CR_NONE.  Fails unless it is one f32 or, if `whole`, one
+ * i32. */
 int cr_find_number(const struct cr_engine *engine, const char *name, bool whole, int *output,
                    struct cr_error *error);
 
-/* Files for the inputs of an engine, from the caller's; refused are null names and paths. */
+/* Takes the caller's files for the inputs of an engine; fails for null names and paths. */
 int cr_take_files(const struct cr_engine *engine, const crescent_input_file *files, int n,
                   struct cr_error *error);
 
-/* Refuses what needs crescent_trainer_start before. */
+/* Fails unless crescent_trainer_start was called. */
 int cr_check_started(const crescent_trainer *trainer, struct cr_error *error);
 
 void cr_validation_close(struct cr_validation *validation);

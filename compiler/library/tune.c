@@ -1,9 +1,9 @@
 /*
  * tune.c - finds sizes for a machine by measuring them; see crescent.h.
  *
- * One size after another is changed, and the change is kept if runs are clearly faster with it: the
- * model as it is best so far and the one with the change run by turns, so that what else the machine
- * does strikes both.  Where the program's text is the same nothing is measured.
+ * It changes one size after another, and keeps a change if runs are clearly faster with it.  The
+ * best model so far and the changed one run alternately, so that other load affects both.  If the
+ * program's text does not change, nothing is measured.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,11 +18,11 @@
 #include "host_target.h"
 #include "targets.h"
 
-/* ---- what is tried ---- */
+/* ---- candidates and contestants ---- */
 
 enum { MAX_VALUES = 6, SEED = 1 };
 
-/* Sizes and their candidates, those that matter most first; a 0 ends a row. */
+/* Sizes and their candidates, most effective first; a 0 ends a row. */
 static const struct candidates {
     const char *size;
     int64_t values[MAX_VALUES];
@@ -45,7 +45,7 @@ static const struct candidates {
 };
 enum { N_SIZES = sizeof table / sizeof *table };
 
-/* A model for one target, and room for what its first run gives. */
+/* A model for one target, and memory for its outputs. */
 struct contestant {
     struct cr_target target;
     crescent_model *model;
@@ -56,12 +56,12 @@ struct crescent_tuner {
     crescent_context *context;
     struct cr_origin *origin;
     struct cr_graph *graph;
-    crescent_config config; /* its strings are the tuner's own */
+    crescent_config config; /* the tuner owns its strings */
     struct contestant best, first;
-    struct cr_buffers inputs, expected; /* what the first run of all gave */
-    int size, value;                    /* of the table: the next candidate */
+    struct cr_buffers inputs, expected; /* expected: outputs of the very first run */
+    int size, value;                    /* position of the next candidate in the table */
     int64_t end_ns;
-    char *path; /* of the file that was written */
+    char *path; /* file that was written */
 };
 
 /* ---- contestants ---- */
@@ -73,7 +73,7 @@ static void close_contestant(struct contestant *c)
     *c = (struct contestant){.model = NULL};
 }
 
-/* Compiles for the contestant's target, and draws weights; nothing has run. */
+/* Compiles for a target; runs nothing. */
 static int open_contestant(crescent_tuner *t, struct contestant *c, const struct cr_target *target,
                            struct cr_error *error)
 {
@@ -90,7 +90,7 @@ static int run(crescent_tuner *t, struct contestant *c, struct cr_error *error)
                          error);
 }
 
-/* Makes weights and outputs, and runs once. */
+/* Draws weights, allocates outputs, and runs once. */
 static int warm_up(crescent_tuner *t, struct contestant *c, struct cr_error *error)
 {
     struct cr_engine *e = &c->model->engine;
@@ -100,7 +100,7 @@ static int warm_up(crescent_tuner *t, struct contestant *c, struct cr_error *err
     return run(t, c, error);
 }
 
-/* The bits of a contestant's first run have to be those of the first run of all. */
+/* Fails unless a contestant's first run gives the same bits as the very first run. */
 static int check_bits(const crescent_tuner *t, const struct contestant *c, struct cr_error *error)
 {
     const struct cr_engine *e = &c->model->engine;
@@ -121,7 +121,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A run's time in nanoseconds. */
+/* Measures a run, in nanoseconds. */
 static int measure(crescent_tuner *t, struct contestant *c, double *ns, struct cr_error *error)
 {
     int64_t start = cr_clock();
@@ -131,8 +131,8 @@ static int measure(crescent_tuner *t, struct contestant *c, double *ns, struct c
     return 0;
 }
 
-/* The median of the times of `b` over those of `a`, and of those of `a`: runs by turns, until `end`,
- * three at least. */
+/* Runs `a` and `b` alternately until `end`, at least three times.  *ratio is the median of times of
+ * `b` over `a`, *ns the median time of `a`. */
 static int compare(crescent_tuner *t, struct contestant *a, struct contestant *b, int64_t end,
                    double *ratio, double *ns, struct cr_error *error)
 {
@@ -163,8 +163,8 @@ static int draw_inputs(crescent_tuner *t, const struct cr_engine *e, struct cr_e
     return 0;
 }
 
-/* The target to begin with is the best so far; and it stays, to be compared with the best at the
- * end. */
+/* Compiles the initial target twice: as the best so far, and as the first, to be compared with the
+ * best at the end. */
 static int prepare(crescent_tuner *t, const struct cr_target *target, struct cr_error *error)
 {
     if (open_contestant(t, &t->first, target, error) ||
@@ -178,7 +178,7 @@ static int prepare(crescent_tuner *t, const struct cr_target *target, struct cr_
     return open_contestant(t, &t->best, target, error) || warm_up(t, &t->best, error) ? -1 : 0;
 }
 
-/* After a failure nothing is left of it. */
+/* Opens a tuner; a failure leaves nothing open. */
 static int open_tuner(const crescent_graph *graph, const crescent_config *config, double seconds,
                       crescent_tuner **tuner, struct cr_error *error)
 {
@@ -217,7 +217,7 @@ int crescent_tuner_open(const crescent_graph *graph, const crescent_config *conf
     return cr_done(&guard, open_tuner(graph, config, seconds, tuner, guard.error));
 }
 
-/* Whatever of it was made. */
+/* Frees a tuner, even a partial one. */
 void crescent_tuner_close(crescent_tuner *t)
 {
     if (!t)
@@ -244,7 +244,7 @@ static int find_size(const char *name)
     return i;
 }
 
-/* Candidates from the next one on. */
+/* Returns the number of candidates from the next one on. */
 static int candidates_left(const crescent_tuner *t)
 {
     int n = 0;
@@ -254,7 +254,7 @@ static int candidates_left(const crescent_tuner *t)
     return n;
 }
 
-/* Takes the next candidate that differs from the best; false if there is none. */
+/* Moves to the next candidate that differs from the best; false if there is none. */
 static bool next_candidate(crescent_tuner *t, struct cr_target *target, crescent_trial *trial)
 {
     for (; t->size < N_SIZES; t->size++, t->value = 0) {
@@ -278,8 +278,8 @@ static bool same_text(const struct contestant *a, const struct contestant *b)
     return x->text_length == y->text_length && memcmp(x->text, y->text, x->text_length) == 0;
 }
 
-/* Measures a contestant against the best, for its share of the time that is left; it takes the
- * best's place if it is clearly faster. */
+/* Measures a contestant against the best, for a share of the time that is left.  It becomes the
+ * best if it is clearly faster. */
 static int contest(crescent_tuner *t, struct contestant *c, crescent_trial *trial,
                    struct cr_error *error)
 {
@@ -323,7 +323,7 @@ int crescent_tuner_next(crescent_tuner *tuner, crescent_trial *trial)
     return status == CRESCENT_STOPPED ? status : cr_done(&guard, status);
 }
 
-/* ---- what was found ---- */
+/* ---- the result ---- */
 
 static int write_text(const char *path, const struct cr_text *text, struct cr_error *error)
 {
@@ -334,8 +334,8 @@ static int write_text(const char *path, const struct cr_text *text, struct cr_er
     return cr_writer_commit(&writer, error->text, sizeof error->text);
 }
 
-/* All numbers of a run are those of the measurements of this end: the ratios of the trials have the
- * luck of the fastest in them. */
+/* Writes the better target and reports both times.  These are measured again here, since the ratios
+ * of trials are biased: each winner was also lucky. */
 static int finish(crescent_tuner *t, const char *path, crescent_tuning *tuning,
                   struct cr_error *error)
 {

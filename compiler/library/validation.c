@@ -2,8 +2,8 @@
  * validation.c - the loss of a training on data that it does not learn from; see crescent.h.
  *
  * The graph is that of the same script, with its option `validation` set to true if it declares
- * one, and with the output `loss` alone: a forward pass.  Parameters and state are those of the
- * training as they are; nothing is updated.
+ * one, and with `loss` as its only output: a forward pass.  It uses the current parameters and
+ * state of the training, and updates nothing.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,13 +19,13 @@
 struct cr_validation {
     crescent_model *model;
     struct cr_buffers inputs, outputs;
-    struct cr_feeds feeds; /* of --validation-input */
-    int *param, *state;    /* by parameter, by input: the training's, or CR_NONE */
+    struct cr_feeds feeds; /* files of --validation-input */
+    int *param, *state;    /* by parameter, and by input: that of the training, or CR_NONE */
 };
 
 /* ---- the graph ---- */
 
-/* Leaves the graph the output `loss` alone. */
+/* Removes all outputs but `loss`. */
 static int keep_loss(struct cr_graph *g, const char *path, struct cr_error *error)
 {
     if (g->n_replaced)
@@ -41,7 +41,7 @@ static int keep_loss(struct cr_graph *g, const char *path, struct cr_error *erro
     return cr_fail(error, "%.400s: no output loss with " OPTION " = true, expected one", path);
 }
 
-/* Nodes that the outputs depend on; to be freed. */
+/* Marks the nodes that outputs depend on; the caller frees the array. */
 static bool *mark_live(const struct cr_graph *g)
 {
     bool *live = cr_calloc((size_t)g->n_nodes, sizeof *live);
@@ -53,8 +53,8 @@ static bool *mark_live(const struct cr_graph *g)
     return live;
 }
 
-/* A loss that depends on random numbers has dropout in it, or data drawn for training, unless
- * the script knows about validation. */
+/* Fails if the loss depends on random numbers: without an option for validation that is dropout, or
+ * data drawn for training. */
 static int check_random(const struct cr_graph *g, const char *path, struct cr_error *error)
 {
     bool *live = mark_live(g);
@@ -72,7 +72,7 @@ static int check_random(const struct cr_graph *g, const char *path, struct cr_er
                    where->file, where->line, path);
 }
 
-/* Leaves the graph its loss, which must be one of data and not of chance. */
+/* Keeps only the loss; fails without data, or if the loss is random. */
 static int check_graph(crescent_graph *graph, int n_files, struct cr_error *error)
 {
     const char *path = graph->origin->path;
@@ -91,12 +91,12 @@ static int check_graph(crescent_graph *graph, int n_files, struct cr_error *erro
 static int open_model(struct cr_validation *v, const crescent_trainer *t, int n_files,
                       struct cr_error *error)
 {
-    const struct cr_setting on = {OPTION, "true", true /* a script need not have it */};
+    const struct cr_setting on = {OPTION, "true", true /* a script need not declare it */};
     crescent_graph *graph;
     if (cr_graph_again(t->context, t->model->origin, &on, 1, &graph))
         return -1;
     crescent_config config = t->model->config;
-    config.format = "f32"; /* as what is trained, wherever it came from */
+    config.format = "f32"; /* the format of training, whatever the file had */
     int status = check_graph(graph, n_files, error);
     if (!status) {
         status = cr_compile_graph(t->context, graph->origin, graph->graph, &config, &v->model,
@@ -107,9 +107,9 @@ static int open_model(struct cr_validation *v, const crescent_trainer *t, int n_
     return status;
 }
 
-/* ---- what it shares with the training ---- */
+/* ---- shared with the training ---- */
 
-/* The training's port of that name, of the same shape and type, or CR_NONE with the error set. */
+/* Returns the training's port of the same name, shape and type, or CR_NONE with an error. */
 static int find_same(const struct cr_port *ports, int n, const struct cr_port *port,
                      const char *path, struct cr_error *error)
 {
@@ -135,7 +135,7 @@ static int find_params(struct cr_validation *v, const crescent_trainer *t, struc
     return 0;
 }
 
-/* An input of the name of a state has the value that the training gives it. */
+/* Finds the inputs that are states of the training, whose values they share. */
 static int find_state(struct cr_validation *v, const crescent_trainer *t, struct cr_error *error)
 {
     const struct cr_engine *e = &v->model->engine, *from = cr_trainer_engine(t);
@@ -154,7 +154,8 @@ static int find_state(struct cr_validation *v, const crescent_trainer *t, struct
 
 /* ---- data ---- */
 
-/* An input that the training has data for needs a file of its own here. */
+/* Fills an input with its initial values.  Fails if the training has data for it: then it needs a
+ * file here. */
 static int start_input(struct cr_validation *v, const crescent_trainer *t, int i,
                        struct cr_error *error)
 {
@@ -171,7 +172,7 @@ static int start_input(struct cr_validation *v, const crescent_trainer *t, int i
     return 0;
 }
 
-/* Files first, then inputs that begin as the script says. */
+/* Opens the files, then fills other inputs with their initial values. */
 static int open_feeds(struct cr_validation *v, const crescent_trainer *t,
                       const crescent_input_file *files, int n, struct cr_error *error)
 {
@@ -190,7 +191,7 @@ static int open_feeds(struct cr_validation *v, const crescent_trainer *t,
 
 /* ---- opening ---- */
 
-/* What is wrong with the script is said before the files are read. */
+/* Prepares a validation.  The script is checked before the files are read. */
 static int prepare(struct cr_validation *v, const crescent_trainer *t,
                    const crescent_input_file *files, int n, struct cr_error *error)
 {
@@ -205,7 +206,7 @@ static int prepare(struct cr_validation *v, const crescent_trainer *t,
     return open_feeds(v, t, files, n, error);
 }
 
-/* After a failure the training is as it was, without a validation. */
+/* Opens the validation.  A failure leaves the training unchanged, without a validation. */
 static int open_validation(crescent_trainer *t, const crescent_input_file *files, int n,
                            struct cr_error *error)
 {
@@ -245,7 +246,7 @@ void cr_validation_close(struct cr_validation *v)
 
 /* ---- validating ---- */
 
-/* The parameters, packed as this engine's kernels read them. */
+/* Sets all parameters from the training, packed for this engine's kernels. */
 static int take_params(struct cr_validation *v, const crescent_trainer *t, struct cr_error *error)
 {
     struct cr_engine *e = &v->model->engine;
@@ -257,7 +258,7 @@ static int take_params(struct cr_validation *v, const crescent_trainer *t, struc
     return 0;
 }
 
-/* The loss of a batch. */
+/* Computes the loss of a batch. */
 static int run_batch(struct cr_validation *v, const void *const *inputs, int64_t index,
                      double *loss, struct cr_error *error)
 {
@@ -269,7 +270,7 @@ static int run_batch(struct cr_validation *v, const void *const *inputs, int64_t
     return 0;
 }
 
-/* The mean of the losses of all batches, or CRESCENT_STOPPED. */
+/* Computes the mean loss of all batches; returns CRESCENT_STOPPED if `stop` asks for it. */
 static int run_batches(struct cr_validation *v, const crescent_trainer *t, int (*stop)(void *),
                        void *argument, double *loss, struct cr_error *error)
 {
@@ -288,7 +289,7 @@ static int run_batches(struct cr_validation *v, const crescent_trainer *t, int (
     return status;
 }
 
-/* Validates, and remembers the loss, once a step. */
+/* Validates; records the loss once for each step. */
 static int validate(crescent_trainer *t, int (*stop)(void *), void *argument, double *loss,
                     struct cr_error *error)
 {
