@@ -22,9 +22,9 @@ enum { HAS_NAN = 1, HAS_INFINITY = 2 };
 #define UNIT 0x1p-24
 
 struct finding {
-    crescent_tapped node; /* but for `where` and `culprit` */
+    crescent_tapped node; /* all but `where` and `culprit` */
     char *where;
-    bool is_leaf, reaches_output; /* reaches_output: some output is not finite because of it */
+    bool is_leaf, reaches_output; /* reaches_output: it makes an output infinite or NaN */
 };
 
 struct crescent_autopsy {
@@ -32,17 +32,17 @@ struct crescent_autopsy {
     char *path; /* of the script */
     crescent_replay *replay;
 
-    /* of the last run */
-    struct finding *findings; /* in the order of the graph: of stored values, and of nodes that make NaN or
-                               * infinities */
+    /* results of the last run */
+    struct finding *findings; /* in the graph's order: one for each stored value, and for each node
+                               * that makes NaN or infinities */
     int n, cap;
-    unsigned char *not_finite; /* by node: HAS_... of its value */
-    int *origin;               /* by node: the finding that is to blame for it, or CRESCENT_NONE */
+    unsigned char *not_finite; /* by node: HAS_... flags of its value */
+    int *origin;               /* by node: the finding that caused it, or CRESCENT_NONE */
 };
 
 /* ---- opening ---- */
 
-/* Several entries where one is expected. */
+/* Fails because one entry is expected; lists the entries. */
 static int refuse_entries(const crescent_graph *graph, int n)
 {
     char names[2048] = "";
@@ -55,7 +55,7 @@ static int refuse_entries(const crescent_graph *graph, int n)
                           crescent_graph_script(graph), n, n == 1 ? "y" : "ies", names);
 }
 
-/* Its kernels are seen at work. */
+/* Fails unless the backend shows its kernels and the graph has a single entry. */
 static int check_graph(const crescent_graph *graph, const crescent_config *config)
 {
     int n_entries = crescent_graph_entry_count(graph);
@@ -66,7 +66,7 @@ static int check_graph(const crescent_graph *graph, const crescent_config *confi
     return n_entries ? refuse_entries(graph, n_entries) : CRESCENT_OK;
 }
 
-/* The replay keeps the context alive. */
+/* Opens an autopsy.  Its replay keeps the context alive. */
 int crescent_autopsy_open(const crescent_graph *graph, const crescent_config *config,
                           crescent_autopsy **autopsy)
 {
@@ -127,7 +127,7 @@ static crescent_op op_of(const crescent_node *node)
     return op;
 }
 
-/* The part that is of the node, not of its elements. */
+/* Fills the part of a finding that does not depend on the elements. */
 static crescent_tapped describe(const crescent_replayed *value)
 {
     const crescent_node *node = &value->node;
@@ -166,7 +166,7 @@ static struct finding *add_finding(crescent_autopsy *a, const crescent_replayed 
 
 struct scan {
     unsigned flags;
-    int64_t first[4]; /* by flag: the first such element */
+    int64_t first[4]; /* by flag: index of the first such element */
 };
 
 static void scan_element(struct scan *s, int64_t i, double value)
@@ -187,7 +187,7 @@ static struct scan scan_local(const crescent_replayed *value)
     return s;
 }
 
-/* Element number i in row-major order. */
+/* Returns element number i in row-major order. */
 static double element(const crescent_values *values, int rank, const int64_t *shape, int64_t i)
 {
     const double *at = values->data;
@@ -198,7 +198,7 @@ static double element(const crescent_values *values, int rank, const int64_t *sh
     return *at;
 }
 
-/* Flags that any operand has. */
+/* Returns the union of the operands' flags. */
 static unsigned flags_of_operands(const crescent_autopsy *a, const crescent_node *node)
 {
     unsigned flags = 0;
@@ -207,14 +207,15 @@ static unsigned flags_of_operands(const crescent_autopsy *a, const crescent_node
     return flags;
 }
 
-/* True if a leaf has infinities, such as a mask: then the node that makes NaN of them is the culprit. */
+/* True for a leaf with infinities, such as a mask: if a node makes NaN of them, that node is the
+ * culprit. */
 static bool is_handed_in(const struct finding *f)
 {
     return f->node.verdict == CRESCENT_INFINITE && f->is_leaf;
 }
 
-/* The origin of the first operand that is not finite.  If this node makes NaN, leaves with infinities are
- * passed over. */
+/* Returns the origin of the first operand that is not finite.  If this node makes NaN, leaves with
+ * infinities are skipped. */
 static int inherited_origin(const crescent_autopsy *a, const crescent_node *node, unsigned made)
 {
     for (int i = 0; i < node->n_operands; i++) {
@@ -226,7 +227,8 @@ static int inherited_origin(const crescent_autopsy *a, const crescent_node *node
     return CRESCENT_NONE;
 }
 
-/* True if the node makes nothing, or is a constant that the script sets to infinity, such as a mask. */
+/* True if the node makes no NaN or infinity, or is a constant that the script sets to infinity,
+ * such as a mask. */
 static bool is_meant(const crescent_node *node, unsigned made)
 {
     const char *op = op_of(node).name;
@@ -234,7 +236,8 @@ static bool is_meant(const crescent_node *node, unsigned made)
     return !made || (written && !(made & HAS_NAN));
 }
 
-/* Notes the operands of an elementwise op at its worst element; their shape is that of the result. */
+/* Records the operands of an elementwise op at its worst element; they have the shape of the
+ * result. */
 static void note_operands(const crescent_autopsy *a, const crescent_replayed *value,
                           crescent_tapped *tapped)
 {
@@ -270,9 +273,9 @@ static void trace(crescent_autopsy *a, const crescent_replayed *value)
     note_operands(a, value, f);
 }
 
-/* ---- what is stored ---- */
+/* ---- stored values ---- */
 
-/* The distance of two numbers; of NaN and a number it is infinite. */
+/* Returns the distance of two numbers; that of NaN and a number is infinite. */
 static double distance(double a, double b)
 {
     if (a == b || (isnan(a) && isnan(b)))
@@ -286,7 +289,7 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Whether the error of an element is inside its bound.  Near the greatest float a rounding may give
+/* True if the error of an element is within its bound.  Near the largest float, rounding may give
  * infinity. */
 static bool passes(double got, double want, double bound, double own)
 {
@@ -295,19 +298,19 @@ static bool passes(double got, double want, double bound, double own)
     return isinf(got) && fabs(want) + bound >= (double)FLT_MAX;
 }
 
-/* One element: stored, from stored operands, from exact operands; and the bound. */
+/* An element: as stored, computed from stored operands and from exact ones, and its error bound. */
 struct held {
     double got, want, exact, bound;
 };
 
-/* Adds an element to a finding, which keeps the worst one: that with the largest ratio of error and bound,
- * which is *worst.  The bound is doubled: kernels sum in blocks, and rescale partial sums. */
+/* Adds an element to a finding, which keeps the worst one: the largest ratio *worst of error to
+ * bound. The bound is doubled, because kernels sum in blocks and rescale partial sums. */
 static void judge_element(crescent_tapped *f, double *worst, int64_t i, const struct held *x)
 {
     double own = distance(x->got, x->want), bound = x->bound;
     if (f->type == CRESCENT_F32)
         bound = 2 * (bound + UNIT * fabs(x->want) + (double)FLT_MIN);
-    bound = bound >= 0 ? bound : INFINITY; /* NaN, too */
+    bound = bound >= 0 ? bound : INFINITY; /* NaN also becomes infinity */
     bool good = passes(x->got, x->want, bound, own);
     double ratio = own == 0 ? 0 : good && !(bound > 0) ? 1 : own / bound;
     f->error = larger(distance(x->got, x->exact), f->error);
@@ -323,8 +326,8 @@ static void judge_element(crescent_tapped *f, double *worst, int64_t i, const st
     f->failing += !good;
 }
 
-/* Compares what a kernel stored with the formulas.  NaN and infinities that the formulas do not give have
- * this kernel as their origin. */
+/* Compares the value that a kernel stored with the formulas.  NaN and infinities that the formulas
+ * do not give have this kernel as their origin. */
 static void judge(crescent_autopsy *a, const crescent_replayed *value)
 {
     int id = value->number, number = a->n;
@@ -348,7 +351,7 @@ static void judge(crescent_autopsy *a, const crescent_replayed *value)
 
 /* ---- the run ---- */
 
-/* A node of the run.  Outputs that are not finite are traced back. */
+/* Examines a node of the run, and traces back an output that is not finite. */
 static void look_at(crescent_autopsy *a, const crescent_replayed *value)
 {
     int id = value->number;
@@ -360,7 +363,7 @@ static void look_at(crescent_autopsy *a, const crescent_replayed *value)
         a->findings[a->origin[id]].reaches_output = true;
 }
 
-/* Replays a run, and looks at each of its nodes. */
+/* Replays a run and examines each of its nodes. */
 static int run(crescent_autopsy *a, const void *const *inputs, void *const *outputs)
 {
     crescent_replayed value;
@@ -386,7 +389,7 @@ int crescent_autopsy_run(crescent_autopsy *autopsy, const void *const *inputs, v
     return status;
 }
 
-/* ---- what was found ---- */
+/* ---- results ---- */
 
 int crescent_autopsy_count(const crescent_autopsy *autopsy)
 {
@@ -407,13 +410,13 @@ int crescent_autopsy_culprit(const crescent_autopsy *autopsy)
     return CRESCENT_NONE;
 }
 
-/* A number as it is shown: "nan" has no sign. */
+/* Returns a number for display: NaN loses its sign. */
 static double unsigned_nan(double number)
 {
     return isnan(number) ? fabs(number) : number;
 }
 
-/* Strings are those of the replay, and of the autopsy. */
+/* Returns a finding.  The replay and the autopsy own its strings. */
 int crescent_autopsy_at(const crescent_autopsy *autopsy, int index, crescent_tapped *node)
 {
     CR_CLIENT_REQUIRE(autopsy ? autopsy->context : NULL, autopsy && node);

@@ -1,10 +1,10 @@
 /*
- * client.h - how functions of crescent.h that stand on others of it begin and fail.
+ * client.h - how functions of crescent.h that only use other functions of it begin and fail.
  *
  *     int crescent_something(crescent_explanation *e, const char *path)
  *     {
  *         CR_CLIENT_REQUIRE(e ? e->context : NULL, e && path);  // refuses null
- *         CR_CLIENT_ENTER(e->context);                          // comes back here if memory is short
+ *         CR_CLIENT_ENTER(e->context);                          // returns here if memory is short
  *         return do_something(e, path);                         // a status, whose error is set
  *     }
  */
@@ -14,7 +14,7 @@
 #include "compiler/crescent.h"
 #include "compiler/ir/guard.h"
 
-/* Sets the context's error; CRESCENT_FAILED. */
+/* Sets the context's error; returns CRESCENT_FAILED. */
 int cr_client_fail(crescent_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -25,7 +25,7 @@ int cr_client_fail(crescent_context *context, const char *format, ...)
                 (context), "%s: an argument is null or negative, expected neither", __func__);     \
     } while (0)
 
-/* Enters `guard` for the rest of the function; it is left where the function ends. */
+/* Enters `guard` until the end of the function.  A failed allocation returns from the function. */
 #define CR_CLIENT_ENTER(context)                                                                   \
     struct cr_error out_of_memory = {0};                                                           \
     struct cr_guard guard __attribute__((cleanup(cr_guard_leave)));                                \

@@ -13,19 +13,19 @@
 enum { CR_WALKED_TENSORS = 3 };
 
 struct cr_element_walk {
-    int64_t n; /* elements */
+    int64_t n; /* number of elements */
     const double *at[CR_WALKED_TENSORS];
     int n_tensors, rank;
     const int64_t *shape, *stride[CR_WALKED_TENSORS];
     int64_t index[CRESCENT_MAX_RANK];
 };
 
-/* At the first element; the node says the shape. */
+/* Returns a walk at the first element; the node gives the shape. */
 struct cr_element_walk cr_element_walk(const crescent_node *node, int n_tensors,
                                        const crescent_values *const *tensors);
 void cr_element_next(struct cr_element_walk *walk);
 
-/* Element number i of what a kernel stored. */
+/* Returns element number i of a stored value. */
 double cr_stored_element(const crescent_replayed *value, int64_t i);
 
 #endif

@@ -1,4 +1,4 @@
-/* explain.c - what a compilation did, as texts; see crescent.h and docs/explain.md. */
+/* explain.c - makes texts that explain a compilation; see crescent.h and docs/explain.md. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 /* ---- the handle ---- */
 
-/* Also one that could not be made in full. */
+/* Frees an explanation, even a partial one. */
 void crescent_explanation_close(crescent_explanation *e)
 {
     if (!e)
@@ -23,7 +23,8 @@ void crescent_explanation_close(crescent_explanation *e)
     free(e);
 }
 
-/* The copy of the graph is for the model, and the context lives as long as it does. */
+/* Copies and inspects the graph.  The copy, which the model is compiled from, keeps the context
+ * alive. */
 static int open_explanation(crescent_explanation *e, const crescent_graph *graph,
                             const crescent_config *config)
 {
@@ -41,7 +42,7 @@ static int open_explanation(crescent_explanation *e, const crescent_graph *graph
     return CRESCENT_OK;
 }
 
-/* The inspection is kept, as texts are made of it later. */
+/* Makes an explanation.  It keeps the inspection, from which texts are made later. */
 int crescent_explain(const crescent_graph *graph, const crescent_config *config,
                      crescent_explanation **explanation)
 {
@@ -60,7 +61,7 @@ int crescent_explain(const crescent_graph *graph, const crescent_config *config,
     return status;
 }
 
-/* The graph is compiled under the configuration a second time. */
+/* Returns the model; the first call compiles the graph a second time. */
 int crescent_explanation_model(crescent_explanation *e, crescent_model **model)
 {
     if (model)
@@ -73,7 +74,7 @@ int crescent_explanation_model(crescent_explanation *e, crescent_model **model)
 
 /* ---- texts ---- */
 
-/* The document, with the other one beside it under "against". */
+/* Writes the document, with another one for comparison under "against". */
 static void write_document(FILE *out, const crescent_explanation *e,
                            const crescent_explanation *against)
 {
@@ -88,7 +89,7 @@ static void write_document(FILE *out, const crescent_explanation *e,
     fputc('\n', out);
 }
 
-/* The document is made as a text first, then put into the page. */
+/* Writes the page, with the document in it. */
 static int write_html(FILE *out, const crescent_explanation *e, const crescent_explanation *against)
 {
     char *text = NULL;
@@ -119,7 +120,7 @@ static int write_text(FILE *out, const crescent_explanation *e, const crescent_e
     return 0;
 }
 
-/* Printed into memory, whose end no file need have. */
+/* Prints a text into memory. */
 static int make_text(const crescent_explanation *e, const crescent_explanation *against,
                      crescent_explanation_format format, char **text, size_t *length)
 {

@@ -6,9 +6,9 @@
 #include "compiler/ir/text.h"
 #include "explanation.h"
 
-/* ---- the model ---- */
+/* ---- model and totals ---- */
 
-/* The names of passes that were left out, "join, fma"; null: none. */
+/* Writes the names of skipped passes, "join, fma"; null if there are none. */
 static void write_skipped(struct cr_doc *d, const crescent_explanation *e)
 {
     struct cr_text text = {0};
@@ -18,7 +18,7 @@ static void write_skipped(struct cr_doc *d, const crescent_explanation *e)
     free(text.data);
 }
 
-/* Where it comes from, and what it was compiled with. */
+/* Writes the model's source and the options it was compiled with. */
 static void write_model(struct cr_doc *d, const crescent_explanation *e)
 {
     const char *script = crescent_graph_script(e->graph), *folder = crescent_graph_folder(e->graph);
@@ -46,7 +46,7 @@ static void write_model(struct cr_doc *d, const crescent_explanation *e)
     cr_doc_end(d, '}');
 }
 
-/* The report of the whole program. */
+/* Writes the report of the whole program. */
 static void write_totals(struct cr_doc *d, const crescent_explanation *e)
 {
     const crescent_report r = e->report;
@@ -75,11 +75,11 @@ static void write_totals(struct cr_doc *d, const crescent_explanation *e)
 
 /* ---- kernels ---- */
 
-/* The nodes that a kernel computes, and the constants and parameters it takes in: a walk from what it
- * stores to what it reads. */
+/* Collects the nodes that a kernel computes, and its constants and parameters: a walk from the
+ * values it stores to those it reads. */
 struct walk {
     const crescent_node *graph;
-    int *seen; /* by node: 1 + the last call that came by */
+    int *seen; /* by node: 1 + the last call that visited it */
     int *nodes;
     int n;
     int mark;
@@ -103,8 +103,8 @@ static bool is_op(const struct walk *w, int id, const char *op)
     return strcmp(cr_op_of(&w->graph[id]), op) == 0;
 }
 
-/* In the order of the graph.  Operands that are in memory are seen before the walk begins, and so end
- * it. */
+/* Finds the nodes of a call, in the graph's order.  Operands in memory are marked before the walk,
+ * so that it ends there. */
 static void find_nodes(struct walk *w, const crescent_call *call, int number)
 {
     w->n = 0;
@@ -133,7 +133,7 @@ static void write_ids(struct cr_doc *d, const char *key, const int *ids, int n)
     cr_doc_end(d, ']');
 }
 
-/* The layer of a call that a loop stands for, or -1. */
+/* Returns the layer of a call inside a loop, or -1. */
 static int layer_of(const crescent_inspection *in, int call)
 {
     crescent_loop loop;
@@ -145,7 +145,7 @@ static int layer_of(const crescent_inspection *in, int call)
     return -1;
 }
 
-/* A call of a kernel: an instance, as a layer has one. */
+/* Writes a call of a kernel, such as that of one layer. */
 static void write_call(struct cr_doc *d, const crescent_explanation *e, struct walk *w, int number)
 {
     crescent_call call;
@@ -167,7 +167,7 @@ static void write_call(struct cr_doc *d, const crescent_explanation *e, struct w
     cr_doc_end(d, '}');
 }
 
-/* In the order of a run. */
+/* Writes all calls in the order of a run. */
 static void write_calls(struct cr_doc *d, const crescent_explanation *e)
 {
     size_t n = (size_t)e->n_nodes;
@@ -182,7 +182,7 @@ static void write_calls(struct cr_doc *d, const crescent_explanation *e)
     free(walk.nodes);
 }
 
-/* Calls first .. first + period - 1 are repeated `count` times, a layer each. */
+/* Writes the loops: calls first .. first + period - 1 run `count` times, once for each layer. */
 static void write_loops(struct cr_doc *d, const crescent_inspection *in)
 {
     crescent_loop loop;
@@ -200,7 +200,7 @@ static void write_loops(struct cr_doc *d, const crescent_inspection *in)
     cr_doc_end(d, ']');
 }
 
-/* Numbers are of one call. */
+/* Writes a kernel; flops and bytes are those of one call. */
 static void write_kernel(struct cr_doc *d, const crescent_explanation *e, int i)
 {
     crescent_kernel k;
@@ -248,7 +248,7 @@ static void write_text(struct cr_doc *d, const crescent_inspection *in)
     cr_doc_end(d, ']');
 }
 
-/* All lines of one kind: [first line, last line, number]. */
+/* Writes all lines of one kind as [first line, last line, number]. */
 static void write_lines(struct cr_doc *d, const char *key, const crescent_inspection *in,
                         crescent_lines_kind kind)
 {
@@ -279,7 +279,7 @@ static void write_c(struct cr_doc *d, const crescent_inspection *in)
 
 /* ---- the arena ---- */
 
-/* [node, offset, bytes, first call, last call] of each value that lies there. */
+/* Writes each value in the arena as [node, offset, bytes, first call, last call]. */
 static void write_arena(struct cr_doc *d, const crescent_inspection *in)
 {
     crescent_live_range range;
@@ -297,9 +297,9 @@ static void write_arena(struct cr_doc *d, const crescent_inspection *in)
     cr_doc_end(d, ']');
 }
 
-/* ---- what was measured ---- */
+/* ---- measured errors ---- */
 
-/* By call; null where a later call completes the tensor. */
+/* Writes the errors by call; null if a later call completes the tensor. */
 static void write_errors(struct cr_doc *d, const crescent_explanation *e)
 {
     if (!e->errors)
@@ -322,7 +322,7 @@ static void write_errors(struct cr_doc *d, const crescent_explanation *e)
     cr_doc_end(d, ']');
 }
 
-/* ---- all of it ---- */
+/* ---- the document and the trace ---- */
 
 void cr_explain_document(struct cr_doc *d, const char *key, const crescent_explanation *e)
 {
@@ -341,7 +341,7 @@ void cr_explain_document(struct cr_doc *d, const char *key, const crescent_expla
     cr_doc_end(d, '}');
 }
 
-/* Complete events, in microseconds: the calls of one run, one after another. */
+/* Writes the calls of a run as complete events of Chrome's trace, in microseconds. */
 void cr_explain_trace(FILE *out, const crescent_explanation *e)
 {
     struct cr_doc d = {.out = out};

@@ -1,9 +1,9 @@
 /*
- * explain_graph.c - the graphs of an explanation: their nodes column by column, what each pass changed,
- * and the sources of their lines.
+ * explain_graph.c - the graphs of an explanation: their nodes column by column, what each pass
+ * changed, and the sources of their lines.
  *
- * What many nodes have in common, such as a shape or a scope, is a row of a table and a number in a
- * column.
+ * Attributes that many nodes share, such as a shape or a scope, are rows of tables; columns hold
+ * the numbers of rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum { SHAPES, SCOPES, LINES, TEXTS, FILES, TABLES };
 static const char *const table_names[TABLES] = {"shapes", "scopes", "lines", "texts", "files"};
 
 struct tables {
-    struct cr_names names[TABLES]; /* their texts are copies; of a line "FILE\tLINE" */
+    struct cr_names names[TABLES]; /* owned copies; a line is "FILE\tLINE" */
 };
 
 static int number_of(struct tables *t, int table, const char *text)
@@ -42,7 +42,7 @@ static int number_of_line(struct tables *t, const char *file, int line)
     return number_of(t, LINES, text);
 }
 
-/* [number of the file, line] for each. */
+/* Writes each line as [number of the file, line]. */
 static void write_lines(struct cr_doc *d, struct tables *t)
 {
     cr_doc_begin(d, "lines", '[');
@@ -58,7 +58,7 @@ static void write_lines(struct cr_doc *d, struct tables *t)
     cr_doc_end(d, ']');
 }
 
-/* Ops are numbered as the compiler numbers them; the rest as it was first met. */
+/* Writes the tables.  Ops have the compiler's numbers; other rows are in the order of first use. */
 static void write_tables(struct cr_doc *d, struct tables *t)
 {
     cr_doc_begin(d, "tables", '{');
@@ -90,7 +90,7 @@ static void free_tables(struct tables *t)
 
 /* ---- the sources ---- */
 
-/* Each file that some node comes from, line by line; null where it cannot be read. */
+/* Writes the lines of each file that nodes come from; null if it cannot be read. */
 static void write_sources(struct cr_doc *d, const crescent_explanation *e,
                           const struct tables *t)
 {
@@ -122,7 +122,7 @@ static bool is_one_of(const char *op, const char *const *ops)
     return *ops != NULL;
 }
 
-/* What an op has besides its operands and its shape, as a reader wants it: "axis 3", "0.125". */
+/* Writes the attribute of an op for display, such as "axis 3" or "0.125"; "" if it has none. */
 static void attribute_text(char *text, size_t size, const crescent_node *node)
 {
     static const char *const along[] = {"sum", "max", "concat", "write", "cumsum", "iota", NULL};
@@ -193,7 +193,7 @@ static int backward_column(struct tables *t, const crescent_node *node)
 static const struct {
     const char *name;
     column *of;
-    bool each; /* written node by node, not as runs */
+    bool each; /* one item for each node, not run-length encoded */
 } columns[] = {{"op", op_column, true},
                {"shape", shape_column, false},
                {"scope", scope_column, false},
@@ -203,7 +203,7 @@ static const struct {
                {"attribute", attribute_column, false},
                {"backward", backward_column, false}};
 
-/* By how much the number of an operand is smaller than the node's. */
+/* Writes operands relative to the node: its number minus the operand's. */
 static void write_operands(struct cr_doc *d, const crescent_node *nodes, int n)
 {
     cr_doc_begin(d, "operands", '[');
@@ -216,7 +216,7 @@ static void write_operands(struct cr_doc *d, const crescent_node *nodes, int n)
     cr_doc_end(d, ']');
 }
 
-/* [number, how often it follows itself, ...], where neighbours have much in common. */
+/* Writes a column run-length encoded, as [value, count, ...], since neighbours often agree. */
 static void write_column(struct cr_doc *d, struct tables *t, const crescent_node *nodes, int n,
                          int c)
 {
@@ -236,7 +236,7 @@ static void write_column(struct cr_doc *d, struct tables *t, const crescent_node
     cr_doc_end(d, ']');
 }
 
-/* A gradient has the name of the tensor that it is of. */
+/* Writes the outputs; a gradient has the name of its tensor. */
 static void write_outputs(struct cr_doc *d, const crescent_inspection *in)
 {
     crescent_output out;
@@ -253,7 +253,7 @@ static void write_outputs(struct cr_doc *d, const crescent_inspection *in)
     cr_doc_end(d, ']');
 }
 
-/* Columns, then operands. */
+/* Writes a graph: columns, then operands. */
 static void write_graph(struct cr_doc *d, struct tables *t, const crescent_inspection *in,
                         int graph)
 {
@@ -268,15 +268,15 @@ static void write_graph(struct cr_doc *d, struct tables *t, const crescent_inspe
     free(nodes);
 }
 
-/* ---- what a pass changed ---- */
+/* ---- changes by passes ---- */
 
-/* Nodes of two graphs that are the same for a reader: of one op, shape, attribute and origin.  Of
- * several such nodes the first is the first one's, and so on. */
+/* Nodes of two graphs that correspond: those with equal op, shape, attributes and origin.  If
+ * several are equal, they correspond in order. */
 struct matching {
     const crescent_node *before, *after;
     int n_before, n_after;
     struct cr_table table; /* nodes of `before` */
-    bool *taken;           /* of those */
+    bool *taken;           /* by node of `before`: it has a partner */
     int *before_of;        /* by node of `after`: a node of `before`, or -1 */
     const crescent_node *wanted;
 };
@@ -301,7 +301,7 @@ static bool is_match(const void *context, int item)
            a->backward == b->backward && memcmp(&a->value, &b->value, sizeof a->value) == 0;
 }
 
-/* Each node of `after` takes the first of its kind that is left. */
+/* Gives each node of `after` the first equal node of `before` without a partner. */
 static void match(struct matching *m)
 {
     m->taken = cr_calloc((size_t)m->n_before, sizeof *m->taken);
@@ -316,7 +316,7 @@ static void match(struct matching *m)
     }
 }
 
-/* Whether a node that was there before has other operands now. */
+/* True if a node that existed before has other operands now. */
 static bool is_rewired(const struct matching *m, int id)
 {
     const crescent_node *node = &m->after[id];
@@ -331,7 +331,8 @@ static bool is_rewired(const struct matching *m, int id)
     return false;
 }
 
-/* Numbers of nodes: those that are gone by the graph before, others by the graph after. */
+/* Writes the numbers of changed nodes: removed ones as in the graph before, others as in the graph
+ * after. */
 static void write_changes(struct cr_doc *d, const crescent_inspection *in, int graph)
 {
     struct matching m = {0};
@@ -362,7 +363,7 @@ static void write_changes(struct cr_doc *d, const crescent_inspection *in, int g
     free(after);
 }
 
-/* What a module does not have yet is left out. */
+/* Writes the counts that a module has at this stage. */
 static void write_counts(struct cr_doc *d, const crescent_stage *s)
 {
     if (s->kernels >= 0)
@@ -382,7 +383,7 @@ static void write_counts(struct cr_doc *d, const crescent_stage *s)
     }
 }
 
-/* A pass that left the graph as it was names that of the pass before. */
+/* Writes the passes.  A pass that did not change the graph has the number of the graph before. */
 static void write_passes(struct cr_doc *d, const crescent_inspection *in)
 {
     int graph = 0;
@@ -404,7 +405,7 @@ static void write_passes(struct cr_doc *d, const crescent_inspection *in)
     cr_doc_end(d, ']');
 }
 
-/* Tables come behind the columns that fill them. */
+/* Writes passes and graphs.  Tables come last: columns fill them. */
 void cr_explain_graphs(struct cr_doc *d, const crescent_explanation *e)
 {
     struct tables tables = {0};

@@ -1,4 +1,4 @@
-/* explain_measure.c - runs the model of an explanation: when calls begin and end, and by how much they err. */
+/* explain_measure.c - runs the model of an explanation to measure times and errors of calls. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ static double rms_of(const double *x, int64_t n)
     return sqrt(sum / (double)n);
 }
 
-/* Compares what a call completes. */
+/* Compares the tensor that a call completes with the exact one. */
 static struct cr_call_error error_of(const crescent_replayed *value)
 {
     static const crescent_tolerance any = {.atol = INFINITY, .max_ulp = -1};
@@ -65,7 +65,7 @@ static struct cr_call_error error_of(const crescent_replayed *value)
     return error;
 }
 
-/* Only values in the buffers of calls are compared, not further results of a kernel. */
+/* Compares the buffers of calls; further results of kernels are not compared. */
 static int check(crescent_explanation *e, const void *const *inputs, void *const *outputs)
 {
     crescent_replayed value;

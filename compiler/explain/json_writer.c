@@ -7,7 +7,8 @@
 
 #include "compiler/ir/escape.h"
 
-/* Characters of a text; a control character and what is no UTF-8 are told apart by their first byte. */
+/* Writes a string literal.  Control characters are escaped, and bytes that are no UTF-8 become
+ * '?'. */
 static void put_string(FILE *out, const char *text, size_t length)
 {
     fputc('"', out);
@@ -27,7 +28,7 @@ static void put_string(FILE *out, const char *text, size_t length)
     fputc('"', out);
 }
 
-/* What goes before a value. */
+/* Writes a comma if needed, and a key if it is not null. */
 static void put_key(struct cr_doc *d, const char *key)
 {
     if (d->behind)

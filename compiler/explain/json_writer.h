@@ -19,19 +19,20 @@
 
 struct cr_doc {
     FILE *out;
-    bool behind; /* something of the same list or object came before */
+    bool behind; /* an item of the same list or object precedes */
 };
 
-/* Opens and closes an object, '{' and '}', or a list, '[' and ']'. */
+/* Open and close an object with '{' and '}', or a list with '[' and ']'. */
 void cr_doc_begin(struct cr_doc *d, const char *key, char bracket);
 void cr_doc_end(struct cr_doc *d, char bracket);
 
-/* Control characters are escaped, what is no UTF-8 becomes a question mark; null for null. */
+/* Write a text.  Control characters are escaped, bytes that are no UTF-8 become question marks; a
+ * null pointer is written as null. */
 void cr_doc_text(struct cr_doc *d, const char *key, const char *text);
 void cr_doc_bytes(struct cr_doc *d, const char *key, const char *text, size_t length);
 void cr_doc_integer(struct cr_doc *d, const char *key, int64_t number);
 
-/* Nine digits; null where JSON has none for it (NaN, infinity). */
+/* Writes nine digits; NaN and infinity are written as null, since JSON has neither. */
 void cr_doc_number(struct cr_doc *d, const char *key, double number);
 void cr_doc_flag(struct cr_doc *d, const char *key, bool flag);
 

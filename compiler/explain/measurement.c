@@ -36,7 +36,7 @@ void cr_measurement_free(struct cr_measurement *m)
 
 enum { LEAST_ROUNDS = 5, MOST_ROUNDS = 1000, PAUSE_US = 300 };
 
-/* Numbers of the rounds, [numbers][MOST_ROUNDS]. */
+/* Samples of several quantities over the rounds, [quantity][MOST_ROUNDS]. */
 struct samples {
     double *data;
     int rounds;
@@ -50,7 +50,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of a number; the numbers are sorted, and the least comes first. */
+/* Returns the median of a quantity, and sorts its samples: the least comes first. */
 static double median_of(const struct samples *s, int number)
 {
     double *first = s->data + (size_t)number * MOST_ROUNDS;
@@ -64,7 +64,8 @@ static void add_sample(struct samples *s, int number, double value)
     s->data[(size_t)number * MOST_ROUNDS + (size_t)s->rounds] = value;
 }
 
-/* A run; where the states allow no further one, as when a cache is full, they begin again. */
+/* Runs the model.  If the states permit no further run, as when a cache is full, they are reset
+ * first. */
 static int run_again(crescent_model *m, const void *const *inputs, void *const *outputs,
                      double *kernel_ns)
 {
@@ -77,7 +78,7 @@ static int run_again(crescent_model *m, const void *const *inputs, void *const *
     }
 }
 
-/* The machine, a run by itself, and one kernel by kernel. */
+/* Measures a round: the machine, a whole run, and a run kernel by kernel. */
 static int measure_round(crescent_model *m, crescent_machine *machine, struct samples *s,
                          const void *const *inputs, void *const *outputs, double *kernel_ns)
 {
@@ -106,7 +107,7 @@ static int measure_round(crescent_model *m, crescent_machine *machine, struct sa
     return 0;
 }
 
-/* Medians of all rounds. */
+/* Sets a measurement to the medians of all rounds. */
 static void take_samples(struct cr_measurement *m, const struct samples *s, int n_kernels)
 {
     m->rounds = s->rounds;
@@ -123,7 +124,7 @@ static void take_samples(struct cr_measurement *m, const struct samples *s, int 
     }
 }
 
-/* Rounds until the time is over, and their medians. */
+/* Measures rounds until time is up, and takes their medians. */
 static int measure_rounds(struct cr_measurement *m, crescent_model *model,
                           crescent_machine *machine, const void *const *inputs,
                           void *const *outputs, double seconds)
@@ -143,7 +144,7 @@ static int measure_rounds(struct cr_measurement *m, crescent_model *model,
     return status;
 }
 
-/* When each call of one run began and ended, counted from the first one. */
+/* Records when each call of a run began and ended, from the beginning of the first one. */
 static int trace_run(struct cr_measurement *m, crescent_model *model, const void *const *inputs,
                      void *const *outputs)
 {
@@ -159,7 +160,7 @@ static int trace_run(struct cr_measurement *m, crescent_model *model, const void
     return status;
 }
 
-/* The machine is measured by the model's own threads, so both are open. */
+/* Measures a model, and the machine with the model's own threads. */
 int cr_measure(struct cr_measurement *m, crescent_model *model, const void *const *inputs,
                void *const *outputs, double seconds)
 {
@@ -173,9 +174,10 @@ int cr_measure(struct cr_measurement *m, crescent_model *model, const void *cons
 
 /* ---- the document ---- */
 
-/* The least time of all calls of a kernel: its operations at the peak, or its bytes.  Between two uses of
- * a layer's weights a run goes through all of them, but activations were just written: the former come
- * from where the whole run's bytes fit, the latter from where the arena does. */
+/* Writes a kernel's times, and two lower bounds for all its calls: operations at the peak rate, and
+ * bytes at the rate of the memory they come from.  A run passes through all weights between two
+ * uses of one layer's, so they come from a level that holds all bytes of a run.  Activations were
+ * just written, so they come from a level that holds the arena. */
 static void write_time(struct cr_doc *d, const struct cr_measurement *m,
                        const crescent_model *model, int i)
 {

@@ -15,7 +15,7 @@ EMBED(html)
 EMBED(css)
 EMBED(js)
 
-/* A model's name as a part of HTML: it is an identifier, but for what a script may call it. */
+/* Writes a model's name as HTML text, without < > and &. */
 static void put_title(FILE *out, const char *title)
 {
     for (; *title; title++)
@@ -23,7 +23,7 @@ static void put_title(FILE *out, const char *title)
             fputc(*title, out);
 }
 
-/* The skeleton, whose "@NAME@" stand for the parts. */
+/* Writes the skeleton, with the parts in place of "@NAME@". */
 void cr_explain_page(FILE *out, const char *title, const char *document, size_t length)
 {
     for (const char *at = cr_text_page_html, *mark; *at; at = mark + strcspn(mark + 1, "@") + 2) {
