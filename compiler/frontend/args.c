@@ -1,4 +1,4 @@
-/* Arguments: what a script hands to a function of the language, checked. */
+/* args.c - checks the arguments that a script passes to a function of the language; see args.h. */
 #include "args.h"
 
 #include <ctype.h>
@@ -102,7 +102,8 @@ double cr_arg_number(lua_State *L, int index, const char *op, const char *what)
     return lua_tonumber(L, index);
 }
 
-/* A whole number is one by its value: 768 / 12 is 64.0 in one Lua and 64 in another. */
+/* True if a number is whole, whatever its type in Lua: 768 / 12 is 64.0 in one Lua and 64 in
+ * another. */
 static bool is_integer(lua_State *L, int index)
 {
     double value = lua_type(L, index) == LUA_TNUMBER ? lua_tonumber(L, index) : NAN;
@@ -117,11 +118,11 @@ int64_t cr_arg_integer(lua_State *L, int index, const char *op, const char *what
     double value = lua_tonumber(L, index);
     if (!is_integer(L, index))
         cr_raise(L, "%s: %s: found %.14g, a whole number is expected", op, what,
-                 isnan(value) ? (double)NAN : value); /* a NaN prints its sign */
+                 isnan(value) ? (double)NAN : value); /* else NaN would print its sign */
     return (int64_t)value;
 }
 
-/* What others call the types. */
+/* Names that other frameworks use for the types. */
 static const struct {
     const char *name;
     enum cr_dtype dtype;
@@ -133,7 +134,7 @@ static const struct {
     {"long", CR_I32},    {"integer", CR_I32}, {"boolean", CR_BOOL},
 };
 
-/* A type by its name; one that others use for it is an error that says ours. */
+/* Returns the type of a name; a name of another framework is an error that suggests ours. */
 enum cr_dtype cr_arg_dtype(lua_State *L, int index, const char *op)
 {
     if (lua_isnoneornil(L, index))
@@ -172,7 +173,7 @@ int cr_count_entries(lua_State *L, int index, int most)
     return n;
 }
 
-/* The number of the length that the value on the top is, or CR_NONE. */
+/* Returns the number of the length that is on top of the stack, or CR_NONE. */
 static int length_on_top(lua_State *L)
 {
     const struct cr_graph *g = cr_run_of(L)->graph;
@@ -200,7 +201,7 @@ int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int6
     for (int i = 0; i < n; i++) {
         char item[64] = "";
         lua_rawgeti(L, index, i + 1);
-        if (!is_integer(L, -1)) /* the name is for a message */
+        if (!is_integer(L, -1)) /* the text is for an error message only */
             snprintf(item, sizeof item, "%s: item %d", what, i + 1);
         int length = length_on_top(L);
         if (length >= 0 && !lengths)
@@ -208,7 +209,7 @@ int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int6
                      cr_run_of(L)->graph->lengths[length].name);
         list[i] = length < 0 ? cr_arg_integer(L, -1, op, item)
                              : cr_run_of(L)->graph->lengths[length].bound;
-        if (lengths) /* one of at most 1 is the number 1 */
+        if (lengths) /* a length of at most 1 is the constant 1 */
             lengths[i] = (signed char)(list[i] == 1 ? 0 : length + 1);
         lua_pop(L, 1);
     }

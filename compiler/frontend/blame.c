@@ -1,4 +1,4 @@
-/* Mistakes of a script: which line of whose text is to blame; see blame.h. */
+/* blame.c - finds the line that caused an error of a script, and reports it; see blame.h. */
 #include "blame.h"
 
 #include <stdarg.h>
@@ -13,17 +13,17 @@
 
 enum { MAX_LEVELS = 200, MAX_MESSAGE = 800 };
 
-/* What errors of the module for Lua begin with. */
+/* Prefix of errors of the module for Lua. */
 #define OF_MODULE "crescent: "
 
-/* The built-in modules, by the number of their chunk, which stands in their bytecode. */
+/* The built-in modules, indexed by the number of the chunk in their bytecode. */
 #define BUILTIN(folder, kind, name) {(char *)folder #name ".lua", true},
 static const struct cr_chunk builtin[] = {CR_BUILTIN_MODULES(BUILTIN)};
 
 enum { N_BUILTIN = sizeof builtin / sizeof *builtin };
 
-/* Chunks are called "#0", "#1", ...: a path may be too long for Lua's messages, or
- * hold what looks like one. */
+/* Registers a chunk.  It is called "#0", "#1", ...: a path may be too long for Lua's messages, or
+ * look like a position in one. */
 void cr_add_chunk(struct cr_run *run, const char *path, bool library, char *name, size_t size)
 {
     char *copy = cr_strdup(path);
@@ -39,7 +39,8 @@ static const struct cr_chunk *chunk_number(const struct cr_run *run, long number
     return number >= 0 && number < run->n_chunks ? &run->chunks[number] : NULL;
 }
 
-/* Called for each frame of the stack for every node; scanf would be too slow. */
+/* Returns the chunk of a name, or null.  It is called for each stack frame of every node, and scanf
+ * would be too slow. */
 static const struct cr_chunk *chunk_of_name(const struct cr_run *run, const char *name)
 {
     char *end;
@@ -49,13 +50,14 @@ static const struct cr_chunk *chunk_of_name(const struct cr_run *run, const char
     return end > name + 2 ? chunk_number(run, number) : NULL;
 }
 
-/* Whether a function belongs to the program that hosts the run: it is Lua, and no chunk of ours. */
+/* True if a function belongs to the program that hosts the run: a Lua function outside of our
+ * chunks. */
 static bool is_hosts(const struct cr_run *run, const lua_Debug *frame)
 {
     return run->hosted && (strcmp(frame->what, "Lua") == 0 || strcmp(frame->what, "main") == 0);
 }
 
-/* Whether a frame is the one that called the function of a hosted run. */
+/* True if a frame is the C function that called the function of a hosted run. */
 static bool is_caller(lua_State *L, const struct cr_run *run, lua_Debug *frame)
 {
     if (!run->hosted || strcmp(frame->what, "C") != 0)
@@ -66,7 +68,7 @@ static bool is_caller(lua_State *L, const struct cr_run *run, lua_Debug *frame)
     return is;
 }
 
-/* A line of such a function, by the whole path of its file. */
+/* Returns the current line of a host's function, with the full path of its file. */
 static struct cr_line line_of_host(const struct cr_run *run, const lua_Debug *frame)
 {
     const char *path = frame->source[0] == '@' ? frame->source + 1 : frame->short_src;
@@ -74,8 +76,9 @@ static struct cr_line line_of_host(const struct cr_run *run, const lua_Debug *fr
                             frame->currentline > 0 ? frame->currentline : 0};
 }
 
-/* Visits at most MAX_LEVELS frames from `level` on, since Lua takes time in proportion to the depth to
- * find one.  After the function of a hosted run has returned its last line is to blame. */
+/* Finds the lines in at most MAX_LEVELS frames from `level` on, since finding a frame takes Lua
+ * time proportional to its depth.  After the function of a hosted run has returned, its last line
+ * counts. */
 static void find_lines(lua_State *L, const struct cr_run *run, int level, struct cr_line *user,
                        struct cr_line *inner)
 {
@@ -88,7 +91,7 @@ static void find_lines(lua_State *L, const struct cr_run *run, int level, struct
             break;
         if ((!chunk && !is_hosts(run, &frame)) || (inner->path && chunk && chunk->library))
             continue;
-        lua_getinfo(L, "l", &frame); /* Lua takes time to find it */
+        lua_getinfo(L, "l", &frame); /* asked for late: it takes Lua time */
         struct cr_line line =
             chunk ? (struct cr_line){chunk->path, frame.currentline} : line_of_host(run, &frame);
         if (!inner->path)
@@ -130,7 +133,8 @@ void cr_report_text(struct cr_run *run, struct cr_line line, const char *text)
         cr_fail(run->error, "%s:%d: %s", line.path, line.number, text);
 }
 
-/* Takes "#3:12: " off the front of a message; null if there is none. */
+/* Removes "#3:12: " from the front of a message and returns the chunk, or null if the message has
+ * no such prefix. */
 static const struct cr_chunk *split_message(const struct cr_run *run, const char **message,
                                             int *line)
 {
@@ -143,8 +147,8 @@ static const struct cr_chunk *split_message(const struct cr_run *run, const char
     return chunk;
 }
 
-/* Takes "model.lua:12: ", as Lua itself writes it for a running function of the host, off the front of
- * a message. */
+/* Removes "model.lua:12: ", which Lua writes for a running function of the host, from the front of
+ * a message, and returns true if it was there. */
 static bool split_hosts_message(lua_State *L, const struct cr_run *run, const char **message,
                                 struct cr_line *line)
 {
@@ -166,8 +170,8 @@ static bool split_hosts_message(lua_State *L, const struct cr_run *run, const ch
     return false;
 }
 
-/* The message handler of a hosted run.  What was reported when it was raised passes through, and so do
- * errors that are no texts.  The value that goes on is the whole line. */
+/* Handles an error of a hosted run.  Errors that were reported already, or are no strings, are
+ * passed on.  The new error value is the whole line. */
 static int report_to_host(lua_State *L, struct cr_run *run)
 {
     struct cr_line user, inner;
@@ -210,7 +214,7 @@ int cr_report(lua_State *L)
                               ? lua_tostring(L, 1)
                               : "error was called with something that is not a string";
     char limit[128];
-    bool refused = strcmp(message, "not enough memory") == 0; /* by a function of Lua's library */
+    bool refused = strcmp(message, "not enough memory") == 0; /* refused inside Lua's library */
     if (refused || (*run->passed && !run->stopping)) {
         snprintf(limit, sizeof limit, "the script takes more than %s", cr_limit_passed(run));
         message = limit;
@@ -261,7 +265,7 @@ void cr_raise_in(lua_State *L, const char *path, int line, const char *format, .
     cr_raise_at(L, (struct cr_line){path, line}, text);
 }
 
-/* The function of the host that made the mistake may catch it, so the line is found at once. */
+/* Raises an error with its line at once, because the host's function may catch it. */
 static _Noreturn void raise_to_host(lua_State *L, const struct cr_run *run, const char *message)
 {
     struct cr_line user, inner;

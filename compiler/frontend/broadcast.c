@@ -1,4 +1,5 @@
-/* Broadcasting: operands of different shapes are expanded to one, as in NumPy. */
+/* broadcast.c - broadcasts operands of elementwise ops and matmul to one shape, as in NumPy; see
+ * broadcast.h. */
 #include "broadcast.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 #include "script_state.h"
 #include "tensor.h"
 
-/* A shape that grows with each operand. */
+/* The common shape so far. */
 struct shape {
     int rank;
     int64_t size[CR_MAX_RANK];
@@ -22,7 +23,8 @@ static struct cr_node node_of(lua_State *L, cr_id id)
     return cr_run_of(L)->graph->nodes[id];
 }
 
-/* Broadcasts the result and a shape to one: aligned at the last axis, sizes equal or 1. */
+/* Broadcasts two shapes into *result: aligned at the last axis, sizes must be equal or 1.  Returns
+ * false if they do not fit. */
 static bool broadcast_to(struct shape *result, int rank, const int64_t *size)
 {
     struct shape wide = {rank > result->rank ? rank : result->rank, {0}};
@@ -68,7 +70,7 @@ static void no_broadcast(lua_State *L, enum cr_op op, const struct shape *before
              cr_ops[op].name, left, right);
 }
 
-/* The shape all operands that are tensors broadcast to. */
+/* Returns the common shape of all operands that are tensors. */
 static struct shape common_shape(lua_State *L, enum cr_op op,
                                  const struct cr_tensor_or_number *operands)
 {
@@ -89,8 +91,8 @@ static struct shape common_shape(lua_State *L, enum cr_op op,
     return result;
 }
 
-/* The type a number among the operands takes: that of the first tensor beside it, not
- * counting the condition of a select. */
+/* Returns the type that a number among the operands gets: that of the first tensor, not counting
+ * the condition of a select. */
 static enum cr_dtype type_of_numbers(lua_State *L, enum cr_op op,
                                      const struct cr_tensor_or_number *operands)
 {
@@ -101,7 +103,7 @@ static enum cr_dtype type_of_numbers(lua_State *L, enum cr_op op,
     return CR_F32;
 }
 
-/* A number among tensors as a constant of their type and shape; raises if it cannot be one. */
+/* Makes a number a constant of this type and shape; raises if it does not fit. */
 static cr_id constant(lua_State *L, enum cr_op op, double value, enum cr_dtype dtype,
                       const struct shape *shape)
 {
@@ -129,7 +131,7 @@ cr_id cr_elementwise(lua_State *L, enum cr_op op, const struct cr_tensor_or_numb
     return cr_add(L, op, cr_ops[op].arity, in, NULL);
 }
 
-/* An elementwise op as a function; which one is the upvalue. */
+/* The Lua function of an elementwise op; the op is the upvalue. */
 static int elementwise(lua_State *L)
 {
     enum cr_op op = (enum cr_op)lua_tonumber(L, lua_upvalueindex(1));
@@ -158,7 +160,7 @@ void cr_add_elementwise(lua_State *L)
     cr_add_kind(L, CR_KIND_ELEMENTWISE, elementwise);
 }
 
-/* One operand of a matmul with the batch dimensions of the result. */
+/* Expands the batch axes of a matmul's operand to those of the result. */
 static cr_id expand_batch(lua_State *L, cr_id id, struct shape batch)
 {
     struct cr_node node = node_of(L, id);
@@ -167,7 +169,7 @@ static cr_id expand_batch(lua_State *L, cr_id id, struct shape batch)
     return expand_to(L, id, &batch);
 }
 
-/* A vector as a matrix of one row, or of one column. */
+/* Reshapes a vector to a matrix of one row or one column. */
 static cr_id as_matrix(lua_State *L, cr_id id, bool row)
 {
     struct cr_node node = node_of(L, id);
@@ -175,7 +177,7 @@ static cr_id as_matrix(lua_State *L, cr_id id, bool row)
     return node.rank == 1 ? cr_add(L, CR_OP_reshape, 1, &id, &attr) : id;
 }
 
-/* Without the last axis but one, or the last, of size 1. */
+/* Removes the last axis but one (row) or the last, which has size 1. */
 static cr_id without_axis(lua_State *L, cr_id id, bool row)
 {
     struct cr_node node = node_of(L, id);
@@ -186,7 +188,8 @@ static cr_id without_axis(lua_State *L, cr_id id, bool row)
     return cr_add(L, CR_OP_reshape, 1, &id, &attr);
 }
 
-/* matmul(a, b): all axes but the last two broadcast; a vector is a row of a, a column of b. */
+/* matmul(a, b): all axes but the last two broadcast; a vector is a row if it is a, a column if it
+ * is b. */
 int cr_lua_matmul(lua_State *L)
 {
     cr_arg_count(L, "matmul", 2, 2);

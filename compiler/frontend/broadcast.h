@@ -1,4 +1,4 @@
-/* broadcast.h - operands of different shapes, expanded to one as in NumPy. */
+/* broadcast.h - broadcasts operands of different shapes to one, as in NumPy. */
 #ifndef CR_BROADCAST_H
 #define CR_BROADCAST_H
 

@@ -1,5 +1,5 @@
-/* The files of graphs/lib and the models of graphs/, built into the program; paths are from the
- * project's root. */
+/* builtin_modules.c - embeds the modules of graphs/lib and the models of graphs/ in the program;
+ * paths are relative to the project's root. */
 #include "builtin_modules.h"
 
 #include <stdio.h>
@@ -116,7 +116,8 @@ const char *cr_builtin_module_with(const char *function)
     return NULL;
 }
 
-/* The name of the next function that a text defines as "function MODULE.NAME(", or null; moves on. */
+/* Returns the name of the next function that a text defines as "function MODULE.NAME(", or null,
+ * and moves *at behind it. */
 static const char *next_function(const struct builtin *file, const char **at, size_t *length)
 {
     char begin[80];

@@ -1,4 +1,4 @@
-/* Functions of the language that are made of several ops; see composites.h. */
+/* composites.c - functions of the language that are built from several ops; see composites.h. */
 #include "composites.h"
 
 #include <stdint.h>
@@ -15,7 +15,7 @@ static struct cr_node node_of(lua_State *L, cr_id id)
     return cr_run_of(L)->graph->nodes[id];
 }
 
-/* ---- nodes by another's shape ---- */
+/* ---- helpers to make nodes ---- */
 
 static cr_id constant(lua_State *L, cr_id like, enum cr_dtype dtype, double value)
 {
@@ -49,7 +49,7 @@ static cr_id shaped(lua_State *L, enum cr_op op, cr_id a, int rank, const int64_
     return same ? a : cr_add(L, op, 1, &a, &attr);
 }
 
-/* The index of each element along an axis. */
+/* Makes a tensor with the index of each element along an axis. */
 static cr_id positions(lua_State *L, int rank, const int64_t *shape, int axis)
 {
     struct cr_attr attr = {.dtype = CR_I32, .rank = rank, .axis = axis};
@@ -64,7 +64,7 @@ static cr_id reduced(lua_State *L, enum cr_op op, cr_id a, int axis)
 
 /* ---- elements along an axis ---- */
 
-/* A tensor seen as [outer, size, inner] around an axis. */
+/* A tensor viewed as [outer, size, inner] around an axis. */
 struct grid {
     int64_t outer, size, inner;
 };
@@ -75,7 +75,8 @@ static struct grid grid_of(const struct cr_node *node, int axis)
                          cr_elements(node->rank - axis - 1, node->shape + axis + 1)};
 }
 
-/* An index whose other axes are those of a, from one whose axes are these or 1. */
+/* Broadcasts an index to the shape of `a`, except along the axis.  Raises unless its other sizes
+ * are those of `a` or 1. */
 static cr_id index_along(lua_State *L, const char *name, cr_id a, cr_id index, int axis)
 {
     struct cr_node from = node_of(L, a), node = node_of(L, index);
@@ -95,7 +96,8 @@ static cr_id index_along(lua_State *L, const char *name, cr_id a, cr_id index, i
     return shaped(L, CR_OP_expand, index, wide.rank, wide.shape);
 }
 
-/* The number in a of each element that an index names along an axis, or -1 if there is none. */
+/* Makes the flat index in `a` of each element that `index` selects along an axis, or -1 if that is
+ * out of range. */
 static cr_id numbers_along(lua_State *L, cr_id a, cr_id index, int axis)
 {
     struct cr_node from = node_of(L, a), node = node_of(L, index);
@@ -130,9 +132,9 @@ int cr_lua_gather_along(lua_State *L)
 }
 
 /*
- * For each element of a [outer, size, inner] the last position along the axis of an index
- * [outer, n, inner] that names it, or -1: the largest of those positions, over the axis in the middle
- * of [outer, size, n, inner].
+ * Makes for each element of a tensor [outer, size, inner] the last position in an index [outer, n,
+ * inner] that refers to it, or -1.  It is the maximum of these positions over axis n of [outer,
+ * size, n, inner].
  */
 static cr_id last_positions(lua_State *L, const struct grid *a, cr_id index, int64_t n)
 {
@@ -144,13 +146,14 @@ static cr_id last_positions(lua_State *L, const struct grid *a, cr_id index, int
     return shaped(L, CR_OP_reshape, last, 3, (int64_t[]){a->outer, a->size, a->inner});
 }
 
-/* True if the sizes of some axes are all 1. */
+/* True if axes first .. last - 1 all have size 1. */
 static bool are_ones(const struct cr_node *node, int first, int last)
 {
     return cr_elements(last - first, node->shape + first) == 1;
 }
 
-/* The same for a tensor a, in its shape.  What an index says of all other axes alike is found once. */
+/* Does the same for a tensor `a`, in its shape.  If the index does not vary along other axes, the
+ * positions are computed once and expanded. */
 static cr_id last_along(lua_State *L, cr_id a, cr_id index, int axis)
 {
     struct cr_node node = node_of(L, a), named = node_of(L, index), found = node;
@@ -172,7 +175,7 @@ static cr_id last_along(lua_State *L, cr_id a, cr_id index, int axis)
     return shaped(L, CR_OP_expand, last, node.rank, node.shape);
 }
 
-/* Gives the index of a scatter the length that its values have along the axis. */
+/* Limits the index of a scatter to the length that its values have along the axis. */
 static cr_id up_to_values(lua_State *L, cr_id index, cr_id values, int axis)
 {
     struct cr_node node = node_of(L, index);
@@ -209,9 +212,10 @@ int cr_lua_scatter(lua_State *L)
     return 1;
 }
 
-/* ---- the largest ---- */
+/* ---- argmax ---- */
 
-/* The positions of the largest, negated so that the largest of them is the first; NaN is largest. */
+/* Makes the index of the first largest element; NaN counts as largest.  Positions are negated, so
+ * that their maximum is the first one. */
 static cr_id first_largest(lua_State *L, cr_id a, int axis)
 {
     struct cr_node node = node_of(L, a);

@@ -1,4 +1,4 @@
-/* composites.h - functions of the language that are made of several ops. */
+/* composites.h - functions of the language that are built from several ops. */
 #ifndef CR_COMPOSITES_H
 #define CR_COMPOSITES_H
 
@@ -10,10 +10,10 @@ int cr_lua_gather_along(lua_State *L);
 /* scatter(a, values, index, axis): a with elements along an axis set to values. */
 int cr_lua_scatter(lua_State *L);
 
-/* argmax(a [, axis [, keep]]): the index of the largest element, of several the first. */
+/* argmax(a [, axis [, keep]]): the index of the first largest element. */
 int cr_lua_argmax(lua_State *L);
 
-/* narrow(a, axis, start [, size]): a part along one axis. */
+/* narrow(a, axis, start [, size]): a slice along one axis. */
 int cr_lua_narrow(lua_State *L);
 
 #endif

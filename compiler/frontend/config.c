@@ -1,7 +1,7 @@
 /*
- * The file of --config, which is JSON if its name ends in .json and else a text of Lua that returns a
- * table.  Its values become texts, as those of --set are: tables within have their key and a dot
- * before theirs, lists of numbers and texts commas between.
+ * config.c - reads the file of --config, which is JSON if its name ends in .json, and else a Lua
+ * text that returns a table.  Its values become texts like those of --set.  A key in a nested table
+ * becomes "outer.inner"; lists of numbers and texts are joined by commas.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@
 
 enum { MAX_DEPTH = 32 };
 
-/* Replaces the value on top of the stack, no table, by its text; a nil stands for null. */
+/* Replaces the value on top of the stack, which is no table, by its text; null becomes nil. */
 static void make_text(lua_State *L, const char *path, const char *key)
 {
     char text[40];
@@ -43,8 +43,8 @@ static void make_text(lua_State *L, const char *path, const char *key)
     lua_replace(L, -2);
 }
 
-/* Takes the text on top of the stack for the value of a key; nil stands for null, a table for one that is
- * empty. */
+/* Records the value on top of the stack under a key: a text, nil for null, or a table for an empty
+ * one. */
 static void take_text(lua_State *L, struct cr_run *run, const char *key, size_t top)
 {
     struct cr_config_value *value = CR_PUSH(run->values, run->n_values, run->cap_values);
@@ -63,7 +63,7 @@ static bool is_empty(lua_State *L)
     return false;
 }
 
-/* Whether the table on top of the stack is a list without tables in it. */
+/* True if the table on top of the stack is a list that contains no tables. */
 static bool is_plain_list(lua_State *L)
 {
     int n = (int)lua_rawlen(L, -1);
@@ -76,7 +76,7 @@ static bool is_plain_list(lua_State *L)
     return plain;
 }
 
-/* Pushes the items of the list on top of the stack with commas between. */
+/* Pushes the items of the list on top of the stack, joined by commas. */
 static void push_joined(lua_State *L, const char *path, const char *key)
 {
     int list = lua_gettop(L), n = (int)lua_rawlen(L, -1);
@@ -96,7 +96,8 @@ static void push_joined(lua_State *L, const char *path, const char *key)
     luaL_pushresult(&buffer);
 }
 
-/* "rope_scaling" and the key below the top of the stack as "rope_scaling.factor". */
+/* Writes the full key of a value: "rope_scaling" and the key below the top of the stack as
+ * "rope_scaling.factor". */
 static void join_key(lua_State *L, const char *path, const char *above, char *key, size_t size)
 {
     char number[40];
@@ -108,8 +109,8 @@ static void join_key(lua_State *L, const char *path, const char *above, char *ke
         cr_raise_in(L, path, 0, "%.60s...: a name of more than %d bytes", key, (int)size - 1);
 }
 
-/* Takes what the table on top of the stack holds, whose own key is `above`; `top` bytes of that are the key
- * at the top of the file, 0 for the file's own table. */
+/* Records the contents of the table on top of the stack, whose key is `above`.  The first `top`
+ * bytes of that are the top-level key, 0 for the file's own table. */
 static void take_table(lua_State *L, struct cr_run *run, const char *above, size_t top, int depth)
 {
     char key[CR_NAME_MAX + 1];

@@ -4,7 +4,7 @@
 
 #include "script_state.h"
 
-/* Reads run->config, if there is one, into run->values, in order of their keys. */
+/* Reads run->config, if there is one, into run->values, sorted by key. */
 void cr_read_config(lua_State *L, struct cr_run *run);
 
 void cr_free_config(struct cr_run *run);

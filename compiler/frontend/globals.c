@@ -1,4 +1,4 @@
-/* The globals of scripts and of library modules; see globals.h. */
+/* globals.c - the globals of scripts and of library modules; see globals.h. */
 #include "globals.h"
 
 #include <stdlib.h>
@@ -14,15 +14,15 @@
 #include "seal.h"
 #include "source.h"
 
-enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* of the language; of a word that may be mistyped */
+enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* most names; shortest name to suggest for */
 
 static int by_letters(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The name of the language nearest to another, as ", did you mean NAME?", or "".  The language is the
- * table at index 1. */
+/* Returns ", did you mean NAME?" with the name of the language that is most similar, or "".  The
+ * language is the table at index 1. */
 static const char *near_name(lua_State *L, char *text, size_t size, const char *name)
 {
     const char *names[MAX_NAMES];
@@ -39,7 +39,7 @@ static const char *near_name(lua_State *L, char *text, size_t size, const char *
     return cr_did_you_mean(text, size, name, names, n);
 }
 
-/* A name that a module of graphs/lib has is most likely meant to be that module's. */
+/* Raises an error for an undefined name, and suggests the module of graphs/lib that has it. */
 static int undefined_global(lua_State *L)
 {
     char near[300];
@@ -77,7 +77,7 @@ static int no_new_global(lua_State *L)
              lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2));
 }
 
-/* The functions of the language that make graphs, into the table on top of the stack. */
+/* Adds the functions of the language that make graphs to the table on top of the stack. */
 static void add_graph_functions(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"require", cr_lua_require},
@@ -90,7 +90,7 @@ static void add_graph_functions(lua_State *L)
     cr_add_scopes(L);
 }
 
-/* Says of names that the table on top of the stack lacks that they are not defined. */
+/* Makes reading a name that the table on top of the stack lacks an error. */
 static void refuse_undefined(lua_State *L)
 {
     lua_newtable(L);

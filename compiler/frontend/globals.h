@@ -1,30 +1,31 @@
-/* globals.h - the language as tables: the globals of scripts, of library modules, and of a function of a
- * program that hosts the run. */
+/* globals.h - the language as tables: the globals of scripts, of library modules, and of a hosted
+ * function. */
 #ifndef CR_GLOBALS_H
 #define CR_GLOBALS_H
 
 #include "luaapi.h"
 
-/* Pushes the table of the language: the safe part of Lua's library, and what makes graphs.  A name
- * that it lacks is an error. */
+/* Pushes the table of the language: the safe part of Lua's library, and the functions that make
+ * graphs. Reading a name that it lacks is an error. */
 void cr_push_language(lua_State *L);
 
-/* Pushes the part of it that Lua's library does not have, with pairs, whose order is part of the
- * language; `language` is where the whole is. */
+/* Pushes the part of the language that Lua's library lacks, and pairs, whose order is part of the
+ * language; `language` is the index of the whole table. */
 void cr_push_graph_language(lua_State *L, int language);
 
-/* Gives the table on top of the stack the fields of the language, at index `language`, and a
- * function, with the language as upvalue, for globals that are set. */
+/* Makes the table on top of the stack inherit the language, which is at index `language`.
+ * `new_field` is called for new globals, with the language as upvalue. */
 void cr_inherit_language(lua_State *L, int language, lua_CFunction new_field);
 
-/* In such a function: raises an error if the name at index 2 is one of the language, and leaves the three
- * arguments on the stack. */
+/* For such a function: raises an error if the name at index 2 belongs to the language; keeps the
+ * three arguments on the stack. */
 void cr_check_new_global(lua_State *L);
 
-/* Such a function: a script may make globals of its own, but not change what modules rely on. */
+/* A `new_field`: a script may define new globals, but not change names that modules rely on. */
 int cr_new_global(lua_State *L);
 
-/* Makes the globals of library modules, which have none of their own and see none of a script's. */
+/* Makes the globals of library modules: they cannot define any, and do not see those of the
+ * script. */
 void cr_set_library_globals(lua_State *L, int language);
 
 #endif

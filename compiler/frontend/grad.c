@@ -1,4 +1,4 @@
-/* Gradients: the function grad of the language. */
+/* grad.c - the function grad of the language. */
 #include "language.h"
 
 #include "args.h"
@@ -9,7 +9,7 @@
 #include "script_state.h"
 #include "tensor.h"
 
-/* The 1 that the walk begins with. */
+/* Makes the seed of the backward pass: 1 in the shape of the loss. */
 static cr_id one_like(lua_State *L, const struct cr_node *loss)
 {
     struct cr_attr attr = {.dtype = CR_F32, .rank = loss->rank, .value = 1};
@@ -36,7 +36,7 @@ static void check_wanted(lua_State *L, const struct cr_graph *g, int n, const cr
                      cr_dtype_name(g->nodes[wanted[i]].dtype));
 }
 
-/* grad(loss, {a, b, ...}): a list of the derivatives of the loss by a, b, ... */
+/* grad(loss, {a, b, ...}): a list of the gradients of the loss with respect to a, b, ... */
 int cr_lua_grad(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);

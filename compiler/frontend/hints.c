@@ -1,4 +1,4 @@
-/* hints.c - what may have led to a mistake of a script; see hints.h. */
+/* hints.c - explains errors of scripts; see hints.h. */
 #include "hints.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 enum { MAX_FUNCTIONS = 200, MAX_NAME = 64 };
 
-/* The name that Lua puts into quotes behind `kind`: "attempt to call a nil value (field 'gelu')", or, in
- * LuaJIT, "attempt to call field 'gelu' (a nil value)".  False if the message is another. */
+/* Copies the name that Lua quotes after `kind`: "attempt to call a nil value (field 'gelu')", or in
+ * LuaJIT "attempt to call field 'gelu' (a nil value)".  Returns false for any other message. */
 static bool name_of_nil(const char *message, const char *kind, char name[MAX_NAME])
 {
     char begin[32];
@@ -28,7 +28,7 @@ static bool is_call(const char *message)
     return strncmp(message, "attempt to call ", 16) == 0;
 }
 
-/* A function of a library looks into an argument that its caller left out, or calls it. */
+/* Explains that a function of a library indexes or calls an argument that its caller left out. */
 static const char *hint_at_local(const char *message, char *text, size_t size)
 {
     char name[MAX_NAME];
@@ -39,8 +39,8 @@ static const char *hint_at_local(const char *message, char *text, size_t size)
     return text;
 }
 
-/* The first local of the innermost function of Lua that is nil: of a function that has just begun an
- * argument that its caller left out. */
+/* Returns the first local of the innermost Lua function that is nil: if the function has just
+ * begun, an argument that its caller left out. */
 static const char *first_nil(lua_State *L)
 {
     lua_Debug frame;
@@ -60,7 +60,8 @@ static const char *first_nil(lua_State *L)
     return name;
 }
 
-/* A function of a library hands an argument that its caller left out to one of the language. */
+/* Explains that a function of a library passes an argument that its caller left out to the
+ * language. */
 static const char *hint_at_nothing(lua_State *L, const char *message, char *text, size_t size)
 {
     const char *name = strstr(message, "found nothing") ? first_nil(L) : NULL;
@@ -70,7 +71,8 @@ static const char *hint_at_nothing(lua_State *L, const char *message, char *text
     return text;
 }
 
-/* A function that no module has, whose name is near that of one in graphs/lib. */
+/* Explains a call of a function that no module has, and suggests one of graphs/lib with a similar
+ * name. */
 static const char *hint_at_field(const char *message, char *text, size_t size)
 {
     const char *names[MAX_FUNCTIONS];
@@ -96,7 +98,7 @@ static bool is_of_language(lua_State *L, const char *name)
     return is;
 }
 
-/* A global that is nil in a function of the host, though the language or a module has that name. */
+/* Explains a nil global in a function of the host, if the language or a module has that name. */
 static const char *hint_at_global(lua_State *L, const char *message, char *text, size_t size)
 {
     char name[MAX_NAME];

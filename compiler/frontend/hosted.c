@@ -1,4 +1,4 @@
-/* hosted.c - running a function of a program that has Lua in it; see hosted.h. */
+/* hosted.c - runs a function of a program that has Lua itself; see hosted.h. */
 #include "hosted.h"
 
 #include <string.h>
@@ -10,9 +10,10 @@
 #include "seal.h"
 
 static const char function_key; /* kept: the function */
-static const char outer_key;    /* kept: what its globals were */
+static const char outer_key;    /* kept: the globals that it had */
 
-/* A global that is read: of the language, upvalue 1, else of the function's own, upvalue 2. */
+/* Reads a global: from the language, upvalue 1, or else from the function's own globals, upvalue
+ * 2. */
 static int read_global(lua_State *L)
 {
     lua_settop(L, 2);
@@ -25,7 +26,7 @@ static int read_global(lua_State *L)
     return 1;
 }
 
-/* One that is set is the function's own. */
+/* Sets a global of the function's own. */
 static int set_global(lua_State *L)
 {
     cr_check_new_global(L);
@@ -33,7 +34,8 @@ static int set_global(lua_State *L)
     return 0;
 }
 
-/* Pushes a table that leads to the language at index `language` and to the globals at index `outer`. */
+/* Pushes a table that inherits from the language at index `language` and the globals at index
+ * `outer`. */
 static void push_globals(lua_State *L, int language, int outer)
 {
     static const struct {
@@ -54,7 +56,7 @@ static void push_globals(lua_State *L, int language, int outer)
 
 #if LUA_VERSION_NUM < 502
 
-/* Replaces the globals of the function, and keeps those that it had. */
+/* Replaces the globals of the function, and keeps the original ones. */
 static void replace_globals(lua_State *L, int function, int language)
 {
     lua_getfenv(L, function);
@@ -73,7 +75,7 @@ static void restore_globals(lua_State *L)
 
 #else
 
-/* The number of the upvalue _ENV of a function; 0 if it uses no globals. */
+/* Returns the index of a function's upvalue _ENV, or 0 if it uses no globals. */
 static int number_of_env(lua_State *L, int function)
 {
     const char *name;
@@ -85,15 +87,15 @@ static int number_of_env(lua_State *L, int function)
     return 0;
 }
 
-/* Pushes a function whose only upvalue is its own. */
+/* Pushes a function that serves to hold one upvalue. */
 static void push_holder(lua_State *L)
 {
     if (luaL_loadstring(L, "return"))
         lua_error(L);
 }
 
-/* The same: _ENV is shared by the functions of a file, so this one gets an upvalue of its own, and a
- * function holds the one that it had. */
+/* Does the same.  All functions of a file share _ENV, so this one gets an upvalue of its own; a
+ * holder function keeps the original. */
 static void replace_globals(lua_State *L, int function, int language)
 {
     int env = lua_iscfunction(L, function) ? 0 : number_of_env(L, function);
@@ -120,7 +122,7 @@ static void restore_globals(lua_State *L)
 
 #endif
 
-/* Notes where the function is, and the folder of its file, with a slash behind, or "". */
+/* Records where the function is, and the folder of its file: with a slash at the end, or "". */
 static void find_function(lua_State *L, struct cr_run *run, int function)
 {
     lua_Debug about;

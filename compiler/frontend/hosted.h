@@ -1,9 +1,9 @@
 /*
- * hosted.h - a hosted run: the script is a function of a program that has Lua in it, and runs in the state
- * of that program.
+ * hosted.h - a hosted run: the script is a function of a program that has Lua in it, and runs in
+ * the state of that program.
  *
- * Nothing of the state changes but what is kept while the function runs, and the globals of the function
- * itself: a name that they lack is looked for in the language.  There are no limits of time and memory,
+ * While it runs, the only changes to the state are an entry in the registry and the globals of the
+ * function, which become the language and then its own.  There are no limits of time and memory,
  * and no hook.
  */
 #ifndef CR_HOSTED_H
@@ -11,11 +11,11 @@
 
 #include "script_state.h"
 
-/* Pushes the function that is at index `function`, and the language as its argument, to be called.  Its
- * globals are those of the language, and then those that it had. */
+/* Pushes the function at index `function`, and the language as its argument, ready to be called.
+ * Its globals become those of the language, then its own. */
 void cr_host_begin(lua_State *L, struct cr_run *run, int function);
 
-/* Leaves the state as it was.  Allocates nothing, unless the run failed for lack of memory. */
+/* Restores the state.  Allocates nothing, unless the run failed for lack of memory. */
 void cr_host_end(lua_State *L);
 
 #endif

@@ -1,11 +1,11 @@
-/* A document of JSON as a value of Lua; see json_table.h. */
+/* json_table.c - pushes a JSON document as a Lua value; see json_table.h. */
 #include "json_table.h"
 
 #include "limits.h"
 
 static const char null_value; /* its address stands for null */
 
-/* The clock is read now and then, as a table of many keys takes time. */
+/* Pushes a value.  It counts its work, since a table of many keys takes time. */
 void cr_push_json(lua_State *L, const struct cr_document *d, int number)
 {
     const struct cr_json_value *value = &d->values[number];

@@ -1,4 +1,4 @@
-/* json_table.h - a document of JSON as a value of Lua. */
+/* json_table.h - pushes a JSON document as a Lua value. */
 #ifndef CR_JSON_TABLE_H
 #define CR_JSON_TABLE_H
 
@@ -7,7 +7,8 @@
 #include "compiler/json/document.h"
 #include "luaapi.h"
 
-/* Pushes a value of a document: objects and arrays are tables, null is what cr_is_json_null knows. */
+/* Pushes a value of a document.  Objects and arrays become tables, null a value that
+ * cr_is_json_null recognises. */
 void cr_push_json(lua_State *L, const struct cr_document *document, int value);
 
 bool cr_is_json_null(lua_State *L, int index);

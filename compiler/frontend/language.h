@@ -1,5 +1,5 @@
 /*
- * language.h - what scripts can call.
+ * language.h - the functions that scripts can call.
  *
  * cr_lua_... are functions of Lua; cr_add_... add theirs to the table on top of the stack.
  */
@@ -15,15 +15,15 @@ void cr_add_elementwise(lua_State *L);     /* broadcast.c */
 void cr_add_scopes(lua_State *L);          /* scope.c */
 void cr_add_dump_statements(lua_State *L); /* printed_graph.c */
 
-/* Forgets the names of inputs, parameters and states, before another graph is built
+/* Forgets the names of inputs, parameters and states before another graph is built
  * (primitives.c). */
 void cr_forget_declared(lua_State *L);
 
-/* Finds the entries that replace was called with among those that the script returned
+/* Resolves the entries named in calls of replace among those that the script returned
  * (state_update.c). */
 void cr_settle_replacements(lua_State *L, struct cr_run *run);
 
-/* Refuses a state that nothing reads, or that is never replaced (state_update.c). */
+/* Fails for a state that is never read or never replaced (state_update.c). */
 void cr_check_states(lua_State *L, struct cr_run *run);
 
 int cr_lua_matmul(lua_State *L);  /* broadcast.c */

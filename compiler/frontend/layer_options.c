@@ -1,10 +1,10 @@
 /*
- * layer_options(name, given, declared [, declared ...]): the options of a layer, checked against what the
- * layer declares, with defaults filled in.
+ * layer_options(name, given, declared [, declared ...]): the options of a layer, checked against
+ * what the layer declares, with defaults filled in.
  *
- * A declaration is a type, or {type, default}.  A type is one or several words with "|" between them, as
- * in annotations of LuaLS: number, whole, size (a whole number from 1 on), boolean, string, function, table,
- * tensor, or a text in quotes; "?" behind it says that the option may be left out.
+ * A declaration is a type, or {type, default}.  A type is one or more words separated by "|", as in
+ * annotations of LuaLS: number, whole, size (a whole number from 1 on), boolean, string, function,
+ * table, tensor, or a text in quotes.  A trailing "?" makes the option optional.
  */
 #include "language.h"
 
@@ -23,13 +23,13 @@
 
 enum { NAME = 1, GIVEN, DECLARED, RESULT, MAX_OPTIONS = 64, MAX_TABLES = 16, MAX_TEXT = 400 };
 
-/* A type that is read word by word. */
+/* A declared type that is being read word by word. */
 struct type {
     const char *at;
     size_t length; /* of the word at `at` */
 };
 
-/* Goes to the next word; false behind the last one. */
+/* Moves to the next word; false at the end. */
 static bool next_word(struct type *type)
 {
     type->at += type->length;
@@ -48,7 +48,7 @@ static bool is_optional(const char *type)
     return type[strlen(type) - 1] == '?';
 }
 
-/* Whether the value on top of the stack is of the word's type. */
+/* True if the value on top of the stack has the word's type. */
 static bool fits_word(lua_State *L, const struct type *type)
 {
     double number = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0.5;
@@ -74,7 +74,8 @@ static bool fits(lua_State *L, const char *text)
     return false;
 }
 
-/* What a word stands for in a message: itself if it is a text in quotes; null if it is no type. */
+/* Returns the description of a word for messages; a quoted text is its own.  Null if the word is no
+ * type. */
 static const char *word_text(const struct type *type, int *length)
 {
     static const char *const words[][2] = {
@@ -91,7 +92,7 @@ static const char *word_text(const struct type *type, int *length)
     return *type->at == '\'' ? type->at : NULL;
 }
 
-/* "a number or a tensor" */
+/* Writes a type for messages: "a number or a tensor". */
 static void type_text(const char *text, char *buf, size_t size)
 {
     struct type type = {text, 0};
@@ -104,7 +105,7 @@ static void type_text(const char *text, char *buf, size_t size)
     }
 }
 
-/* Raises a mistake of who called the layer: "nn.layer_norm: " and the text. */
+/* Raises an error at the line that called the layer: "nn.layer_norm: " and the text. */
 static _Noreturn void blame_caller(lua_State *L, const char *text)
 {
     char whole[2 * MAX_TEXT];
@@ -112,7 +113,7 @@ static _Noreturn void blame_caller(lua_State *L, const char *text)
     cr_raise_at(L, cr_caller_line(L, cr_run_of(L)), whole);
 }
 
-/* Pushes the type of the declaration on top of the stack; a default is pushed above it, or nil. */
+/* Pushes the type, then the default or nil, of the declaration on top of the stack. */
 static const char *push_declaration(lua_State *L, const char *name)
 {
     if (lua_istable(L, -1)) {
@@ -133,7 +134,7 @@ static const char *push_declaration(lua_State *L, const char *name)
     return type;
 }
 
-/* Raises that the value on top of the stack is not of the option's type. */
+/* Raises an error because the value on top of the stack does not have the option's type. */
 static _Noreturn void refuse_value(lua_State *L, const char *name, const char *type)
 {
     char expected[MAX_TEXT / 2], text[MAX_TEXT], found[64];
@@ -151,7 +152,7 @@ static _Noreturn void refuse_value(lua_State *L, const char *name, const char *t
     blame_caller(L, text);
 }
 
-/* Puts the value of an option into the result.  False stands for an optional one that is left out, as in
+/* Puts the value of an option into the result.  False counts as left out for an optional one, as in
  * `mask = o.causal and mask`. */
 static void take_option(lua_State *L, const char *name)
 {
@@ -178,7 +179,7 @@ static int by_letters(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names of the options that are declared, in order. */
+/* Lists the names of the declared options, sorted; returns their number. */
 static int declared_names(lua_State *L, const char *names[MAX_OPTIONS])
 {
     int n = 0;
@@ -196,7 +197,8 @@ static int declared_names(lua_State *L, const char *names[MAX_OPTIONS])
     return n;
 }
 
-/* The key on top of the stack, if no option is called so, else null.  Keys that are no texts are none's. */
+/* Returns the key on top of the stack if no option has that name, else null.  A key that is no
+ * string gives "". */
 static const char *unknown_key(lua_State *L)
 {
     if (lua_type(L, -1) != LUA_TSTRING)
@@ -208,7 +210,7 @@ static const char *unknown_key(lua_State *L)
     return known ? NULL : lua_tostring(L, -1);
 }
 
-/* ", the options are bias, eps", or "" if they are too many for a line. */
+/* Writes ", the options are bias, eps", or "" if the list is too long. */
 static void list_names(char *text, size_t size, const char *const *names, int n)
 {
     size_t at = (size_t)snprintf(text, size, ", the options are ");
@@ -218,7 +220,7 @@ static void list_names(char *text, size_t size, const char *const *names, int n)
         text[0] = '\0';
 }
 
-/* Refuses the first of the keys that no option has: it may be a typing error. */
+/* Fails for the first key that is no option: it may be misspelt. */
 static void check_keys(lua_State *L, const char *const *names, int n)
 {
     char text[MAX_TEXT], near[300];
@@ -242,7 +244,7 @@ static void check_keys(lua_State *L, const char *const *names, int n)
     blame_caller(L, text);
 }
 
-/* Makes one table of all that are declared, at DECLARED; of two for an option the last one counts. */
+/* Merges all declarations into one table at DECLARED; later ones override earlier ones. */
 static void merge_declared(lua_State *L)
 {
     int top = lua_gettop(L);
@@ -269,7 +271,7 @@ static int no_value(lua_State *L)
     return 1;
 }
 
-/* Pushes the table that is returned; is_whole_models knows it. */
+/* Pushes the table to return, which is_whole_models recognises. */
 static void push_result(lua_State *L)
 {
     lua_newtable(L);
@@ -280,8 +282,8 @@ static void push_result(lua_State *L)
     lua_setmetatable(L, -2);
 }
 
-/* Whether a table holds what a whole model has, of which a layer takes what it declares: what `options`
- * returned, or what a layer around this one took. */
+/* True if a table has the options of a whole model, of which a layer uses only those it declares:
+ * it was returned by `options`, or by layer_options for an enclosing layer. */
 static bool is_whole_models(lua_State *L, int index)
 {
     if (!lua_getmetatable(L, index))
@@ -293,7 +295,7 @@ static bool is_whole_models(lua_State *L, int index)
     return is || cr_is_options(L, index);
 }
 
-/* The function of Lua: checks the keys of `given`, then takes the declared options one by one, in order. */
+/* The Lua function: checks the keys of `given`, then takes the declared options in order. */
 int cr_lua_layer_options(lua_State *L)
 {
     char text[MAX_TEXT];

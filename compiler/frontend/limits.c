@@ -1,12 +1,12 @@
 /*
- * Limits: the time, the instructions and the memory that a script may take.
+ * limits.c - limits the time, the instructions and the memory of a script; see limits.h.
  *
- * Lua calls a hook between instructions and never inside a C function.  So that the limit of
- * time holds nevertheless, the clock is read
+ * Lua calls a hook between instructions and never inside a C function.  To enforce the limit of
+ * time nevertheless, the clock is read
  *   - by the hook, whose period is shorter the larger the largest block of memory is: one
  *     instruction may copy or compare all of a block;
- *   - by the allocator, after each so many bytes;
- *   - by functions of the language whose work is not in proportion to one block: they report
+ *   - by the allocator, after a number of bytes;
+ *   - by functions of the language whose work does not depend on one block: they report
  *     it by cr_work.
  */
 #include "limits.h"
@@ -19,25 +19,25 @@
 #include "script_state.h"
 
 enum {
-    MOST_PERIOD = 1000,      /* instructions between two calls of the hook */
-    PERIOD_BYTES = 4 << 20,  /* the product of the period and the largest block */
-    LOOK_WORK = 1024,        /* units of cr_work between two looks at the clock */
-    BYTES_OF_WORK = 64,      /* that the allocator hands out, as a unit */
-    LOOK_EVERY = 2000000,    /* nanoseconds: processor time is asked for at most so often */
-    PATIENCE = 2,            /* seconds that may pass besides those of processor time */
-    BLOCK_BYTES = 16,        /* that malloc takes for itself */
+    MOST_PERIOD = 1000,      /* the most instructions between two calls of the hook */
+    PERIOD_BYTES = 4 << 20,  /* limit of the period times the largest block's size */
+    LOOK_WORK = 1024,        /* units of cr_work between two checks of the clock */
+    BYTES_OF_WORK = 64,      /* bytes allocated that count as a unit of cr_work */
+    LOOK_EVERY = 2000000,    /* nanoseconds between two reads of the processor time */
+    PATIENCE = 2,            /* seconds of wall time in excess of processor time */
+    BLOCK_BYTES = 16,        /* overhead of a block in malloc */
 #if LUA_VERSION_NUM == 503
-    NODE_BYTES = 32, /* an entry of a Lua table's hash part */
+    NODE_BYTES = 32, /* size of an entry in the hash part of a Lua table */
 #elif LUA_VERSION_NUM < 503 && !defined CR_LUAJIT
     NODE_BYTES = 40,
 #else
     NODE_BYTES = 24,
 #endif
-    MANY_NODES = 4096,       /* filled within a fraction of a second, whatever the keys are */
-    MOST_NODES = 1 << 16,    /* of a table that a script makes */
-    MOST_CALLS = 120,        /* of Lua from C within each other; Lua 5.4 has room for 200 */
-    MESSAGE_BYTES = 1 << 16, /* that stopping may take */
-    MAX_STRING_BYTES = CR_MAX_STRING + 64, /* with Lua's header */
+    MANY_NODES = 4096,       /* fills within a fraction of a second, whatever the keys */
+    MOST_NODES = 1 << 16,    /* the most entries of a script's table */
+    MOST_CALLS = 120,        /* nesting of Lua calls from C; Lua 5.4 has room for 200 */
+    MESSAGE_BYTES = 1 << 16, /* the most that reporting an error may allocate */
+    MAX_STRING_BYTES = CR_MAX_STRING + 64, /* including Lua's header */
 };
 
 const struct cr_limits cr_default_limits = {
@@ -50,15 +50,15 @@ static int64_t nanoseconds(clockid_t clock)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Processor time of the script, in nanoseconds. */
+/* Returns the processor time of the script, in nanoseconds. */
 static double time_used(const struct cr_run *run)
 {
     return (double)(nanoseconds(CLOCK_THREAD_CPUTIME_ID) - run->started);
 }
 
-/* True if the time is over: processor time, or two seconds more by the clock on the wall, which
- * counts where the machine has other work.  Processor time costs a call of the system, so it is
- * read only if the other clock, which is never slower, has moved on. */
+/* True if the time is over: processor time, or wall time plus two seconds, which counts if the
+ * machine has other work.  Processor time costs a system call, so it is read only if the cheap
+ * clock has advanced. */
 static bool is_late(struct cr_run *run)
 {
     int64_t now = nanoseconds(CLOCK_MONOTONIC_COARSE);
@@ -70,7 +70,7 @@ static bool is_late(struct cr_run *run)
     return time_used(run) > most || (double)(now - run->opened) > most + PATIENCE * 1e9;
 }
 
-/* The graph's memory counts, too: nodes, operands, outputs and texts. */
+/* Returns the memory of Lua and of the graph: nodes, operands, outputs and texts. */
 static size_t memory_used(const struct cr_run *run)
 {
     return run->memory + (run->graph ? cr_graph_bytes(run->graph) : 0);
@@ -81,7 +81,7 @@ static void note_time(struct cr_run *run)
     snprintf(run->passed, sizeof run->passed, "%g seconds", run->limits.seconds);
 }
 
-/* Once a limit is passed no further instruction of the script runs. */
+/* Stops the script because a limit was exceeded: no further instruction of it runs. */
 static _Noreturn void stop(lua_State *L, struct cr_run *run)
 {
     run->stopping = true;
@@ -90,8 +90,8 @@ static _Noreturn void stop(lua_State *L, struct cr_run *run)
     cr_raise(L, "the script takes more than %s", run->passed);
 }
 
-/* Notes the line that asked for too much, since Lua calls no handler when memory runs out.  The
- * last one counts: Lua may collect garbage and ask again. */
+/* Records the line that asked for too much memory, since Lua calls no handler then.  The last one
+ * counts: Lua may collect garbage and try again. */
 static void *refuse(struct cr_run *run)
 {
     struct cr_line user = {NULL, 0}, inner;
@@ -102,16 +102,17 @@ static void *refuse(struct cr_run *run)
     return NULL;
 }
 
-/* The number of entries of a hash part of that size in bytes; 0 if it is none. */
+/* Returns the number of entries of a hash part of this size in bytes, or 0 if the size is not one
+ * of a hash part. */
 static size_t nodes_of(size_t size)
 {
     size_t nodes = size / NODE_BYTES;
     return nodes * NODE_BYTES == size && (nodes & (nodes - 1)) == 0 ? nodes : 0;
 }
 
-/* True if the block is the hash part of a table that is too large.  All its keys may share one
- * chain, as scripts know how numbers are hashed; then filling it takes a time in the square of
- * their number, within one instruction.  A step of a chain takes about a nanosecond. */
+/* True if the block is the hash part of a table that is too large.  A script knows how numbers are
+ * hashed and may put all keys into one chain.  Then filling takes time quadratic in their number,
+ * within one instruction.  A step in a chain takes about a nanosecond. */
 static bool is_long_table(struct cr_run *run, size_t size)
 {
     double nodes = (double)nodes_of(size), slack = 2e9;
@@ -125,8 +126,8 @@ static bool is_long_table(struct cr_run *run, size_t size)
     return *run->passed;
 }
 
-/* True if the block is a string that is too long.  Only one Lua tells its allocator what a new
- * block is for, and only that one takes long to compare strings. */
+/* True if the block is a string that is too long.  Only since Lua 5.2 does the allocator know what
+ * a new block is for, and only there are comparisons of strings slow. */
 static bool is_long_string(struct cr_run *run, size_t kind, size_t size)
 {
 #if LUA_VERSION_NUM >= 502
@@ -140,10 +141,10 @@ static bool is_long_string(struct cr_run *run, size_t kind, size_t size)
 #endif
 }
 
-/* True if a block may grow; `kind` is what a new one is for. */
+/* True if a block may grow; `kind` is the type of a new one. */
 static bool may_grow(struct cr_run *run, bool is_new, size_t kind, size_t size, size_t had)
 {
-    if (run->stopping) /* by an error with a message */
+    if (run->stopping) /* an error with a message is being raised */
         return size <= MESSAGE_BYTES;
     if (*run->passed || (is_new && is_long_string(run, kind, size)) ||
         (is_new && kind == 0 && is_long_table(run, size)))
@@ -157,7 +158,7 @@ static bool may_grow(struct cr_run *run, bool is_new, size_t kind, size_t size, 
     return used <= run->limits.memory && size - had <= run->limits.memory - used;
 }
 
-/* Calls the hook more often once a block is so large that one instruction can take long. */
+/* Shortens the hook's period if a block is so large that one instruction can take long. */
 static void watch_closer(struct cr_run *run, size_t size)
 {
     if (size <= run->largest)
@@ -169,7 +170,7 @@ static void watch_closer(struct cr_run *run, size_t size)
         cr_watch(run->L, run);
 }
 
-/* Lua's allocator; `old` is no size but a kind when there is no block yet. */
+/* Lua's allocator; without a block `old` is the type of the new one, not a size. */
 void *cr_allocate(void *data, void *block, size_t old, size_t size)
 {
     struct cr_run *run = data;
@@ -215,7 +216,7 @@ void cr_check_memory(lua_State *L)
     stop(L, run);
 }
 
-/* The hook.  Where Lua takes no allocator, it looks at the memory, too. */
+/* The hook.  If Lua did not accept the allocator, it also checks the memory. */
 static void count_instructions(lua_State *L, lua_Debug *frame)
 {
     (void)frame;
@@ -246,7 +247,8 @@ void cr_start_limits(struct cr_run *run)
     run->largest = PERIOD_BYTES / MOST_PERIOD;
 }
 
-/* Not counted down after an error: it ends the script.  In a hosted run Lua's own bound holds. */
+/* Counts a nested call.  An error does not undo this, since it ends the script.  In a hosted run
+ * Lua's own limit applies. */
 void cr_enter(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);

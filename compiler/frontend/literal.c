@@ -1,4 +1,4 @@
-/* Constants of many values: tables of a script become data. */
+/* literal.c - converts tables of a script to constants of many values; see literal.h. */
 #include "literal.h"
 
 #include <math.h>
@@ -11,18 +11,17 @@
 #include "script_state.h"
 #include "tensor.h"
 
-/* What a table holds: `words` lie in memory that Lua frees. */
+/* The contents of a table; Lua owns `words`. */
 struct reading {
     enum cr_dtype dtype;
-    int rank; /* of the table: how deep it is */
+    int rank; /* nesting depth of the table */
     int64_t shape[CR_MAX_RANK];
     int64_t n, room;
     uint32_t *words;
 };
 
-/* How far the items of the table on the top go: the largest of its keys, which count from 1.  The
- * length operator does not tell: of a table with holes it may find any, and not the same one under
- * both Luas. */
+/* Returns the largest key of the table on top of the stack; keys count from 1.  The length operator
+ * would not do: with holes in a table it may return any border, and not the same in every Lua. */
 static int64_t count_items(lua_State *L)
 {
     double most = 0;
@@ -36,7 +35,8 @@ static int64_t count_items(lua_State *L)
     return most <= (double)CR_MAX_LITERAL ? (int64_t)most : CR_MAX_LITERAL + 1;
 }
 
-/* The shape of the table on the top, by the first item of each level; leaves the stack as it was. */
+/* Finds the shape of the table on top of the stack, by the first item of each level; keeps the
+ * stack as it was. */
 static void find_shape(lua_State *L, struct reading *r)
 {
     int top = lua_gettop(L);
@@ -58,7 +58,7 @@ static void find_shape(lua_State *L, struct reading *r)
     lua_settop(L, top);
 }
 
-/* The bits of an f32, NaN without a sign. */
+/* Returns the bits of an f32; NaN loses its sign. */
 static uint32_t float_bits(double value)
 {
     float rounded = (float)value;
@@ -67,7 +67,7 @@ static uint32_t float_bits(double value)
     return isnan(rounded) ? 0x7fc00000u : word;
 }
 
-/* The value on the top as an element of the type. */
+/* Converts the value on top of the stack to an element. */
 static uint32_t read_element(lua_State *L, const struct reading *r)
 {
     if (r->dtype == CR_BOOL && lua_type(L, -1) == LUA_TBOOLEAN)
@@ -84,7 +84,7 @@ static uint32_t read_element(lua_State *L, const struct reading *r)
     return r->dtype == CR_I32 ? (uint32_t)(int32_t)value : float_bits(value);
 }
 
-/* The table on the top, which is of a level, row-major. */
+/* Reads the table of a level on top of the stack, row-major. */
 static void read_level(lua_State *L, struct reading *r, int level)
 {
     if (lua_type(L, -1) != LUA_TTABLE || count_items(L) != r->shape[level])
@@ -114,7 +114,7 @@ static bool has_elements(const struct cr_attr *attr, int64_t n)
     return n == 1;
 }
 
-/* The shape that is asked for: that of the table if nothing is said. */
+/* Determines the shape: the argument's, or that of the table if there is no argument. */
 static void take_shape(lua_State *L, const struct reading *r, int index, struct cr_attr *attr,
                        signed char *lengths)
 {
@@ -135,7 +135,8 @@ static void take_shape(lua_State *L, const struct reading *r, int index, struct 
                  (long long)r->room, expected);
 }
 
-/* Equal values are a plain constant; in a printed graph they stay what they were. */
+/* True if all values are equal, which makes a plain constant; in a printed graph literals stay
+ * literals. */
 static bool is_uniform(lua_State *L, const struct reading *r)
 {
     int64_t i = 1;
@@ -154,7 +155,7 @@ static double first_value(const struct reading *r)
 int cr_lua_literal(lua_State *L)
 {
     cr_arg_count(L, "const", 1, 3);
-    if (lua_type(L, 2) == LUA_TSTRING && lua_isnoneornil(L, 3)) { /* the type alone */
+    if (lua_type(L, 2) == LUA_TSTRING && lua_isnoneornil(L, 3)) { /* only the type is given */
         lua_settop(L, 2);
         lua_pushnil(L);
         lua_insert(L, 2);

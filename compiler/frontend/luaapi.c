@@ -1,11 +1,11 @@
-/* Tables of Lua; see luaapi.h. */
+/* luaapi.c - helpers for Lua's API; see luaapi.h. */
 #include "luaapi.h"
 
 #include "script.h"
 
 const char *const cr_lua_release = CR_LUA_RELEASE;
 
-static const char kept_key; /* registry: what the front end keeps */
+static const char kept_key; /* registry: the table of values that the front end keeps */
 
 void cr_open_kept(lua_State *L)
 {
@@ -63,7 +63,7 @@ int cr_load_lua_text(lua_State *L, lua_Reader reader, void *data, const char *ch
 #endif
 }
 #else
-/* A reader whose first piece is looked at. */
+/* A reader that checks the first piece. */
 struct text_reader {
     lua_Reader reader;
     void *data;

@@ -1,6 +1,6 @@
 /*
- * luaapi.h - the Lua headers, the few names in which Lua 5.1 to 5.4 and LuaJIT differ, and what
- * Lua's own interface lacks.
+ * luaapi.h - the Lua headers, the few names in which Lua 5.1 to 5.4 and LuaJIT differ, and
+ * functions that Lua's API lacks.
  */
 #ifndef CR_LUAAPI_H
 #define CR_LUAAPI_H
@@ -27,28 +27,31 @@
 #define cr_set_globals_of(L, function) lua_setupvalue((L), (function), 1) /* _ENV */
 #endif
 
-/* What the front end keeps in a state for one run, by addresses: begun anew, and forgotten. */
+/* Start and end the table of values, keyed by addresses, that the front end keeps in a state during
+ * a run. */
 void cr_open_kept(lua_State *L);
 void cr_close_kept(lua_State *L);
 
-/* Pops the value on top of the stack, to be kept under `key`; pushes it. */
+/* cr_set_kept pops the value on top of the stack and keeps it under `key`; cr_push_kept pushes
+ * it. */
 void cr_set_kept(lua_State *L, const char *key);
 void cr_push_kept(lua_State *L, const char *key);
 
-/* Pushes the table that is kept under `key`, an empty one the first time. */
+/* Pushes the table kept under `key`; it is empty the first time. */
 void cr_push_kept_table(lua_State *L, const char *key);
 
-/* Loads a text as a function, or leaves a message, on the stack; returns a status of Lua.  Bytecode is
- * refused, as it can do what no text can.  `reader` gives the first piece as a whole. */
+/* Loads a text and leaves a function or an error message on the stack; returns a status of Lua.
+ * Bytecode is refused: it can do things that no text can.  `reader` must return the first piece in
+ * full. */
 int cr_load_lua_text(lua_State *L, lua_Reader reader, void *data, const char *chunk);
 
 /* Loads bytecode that the build wrote; returns a status of Lua. */
 int cr_load_lua_bytecode(lua_State *L, const char *code, size_t size, const char *chunk);
 
-/* Adds functions of a list to the table on top of the stack. */
+/* Adds a list of functions to the table on top of the stack. */
 void cr_add_functions(lua_State *L, const luaL_Reg *functions);
 
-/* Copies fields from the table on top to the one below it. */
+/* Copies fields from the table on top of the stack to the one below it. */
 void cr_copy_fields(lua_State *L, const char *const *names);
 
 #endif

@@ -1,4 +1,4 @@
-/* The order of names. */
+/* natural_order.c - compares names that contain numbers; see natural_order.h. */
 #include "natural_order.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Skips leading zeros of a number; returns how many digits follow. */
+/* Skips leading zeros of a number; returns the number of digits that follow. */
 static size_t take_number(const char **text)
 {
     size_t n = 0;

@@ -1,4 +1,4 @@
-/* Adding nodes to the graph of a script; see node.h. */
+/* node.c - adds nodes to the graph of a script; see node.h. */
 #include "node.h"
 
 #include "blame.h"
@@ -6,7 +6,8 @@
 #include "script_state.h"
 #include "tensor.h"
 
-/* The origin of the nodes to come: the user's line and that of a library, or what the dump says. */
+/* Sets the origin of the next nodes: the lines of the user and of a library, or in a dump what its
+ * last `at` says. */
 static void set_origin(lua_State *L, struct cr_run *run)
 {
     struct cr_graph *g = run->graph;
@@ -27,7 +28,8 @@ static void set_origin(lua_State *L, struct cr_run *run)
         (unsigned short)(library ? cr_intern_line(g, inner.path, inner.number) : 0);
 }
 
-/* Gives a new node the kernel that a printed graph says; refuses a number that no such node has. */
+/* Sets the kernel of a new node, which a printed graph states; raises if another node has it, or if
+ * no kernel computes such a node. */
 static void set_kernel(lua_State *L, cr_id id)
 {
     struct cr_run *run = cr_run_of(L);

@@ -1,14 +1,14 @@
-/* node.h - adding nodes to the graph of a script. */
+/* node.h - adds nodes to the graph of a script. */
 #ifndef CR_NODE_H
 #define CR_NODE_H
 
 #include "script_state.h"
 
-/* Adds a node with the running line and scope as its origin, and the kernel that a printed graph
- * says. */
+/* Adds a node.  Its origin is the running line and scope; in a printed graph its kernel is the
+ * stated one. */
 cr_id cr_add(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr);
 
-/* Adds a `limit` of a tensor, or returns the tensor if it asks for no length.  lengths[axis] is 1 +
+/* Adds a `limit` to a tensor, or returns the tensor if no axis has a length.  lengths[axis] is 1 +
  * the number of the axis' length, or 0. */
 cr_id cr_limited(lua_State *L, cr_id id, const signed char *lengths);
 

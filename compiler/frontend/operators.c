@@ -1,4 +1,4 @@
-/* The operators, fields and methods of tensors. */
+/* operators.c - the operators, fields and methods of tensors. */
 #include "language.h"
 
 #include <math.h>
@@ -15,13 +15,13 @@
 
 enum { MAX_EXPONENT = 64 };
 
-/* An operator as an elementwise op; the op is the upvalue. */
+/* The Lua function of an operator that is an elementwise op; the op is the upvalue. */
 static int operator(lua_State *L)
 {
     enum cr_op op = (enum cr_op)lua_tonumber(L, lua_upvalueindex(1));
     const char *name = cr_ops[op].name;
     struct cr_tensor_or_number operands[2] = {cr_arg_tensor_or_number(L, 1, name)};
-    if (cr_ops[op].arity == 2) /* Lua hands unary minus its operand twice */
+    if (cr_ops[op].arity == 2) /* Lua passes the operand of unary minus twice */
         operands[1] = cr_arg_tensor_or_number(L, 2, name);
     cr_push_tensor(L, cr_elementwise(L, op, operands));
     return 1;
@@ -32,7 +32,7 @@ static cr_id multiply(lua_State *L, cr_id a, cr_id b)
     return cr_elementwise(L, CR_OP_mul, (struct cr_tensor_or_number[]){{.id = a}, {.id = b}});
 }
 
-/* a to a positive power, by squaring. */
+/* Makes a power with a positive whole exponent, by squaring. */
 static cr_id whole_power(lua_State *L, cr_id a, int n)
 {
     cr_id result = CR_NONE;
@@ -51,7 +51,7 @@ static cr_id reciprocal(lua_State *L, cr_id a)
     return cr_elementwise(L, CR_OP_div, operands);
 }
 
-/* a ^ b: pow, but for the exponents that are products, quotients and roots. */
+/* a ^ b: pow, except for exponents that are computed by products, a division or a root. */
 static int power(lua_State *L)
 {
     const char *name = cr_ops[CR_OP_pow].name;
@@ -74,7 +74,8 @@ static int power(lua_State *L)
     return 1;
 }
 
-/* Lua turns the result of < into a boolean, so that tensors are compared by functions. */
+/* Raises an error: Lua converts the result of < to a boolean, so tensors are compared by
+ * functions. */
 static int comparison(lua_State *L)
 {
     cr_raise(L, "tensors are compared by lt, le, gt, ge, eq and ne, not by Lua's operators");
@@ -90,7 +91,7 @@ static void push_shape(lua_State *L, const struct cr_node *node)
     }
 }
 
-/* Functions of graphs/lib take a tensor, and are not its methods. */
+/* Raises an error for an unknown field; suggests the function of graphs/lib that has its name. */
 static int no_method(lua_State *L, const char *name)
 {
     const char *module = cr_builtin_module_with(name);
@@ -100,7 +101,7 @@ static int no_method(lua_State *L, const char *name)
     cr_raise(L, "a tensor has no field or method '%.100s'", name);
 }
 
-/* tensor.shape, .dtype, .rank or a method (upvalue 1 has them all). */
+/* Reads tensor.shape, .dtype, .rank or a method, of which upvalue 1 is the table. */
 static int field(lua_State *L)
 {
     lua_settop(L, 2);
@@ -140,7 +141,7 @@ static int as_text(lua_State *L)
     return 1;
 }
 
-/* tensor:size(axis), a number */
+/* tensor:size(axis): a number */
 static int size(lua_State *L)
 {
     cr_arg_count(L, "size", 2, 2);
@@ -149,7 +150,7 @@ static int size(lua_State *L)
     return 1;
 }
 
-/* The operators that are elementwise ops, as closures over the op. */
+/* Adds the operators that are elementwise ops, as closures over the op. */
 static void add_operators(lua_State *L)
 {
     static const struct {
@@ -169,7 +170,7 @@ static void add_operators(lua_State *L)
     }
 }
 
-/* The methods: what is a function of a tensor in the language. */
+/* Pushes the methods: all functions of the language whose first argument is a tensor. */
 static void push_methods(lua_State *L)
 {
     static const luaL_Reg own[] = {{"size", size}, {NULL, NULL}};

@@ -1,4 +1,4 @@
-/* Nodes and the primitives that make them, but for the elementwise ones. */
+/* primitives.c - the functions that make nodes, except for elementwise ones. */
 #include "language.h"
 
 #include <math.h>
@@ -17,15 +17,15 @@
 #include "script_state.h"
 #include "tensor.h"
 
-static const char names_key; /* kept: name of an input or parameter -> its node */
-static const char calls_key; /* kept: name of a parameter -> the call of scope that declared it last */
+static const char names_key; /* kept: name of an input or a parameter -> its node */
+static const char calls_key; /* kept: name of a parameter -> call of scope with its last declaration */
 
 static const struct cr_node *node_at(lua_State *L, cr_id id)
 {
     return &cr_run_of(L)->graph->nodes[id];
 }
 
-/* One i32: a tensor, or a number that is one. */
+/* Reads one i32: a tensor, or a number, which becomes a constant. */
 static cr_id read_i32(lua_State *L, int index, const char *op, const char *what)
 {
     if (cr_is_tensor(L, index))
@@ -37,12 +37,12 @@ static cr_id read_i32(lua_State *L, int index, const char *op, const char *what)
     return cr_add(L, CR_OP_const, 0, NULL, &attr);
 }
 
-/* Axes that are lengths, as they stood in a shape: by axis 1 + the number of the length, or 0. */
+/* The lengths in a shape, by axis: 1 + the number of the length, or 0. */
 struct axis_lengths {
     signed char of[CR_MAX_RANK];
 };
 
-/* Reads the shape of a new tensor, and which of its axes are lengths. */
+/* Reads the shape of a new tensor; returns which of its axes are lengths. */
 static struct axis_lengths read_shape(lua_State *L, int index, const char *op, struct cr_attr *attr)
 {
     struct axis_lengths lengths = {{0}};
@@ -50,7 +50,7 @@ static struct axis_lengths read_shape(lua_State *L, int index, const char *op, s
     return lengths;
 }
 
-/* Returns a tensor up to the lengths of its axes. */
+/* Returns a tensor to Lua, limited to the lengths of its axes. */
 static int return_limited(lua_State *L, cr_id id, const struct axis_lengths *lengths)
 {
     cr_push_tensor(L, cr_limited(L, id, lengths->of));
@@ -65,7 +65,7 @@ void cr_forget_declared(lua_State *L)
     cr_set_kept(L, &calls_key);
 }
 
-/* The node called `name`, or CR_NONE.  Leaves the table of names on the stack. */
+/* Returns the node called `name`, or CR_NONE.  Leaves the table of names on the stack. */
 static cr_id find_name(lua_State *L, const char *name)
 {
     cr_push_kept_table(L, &names_key);
@@ -75,8 +75,8 @@ static cr_id find_name(lua_State *L, const char *name)
     return id;
 }
 
-/* A name declared again is the same tensor, which is how weights are tied; the two
- * declarations must agree. */
+/* Checks that a repeated declaration of a name agrees with the first one.  It gives the same
+ * tensor: this is how weights are tied. */
 static void check_again(lua_State *L, enum cr_op op, const struct cr_attr *attr,
                         const struct cr_node *old)
 {
@@ -101,7 +101,7 @@ static void check_again(lua_State *L, enum cr_op op, const struct cr_attr *attr,
                  attr->name, old->where.line);
 }
 
-/* An input or a parameter. */
+/* Makes an input, a parameter or a state, or returns the existing one of that name. */
 static int named_leaf(lua_State *L, enum cr_op op, const struct cr_attr *attr)
 {
     cr_id id = find_name(L, attr->name);
@@ -116,7 +116,8 @@ static int named_leaf(lua_State *L, enum cr_op op, const struct cr_attr *attr)
     return 1;
 }
 
-/* Keeps the note that a parameter is declared again by a layer; one is enough for a script. */
+/* Keeps a note that two layers share a parameter because they declare the same name; one note is
+ * enough. */
 static void note_tied(struct cr_run *run, struct cr_line user, const char *name, int line)
 {
     char text[1200];
@@ -129,7 +130,7 @@ static void note_tied(struct cr_run *run, struct cr_line user, const char *name,
     run->tied = cr_strdup(text);
 }
 
-/* True if the function that calls the running one is the text of the script, and no function in it. */
+/* True if the caller of the running function is the script's main chunk, not a function in it. */
 static bool is_called_by_main(lua_State *L)
 {
     lua_Debug frame;
@@ -137,9 +138,9 @@ static bool is_called_by_main(lua_State *L)
            strcmp(frame.what, "main") == 0;
 }
 
-/* Notes a parameter that is declared a second time within one call of a scope by a function that was called
- * twice, or by functions of a library: two layers that have no scope of their own.  A script that repeats
- * the name elsewhere in its own text ties by that name. */
+/* Notes a parameter that is declared twice within one call of a scope, by one line of a function or
+ * by a library: two layers without scopes of their own.  A script that repeats the name elsewhere
+ * in its own text ties weights on purpose. */
 static void check_tied(lua_State *L, const char *name, bool tied)
 {
     struct cr_run *run = cr_run_of(L);
@@ -166,7 +167,7 @@ static void check_tied(lua_State *L, const char *name, bool tied)
         note_tied(run, user, name, node_at(L, id)->where.line);
 }
 
-/* True for {tied = true} of a parameter, beside which there may be how it starts. */
+/* True if the options of a parameter have {tied = true}; they may also have an init. */
 static bool read_tied(lua_State *L, int index)
 {
     if (!lua_istable(L, index))
@@ -178,8 +179,8 @@ static bool read_tied(lua_State *L, int index)
     return tied;
 }
 
-/* {uniform = bound}, {normal = std} or {fill = value} for op; false if there is none.  `tied`: the table
- * has {tied = true}, too. */
+/* Reads {uniform = bound}, {normal = std} or {fill = value}; false if there is none.  `tied`: the
+ * table also has {tied = true}. */
 static bool read_init(lua_State *L, int index, const char *op, bool tied, struct cr_attr *attr)
 {
     static const char *const kinds[] = {
@@ -212,7 +213,7 @@ static bool read_init(lua_State *L, int index, const char *op, bool tied, struct
     return true;
 }
 
-/* An i32 begins with one number everywhere, if it says with what. */
+/* Fails unless the init of an i32 is one whole number for all elements. */
 static void check_integer_init(lua_State *L, const struct cr_attr *attr)
 {
     if (attr->dtype == CR_I32 && (attr->init != CR_INIT_FILL || !cr_is_i32(attr->value)))
@@ -232,13 +233,13 @@ static int make_input(lua_State *L)
     if (read_init(L, 4, "input", false, &attr))
         check_integer_init(L, &attr);
     if (attr.init == CR_INIT_UNIFORM && attr.value == 0 && !lua_isnoneornil(L, 4))
-        attr.init = CR_INIT_FILL; /* a width of 0 stands for no init */
+        attr.init = CR_INIT_FILL; /* uniform 0 means that there is no init */
     return named_leaf(L, CR_OP_input, &attr);
 }
 
 /*
- * length(name, bound): a size that is known when the model runs, from 1 to the bound.  It is an i32
- * input of that name, and may stand in shapes.
+ * length(name, bound): a size that is known only when the model runs, from 1 to the bound.  It is
+ * an i32 input of that name, and may be used in shapes.
  */
 static int make_length(lua_State *L)
 {
@@ -258,7 +259,7 @@ static int make_length(lua_State *L)
     return named_leaf(L, CR_OP_input, &attr);
 }
 
-/* A name behind the scope's path, and before that a prefix. */
+/* Writes a full name: prefix, path of the scope, and name. */
 static const char *put_scope(lua_State *L, char *full, size_t size, const char *prefix,
                              const char *op, const char *name)
 {
@@ -268,7 +269,7 @@ static const char *put_scope(lua_State *L, char *full, size_t size, const char *
     return full;
 }
 
-/* state(name, shape [, type]): the scope's path stands before the name */
+/* state(name, shape [, type]): the name gets the scope's path as prefix */
 static int make_state(lua_State *L)
 {
     struct cr_attr attr = {0};
@@ -293,7 +294,7 @@ static int make_write(lua_State *L)
     return cr_return(L, CR_OP_write, 3, in, &attr);
 }
 
-/* parameters(): a table of those declared so far, by name */
+/* parameters(): a table of all parameters declared so far, by name */
 static int all_parameters(lua_State *L)
 {
     const struct cr_graph *g = cr_run_of(L)->graph;
@@ -310,7 +311,8 @@ static int all_parameters(lua_State *L)
     return 1;
 }
 
-/* param(name, shape [, init]), where init may have {tied = true}: the scope's path stands before the name */
+/* param(name, shape [, init]): the name gets the scope's path as prefix; init may have {tied =
+ * true} */
 static int make_param(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -328,7 +330,7 @@ static int make_param(lua_State *L)
     return return_limited(L, cr_tensor_at(L, -1), &lengths);
 }
 
-/* const(value, shape [, type]), or of many values const({...} [, shape [, type]]) */
+/* const(value, shape [, type]), or for many values const({...} [, shape [, type]]) */
 static int make_const(lua_State *L)
 {
     struct cr_attr attr = {0};
@@ -353,7 +355,7 @@ static int make_iota(lua_State *L)
     return cr_return(L, CR_OP_iota, 0, NULL, &attr);
 }
 
-/* Another view of the same elements without some axes, of size 1: those with a bit in `axes`. */
+/* Removes axes of size 1 from the shape: those with a bit in `axes`. */
 static cr_id drop_axes(lua_State *L, cr_id id, unsigned axes)
 {
     struct cr_attr attr = {0};
@@ -364,7 +366,8 @@ static cr_id drop_axes(lua_State *L, cr_id id, unsigned axes)
     return cr_add(L, CR_OP_reshape, 1, &id, &attr);
 }
 
-/* The axes that a reduction names, a bit each: one, those of a list, or all if none is named. */
+/* Returns the axes of a reduction as bits: one axis, those of a list, or all if there is no
+ * argument. */
 static unsigned read_axes(lua_State *L, int index, const char *op, int rank)
 {
     int64_t list[CR_MAX_RANK];
@@ -385,8 +388,9 @@ static unsigned read_axes(lua_State *L, int index, const char *op, int rank)
     return axes;
 }
 
-/* A reduction as a function, NAME(a [, axis [, keep]]); which one is the upvalue.  An axis stays
- * unless keep is false; where none is named, all go unless keep is true.  The last is reduced first. */
+/* A reduction NAME(a [, axis [, keep]]); the op is the upvalue.  Reduced axes keep size 1 unless
+ * keep is false; without an axis argument all are removed unless keep is true.  The last axis is
+ * reduced first. */
 static int reduce(lua_State *L)
 {
     enum cr_op op = (enum cr_op)lua_tonumber(L, lua_upvalueindex(1));
@@ -407,7 +411,8 @@ static int reduce(lua_State *L)
     return 1;
 }
 
-/* Replaces the one size that is -1 by the number of elements divided by the other sizes. */
+/* Replaces the one size that is -1 by the number of elements divided by the product of the
+ * others. */
 static void infer_size(lua_State *L, struct cr_attr *attr, int64_t elements)
 {
     int64_t known = 1;
@@ -418,7 +423,7 @@ static void infer_size(lua_State *L, struct cr_attr *attr, int64_t elements)
         if (attr->shape[i] == -1)
             unknown = i;
         else if (attr->shape[i] < 1 || attr->shape[i] > elements / known)
-            return; /* cr_build says what is wrong */
+            return; /* cr_build reports the error */
         else
             known *= attr->shape[i];
     }
@@ -429,7 +434,7 @@ static void infer_size(lua_State *L, struct cr_attr *attr, int64_t elements)
         attr->shape[unknown] = elements / known;
 }
 
-/* reshape(a, shape); one size may be -1, which is inferred */
+/* reshape(a, shape); one size may be -1, for the rest */
 static int make_reshape(lua_State *L)
 {
     struct cr_attr attr = {0};
@@ -440,7 +445,7 @@ static int make_reshape(lua_State *L)
     return return_limited(L, cr_add(L, CR_OP_reshape, 1, &a, &attr), &lengths);
 }
 
-/* Raises unless a list has an item for every axis. */
+/* Raises unless a list has one item for each axis. */
 static void check_length(lua_State *L, const char *op, const char *what, int n, cr_id a)
 {
     int rank = node_at(L, a)->rank;
@@ -464,7 +469,7 @@ static int make_permute(lua_State *L)
     return cr_return(L, CR_OP_permute, 1, &a, &attr);
 }
 
-/* transpose(a, i, j): two axes exchanged, which is a permute */
+/* transpose(a, i, j): a permute that swaps two axes */
 static int make_transpose(lua_State *L)
 {
     struct cr_attr attr = {0};
@@ -489,8 +494,7 @@ static int make_expand(lua_State *L)
     return cr_return(L, CR_OP_expand, 1, &a, &attr);
 }
 
-/* limit(a, shape): the shape has the sizes of a; an axis for which it has a length ends at
- * that length */
+/* limit(a, shape): the shape has the sizes of a; axes where it has a length end at that length */
 static int make_limit(lua_State *L)
 {
     struct cr_attr attr = {0};
@@ -514,8 +518,8 @@ static void check_axes(lua_State *L, const char *op, const char *what, int n, cr
         check_length(L, op, what, n, a);
 }
 
-/* slice(a, start, size): element indices count from 0, backwards from -1.  A size of -1 is what is
- * left; axes that the lists do not name are taken whole. */
+/* slice(a, start, size): starts count from 0, or from -1 backwards.  A size of -1 means up to the
+ * end; axes beyond the lists are taken whole. */
 static int make_slice(lua_State *L)
 {
     struct cr_attr attr = {0};
@@ -569,7 +573,8 @@ static int make_cumsum(lua_State *L)
     return cr_return(L, CR_OP_cumsum, 1, &a, &attr);
 }
 
-/* A number is a function of its element's index, which what stands before an axis has a part in. */
+/* Fails if a length makes numbers depend on it: a number depends on its element's index, so axes
+ * before a length must have size 1. */
 static void check_random_lengths(lua_State *L, const struct cr_attr *attr,
                                  const struct axis_lengths *lengths)
 {
@@ -590,7 +595,7 @@ static int make_random(lua_State *L)
     struct axis_lengths lengths = read_shape(L, 2, "random", &attr);
     check_random_lengths(L, &attr, &lengths);
     bool given = !lua_isnoneornil(L, 3);
-    int64_t before = cr_run_of(L)->n_random++; /* a stream for each call */
+    int64_t before = cr_run_of(L)->n_random++; /* each call gets a stream of its own */
     int64_t stream = given ? cr_arg_integer(L, 3, "random", "stream") : before;
     if (stream < 0)
         cr_raise(L, "random: stream: found %lld, 0 or more is expected", (long long)stream);
@@ -616,8 +621,8 @@ static int make_concat(lua_State *L)
     return cr_return(L, CR_OP_concat, n, in, &attr);
 }
 
-/* The op table knows neither which arguments a primitive takes nor how they are read, so each
- * has a function here. */
+/* Adds all primitives.  The op table does not describe their arguments, so each has a function
+ * here. */
 void cr_add_primitives(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"input", make_input},

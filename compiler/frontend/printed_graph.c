@@ -1,5 +1,5 @@
-/* The statements of a printed graph (compiler/ir/print.c writes them) that say where
- * its nodes come from; the nodes themselves are made by the primitives. */
+/* printed_graph.c - the statements of a printed graph (written by compiler/ir/print.c) that give
+ * nodes their origins and kernels; the primitives make the nodes. */
 #include "printed_graph.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@
 #include "luaapi.h"
 #include "script_state.h"
 
-enum { MAX_PATH = 4096 /* bytes of a file's name */ };
+enum { MAX_PATH = 4096 /* the longest name of a file */ };
 
 static bool is_identifier(const char *name)
 {
@@ -25,7 +25,7 @@ static bool is_identifier(const char *name)
     return *name == '\0';
 }
 
-/* graph(name): names the graph; returns a table to keep its nodes in */
+/* graph(name): names the graph; returns a table to store its nodes in */
 static int set_graph(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -41,7 +41,7 @@ static int set_graph(lua_State *L)
     return 1;
 }
 
-/* at(file, line, scope, backward): the origin of the nodes to come */
+/* at(file, line, scope, backward): sets the origin of the nodes that follow */
 static int set_origin(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -71,7 +71,7 @@ static int set_origin(lua_State *L)
     return 0;
 }
 
-/* entry(i): what the nodes to come are computed for, by its place among the entries' names */
+/* entry(i): sets the entry that the nodes that follow belong to, by number */
 static int set_entry(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -90,7 +90,7 @@ static int set_entry(lua_State *L)
 
 static const char kernels_key; /* kept: number of a kernel -> true */
 
-/* Notes that a number was said, and where, if it is the largest. */
+/* Records the number of a kernel, and its line if it is the largest. */
 static void note_kernel(lua_State *L, int kernel)
 {
     struct cr_run *run = cr_run_of(L);
@@ -109,7 +109,7 @@ static void note_kernel(lua_State *L, int kernel)
     cr_find_lines(L, run, &run->last_kernel_line, &inner);
 }
 
-/* kernel(i): the kernel that computes the next node; -1 for the nodes that none computes */
+/* kernel(i): the kernel that computes the next node; -1: none computes the nodes that follow */
 static int set_kernel(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -125,7 +125,7 @@ static int set_kernel(lua_State *L)
     return 0;
 }
 
-/* A kernel computes a node, or one operand of a concat. */
+/* Fails if a kernel's number is too large: a kernel computes a node, or one operand of a concat. */
 void cr_check_kernels(lua_State *L, struct cr_run *run)
 {
     char text[128];

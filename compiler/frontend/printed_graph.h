@@ -1,10 +1,10 @@
-/* printed_graph.h - reading back what compiler/ir/print.c writes. */
+/* printed_graph.h - reads back graphs written by compiler/ir/print.c. */
 #ifndef CR_PRINTED_GRAPH_H
 #define CR_PRINTED_GRAPH_H
 
 #include "script_state.h"
 
-/* Refuses numbers of kernels that the finished graph is too small for. */
+/* Fails if a kernel's number is too large for the finished graph. */
 void cr_check_kernels(lua_State *L, struct cr_run *run);
 
 #endif

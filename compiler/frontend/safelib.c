@@ -1,9 +1,9 @@
 /*
- * The part of Lua's library a model script may use.
+ * safelib.c - the part of Lua's library that a script may use; see safelib.h.
  *
- * Functions are taken from the originals by name, so that nothing else comes in.  A function is
- * replaced where the original could reach outside, run without end inside one call, or give
- * different results from run to run or under different versions of Lua.
+ * Functions of the original are copied by name, so that nothing else gets in.  A function is
+ * replaced if the original could access files or the system, loop forever inside one call, or give
+ * results that vary between runs or versions of Lua.
  */
 #include "safelib.h"
 
@@ -17,9 +17,9 @@
 #include "script_state.h"
 #include "seal.h"
 
-enum { MAX_PRINTED = 16 << 20 }; /* bytes that a script may print */
+enum { MAX_PRINTED = 16 << 20 }; /* the most bytes that a script may print */
 
-/* print goes to stderr: stdout belongs to the command. */
+/* print(...): writes to stderr, since stdout belongs to the command. */
 static int print_to_stderr(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -53,7 +53,7 @@ static void add_base(lua_State *L)
     cr_add_seals(L);
 }
 
-/* No random numbers: a script is to give the same graph every time. */
+/* Adds math without random numbers: a script must give the same graph every time. */
 static void add_math(lua_State *L)
 {
     static const char *const safe[] = {"abs",   "acos", "asin", "atan", "ceil", "cos", "exp",

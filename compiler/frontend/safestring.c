@@ -1,5 +1,6 @@
 /*
- * Strings: rep, format and tostring; the rest is Lua's own.
+ * safestring.c - safe versions of string.rep, string.format and tostring; other functions are Lua's
+ * own.
  *
  * There are no patterns: matching one can take exponential time.  No text contains an address, so
  * that two runs of a script print the same.
@@ -44,7 +45,7 @@ static int string_rep(lua_State *L)
     char *result = lua_newuserdata(L, total);
     memcpy(result, text, size);
     memcpy(result + size, separator, gap);
-    for (size_t done = unit; done < total;) { /* doubles what is there */
+    for (size_t done = unit; done < total;) { /* doubles the filled part */
         size_t more = done < total - done ? done : total - done;
         memcpy(result + done, result, more);
         done += more;
@@ -53,7 +54,7 @@ static int string_rep(lua_State *L)
     return 1;
 }
 
-/* Pushes what __tostring of the value at `index` returns; false if it has none. */
+/* Pushes the result of the value's __tostring; false if it has none. */
 static bool push_by_metamethod(lua_State *L, int index)
 {
     int type = lua_type(L, index);
@@ -77,7 +78,7 @@ void cr_push_text(lua_State *L, int index)
         lua_pushvalue(L, index);
     else
         lua_pushstring(L, lua_typename(L, type));
-    lua_tostring(L, -1); /* makes a string of a number */
+    lua_tostring(L, -1); /* converts a number to a string */
 }
 
 /* tostring(value) */
@@ -88,12 +89,12 @@ static int value_text(lua_State *L)
     return 1;
 }
 
-/* The length of a directive such as "%-5.2f", which goes to `spec`; raises if it is none. */
+/* Copies a directive such as "%-5.2f" to `spec` and returns its length; raises if it is invalid. */
 static size_t read_directive(lua_State *L, const char *at, const char *end, char *spec)
 {
     const char *c = at + 1;
     c += strspn(c, "-+ #0");
-    for (int part = 0; part < 2; part++) { /* a width, and a precision behind a dot */
+    for (int part = 0; part < 2; part++) { /* a width, then a precision after a dot */
         for (int digits = 0; digits < 2 && *c >= '0' && *c <= '9'; digits++)
             c++;
         if (part == 0 && *c != '.')
@@ -119,7 +120,7 @@ static void push_directive(lua_State *L, const char *spec, int argument)
         lua_pushvalue(L, argument);
     if (strcmp(spec, "%s") == 0)
         return;
-    if (kind == 's') /* a zero ends a text that is filled up or cut */
+    if (kind == 's') /* padding or cutting would stop at a zero byte */
         cr_arg_string(L, -1, "string.format", spec);
     if (strchr("cdiouxXeEfgGaA", kind) && !lua_isnumber(L, -1))
         cr_raise(L, "string.format: '%s': found %s, a number is expected", spec,
@@ -133,7 +134,8 @@ static void push_directive(lua_State *L, const char *spec, int argument)
     lua_call(L, 2, 1);
 }
 
-/* Adds the text on top of the stack to the list at index `parts` as item n. */
+/* Stores the text on top of the stack as item n of the list at index `parts`, and adds its length
+ * to *total. */
 static void add_part(lua_State *L, int parts, int n, size_t *total)
 {
     size_t size;
@@ -142,7 +144,7 @@ static void add_part(lua_State *L, int parts, int n, size_t *total)
     lua_rawseti(L, parts, n);
 }
 
-/* Joins the n strings of the list on top of the stack. */
+/* Pushes the concatenation of the n strings of the list on top of the stack. */
 static void join_parts(lua_State *L, int n)
 {
     int parts = lua_gettop(L);
@@ -184,7 +186,7 @@ static int string_format(lua_State *L)
     return 1;
 }
 
-/* Gives strings their methods: the table on top of the stack. */
+/* Makes the table on top of the stack the methods of strings. */
 static void set_string_methods(lua_State *L)
 {
     lua_pushliteral(L, "");

@@ -1,8 +1,8 @@
 /*
- * Tables: insert, remove, unpack, concat, sort and pairs.
+ * safetable.c - safe versions of insert, remove, unpack, concat, sort and pairs.
  *
- * A call of Lua's own takes time in proportion to the table, or more for sort, without a look at
- * the limits; these count their work.  They take tables without a metatable, so that only sort
+ * A call of Lua's own version takes time at least proportional to the table, and does not check the
+ * limits; these count their work.  They accept only tables without a metatable, so that only sort
  * calls back.
  */
 #include "safelib.h"
@@ -18,7 +18,8 @@
 
 enum { MAX_LENGTH = 1 << 25, MAX_UNPACK = 4096, WORK_OF_COMPARING = 8 };
 
-/* A list: a table without a metatable, not longer than memory allows. */
+/* Returns the length of a list; raises unless it is a table without a metatable and not too
+ * long. */
 static int check_list(lua_State *L, int index, const char *op)
 {
     if (lua_type(L, index) != LUA_TTABLE)
@@ -91,7 +92,7 @@ static int list_unpack(lua_State *L)
     return n;
 }
 
-/* Appends item i of the list at index 1; *size is what the buffer holds. */
+/* Appends item i of the list at index 1 to a buffer that has *size bytes. */
 static void append_item(lua_State *L, luaL_Buffer *buffer, int64_t i, size_t *size)
 {
     size_t length;
@@ -131,7 +132,7 @@ static int list_concat(lua_State *L)
 
 /* ---- Sorting ---- */
 
-/* True if the value at stack index a comes before the one at b; neither is taken off. */
+/* True if the value at stack index a comes before the one at b; keeps both on the stack. */
 typedef bool less_function(lua_State *L, int a, int b);
 
 /* Counts the work of comparing two values. */
@@ -146,14 +147,14 @@ static void count_comparison(lua_State *L, int a, int b)
     cr_work(L, WORK_OF_COMPARING + n / 16);
 }
 
-/* By the operator <. */
+/* Compares two values by <. */
 static bool value_less(lua_State *L, int a, int b)
 {
     count_comparison(L, a, b);
     return cr_lua_less(L, a, b);
 }
 
-/* By the function at index 2. */
+/* Compares two values by the function at index 2. */
 static bool called_less(lua_State *L, int a, int b)
 {
     cr_work(L, WORK_OF_COMPARING);
@@ -166,7 +167,7 @@ static bool called_less(lua_State *L, int a, int b)
     return less;
 }
 
-/* The order of two strings that may hold zeros. */
+/* Compares two strings, which may contain zero bytes. */
 static int compare_keys(lua_State *L, int a, int b)
 {
     size_t m, n;
@@ -177,7 +178,7 @@ static int compare_keys(lua_State *L, int a, int b)
     return order ? order : (m > n) - (m < n);
 }
 
-/* Numbers before strings, each in order; nothing else has one. */
+/* Compares two keys: numbers come before strings, both in order; keys have no other types. */
 static bool key_less(lua_State *L, int a, int b)
 {
     int s = lua_type(L, a), t = lua_type(L, b);
@@ -199,7 +200,7 @@ static bool item_less(lua_State *L, int list, int i, int j, less_function *less)
     return result;
 }
 
-/* Merges the sorted items begin.. and middle..end of one list into the other. */
+/* Merges the sorted items begin .. middle - 1 and middle .. end - 1 of one list into the other. */
 static void merge(lua_State *L, int from, int to, int begin, int middle, int end,
                   less_function *less)
 {
@@ -212,9 +213,9 @@ static void merge(lua_State *L, int from, int to, int begin, int middle, int end
     }
 }
 
-/* Sorts n items of the list at index `list` with the help of another list, which must not be
- * reachable by `less`, nor the first; returns the index of the one that is sorted then.  Items
- * of which none is less keep their order, so that the result is the same under any Lua. */
+/* Sorts n items of the list at index `list`, using another list; `less` must not be able to reach
+ * either.  Returns the index of the list that has the result.  The sort is stable, so that the
+ * result is the same in every Lua. */
 static int sort_items(lua_State *L, int list, int other, int n, less_function *less)
 {
     for (int width = 1; width < n; width *= 2) {
@@ -258,7 +259,7 @@ static int list_sort(lua_State *L)
 
 /* ---- pairs ---- */
 
-/* The keys of the table at index 1 as a list on the stack; how many there are. */
+/* Pushes a list of the keys of the table at index 1; returns their number. */
 static int push_keys(lua_State *L)
 {
     int n = 0;
@@ -277,8 +278,8 @@ static int push_keys(lua_State *L)
     return n;
 }
 
-/* The iterator of pairs; upvalues: sorted keys, how many were given out, the table, which may be
- * one that no script may get hold of. */
+/* The iterator of pairs.  Upvalues: the sorted keys, the number of keys returned so far, and the
+ * table, which may be one that scripts must not get. */
 static int next_pair(lua_State *L)
 {
     int i = (int)lua_tonumber(L, lua_upvalueindex(2)) + 1;
@@ -292,7 +293,7 @@ static int next_pair(lua_State *L)
     return 2;
 }
 
-/* pairs(table), in the order of the keys: hash order changes from run to run, and the
+/* pairs(table): iterates in the order of the keys.  Hash order varies from run to run, and the
  * order of statements is the order of a graph's nodes. */
 static int sorted_pairs(lua_State *L)
 {
@@ -311,7 +312,7 @@ static int sorted_pairs(lua_State *L)
     return 2;
 }
 
-/* The iterator of ipairs for a sealed table; the upvalue is the one behind it. */
+/* The iterator of ipairs for a sealed table; the upvalue is the table behind the seal. */
 static int next_item(lua_State *L)
 {
     int i = (int)luaL_checknumber(L, 2) + 1;
@@ -320,7 +321,8 @@ static int next_item(lua_State *L)
     return lua_isnil(L, -1) ? 1 : 2;
 }
 
-/* ipairs(list): Lua's own, upvalue 1, which under LuaJIT sees no field behind a seal */
+/* ipairs(list): calls Lua's own, upvalue 1, except for sealed tables, whose fields LuaJIT's does
+ * not see */
 static int list_pairs(lua_State *L)
 {
     luaL_checkany(L, 1);

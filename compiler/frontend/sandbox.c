@@ -1,5 +1,5 @@
-/* The sandbox: a Lua state whose memory, instructions and time are bounded, and
- * whose globals are the language and nothing else. */
+/* sandbox.c - a Lua state with limits on memory, instructions and time, and only the language as
+ * globals; see sandbox.h. */
 #include "sandbox.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "luaapi.h"
 #include "script_state.h"
 
-/* LuaJIT does not take an allocator on every machine; then the hook alone watches, each
- * instruction. */
+/* Opens a state.  LuaJIT does not accept an allocator on every machine; then the hook runs at each
+ * instruction, and alone checks the limits. */
 lua_State *cr_sandbox_open(struct cr_run *run)
 {
     cr_start_limits(run);
@@ -36,8 +36,8 @@ static void clear_table(lua_State *L)
     }
 }
 
-/* Globals that are not there are looked for in the language.  Scripts share their globals;
- * library modules have none of their own and see none of a script's. */
+/* Makes the globals inherit the language.  A script has globals of its own; library modules have
+ * none, and do not see those of the script. */
 static void set_globals(lua_State *L)
 {
     cr_push_language(L);
@@ -49,7 +49,7 @@ static void set_globals(lua_State *L)
     lua_settop(L, language - 1);
 }
 
-/* Compiled traces would run past the hook, so LuaJIT only interprets. */
+/* Fills the state.  LuaJIT must interpret, since compiled traces do not call the hook. */
 void cr_sandbox_fill(lua_State *L, struct cr_run *run)
 {
 #ifdef LUAJIT_MODE_ENGINE

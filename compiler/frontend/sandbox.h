@@ -1,10 +1,10 @@
-/* sandbox.h - a Lua state with bounds, whose globals are the language and nothing else. */
+/* sandbox.h - a Lua state with limits, whose globals are the language and nothing else. */
 #ifndef CR_SANDBOX_H
 #define CR_SANDBOX_H
 
 #include "script_state.h"
 
-/* A state with bounded memory; null if there is none to be had. */
+/* Opens a state with limited memory; null if that fails. */
 lua_State *cr_sandbox_open(struct cr_run *run);
 
 /* Fills the state: safe library functions, the language, limits.  May raise. */

@@ -1,4 +1,4 @@
-/* Scopes and taps: names for parts of a model. */
+/* scope.c - scopes and taps: names for parts of a model. */
 #include "language.h"
 
 #include <stdio.h>
@@ -12,11 +12,11 @@
 #include "script_state.h"
 #include "tensor.h"
 
-enum { MAX_SCOPES = 64 /* within each other */ };
+enum { MAX_SCOPES = 64 /* nested */ };
 
-static const char taps_key; /* kept: tap -> how often it was asked for */
+static const char taps_key; /* kept: tap -> how often that name was used */
 
-/* "h.0" and "attn" as "h.0.attn" in `path`. */
+/* Joins "h.0" and "attn" to "h.0.attn". */
 static void join_path(lua_State *L, const char *scope, const char *name, char *path, size_t size,
                       const char *op)
 {
@@ -25,7 +25,7 @@ static void join_path(lua_State *L, const char *scope, const char *name, char *p
         cr_raise(L, "%s: the path '%.60s...' has more than %d bytes", op, path, CR_NAME_MAX);
 }
 
-/* How often a tap of this name was asked for before; counts this time. */
+/* Returns how often a tap of this name was used before, and counts this use. */
 static int count_tap(lua_State *L, const char *path)
 {
     cr_push_kept_table(L, &taps_key);
@@ -39,7 +39,7 @@ static int count_tap(lua_State *L, const char *path)
     return before;
 }
 
-/* Makes the path one that no tap has: "a" for the second time is "a_2". */
+/* Makes the name of a tap unique: the second "a" becomes "a_2". */
 static void make_unique(lua_State *L, char *path, size_t size)
 {
     char base[CR_NAME_MAX + 1];
@@ -55,9 +55,8 @@ static void make_unique(lua_State *L, char *path, size_t size)
     }
 }
 
-/* Gives a value a name to be asked for by.  A value has one such name; a further one
- * goes to a view of the value that nothing else uses, so it costs nothing unless asked
- * for. */
+/* Taps a value under a name.  A node has one tap; a further one goes to a new view of the value,
+ * which costs nothing unless it is requested as an output. */
 static void name_value(lua_State *L, cr_id id, char *path, size_t size)
 {
     struct cr_graph *g = cr_run_of(L)->graph;
@@ -72,8 +71,8 @@ static void name_value(lua_State *L, cr_id id, char *path, size_t size)
     cr_check_memory(L);
 }
 
-/* Names the tensors among the results, the stack's values from `first` on: by the
- * scope's path, or path.1, path.2, ... if there are several. */
+/* Taps the tensors among the results, the stack's values from `first` on: as the scope's path, or
+ * path.1, path.2, ... if there are several. */
 static void name_results(lua_State *L, int first, const char *scope)
 {
     int last = lua_gettop(L), tensors = 0, number = 0;
@@ -92,8 +91,8 @@ static void name_results(lua_State *L, int first, const char *scope)
     }
 }
 
-/* Calls the function at 2 with all behind it.  A host may catch an error and go on: then false is
- * returned, and the error is on the stack. */
+/* Calls the function at index 2 with the arguments after it.  In a hosted run, where the host may
+ * catch an error and continue, returns false with the error on the stack. */
 static bool call_within(lua_State *L, const struct cr_run *run)
 {
     if (!run->hosted) {
@@ -107,7 +106,7 @@ static bool call_within(lua_State *L, const struct cr_run *run)
     return status == 0;
 }
 
-/* scope(name, f, ...): f(...) with a name pushed; its results get the scope's path */
+/* scope(name, f, ...): calls f(...) inside a scope; its results are tapped as the scope's path */
 static int run_in_scope(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -132,7 +131,7 @@ static int run_in_scope(lua_State *L)
     return good ? lua_gettop(L) - 1 : lua_error(L);
 }
 
-/* tap(name, x): x, which can be asked for by that name under the scope's path */
+/* tap(name, x): returns x, and taps it under the scope's path and name */
 static int tap_value(lua_State *L)
 {
     cr_arg_count(L, "tap", 2, 2);
@@ -145,7 +144,7 @@ static int tap_value(lua_State *L)
     return 1;
 }
 
-/* prefix(text): put before the name of every parameter declared from now on */
+/* prefix(text): sets the prefix of all parameters declared from now on */
 static int set_prefix(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);

@@ -1,4 +1,4 @@
-/* Running a script: from a path to a graph. */
+/* script.c - runs a script to get its graph; see script.h. */
 #include "script.h"
 
 #include <ctype.h>
@@ -25,7 +25,7 @@
 #include "source.h"
 #include "tensor.h"
 
-/* The length of a name without an ending that says what kind of file it is. */
+/* Returns the length of a file's name without the ending .lua or .onnx. */
 static size_t stem_length(const char *name)
 {
     static const char *const ends[] = {".lua", ".onnx"};
@@ -36,7 +36,7 @@ static size_t stem_length(const char *name)
     return length;
 }
 
-/* "graphs/gpt2_block.lua" as "gpt2_block", an identifier as graph(name) expects one. */
+/* Makes the name of the graph, an identifier: "graphs/gpt2_block.lua" gives "gpt2_block". */
 static void model_name(const char *path, char *name, size_t size)
 {
     const char *slash = strrchr(path, '/');
@@ -58,7 +58,7 @@ static char *folder_of(const char *path)
     return folder;
 }
 
-/* ---- what the script returns ---- */
+/* ---- results of the script ---- */
 
 static int by_entry_and_name(const void *a, const void *b)
 {
@@ -68,7 +68,7 @@ static int by_entry_and_name(const void *a, const void *b)
     return cr_compare_names(x->name, y->name);
 }
 
-/* Takes the outputs of one entry from the table at `table`. */
+/* Adds the outputs in the table at index `table` to the current entry. */
 static void take_outputs(lua_State *L, struct cr_graph *g, int table, const char *expected)
 {
     int before = cr_n_results(g);
@@ -89,7 +89,7 @@ static void take_outputs(lua_State *L, struct cr_graph *g, int table, const char
         cr_raise(L, "the script returned no outputs, a table such as %s is expected", expected);
 }
 
-/* An entry's name is part of names in C; see identifiers.h. */
+/* Fails unless an entry's name can be part of names in C; see identifiers.h. */
 static void check_entry_name(lua_State *L, const char *name)
 {
     size_t size = strlen(name);
@@ -103,8 +103,8 @@ static void check_entry_name(lua_State *L, const char *name)
                  name, CR_ENTRY_NAME);
 }
 
-/* Whether the table at `table` holds tables and no tensor, as entries do: some of each are
- * refused. */
+/* True if the table at index `table` holds tables, which are entries, rather than tensors.  A
+ * mixture is an error. */
 static bool holds_entries(lua_State *L, int table)
 {
     int tables = 0, tensors = 0;
@@ -121,7 +121,7 @@ static bool holds_entries(lua_State *L, int table)
     return tables > 0;
 }
 
-/* The entries' names go into `names`, in order; returns how many there are. */
+/* Lists the entries' names, sorted; returns their number. */
 static int take_names(lua_State *L, int table, const char *names[CR_MAX_ENTRIES])
 {
     int n = 0;
@@ -151,7 +151,7 @@ static int take_names(lua_State *L, int table, const char *names[CR_MAX_ENTRIES]
     return n;
 }
 
-/* Takes entries and their outputs from what the script returned, at index `result`. */
+/* Adds the entries and outputs that the script returned at index `result`. */
 static void take_result(lua_State *L, struct cr_run *run, int result)
 {
     struct cr_graph *g = run->graph;
@@ -178,7 +178,7 @@ static void take_result(lua_State *L, struct cr_run *run, int result)
                      g->nodes[id].where.entry, g->n_entries);
 }
 
-/* All that runs under protection. */
+/* Runs everything that may raise, in protected mode. */
 static int run_script(lua_State *L)
 {
     struct cr_run *run = lua_touserdata(L, 1);
@@ -201,8 +201,8 @@ static int run_script(lua_State *L)
     return 0;
 }
 
-/* Before cr_sandbox_fill has bound the run to the state, only a lack of memory raises, and Lua
- * calls no handler for that. */
+/* Runs the script in protected mode.  Before cr_sandbox_fill has bound the run to the state, only a
+ * lack of memory can raise, and Lua calls no handler for that. */
 static bool run_protected(lua_State *L, struct cr_run *run)
 {
     lua_pushcfunction(L, cr_report);
@@ -230,7 +230,7 @@ static void free_options(struct cr_script_option *options, int n)
     free(options);
 }
 
-/* Everything but what the caller keeps. */
+/* Frees everything except for the results. */
 static void close_run(struct cr_run *run)
 {
     if (run->L && !run->hosted)
@@ -242,7 +242,7 @@ static void close_run(struct cr_run *run)
     cr_free_config(run);
 }
 
-/* Frees the graph and the notes of a run that failed. */
+/* Frees the results of a run that failed. */
 static void discard_result(struct cr_run *run)
 {
     free(run->note);
@@ -251,7 +251,8 @@ static void discard_result(struct cr_run *run)
     free_options(run->options, run->n_options);
 }
 
-/* Raises what cr_give_up says, as no jump may leave functions of a Lua that goes on. */
+/* Raises the error of cr_give_up as a Lua error: a longjmp must not skip functions of the host's
+ * Lua. */
 static void raise_in_host(void *data)
 {
     struct cr_run *run = data;
@@ -260,8 +261,8 @@ static void raise_in_host(void *data)
     lua_error(run->L);
 }
 
-/* The same in the state of a program, with the function on top of its stack, which is popped.  An error of
- * the function that is no text is left there. */
+/* Runs a function in the state of its program; it is on top of the stack, and is popped.  An error
+ * value that is no string is left there. */
 static bool run_in_host(struct cr_run *run)
 {
     lua_State *L = run->L;
@@ -294,7 +295,8 @@ static bool run_in_host(struct cr_run *run)
     return status == 0;
 }
 
-/* Fills in the run's graph and options; false, and the run has an error, if the script fails. */
+/* Runs a script in the sandbox, and fills the run's graph and options; false, with an error, on
+ * failure. */
 static bool run_in_sandbox(struct cr_run *run)
 {
     if (run->L)
@@ -308,7 +310,7 @@ static bool run_in_sandbox(struct cr_run *run)
     return run_protected(run->L, run);
 }
 
-/* A graph without nodes. */
+/* Makes an empty graph named after the path. */
 static struct cr_graph *new_graph(const char *path)
 {
     char name[CR_NAME_MAX + 1];
@@ -318,7 +320,7 @@ static struct cr_graph *new_graph(const char *path)
     return graph;
 }
 
-/* Under the locale "C", as Lua compares strings and writes numbers by the rules of the locale. */
+/* Runs in the locale "C": Lua compares strings and prints numbers by the rules of the locale. */
 static bool run_in_plain_locale(struct cr_run *run)
 {
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -332,7 +334,7 @@ static bool run_in_plain_locale(struct cr_run *run)
     return good;
 }
 
-/* What a run made, or the error; the rest of it is freed. */
+/* Runs a script; hands over its results, or the error, and frees the rest. */
 static int run_whole(struct cr_run *run, struct cr_script *script)
 {
     bool good = run_in_plain_locale(run);
@@ -389,7 +391,7 @@ int cr_script_run_function(struct lua_State *L, const struct cr_script_source *s
                            const struct cr_setting *settings, int n_settings,
                            struct cr_script *script, struct cr_error *error)
 {
-    struct cr_error own = {{0}}; /* the function may use the library and fail there */
+    struct cr_error own = {{0}}; /* separate: the function may call the library and fail there */
     struct cr_run run = {.L = L,
                          .hosted = true,
                          .function = {.caller = run_script},
@@ -423,7 +425,7 @@ struct cr_script_session {
     struct cr_run run;
 };
 
-/* A state that no text has run in. */
+/* Resets a session: its next text gets a new state. */
 static void start_session(struct cr_script_session *session)
 {
     session->run = (struct cr_run){.path = session->path,
@@ -442,7 +444,7 @@ struct cr_script_session *cr_script_session_new(const char *path)
     return session;
 }
 
-/* The caller owns the result.  After a failure the session starts with a new state. */
+/* Runs a text.  The caller owns the result.  After a failure the session gets a new state. */
 int cr_script_session_run(struct cr_script_session *session, const char *text, size_t length,
                           struct cr_script *script, struct cr_error *error)
 {

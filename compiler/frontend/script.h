@@ -10,69 +10,68 @@
 #include "compiler/ir/error.h"
 #include "compiler/ir/graph.h"
 
-/* --set KEY=VALUE */
+/* A setting KEY=VALUE, as of --set. */
 struct cr_setting {
     const char *key, *value;
-    bool optional; /* a script need not have such an option */
+    bool optional; /* the script need not declare the option */
 };
 
-/* An option the script declared, for reports. */
+/* An option that the script declared. */
 struct cr_script_option {
-    char *name, *value; /* the value as text */
+    char *name, *value; /* value: as text */
 };
 
 struct cr_script {
     struct cr_graph *graph;
     struct cr_script_option *options; /* sorted by name */
     int n_options;
-    char *note; /* a line that names keys of a config.json that were passed over; or null */
-    char *tied; /* a line that names a parameter that was declared twice in a scope; or null */
+    char *note; /* a line listing ignored keys of a config.json; or null */
+    char *tied; /* a line about a parameter that two layers of a scope declare; or null */
 };
 
-/* What a script may take.  docs/sandbox.md says how each is measured. */
+/* Limits of a script; docs/sandbox.md describes how each is measured. */
 struct cr_limits {
-    size_t memory;     /* bytes: of Lua's values, and of the graph */
-    double seconds;    /* processor time of the calling thread; two more may pass */
-    long instructions; /* of Lua */
+    size_t memory;     /* bytes of Lua's values and the graph */
+    double seconds;    /* processor time of the calling thread; wall time may exceed it by two */
+    long instructions; /* Lua instructions */
 };
 
 extern const struct cr_limits cr_default_limits;
 
-/* The Lua that scripts run in, "Lua 5.4.4". */
+/* The release of Lua that runs scripts, "Lua 5.4.4". */
 extern const char *const cr_lua_release;
 
 /*
- * Runs the script at `path`.  require("nn") looks in the folder lib beside the script, in the
- * script's own folder, and then among the files of graphs/lib built into the program; nothing
- * else is reachable.  On failure the error names the script and line and nothing is
- * left allocated.
+ * Runs the script at `path`.  require("nn") searches the folder lib beside the script, the script's
+ * own folder, then the built-in modules of graphs/lib; nothing else is accessible.  On failure the
+ * error names the script and line, and nothing is left allocated.
  */
 int cr_script_run(const char *path, const struct cr_setting *settings, int n_settings,
                   struct cr_script *script, struct cr_error *error);
 
-/* Where a script and the values of its options come from. */
+/* The source of a script and of the values of its options. */
 struct cr_script_source {
     const char *path;   /* of the script */
-    const char *text;   /* of one in memory, for which `path` stands in messages and to require */
+    const char *text;   /* a script in memory; `path` is then used for messages and by require */
     size_t length;
-    const char *config; /* a file of values, which settings override unless they are optional; or null */
-    bool builtin;       /* require finds the modules built in, and no others */
-    const char *const *ignored; /* keys of `config` that are passed over */
+    const char *config; /* file of values, or null; settings override it unless they are optional */
+    bool builtin;       /* require finds built-in modules only */
+    const char *const *ignored; /* keys of `config` that are ignored */
     int n_ignored;
 };
 
-/* The same for a source. */
+/* Runs the script of a source. */
 int cr_script_run_from(const struct cr_script_source *source, const struct cr_setting *settings,
                        int n_settings, struct cr_script *script, struct cr_error *error);
 
-/* The same within other limits than cr_default_limits. */
+/* Runs a script with other limits than cr_default_limits. */
 int cr_script_run_within(const struct cr_limits *limits, const char *path,
                          const struct cr_setting *settings, int n_settings,
                          struct cr_script *script, struct cr_error *error);
 
-/* The same for a function of Lua in place of a text: it is on top of the stack, is called there, with the
- * language as its argument, and popped.  If it raises what is no text, that value stands in its
- * place after the failure. */
+/* Runs a Lua function in place of a script.  It is on top of the stack, is called there with the
+ * language as its argument, and is popped.  If it raises an error that is no string, that value
+ * takes its place after the failure. */
 struct lua_State;
 int cr_script_run_function(struct lua_State *L, const struct cr_script_source *source,
                            const struct cr_setting *settings, int n_settings,
@@ -81,9 +80,9 @@ int cr_script_run_function(struct lua_State *L, const struct cr_script_source *s
 void cr_script_free(struct cr_script *script);
 
 /*
- * Texts that run one after another, each of which makes a graph of its own, in one state: a module that they
- * require is loaded once.  Nodes do not say which lines they are of.  They see the modules that are built in and no others, and `path` stands for them
- * in messages.
+ * A session runs texts one after another in one state; each makes a graph of its own.  A module
+ * that several require is loaded once.  Nodes have no lines.  The texts see built-in modules only,
+ * and `path` stands for them in messages.
  */
 struct cr_script_session;
 struct cr_script_session *cr_script_session_new(const char *path);

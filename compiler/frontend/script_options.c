@@ -1,4 +1,5 @@
-/* Options: what a script declares and --set overrides. */
+/* script_options.c - options that a script declares and --set or a file overrides; see
+ * script_options.h. */
 #include "script_options.h"
 
 #include <ctype.h>
@@ -18,20 +19,20 @@
 
 enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 4096, MAX_NOTE = 1000 };
 
-/* Of a value of the file of --config, in place of the number of an option. */
+/* Values of cr_config_value.option other than the number of an option. */
 enum { UNKNOWN = -1, IGNORED = -2 };
 
 static const double MAX_WHOLE = 9007199254740992.0; /* 2^53 */
 
-/* A value for an option, and where it comes from. */
+/* A value given for an option, and its source. */
 struct given {
-    const char *text; /* null: nothing is given, the default counts */
-    bool null;        /* the file of values says null, which is 0, false or "" */
-    bool empty;       /* it has an empty table there, which is "" */
-    const char *file; /* null: a setting */
+    const char *text; /* null: nothing is given, the default applies */
+    bool null;        /* the file says null, which means 0, false or "" */
+    bool empty;       /* the file has an empty table, which means "" */
+    const char *file; /* the file it comes from; null: a setting */
 };
 
-/* The setting of that name that was given last, or null. */
+/* Returns the last setting of that name, or null. */
 static const struct cr_setting *setting_of(const struct cr_run *run, const char *key)
 {
     for (int i = run->n_settings - 1; i >= 0; i--)
@@ -40,8 +41,7 @@ static const struct cr_setting *setting_of(const struct cr_run *run, const char 
     return NULL;
 }
 
-/* The value of the file for option number `option`: of several that mean it, the last one that has a
- * text. */
+/* Returns the file's value for an option: if several keys mean it, the last one with a text. */
 static const struct cr_config_value *config_value_of(const struct cr_run *run, int option)
 {
     const struct cr_config_value *none = NULL;
@@ -53,7 +53,8 @@ static const struct cr_config_value *config_value_of(const struct cr_run *run, i
     return none;
 }
 
-/* A setting counts for more than the file of values, and that for more than an optional setting. */
+/* Returns the value for an option: settings override the file of values, which overrides optional
+ * settings. */
 static struct given given_for(const struct cr_run *run, int option)
 {
     const struct cr_setting *setting = setting_of(run, run->options[option].name);
@@ -70,7 +71,7 @@ static int by_name(const void *a, const void *b)
                   ((const struct cr_script_option *)b)->name);
 }
 
-/* The option's name, if the key on top of the stack can be one. */
+/* Returns the name of an option, the key on top of the stack; raises if it cannot be a name. */
 static const char *check_key(lua_State *L)
 {
     const char *key = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
@@ -82,7 +83,7 @@ static const char *check_key(lua_State *L)
     return key;
 }
 
-/* Takes the names of the options out of the table at index 1, in order. */
+/* Declares the options of the table at index 1, sorted by name. */
 static void declare(lua_State *L, struct cr_run *run)
 {
     lua_pushnil(L);
@@ -98,7 +99,7 @@ static void declare(lua_State *L, struct cr_run *run)
         qsort(run->options, (size_t)run->n_options, sizeof *run->options, by_name);
 }
 
-/* "B, T, n_embd" */
+/* Writes the names of all options: "B, T, n_embd". */
 static void list_options(const struct cr_run *run, char *text, size_t size)
 {
     size_t at = 0;
@@ -107,7 +108,7 @@ static void list_options(const struct cr_run *run, char *text, size_t size)
         at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", run->options[i].name);
 }
 
-/* The number of the option of that name, or UNKNOWN. */
+/* Returns the number of the option of that name, or UNKNOWN. */
 static int option_of(const struct cr_run *run, const char *name)
 {
     struct cr_script_option key = {(char *)name, NULL}, *found = NULL;
@@ -116,8 +117,8 @@ static int option_of(const struct cr_run *run, const char *name)
     return found ? (int)(found - run->options) : UNKNOWN;
 }
 
-/* What the table of meanings at `meanings` says of a key of the file of values, or of a table that
- * the key is in: the number of an option, IGNORED or UNKNOWN. */
+/* Looks up a key of the file of values, then the tables that contain it, in the table at
+ * `meanings`. Returns the number of an option, IGNORED or UNKNOWN. */
 static int meaning_of(lua_State *L, const struct cr_run *run, int meanings, const char *key)
 {
     int option = UNKNOWN;
@@ -137,7 +138,7 @@ static int meaning_of(lua_State *L, const struct cr_run *run, int meanings, cons
     return option;
 }
 
-/* True if `ignored` is the key of the value, or the key of a table that contains the value. */
+/* True if `ignored` is the key of a value, or of a table that contains it. */
 static bool is_within(const struct cr_config_value *value, const char *ignored)
 {
     size_t size = strlen(ignored);
@@ -147,7 +148,7 @@ static bool is_within(const struct cr_config_value *value, const char *ignored)
            (size > value->top && value->key[size] == '.');
 }
 
-/* Marks the values that the caller wants to be passed over; each of the keys has to be there. */
+/* Marks the values that the caller wants to ignore; raises if a key does not exist. */
 static void ignore_values(lua_State *L, struct cr_run *run)
 {
     for (int i = 0; i < run->n_ignored; i++) {
@@ -167,7 +168,7 @@ static void ignore_values(lua_State *L, struct cr_run *run)
     }
 }
 
-/* Refuses a file in which two keys mean an option and differ. */
+/* Fails if two keys of the file mean the same option and have different values. */
 static void check_agreement(lua_State *L, const struct cr_run *run)
 {
     for (int i = 0; i < run->n_values; i++) {
@@ -181,7 +182,7 @@ static void check_agreement(lua_State *L, const struct cr_run *run)
     }
 }
 
-/* Finds the option of each value of the file; `meanings` is a table, or 0. */
+/* Finds the option of each value in the file; `meanings` is the index of a table, or 0. */
 static void resolve_config(lua_State *L, struct cr_run *run, int meanings)
 {
     ignore_values(L, run);
@@ -196,7 +197,7 @@ static void resolve_config(lua_State *L, struct cr_run *run, int meanings)
     check_agreement(L, run);
 }
 
-/* Refuses a setting that is no option: it may be a typing error. */
+/* Fails for a setting that is no option: it may be misspelt. */
 static void check_known(lua_State *L, const struct cr_run *run)
 {
     for (int i = 0; i < run->n_settings; i++) {
@@ -211,7 +212,7 @@ static void check_known(lua_State *L, const struct cr_run *run)
     }
 }
 
-/* The option whose name is nearest, as ", did you mean NAME?". */
+/* Writes ", did you mean NAME?" with the option whose name is most similar. */
 static void near_option(const struct cr_run *run, const char *name, char *text, size_t size)
 {
     const char *names[MAX_OPTIONS];
@@ -232,7 +233,7 @@ static _Noreturn void refuse_value(lua_State *L, const struct cr_run *run,
                 value->text, run->path, near);
 }
 
-/* Pushes a table of what the file holds, with the texts of its values. */
+/* Pushes a table of all values in the file, as texts. */
 static void push_values(lua_State *L, const struct cr_run *run)
 {
     lua_newtable(L);
@@ -243,8 +244,8 @@ static void push_values(lua_State *L, const struct cr_run *run)
     }
 }
 
-/* Calls the function on top of the stack for a value with an unknown key; the table of all values is below
- * the function.  Returns true if the value is to be noted, and raises if it is refused. */
+/* Calls the function on top of the stack for a value with an unknown key; the table of all values
+ * is below it.  Returns true if the value is to be noted; raises if the function refuses it. */
 static bool ask_of(lua_State *L, const struct cr_run *run, const struct cr_config_value *value)
 {
     lua_pushvalue(L, -1);
@@ -259,7 +260,7 @@ static bool ask_of(lua_State *L, const struct cr_run *run, const struct cr_confi
     return note;
 }
 
-/* Adds the key at the top of the file that a value stands under to the note; *count keys are in it. */
+/* Adds the top-level key of a value to the note, which has *count keys. */
 static void add_to_note(struct cr_run *run, const struct cr_config_value *value, int *count)
 {
     if (!run->note)
@@ -276,15 +277,15 @@ static void add_to_note(struct cr_run *run, const struct cr_config_value *value,
     ++*count;
 }
 
-/* True if two values stand under one key at the top of the file. */
+/* True if two values have the same top-level key. */
 static bool share_top(const struct cr_config_value *a, const struct cr_config_value *b)
 {
     return a->top == b->top && memcmp(a->key, b->key, a->top) == 0;
 }
 
-/* Refuses a value of the file that the script knows nothing of, as the model may not be what the
- * file describes; but for null, which says that there is none, and for what the function "*" of the
- * table of meanings lets pass, which may want a note.  `meanings` is a table, or 0. */
+/* Fails for a value of the file that the script does not know, since the model may not be the one
+ * that the file describes.  Exceptions are null, and values that the function "*" of `meanings`
+ * accepts, which may ask for a note.  `meanings` is the index of a table, or 0. */
 static void check_config(lua_State *L, struct cr_run *run, int meanings)
 {
     const struct cr_config_value *noted = NULL;
@@ -320,7 +321,7 @@ void cr_check_settings(lua_State *L, struct cr_run *run)
     check_config(L, run, 0);
 }
 
-/* A finite number from all of a text. */
+/* Parses a finite number; false unless it is all of the text. */
 static bool parse_number(const char *text, double *value)
 {
     char *end;
@@ -347,8 +348,8 @@ static _Noreturn void misfit(lua_State *L, const char *name, struct given found,
     cr_raise(L, "option %s: found '%.100s', expected %s", name, found.text, expected);
 }
 
-/* A number.  A whole default asks for a whole value, so that a width cannot be 2.5; a
- * whole value is an integer to any Lua, so that ".." makes the same text of it. */
+/* Pushes a number.  If the default is whole, the value must be: a width cannot be 2.5.  A whole
+ * value is pushed as an integer, so that ".." gives the same text in every Lua. */
 static void push_number_option(lua_State *L, const char *name, double initial, bool whole,
                                struct given given)
 {
@@ -362,14 +363,14 @@ static void push_number_option(lua_State *L, const char *name, double initial, b
         lua_pushnumber(L, value);
 }
 
-/* The least and the most that an option may be. */
+/* The least and the largest value of an option. */
 struct bounds {
     double least, most;
-    bool null; /* it may be null */
+    bool null; /* null is allowed */
 };
 
-/* The bounds that the table at index `table` has for an option: {least, most, null = false}, or the least
- * alone. */
+/* Returns the bounds of an option in the table at index `table`: {least, most, null = false}, or
+ * only the least. */
 static struct bounds bounds_of(lua_State *L, int table, const char *name)
 {
     struct bounds bounds = {-INFINITY, INFINITY, true};
@@ -394,8 +395,8 @@ static struct bounds bounds_of(lua_State *L, int table, const char *name)
     return bounds;
 }
 
-/* Refuses a number out of bounds, where one was given: null, and a default that is set, say that there
- * is none.  The bounds are in the table at index `table`, the value is on top of the stack. */
+/* Fails if a given number, on top of the stack, is out of the bounds in the table at index `table`.
+ * Null, and a setting that equals the default, are exempt: they mean that there is no value. */
 static void check_bounds(lua_State *L, int table, const char *name, double initial,
                          struct given given)
 {
@@ -419,7 +420,7 @@ static void push_boolean_option(lua_State *L, const char *name, bool initial, st
     lua_pushboolean(L, given.text ? strcmp(given.text, "true") == 0 : initial);
 }
 
-/* One of the strings of the list on top of the stack; the first is the default. */
+/* Pushes one of the strings of the list on top of the stack; the first is the default. */
 static void push_choice_option(lua_State *L, const char *name, struct given given)
 {
     char list[MAX_LIST] = "";
@@ -447,7 +448,8 @@ static void push_choice_option(lua_State *L, const char *name, struct given give
     misfit(L, name, given, list);
 }
 
-/* {number = 1}, a number that need not be whole, or a list of choices. */
+/* Pushes the value of an option whose default is a table: {number = 1}, a number that need not be
+ * whole, or a list of choices. */
 static void push_table_option(lua_State *L, const char *name, struct given given)
 {
     lua_pushliteral(L, "number");
@@ -501,7 +503,7 @@ const char *cr_option_text(char *text, size_t size, double value)
     return text;
 }
 
-/* The value on top of the stack as text. */
+/* Returns the value on top of the stack as text. */
 static char *value_text(lua_State *L)
 {
     char text[40];
@@ -530,7 +532,7 @@ bool cr_is_options(lua_State *L, int index)
     return is;
 }
 
-/* Refuses what is neither nil nor a table as an argument of options. */
+/* Raises unless an argument of options is nil or a table. */
 static void check_table(lua_State *L, int argument, const char *expected)
 {
     if (!lua_isnil(L, argument) && !lua_istable(L, argument))
@@ -538,10 +540,10 @@ static void check_table(lua_State *L, int argument, const char *expected)
                  expected);
 }
 
-/* options({name = default, ...} [, meanings [, bounds]]): a table of their values.  `meanings` is for names
- * in the file of --config: {name = "option"}, or {name = false} for what means nothing to the script, and
- * ["*"] a function that is asked about all others; `bounds` says what a number is at least,
- * {name = number}, or {name = {least, most, null = false}}, also of names that are no options. */
+/* options({name = default, ...} [, meanings [, bounds]]): returns a table of the options' values.
+ * `meanings` maps names in the file of --config: {name = "option"}, or {name = false} to ignore it;
+ * the function ["*"] is called for all others.  `bounds` limits numbers, also under names that are
+ * no options: {name = least}, or {name = {least, most, null = false}}. */
 int cr_lua_options(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);

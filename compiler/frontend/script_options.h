@@ -4,7 +4,7 @@
 
 #include "script_state.h"
 
-/* A number as text, the shortest that reads back; returns text. */
+/* Writes a number as the shortest text that reads back exactly; returns text. */
 const char *cr_option_text(char *text, size_t size, double value);
 
 /* True for a whole number of at most 2^53. */
@@ -13,7 +13,7 @@ bool cr_is_whole(double value);
 /* True if the table at `index` was returned by `options`. */
 bool cr_is_options(lua_State *L, int index);
 
-/* Refuses settings that no script asked for. */
+/* Fails for settings if the script declares no options. */
 void cr_check_settings(lua_State *L, struct cr_run *run);
 
 #endif

@@ -1,10 +1,10 @@
-/* The state of one run, and how it is found from Lua's. */
+/* script_state.c - the state of one run, and how it is stored in Lua's; see script_state.h. */
 #include "script_state.h"
 
 #include <stdio.h>
 
 const char cr_language_key;
-static const char run_key; /* registry: the run; the key is the address */
+static const char run_key; /* registry: the run, under this address */
 
 static void set_run(lua_State *L, struct cr_run *run)
 {

@@ -1,9 +1,8 @@
 /*
  * script_state.h - the state of one run of a script, which all of the front end works on.
  *
- * A function that takes a lua_State may leave by a Lua error, so none of them
- * holds memory that nobody else would free: what is allocated outside Lua hangs
- * on struct cr_run.
+ * A function that takes a lua_State may exit by a Lua error.  So such functions hold no memory that
+ * only they would free: memory outside Lua belongs to struct cr_run.
  */
 #ifndef CR_SCRIPT_STATE_H
 #define CR_SCRIPT_STATE_H
@@ -18,11 +17,11 @@
 enum {
     CR_NAME_MAX = 255,             /* bytes of a parameter's, scope's or output's name */
     CR_MAX_NODES = 1 << 18,        /* nodes of a graph */
-    CR_KERNEL_TAKEN = CR_NONE - 1, /* run->kernel: the node of the kernel is made */
+    CR_KERNEL_TAKEN = CR_NONE - 1, /* run->kernel: its node exists already */
 };
 
-/* A text that was loaded as a chunk; see cr_add_chunk.  Mistakes are blamed on the user's own
- * lines, so the files of a library are told apart. */
+/* A text that was loaded as a chunk; see cr_add_chunk.  Errors are reported at the user's own
+ * lines, so files of a library are marked. */
 struct cr_chunk {
     char *path;
     bool library;
@@ -34,35 +33,35 @@ struct cr_line {
     int number;
 };
 
-/* The function of a hosted run, and where its last line is. */
+/* The function of a hosted run, and its last line. */
 struct cr_host_function {
-    lua_CFunction caller; /* of ours, below which are frames that have nothing to do with the run */
+    lua_CFunction caller; /* our C function that calls it; frames below do not belong to the run */
     struct cr_line end;
 };
 
-/* A value of the file of --config; those of tables within have names with dots, "a.b". */
+/* A value in the file of --config; in a nested table its key has dots, "a.b". */
 struct cr_config_value {
-    char *key, *text; /* as --set would have it; null where JSON says null */
-    size_t top;       /* bytes of `key` that are the key at the top of the file */
-    bool empty;       /* a table without values; `text` is null */
-    int option;       /* that it is for; see script_options.c */
+    char *key, *text; /* text: as for --set; null where JSON has null */
+    size_t top;       /* bytes of the top-level key in `key` */
+    bool empty;       /* an empty table; `text` is null */
+    int option;       /* number of the option that it is for; see script_options.c */
 };
 
 /* One run of a script. */
 struct cr_run {
-    lua_State *L; /* of a hosted run the one that called last: a coroutine's, maybe */
-    bool hosted;  /* the script is a function, and the state not ours; see hosted.h */
-    bool filled;  /* the state has the language: it ran a text before */
-    bool no_lines; /* nodes do not say which lines they are of */
+    lua_State *L; /* in a hosted run the one that called last, maybe a coroutine's */
+    bool hosted;  /* the script is a function, and the state is its program's; see hosted.h */
+    bool filled;  /* the state has the language: another text ran before */
+    bool no_lines; /* nodes get no lines */
     struct cr_host_function function;
     struct cr_graph *graph;
     const char *path; /* of the script */
-    const char *text; /* the script's own, if it is in memory */
+    const char *text; /* the script, if it is in memory */
     size_t length;
-    bool builtin; /* modules are found among those built in only */
-    char *folder; /* it lies in, with a slash behind, or "" */
+    bool builtin; /* only built-in modules are found */
+    char *folder; /* its folder with a slash at the end, or "" */
     struct cr_error *error;
-    bool reported; /* the error has its text */
+    bool reported; /* the error is set */
 
     const struct cr_setting *settings;
     int n_settings;
@@ -70,7 +69,7 @@ struct cr_run {
     struct cr_document *document; /* the file of `config`, if it is JSON */
     struct cr_config_value *values;
     int n_values, cap_values;
-    const char *const *ignored; /* keys of `config` that are passed over */
+    const char *const *ignored; /* keys of `config` that are ignored */
     int n_ignored;
     char *note; /* see struct cr_script */
     struct cr_script_option *options;
@@ -82,61 +81,61 @@ struct cr_run {
 
     char scope[CR_NAME_MAX + 1]; /* "h.0.attn" */
     int n_scopes;
-    int64_t scope_call, n_scope_calls; /* the number of the running call of scope, and how many there were */
+    int64_t scope_call, n_scope_calls; /* number of the running call of scope; number of all calls */
     char *tied; /* see struct cr_script */
-    char prefix[CR_NAME_MAX + 1]; /* before every parameter's name */
+    char prefix[CR_NAME_MAX + 1]; /* prefix of every parameter's name */
     bool in_dump;                 /* nodes come from `at`, not from the running line */
     struct cr_where at;
-    int kernel, last_kernel; /* of a dump: of the nodes to come, and the largest so far */
+    int kernel, last_kernel; /* in a dump: kernel of the next nodes; the largest so far */
     struct cr_line last_kernel_line;
 
     /* limits.c */
     struct cr_limits limits;
-    size_t memory;  /* bytes that Lua holds */
-    size_t largest; /* bytes of a block for which the hook need not be called sooner */
+    size_t memory;  /* bytes that Lua uses */
+    size_t largest; /* size of a block up to which the hook's period is short enough */
     long instructions;
-    int period;                /* instructions from one call of the hook to the next */
-    size_t work;               /* since the clock was read */
-    int64_t started;           /* nanoseconds of processor time */
-    int64_t opened, looked;    /* nanoseconds of the clock on the wall */
+    int period;                /* instructions between two calls of the hook */
+    size_t work;               /* work since the clock was read */
+    int64_t started;           /* processor time at the start, in nanoseconds */
+    int64_t opened, looked;    /* wall time at the start and at the last check, in nanoseconds */
     bool watched;              /* the hook is set */
-    bool trusted;              /* the front end fills a table, by keys that are no numbers */
-    bool stopping;             /* an error that says which limit was passed is on its way */
-    char passed[80];           /* the limit that was passed, or "" */
-    struct cr_line refused_at; /* where the script was when memory was refused */
+    bool trusted;              /* the front end fills a table, with keys that are no numbers */
+    bool stopping;             /* an error about the limit is being raised */
+    char passed[80];           /* the limit that was exceeded, or "" */
+    struct cr_line refused_at; /* the line that ran when memory was refused */
 
-    /* Names of entries that replace was called with, "" for none.  Until the script has returned its
-     * entries, what replaces a state is of the entry of such a number. */
+    /* Names of the entries in calls of replace, "" for none.  Until the script has returned its
+     * entries, a replacement's `entry` is an index here. */
     const char *replacing[CR_MAX_ENTRIES + 1];
-    struct cr_line replacing_at[CR_MAX_ENTRIES + 1]; /* first */
+    struct cr_line replacing_at[CR_MAX_ENTRIES + 1]; /* first line that named it */
     int n_replacing;
 
-    int n_calls;      /* calls of Lua from C within each other */
+    int n_calls;      /* nesting of Lua calls from C */
     size_t n_printed; /* bytes */
-    int64_t n_random; /* calls of random */
+    int64_t n_random; /* calls of random so far */
 };
 
-/* Kept of a hosted run: the table of the language. */
+/* kept in a hosted run: the table of the language */
 extern const char cr_language_key;
 
-/* Ties a state to its run, and unties it. */
+/* Bind a run to a state, and unbind it. */
 void cr_bind_run(lua_State *L, struct cr_run *run);
 void cr_unbind_run(lua_State *L);
 
-/* The run a state belongs to; raises if there is none, as behind the end of a hosted one. */
+/* Returns the run of a state; raises if there is none, as after the end of a hosted run. */
 struct cr_run *cr_run_of(lua_State *L);
 
-/* The same, or null. */
+/* Returns the run of a state, or null. */
 struct cr_run *cr_find_run(lua_State *L);
 
-/* Pushes the table of one of Lua's libraries: opened, or in a hosted run that of the host, as opening it
- * would change globals and the methods of strings. */
+/* Pushes the table of one of Lua's libraries.  It is opened, or in a hosted run that of the host:
+ * opening it would change globals and the methods of strings. */
 void cr_push_library(lua_State *L, lua_CFunction open, const char *name);
 
-/* Notes in run->passed that the limit of memory was passed. */
+/* Records in run->passed that the limit of memory was exceeded. */
 void cr_note_memory(struct cr_run *run);
 
-/* The limit that was passed, in words; memory if none is noted. */
+/* Returns the limit that was exceeded, in words; memory if none is recorded. */
 const char *cr_limit_passed(struct cr_run *run);
 
 #endif

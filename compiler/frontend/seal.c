@@ -1,9 +1,9 @@
 /*
- * Seals: what scripts cannot change.
+ * seal.c - seals: tables that scripts cannot change; see seal.h.
  *
- * A table of the language or of a library module is handed to scripts behind an empty table,
- * whose hidden metatable leads reads to it and refuses writes.  Neither rawset nor setmetatable
- * can bypass it.
+ * A table of the language or of a library module is handed to scripts behind an empty table, whose
+ * hidden metatable leads reads to it and refuses writes.  Neither rawset nor setmetatable can
+ * bypass it.
  */
 #include "seal.h"
 
@@ -12,12 +12,12 @@
 #include "luaapi.h"
 #include "script_state.h"
 
-static const char hidden_key; /* in a metatable: it is the front end's own */
-static const char target_key; /* in a seal's: the table behind it */
+static const char hidden_key; /* in a metatable: it belongs to the front end */
+static const char target_key; /* in a seal's metatable: the table behind it */
 static const char open_key;   /* in a copy of a script's metatable: it may be replaced */
-static const char copies_key; /* kept: metatable of a script -> its copy */
+static const char copies_key; /* kept: metatable of a script -> its copy for Lua */
 
-/* metatable[key] = value, with the value on top of the stack, popped, and the table below. */
+/* Sets metatable[key] to the value on top of the stack, which is popped; the metatable is below. */
 static void set_mark(lua_State *L, const void *key)
 {
     lua_pushlightuserdata(L, (void *)key);
@@ -25,8 +25,8 @@ static void set_mark(lua_State *L, const void *key)
     lua_rawset(L, -3);
 }
 
-/* Pushes what the metatable of the table at `index` has for the mark; false and nothing if
- * there is none. */
+/* Pushes the value of a mark in the metatable of the table at `index`; false, and pushes nothing,
+ * if there is none. */
 static bool get_mark(lua_State *L, int index, const void *key)
 {
     if (lua_type(L, index) != LUA_TTABLE || !lua_getmetatable(L, index))
@@ -115,7 +115,7 @@ static int safe_rawlen(lua_State *L)
     return 1;
 }
 
-/* Pushes the copy of the metatable at `index`, made when it is first asked for. */
+/* Pushes the copy of the metatable at `index`, which is made on first use. */
 static void push_copy(lua_State *L, int index)
 {
     cr_push_kept_table(L, &copies_key);
@@ -133,7 +133,7 @@ static void push_copy(lua_State *L, int index)
     lua_remove(L, -2);
 }
 
-/* Copies the events that a metatable may handle to its copy on top of the stack. */
+/* Copies the allowed events of a metatable to its copy on top of the stack. */
 static void copy_events(lua_State *L, int metatable)
 {
     static const char *const events[] = {
@@ -160,8 +160,9 @@ static void copy_events(lua_State *L, int metatable)
     set_mark(L, &open_key);
 }
 
-/* Events by which the garbage collector, or the end of a block, would run or steer a script.  A
- * table as __call could be its own, which Lua would look up without end. */
+/* Fails for events that would let the garbage collector, or the end of a block, run or influence a
+ * script, and for a __call that is a table: that could be its own, and Lua would look it up
+ * forever. */
 static void refuse_events(lua_State *L, int metatable)
 {
     static const char *const refused[] = {"__gc", "__mode", "__close"};
@@ -180,9 +181,9 @@ static void refuse_events(lua_State *L, int metatable)
 }
 
 /*
- * setmetatable(table, metatable).  Lua gets a copy that scripts cannot reach, or they could put
- * __mode into it later: the collector takes a time in the square of the number of weak tables,
- * and what they hold would change from run to run.
+ * setmetatable(table, metatable): gives Lua a copy that scripts cannot reach.  Else they could add
+ * __mode later: the collector takes time quadratic in the number of weak tables, and their contents
+ * would vary from run to run.
  */
 static int safe_setmetatable(lua_State *L)
 {

@@ -1,4 +1,4 @@
-/* Sources: finding, reading and loading the texts of scripts and modules. */
+/* source.c - finds, reads and loads the texts of scripts and modules; see source.h. */
 #include "source.h"
 
 #include <ctype.h>
@@ -23,12 +23,12 @@
 
 enum {
     MAX_PATH = 4096,
-    MAX_SOURCE = 1 << 20, /* bytes of a script */
-    PIECE = 512           /* bytes that Lua parses at once */
+    MAX_SOURCE = 1 << 20, /* the most bytes of a script */
+    PIECE = 512           /* bytes that Lua parses at a time */
 };
 
 static const char library_key; /* kept: the globals of library modules */
-static const char modules_key; /* kept: name -> value, or true while it is loaded */
+static const char modules_key; /* kept: name -> value, or a mark while it loads */
 
 /* A text; freed by the caller. */
 struct source_text {
@@ -36,7 +36,7 @@ struct source_text {
     size_t size;
 };
 
-/* Reads all of an open file, up to the limit; null, or why not. */
+/* Reads all of an open file, up to the limit; returns null, or the reason of a failure. */
 static const char *read_all(FILE *file, struct source_text *text)
 {
     text->bytes = cr_calloc(MAX_SOURCE + 1, 1);
@@ -46,7 +46,7 @@ static const char *read_all(FILE *file, struct source_text *text)
     return text->size > MAX_SOURCE ? "more than 1 MB, a script is expected" : NULL;
 }
 
-/* Reads a regular file; reading a pipe could block for ever.  Null, or why not. */
+/* Reads a regular file: a pipe could block forever.  Returns null, or the reason of a failure. */
 static const char *read_file(const char *path, int flags, struct source_text *text)
 {
     *text = (struct source_text){NULL, 0};
@@ -69,14 +69,14 @@ static const char *read_file(const char *path, int flags, struct source_text *te
     return wrong;
 }
 
-/* A text that Lua reads. */
+/* The rest of a text that Lua is reading. */
 struct reading {
     const char *bytes;
     size_t left;
 };
 
-/* Hands out the next piece.  The clock is read before each, as Lua's parser can take a time in
- * the square of a text's length. */
+/* Returns the next piece.  It checks the clock, since Lua's parser may take time quadratic in the
+ * length of a text. */
 static const char *read_piece(lua_State *L, void *data, size_t *size)
 {
     struct reading *reading = data;
@@ -93,16 +93,15 @@ void cr_keep_library_globals(lua_State *L)
     cr_set_kept(L, &library_key);
 }
 
-/* Gives the function on top of the stack, a library module, globals that no script changes. */
+/* Gives the library module on top of the stack globals that no script can change. */
 static void set_library_globals(lua_State *L)
 {
     cr_push_kept(L, &library_key);
     cr_set_globals_of(L, -2);
 }
 
-/* Loads a text as a chunk, a function, or leaves a message, on the stack.  Only text is taken:
- * bytecode can do what no script can.  A first line that starts with "#" is for the
- * shell. */
+/* Loads a text; leaves a function or an error message on the stack.  Bytecode is refused: it can do
+ * things that no script can.  A first line that begins with "#" is for the shell. */
 static int load_chunk(lua_State *L, const char *chunk, bool library, const char *bytes, size_t size)
 {
     if (size && *bytes == '#') {
@@ -126,7 +125,7 @@ static int load_text(lua_State *L, struct cr_run *run, const char *path, bool li
     return load_chunk(L, chunk, library, bytes, size);
 }
 
-/* Loads a file that was read, and frees it. */
+/* Loads the text of a file, and frees it. */
 static void load_file(lua_State *L, struct cr_run *run, const char *path, bool library,
                       struct source_text *text)
 {
@@ -173,8 +172,8 @@ void cr_load_constants(lua_State *L, struct cr_run *run, const char *path)
     cr_set_globals_of(L, -2);
 }
 
-/* True if the file that all links of `path` lead to lies in the script's folder; its name goes to
- * `real`, which is PATH_MAX bytes. */
+/* True if a path, with all links resolved, lies in the script's folder.  Writes the resolved path
+ * to `real`, which has PATH_MAX bytes. */
 static bool is_inside(const struct cr_run *run, const char *path, char *real)
 {
     char folder[PATH_MAX];
@@ -185,8 +184,8 @@ static bool is_inside(const struct cr_run *run, const char *path, char *real)
     return strncmp(real, folder, length) == 0 && (top || real[length] == '/');
 }
 
-/* Reads a module's file.  The name that is opened has its links resolved, so that none can be
- * changed in between.  Null, or why not. */
+/* Reads the file of a module under its resolved path, so that no link can be changed in between.
+ * Returns null, or the reason of a failure. */
 static const char *read_module(const struct cr_run *run, const char *path, struct source_text *text)
 {
     char real[PATH_MAX];
@@ -195,8 +194,8 @@ static const char *read_module(const struct cr_run *run, const char *path, struc
     return read_file(real, O_NOFOLLOW, text);
 }
 
-/* Loads FOLDER SUB MODULE.lua, with dots in the module's name as slashes, if there is
- * such a file. */
+/* Loads FOLDER SUB MODULE.lua, with dots in the module's name as slashes; false if there is no such
+ * file. */
 static bool load_from(lua_State *L, struct cr_run *run, const char *sub, const char *module)
 {
     char path[MAX_PATH];
@@ -217,8 +216,8 @@ static bool load_from(lua_State *L, struct cr_run *run, const char *sub, const c
     return true;
 }
 
-/* Loads bytecode of a module, which is ten times as fast as its text; false where there is none or Lua, as one of
- * another release, refuses it. */
+/* Loads the bytecode of a module, which is ten times as fast as its text.  Returns false if there
+ * is none, or if Lua refuses it because it is another release. */
 static bool load_bytecode(lua_State *L, int number, const char *chunk)
 {
     size_t size;
@@ -233,7 +232,7 @@ static bool load_bytecode(lua_State *L, int number, const char *chunk)
     return false;
 }
 
-/* Loads a built-in module; false if no module has the name. */
+/* Loads a built-in module; false if there is none of that name. */
 static bool load_builtin(lua_State *L, const char *module)
 {
     char chunk[32];
@@ -249,7 +248,7 @@ static bool load_builtin(lua_State *L, const char *module)
     return true;
 }
 
-/* Identifiers with dots between them: nothing that leads out of the folder. */
+/* True for identifiers separated by dots, which cannot lead out of the folder. */
 static bool is_module_name(const char *name)
 {
     bool first = true;
@@ -273,14 +272,14 @@ static bool is_plain_table(lua_State *L)
     return plain;
 }
 
-/* The entry of a module that is not ours after all. */
+/* Removes the entry of a module that was not found. */
 static void forget_module(lua_State *L, const char *name)
 {
     lua_pushnil(L);
     lua_setfield(L, 2, name);
 }
 
-/* The host's own require, for modules that are no part of the language. */
+/* Calls the host's require, for modules that are not part of the language. */
 static int require_of_host(lua_State *L)
 {
     lua_getglobal(L, "require");
@@ -289,9 +288,9 @@ static int require_of_host(lua_State *L)
     return 1;
 }
 
-/* require(name): the value of a module, which runs once.  What a library's returns cannot be
- * changed, as other modules of the library work with it.  While it runs, its entry is
- * a light userdata, which no module can return. */
+/* require(name): returns the value of a module, which runs once.  The table of a library module is
+ * sealed, since other modules rely on it.  While a module runs, its entry is a light userdata,
+ * which no module can return. */
 int cr_lua_require(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);

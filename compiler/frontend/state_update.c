@@ -1,4 +1,5 @@
-/* state_update.c - what states hold after a run: said by the script, settled once its entries are known. */
+/* state_update.c - the function replace, which sets the next value of a state; the script's entries
+ * are resolved when it has returned them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "script_state.h"
 #include "tensor.h"
 
-/* The number in run->replacing of the entry that an argument names. */
+/* Returns the index in run->replacing of the entry that an argument names. */
 static int entry_to_replace(lua_State *L, int index)
 {
     struct cr_run *run = cr_run_of(L);
@@ -27,14 +28,14 @@ static int entry_to_replace(lua_State *L, int index)
     return run->n_replacing++;
 }
 
-/* replace(state, value [, entry]): what the state holds after a run of the entry */
+/* replace(state, value [, entry]): sets the value of a state after a run of the entry */
 int cr_lua_replace(lua_State *L)
 {
     cr_arg_count(L, "replace", 2, 3);
     cr_id state = cr_arg_tensor(L, 1, "replace"), value = cr_arg_tensor(L, 2, "replace");
     struct cr_graph *g = cr_run_of(L)->graph;
     int entry = entry_to_replace(L, 3);
-    cr_work(L, (size_t)g->n_replaced + 1); /* each is looked at */
+    cr_work(L, (size_t)g->n_replaced + 1); /* the check goes through all of them */
     const char *why = cr_check_replacement(g, entry, state, value);
     if (why)
         cr_raise(L, "%s", why);
@@ -45,8 +46,7 @@ int cr_lua_replace(lua_State *L)
 
 /* ---- entries ---- */
 
-/* Raises what is wrong with an entry that replace was called with, in the name of the first line that
- * did so. */
+/* Raises an error about an entry, at the first line that named it in replace. */
 static void refuse_entry(lua_State *L, struct cr_run *run, int number, const char *why)
 {
     char text[2 * CR_NAME_MAX + 128];
@@ -58,7 +58,7 @@ static void refuse_entry(lua_State *L, struct cr_run *run, int number, const cha
     cr_raise_at(L, run->replacing_at[number], text);
 }
 
-/* The entry that replace meant by a name.  The only one needs none. */
+/* Returns the entry that replace named.  A single entry needs no name. */
 static int entry_replacing(lua_State *L, struct cr_run *run, int number)
 {
     const struct cr_graph *g = run->graph;
@@ -102,9 +102,9 @@ void cr_settle_replacements(lua_State *L, struct cr_run *run)
                      first[i].name);
 }
 
-/* ---- states that do nothing ---- */
+/* ---- states without effect ---- */
 
-/* Raises what is wrong with a state, in the name of the line that declared it. */
+/* Raises an error about a state, at the line that declared it. */
 static void refuse_state(lua_State *L, struct cr_run *run, cr_id id, const char *why)
 {
     const struct cr_node *node = &run->graph->nodes[id];
@@ -113,7 +113,8 @@ static void refuse_state(lua_State *L, struct cr_run *run, cr_id id, const char 
     cr_raise_at(L, (struct cr_line){node->where.file, node->where.line}, text);
 }
 
-/* A printed graph may have lost its readers to the passes, which know what they do. */
+/* Fails for states that are never read or never replaced.  A printed graph is exempt: passes may
+ * have removed the readers. */
 void cr_check_states(lua_State *L, struct cr_run *run)
 {
     const struct cr_graph *g = run->graph;

@@ -1,12 +1,12 @@
-/* The tensor: a node of the graph as a value of Lua. */
+/* tensor.c - a node of the graph as a Lua value; see tensor.h. */
 #include "tensor.h"
 
 #define TYPE "tensor"
 
 static const char type_key; /* kept: the metatable */
 
-/* The userdata.  A script has one graph, so the number of the node suffices; a tensor of another
- * graph has another metatable. */
+/* The userdata.  A script has one graph, so the node's number identifies it; tensors of other
+ * graphs have another metatable. */
 struct tensor {
     cr_id id;
 };

@@ -1,4 +1,4 @@
-/* tensor.h - a node of the graph as a value of Lua. */
+/* tensor.h - a node of the graph as a Lua value. */
 #ifndef CR_TENSOR_H
 #define CR_TENSOR_H
 
@@ -7,14 +7,14 @@
 #include "compiler/ir/graph.h"
 #include "luaapi.h"
 
-/* Makes the metatable of tensors, empty, and leaves it on the stack. */
+/* Makes the empty metatable of tensors and leaves it on the stack. */
 void cr_push_tensor_type(lua_State *L);
 
 void cr_push_tensor(lua_State *L, cr_id id);
 bool cr_is_tensor(lua_State *L, int index);
 
-/* Whether it was a tensor of a graph that is finished. */
+/* True if a value is a tensor of another graph. */
 bool cr_is_other_tensor(lua_State *L, int index);
-cr_id cr_tensor_at(lua_State *L, int index); /* which cr_is_tensor */
+cr_id cr_tensor_at(lua_State *L, int index); /* the value must be a tensor */
 
 #endif

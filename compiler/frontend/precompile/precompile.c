@@ -1,5 +1,5 @@
 /*
- * precompile.c - a program of the build: writes bytecode of the modules that are built in.
+ * precompile.c - a program of the build: writes the bytecode of the built-in modules.
  *
  *     precompile FOLDER/
  *
@@ -27,7 +27,7 @@ static int dump(lua_State *L, FILE *file)
 #endif
 }
 
-/* Reads a whole file as the text of chunk `number`; a message is left on the stack if it is none. */
+/* Loads a file as chunk `number`.  If that fails, a message is on the stack. */
 static int load(lua_State *L, const char *path, int number)
 {
     char chunk[32];
@@ -43,7 +43,7 @@ static int load(lua_State *L, const char *path, int number)
     return luaL_loadbuffer(L, text, size, chunk);
 }
 
-/* Writes one module; ends the program if it cannot. */
+/* Writes the bytecode of one module; ends the program if that fails. */
 static void precompile(lua_State *L, const char *path, int number, const char *folder, const char *name)
 {
     char target[4096];
