@@ -1,4 +1,4 @@
-/* cache_folder.c - the user's folder for what can be made again; see cache_folder.h. */
+/* cache_folder.c - finds the user's cache folder; see cache_folder.h. */
 #include "cache_folder.h"
 
 #include <stdio.h>

@@ -10,14 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CR_CACHE_PATH = 4096 }; /* bytes of a path */
+enum { CR_CACHE_PATH = 4096 }; /* size of a buffer for a path */
 
-/* The path of the folder, or of a file in it; false if neither variable names one. */
+/* Write the path of the folder, or of a file in it; false if neither variable names one. */
 bool cr_cache_folder(char *path, size_t size);
 bool cr_cache_file(char *path, size_t size, const char *name);
 
-/* Makes the folders that a path goes through, as far as they are not there.  What fails shows when the file
- * is opened. */
+/* Makes the missing folders on the way to a path.  Errors appear when the file is opened. */
 void cr_make_folders(char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* gguf.c - reading GGUF files; see gguf.h. */
+/* gguf.c - reads GGUF files; see gguf.h. */
 #include "gguf.h"
 
 #include <stdio.h>
@@ -12,16 +12,16 @@
 
 enum {
     ALIGNMENT = 32,      /* unless general.alignment says otherwise */
-    LEAST_VALUE = 8 + 4, /* bytes that a value takes at least, and a tensor's description */
+    LEAST_VALUE = 8 + 4, /* least bytes of a value, and of a tensor's description */
     LEAST_TENSOR = 8 + 4 + 4 + 8,
     MOST_ITEMS = 1 << 30
 };
 
-/* A file being read: the bytes from `at` to `end` are still to come. */
+/* A file being read; the bytes from `at` to `end` are unread. */
 struct reader {
     struct cr_gguf *file;
     const unsigned char *at, *end;
-    const unsigned char *data; /* of all tensors */
+    const unsigned char *data; /* begin of all tensors' data */
     char *error;
     size_t size;
 };
@@ -50,7 +50,8 @@ static uint64_t u64_at(const unsigned char *at)
     return value;
 }
 
-/* The next n bytes; null, with an error that says what they are of, if the file ends before. */
+/* Returns the next n bytes; null, with an error that says what they belong to, if the file is too
+ * short. */
 static const unsigned char *take(struct reader *r, uint64_t n, const char *what)
 {
     const unsigned char *at = r->at;
@@ -87,7 +88,7 @@ static int take_string(struct reader *r, const char *what, struct cr_gguf_string
     return out->text ? 0 : -1;
 }
 
-/* By bytes; of two that begin alike the shorter one is first. */
+/* Compares two strings by bytes, then by length. */
 static int compare(struct cr_gguf_string a, struct cr_gguf_string b)
 {
     size_t n = a.length < b.length ? a.length : b.length;
@@ -108,7 +109,7 @@ static int by_name(const void *a, const void *b)
 
 /* ---- the header ---- */
 
-/* Counts of tensors and values, none greater than the file has room for. */
+/* Reads the numbers of tensors and values; fails if the file has no room for that many. */
 static int read_header(struct reader *r, uint64_t *tensors, uint64_t *values)
 {
     uint32_t version;
@@ -138,7 +139,7 @@ static int read_header(struct reader *r, uint64_t *tensors, uint64_t *values)
 
 static const struct {
     const char *one, *many;
-    int bytes; /* 0: not always as many */
+    int bytes; /* size of an item; 0: it varies */
 } kinds[] = {
     [CR_GGUF_U8] = {"an integer", "an array of integers", 1},
     [CR_GGUF_I8] = {"an integer", "an array of integers", 1},
@@ -170,7 +171,7 @@ static int take_kind(struct reader *r, const struct cr_gguf_value *value, uint32
                                   show(value->key).text, *kind, (int)N_KINDS);
 }
 
-/* The items of a value, of which the reader is behind the last one then. */
+/* Reads the items of a value; the reader moves past the last one. */
 static int take_items(struct reader *r, struct cr_gguf_value *value)
 {
     struct cr_gguf_string item;
@@ -190,7 +191,8 @@ static int take_items(struct reader *r, struct cr_gguf_value *value)
     return 0;
 }
 
-/* A key, a type, and a value, or a type and a count again and the items of an array. */
+/* Reads a key, a type, and a value; or for an array the type and the number of its items, and the
+ * items. */
 static int read_value(struct reader *r, struct cr_gguf_value *value)
 {
     uint32_t kind;
@@ -212,7 +214,7 @@ static int read_value(struct reader *r, struct cr_gguf_value *value)
     return 0;
 }
 
-/* All of them, then in order of their keys, of which none is there twice. */
+/* Reads all values and sorts them by key; fails if a key occurs twice. */
 static int read_values(struct reader *r, uint64_t n)
 {
     struct cr_gguf *file = r->file;
@@ -232,7 +234,7 @@ static int read_values(struct reader *r, uint64_t n)
 
 /* ---- tensors ---- */
 
-/* Elements and bytes of a shape and type; rows are whole blocks. */
+/* Computes elements and bytes from shape and type; fails unless rows are whole blocks. */
 static int measure(struct reader *r, struct cr_gguf_tensor *t)
 {
     const struct cr_gguf_type *type = t->type;
@@ -254,7 +256,8 @@ static int measure(struct reader *r, struct cr_gguf_tensor *t)
     return 0;
 }
 
-/* Name, number of axes, their lengths from the innermost on, type, and where it begins in the data. */
+/* Reads a tensor's name, rank, shape from the innermost axis outwards, type, and offset in the
+ * data. */
 static int read_tensor(struct reader *r, struct cr_gguf_tensor *t, uint64_t *offset)
 {
     uint32_t rank, number;
@@ -278,7 +281,7 @@ static int read_tensor(struct reader *r, struct cr_gguf_tensor *t, uint64_t *off
                           number);
 }
 
-/* Finds the bytes of a tensor in the data. */
+/* Finds the bytes of a tensor in the data; fails if they are not aligned or not inside it. */
 static int place(struct reader *r, struct cr_gguf_tensor *t, uint64_t offset, int64_t alignment)
 {
     uint64_t room = (uint64_t)(r->end - r->data);
@@ -293,7 +296,7 @@ static int place(struct reader *r, struct cr_gguf_tensor *t, uint64_t offset, in
     return 0;
 }
 
-/* By place in the file; of two that begin together the empty one is first. */
+/* Compares by position in the file; an empty tensor precedes another one at the same position. */
 static int by_place(const void *a, const void *b)
 {
     const struct cr_gguf_tensor *x = a, *y = b;
@@ -302,7 +305,7 @@ static int by_place(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* No byte is of two tensors, no name is there twice; then they are in order of names. */
+/* Fails if tensors overlap or have the same name; sorts them by name. */
 static int check_tensors(struct reader *r)
 {
     struct cr_gguf_tensor *t = r->file->tensors;
@@ -320,7 +323,7 @@ static int check_tensors(struct reader *r)
     return 0;
 }
 
-/* What tensors are aligned to: a power of two. */
+/* Finds the alignment of tensors, a power of two. */
 static int find_alignment(struct reader *r, int64_t *alignment)
 {
     const struct cr_gguf_value *value = cr_gguf_find(r->file, "general.alignment");
@@ -333,7 +336,8 @@ static int find_alignment(struct reader *r, int64_t *alignment)
     return 0;
 }
 
-/* Descriptions, and behind them and what fills up to the alignment the data. */
+/* Reads the descriptions of all tensors.  The data follows, at the next multiple of the
+ * alignment. */
 static int read_tensors(struct reader *r, uint64_t n)
 {
     struct cr_gguf *file = r->file;
@@ -379,7 +383,7 @@ int cr_gguf_parse(struct cr_gguf *file, const char *path, struct cr_mapping mapp
     return -1;
 }
 
-/* A failure leaves nothing mapped. */
+/* Opens a file; a failure leaves nothing mapped. */
 int cr_gguf_open(struct cr_gguf *file, const char *path, char *error, size_t size)
 {
     struct cr_mapping mapping;
@@ -400,7 +404,8 @@ void cr_gguf_close(struct cr_gguf *file)
     free_lists(file);
 }
 
-/* Only of a regular file are bytes looked at: what comes out of a pipe is gone then. */
+/* True for a file with the ending .gguf, or with the magic bytes.  Only regular files are read:
+ * reading would consume the bytes of a pipe. */
 bool cr_is_gguf(const char *path)
 {
     struct stat status;
@@ -418,7 +423,7 @@ bool cr_is_gguf(const char *path)
     return is;
 }
 
-/* ---- what is in it ---- */
+/* ---- lookup ---- */
 
 const struct cr_gguf_value *cr_gguf_find(const struct cr_gguf *file, const char *key)
 {

@@ -1,4 +1,5 @@
-/* gguf_types.c - the element types of GGUF files, and how blocks become floats; see gguf_types.h. */
+/* gguf_types.c - the element types of GGUF files, and their conversion to floats; see
+ * gguf_types.h. */
 #include "gguf_types.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@ static float half_at(const unsigned char *at)
     return cr_number_float(CR_NUMBER_F16, 0, at);
 }
 
-/* ---- elements by themselves ---- */
+/* ---- plain elements ---- */
 
 static void f32(const unsigned char *from, int64_t first, int64_t n, float *out)
 {
@@ -40,7 +41,7 @@ static void f64(const unsigned char *from, int64_t first, int64_t n, float *out)
 
 /* ---- blocks of 32 ---- */
 
-/* A scale d, then 32 bytes q: d q, which a float holds exactly. */
+/* A scale d, then 32 bytes q: the elements are d q, which a float holds exactly. */
 static void q8_0_block(const unsigned char *block, float *out)
 {
     float d = half_at(block);
@@ -58,7 +59,7 @@ static void q4_0_block(const unsigned char *block, float *out)
     }
 }
 
-/* The same with a minimum m behind the scale: d q + m, rounded once since d q is exact. */
+/* The same with a minimum m after the scale: d q + m, rounded once since d q is exact. */
 static void q4_1_block(const unsigned char *block, float *out)
 {
     float d = half_at(block), m = half_at(block + 2);
@@ -70,9 +71,9 @@ static void q4_1_block(const unsigned char *block, float *out)
 
 /* ---- blocks of 256 ---- */
 
-/* Two halves of 128, each of 64 bytes with the low four bits and 32 with the upper two: four times 32
- * elements q - 32.  Then 16 int8 s, one for 16 elements each, and a scale d for all: d s (q - 32), which
- * a float holds exactly. */
+/* Two halves of 128 elements; each has 64 bytes with the low four bits of q, and 32 bytes with the
+ * upper two bits.  Then follow 16 int8 scales s, one for 16 elements each, and a scale d for all.
+ * The elements are d s (q - 32), which a float holds exactly. */
 static void q6_k_block(const unsigned char *block, float *out)
 {
     float d = half_at(block + 208);
@@ -87,7 +88,8 @@ static void q6_k_block(const unsigned char *block, float *out)
 
 /* ---- parts of blocks ---- */
 
-/* Elements of blocks of `size`, `bytes` each, from number `first` of the first one on. */
+/* Converts n elements of blocks that have `size` elements in `bytes` bytes, from number `first` of
+ * the first block on. */
 static void each_block(void (*floats)(const unsigned char *block, float *out), int size,
                        size_t bytes, const unsigned char *blocks, int64_t first, int64_t n,
                        float *out)
@@ -127,7 +129,7 @@ static void q6_k(const unsigned char *blocks, int64_t first, int64_t n, float *o
 
 /* ---- the table ---- */
 
-/* Name, number, elements and bytes of a block. */
+/* Name, number in files, and elements and bytes of a block. */
 static const struct cr_gguf_type types[] = {
     {"F32", 0, 1, 4, f32},
     {"F16", 1, 1, 2, f16},

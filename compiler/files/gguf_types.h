@@ -4,10 +4,11 @@
 
 #include "gguf.h"
 
-/* The type of a number in files, or null. */
+/* Returns the type with a number in files, or null. */
 const struct cr_gguf_type *cr_gguf_type_of(uint32_t number);
 
-/* The names of the types that are read as floats, with commas between, cut to `size` bytes. */
+/* Writes the names of the types that can be converted to floats, separated by commas and truncated
+ * to `size` bytes. */
 char *cr_gguf_types_read(char *buf, size_t size);
 
 #endif

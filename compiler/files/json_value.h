@@ -1,18 +1,18 @@
 /*
- * json_value.h - one value of a JSON text among others, which are passed over; see json.h.
+ * json_value.h - helpers to skip values in a JSON text; see json.h.
  */
 #ifndef CR_JSON_VALUE_H
 #define CR_JSON_VALUE_H
 
 #include "json.h"
 
-/* Bytes of the number that begins at `at`; 0 if none does. */
+/* Returns the length of the number that begins at `at`, or 0 if there is none. */
 size_t cr_json_number_size(const char *at, const char *end);
 
-/* Takes true, false or null, if it stands at `at`; its first letter, or 0. */
+/* Takes true, false or null if it is next; returns its first letter, or 0. */
 char cr_json_word(struct cr_json *json);
 
-/* The line, from 1 on, that a text has reached. */
+/* Returns the current line of a text, counted from 1. */
 int cr_json_line(const struct cr_json *json);
 
 #endif

@@ -1,4 +1,5 @@
-/* lfs.h - the small text that a clone by git has in place of a large file which Git LFS has not fetched. */
+/* lfs.h - detects the pointer that a git clone has in place of a large file which Git LFS has not
+ * fetched. */
 #ifndef CR_LFS_H
 #define CR_LFS_H
 
@@ -6,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* How such a text begins, and what is said of it behind the name of the file. */
+/* The first bytes of such a pointer, and the error message, after the file's name. */
 #define CR_LFS_BEGIN "version https://git-lfs."
 #define CR_LFS_MESSAGE "a pointer of Git LFS, expected the file that it stands for (git lfs pull)"
 

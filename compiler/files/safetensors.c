@@ -6,7 +6,7 @@
 
 #include "utf8.h"
 
-enum { HEADER_MAX = 100000000 /* bytes; the cap of the format's first implementation */ };
+enum { HEADER_MAX = 100000000 /* bytes; the limit of the format's first implementation */ };
 
 /* ---- reading ---- */
 
@@ -45,7 +45,7 @@ int cr_safetensors_read(const struct cr_safetensors *file, const struct cr_st_te
 
 /* ---- writing ---- */
 
-/* The header's text as it grows, and where to complain about it. */
+/* The header's text under construction, and the buffer for errors. */
 struct header_text {
     char *bytes;
     size_t n, room;
@@ -61,7 +61,7 @@ static struct cr_shown show_name(const char *name)
     return cr_show(name, strlen(name));
 }
 
-/* Adds bytes.  Where memory runs out the text is freed, and stays null. */
+/* Appends bytes.  If memory runs out, the text is freed and stays null. */
 static void add(struct header_text *t, const char *bytes, size_t n)
 {
     if (!t->bytes)
@@ -92,7 +92,7 @@ static void add_integer(struct header_text *t, int64_t value)
     add_text(t, digits);
 }
 
-/* A string in quotes; what JSON has to escape is escaped.  Fails if it is not UTF-8. */
+/* Appends a string in quotes, escaped as JSON requires.  Fails if it is not UTF-8. */
 static int add_string(struct header_text *t, const char *string)
 {
     static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
@@ -119,7 +119,7 @@ static int add_string(struct header_text *t, const char *string)
     return 0;
 }
 
-/* The object of metadata, if there is any. */
+/* Appends the metadata, if there is any. */
 static int add_metadata(struct header_text *t, const struct cr_st_metadata *metadata, int n)
 {
     if (n > 0)
@@ -136,7 +136,7 @@ static int add_metadata(struct header_text *t, const struct cr_st_metadata *meta
     return 0;
 }
 
-/* "name":{"dtype":...,"shape":[...],"data_offsets":[begin,end]} */
+/* Appends "name":{"dtype":...,"shape":[...],"data_offsets":[begin,end]}. */
 static int add_tensor(struct header_text *t, const struct cr_st_tensor *tensor, size_t begin)
 {
     if (add_string(t, tensor->name) != 0)
@@ -156,7 +156,7 @@ static int add_tensor(struct header_text *t, const struct cr_st_tensor *tensor, 
     return 0;
 }
 
-/* Lays the tensors end to end and describes each. */
+/* Appends the descriptions of all tensors, which are laid out without gaps. */
 static int add_tensors(struct header_text *t, const struct cr_st_tensor *tensors, int n, int first)
 {
     size_t next = 0;
@@ -180,7 +180,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Refuses a name that is there twice; sorts the names. */
+/* Sorts the names; fails if one occurs twice. */
 static int check_names(struct header_text *t, const char **names, int n)
 {
     if (n > 0)
@@ -191,7 +191,7 @@ static int check_names(struct header_text *t, const char **names, int n)
     return 0;
 }
 
-/* No two tensors and no two keys of the metadata may have one name. */
+/* Fails if two tensors, or two keys of the metadata, have the same name. */
 static int check_all_names(struct header_text *t, const struct cr_st_tensor *tensors, int n_tensors,
                            const struct cr_st_metadata *metadata, int n_metadata)
 {
@@ -230,7 +230,7 @@ static int make_header(struct header_text *t, const struct cr_st_tensor *tensors
     return 0;
 }
 
-/* The length of the header, the header, and the bytes of the tensors in order. */
+/* Writes the length of the header, the header, and the bytes of the tensors in order. */
 static void put_file(struct cr_writer *writer, const char *header, size_t length,
                      const struct cr_st_tensor *tensors, int n)
 {
@@ -241,7 +241,7 @@ static void put_file(struct cr_writer *writer, const char *header, size_t length
     cr_writer_put(writer, header, length);
     for (i = 0; i < n; i++) {
         struct cr_st_tensor tensor = tensors[i];
-        if (cr_st_measure(&tensor) == 0) /* as it did for the header */
+        if (cr_st_measure(&tensor) == 0) /* always true: the header was made from it */
             cr_writer_put(writer, tensor.data, tensor.bytes);
     }
 }

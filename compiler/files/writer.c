@@ -9,8 +9,8 @@
 
 #include "write.inc"
 
-/* Sets the path to write to.  A link is followed; what is not a regular file, or is
- * write-protected, is refused. */
+/* Sets the path to write to.  Links are followed.  Fails for write-protected files, and for
+ * anything but regular files. */
 static int find_target(struct cr_writer *writer, char *error, size_t size)
 {
     const char *path = writer->path;
@@ -33,7 +33,7 @@ static int find_target(struct cr_writer *writer, char *error, size_t size)
     return 0;
 }
 
-/* Frees what a writer holds; removes its file unless that was published. */
+/* Frees the writer; removes its file unless that was published. */
 static void release(struct cr_writer *writer)
 {
     if (writer->file)
@@ -44,8 +44,8 @@ static void release(struct cr_writer *writer)
     *writer = (struct cr_writer){0};
 }
 
-/* The stream has a descriptor of its own, so that closing it tells of failures while the file
- * can still be dropped. */
+/* Opens a stream with a descriptor of its own, so that closing it reports errors while the file can
+ * still be discarded. */
 static int open_stream(struct cr_writer *writer)
 {
     int fd = -1;
@@ -58,7 +58,7 @@ static int open_stream(struct cr_writer *writer)
     return writer->file ? 0 : -1;
 }
 
-/* Nothing is left behind where this fails: neither memory nor a file. */
+/* Opens a file.  A failure leaves neither memory nor a file behind. */
 int cr_writer_open(struct cr_writer *writer, const char *path, char *error, size_t size)
 {
     int reason;
@@ -103,7 +103,8 @@ int cr_writer_finish(struct cr_writer *writer, char *error, size_t size)
     return -1;
 }
 
-/* The bytes are on the disk before the name is: a crash leaves the old file or the new. */
+/* The data is on disk before the name changes: a crash leaves either the old file or the new
+ * one. */
 int cr_writer_commit(struct cr_writer *writer, char *error, size_t size)
 {
     const char *path = writer->path;
