@@ -1,5 +1,5 @@
-/* classes.h - the classes of the Lua module; each adds its functions to the table on top of the
- * stack.  That of tensors is in tensor.h. */
+/* classes.h - the classes of the Lua module.  Each function adds those of a class to the table on
+ * top of the stack.  The class of tensors is in tensor.h. */
 #ifndef CR_LUA_CLASSES_H
 #define CR_LUA_CLASSES_H
 
@@ -14,7 +14,7 @@ void cr_lua_add_generators(lua_State *L); /* crescent.generator */
 
 void cr_lua_add_explanations(lua_State *L);
 
-/* m:explain(path, options), of a model whose graph is compiled again as the configuration says. */
+/* m:explain(path, options), for a model, whose graph is compiled again with this configuration. */
 int cr_lua_explain(lua_State *L, const crescent_graph *graph, const crescent_model *model,
                    const crescent_config *config, int64_t seed);
 

@@ -1,4 +1,4 @@
-/* explain.c - m:explain: what the compiler made of a model, as a page, a document or a trace. */
+/* explain.c - m:explain: explains a compilation as a page, a document or a trace. */
 #include <string.h>
 
 #include "classes.h"
@@ -21,8 +21,8 @@ static int close_explanation(lua_State *L)
     return 0;
 }
 
-/* What is measured or checked has the weights of the model where it kept them, else those of its folder,
- * or drawn ones. */
+/* Fills the model that is to be measured or checked: with the weights that the other model kept,
+ * else with those of its folder, else with drawn ones. */
 static void fill(lua_State *L, crescent_model *to, const crescent_model *from, int64_t seed)
 {
     int n = crescent_port_count(from, CRESCENT_PARAM);
@@ -37,12 +37,13 @@ static void fill(lua_State *L, crescent_model *to, const crescent_model *from, i
     }
 }
 
-/* Tensors of all ports of a kind: of the option `inputs`, else drawn; or room for outputs. */
+/* Returns tensors of all ports of a kind: inputs from the option `inputs` or drawn; outputs
+ * uninitialised. */
 static void **tensors(lua_State *L, const crescent_model *model, crescent_port_kind kind, int64_t seed)
 {
     int n = crescent_port_count(model, kind);
     void **data = cr_lua_scratch(L, (size_t)n, sizeof *data);
-    lua_newtable(L); /* keeps them */
+    lua_newtable(L); /* keeps the tensors alive */
     for (int i = 0; i < n; i++) {
         crescent_port port = cr_lua_port(L, model, kind, i);
         lua_getfield(L, 3, "inputs");
@@ -63,7 +64,8 @@ static void **tensors(lua_State *L, const crescent_model *model, crescent_port_k
     return data;
 }
 
-/* What the options `check` and `bench` ask for; the check comes first, as it reads the first states. */
+/* Checks and measures as the options `check` and `bench` say.  The check comes first: it needs the
+ * initial states. */
 static void measure(lua_State *L, crescent_explanation *e, const crescent_model *from, int64_t seed,
                     int trace)
 {
@@ -82,7 +84,7 @@ static void measure(lua_State *L, crescent_explanation *e, const crescent_model 
         cr_lua_pass(L, crescent_explanation_measure(e, inputs, outputs, seconds));
 }
 
-/* The option `as`, else by the end of the path: a page unless that is .json. */
+/* Returns the format: that of the option `as`, else JSON if the path ends in .json, else a page. */
 static crescent_explanation_format read_format(lua_State *L, const char *path)
 {
     static const char *const names[] = {"json", "html", "trace"};

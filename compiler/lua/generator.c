@@ -1,4 +1,4 @@
-/* generator.c - crescent.generator: a model that goes on with a text. */
+/* generator.c - crescent.generator: generates text with a model. */
 #include <string.h>
 
 #include "classes.h"
@@ -8,13 +8,13 @@
 
 static const char class_name[] = "crescent.generator";
 
-/* A model of one text, and the tokenizer if there is one. */
+/* A model of one text, and its tokenizer or null. */
 struct cr_lua_generator {
     crescent_generator *generator;
     crescent_tokenizer *tokenizer;
-    crescent_text_stream *stream; /* of the text that is being made */
-    int busy;                     /* a call of generate is under way */
-    unsigned texts;               /* that were begun */
+    crescent_text_stream *stream; /* of the current text */
+    int busy;                     /* a call of generate is running */
+    unsigned texts;               /* number of texts begun */
 };
 
 /* ---- opening ---- */
@@ -31,7 +31,7 @@ static int close_generator(lua_State *L)
     return 0;
 }
 
-/* What no longer has a caller is closed whatever it was doing. */
+/* Closes a generator at garbage collection, even if it is marked as busy. */
 static int collect(lua_State *L)
 {
     struct cr_lua_generator *g = luaL_checkudata(L, 1, class_name);
@@ -47,14 +47,14 @@ static struct cr_lua_generator *self(lua_State *L)
     return g;
 }
 
-/* What the options say of positions. */
+/* Reads the options about positions. */
 static crescent_generation read_generation(lua_State *L)
 {
     return (crescent_generation){.context = cr_lua_integer_option(L, 2, "context", 0),
                                  .chunk = cr_lua_integer_option(L, 2, "chunk", 0)};
 }
 
-/* Opens what the path or the option `text` says, into the object. */
+/* Opens the script of the path or of the option `text`, as the object's generator. */
 static void open_script(lua_State *L, struct cr_lua_generator *g, const char *path,
                         const struct cr_lua_opening *o)
 {
@@ -74,8 +74,8 @@ static void open_script(lua_State *L, struct cr_lua_generator *g, const char *pa
     lua_pop(L, 1);
 }
 
-/* Loads the weights.  With the option `cache_weights` they are mapped from the file that keeps them packed, or
- * that file is written now, if it can be. */
+/* Loads the weights.  With the option `cache_weights` they are mapped from the cache, or written to
+ * it if possible. */
 static void fill_weights(lua_State *L, crescent_model *model, const struct cr_lua_opening *o)
 {
     crescent_context *context = cr_lua_context(L);
@@ -88,8 +88,8 @@ static void fill_weights(lua_State *L, crescent_model *model, const struct cr_lu
     crescent_cache_weights(context, 0);
 }
 
-/* crescent.generator(path, options): a folder, a GGUF file or a script; with the option `text` the path is
- * the name of a script in memory. */
+/* crescent.generator(path, options): opens a folder, a GGUF file or a script; with the option
+ * `text`, path is the name of a script in memory. */
 static int open_generator(lua_State *L)
 {
     static const char *const more[] = {"context", "chunk", "tokenizer", "text", "cache_weights", NULL};
@@ -117,7 +117,7 @@ static int open_generator(lua_State *L)
 
 /* ---- C ---- */
 
-/* Whether weights go into the program: option `embed`, true or "array". */
+/* Reads the option `embed`, true or "array": how weights are embedded in the program. */
 static crescent_embedding read_embedding(lua_State *L)
 {
     crescent_embedding embedding = CRESCENT_EMBED_NOT;
@@ -133,7 +133,7 @@ static crescent_embedding read_embedding(lua_State *L)
     return embedding;
 }
 
-/* "model.weights" for "model.c", pushed. */
+/* Pushes "model.weights" for "model.c". */
 static const char *beside(lua_State *L, const char *out)
 {
     size_t length = strlen(out);
@@ -143,8 +143,8 @@ static const char *beside(lua_State *L, const char *out)
     return lua_tostring(L, -1);
 }
 
-/* crescent.emit_generator(path, options): a program that generates.  The option `out` is its file, whose
- * header is written beside it; without, both are returned as strings. */
+/* crescent.emit_generator(path, options): emits a program that generates.  The option `out` is its
+ * file, with the header beside it; without it both are returned as strings. */
 static int emit_generator(lua_State *L)
 {
     static const char *const more[] = {"context", "chunk", "tokenizer", "ids", "pack", "embed", "out", NULL};
@@ -189,17 +189,17 @@ struct generation {
     crescent_generator_status about;
     crescent_sampling sampling;
     struct cr_lua_ids prompt;
-    int64_t limit; /* tokens of the continuation */
+    int64_t limit; /* most tokens to generate */
     int ignore_eos;
-    int callback;   /* where the callback is on the stack, or 0 */
-    int pieces;     /* ... and a table of the pieces of text */
+    int callback;   /* index of the callback on the stack, or 0 */
+    int pieces;     /* index of a table of text pieces */
     int n_pieces;
-    int32_t *ids;   /* of the continuation */
+    int32_t *ids;   /* generated ids */
     int64_t n;
 };
 
-/* What the prompt is: a text, ids, or nothing; a text without one begins with the token that the
- * model, or its tokenizer, has for it. */
+/* Reads the prompt: a text, ids, or nil.  An empty prompt becomes the token that texts begin with,
+ * as the model or its tokenizer says. */
 static void read_prompt(lua_State *L, struct generation *r)
 {
     struct cr_lua_generator *g = r->g;
@@ -231,7 +231,7 @@ static void read_prompt(lua_State *L, struct generation *r)
                     (long long)r->prompt.n, (long long)r->about.context);
 }
 
-/* The options of the table at 3. */
+/* Reads the options in the table at index 3. */
 static void read_options(lua_State *L, struct generation *r)
 {
     static const char *const known[] = {"tokens", "temperature", "top_k",      "top_p",
@@ -252,7 +252,7 @@ static void read_options(lua_State *L, struct generation *r)
         r->callback = lua_gettop(L);
 }
 
-/* A piece of text is kept, and told to the callback; 0 if that wants no more. */
+/* Keeps a piece of text and passes it to the callback; 0 if the callback wants to stop. */
 static int say(lua_State *L, struct generation *r, const char *text, size_t length, int32_t id)
 {
     int more = 1;
@@ -273,7 +273,7 @@ static int say(lua_State *L, struct generation *r, const char *text, size_t leng
     return more;
 }
 
-/* The text that a token makes certain; none where there is no tokenizer. */
+/* Says the text that is complete after a token; "" without a tokenizer. */
 static int say_token(lua_State *L, struct generation *r, int32_t id)
 {
     const char *text = "";
@@ -283,7 +283,7 @@ static int say_token(lua_State *L, struct generation *r, int32_t id)
     return say(L, r, text, length, id);
 }
 
-/* What is left at the end. */
+/* Says the rest of the text at the end. */
 static void say_end(lua_State *L, struct generation *r)
 {
     const char *text;
@@ -304,7 +304,8 @@ static int is_end(const struct generation *r, int32_t id)
     return crescent_generator_is_end(g->generator, id);
 }
 
-/* A new text, whose stream knows what stands before the continuation. */
+/* Begins a new text.  The prompt goes through the stream, since decoding depends on the tokens
+ * before. */
 static void begin(lua_State *L, struct generation *r)
 {
     struct cr_lua_generator *g = r->g;
@@ -321,7 +322,7 @@ static void begin(lua_State *L, struct generation *r)
     cr_lua_pass(L, crescent_generator_feed(g->generator, r->prompt.items, (int64_t)r->prompt.n, NULL));
 }
 
-/* Until a token ends the text, there is no room, enough was said, or the callback wants no more. */
+/* Generates until a token ends the text, the limit is reached, or the callback wants to stop. */
 static void go_on(lua_State *L, struct generation *r)
 {
     int ended = r->limit == 0;
@@ -335,7 +336,8 @@ static void go_on(lua_State *L, struct generation *r)
     }
 }
 
-/* Reads the prompt at 2 and the options at 3, and says how many tokens follow at most. */
+/* Reads the prompt at index 2 and the options at index 3; limits the number of tokens to the
+ * context. */
 static void read_arguments(lua_State *L, struct generation *r)
 {
     cr_lua_pass(L, crescent_generator_look(r->g->generator, &r->about));
@@ -346,7 +348,7 @@ static void read_arguments(lua_State *L, struct generation *r)
         r->limit = room;
 }
 
-/* All that may raise while the generator is busy. */
+/* Generates, in protected mode, since errors must not leave the generator busy. */
 static int generate_protected(lua_State *L)
 {
     struct generation *r = lua_touserdata(L, 4);
@@ -369,9 +371,9 @@ static int generate_protected(lua_State *L)
     return 2;
 }
 
-/* g:generate(prompt, options): the text that follows, and its ids.  The prompt is a text or a table of
- * ids.  on_token(text, id) is called for each token with the text that it makes certain; if it returns
- * false, that was the last one. */
+/* g:generate(prompt, options): returns the generated text, and its ids.  The prompt is a text or a
+ * table of ids.  on_token(text, id) is called for each token with the text that is complete by
+ * then; it ends the text if it returns false. */
 static int generate(lua_State *L)
 {
     struct generation r = {.g = self(L)};
@@ -380,7 +382,7 @@ static int generate(lua_State *L)
     lua_settop(L, 3);
     lua_pushcfunction(L, generate_protected);
     lua_insert(L, 1);
-    lua_pushvalue(L, 2); /* keeps the generator until the call is over */
+    lua_pushvalue(L, 2); /* keeps the generator alive during the call */
     lua_insert(L, 1);
     lua_pushlightuserdata(L, &r);
     r.g->busy = 1;
@@ -391,15 +393,15 @@ static int generate(lua_State *L)
 
 /* ---- an iterator ---- */
 
-/* A text that is made by an iterator, between its calls. */
+/* The state of an iterator that generates a text. */
 struct walk {
     struct generation r;
-    unsigned text; /* of the generator's texts, which one */
+    unsigned text; /* number of its text; see cr_lua_generator */
     int32_t id;    /* the last token */
     int ended, over;
 };
 
-/* The piece that is left behind the last token, with no id; or nothing, at the end. */
+/* Returns the rest of the text without an id, or nothing if there is none. */
 static int walk_end(lua_State *L, struct walk *w)
 {
     const char *text;
@@ -413,8 +415,9 @@ static int walk_end(lua_State *L, struct walk *w)
     return 1;
 }
 
-/* Called by `for`: the next piece and its id.  Nothing of the module is on the stack while the body of the loop
- * runs, so that it may yield.  A token goes through the model when the next one is asked for. */
+/* The iterator: returns the next piece and its id.  Between calls nothing of the module is on the C
+ * stack, so the loop's body may yield.  A token is fed to the model when the next one is
+ * requested. */
 static int walk_on(lua_State *L)
 {
     struct walk *w = lua_touserdata(L, lua_upvalueindex(1));
@@ -429,7 +432,7 @@ static int walk_on(lua_State *L)
         return cr_lua_fail(L, "each: the generator has begun another text, expected one at a time");
     if (w->ended)
         return walk_end(L, w);
-    w->over = 1; /* if anything raises */
+    w->over = 1; /* in case anything raises */
     if (w->r.n)
         cr_lua_pass(L, crescent_generator_feed(g->generator, &w->id, 1, NULL));
     cr_lua_pass(L, crescent_generator_choose(g->generator, &w->r.sampling, &w->id));
@@ -443,15 +446,15 @@ static int walk_on(lua_State *L)
     return 2;
 }
 
-/* g:each(prompt, options): an iterator over the pieces of the text that follows, and the ids of their tokens:
- * for piece, id in g:each(prompt) do ... end. */
+/* g:each(prompt, options): an iterator over pieces of the generated text and the ids of their
+ * tokens: for piece, id in g:each(prompt) do ... end. */
 static int each(lua_State *L)
 {
     struct cr_lua_generator *g = self(L);
     if (g->busy)
         return luaL_error(L, "the generator is in use");
     lua_settop(L, 3);
-    struct walk *w = lua_newuserdata(L, sizeof *w); /* at 4 */
+    struct walk *w = lua_newuserdata(L, sizeof *w); /* at index 4 */
     *w = (struct walk){.r = {.g = g}};
     read_arguments(L, &w->r);
     if (w->r.callback)
@@ -461,12 +464,12 @@ static int each(lua_State *L)
     w->ended = w->r.limit == 0;
     w->r.prompt = (struct cr_lua_ids){0};
     lua_pushvalue(L, 4);
-    lua_pushvalue(L, 1); /* keeps the generator */
+    lua_pushvalue(L, 1); /* keeps the generator alive */
     lua_pushcclosure(L, walk_on, 2);
     return 1;
 }
 
-/* ---- what it says of itself ---- */
+/* ---- properties ---- */
 
 static int report(lua_State *L)
 {
@@ -480,7 +483,7 @@ static int report(lua_State *L)
     return 1;
 }
 
-/* g:logits(): of the last token, [vocabulary]; nil before the first. */
+/* g:logits(): those after the last token, [vocabulary]; nil before the first. */
 static int logits(lua_State *L)
 {
     crescent_generator_status status;

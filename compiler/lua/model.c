@@ -1,4 +1,4 @@
-/* model.c - crescent.open and crescent.model: compiled graphs, their weights and runs. */
+/* model.c - crescent.open and crescent.model: compiles graphs, loads weights and runs models. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 
 static const char class_name[] = "crescent.model";
 
-/* A graph, and what was compiled from it. */
+/* A graph, and the model compiled from it. */
 struct cr_lua_model {
     crescent_graph *graph;
     crescent_model *model;
     int64_t seed;
-    int filled; /* there are weights */
+    int filled; /* it has weights */
 };
 
 /* ---- opening ---- */
@@ -29,7 +29,7 @@ static int close_model(lua_State *L)
     return 0;
 }
 
-/* The first argument. */
+/* Returns the first argument. */
 static struct cr_lua_model *self(lua_State *L)
 {
     struct cr_lua_model *m = luaL_checkudata(L, 1, class_name);
@@ -38,7 +38,7 @@ static struct cr_lua_model *self(lua_State *L)
     return m;
 }
 
-/* Whether all weights are floats. */
+/* True if all weights are in f32. */
 static bool is_wide(const crescent_model *model)
 {
     crescent_port port;
@@ -48,7 +48,8 @@ static bool is_wide(const crescent_model *model)
     return true;
 }
 
-/* From the graph on.  Weights can be saved unless some are kept in a narrow format. */
+/* Compiles the graph.  Unless the option `keep` says otherwise, weights can be saved if all are in
+ * f32. */
 static void compile(lua_State *L, struct cr_lua_model *m, const struct cr_lua_opening *o)
 {
     for (int i = 0; i < o->n_taps; i++)
@@ -78,8 +79,8 @@ static int open_path(lua_State *L)
     return 1;
 }
 
-/* crescent.model(script, options): of a text, or of a function that builds the graph; the option `name`
- * stands for its path. */
+/* crescent.model(script, options): compiles a script's text, or a function that builds the graph;
+ * the option `name` replaces its path. */
 static int open_model(lua_State *L)
 {
     static const char *const more[] = {"name", NULL};
@@ -100,7 +101,8 @@ static int open_model(lua_State *L)
 
 /* ---- weights ---- */
 
-/* m:load(paths, {strict = true}): the model, how many tensors it does not have, and the first of them. */
+/* m:load(paths, {strict = true}): returns the model, the number of tensors that it does not have,
+ * and the first one's name. */
 static int load(lua_State *L)
 {
     static const char *const known[] = {"strict", NULL};
@@ -113,7 +115,7 @@ static int load(lua_State *L)
     const char **paths = cr_lua_strings(L, 2, "load", &n);
     const char *own = crescent_weights_path(m->model);
     if (!n && own) {
-        paths[0] = own; /* there is room for one */
+        paths[0] = own; /* the array has room for one */
         n = 1;
     }
     m->filled = 0;
@@ -127,7 +129,7 @@ static int load(lua_State *L)
     return 3;
 }
 
-/* m:load_bytes(bytes, {strict = true, name = "weights"}): the same of a file that is a string. */
+/* m:load_bytes(bytes, {strict = true, name = "weights"}): the same for a file in a string. */
 static int load_bytes(lua_State *L)
 {
     static const char *const known[] = {"strict", "name", NULL};
@@ -150,7 +152,7 @@ static int load_bytes(lua_State *L)
     return 3;
 }
 
-/* Weights that nobody gave are the folder's own, or drawn. */
+/* Loads the folder's weights, or draws them, unless there are weights. */
 static void fill_weights(lua_State *L, struct cr_lua_model *m)
 {
     if (!m->filled)
@@ -179,7 +181,7 @@ static int save(lua_State *L)
     return 1;
 }
 
-/* m:weight(name): a copy; m:weight(name, tensor): it becomes that. */
+/* m:weight(name): returns a copy; m:weight(name, tensor): sets it. */
 static int weight(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -200,8 +202,8 @@ static int weight(lua_State *L)
 
 /* ---- runs ---- */
 
-/* Every name of the table at `index` is that of an input; with `cotangents` that of a value that has
- * one. */
+/* Fails unless every name in the table at `index` is that of an input; with `cotangents`, that of a
+ * value that has a cotangent. */
 static void check_names(lua_State *L, const struct cr_lua_model *m, int index, int cotangents)
 {
     int number;
@@ -226,7 +228,7 @@ static void check_names(lua_State *L, const struct cr_lua_model *m, int index, i
     }
 }
 
-/* What the caller gave for an input, pushed; a cotangent that is not given is of ones. */
+/* Pushes the caller's tensor for an input; a missing cotangent is all ones. */
 static struct cr_lua_tensor *take_input(lua_State *L, const struct cr_lua_model *m, int number,
                                         const void *const *inputs)
 {
@@ -248,7 +250,7 @@ static struct cr_lua_tensor *take_input(lua_State *L, const struct cr_lua_model 
     return cr_lua_take_sized(L, m->model, number, -1, inputs, what);
 }
 
-/* Tensors of the inputs that are lengths, and what they hold; the others are null. */
+/* Sets the tensors of inputs that are lengths, and their values; the others stay null. */
 static void take_lengths(lua_State *L, const struct cr_lua_model *m, const void **inputs, int kept)
 {
     int some = 0;
@@ -264,7 +266,7 @@ static void take_lengths(lua_State *L, const struct cr_lua_model *m, const void 
         cr_lua_take_lengths(L, m->model, 2, (void *const *)inputs);
 }
 
-/* What there is of the outputs, in the table on top of the stack. */
+/* Packs the outputs in the table on top of the stack to their actual sizes. */
 static void pack_outputs(lua_State *L, const struct cr_lua_model *m, const void *const *inputs)
 {
     for (int i = 0; i < crescent_port_count(m->model, CRESCENT_OUTPUT); i++) {
@@ -280,7 +282,7 @@ static void pack_outputs(lua_State *L, const struct cr_lua_model *m, const void 
     }
 }
 
-/* An output goes into the table of outputs, or into that of gradients, which lie at these indices. */
+/* Puts a new tensor for an output into the table of outputs or of gradients, at these indices. */
 static void *add_output(lua_State *L, const crescent_port *port, int outputs, int gradients)
 {
     struct cr_lua_tensor *t = cr_lua_new_tensor(L, port);
@@ -288,7 +290,8 @@ static void *add_output(lua_State *L, const crescent_port *port, int outputs, in
     return t->data;
 }
 
-/* m:run(inputs, cotangents): a table of outputs, and one of gradients if they were asked for. */
+/* m:run(inputs, cotangents): returns a table of outputs, and one of gradients if the model has
+ * any. */
 static int run(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -300,7 +303,7 @@ static int run(lua_State *L)
     int n_outputs = crescent_port_count(m->model, CRESCENT_OUTPUT);
     const void **inputs = cr_lua_scratch(L, (size_t)n_inputs, sizeof *inputs);
     void **outputs = cr_lua_scratch(L, (size_t)n_outputs, sizeof *outputs);
-    lua_newtable(L); /* keeps the inputs */
+    lua_newtable(L); /* keeps the inputs alive */
     int kept = lua_gettop(L);
     take_lengths(L, m, inputs, kept);
     for (int i = 0; i < n_inputs; i++) {
@@ -324,7 +327,7 @@ static int run(lua_State *L)
     return 1 + some;
 }
 
-/* m:input(name, seed): an input as `crescent run` draws it. */
+/* m:input(name, seed): returns an input drawn as by `crescent run`. */
 static int input(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -336,7 +339,7 @@ static int input(lua_State *L)
     return 1;
 }
 
-/* m:state(name): a copy; m:state(name, tensor): it becomes that. */
+/* m:state(name): returns a copy; m:state(name, tensor): sets it. */
 static int state(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -354,7 +357,7 @@ static int state(lua_State *L)
     return 1;
 }
 
-/* m:reset(): states are zeros again. */
+/* m:reset(): sets all states to zeros. */
 static int reset(lua_State *L)
 {
     cr_lua_pass(L, crescent_reset_states(self(L)->model));
@@ -362,7 +365,7 @@ static int reset(lua_State *L)
     return 1;
 }
 
-/* ---- what a model says of itself ---- */
+/* ---- properties ---- */
 
 static int params(lua_State *L)
 {
@@ -394,7 +397,7 @@ static int report(lua_State *L)
     return 1;
 }
 
-/* m:options(): what the script declared, and the values, as text. */
+/* m:options(): returns the script's options and their values as texts. */
 static int options(lua_State *L)
 {
     const crescent_graph *graph = self(L)->graph;
@@ -412,7 +415,7 @@ static int options(lua_State *L)
 static const char *const emit_options[] = {"skip", "max_arena", "format", "arithmetic", "target",
                                            "train", NULL};
 
-/* What counts for C of the options at `index`, which may have those of the list `more`, too. */
+/* Reads the options for emitted C at `index`; options in the list `more` are also allowed. */
 static crescent_config emit_config(lua_State *L, int index, const char *const *more)
 {
     cr_lua_check_options(L, index, emit_options, more);
@@ -450,7 +453,8 @@ static int emit(lua_State *L)
     return 2;
 }
 
-/* m:dump(pass, options): what there is after a pass, as `crescent dump --after` prints it. */
+/* m:dump(pass, options): returns the graph or program after a pass, as `crescent dump --after`
+ * prints it. */
 static int dump(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -486,7 +490,7 @@ static int describe(lua_State *L)
 
 /* ---- the class ---- */
 
-/* The class, and the functions that make objects of it. */
+/* Adds the class, and the functions that open models. */
 void cr_lua_add_models(lua_State *L)
 {
     static const luaL_Reg methods[] = {

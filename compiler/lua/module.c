@@ -5,7 +5,8 @@
 #include "object.h"
 #include "tensor.h"
 
-/* crescent.build(): what the library is made of, and what it uses on this machine. */
+/* crescent.build(): returns the versions of the library and its parts, and the instruction set that
+ * it uses. */
 static int build(lua_State *L)
 {
     crescent_build b;
@@ -20,7 +21,7 @@ static int build(lua_State *L)
 
 __attribute__((visibility("default"))) int luaopen_crescent(lua_State *L);
 
-/* Fills the table that `require` returns; loading it twice does no harm. */
+/* Pushes the table that `require` returns; loading the module twice is harmless. */
 int luaopen_crescent(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"build", build}, {NULL, NULL}};

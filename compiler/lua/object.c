@@ -29,7 +29,7 @@ void cr_lua_add_class(lua_State *L, const struct cr_lua_class *class)
     lua_setfield(L, -2, "__close");
     lua_pushstring(L, class->name);
     lua_setfield(L, -2, "__name");
-    lua_pushstring(L, class->name); /* what getmetatable gives */
+    lua_pushstring(L, class->name); /* the result of getmetatable */
     lua_setfield(L, -2, "__metatable");
     lua_pop(L, 1);
 }
@@ -116,7 +116,7 @@ crescent_context *cr_lua_context(lua_State *L)
 
 static const char error_class[] = "crescent.error";
 
-/* The line of an error, pushed; of another value itself. */
+/* Pushes an error as a string; other values unchanged. */
 static void push_line(lua_State *L, int index)
 {
     index = cr_lua_absolute(L, index);
@@ -151,7 +151,7 @@ static int error_concat(lua_State *L)
     return 1;
 }
 
-/* A function of Lua's string library, the upvalue, of the line. */
+/* Calls a function of Lua's string library, the upvalue, on an error's text. */
 static int call_of_line(lua_State *L)
 {
     push_line(L, 1);
@@ -162,7 +162,7 @@ static int call_of_line(lua_State *L)
     return lua_gettop(L);
 }
 
-/* An error has the methods of strings: message:find("no tensor"). */
+/* Makes the methods of strings work on errors: message:find("no tensor"). */
 static int error_index(lua_State *L)
 {
     lua_pushliteral(L, "");
@@ -175,7 +175,7 @@ static int error_index(lua_State *L)
     return 1;
 }
 
-/* The metatable of errors, pushed. */
+/* Pushes the metatable of errors. */
 static void push_error_metatable(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"__tostring", error_to_string}, {"__concat", error_concat},
@@ -186,7 +186,8 @@ static void push_error_metatable(lua_State *L)
     }
 }
 
-/* Sets `script` and `script_line` of the table on top where the message begins with "FILE:LINE: ". */
+/* Sets `script` and `script_line` in the table on top of the stack if the message begins with
+ * "FILE:LINE: ". */
 static void set_script(lua_State *L, const char *message)
 {
     const char *colon = strchr(message, ':');
@@ -198,7 +199,7 @@ static void set_script(lua_State *L, const char *message)
     cr_lua_set_integer(L, "script_line", strtol(colon + 1, NULL, 10));
 }
 
-/* Raises an error with its fields: the message, and where the program of the host called. */
+/* Raises an error object: the message, and the line of the host's call. */
 static void raise(lua_State *L, const char *message)
 {
     lua_Debug at;
@@ -238,7 +239,7 @@ int cr_lua_fail(lua_State *L, const char *format, ...)
 
 /* ---- values ---- */
 
-/* A text as a string; raises where there is no memory for one. */
+/* Pushes a text as a string; raises if there is no memory for it. */
 static int to_string(lua_State *L)
 {
     char **text = lua_touserdata(L, 1);

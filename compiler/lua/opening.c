@@ -1,4 +1,4 @@
-/* opening.c - options of the Lua module; see opening.h. */
+/* opening.c - reads options of the Lua module; see opening.h. */
 #include "opening.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- single options ---- */
 
-/* Pushes an option; nil if there is no table. */
+/* Pushes an option, nil if there is no table; returns its type. */
 static int push_option(lua_State *L, int index, const char *key)
 {
     if (lua_isnoneornil(L, index))
@@ -113,7 +113,7 @@ const char **cr_lua_strings(lua_State *L, int index, const char *what, int *n)
         if (lua_type(L, -1) != LUA_TSTRING)
             cr_lua_fail(L, "%s: found %s, expected a string, or a table of strings", what,
                         luaL_typename(L, -1));
-        strings[i] = lua_tostring(L, -1); /* the table keeps it */
+        strings[i] = lua_tostring(L, -1); /* the table keeps it alive */
         lua_pop(L, 1);
     }
     return strings;
@@ -127,7 +127,7 @@ static const char **strings_option(lua_State *L, int index, const char *key, int
 
 /* ---- settings ---- */
 
-/* The value on top of the stack becomes text, as --set would have it. */
+/* Converts the value on top of the stack to text, as for --set. */
 static void to_text(lua_State *L, const char *option, const char *key)
 {
     char text[40];
@@ -153,8 +153,8 @@ static void to_text(lua_State *L, const char *option, const char *key)
     lua_pushstring(L, text);
 }
 
-/* The settings of an option such as `set`, how many; a table that is left on the stack keeps their
- * texts. */
+/* Reads the settings of an option such as `set`; returns their number.  A table left on the stack
+ * keeps the texts alive. */
 static int read_settings(lua_State *L, int index, const char *option, const crescent_setting **out)
 {
     int n = 0;
@@ -182,9 +182,9 @@ static int read_settings(lua_State *L, int index, const char *option, const cres
     return n;
 }
 
-/* ---- all of them ---- */
+/* ---- options to open a model ---- */
 
-/* How many processors this process may use. */
+/* Returns the number of processors that this process may use. */
 static int cores(void)
 {
     cpu_set_t set;
@@ -192,7 +192,7 @@ static int cores(void)
     return n < 1 ? 1 : n > 256 ? 256 : n;
 }
 
-/* The backend that an option names; TinyCC if there is none. */
+/* Returns the backend that an option names, TinyCC by default. */
 static crescent_backend read_backend(lua_State *L, int index)
 {
     char names[100] = "";
@@ -209,7 +209,7 @@ static crescent_backend read_backend(lua_State *L, int index)
     return CRESCENT_TCC;
 }
 
-/* How the graph is compiled: what the command line has options of the same names for. */
+/* Reads the configuration; options have the names of those of the command line. */
 static void read_config(lua_State *L, int index, crescent_config *config)
 {
     int64_t threads = cr_lua_integer_option(L, index, "threads", cores());
@@ -246,7 +246,7 @@ void cr_lua_read_opening(lua_State *L, int index, const char *const *more,
     read_config(L, index, &o->config);
     o->weights = strings_option(L, index, "weights", &o->n_weights);
     if (o->n_weights && !o->config.format)
-        o->config.format = "f32"; /* they may be others than those of the file that is opened */
+        o->config.format = "f32"; /* weights may have other formats than the opened file */
     o->cotangents = strings_option(L, index, "cotangents", &o->n_cotangents);
     o->taps = strings_option(L, index, "taps", &o->n_taps);
     o->grads = cr_lua_flag_option(L, index, "grads", o->n_cotangents > 0);

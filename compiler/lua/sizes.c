@@ -1,4 +1,4 @@
-/* sizes.c - how long lengths are in a run; see sizes.h. */
+/* sizes.c - the lengths in a run; see sizes.h. */
 #include "sizes.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ int cr_lua_is_length(lua_State *L, const crescent_model *model, int i)
     return 0;
 }
 
-/* Pushes what the table at `index` has for an input. */
+/* Pushes the value that the table at `index` has for an input. */
 static void push_given(lua_State *L, int index, const crescent_port *port)
 {
     if (lua_isnil(L, index))
@@ -27,7 +27,8 @@ static void push_given(lua_State *L, int index, const crescent_port *port)
         lua_getfield(L, index, port->name);
 }
 
-/* The lengths of one array: the first to say one sets it. */
+/* Takes the lengths from an array on top of the stack: the first array with an axis sets its
+ * length, others must agree. */
 static void read_array(lua_State *L, const crescent_model *model, const crescent_port *port,
                        int32_t *const *lengths)
 {
@@ -47,7 +48,7 @@ static void read_array(lua_State *L, const crescent_model *model, const crescent
     }
 }
 
-/* Lengths that are handed in come first, arrays then. */
+/* Takes given lengths first, then those of arrays. */
 void cr_lua_take_lengths(lua_State *L, const crescent_model *model, int index, void *const *inputs)
 {
     int n = crescent_port_count(model, CRESCENT_INPUT);
@@ -73,7 +74,7 @@ void cr_lua_take_lengths(lua_State *L, const crescent_model *model, int index, v
                         cr_lua_port(L, model, CRESCENT_INPUT, i).name);
 }
 
-/* A value of the bounds' shape where that is not what there is: it is laid out already. */
+/* True if a value has the shape of the bounds: it needs no spreading. */
 static int is_laid_out(lua_State *L, int index, const crescent_port *port)
 {
     int64_t sizes[CRESCENT_MAX_RANK];

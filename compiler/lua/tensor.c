@@ -8,18 +8,19 @@
 
 static const char class_name[] = "crescent.tensor";
 
-enum { TEXT = 200 }; /* bytes of a shape, or of a place in a tensor, as text */
+enum { TEXT = 200 }; /* size of a buffer for a shape as text */
 
 /* ---- memory ---- */
 
-/* Memory that several tensors look into.  It is the library's, or what `host` keeps alive. */
+/* Memory that several tensors share.  The library allocated it, or `host` keeps it alive. */
 struct cr_lua_storage {
     int references;
     int host; /* a reference to a value of the host (luaL_ref), or LUA_NOREF */
     void *memory;
 };
 
-/* The last tensor of a storage frees it, or lets go of what the host keeps it in. */
+/* Releases a tensor; the last one of a storage frees the memory, or the host's value that keeps
+ * it. */
 static int release(lua_State *L)
 {
     struct cr_lua_tensor *t = luaL_checkudata(L, 1, class_name);
@@ -44,7 +45,8 @@ static int64_t count(const struct cr_lua_tensor *t)
     return n;
 }
 
-/* The collector knows nothing of memory that is not Lua's: it is told of blocks that count. */
+/* Tells the garbage collector about large blocks, which it does not see because Lua did not
+ * allocate them. */
 static void tell_collector(lua_State *L, int64_t bytes)
 {
     if (bytes >= 1 << 16)
@@ -78,7 +80,7 @@ struct cr_lua_tensor *cr_lua_new_tensor(lua_State *L, const crescent_port *port)
     return t;
 }
 
-/* Pushes a tensor that looks into another's memory, its shape still to be filled in. */
+/* Pushes a view of another tensor's memory; the caller sets its shape. */
 static struct cr_lua_tensor *new_view(lua_State *L, const struct cr_lua_tensor *of)
 {
     struct cr_lua_tensor *t = cr_lua_new(L, sizeof *t, class_name);
@@ -89,14 +91,14 @@ static struct cr_lua_tensor *new_view(lua_State *L, const struct cr_lua_tensor *
     return t;
 }
 
-/* The tensor at an index, or null. */
+/* Returns the tensor at an index, or null. */
 static struct cr_lua_tensor *tensor_at(lua_State *L, int index)
 {
     struct cr_lua_tensor *t = cr_lua_test(L, index, class_name);
     return t && t->storage ? t : NULL;
 }
 
-/* The first argument. */
+/* Returns the first argument. */
 static struct cr_lua_tensor *self(lua_State *L)
 {
     struct cr_lua_tensor *t = luaL_checkudata(L, 1, class_name);
@@ -120,7 +122,7 @@ static void push_number(lua_State *L, const struct cr_lua_tensor *t, int64_t i)
         lua_pushnumber(L, (lua_Number)((const float *)t->data)[i]);
 }
 
-/* Element i becomes a number that its type can hold. */
+/* Sets element i; raises if its type cannot hold the number. */
 static void store(lua_State *L, struct cr_lua_tensor *t, int64_t i, double value)
 {
     if (t->type != CRESCENT_I32)
@@ -151,7 +153,7 @@ void cr_lua_push_shape(lua_State *L, int rank, const int64_t *shape)
     }
 }
 
-/* The shape that the table, or the number, at `index` says; elements are counted with care. */
+/* Reads the shape, a table or a number, at `index`; the number of elements must not overflow. */
 static void read_shape(lua_State *L, int index, crescent_port *port)
 {
     int64_t n = 1;
@@ -189,7 +191,7 @@ static int same_shape(const struct cr_lua_tensor *t, const crescent_port *port)
            memcmp(t->shape, port->shape, (size_t)t->rank * sizeof *t->shape) == 0;
 }
 
-/* "t" or a caller's words, which end in ": ". */
+/* Raises an error about a shape; `what` names the tensor. */
 static int wrong_shape(lua_State *L, const char *what, const struct cr_lua_tensor *t,
                        const crescent_port *port)
 {
@@ -201,7 +203,7 @@ static int wrong_shape(lua_State *L, const char *what, const struct cr_lua_tenso
 
 /* ---- filling ---- */
 
-/* A filling of a tensor from a table, whose numbers come one after another. */
+/* The filling of a tensor from a table, number by number. */
 struct fill {
     struct cr_lua_tensor *tensor;
     const char *what;
@@ -215,7 +217,7 @@ static int wrong_count(lua_State *L, const struct fill *f, int64_t found, int64_
                        (long long)expected);
 }
 
-/* The numbers of the table on top of the stack, which may be those of rows, in order. */
+/* Fills from the table on top of the stack, which has numbers or, for more axes, tables of rows. */
 static void fill_axis(lua_State *L, struct fill *f, int axis)
 {
     char of[40];
@@ -241,7 +243,7 @@ static void fill_axis(lua_State *L, struct fill *f, int axis)
     }
 }
 
-/* From a table of numbers, or of tables of them, one for each axis. */
+/* Fills from a flat table of numbers, or from nested tables, one level for each axis. */
 static void fill_from_table(lua_State *L, struct fill *f, int index)
 {
     int64_t n = (int64_t)lua_rawlen(L, index), all = count(f->tensor);
@@ -263,7 +265,7 @@ static void fill_from_table(lua_State *L, struct fill *f, int index)
     }
 }
 
-/* From the value at `index`, which is not null; 0 if it is of no such kind. */
+/* Fills from the value at `index`; returns 0 if its type is not supported. */
 static int fill_from(lua_State *L, struct fill *f, int index)
 {
     struct cr_lua_tensor *t = f->tensor, *from = tensor_at(L, index);
@@ -294,7 +296,7 @@ static int fill_from(lua_State *L, struct fill *f, int index)
 
 /* ---- memory of the host ---- */
 
-/* The address that a pointer, or an array, of LuaJIT's FFI stands for; null for other values. */
+/* Returns the address of a pointer or an array of LuaJIT's FFI; null for other values. */
 static void *foreign_address(lua_State *L, int index)
 {
     if (lua_type(L, index) == LUA_TLIGHTUSERDATA)
@@ -307,7 +309,7 @@ static void *foreign_address(lua_State *L, int index)
     lua_getfield(L, -2, "cast");
     lua_pushliteral(L, "void *");
     lua_pushvalue(L, index);
-    lua_call(L, 2, 1); /* arrays become pointers */
+    lua_call(L, 2, 1); /* converts arrays to pointers */
     lua_pushliteral(L, "uintptr_t");
     lua_insert(L, -2);
     lua_call(L, 2, 1);
@@ -331,7 +333,7 @@ static crescent_type read_type(lua_State *L, int index)
     return CRESCENT_F32;
 }
 
-/* A tensor of the host's memory, which the value at `index` keeps alive. */
+/* Pushes a tensor on the host's memory, which the value at `index` keeps alive. */
 static int wrap(lua_State *L, const crescent_port *port, int index, void *address)
 {
     struct cr_lua_tensor *t = cr_lua_new(L, sizeof *t, class_name);
@@ -348,9 +350,9 @@ static int wrap(lua_State *L, const crescent_port *port, int index, void *addres
 }
 
 /*
- * crescent.tensor(shape, data, type): data may be nothing (zeros), a number for all elements, a
- * table, flat or nested, a string of the bytes, another tensor, which is copied, or a pointer, whose
- * memory is used as it is.
+ * crescent.tensor(shape, data, type): data may be nil (zeros), a number for all elements, a table,
+ * flat or nested, a string of the bytes, a tensor, which is copied, or a pointer, whose memory is
+ * used in place.
  */
 static int tensor(lua_State *L)
 {
@@ -388,7 +390,8 @@ struct cr_lua_tensor *cr_lua_take_tensor(lua_State *L, int index, const crescent
     return f.tensor;
 }
 
-/* Of a table the first row counts: the others are looked at when numbers are taken. */
+/* Finds the sizes of a value.  In a table the first row of each level counts; others are checked
+ * when numbers are taken. */
 int cr_lua_sizes_of(lua_State *L, int index, int rank, int64_t *sizes)
 {
     struct cr_lua_tensor *given = tensor_at(L, index);
@@ -409,7 +412,7 @@ int cr_lua_sizes_of(lua_State *L, int index, int rank, int64_t *sizes)
 
 /* ---- elements and rows ---- */
 
-/* The number of the element that arguments 2 .. rank + 1 name, from 1 on. */
+/* Returns the offset of the element whose indices, from 1, are arguments 2 .. rank + 1. */
 static int64_t offset_of(lua_State *L, const struct cr_lua_tensor *t)
 {
     int64_t at = 0;
@@ -463,7 +466,7 @@ static void push_row(lua_State *L, const struct cr_lua_tensor *t, double i)
     }
 }
 
-/* t[i], t.shape, t.type and methods. */
+/* Reads t[i], t.shape, t.dtype and methods. */
 static int get_field(lua_State *L)
 {
     const struct cr_lua_tensor *t = self(L);
@@ -481,7 +484,7 @@ static int get_field(lua_State *L)
     return 1;
 }
 
-/* t[i] = number, or for a row what crescent.tensor takes. */
+/* Sets t[i] to a number, or a row to anything that crescent.tensor accepts. */
 static int set_field(lua_State *L)
 {
     struct cr_lua_tensor *t = self(L);
@@ -507,7 +510,7 @@ static int length(lua_State *L)
     return 1;
 }
 
-/* for i, row in t:each() do */
+/* The iterator of: for i, row in t:each() do */
 static int next_row(lua_State *L)
 {
     const struct cr_lua_tensor *t = self(L);
@@ -536,7 +539,7 @@ static int count_elements(lua_State *L)
     return 1;
 }
 
-/* Pushes a table of the elements from number *at on, of the axes from `axis` on. */
+/* Pushes nested tables of the axes from `axis` on, with elements from number *at on. */
 static void push_nested(lua_State *L, const struct cr_lua_tensor *t, int axis, int64_t *at)
 {
     luaL_checkstack(L, 4, "crescent");
@@ -550,7 +553,7 @@ static void push_nested(lua_State *L, const struct cr_lua_tensor *t, int axis, i
     }
 }
 
-/* t:totable(): all elements, row-major; t:totable("nested"): tables within tables. */
+/* t:totable(): a flat table, row-major; t:totable("nested"): nested tables. */
 static int to_table(lua_State *L)
 {
     const struct cr_lua_tensor *t = self(L);
@@ -570,7 +573,7 @@ static int to_table(lua_State *L)
     return 1;
 }
 
-/* t:bytes(): the elements as they lie in memory. */
+/* t:bytes(): the elements' bytes in memory, as a string. */
 static int bytes(lua_State *L)
 {
     const struct cr_lua_tensor *t = self(L);
@@ -578,7 +581,7 @@ static int bytes(lua_State *L)
     return 1;
 }
 
-/* t:pointer(): for LuaJIT's ffi.cast("float *", t:pointer()), as long as t lives. */
+/* t:pointer(): for LuaJIT's ffi.cast("float *", t:pointer()); valid as long as t lives. */
 static int pointer(lua_State *L)
 {
     lua_pushlightuserdata(L, self(L)->data);
@@ -605,7 +608,7 @@ static int clone(lua_State *L)
     return 1;
 }
 
-/* t:reshape{...}: the same memory under another shape. */
+/* t:reshape{...}: a view of the same memory with another shape. */
 static int reshape(lua_State *L)
 {
     const struct cr_lua_tensor *t = self(L);
@@ -619,7 +622,7 @@ static int reshape(lua_State *L)
     return 1;
 }
 
-/* "tensor f32 [2, 3]: 1 2 3 4 5 6" */
+/* Returns a text such as "tensor f32 [2, 3]: 1 2 3 4 5 6". */
 static int to_string(lua_State *L)
 {
     enum { SHOWN = 8 };

@@ -1,6 +1,6 @@
 /*
- * tensor.h - crescent.tensor: numbers with a shape, row-major, in memory that rows share with the
- * tensor they are of, or that belongs to the host.
+ * tensor.h - crescent.tensor: row-major tensors.  Their memory is shared with views of rows, or
+ * belongs to the host.
  */
 #ifndef CR_LUA_TENSOR_H
 #define CR_LUA_TENSOR_H
@@ -10,29 +10,29 @@
 struct cr_lua_storage;
 
 struct cr_lua_tensor {
-    struct cr_lua_storage *storage; /* shared; null before there is memory */
-    void *data;                     /* float, or int32_t of type CRESCENT_I32 */
+    struct cr_lua_storage *storage; /* shared; null: no memory yet */
+    void *data;                     /* int32_t for CRESCENT_I32, else float */
     crescent_type type;
     int rank;
     int64_t shape[CRESCENT_MAX_RANK];
 };
 
-/* The class, and the functions of the module, into the table on top of the stack. */
+/* Adds the class, and the function crescent.tensor to the table on top of the stack. */
 void cr_lua_add_tensors(lua_State *L);
 
-/* Pushes a tensor of the port's type and shape; its numbers are anything. */
+/* Pushes an uninitialised tensor of the port's type and shape. */
 struct cr_lua_tensor *cr_lua_new_tensor(lua_State *L, const crescent_port *port);
 
 /*
- * Pushes a tensor of the port's type and shape that has the numbers of the value at `index`: the
- * value itself if that is such a tensor, else one that is made of a tensor of another type, a table, a
- * string of bytes or a number.  `what` names it in errors.
+ * Pushes a tensor of the port's type and shape with the numbers of the value at `index`.  It is the
+ * value itself if that is such a tensor, else it is converted from a tensor of another type, a
+ * table, a string of bytes or a number.  `what` names it in errors.
  */
 struct cr_lua_tensor *cr_lua_take_tensor(lua_State *L, int index, const crescent_port *port,
                                          const char *what);
 
-/* The sizes that a tensor, or a table with tables in it, has along `rank` axes; 0 for other values, and for a
- * flat table of several axes. */
+/* Returns the sizes of a tensor or of nested tables along `rank` axes; 0 for other values, and for
+ * a flat table if there are several axes. */
 int cr_lua_sizes_of(lua_State *L, int index, int rank, int64_t *sizes);
 
 /* Pushes a shape as a table. */

@@ -1,4 +1,4 @@
-/* tokenizer.c - crescent.tokenizer: from text to ids and back. */
+/* tokenizer.c - crescent.tokenizer: converts texts to ids and back. */
 #include "tokenizer.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ struct cr_lua_ids cr_lua_encode(lua_State *L, crescent_tokenizer *tokenizer, int
     struct cr_lua_ids ids = {0};
     int32_t *encoded;
     const char *text = luaL_checklstring(L, index, &length);
-    /* A text has at most as many tokens as bytes, and what is around it. */
+    /* A text has at most one token for each byte, plus those that frame it. */
     ids.items = cr_lua_scratch(L, length + 64, sizeof *ids.items);
     cr_lua_pass(L, crescent_encode(tokenizer, text, length, framing, &encoded, &ids.n));
     int fits = ids.n <= length + 64;
@@ -92,8 +92,8 @@ static crescent_tokenizer *self(lua_State *L)
     return t->tokenizer;
 }
 
-/* t:encode(text, {framed = false}): a table of ids, with what stands around a text unless it is said
- * otherwise. */
+/* t:encode(text, {framed = false}): returns a table of ids, by default with the tokens that frame a
+ * text. */
 static int encode(lua_State *L)
 {
     static const char *const known[] = {"framed", NULL};
@@ -119,7 +119,8 @@ static int to_string(lua_State *L)
     return 1;
 }
 
-/* t:decode(ids, {specials = true}): of special tokens those within the text are shown, or all. */
+/* t:decode(ids, {specials = true}): by default special tokens are shown only within the text, else
+ * all. */
 static int decode(lua_State *L)
 {
     static const char *const known[] = {"specials", NULL};
@@ -139,7 +140,7 @@ static int decode(lua_State *L)
     return status ? lua_error(L) : 1;
 }
 
-/* t:id("<|endoftext|>"), or nil; t:token(id), or nil. */
+/* t:id("<|endoftext|>"): its id, or nil; t:token(id): its text, or nil. */
 static int id_of(lua_State *L)
 {
     int id = crescent_token_id(self(L), luaL_checkstring(L, 2));

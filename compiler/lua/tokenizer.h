@@ -1,4 +1,4 @@
-/* tokenizer.h - lists of ids as tables of Lua, and the tokenizers that generators have. */
+/* tokenizer.h - converts between texts, lists of ids and Lua tables. */
 #ifndef CR_LUA_TOKENIZER_H
 #define CR_LUA_TOKENIZER_H
 
@@ -10,10 +10,10 @@ struct cr_lua_ids {
     size_t n;
 };
 
-/* The ids of the table, or of the one number, at `index`. */
+/* Reads ids from a table, or from a single number, at `index`. */
 struct cr_lua_ids cr_lua_read_ids(lua_State *L, int index);
 
-/* The ids of a text, with what the tokenizer puts around it or without. */
+/* Encodes the text at `index`, with or without the tokens that frame a text. */
 struct cr_lua_ids cr_lua_encode(lua_State *L, crescent_tokenizer *tokenizer, int index,
                                 crescent_framing framing);
 

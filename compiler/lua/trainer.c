@@ -1,4 +1,4 @@
-/* trainer.c - crescent.trainer: a script that is one step of a training, and its state. */
+/* trainer.c - crescent.trainer: a training, whose script is one step. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const char class_name[] = "crescent.trainer";
 
 struct cr_lua_trainer {
     crescent_graph *graph;
-    crescent_checkpoint *checkpoint; /* of the option `resume` */
+    crescent_checkpoint *checkpoint; /* that of the option `resume` */
     crescent_trainer *trainer;
     int started;
 };
@@ -35,8 +35,7 @@ static struct cr_lua_trainer *self(lua_State *L)
     return t;
 }
 
-/* Goes on as the checkpoint was made: its seed and the options of its script count where the caller
- * does not say otherwise. */
+/* Takes over the seed and the script's options of a checkpoint, unless the caller sets others. */
 static void take_settings(lua_State *L, struct cr_lua_trainer *t, const char *path,
                           struct cr_lua_opening *o)
 {
@@ -53,7 +52,7 @@ static void take_settings(lua_State *L, struct cr_lua_trainer *t, const char *pa
     lua_pop(L, 1);
 }
 
-/* Weights, then what needs them. */
+/* Starts the training, unless it has started. */
 static void start(lua_State *L, struct cr_lua_trainer *t)
 {
     if (!t->started)
@@ -61,13 +60,14 @@ static void start(lua_State *L, struct cr_lua_trainer *t)
     t->started = 1;
 }
 
-/* Refuses what is no path; with the option `text` the path is the name of that script. */
+/* Returns the path; with the option `text` it is the name of that script.  Raises if it is neither
+ * a string nor a function. */
 static const char *path_of(lua_State *L)
 {
     return lua_type(L, 1) == LUA_TFUNCTION ? "trainer" : luaL_checkstring(L, 1);
 }
 
-/* crescent.trainer(path, options), of a script; or of a function that builds the graph of a step. */
+/* crescent.trainer(path, options): for a script, or a function that builds the graph of a step. */
 static int open_trainer(lua_State *L)
 {
     static const char *const more[] = {"resume", "text", NULL};
@@ -104,7 +104,7 @@ static int open_trainer(lua_State *L)
 
 /* ---- data ---- */
 
-/* How many values of the table at 2 are strings, which name files. */
+/* Returns the number of strings, which are paths of files, in the table at index 2. */
 static int count_files(lua_State *L)
 {
     int n = 0;
@@ -117,7 +117,7 @@ static int count_files(lua_State *L)
     return n;
 }
 
-/* Tensors count until they are set again. */
+/* Sets the tensors in the table at index 2 as inputs; they stay until they are set again. */
 static void feed_tensors(lua_State *L, struct cr_lua_trainer *t)
 {
     crescent_model *model = crescent_trainer_model(t->trainer);
@@ -136,7 +136,7 @@ static void feed_tensors(lua_State *L, struct cr_lua_trainer *t)
     }
 }
 
-/* The files that the table at 2 names. */
+/* Returns the files in the table at index 2. */
 static crescent_input_file *read_files(lua_State *L, int *n)
 {
     int i = 0;
@@ -171,7 +171,7 @@ static crescent_training status_of(lua_State *L, const struct cr_lua_trainer *t)
     return status;
 }
 
-/* t:step(n): makes n steps, or one; the loss of the last. */
+/* t:step(n): makes n steps, or one; returns the last loss. */
 static int step(lua_State *L)
 {
     struct cr_lua_trainer *t = self(L);
@@ -183,7 +183,7 @@ static int step(lua_State *L)
     return 1;
 }
 
-/* t:validation{x = "batches.npy"}: data that nothing is learned from. */
+/* t:validation{x = "batches.npy"}: sets the data for validation, which steps do not use. */
 static int validation(lua_State *L)
 {
     struct cr_lua_trainer *t = self(L);
@@ -196,7 +196,7 @@ static int validation(lua_State *L)
     return 1;
 }
 
-/* t:validate(): the mean of the losses on it. */
+/* t:validate(): returns the mean loss on that data. */
 static int validate(lua_State *L)
 {
     struct cr_lua_trainer *t = self(L);
@@ -206,14 +206,14 @@ static int validate(lua_State *L)
     return 1;
 }
 
-/* What is no number is left out. */
+/* Sets a number, unless it is NaN. */
 static void set_known(lua_State *L, const char *key, double value)
 {
     if (!isnan(value))
         cr_lua_set_number(L, key, value);
 }
 
-/* t:status(): step, and what is known of loss, lr, tokens and the validation. */
+/* t:status(): returns step, and loss, lr, tokens and validation if they are known. */
 static int status(lua_State *L)
 {
     crescent_training s = status_of(L, self(L));
@@ -226,7 +226,7 @@ static int status(lua_State *L)
     return 1;
 }
 
-/* Pushes what a port has now. */
+/* Pushes the current value of a port. */
 static int get_port(lua_State *L, crescent_port_kind kind)
 {
     struct cr_lua_trainer *t = self(L);
@@ -239,7 +239,7 @@ static int get_port(lua_State *L, crescent_port_kind kind)
     return 1;
 }
 
-/* t:weight(name), t:input(name) for the next step, t:output(name) of the last one */
+/* t:weight(name); t:input(name) of the next step; t:output(name) of the last step */
 static int weight(lua_State *L)
 {
     return get_port(L, CRESCENT_PARAM);
@@ -269,7 +269,7 @@ static int report(lua_State *L)
 
 /* ---- files ---- */
 
-/* t:load(paths): weights before the first step */
+/* t:load(paths): loads weights before the first step */
 static int load(lua_State *L)
 {
     struct cr_lua_trainer *t = self(L);
@@ -283,7 +283,7 @@ static int load(lua_State *L)
     return 1;
 }
 
-/* t:save(path): the whole state; t:save_weights(path): the parameters; t:resume(path) */
+/* t:save(path): saves the whole state; t:save_weights(path): only the parameters; t:resume(path) */
 static int save(lua_State *L)
 {
     struct cr_lua_trainer *t = self(L);
@@ -314,7 +314,7 @@ static int resume(lua_State *L)
     return 1;
 }
 
-/* The class, and the function that makes objects of it. */
+/* Adds the class, and the function crescent.trainer. */
 void cr_lua_add_trainers(lua_State *L)
 {
     static const luaL_Reg methods[] = {
