@@ -9,13 +9,13 @@
 #include "compiler/ir/mem.h"
 #include "verbs.h"
 
-/* Of each subject, a round times runs for ROUND_NS.  A pool's threads look out for work for
- * some microseconds; PAUSE_US is enough for them to fall asleep. */
+/* A round times the runs of each subject for ROUND_NS.  The threads of a pool spin for some
+ * microseconds before they sleep: PAUSE_US is long enough for that. */
 enum { LEAST_ROUNDS = 5, ROUND_NS = 1000000, PAUSE_US = 300 };
 
 /* ---- counting ---- */
 
-/* The arithmetic that rules name; of several the first. */
+/* Returns the arithmetic that `rules` name; the first one of several. */
 static const char *arithmetic_of(const char *rules)
 {
     return rules && strstr(rules, "int8") ? "int8" : "bf16";
@@ -34,7 +34,7 @@ static void count(struct cr_bench *b)
 
 /* ---- opening ---- */
 
-/* The interpreter has no kernels to count: a compiled twin does it. */
+/* The interpreter counts no operations: this compiles a twin that does. */
 static int open_twin(struct cr_bench *b, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(b->options, CRESCENT_TCC);
@@ -46,7 +46,7 @@ static int open_twin(struct cr_bench *b, struct cr_error *error)
     return status;
 }
 
-/* The model first, then it under the setting of each --vs. */
+/* Opens the model, then the subject of each --vs. */
 static int open_subjects(struct cr_bench *b, struct cr_error *error)
 {
     const struct cr_options *o = b->options;
@@ -94,8 +94,8 @@ static void measure_machine(struct cr_bench *b)
     cr_sample_add(&b->active_read, crescent_machine_read(b->machine, b->active));
 }
 
-/* The machine, then every subject, in an order that turns round from one round to the next:
- * a slower moment meets all, and nobody is always first. */
+/* Measures the machine, then every subject, in an order that reverses from one round to the next: a
+ * slow moment affects all subjects, and none is always first. */
 static int measure_round(struct cr_bench *b, struct cr_error *error)
 {
     measure_machine(b);
@@ -127,7 +127,8 @@ static int measure(struct cr_bench *b, struct cr_error *error)
     return 0;
 }
 
-/* A round for each line that arrives: whoever compares us with another program says when. */
+/* Measures a round for each line of standard input: a script that compares Crescent with another
+ * program sets the pace. */
 static int take_turns(struct cr_bench *b, struct cr_error *error)
 {
     for (int c; (c = getchar()) != EOF;) {
@@ -144,7 +145,7 @@ static int take_turns(struct cr_bench *b, struct cr_error *error)
 
 /* ---- the verb ---- */
 
-/* Compiles all, then measures what the options ask for. */
+/* Compiles all subjects, then measures what the options ask for. */
 static int run(struct cr_bench *b, struct cr_error *error)
 {
     if (check_options(b->options, error) || open_subjects(b, error))
@@ -162,7 +163,7 @@ static int run(struct cr_bench *b, struct cr_error *error)
     return 0;
 }
 
-/* Whatever was opened is closed, also after a failure. */
+/* Closes what was opened, also after a failure. */
 int cr_verb_bench(const struct cr_options *options, struct cr_error *error)
 {
     struct cr_bench b = {.options = options};

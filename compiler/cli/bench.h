@@ -9,29 +9,29 @@
 
 struct cr_bench {
     const struct cr_options *options;
-    struct cr_subject *subjects; /* the model, then one a --vs */
+    struct cr_subject *subjects; /* the model, then one per --vs */
     int n;
-    crescent_model *twin;     /* for the interpreter: the model compiled, to count operations */
+    crescent_model *twin;     /* to count operations of an interpreted model; else null */
     crescent_report compiled; /* of the model's compiled form, or its twin's */
     crescent_machine *machine;
-    struct cr_profile profile; /* with --per-kernel */
+    struct cr_profile profile; /* if --per-kernel is given */
     int rounds;
 
-    const char *arithmetic; /* of products that are not in f32, if there are some, or null */
-    double flops;           /* of a run, each value's once */
-    double flops_again;     /* what --max-arena adds to them: of values that are made again */
-    int64_t touched; /* bytes of parameters, inputs and outputs: what a run cannot do without */
-    int64_t active;  /* bytes of arena, inputs and outputs: where activations lie */
+    const char *arithmetic; /* of the products that are not in f32; null if all are */
+    double flops;           /* of a run; no value is counted twice */
+    double flops_again;     /* what --max-arena adds: operations that recompute values */
+    int64_t touched; /* bytes of parameters, inputs and outputs, which every run reads or writes */
+    int64_t active;  /* bytes of arena, inputs and outputs, which hold the activations */
 
     /* The machine, measured between runs. */
     struct cr_sample peak;         /* GFLOP/s */
-    struct cr_sample products;     /* GOP/s in that arithmetic */
-    struct cr_sample memory;       /* GB/s from beyond the caches */
-    struct cr_sample touched_read; /* GB/s from so many bytes as `touched` */
-    struct cr_sample active_read;  /* GB/s from so many bytes as `active` */
+    struct cr_sample products;     /* GOP/s in `arithmetic` */
+    struct cr_sample memory;       /* GB/s from memory, past the caches */
+    struct cr_sample touched_read; /* GB/s from a buffer of `touched` bytes */
+    struct cr_sample active_read;  /* GB/s from a buffer of `active` bytes */
 };
 
-/* The compiled form: the model's own, or its twin's. */
+/* Returns the compiled model: the first subject's, or its twin. */
 static inline crescent_model *cr_bench_compiled(const struct cr_bench *b)
 {
     return b->twin ? b->twin : b->subjects[0].model;

@@ -1,4 +1,4 @@
-/* bench_report.c - a bench as text, JSON and Markdown; see bench_report.h. */
+/* bench_report.c - the results of a bench as text, JSON and Markdown; see bench_report.h. */
 #include "bench_report.h"
 
 #include <string.h>
@@ -7,18 +7,18 @@
 #include "report.h"
 #include "roofline.h"
 
-/* The figures of a bench that every form of report shows. */
+/* The figures of a bench that text, JSON and Markdown show. */
 struct figures {
     const crescent_report *engine, *program; /* of the model; of its compiled form */
     struct cr_roofline roofline;
     double script_ns, passes_ns, emit_ns, backend_ns; /* medians of the stages */
     double compile_ns;                                /* from the graph to a function */
     double median_ns, min_ns, gflops, peak, limit_ns;
-    double best_of_peak; /* of the fastest run and the highest peak: what noise hides least */
-    int64_t arena;       /* the interpreter has none */
+    double best_of_peak; /* the fastest run against the highest peak: noise affects it least */
+    int64_t arena;       /* 0 if interpreted */
 };
 
-/* Medians, and what follows from them; samples are sorted on the way. */
+/* Computes medians and the figures that follow from them.  Sorts the samples. */
 static struct figures figures_of(struct cr_bench *b)
 {
     struct cr_subject *s = &b->subjects[0];
@@ -41,13 +41,13 @@ static struct figures figures_of(struct cr_bench *b)
     return f;
 }
 
-/* A tenth of the peaks lie below 0.9 of the median: somebody else was at work. */
+/* True if a tenth of the peaks are below 0.9 of the median: other processes disturbed the bench. */
 static bool is_noisy(struct cr_bench *b)
 {
     return cr_sample_quantile(&b->peak, 0.1) < 0.9 * cr_sample_median(&b->peak);
 }
 
-/* Kernel number i, which there is. */
+/* Returns kernel number i, which must exist. */
 static crescent_kernel kernel_at(const struct cr_bench *b, int i)
 {
     crescent_kernel kernel = {0};
@@ -57,7 +57,7 @@ static crescent_kernel kernel_at(const struct cr_bench *b, int i)
 
 /* ---- text ---- */
 
-/* Stages, arena and activations; the interpreter has no stages. */
+/* Prints stages, arena and activations; the interpreter has no stages. */
 static void print_compilation(const struct figures *f)
 {
     printf("Model: %s, backend %s, %s, %d thread%s\n", f->engine->name,
@@ -81,7 +81,7 @@ static void print_compilation(const struct figures *f)
                cr_bytes(f->program->activation_bytes).text);
 }
 
-/* What products in another arithmetic than f32 could be, and how much of that the run is. */
+/* Prints the machine's peak of products in `arithmetic`, and the run's share of it. */
 static void print_products(struct cr_bench *b, const struct figures *f)
 {
     double most = cr_sample_median(&b->products);
@@ -89,7 +89,7 @@ static void print_products(struct cr_bench *b, const struct figures *f)
            b->arithmetic, 100 * f->gflops / most);
 }
 
-/* The limits that the run is held against. */
+/* Prints the limits of the machine that the run is compared with. */
 static void print_machine(struct cr_bench *b, const struct figures *f)
 {
     printf("Machine: %.1f GFLOP/s; reads %.1f GB/s from memory, %.1f GB/s from %s\n", f->peak,
@@ -102,7 +102,7 @@ static void print_machine(struct cr_bench *b, const struct figures *f)
                cr_sample_least(&b->peak), cr_sample_quantile(&b->peak, 1));
 }
 
-/* The run against the peak and against the roofline. */
+/* Prints the run's speed against the peak and against the roofline. */
 static void print_speed(struct cr_bench *b, const struct figures *f)
 {
     printf("Run: median %s, fastest %s of %d runs in %d rounds\n",
@@ -133,7 +133,7 @@ static void print_ratios(struct cr_bench *b)
     }
 }
 
-/* Bytes that come into a cache by the model, and how fast they came if it is right: "9.3 MiB, 12.1". */
+/* Bytes that the cache model expects to enter a cache, and their rate in GB/s: "9.3 MiB, 12.1". */
 struct traffic {
     char text[256];
 };
@@ -145,7 +145,7 @@ static struct traffic traffic_of(double bytes, double ns)
     return t;
 }
 
-/* A row of --per-kernel: all calls of a kernel in a run. */
+/* Prints a row of --per-kernel: all calls of a kernel in a run. */
 static void print_kernel(struct cr_bench *b, const struct figures *f, int i, int width)
 {
     crescent_kernel kernel = kernel_at(b, i), *k = &kernel;
@@ -163,7 +163,7 @@ static void print_kernel(struct cr_bench *b, const struct figures *f, int i, int
              l1.text, l2.text, k->scope, *k->scope ? ", " : "", k->where);
 }
 
-/* Of all calls of a run: what they take, and what they could take. */
+/* Prints the time and the limit of all calls of a run, kernel by kernel. */
 static void print_kernels(struct cr_bench *b, const struct figures *f)
 {
     int width = 9;
@@ -205,7 +205,7 @@ static void set_integer(json_t *object, const char *key, double value)
     json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
-/* What is known before anything ran. */
+/* Returns what is known before the first run. */
 static json_t *json_compilation(struct cr_bench *b, const struct figures *f)
 {
     json_t *o = json_pack("{s:s, s:s, s:s, s:i}", "model", f->engine->name, "backend",
@@ -230,7 +230,7 @@ static json_t *json_compilation(struct cr_bench *b, const struct figures *f)
     return o;
 }
 
-/* What was measured, of the run and of the machine. */
+/* Adds the measurements of the run and of the machine. */
 static void add_speed(json_t *o, struct cr_bench *b, const struct figures *f)
 {
     set_integer(o, "median_ns", f->median_ns);
@@ -253,7 +253,7 @@ static void add_speed(json_t *o, struct cr_bench *b, const struct figures *f)
     json_object_set_new(o, "bound", json_string(cr_roofline_bound(&f->roofline)));
 }
 
-/* A row for each --vs. */
+/* Returns a row for each --vs. */
 static json_t *json_ratios(struct cr_bench *b)
 {
     json_t *array = json_array();
@@ -272,7 +272,7 @@ static json_t *json_ratios(struct cr_bench *b)
     return array;
 }
 
-/* All calls of a kernel in a run. */
+/* Returns the row of all calls of a kernel in a run. */
 static json_t *json_kernel(struct cr_bench *b, const struct figures *f, int i)
 {
     crescent_kernel kernel = kernel_at(b, i), *k = &kernel;
@@ -294,7 +294,7 @@ static json_t *json_kernel(struct cr_bench *b, const struct figures *f, int i)
     return o;
 }
 
-/* Everything, as one object. */
+/* Prints the whole report as one object. */
 static void print_json(struct cr_bench *b, const struct figures *f)
 {
     json_t *o = json_compilation(b, f);
@@ -312,7 +312,7 @@ static void print_json(struct cr_bench *b, const struct figures *f)
 
 /* ---- Markdown ---- */
 
-/* The settings of the script, as they were given. */
+/* Prints the settings of the script, as the user wrote them. */
 static void print_settings(const struct cr_options *o)
 {
     for (int i = 0; i < o->set.n; i++)
@@ -327,7 +327,7 @@ static void print_columns(const struct cr_options *o, const char *text, const ch
     putchar('\n');
 }
 
-/* A table of one row. */
+/* Prints the bench as a table of one row. */
 static void print_markdown(struct cr_bench *b, const struct figures *f)
 {
     print_columns(b->options,
@@ -345,7 +345,7 @@ static void print_markdown(struct cr_bench *b, const struct figures *f)
     putchar('\n');
 }
 
-/* A table of one row. */
+/* Prints the compilation as a table of one row. */
 static void print_compilation_markdown(struct cr_bench *b, const struct figures *f)
 {
     puts("| model | settings | script ms | passes ms | emit ms | backend ms | "
@@ -360,7 +360,7 @@ static void print_compilation_markdown(struct cr_bench *b, const struct figures 
            (double)f->program->arena_bytes / (double)f->program->arena_bytes_least);
 }
 
-/* ---- all of it ---- */
+/* ---- public functions ---- */
 
 void cr_bench_report(struct cr_bench *b)
 {

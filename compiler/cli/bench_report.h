@@ -1,13 +1,13 @@
-/* bench_report.h - a bench as text, JSON and Markdown. */
+/* bench_report.h - the results of a bench as text, JSON and Markdown. */
 #ifndef CR_BENCH_REPORT_H
 #define CR_BENCH_REPORT_H
 
 #include "bench.h"
 
-/* Prints it all; samples are sorted on the way. */
+/* Prints the whole report.  Sorts the samples. */
 void cr_bench_report(struct cr_bench *bench);
 
-/* Prints what is known before anything ran: times of compiling, and sizes. */
+/* Prints what is known before the first run: compile times and sizes. */
 void cr_bench_report_compilation(struct cr_bench *bench);
 
 /* Prints the latest round as one line of JSON. */

@@ -1,4 +1,4 @@
-/* bytes.c - all of a file, or of standard input; see bytes.h. */
+/* bytes.c - reads a whole file, or standard input; see bytes.h. */
 #include "bytes.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for more; false if there is none. */
+/* Doubles the buffer; false if memory is short. */
 static bool grow(struct cr_bytes *b)
 {
     size_t room = b->room ? 2 * b->room : 1 << 16;
@@ -19,7 +19,7 @@ static bool grow(struct cr_bytes *b)
     return true;
 }
 
-/* What was read is the caller's to free, also after a failure. */
+/* Reads a stream to its end.  The caller frees the bytes, also after a failure. */
 static int read_stream(FILE *in, const char *name, size_t most, struct cr_bytes *b, struct cr_error *error)
 {
     size_t n;

@@ -1,4 +1,4 @@
-/* bytes.h - all of a file, or of standard input. */
+/* bytes.h - reads a whole file, or standard input. */
 #ifndef CR_BYTES_H
 #define CR_BYTES_H
 
@@ -6,17 +6,17 @@
 
 #include "compiler/ir/error.h"
 
-/* Bytes that a tokenizer takes at most. */
+/* The most bytes that a tokenizer takes. */
 #define CR_MOST_TEXT ((size_t)1 << 28)
 
-/* Freed by the caller: free(bytes.data). */
+/* The caller frees it with free(bytes.data). */
 struct cr_bytes {
-    char *data; /* with a zero behind */
+    char *data; /* ends in a zero byte */
     size_t n, room;
 };
 
-/* Reads the file at `path`, or standard input for "-".  One of more than `most` bytes is refused before it is
- * read to its end, which it may not have. */
+/* Reads the file at `path`, or standard input for "-".  Fails as soon as more than `most` bytes
+ * have arrived: the input may be endless. */
 int cr_read_bytes(const char *path, size_t most, struct cr_bytes *bytes, struct cr_error *error);
 
 #endif

@@ -14,18 +14,18 @@
 
 enum { MAX_BACKENDS = 8 };
 
-/* The outputs of one backend, as doubles and as the bits that came out. */
+/* The outputs of one backend, as doubles and as the run wrote them. */
 struct result {
     crescent_backend backend;
     double **values;
     struct cr_arrays raw;
 };
 
-/* A file --expect gives for an output. */
+/* A file that --expect gives for an output. */
 struct expected {
     const char *file;
-    double *values; /* null: none */
-    struct cr_phrase shape; /* that a tensor of --expect-taps has in place of the value's, or "" */
+    double *values; /* or null */
+    struct cr_phrase shape; /* of the tensor of --expect-taps if it is not the value's; else "" */
 };
 
 struct comparison {
@@ -35,11 +35,11 @@ struct comparison {
     int n_backends;
     struct result results[MAX_BACKENDS];
     int n_results;
-    crescent_graph *graph; /* the first backend's; the others have the same ports */
-    struct cr_arrays inputs; /* of every backend */
+    crescent_graph *graph; /* of the first backend; those of the others have the same ports */
+    struct cr_arrays inputs; /* the same for every backend */
     int n_outputs;
-    crescent_port *outputs; /* with the sizes that they have for these inputs */
-    crescent_file *grads;      /* of the first backend, until all have run */
+    crescent_port *outputs; /* with their sizes for these inputs */
+    crescent_file *grads;      /* of the first backend; committed when all have run */
     struct expected *expected; /* by output */
     crescent_surplus surplus;
     json_t *rows;
@@ -49,7 +49,7 @@ struct comparison {
 
 /* ---- expected files ---- */
 
-/* Memory for an output as doubles. */
+/* Allocates an output as doubles. */
 static int new_values(const struct comparison *c, const crescent_port *port, const char *what,
                       double **values, struct cr_error *error)
 {
@@ -72,7 +72,7 @@ static int read_expected(struct comparison *c, int output, const char *path, str
                      error);
 }
 
-/* The gradients of the file of --expect-grads. */
+/* Reads the gradients from the file of --expect-grads. */
 static int read_gradients(struct comparison *c, const crescent_model *model, struct cr_error *error)
 {
     const char *path = c->options->expect_grads;
@@ -93,7 +93,7 @@ static int read_gradients(struct comparison *c, const crescent_model *model, str
     return status;
 }
 
-/* The tensors of the file of --expect-taps. */
+/* Reads the tensors from the file of --expect-taps. */
 static int read_taps(struct comparison *c, struct cr_error *error)
 {
     const char *path = c->options->expect_taps;
@@ -136,7 +136,7 @@ static bool has_expected(const struct cr_options *o)
     return o->expect.n || o->expect_grads || o->expect_taps;
 }
 
-/* The list of --backends: ref,tcc,cc unless files are expected; then --backend or tcc. */
+/* Splits --backends.  Without it: --backend or tcc if files are expected, else ref,tcc,cc. */
 static int choose_backends(struct comparison *c, struct cr_error *error)
 {
     const struct cr_options *o = c->options;
@@ -163,7 +163,7 @@ static int choose_backends(struct comparison *c, struct cr_error *error)
     return status;
 }
 
-/* Tolerances given replace the defaults, all of them. */
+/* A tolerance that is given replaces all defaults. */
 static void choose_tolerances(struct comparison *c)
 {
     const struct cr_options *o = c->options;
@@ -179,7 +179,8 @@ static void choose_tolerances(struct comparison *c)
     };
 }
 
-/* An output of a result as doubles: the interpreter's own, or what came out widened. */
+/* Converts an output of a result to doubles: the interpreter's exact one, else the floats or
+ * integers of the run. */
 static int widen(const struct comparison *c, struct result *r, const crescent_model *model,
                  int output, struct cr_error *error)
 {
@@ -198,7 +199,8 @@ static int widen(const struct comparison *c, struct result *r, const crescent_mo
     return 0;
 }
 
-/* What is common to all backends is taken from the first; the files are read before it runs. */
+/* Takes from the first model what all backends share, and reads the expected files before it
+ * runs. */
 static int adopt_outputs(struct comparison *c, const crescent_model *model, struct cr_error *error)
 {
     c->n_outputs = crescent_port_count(model, CRESCENT_OUTPUT);
@@ -215,7 +217,7 @@ static int adopt_outputs(struct comparison *c, const crescent_model *model, stru
     return read_all_expected(c, model, error);
 }
 
-/* The gradients of the first backend go to a file that has no name before all have run. */
+/* Writes the gradients of the first backend to a file that stays uncommitted until all have run. */
 static int put_gradients(struct comparison *c, const crescent_model *model, const struct result *r,
                          struct cr_error *error)
 {
@@ -229,7 +231,7 @@ static int put_gradients(struct comparison *c, const crescent_model *model, cons
     return cr_passed(o, status, error);
 }
 
-/* The outputs stay, also as doubles. */
+/* Runs a model and keeps its outputs, also as doubles. */
 static int run_model(struct comparison *c, struct result *r, crescent_model *model,
                      struct cr_error *error)
 {
@@ -245,8 +247,8 @@ static int run_model(struct comparison *c, struct result *r, crescent_model *mod
     return status ? status : put_gradients(c, model, r, error);
 }
 
-/* Everything of a backend but its outputs is closed before the next one; the first one's graph
- * stays, for its ports. */
+/* Closes everything of a backend except its outputs before the next one starts; the first graph
+ * stays open for its ports. */
 static int run_backend(struct comparison *c, crescent_backend backend, struct cr_error *error)
 {
     const struct cr_options *o = c->options;
@@ -273,14 +275,14 @@ static int run_backend(struct comparison *c, crescent_backend backend, struct cr
 
 /* ---- the table ---- */
 
-/* A file by its last name: the table is wide enough. */
+/* Returns the last component of a path, which keeps the table narrow. */
 static const char *last_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/* As wide as the longest name of those that the file of --expect-taps has. */
+/* Returns the width of the longest name that the file of --expect-taps has. */
 static int width_of(const struct comparison *c)
 {
     int width = 20;
@@ -298,7 +300,7 @@ static void print_head(const struct comparison *c)
            "max abs", "max rel", "max ulp", "verdict");
 }
 
-/* Ulps as the table has them: each element's own if --max-ulp asks for them. */
+/* Returns the ulps that the table shows: those of the single element if --max-ulp is given. */
 static struct cr_phrase ulps_of(const struct comparison *c, const crescent_difference *d)
 {
     struct cr_phrase out;
@@ -311,7 +313,7 @@ static struct cr_phrase ulps_of(const struct comparison *c, const crescent_diffe
     return out;
 }
 
-/* A row of the table; a number that JSON has no name for is null. */
+/* Returns a row of the table; NaN and infinities become null. */
 static json_t *json_row(const crescent_port *port, const char *backend, const char *against,
                         const crescent_difference *d)
 {
@@ -328,7 +330,7 @@ static json_t *json_row(const crescent_port *port, const char *backend, const ch
                      "nan_against_number", (json_int_t)d->nans, "ok", d->failures == 0);
 }
 
-/* Counts the row if it fails, and prints or collects it. */
+/* Counts the row if it fails, and prints it or adds it to the JSON. */
 static void print_row(struct comparison *c, int output, const char *backend, const char *against,
                       const crescent_difference *d)
 {
@@ -350,7 +352,7 @@ static void print_row(struct comparison *c, int output, const char *backend, con
     puts(d->failures ? ")" : "");
 }
 
-/* The row of a tensor of another shape, which is a failure like other values. */
+/* Prints the row of a tensor whose shape differs, which counts as a failure. */
 static void print_other_shape(struct comparison *c, int output)
 {
     const struct expected *x = &c->expected[output];
@@ -367,7 +369,7 @@ static void print_other_shape(struct comparison *c, int output)
                  "", last_name(x->file), "", found, cr_port_shape(port).text);
 }
 
-/* The rows of one output: each backend against the file, or against the first. */
+/* Prints the rows of one output: each backend against the file, or against the first backend. */
 static void compare_output(struct comparison *c, int output)
 {
     int64_t n = crescent_port_elements(&c->outputs[output]);
@@ -393,7 +395,7 @@ static const struct result *result_of(const struct comparison *c, crescent_backe
     return NULL;
 }
 
-/* TinyCC and the system's compiler must give the same bits. */
+/* Checks that TinyCC and the system's compiler give the same bits. */
 static void compare_bits(struct comparison *c)
 {
     const struct result *tcc = result_of(c, CRESCENT_TCC), *cc = result_of(c, CRESCENT_CC);
@@ -415,7 +417,7 @@ static void compare_bits(struct comparison *c)
     }
 }
 
-/* Of the values of --expect-taps the first that differs, in the order of the graph, or null. */
+/* Returns the first value of --expect-taps that differs, in the order of the graph, or null. */
 static const char *first_to_differ(const struct comparison *c)
 {
     const char *name;
@@ -426,7 +428,7 @@ static const char *first_to_differ(const struct comparison *c)
     return NULL;
 }
 
-/* The verdict of all rows. */
+/* Prints the verdict on all rows. */
 static void print_end(struct comparison *c)
 {
     const struct cr_options *o = c->options;
@@ -452,7 +454,7 @@ static void print_end(struct comparison *c)
 
 /* ---- the verb ---- */
 
-/* Files are written and rows printed when every backend has run. */
+/* Writes files and prints rows only after every backend has run. */
 static int run(struct comparison *c, struct cr_error *error)
 {
     if (choose_backends(c, error))
@@ -473,7 +475,7 @@ static int run(struct comparison *c, struct cr_error *error)
     return c->failures ? 1 : 0;
 }
 
-/* Frees the results, also of a comparison that failed half way. */
+/* Frees the results, also after a failure. */
 static void free_results(struct comparison *c)
 {
     for (int i = 0; i < c->n_results; i++) {

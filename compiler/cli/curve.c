@@ -1,4 +1,4 @@
-/* curve.c - losses by gnuplot, which reads its script from memory and draws into memory. */
+/* curve.c - draws losses with gnuplot, whose script and picture are files in memory. */
 #include "curve.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 /* ---- gnuplot ---- */
 
-/* Runs gnuplot from one open file to another; its exit status, or -1 with errno set. */
+/* Runs gnuplot from one open file to another.  Returns its exit status, or -1 with errno set. */
 static int gnuplot(int in, int out)
 {
     posix_spawn_file_actions_t actions;
@@ -27,7 +27,7 @@ static int gnuplot(int in, int out)
     return cr_child_run(argv, &actions);
 }
 
-/* A file in memory, for a script or a picture. */
+/* Opens a file in memory, for a script or a picture. */
 static FILE *memory_file(struct cr_error *error)
 {
     int fd = memfd_create("curve", MFD_CLOEXEC);
@@ -39,7 +39,7 @@ static FILE *memory_file(struct cr_error *error)
     return file;
 }
 
-/* What was written to a file in memory is all there, to be read from its beginning. */
+/* Flushes a file in memory and rewinds it. */
 static int rewind_script(FILE *file, struct cr_error *error)
 {
     if (fflush(file) != 0 || ferror(file) || fseek(file, 0, SEEK_SET) != 0)
@@ -47,7 +47,7 @@ static int rewind_script(FILE *file, struct cr_error *error)
     return 0;
 }
 
-/* What gnuplot calls the format of a path, or null. */
+/* Returns gnuplot's name for the format of a path, or null. */
 static const char *terminal_of(const char *path)
 {
     size_t length = strlen(path);
@@ -93,7 +93,7 @@ static bool is_shown(const struct cr_curve *c, double loss)
     return !c->logarithmic || loss > 0;
 }
 
-/* Loss number i of a kind, which there is. */
+/* Returns loss number i of a kind, which must exist. */
 static crescent_loss loss_at(const struct cr_curve *c, crescent_loss_kind kind, int i)
 {
     crescent_loss loss = {0, 0};
@@ -101,7 +101,7 @@ static crescent_loss loss_at(const struct cr_curve *c, crescent_loss_kind kind, 
     return loss;
 }
 
-/* Whether a loss of a kind has a place on the axis. */
+/* True if a loss of a kind can be drawn on the axis. */
 static bool has_shown(const struct cr_curve *c, crescent_loss_kind kind)
 {
     for (int i = 0; i < crescent_loss_count(c->trainer, kind); i++)
@@ -115,7 +115,7 @@ bool cr_curve_has_points(const struct cr_curve *c)
     return has_shown(c, CRESCENT_STEP_LOSSES);
 }
 
-/* Whether a loss of a kind lies below 0: the axis cannot begin there then. */
+/* True if a loss of a kind is below 0, so that the axis cannot begin at 0. */
 static bool goes_below_zero(const struct cr_curve *c, crescent_loss_kind kind)
 {
     bool below = false;
@@ -124,7 +124,7 @@ static bool goes_below_zero(const struct cr_curve *c, crescent_loss_kind kind)
     return below;
 }
 
-/* A point; one that has no place on the axis leaves a gap. */
+/* Prints a point; one that cannot be drawn on the axis leaves a gap. */
 static void print_point(FILE *file, const struct cr_curve *c, crescent_loss point)
 {
     if (is_shown(c, point.loss))
@@ -145,7 +145,7 @@ static void print_points(FILE *file, const struct cr_curve *c)
     }
 }
 
-/* A title in double quotes: what gnuplot would take for more than text is left out. */
+/* Prints a title in double quotes, without characters that are special to gnuplot. */
 static void print_title(FILE *file, const char *title)
 {
     fprintf(file, "set title \"");
@@ -154,7 +154,7 @@ static void print_title(FILE *file, const char *title)
     fprintf(file, "\" noenhanced\n");
 }
 
-/* Data, axes and the plot, in gnuplot's language. */
+/* Prints data, axes and the plot command in gnuplot's language. */
 static void print_script(FILE *file, const struct cr_curve *c, const char *path)
 {
     int64_t first = 0, last = 0;
@@ -181,7 +181,8 @@ static void print_script(FILE *file, const struct cr_curve *c, const char *path)
 
 /* ---- the picture ---- */
 
-/* Whether bytes end as a picture does.  gnuplot does not tell whether what it wrote arrived. */
+/* True if the bytes end as an SVG or a PNG does.  gnuplot's exit status does not tell whether its
+ * writes succeeded. */
 static bool is_whole(const char *path, const char *bytes, size_t size)
 {
     static const char svg[] = "</svg>", png[] = "IEND\xae\x42\x60\x82";
@@ -193,7 +194,7 @@ static bool is_whole(const char *path, const char *bytes, size_t size)
     return size >= length && memcmp(bytes + size - length, end, length) == 0;
 }
 
-/* Puts what gnuplot drew into memory into its file. */
+/* Copies the picture from memory to its file. */
 static int write_picture(const struct cr_curve *c, int picture, const char *path,
                          struct cr_error *error)
 {

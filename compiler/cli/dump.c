@@ -1,4 +1,4 @@
-/* dump.c - crescent dump: the graph, the kernels or the plan after a pass, or the C after all. */
+/* dump.c - crescent dump: the graph, kernels or plan after a pass, or the C after the last one. */
 #include "model.h"
 #include "verbs.h"
 
@@ -23,7 +23,7 @@ static int dump(const crescent_graph *graph, const struct cr_options *o, struct 
     return 0;
 }
 
-/* Without --after the passes are listed. */
+/* Without --after it lists the passes. */
 int cr_verb_dump(const struct cr_options *o, struct cr_error *error)
 {
     crescent_graph *graph;

@@ -8,7 +8,7 @@
 #include "report.h"
 #include "verbs.h"
 
-/* Writes both files, and says what is in them. */
+/* Writes both files and prints what they hold. */
 static int emit(const crescent_graph *graph, const struct cr_options *o, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, CRESCENT_TCC);
@@ -26,9 +26,9 @@ static int emit(const crescent_graph *graph, const struct cr_options *o, struct 
     return 0;
 }
 
-/* ---- a model that generates ---- */
+/* ---- a model that generates text ---- */
 
-/* Options that mean something only to a program that generates. */
+/* Refuses options that need a program that generates text. */
 static int check_plain(const struct cr_options *o, struct cr_error *error)
 {
     const struct {
@@ -58,7 +58,7 @@ static int check_plain(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* Where packed weights go: where --pack says, or for --embed beside the C. */
+/* Returns the path for packed weights: that of --pack or, for --embed, one beside the C file. */
 static char *packed_path(const struct cr_options *o)
 {
     size_t stem = strlen(o->out) - 2;
@@ -69,7 +69,7 @@ static char *packed_path(const struct cr_options *o)
     return path;
 }
 
-/* Writes all files, and says what is in them. */
+/* Writes all files and prints what they hold. */
 static int emit_generator(const struct cr_options *o, const char *packed, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, CRESCENT_TCC);
@@ -117,7 +117,7 @@ static int emit_graph(const struct cr_options *o, struct cr_error *error)
     return status;
 }
 
-/* What is wrong with the options is said before the script runs. */
+/* Checks the options before the script runs. */
 int cr_verb_emit(const struct cr_options *o, struct cr_error *error)
 {
     size_t length = o->out ? strlen(o->out) : 0;

@@ -1,4 +1,5 @@
-/* evaluate.c - crescent evaluate: how well a model predicts a text, and how formats change that. */
+/* evaluate.c - crescent evaluate: how well a model predicts a text, and how much formats change
+ * that. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -10,11 +11,11 @@
 #include "texts.h"
 #include "verbs.h"
 
-/* The model as the options say, and the same in f32. */
+/* The model as the options configure it, and the same model in f32. */
 struct evaluate {
     const struct cr_options *options;
-    crescent_generator *generator, *plain; /* the second is null if no format and no arithmetic is named */
-    const char *format;                    /* what the first one is called */
+    crescent_generator *generator, *plain; /* plain: null if no format and no arithmetic is given */
+    const char *format;                    /* names those of `generator` */
     crescent_surplus surplus;
     int32_t *ids; /* of the text */
     int64_t n;
@@ -24,7 +25,7 @@ struct evaluate {
 
 /* ---- preparing ---- */
 
-/* The tokens of the text, from the tokenizer of the folder unless another is named. */
+/* Encodes the text by the tokenizer of --tokenizer, else by the folder's own. */
 static int encode(struct evaluate *e, struct cr_error *error)
 {
     const struct cr_options *o = e->options;
@@ -50,7 +51,7 @@ static int read_text(struct evaluate *e, struct cr_error *error)
                               : cr_parse_ids(&e->ids, &e->n, o->prompt_ids, error);
 }
 
-/* Opens one of the two models and gives it its weights. */
+/* Opens one of the two models and fills its weights. */
 static int open_model(struct evaluate *e, bool plain, crescent_generator **generator,
                       struct cr_error *error)
 {
@@ -68,7 +69,7 @@ static int open_model(struct evaluate *e, bool plain, crescent_generator **gener
     return cr_fill_params(crescent_generator_model(*generator), &options, &e->surplus, error);
 }
 
-/* The format that was named; without one f32, or what the weights of a GGUF file have. */
+/* Names the format of --format; without it f32, or the formats of a GGUF file. */
 static void name_format(struct evaluate *e)
 {
     crescent_port port;
@@ -79,7 +80,7 @@ static void name_format(struct evaluate *e)
             e->format = "own";
 }
 
-/* A text that begins with the model's own first token has it in front of every window. */
+/* Cuts the text into windows.  If it starts with the model's first token, every window does. */
 static int cut(struct evaluate *e, struct cr_error *error)
 {
     crescent_generator_status about;
@@ -89,14 +90,15 @@ static int cut(struct evaluate *e, struct cr_error *error)
     return cr_passed(e->options, status, error);
 }
 
-/* ---- what is printed ---- */
+/* ---- printing ---- */
 
 static void print_row(const char *name, double loss)
 {
     printf("%-10.200s %12.6g", name, exp(loss));
 }
 
-/* A line for f32, and one for what the options ask for; one line if they ask for nothing. */
+/* Prints a line for f32 and one for the configured model; one line if no format or arithmetic is
+ * given. */
 static void print_table(const struct evaluate *e)
 {
     const crescent_evaluation *r = &e->result;
@@ -113,7 +115,7 @@ static void print_table(const struct evaluate *e)
            100 * r->agreement);
 }
 
-/* `perplexity` is that in f32 or, if nothing else is asked for, of the model as it is. */
+/* `perplexity` is that in f32 or, without --format and --arithmetic, that of the model itself. */
 static void print_json(const struct evaluate *e)
 {
     const crescent_evaluation *r = &e->result;
@@ -133,7 +135,7 @@ static void print_json(const struct evaluate *e)
 
 /* ---- the verb ---- */
 
-/* A token that is predicted, and one before it. */
+/* A window needs two tokens: one to predict, and one before it. */
 static int check_sizes(const struct evaluate *e, struct cr_error *error)
 {
     const struct cr_options *o = e->options;
@@ -144,7 +146,7 @@ static int check_sizes(const struct evaluate *e, struct cr_error *error)
                               o->model, e->n, e->n == 1 ? "" : "s");
 }
 
-/* All that can be refused, before anything is computed. */
+/* Checks all that can fail before anything is computed. */
 static int prepare(struct evaluate *e, struct cr_error *error)
 {
     const struct cr_options *o = e->options;
@@ -156,7 +158,7 @@ static int prepare(struct evaluate *e, struct cr_error *error)
                : 0;
 }
 
-/* Nothing is printed before all of the text has gone through. */
+/* Prints only after the whole text is evaluated. */
 static int run(struct evaluate *e, struct cr_error *error)
 {
     if (prepare(e, error))

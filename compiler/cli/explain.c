@@ -10,7 +10,7 @@
 
 /* ---- one compilation ---- */
 
-/* Tensors of a run, once the model has its weights. */
+/* The inputs and outputs of a run of a model that has its weights. */
 struct tensors {
     struct cr_arrays inputs, outputs;
     crescent_surplus surplus;
@@ -28,7 +28,8 @@ static int fill(struct tensors *t, crescent_model *model, const struct cr_option
                : 0;
 }
 
-/* What --check and --bench ask for; the check comes first, as it reads the states of a beginning. */
+/* Does what --check and --bench ask for.  The check comes first, since it needs the initial
+ * states. */
 static int measure(crescent_explanation *e, const struct cr_options *o, struct cr_error *error)
 {
     struct tensors t = {0};
@@ -64,7 +65,7 @@ static int explain(const struct cr_options *o, crescent_explanation **explanatio
     return status ? status : measure(*explanation, o, error);
 }
 
-/* The model under the setting of --against, or none. */
+/* Explains the model under the setting of --against, if there is one. */
 static int explain_other(const struct cr_options *options, crescent_explanation **other,
                          struct cr_error *error)
 {
@@ -81,7 +82,7 @@ static int explain_other(const struct cr_options *options, crescent_explanation 
 
 /* ---- files ---- */
 
-/* A text as a file that appears whole or not at all; null: nothing is wanted. */
+/* Writes a text to a file atomically; does nothing if `path` is null. */
 static int write_file(const struct cr_options *o, const char *path, const char *text, size_t length,
                       struct cr_error *error)
 {
@@ -95,7 +96,7 @@ static int write_file(const struct cr_options *o, const char *path, const char *
     return status;
 }
 
-/* One format, to a file, or with null for the path to standard output. */
+/* Writes one format to a file, or to standard output if `path` is null. */
 static int write_text(const struct cr_options *o, const crescent_explanation *e,
                       const crescent_explanation *other, crescent_explanation_format format,
                       const char *path, struct cr_error *error)
@@ -127,7 +128,7 @@ static int write_all(const struct cr_options *o, const crescent_explanation *e,
 
 /* ---- the verb ---- */
 
-/* What is wrong with the options is said before the script runs. */
+/* Checks the options before the script runs. */
 int cr_verb_explain(const struct cr_options *o, struct cr_error *error)
 {
     const struct cr_named_file files[] = {{"--out", o->out, true, 0},

@@ -1,4 +1,4 @@
-/* generate.c - crescent generate: a model goes on with a text. */
+/* generate.c - crescent generate: a model continues a text. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,30 +13,31 @@
 #include "tokenizer_thread.h"
 #include "verbs.h"
 
-/* A text that goes on. */
+/* A text and its continuation. */
 struct generate {
     const struct cr_options *options;
     crescent_generator *generator;
     crescent_model *model; /* the generator's */
     crescent_generator_status about;
     crescent_surplus surplus;
-    struct cr_tokenizer_thread reading; /* of the tokenizer, from before the model is opened */
-    crescent_tokenizer *tokenizer; /* null where ids are all that is wanted */
-    crescent_text_stream *stream;  /* likewise, or where ids are what is printed */
-    char printed;                  /* the last byte that was, or 0 */
+    struct cr_tokenizer_thread reading; /* of the tokenizer; it begins before the model opens */
+    crescent_tokenizer *tokenizer; /* null if only ids are needed */
+    crescent_text_stream *stream;  /* null also if ids are printed */
+    char printed;                  /* the last printed byte, or 0 */
     int32_t *ids;        /* of the prompt, then of the continuation */
-    int64_t n_prompt, n; /* of them; n are of the continuation */
-    int64_t limit;       /* of the continuation */
-    bool full;           /* it ended because there was no room left */
-    float *logits;       /* of the positions so far, or null */
-    crescent_file *file; /* that they go to */
-    int64_t start, started, fed, chosen, end; /* the clock: of the verb, of the prompt and behind it, of
-                                               * the first token and the last */
+    int64_t n_prompt, n; /* tokens of the prompt and of the continuation */
+    int64_t limit;       /* the most tokens of the continuation */
+    bool full;           /* the continuation ended because the context is full */
+    float *logits;       /* of all positions up to now, or null */
+    crescent_file *file; /* of the logits */
+    int64_t start, started, fed, chosen, end; /* from the clock: when the verb started, the
+                                               * prompt started and was fed, the first token and the
+                                               * last one were chosen */
 };
 
 /* ---- the prompt ---- */
 
-/* The ids of a text, with what the tokenizer puts around it; `name` is what the text is called. */
+/* Encodes a text, with the special tokens that its tokenizer adds.  `name` is for messages. */
 static int encode(struct generate *g, const char *name, const char *text, size_t length,
                   struct cr_error *error)
 {
@@ -46,9 +47,9 @@ static int encode(struct generate *g, const char *name, const char *text, size_t
     return status ? cr_fail(error, "%.300s: %s", name, crescent_error(g->reading.context)) : 0;
 }
 
-/* Bytes of a text that the context may hold: each token stands for so many at most, before a normaliser makes
- * letters shorter.  A megabyte is for what normalisers leave out.  Of a script, which may be asked for as
- * many positions as the prompt needs, 16 MiB. */
+/* Returns how many bytes of a text can fit into the context.  Each token stands for at most the
+ * bytes of the longest one, times 4 as normalisers shorten letters; a further megabyte allows for
+ * text that they remove.  For a script, whose context may depend on the prompt, it is 16 MiB. */
 static size_t most_bytes(const struct generate *g)
 {
     int64_t tokens = g->about.context ? g->about.context : g->options->context_size;
@@ -61,7 +62,7 @@ static size_t most_bytes(const struct generate *g)
     return most < CR_MOST_TEXT ? most : CR_MOST_TEXT;
 }
 
-/* A file without end is not read to it. */
+/* Reads at most most_bytes, as the file may be endless. */
 static int encode_file(struct generate *g, const char *path, struct cr_error *error)
 {
     struct cr_bytes bytes;
@@ -77,7 +78,7 @@ static int encode_file(struct generate *g, const char *path, struct cr_error *er
     return status;
 }
 
-/* A text without a prompt begins with the token that the model, or its tokenizer, has for it. */
+/* Without a prompt, begins with the first token that the model or its tokenizer defines. */
 static int begin_text(struct generate *g, struct cr_error *error)
 {
     free(g->ids);
@@ -96,13 +97,14 @@ static int begin_text(struct generate *g, struct cr_error *error)
                                  g->options->model);
 }
 
-/* Sets the error of a call that has the tokenizer or the text stream; 0 if the status is 0. */
+/* Sets the error from the tokenizer's context if the status is not 0. */
 static int text_passed(const struct generate *g, int status, struct cr_error *error)
 {
     return status ? cr_fail(error, "%s", crescent_error(g->reading.context)) : 0;
 }
 
-/* Where there is text to read or to print; of a folder its own unless another is named. */
+/* Starts to open the tokenizer if text is read or printed: that of --tokenizer, else the folder's
+ * own. */
 static int begin_tokenizer(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -132,7 +134,7 @@ static int open_tokenizer(struct generate *g, struct cr_error *error)
     return text_passed(g, status, error);
 }
 
-/* The ids of what was given as the prompt. */
+/* Encodes the prompt, or reads its ids. */
 static int read_prompt(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -153,7 +155,7 @@ static int check_prompts(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* There is one token at least, and room for all of them. */
+/* Checks that the prompt has a token and fits into the context. */
 static int check_prompt(struct generate *g, struct cr_error *error)
 {
     if (!g->n_prompt && begin_text(g, error))
@@ -168,7 +170,7 @@ static int check_prompt(struct generate *g, struct cr_error *error)
 
 /* ---- preparing ---- */
 
-/* Tokens that are wanted of the continuation: the last one needs no position. */
+/* Sets the limit of the continuation.  Its last token needs no position. */
 static void set_limit(struct generate *g)
 {
     int64_t room = g->about.context - g->n_prompt + 1, wanted = g->options->tokens;
@@ -176,7 +178,7 @@ static void set_limit(struct generate *g)
     g->limit = wanted < 0 || wanted > room ? room : wanted;
 }
 
-/* Memory for all tokens, and their logits: nothing is allocated between tokens. */
+/* Allocates all tokens and logits, so that nothing is allocated between tokens. */
 static int make_room(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -195,7 +197,7 @@ static int make_room(struct generate *g, struct cr_error *error)
     return cr_passed(o, status, error);
 }
 
-/* Opens the model for one text, with room for what is to come. */
+/* Opens the model for one text, with room for the continuation. */
 static int open_generator(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -212,7 +214,8 @@ static int open_generator(struct generate *g, struct cr_error *error)
                                          g->about.texts);
 }
 
-/* The prompt of a script.  One that generates nothing is refused for that, not for want of a tokenizer. */
+/* Reads the prompt of a script.  If the script cannot generate, the error says that rather than
+ * that a tokenizer is missing. */
 static int read_script_prompt(struct generate *g, struct cr_error *error)
 {
     struct cr_error other;
@@ -223,8 +226,8 @@ static int read_script_prompt(struct generate *g, struct cr_error *error)
     return -1;
 }
 
-/* All that can be refused, before anything is computed.  The prompt of a script is read first, as it may be
- * what says how many positions are needed; of a folder the model is what may be wrong first. */
+/* Checks all that can fail before anything is computed.  For a script the prompt is read first,
+ * since the context may depend on it; for a folder the model is checked first. */
 static int prepare(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -242,7 +245,7 @@ static int prepare(struct generate *g, struct cr_error *error)
 
 /* ---- feeding ---- */
 
-/* Feeds n tokens from number `first` on. */
+/* Feeds n tokens, beginning with number `first`. */
 static int feed(struct generate *g, int64_t first, int64_t n, struct cr_error *error)
 {
     float *logits = g->logits ? g->logits + first * g->about.vocabulary : NULL;
@@ -250,7 +253,7 @@ static int feed(struct generate *g, int64_t first, int64_t n, struct cr_error *e
                      error);
 }
 
-/* In pieces, so that a signal need not wait for all of it. */
+/* Feeds the prompt in chunks, so that a signal can interrupt it. */
 static int feed_prompt(struct generate *g, struct cr_error *error)
 {
     int64_t n = g->n_prompt, some;
@@ -263,7 +266,7 @@ static int feed_prompt(struct generate *g, struct cr_error *error)
     return 0;
 }
 
-/* ---- what is printed ---- */
+/* ---- printing ---- */
 
 static void print_bytes(struct generate *g, const char *text, size_t n)
 {
@@ -274,7 +277,7 @@ static void print_bytes(struct generate *g, const char *text, size_t n)
     g->printed = text[n - 1];
 }
 
-/* What stands before the continuation is known to the stream, and not printed. */
+/* Adds the prompt to the stream without printing it. */
 static int say_nothing(struct generate *g, struct cr_error *error)
 {
     const char *text;
@@ -285,7 +288,8 @@ static int say_nothing(struct generate *g, struct cr_error *error)
     return text_passed(g, status, error);
 }
 
-/* Prints a token of the continuation, or the text that it makes certain. */
+/* Prints the id of a token of the continuation, or the text that the stream has completed with
+ * it. */
 static int say(struct generate *g, int32_t id, struct cr_error *error)
 {
     char number[16];
@@ -301,7 +305,7 @@ static int say(struct generate *g, int32_t id, struct cr_error *error)
     return text_passed(g, status, error);
 }
 
-/* The rest of the text, and the end of its last line. */
+/* Prints the rest of the text, and ends its last line. */
 static int say_end(struct generate *g, struct cr_error *error)
 {
     const char *text;
@@ -314,9 +318,10 @@ static int say_end(struct generate *g, struct cr_error *error)
     return text_passed(g, status, error);
 }
 
-/* ---- going on ---- */
+/* ---- the continuation ---- */
 
-/* Whether a token ends the text: one of those the model has for it or, if it has none, its tokenizer. */
+/* True if a token ends the text: one of the model's end tokens or, if it defines none, of its
+ * tokenizer's. */
 static bool is_end(const struct generate *g, int32_t id)
 {
     int n = g->tokenizer && !g->about.ends ? crescent_end_count(g->tokenizer) : 0;
@@ -326,7 +331,7 @@ static bool is_end(const struct generate *g, int32_t id)
     return crescent_generator_is_end(g->generator, id);
 }
 
-/* Until a token ends the text, there is no room, enough was said, nobody listens, or a signal comes. */
+/* Generates until an end token, the limit, a write error or a signal. */
 static int go_on(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -350,9 +355,9 @@ static int go_on(struct generate *g, struct cr_error *error)
     return 0;
 }
 
-/* ---- afterwards ---- */
+/* ---- after the last token ---- */
 
-/* The logits of all tokens that went through the model. */
+/* Writes the logits of all tokens that were fed. */
 static int write_logits(struct generate *g, struct cr_error *error)
 {
     int status = crescent_generator_look(g->generator, &g->about);
@@ -367,7 +372,7 @@ static int write_logits(struct generate *g, struct cr_error *error)
     return cr_passed(g->options, status, error);
 }
 
-/* Bytes of the weights and of what is kept of earlier tokens that one more reads, on the average. */
+/* Returns the bytes of weights and of states that a further token reads, on average. */
 static double bytes_of_a_token(const struct generate *g)
 {
     double bytes = 0, used = (double)(g->n_prompt + g->n / 2);
@@ -383,8 +388,8 @@ static double bytes_of_a_token(const struct generate *g)
     return bytes;
 }
 
-/* The speed of tokens behind the first one, and how much of that at which the model's weights can be read at
- * best: they are read for it where they lie, so that statistics take no memory. */
+/* Prints the speed of tokens after the first one, and its share of the speed at which the machine
+ * reads the model's weights.  That is measured on the weights in place, so it needs no memory. */
 static void print_speed(const struct generate *g)
 {
     double seconds = (double)(g->end - g->chosen) / 1e9, each = (double)(g->n - 1) / seconds;
@@ -403,7 +408,7 @@ static void print_speed(const struct generate *g)
     fputc('\n', stderr);
 }
 
-/* Times, speed, and what weights are kept in and products summed by. */
+/* Prints times, speed, the formats of the weights and the arithmetic of products. */
 static void print_statistics(const struct generate *g)
 {
     if (!g->options->stats && !isatty(STDERR_FILENO))
@@ -420,7 +425,7 @@ static void print_statistics(const struct generate *g)
 
 /* ---- the verb ---- */
 
-/* What was generated is printed, and its logits are written, also after a signal. */
+/* Prints the continuation and writes its logits, also after a signal. */
 static int run(struct generate *g, struct cr_error *error)
 {
     g->start = crescent_clock();

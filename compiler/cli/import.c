@@ -1,4 +1,4 @@
-/* import.c - crescent import: an ONNX file as a script and its weights. */
+/* import.c - crescent import: turns an ONNX file into a script and its weights. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static int check_name(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* NAME.safetensors for NAME.lua, to be freed. */
+/* Returns NAME.safetensors for NAME.lua; the caller frees it. */
 static char *weights_path(const char *script)
 {
     size_t stem = strlen(script) - 4, size = stem + sizeof ".safetensors";
@@ -28,7 +28,7 @@ static char *weights_path(const char *script)
     return path;
 }
 
-/* Looks at the files before anything is read, as a result must not replace the model. */
+/* Checks the files before it reads any, so that a result does not replace the model. */
 static int import_to(const struct cr_options *o, const char *weights, struct cr_error *error)
 {
     const crescent_script how = {.settings = o->set.items,

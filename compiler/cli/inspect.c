@@ -1,4 +1,4 @@
-/* inspect.c - crescent inspect: what is in a file of tensors. */
+/* inspect.c - crescent inspect: lists what a file of tensors holds. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,11 +10,12 @@
 
 /* ---- rows ---- */
 
-/* Tensors of one type and shape whose names differ in one number: from `first` to `last`, `n` of them
- * without a gap; or a single one, whose name has no number or whose row is its own. */
+/* Tensors of one type and shape whose names differ in one number: `n` of them, from `first` to
+ * `last` without a gap.  Or a single one, if its name has no number or no other tensor matches
+ * it. */
 struct row {
     crescent_tensor tensor; /* the first of them */
-    int number;             /* where the number stands in its name; -1: nowhere */
+    int number;             /* the offset of the number in its name, or -1 */
     int64_t first, last;
     int n;
     crescent_statistics statistics; /* of all their elements */
@@ -25,7 +26,8 @@ struct rows {
     int n, cap;
 };
 
-/* Where the first part of a dotted name stands that is a number, as layers have it; -1: nowhere. */
+/* Returns the offset of the first component of a dotted name that is a number, as in names of
+ * layers; -1 if there is none. */
 static int find_number(const char *name)
 {
     for (const char *part = name; *part;) {
@@ -37,7 +39,7 @@ static int find_number(const char *name)
     return -1;
 }
 
-/* Whether a tensor is the next one of a row. */
+/* True if a tensor is the next one of a row. */
 static bool continues(const struct row *row, const crescent_tensor *t, int number)
 {
     if (row->number < 0 || row->number != number || t->rank != row->tensor.rank ||
@@ -50,7 +52,7 @@ static bool continues(const struct row *row, const crescent_tensor *t, int numbe
                   row->tensor.name + number + strcspn(row->tensor.name + number, ".")) == 0;
 }
 
-/* Adds the statistics of as many elements as each of the n tensors before has. */
+/* Adds the statistics of a tensor to those of n tensors, which each have as many elements. */
 static void add_statistics(crescent_statistics *s, const crescent_statistics *more, int n)
 {
     const double square = s->deviation * s->deviation + s->mean * s->mean;
@@ -63,7 +65,7 @@ static void add_statistics(crescent_statistics *s, const crescent_statistics *mo
     s->deviation = sqrt(fmax(square + (other - square) / (n + 1) - s->mean * s->mean, 0));
 }
 
-/* To the row that it continues, or as a row of its own. */
+/* Adds a tensor to the row that it continues, or as a new row. */
 static void add_tensor(struct rows *rows, const crescent_tensor *t,
                        const crescent_statistics *statistics, bool fold)
 {
@@ -82,7 +84,7 @@ static void add_tensor(struct rows *rows, const crescent_tensor *t,
         (struct row){*t, number, value, value, 1, *statistics};
 }
 
-/* A tensor whose elements cannot be read has none. */
+/* Makes rows of all tensors, measured if --stats is given. */
 static int make_rows(const struct cr_options *o, crescent_contents *c, struct rows *rows,
                      struct cr_error *error)
 {
@@ -99,7 +101,7 @@ static int make_rows(const struct cr_options *o, crescent_contents *c, struct ro
 
 /* ---- printing ---- */
 
-/* Replaces what a terminal would take for commands: control characters, also those of two bytes. */
+/* Replaces control characters, also those of two bytes (C1), which a terminal would interpret. */
 static void make_printable(char *text)
 {
     for (unsigned char *at = (unsigned char *)text; *at; at++) {
@@ -111,7 +113,7 @@ static void make_printable(char *text)
     }
 }
 
-/* h.{0..11}.ln_1.weight; freed by the caller. */
+/* Returns the name of a row: h.{0..11}.ln_1.weight.  The caller frees it. */
 static char *name_of(const struct row *row)
 {
     const char *name = row->tensor.name, *rest = name;
@@ -152,7 +154,7 @@ static void print_statistics(const crescent_statistics *s)
         printf("  %s infinite", cr_thousands(s->infinities).text);
 }
 
-/* Names are as wide as the longest. */
+/* Prints a table whose first column is as wide as the longest name. */
 static void print_table(const struct rows *rows, bool statistics)
 {
     int width = 4;
@@ -177,7 +179,7 @@ static void print_table(const struct rows *rows, bool statistics)
     }
 }
 
-/* Elements and bytes of all tensors. */
+/* Counts elements and bytes of all tensors. */
 static void count_all(const struct rows *rows, int64_t *elements, int64_t *bytes)
 {
     *elements = *bytes = 0;
@@ -187,7 +189,7 @@ static void count_all(const struct rows *rows, int64_t *elements, int64_t *bytes
     }
 }
 
-/* Long values, such as templates of chats, are cut. */
+/* Prints the metadata.  Long values, such as chat templates, are cut. */
 static void print_facts(const crescent_contents *c)
 {
     enum { MOST = 72 };
@@ -202,7 +204,7 @@ static void print_facts(const crescent_contents *c)
     }
 }
 
-/* What the file is in a line, what it says, and its rows. */
+/* Prints a line about the file, its metadata and its rows. */
 static void print_text(const struct cr_options *o, const crescent_contents *c,
                        const struct rows *rows)
 {
@@ -219,7 +221,7 @@ static void print_text(const struct cr_options *o, const crescent_contents *c,
     print_table(rows, o->stats);
 }
 
-/* A tensor; statistics only where they were asked for. */
+/* Returns a tensor, with its statistics if `statistics` is set. */
 static json_t *json_of(const struct row *row, bool statistics)
 {
     const crescent_statistics *s = &row->statistics;
@@ -236,7 +238,7 @@ static json_t *json_of(const struct row *row, bool statistics)
     return json;
 }
 
-/* Every tensor is a row, as no names were folded. */
+/* Prints every tensor as its own row, as --json folds no names. */
 static void print_json(const struct cr_options *o, const crescent_contents *c,
                        const struct rows *rows)
 {
@@ -253,7 +255,7 @@ static void print_json(const struct cr_options *o, const crescent_contents *c,
                             (json_int_t)elements, "bytes", (json_int_t)bytes));
 }
 
-/* Nothing is printed before all is read. */
+/* Prints only after everything is read. */
 int cr_verb_inspect(const struct cr_options *o, struct cr_error *error)
 {
     crescent_contents *c = NULL;

@@ -1,4 +1,4 @@
-/* main.c - finds the verb and lets it do the work. */
+/* main.c - finds the verb and runs it. */
 #include <errno.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -33,8 +33,8 @@ static int version(struct cr_error *error)
     return status ? 2 : 0;
 }
 
-/* The help of a verb or of the program, a page of the manual with --man, or what a shell completes
- * words with. */
+/* Prints the help of a verb or of the program, a manual page (--man), or a completion script
+ * (--completion). */
 static int help(const char *name, const char *more, struct cr_error *error)
 {
     if (name && strcmp(name, "--man") == 0)
@@ -51,17 +51,17 @@ static int help(const char *name, const char *more, struct cr_error *error)
     return 0;
 }
 
-/* Prints the notes of scripts if the verb succeeded: a failure prints one line only. */
+/* Prints the notes of scripts if the verb succeeded: a failure prints only its error. */
 static void print_notes(const crescent_context *context, int status)
 {
     const char *note;
     for (int i = 0; status < 2 && (note = crescent_note_at(context, i)); i++) {
-        fflush(stdout); /* so that the note comes last; main reports a failure to write */
+        fflush(stdout); /* the note comes last; main reports a write error */
         cr_note("%s", note);
     }
 }
 
-/* All calls of a verb have one context. */
+/* Runs a verb, whose calls of the library share one context. */
 static int run_verb(int argc, char **argv, struct cr_error *error)
 {
     struct cr_options options = {0};
@@ -93,7 +93,7 @@ static int dispatch(int argc, char **argv, struct cr_error *error)
     return run_verb(argc - 1, argv + 1, error);
 }
 
-/* The same where memory may be short: what the verb held is lost with the process. */
+/* Calls dispatch, and fails when memory runs out: the memory of the verb is then not freed. */
 static int dispatch_guarded(int argc, char **argv, struct cr_error *error)
 {
     struct cr_guard guard;
@@ -105,7 +105,8 @@ static int dispatch_guarded(int argc, char **argv, struct cr_error *error)
     return status;
 }
 
-/* One line.  Readers of files write their messages as they are, so it is escaped here, too. */
+/* Prints an error in one line.  It is escaped, since some readers of files quote bytes
+ * unescaped. */
 static void print_error(const struct cr_error *error)
 {
     fputs("crescent: ", stderr);
@@ -118,7 +119,7 @@ static void print_error(const struct cr_error *error)
 static int output_errno; /* of the first write that failed, or 0 */
 
 #ifdef __GLIBC__
-/* Writes all bytes to standard output, and notes errno where that fails. */
+/* Writes all bytes to standard output, and keeps errno if that fails. */
 static ssize_t write_output(void *unused, const char *bytes, size_t n)
 {
     size_t done = 0;
@@ -137,8 +138,8 @@ static ssize_t write_output(void *unused, const char *bytes, size_t n)
 }
 #endif
 
-/* A stream does not keep errno, and a write may fail long before the end of the verb: stdout becomes a stream
- * that notes it. */
+/* Replaces stdout by a stream that keeps errno: stdio does not, and a write may fail long before
+ * the verb ends. */
 static void keep_output_errno(void)
 {
 #ifdef __GLIBC__
@@ -151,7 +152,8 @@ static void keep_output_errno(void)
 #endif
 }
 
-/* A full disk is an error.  A pipe without a reader is none, as behind `| head -1`: the reader had enough. */
+/* Reports a write error such as a full disk.  A pipe whose reader ended, as with `| head -1`, is no
+ * error. */
 static int finish_output(int status, struct cr_error *error)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -166,8 +168,8 @@ static int finish_output(int status, struct cr_error *error)
 
 #ifdef __GLIBC__
 /* Reserves 32 MB for the heap and asks for large pages there, since page faults of small pages take
- * a fifth of a start in virtual machines.  The allocator writes to the first page before the advice
- * is given; the heap begins one small page in front of a large one, so that no large page is lost. */
+ * a fifth of the start-up time in virtual machines.  The heap begins one small page before a large
+ * one: the allocator writes to that page before madvise runs, and no large page is lost. */
 static void use_large_pages(void)
 {
     enum { PAGE = 4096, LARGE_PAGE = 2 << 20, HEAP = 16 * LARGE_PAGE };
@@ -184,9 +186,8 @@ static void use_large_pages(void)
 }
 #endif
 
-/* Memory that a compilation gave back is kept for the next one, and blocks the size of a graph come
- * from there: pages that are touched for the first time take a fifth of a compilation.  All threads
- * allocate from one heap. */
+/* Keeps the memory that a compilation frees for the next one, and allocates blocks as large as a
+ * graph from it: page faults take a fifth of a compilation.  All threads allocate from one heap. */
 static void keep_memory(void)
 {
 #ifdef __GLIBC__
@@ -197,7 +198,7 @@ static void keep_memory(void)
 #endif
 }
 
-/* A file beyond the limit of its size (ulimit -f) is an error: without a signal, write says so. */
+/* Without SIGXFSZ, a write beyond the limit of the file size (ulimit -f) fails with an error. */
 int main(int argc, char **argv)
 {
     struct cr_error error = {""};

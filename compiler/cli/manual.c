@@ -1,4 +1,4 @@
-/* manual.c - pages of the manual and completions of shells; see manual.h. */
+/* manual.c - manual pages and shell completions; see manual.h. */
 #include "manual.h"
 
 #include <string.h>
@@ -6,10 +6,10 @@
 #include "verbs.h"
 #include "words.h"
 
-/* ---- the manual ---- */
+/* ---- manual pages ---- */
 
-/* Text as roff takes it: hyphens that can be copied, no escapes, no requests, and one space where a
- * line of help goes on under itself. */
+/* Prints text for roff: its hyphens can be copied, escapes and requests are quoted, and the
+ * indentation of continued lines becomes one space. */
 static void put_roff(FILE *out, const char *text)
 {
     bool begins = true;
@@ -28,7 +28,7 @@ static void put_roff(FILE *out, const char *text)
     }
 }
 
-/* Paragraphs, with empty lines between. */
+/* Prints paragraphs, separated by empty lines. */
 static void put_paragraphs(FILE *out, const char *text)
 {
     for (const char *end; *text; text = end) {
@@ -44,7 +44,7 @@ static void put_paragraphs(FILE *out, const char *text)
     }
 }
 
-/* An item of the list of options: what it is called, what it takes, what it does. */
+/* Prints an item of the list of options: its name, its value and its help. */
 static void put_option(FILE *out, const struct cr_option_about *option)
 {
     fputs(".TP\n", out);
@@ -73,7 +73,7 @@ static const char status_text[] = ".SH EXIT STATUS\n"
                                   "0: done; 1: a comparison failed; 2: the input is at fault, and one "
                                   "line on standard error says how; 3: Crescent is; 130: interrupted.\n";
 
-/* NAME to SEE ALSO, as pages of the manual have them. */
+/* Prints the page of a verb, from NAME to SEE ALSO. */
 static void put_verb_page(FILE *out, const struct cr_verb *verb)
 {
     char name[64];
@@ -101,7 +101,7 @@ static void put_verb_page(FILE *out, const struct cr_verb *verb)
     fprintf(out, "%s.SH SEE ALSO\n\\fBcrescent\\fR(1)\n", status_text);
 }
 
-/* The page of the program: its verbs, a line each. */
+/* Prints the page of the program, with a line for each verb. */
 static void put_program_page(FILE *out)
 {
     const struct cr_verb *verb;
@@ -143,7 +143,8 @@ int cr_put_manual(FILE *out, const char *name, struct cr_error *error)
 
 /* ---- completions ---- */
 
-/* A help text up to its first semicolon, without what a shell would read in quotes. */
+/* Prints a help text up to its first semicolon, without characters that are special inside a
+ * shell's quotes. */
 static void put_line(FILE *out, const char *text)
 {
     for (; *text && *text != '\n' && *text != ';'; text++)
@@ -151,7 +152,7 @@ static void put_line(FILE *out, const char *text)
             fputc(*text, out);
 }
 
-/* The values of options that have names, of all verbs: an option has the same ones in each. */
+/* Prints the named values of options.  An option has the same ones in every verb. */
 static void put_bash_values(FILE *out)
 {
     const struct cr_verb *all[32], *verb;
@@ -176,8 +177,8 @@ static void put_bash_values(FILE *out)
     fputs("    esac\n", out);
 }
 
-/* The first word is a verb; a word with a hyphen an option of it; behind an option whose values have names these;
- * others are files. */
+/* Completes the first word to a verb, a word with a hyphen to its options, the value of an option
+ * to its names if it has some, and all else to files. */
 static void put_bash(FILE *out)
 {
     const struct cr_verb *verb;
@@ -206,7 +207,8 @@ static void put_bash(FILE *out)
           "    esac\n}\ncomplete -o filenames -F _crescent crescent\n", out);
 }
 
-/* What _arguments of zsh takes for an option: its text and, behind colons, its value and what that may be. */
+/* Prints an option as zsh's _arguments takes it: its help and, after colons, the name of its value
+ * and how to complete it. */
 static void put_zsh_option(FILE *out, const struct cr_option_about *option)
 {
     fprintf(out, "            '*--%s[", option->name);
@@ -224,7 +226,7 @@ static void put_zsh_option(FILE *out, const struct cr_option_about *option)
     fputs("' \\\n", out);
 }
 
-/* The same with a word on each verb and option. */
+/* As put_bash, with a description of each verb and option. */
 static void put_zsh(FILE *out)
 {
     const struct cr_verb *verb;
@@ -248,7 +250,7 @@ static void put_zsh(FILE *out)
     fputs("esac\n", out);
 }
 
-/* A line for each verb and each of its options. */
+/* Prints a line for each verb and each of its options. */
 static void put_fish(FILE *out)
 {
     const struct cr_verb *verb;

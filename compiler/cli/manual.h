@@ -1,4 +1,4 @@
-/* manual.h - pages of the manual and completions of shells, made from the tables of verbs and options. */
+/* manual.h - manual pages and shell completions, made from the tables of verbs and options. */
 #ifndef CR_MANUAL_H
 #define CR_MANUAL_H
 
@@ -6,10 +6,10 @@
 
 #include "compiler/ir/error.h"
 
-/* crescent.1, or crescent-VERB.1, in the man macros of roff. */
+/* Prints crescent.1, or crescent-VERB.1, with roff's man macros. */
 int cr_put_manual(FILE *out, const char *verb, struct cr_error *error);
 
-/* Completions of "bash", "zsh" or "fish": verbs, their options, and names of files. */
+/* Prints the completions for "bash", "zsh" or "fish": verbs, their options and file names. */
 int cr_put_completion(FILE *out, const char *shell, struct cr_error *error);
 
 #endif

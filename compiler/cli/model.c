@@ -1,4 +1,4 @@
-/* model.c - from options to a graph, a model, its inputs and parameters; see model.h. */
+/* model.c - makes a graph, a model, its inputs and parameters from options; see model.h. */
 #include "model.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 /* ---- passes ---- */
 
-/* All names of passes, in order, in one line, behind `first`. */
+/* Joins the names of all passes, in order, in one line after `first`. */
 static void pass_names(char *buf, size_t size, const char *first)
 {
     crescent_pass pass;
@@ -23,12 +23,12 @@ static void pass_names(char *buf, size_t size, const char *first)
         at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "", pass.name);
 }
 
-/* Refuses a name that is of no pass; "script" is none that could be skipped. */
+/* Fails if a name is not that of a pass.  "script" is not one that --skip takes. */
 static int check_pass(const char *option, const char *name, struct cr_error *error)
 {
     char names[512];
     crescent_pass pass;
-    const char *script = strcmp(option, "skip") == 0 ? "" : "script"; /* nothing to skip */
+    const char *script = strcmp(option, "skip") == 0 ? "" : "script"; /* cannot be skipped */
     bool known = *script && strcmp(name, script) == 0;
     for (int i = 0; crescent_pass_at(i, &pass) == CRESCENT_OK; i++)
         known |= strcmp(name, pass.name) == 0;
@@ -38,7 +38,8 @@ static int check_pass(const char *option, const char *name, struct cr_error *err
     return cr_fail(error, "--%s %.60s: no such pass, expected one of %s", option, name, names);
 }
 
-/* --after and --skip name passes, and not the same one; --after may also name the emitter. */
+/* Checks that --after and --skip name passes, and different ones; --after may also name the
+ * emitter. */
 static int check_passes(const struct cr_options *o, struct cr_error *error)
 {
     if (o->after && strcmp(o->after, "emit") != 0 && check_pass("after", o->after, error))
@@ -64,7 +65,7 @@ static int add_taps(crescent_graph *graph, const struct cr_options *o, const cha
     return 0;
 }
 
-/* Those that --grads asks for, with the cotangents that are named. */
+/* Adds the gradients that --grads asks for, with the given cotangents. */
 static int add_gradients(crescent_graph *graph, const struct cr_options *o, struct cr_error *error)
 {
     if (o->cotangent.n && !cr_wants_grads(o))
@@ -80,7 +81,7 @@ static int add_gradients(crescent_graph *graph, const struct cr_options *o, stru
     return cr_passed(o, status, error);
 }
 
-/* `entry`: which one if the options name none; see crescent_script. */
+/* `entry` is the default if the options name none; see crescent_script. */
 static int load(const struct cr_options *o, const char *entry, crescent_graph **graph,
                 struct cr_error *error)
 {
@@ -123,7 +124,8 @@ int cr_graph_load_entries(const struct cr_options *o, crescent_graph **graph,
     return load(o, cr_wants_grads(o) || o->train ? "" : NULL, graph, error);
 }
 
-/* Weights that are named may be others than those of the file whose formats the model would have. */
+/* With --weights the formats of the model's file do not count, since those weights may be
+ * others. */
 crescent_config cr_config_of(const struct cr_options *o, crescent_backend backend)
 {
     return (crescent_config){.backend = backend,
@@ -137,7 +139,7 @@ crescent_config cr_config_of(const struct cr_options *o, crescent_backend backen
                              .target = o->target};
 }
 
-/* ---- what a model has ---- */
+/* ---- ports and report of a model ---- */
 
 crescent_port cr_port_of(const crescent_model *model, crescent_port_kind kind, int index)
 {
@@ -171,7 +173,7 @@ crescent_report cr_report_of_model(const crescent_model *model)
 
 /* ---- tensors ---- */
 
-/* After a failure nothing is left of them. */
+/* Frees the arrays after a failure. */
 int cr_arrays_new(struct cr_arrays *arrays, const crescent_model *model, crescent_port_kind kind,
                   const struct cr_options *o, struct cr_error *error)
 {
@@ -196,7 +198,7 @@ void cr_arrays_free(struct cr_arrays *arrays)
     *arrays = (struct cr_arrays){0};
 }
 
-/* The file for a cotangent (the last one given), or null. */
+/* Returns the file of a cotangent (the last one that is given), or null. */
 static const char *cotangent_file(const struct cr_options *o, const crescent_port *port)
 {
     for (int i = o->cotangent.n - 1; port->of && i >= 0; i--)
@@ -205,7 +207,7 @@ static const char *cotangent_file(const struct cr_options *o, const crescent_por
     return NULL;
 }
 
-/* Inputs from files, all at once: together they say how long lengths are. */
+/* Reads all inputs that have files at once: together they define the lengths. */
 static int read_inputs(const struct cr_arrays *arrays, const crescent_model *model,
                        const struct cr_options *o)
 {
@@ -223,7 +225,7 @@ static int read_inputs(const struct cr_arrays *arrays, const crescent_model *mod
     return status;
 }
 
-/* After a failure nothing is left of them. */
+/* Frees the arrays after a failure. */
 int cr_arrays_inputs(struct cr_arrays *arrays, const crescent_model *model,
                      const struct cr_options *o, struct cr_error *error)
 {
@@ -262,9 +264,8 @@ int cr_fill_params(crescent_model *model, const struct cr_options *o, crescent_s
     return cr_passed(o, status, error);
 }
 
-/* The child process: writes the cache and ends.  It first closes the files that it inherited and leaves the
- * session, so that a process which waits for the end of a pipe or the release of a lock does not wait for
- * the child. */
+/* The child process: writes the cache and exits.  First it closes the files that it inherited and
+ * leaves the session, so that no process waits for it at the end of a pipe or at a lock. */
 static void write_cache(crescent_model *model)
 {
     enum { MOST_FILES = 1024 };
@@ -282,7 +283,7 @@ static void write_cache(crescent_model *model)
 
 void cr_cache_params(crescent_model *model)
 {
-    const int64_t least = 16 << 20; /* fewer are read in some milliseconds */
+    const int64_t least = 16 << 20; /* smaller ones load in some milliseconds */
     if (crescent_uncached_weights(model) < least)
         return;
     fflush(NULL);

@@ -1,10 +1,10 @@
-/* ops.c - crescent ops: the op table, for people and for docs/. */
+/* ops.c - crescent ops: prints the table of ops, for people and for docs/. */
 #include <stdio.h>
 #include <string.h>
 
 #include "verbs.h"
 
-/* The groups in which ops are shown, each with its heading as text and as a table. */
+/* The groups of ops, each with its heading as text and as a table. */
 enum group { ELEMENTWISE, REDUCTION, OTHER, GROUPS };
 
 static const char *const headings[GROUPS] = {
@@ -25,7 +25,7 @@ static enum group group_of(const crescent_op *op)
     return op->elementwise ? ELEMENTWISE : op->reduction ? REDUCTION : OTHER;
 }
 
-/* "maximum(a, b)", as a script calls it. */
+/* Returns the call as a script writes it: "maximum(a, b)". */
 static const char *call_of(const crescent_op *op, char *buf, size_t size)
 {
     static const char *const operands[] = {"", "a", "a, b", "a, b, c"};
@@ -35,14 +35,14 @@ static const char *call_of(const crescent_op *op, char *buf, size_t size)
     return buf;
 }
 
-/* A cell of a Markdown table, in which a bar must not end it. */
+/* Prints a cell of a Markdown table, with its bars escaped. */
 static void print_cell(const char *text)
 {
     for (; *text; text++)
         printf(*text == '|' ? "\\|" : "%c", *text);
 }
 
-/* The gradient column as a script would write it: without n_ and the parentheses around. */
+/* Prints a gradient as a script would write it: without n_ and the outer parentheses. */
 static void print_gradient(const char *text)
 {
     for (; *text; text++) {
@@ -57,7 +57,7 @@ static void print_gradient(const char *text)
     }
 }
 
-/* The cells have to be those of the heading in `tables`. */
+/* The cells must match the heading in `tables`. */
 static void print_markdown_row(const crescent_op *op)
 {
     char call[80];
@@ -84,7 +84,7 @@ static void print_row(const crescent_op *op)
     putchar('\n');
 }
 
-/* The operators of ONNX files, by their domains. */
+/* Prints the operators of ONNX files, by domain. */
 static void print_onnx(bool markdown)
 {
     crescent_onnx_op op;
@@ -97,7 +97,7 @@ static void print_onnx(bool markdown)
     }
 }
 
-/* Group by group, as docs/language.md shows them; or the operators of ONNX. */
+/* Prints ops by group, in the order of docs/language.md, or the operators of ONNX. */
 int cr_verb_ops(const struct cr_options *o, struct cr_error *error)
 {
     crescent_op op;

@@ -17,21 +17,21 @@
 
 enum kind { FLAG, TEXT, BACKEND, LIST, PAIR, COUNT, SIZE, REAL };
 
-/* A row says what an option takes, where it goes, and which verbs have it. */
+/* What an option takes, the field that it sets, and the verbs that have it. */
 struct option_row {
     const char *name;
     int letter; /* short form, or 0 */
     enum kind kind;
-    const char *value; /* what help calls it */
+    const char *value; /* its name in the help */
     unsigned verbs;
     size_t field;
-    int64_t least, most; /* COUNT; of SIZE the least */
+    int64_t least, most; /* bounds of COUNT; SIZE has only the least */
     const char *help;
 };
 
 #define FIELD(name) offsetof(struct cr_options, name)
 
-/* Verbs that keep packed weights. */
+/* Verbs that cache packed weights. */
 enum { KEEPING = CR_VERB_RUN | CR_VERB_WEIGHTS };
 
 static const struct option_row rows[] = {
@@ -240,7 +240,7 @@ static int take_pair(struct cr_pairs *pairs, const struct option_row *row, const
     return 0;
 }
 
-/* A whole number within the bounds of its row. */
+/* Parses a whole number within the bounds of its row. */
 static int take_count(int64_t *field, const struct option_row *row, const char *text,
                       struct cr_error *error)
 {
@@ -258,7 +258,7 @@ static int take_count(int64_t *field, const struct option_row *row, const char *
     return 0;
 }
 
-/* Bytes, or with a letter behind KiB, MiB or GiB. */
+/* Parses a number of bytes, or of KiB, MiB or GiB if K, M or G follows. */
 static int take_size(int64_t *field, const struct option_row *row, const char *text,
                      struct cr_error *error)
 {
@@ -298,7 +298,7 @@ int cr_backend_by_name(const char *name, struct cr_error *error)
     return cr_fail(error, "backend '%.60s', expected tcc, cc, ref or standalone", name);
 }
 
-/* Puts a value where its row says. */
+/* Stores a value in the field of its row. */
 static int take(struct cr_options *o, const struct option_row *row, const char *text,
                 struct cr_error *error)
 {
@@ -330,7 +330,7 @@ static int take(struct cr_options *o, const struct option_row *row, const char *
     return 0;
 }
 
-/* The names of the options that --vs may change, in one line. */
+/* Joins the names of the options that --vs may change, in one line. */
 static void names_to_vary(char *buf, size_t size)
 {
     size_t at = 0;
@@ -385,10 +385,10 @@ struct cr_options cr_options_copy(const struct cr_options *o)
 
 /* ---- parsing ---- */
 
-/* Values of getopt_long for row i, clear of the letters of short options. */
+/* The value of row 0 in getopt_long, beyond the letters of short options. */
 enum { FIRST_VALUE = 1000 };
 
-/* The long options of a verb, for getopt_long. */
+/* Fills the table of a verb's long options for getopt_long. */
 static void long_options(const struct cr_verb *verb, struct option *options)
 {
     for (int i = 0; i < N_ROWS; i++)
@@ -399,7 +399,7 @@ static void long_options(const struct cr_verb *verb, struct option *options)
     *options = (struct option){0};
 }
 
-/* An option the verb does not have: perhaps another verb's, perhaps mistyped. */
+/* Fails for an option that the verb lacks, and suggests another verb's or a similar name. */
 static int unknown_option(const struct cr_verb *verb, const char *word, struct cr_error *error)
 {
     const char *names[N_ROWS];
@@ -428,7 +428,7 @@ static const struct option_row *row_of(int value)
     return NULL;
 }
 
-/* One answer of getopt_long. */
+/* Handles one return value of getopt_long. */
 static int take_value(struct cr_options *o, const struct cr_verb *verb, int value, char **argv,
                       struct cr_error *error)
 {
@@ -445,7 +445,7 @@ static int take_value(struct cr_options *o, const struct cr_verb *verb, int valu
     return take(o, row, optarg, error);
 }
 
-/* How many processors this process may use. */
+/* Returns how many processors this process may use. */
 static int64_t cores(void)
 {
     cpu_set_t set;
@@ -453,7 +453,8 @@ static int64_t cores(void)
     return n < 1 ? 1 : n > 256 ? 256 : n;
 }
 
-/* The option that a word behind the model was likely meant for, if the verb has it; else null. */
+/* Returns the option that a word after the model was probably meant for, if the verb has it; else
+ * null. */
 static const char *option_for(const struct cr_verb *verb, const char *word)
 {
     static const struct {
@@ -474,7 +475,7 @@ static const char *option_for(const struct cr_verb *verb, const char *word)
     return NULL;
 }
 
-/* Words behind the model: the rest of the line is the prompt if one is likely. */
+/* Fails for words after the model, and suggests an option; the words may be an unquoted prompt. */
 static int fail_words(const struct cr_verb *verb, int n, char **words, const char *model,
                       struct cr_error *error)
 {
@@ -555,7 +556,7 @@ void cr_options_free(struct cr_options *o)
     free(o->ignore_config.items);
 }
 
-/* ---- what they say together ---- */
+/* ---- questions about several options ---- */
 
 crescent_backend cr_backend_of(const struct cr_options *o)
 {
@@ -581,7 +582,7 @@ int cr_grads_check_no_file(const struct cr_options *o, const char *verb, struct 
                    o->grads, verb);
 }
 
-/* What the library says of a field `context` is said of the option. */
+/* Where the library's error begins with the field `context`, the message names the option. */
 int cr_passed(const struct cr_options *o, int status, struct cr_error *error)
 {
     const char *text = status ? crescent_error(o->context) : "";
@@ -607,7 +608,7 @@ bool cr_option_of(const struct cr_verb *verb, int index, struct cr_option_about 
     return false;
 }
 
-/* The rows that are for the verb, in two columns; one below the other where the terminal is narrow. */
+/* Prints the options of a verb in two columns, or one below the other on a narrow terminal. */
 static void put_options(FILE *out, const struct cr_verb *verb, int width)
 {
     struct cr_option_about row;
@@ -624,7 +625,7 @@ static void put_options(FILE *out, const struct cr_verb *verb, int width)
     }
 }
 
-/* Usage, what the verb does, examples, and the options, as wide as the terminal. */
+/* Prints usage, description, examples and options, as wide as the terminal. */
 void cr_help_verb(FILE *out, const struct cr_verb *verb)
 {
     int width = cr_columns();

@@ -21,34 +21,35 @@ struct cr_list {
     int n, cap;
 };
 
-/* What the user asked for; `resumed` is what --set was when the checkpoint of --resume was made. */
+/* What the user asked for.  `resumed` holds the --set options of the run that wrote the checkpoint
+ * of --resume. */
 struct cr_options {
-    crescent_context *context; /* of all calls of the library */
+    crescent_context *context; /* for all calls of the library */
     const char *model;
     struct cr_pairs set, length, resumed, input, output, expect, cotangent, validation_input;
     struct cr_list weights, skip, vs, ignore_config;
     const char *grads, *expect_grads, *expect_taps, *after, *out, *isa, *target, *backend, *backends, *entry;
     const char *script, *config;
     const char *format, *arithmetic;
-    const char *tokenizer, *text, *decode, *file; /* file: the second word */
+    const char *tokenizer, *text, *decode, *file; /* file: the word after the model */
     const char *resume, *checkpoint, *save, *loss_curve;
     bool strict, train, json, kernels, markdown, onnx, help, per_kernel, compile_only, turns, log_scale;
     bool plain, special, taps;
     bool all; /* of inspect */
     int64_t threads, seed, max_ulp, steps, every, log, max_arena, cache_weights, validate_every;
     double atol, rtol, seconds;
-    bool seed_given; /* else it is 0 */
+    bool seed_given; /* else seed is 0 */
     const char *prompt, *prompt_file, *prompt_ids, *logits;
     bool ids, ignore_eos, stats;
     bool generate, embed, embed_array; /* of emit */
     bool bench, check;                 /* of explain */
     const char *against, *trace;
     const char *pack;
-    int64_t tokens, top_k, context_size, chunk; /* tokens: -1 for any number; the others: 0 */
+    int64_t tokens, top_k, context_size, chunk; /* tokens: -1 is no limit; others: 0 is unset */
     double temperature, top_p;
 };
 
-/* Which verbs an option is for. */
+/* The verbs that an option is for, as bits. */
 enum {
     CR_VERB_RUN = 1 << 0,
     CR_VERB_EMIT = 1 << 1,
@@ -57,7 +58,7 @@ enum {
     CR_VERB_PARAMS = 1 << 4,
     CR_VERB_BENCH = 1 << 5,
     CR_VERB_OPS = 1 << 6,
-    CR_VERB_VARY = 1 << 7, /* no verb: what --vs may change */
+    CR_VERB_VARY = 1 << 7, /* no verb: options that --vs may change */
     CR_VERB_TRAIN = 1 << 8,
     CR_VERB_TARGETS = 1 << 9,
     CR_VERB_TUNE = 1 << 10,
@@ -68,13 +69,13 @@ enum {
     CR_VERB_INSPECT = 1 << 15,
     CR_VERB_IMPORT = 1 << 16,
     CR_VERB_PACK = 1 << 17,
-    CR_VERB_TEXTS = CR_VERB_GENERATE | CR_VERB_EVALUATE, /* whose models go on with texts */
-    CR_VERB_WEIGHTS = CR_VERB_TEXTS | CR_VERB_PACK, /* verbs that load the weights of a model that goes on with texts */
+    CR_VERB_TEXTS = CR_VERB_GENERATE | CR_VERB_EVALUATE, /* that run models of text */
+    CR_VERB_WEIGHTS = CR_VERB_TEXTS | CR_VERB_PACK, /* that load a text model's weights */
     CR_VERB_RUNNING = CR_VERB_RUN | CR_VERB_COMPARE | CR_VERB_BENCH,
     CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN | CR_VERB_EXPLAIN,
     CR_VERB_MODELS = CR_VERB_RUN | CR_VERB_EMIT | CR_VERB_COMPARE | CR_VERB_DUMP | CR_VERB_PARAMS |
                      CR_VERB_BENCH | CR_VERB_TRAIN | CR_VERB_TUNE |
-                     CR_VERB_EXPLAIN | CR_VERB_WEIGHTS, /* all that work on a model */
+                     CR_VERB_EXPLAIN | CR_VERB_WEIGHTS, /* that work on a model */
     CR_VERB_ALL = CR_VERB_MODELS | CR_VERB_OPS | CR_VERB_TARGETS | CR_VERB_TOKENIZE |
                   CR_VERB_INSPECT | CR_VERB_IMPORT,
 };
@@ -85,7 +86,7 @@ typedef int cr_verb_function(const struct cr_options *options, struct cr_error *
 
 struct cr_verb {
     const char *name;
-    unsigned bit; /* which options it takes */
+    unsigned bit; /* selects the options it takes */
     cr_verb_function *run;
     const char *usage;
     const char *summary; /* one line */
@@ -93,48 +94,49 @@ struct cr_verb {
     const char *examples; /* command lines, each indented by two spaces */
 };
 
-/* Reads what follows the verb: argv[0] is ignored, as getopt does. */
+/* Parses the words after the verb; ignores argv[0], as getopt does. */
 int cr_options_parse(struct cr_options *options, const struct cr_verb *verb, int argc, char **argv,
                      struct cr_error *error);
 void cr_options_free(struct cr_options *options);
 
-/* A copy whose lists are its own, to be changed and freed. */
+/* Returns a copy with its own lists, which the caller may change and must free. */
 struct cr_options cr_options_copy(const struct cr_options *options);
 
-/* As if `--name text` had been given, too, for the options that `bench --vs` may change; `asked` is the
- * option that wants it, for the error. */
+/* Sets an option that `bench --vs` may change, as if `--name text` had been given.  `asked` is the
+ * option that caused it, for the error. */
 int cr_options_set(struct cr_options *options, const char *asked, const char *name, const char *text,
                    struct cr_error *error);
 
-/* Whether the options ask for gradients. */
+/* True if the options ask for gradients. */
 bool cr_wants_grads(const struct cr_options *options);
 
-/* The file that gradients are written to, or null: `--grads none` is without one. */
+/* Returns the file to write gradients to, or null, as for `--grads none`. */
 const char *cr_grads_file(const struct cr_options *options);
 
-/* For verbs that compute nothing: refuses --grads with a file that would never be written. */
+/* For verbs that compute nothing: fails if --grads names a file, which would never be written. */
 int cr_grads_check_no_file(const struct cr_options *options, const char *verb,
                            struct cr_error *error);
 
-/* The backend of --backend. */
+/* Returns the backend of --backend. */
 crescent_backend cr_backend_of(const struct cr_options *options);
 
-/* The status of a call of the library, whose line goes to the error if it failed. */
+/* Returns the status of a call of the library.  If it failed, sets the error to the library's
+ * message. */
 int cr_passed(const struct cr_options *options, int status, struct cr_error *error);
 
-/* What help says of an option. */
+/* What help prints about an option. */
 struct cr_option_about {
-    const char *name, *value, *help; /* value: what it takes, "" for none; help may have line ends */
+    const char *name, *value, *help; /* value: "" if it takes none; help may have several lines */
     int letter;                      /* short form, or 0 */
-    bool file;                       /* what it takes is the name of a file, or has one in it */
+    bool file;                       /* its value is or contains a file name */
 };
 
-/* Option number `index` of those of a verb; false if there is none. */
+/* Fills `about` with option number `index` of a verb; false if there is none. */
 bool cr_option_of(const struct cr_verb *verb, int index, struct cr_option_about *about);
 
 void cr_help_verb(FILE *out, const struct cr_verb *verb);
 
-/* The backend of that name, or -1 with an error that lists them. */
+/* Returns the backend of that name, or -1 with an error that lists them. */
 int cr_backend_by_name(const char *name, struct cr_error *error);
 
 #endif

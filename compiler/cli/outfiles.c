@@ -1,4 +1,5 @@
-/* outfiles.c - what can be written, and which names are of one file; see outfiles.h. */
+/* outfiles.c - checks that files can be written and that names are of different files; see
+ * outfiles.h. */
 #include "outfiles.h"
 
 #include <errno.h>
@@ -10,17 +11,17 @@
 
 #include "compiler/ir/mem.h"
 
-/* ---- which file a name is of ---- */
+/* ---- the identity of a file ---- */
 
-/* A file, or the folder where it will be and its name there. */
+/* Identifies a file, or, if it does not exist yet, its folder and its name there. */
 struct identity {
     bool known;
     dev_t device;
     ino_t inode;
-    const char *name; /* null if the file is there */
+    const char *name; /* null if the file exists */
 };
 
-/* The part of a path up to its last slash, "." without one; to be freed. */
+/* Returns the part of a path before its last slash, "." if it has none.  The caller frees it. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -30,7 +31,8 @@ static char *folder_of(const char *path)
     return folder;
 }
 
-/* By device and inode; of a file that is not there, those of its folder, and its name. */
+/* Identifies a file by device and inode; a file that does not exist by those of its folder, and its
+ * name. */
 static struct identity identify(const char *path)
 {
     struct stat status;
@@ -57,9 +59,9 @@ static bool same_file(const char *a, const char *b)
     return x.name && y.name ? strcmp(x.name, y.name) == 0 : !x.name && !y.name;
 }
 
-/* ---- what can be written ---- */
+/* ---- checking that files can be written ---- */
 
-/* Why no other file can take the place of one that is there, or null. */
+/* Returns why an existing file cannot be replaced, or null. */
 static const char *obstacle(const char *path)
 {
     struct stat file, folder;
@@ -81,7 +83,7 @@ static const char *obstacle(const char *path)
     return found;
 }
 
-/* Begins to write, and leaves it at that. */
+/* Opens a file for writing and abandons it. */
 static int check_writable(const struct cr_options *o, const struct cr_named_file *file,
                           struct cr_error *error)
 {

@@ -1,4 +1,4 @@
-/* pack.c - crescent pack: keeps a model's packed weights before its first run. */
+/* pack.c - crescent pack: caches a model's packed weights before its first run. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 #include "texts.h"
 #include "verbs.h"
 
-/* The model as generate opens it or, if it does not generate, as run does. */
+/* The model, opened as `generate` does or, if it does not generate text, as `run` does. */
 struct pack {
     const struct cr_options *options;
     crescent_generator *generator; /* or null */
@@ -16,8 +16,8 @@ struct pack {
     crescent_surplus surplus;
 };
 
-/* Opens a model as run does.  If the graph cannot be opened, `error` keeps the message of the generator that
- * could not be opened either. */
+/* Opens a model as run does.  If the graph cannot be opened, `error` keeps the message about the
+ * generator. */
 static int open_for_run(struct pack *p, struct cr_error *error)
 {
     struct cr_error second;
@@ -36,7 +36,7 @@ static int open_model(struct pack *p, struct cr_error *error)
     return 0;
 }
 
-/* Refuses what has no weights that could be kept. */
+/* Fails if the model has no weights to cache. */
 static int check(const struct pack *p, struct cr_error *error)
 {
     const struct cr_options *o = p->options;

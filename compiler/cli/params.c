@@ -1,4 +1,4 @@
-/* params.c - crescent params: the table of parameters. */
+/* params.c - crescent params: prints the table of parameters. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -6,14 +6,14 @@
 #include "report.h"
 #include "verbs.h"
 
-/* The parameters of a graph, or, if there are formats, of the model that knows what is kept how. */
+/* The parameters of a graph or, if formats are shown, of the model compiled from it. */
 struct listing {
     crescent_graph *graph;
     crescent_model *model; /* or null */
     int n;
 };
 
-/* Parameter number i, which there is. */
+/* Returns parameter number i, which must exist. */
 static crescent_port param_at(const struct listing *l, int i)
 {
     crescent_port port = {0};
@@ -23,7 +23,7 @@ static crescent_port param_at(const struct listing *l, int i)
     return port;
 }
 
-/* As one object. */
+/* Prints the parameters as one object. */
 static void print_json(const struct listing *l)
 {
     json_t *list = json_array();
@@ -40,7 +40,7 @@ static void print_json(const struct listing *l)
                             list, "total", (json_int_t)cr_count_parameters(l->graph)));
 }
 
-/* As wide as the longest name. */
+/* Prints a table whose first column is as wide as the longest name. */
 static void print_table(const struct listing *l)
 {
     int width = 5;
@@ -58,7 +58,7 @@ static void print_table(const struct listing *l)
            cr_thousands(cr_count_parameters(l->graph)).text);
 }
 
-/* Whether something is known of formats: by --format, or from the file of the model. */
+/* True if --format is given, or the model's file has formats. */
 static bool has_formats(const struct cr_options *o, const crescent_graph *graph)
 {
     crescent_port port;
@@ -66,7 +66,7 @@ static bool has_formats(const struct cr_options *o, const crescent_graph *graph)
            (!crescent_graph_port_at(graph, CRESCENT_PARAM, 0, &port) && port.format);
 }
 
-/* Only for formats is the graph compiled: what a weight is kept in is known no earlier. */
+/* Compiles the graph only to show formats, which are not known before. */
 int cr_verb_params(const struct cr_options *o, struct cr_error *error)
 {
     struct listing l = {0};

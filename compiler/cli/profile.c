@@ -1,4 +1,4 @@
-/* profile.c - what each kernel of a compiled model takes; see profile.h. */
+/* profile.c - the time that each kernel of a compiled model takes; see profile.h. */
 #include "profile.h"
 
 #include <stdlib.h>

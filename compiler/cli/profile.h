@@ -1,4 +1,4 @@
-/* profile.h - what each kernel of a compiled model takes, run by run. */
+/* profile.h - the time that each kernel of a compiled model takes, run by run. */
 #ifndef CR_PROFILE_H
 #define CR_PROFILE_H
 
@@ -6,15 +6,15 @@
 
 struct cr_profile {
     int n;                    /* kernels */
-    double *run;              /* by kernel, of the last run */
-    struct cr_sample *times;  /* by kernel: nanoseconds of all its calls of a run */
-    struct cr_sample between; /* what a run took beside its kernels */
+    double *run;              /* nanoseconds by kernel, of the last run */
+    struct cr_sample *times;  /* by kernel: nanoseconds of all its calls in a run */
+    struct cr_sample between; /* nanoseconds of a run outside of its kernels */
 };
 
-/* For a subject that TinyCC or the system's compiler made. */
+/* Prepares a profile.  The subject must be compiled by TinyCC or the system's compiler. */
 void cr_profile_open(struct cr_profile *profile, const struct cr_subject *subject);
 
-/* A run of the subject, timed kernel by kernel. */
+/* Runs the subject once and times every kernel. */
 int cr_profile_run(struct cr_profile *profile, const struct cr_subject *subject,
                    struct cr_error *error);
 

@@ -19,7 +19,7 @@ crescent_training cr_status_of(const crescent_trainer *trainer)
     return status;
 }
 
-/* Tokens, or without them steps, a second. */
+/* Returns tokens a second or, if the step gives no tokens, steps a second. */
 static struct cr_phrase speed(const struct cr_progress *p, const crescent_training *t, int64_t now)
 {
     struct cr_phrase out;
@@ -32,7 +32,7 @@ static struct cr_phrase speed(const struct cr_progress *p, const crescent_traini
     return out;
 }
 
-/* ", validation 0.1234", the last loss of the validation, if this run makes any. */
+/* Returns ", validation 0.1234", the last validation loss, if this run validates. */
 static struct cr_phrase validation(const struct cr_progress *p, const crescent_training *t)
 {
     struct cr_phrase out = {""};
@@ -41,7 +41,7 @@ static struct cr_phrase validation(const struct cr_progress *p, const crescent_t
     return out;
 }
 
-/* "loss 0.1234, lr 3.00e-04" */
+/* Returns "loss 0.1234, lr 3.00e-04" and the validation loss. */
 static struct cr_phrase numbers(const struct cr_progress *p, const crescent_training *t)
 {
     struct cr_phrase out;
@@ -52,7 +52,7 @@ static struct cr_phrase numbers(const struct cr_progress *p, const crescent_trai
     return out;
 }
 
-/* What the steps that are left will take, if they take as long as those before. */
+/* Returns how long the steps to come take, at the average speed of those before. */
 static struct cr_phrase time_left(const struct cr_progress *p, const crescent_training *t,
                                   int64_t now)
 {
@@ -66,8 +66,8 @@ static struct cr_phrase time_left(const struct cr_progress *p, const crescent_tr
     return out;
 }
 
-/* Writes over the line.  One that the terminal breaks could not be written over: where the line is too long for
- * it, the parts that come last in importance are left out, and the rest is cut. */
+/* Overwrites the line.  A line that wraps could not be overwritten: if it is too long for the
+ * terminal, the least important parts are left out, and the rest is cut. */
 static void rewrite(struct cr_progress *p, const crescent_training *t, int64_t now)
 {
     char line[2 * MAX_LINE], lr[32] = "";
@@ -99,7 +99,7 @@ void cr_progress_begin(struct cr_progress *p, const struct cr_options *options,
                               .first_loss = NAN};
 }
 
-/* The end of the line that is being written over. */
+/* Clears the line that is being overwritten. */
 static void end_line(struct cr_progress *p)
 {
     if (p->shown)
@@ -107,7 +107,7 @@ static void end_line(struct cr_progress *p)
     p->shown = false;
 }
 
-/* The line that --log asks for. */
+/* Prints the line that --log asks for. */
 static void log_step(struct cr_progress *p, const crescent_training *t, int64_t now)
 {
     end_line(p);

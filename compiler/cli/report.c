@@ -1,4 +1,4 @@
-/* report.c - numbers, shapes and times as people read them; see report.h. */
+/* report.c - formats numbers, shapes and times for people; see report.h. */
 #include "report.h"
 
 #include <inttypes.h>
@@ -99,7 +99,7 @@ void cr_print_memory(const crescent_report *r)
     putchar('\n');
 }
 
-/* Parameters that are kept in a format, from number `first` on. */
+/* Counts the parameters from number `first` on that are stored in a format. */
 static int count_format(const crescent_model *model, int first, const char *format)
 {
     int count = 0;

@@ -1,4 +1,4 @@
-/* report.h - numbers, shapes and times as people read them. */
+/* report.h - formats numbers, shapes and times for people. */
 #ifndef CR_REPORT_H
 #define CR_REPORT_H
 
@@ -9,7 +9,7 @@
 
 #include "compiler/crescent.h"
 
-/* Text in a buffer of its own, to be passed by value to printf's arguments. */
+/* A short text that is passed by value, as an argument of printf. */
 struct cr_phrase {
     char text[224];
 };
@@ -19,34 +19,34 @@ struct cr_phrase cr_duration(int64_t nanoseconds);         /* 1.24 ms */
 struct cr_phrase cr_bytes(int64_t bytes);                  /* 27.0 MiB */
 struct cr_phrase cr_port_shape(const crescent_port *port); /* [1, 128, 768] */
 
-/* The coordinates of element number `i` of a port, as a shape is printed. */
+/* Returns the coordinates of element number `i` of a port, printed like a shape. */
 struct cr_phrase cr_coordinates(const crescent_port *port, int64_t i);
 
-/* Elements of a graph's parameters. */
+/* Counts the elements of a graph's parameters. */
 int64_t cr_count_parameters(const crescent_graph *graph);
 
-/* One line on stderr behind "crescent: note: ". */
+/* Prints one line on stderr, after "crescent: note: ". */
 void cr_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints what memory a compiled model takes, as a line. */
+/* Prints a line about the memory that a compiled model takes. */
 void cr_print_memory(const crescent_report *report);
 
-/* Prints which formats its parameters are kept in, as a line, if there are others than f32. */
+/* Prints a line about the formats of a model's parameters, if any is not f32. */
 void cr_print_formats(const crescent_model *model, FILE *out);
 
-/* How many products are in the arithmetic that was asked for, in a line; nothing if that is null. */
+/* Prints a line about how many products use `arithmetic`; nothing if that is null. */
 void cr_print_products(FILE *out, const crescent_report *report, const char *arithmetic);
 
-/* Prints what it computes again so that the arena fits, as a line, if there is any of that. */
+/* Prints a line about calls that recompute values to make the arena fit, if there are any. */
 void cr_print_again(const crescent_report *report);
 
-/* Prints a JSON value and a newline to stdout and frees it. */
+/* Prints a JSON value and a newline to stdout, then frees the value. */
 void cr_print_json(json_t *json);
 
-/* A shape as a JSON array. */
+/* Returns a shape as a JSON array. */
 json_t *cr_json_shape(const crescent_port *port);
 
-/* A number, or null where JSON has none for it (NaN, infinity). */
+/* Returns a number, or null if it is NaN or infinite, which JSON lacks. */
 json_t *cr_json_number(double value);
 
 #endif

@@ -1,4 +1,4 @@
-/* roofline.c - the least time that work can take; see roofline.h. */
+/* roofline.c - the least time that work takes on this machine; see roofline.h. */
 #include "roofline.h"
 
 double cr_roofline_limit(const struct cr_roofline *r)
@@ -17,9 +17,9 @@ struct cr_roofline cr_roofline_of_run(struct cr_bench *b)
                                 (double)b->touched / cr_sample_median(&b->touched_read)};
 }
 
-/* Between two uses of a layer's weights a run goes through all of them, but activations were
- * just written: the former come from where the whole run's bytes fit, the latter from where
- * the arena does. */
+/* A run reads all other weights between two uses of a layer's weights, but activations were just
+ * written.  So weights come from where all bytes of the run fit, activations from where the arena
+ * fits. */
 struct cr_roofline cr_roofline_of_kernel(struct cr_bench *b, const crescent_kernel *k)
 {
     double activations = k->bytes_read - k->bytes_weights + k->bytes_written;

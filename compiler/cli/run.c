@@ -1,4 +1,4 @@
-/* run.c - crescent run: compile, run, report, write outputs. */
+/* run.c - crescent run: compiles a model, runs it, reports, and writes outputs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +9,14 @@
 #include "report.h"
 #include "verbs.h"
 
-/* A run and what it took. */
+/* A run and its times. */
 struct run {
     const struct cr_options *options;
     crescent_graph *graph;
     crescent_model *model;
     crescent_report report;
     struct cr_arrays inputs, outputs;
-    crescent_file **files; /* one an --output, then that of --grads */
+    crescent_file **files; /* one per --output, then that of --grads */
     int n_files;
     crescent_surplus surplus;
     int64_t fill_ns, run_ns;
@@ -24,13 +24,13 @@ struct run {
 
 /* ---- writing ---- */
 
-/* The path that file i is for. */
+/* Returns the path of file i. */
 static const char *path_of(const struct cr_options *o, int i)
 {
     return i < o->output.n ? o->output.items[i].value : o->grads;
 }
 
-/* Opens all files before anything is computed, so that a bad path fails at once. */
+/* Opens all files before anything is computed, so that a bad path fails early. */
 static int open_files(struct run *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -48,7 +48,7 @@ static int open_files(struct run *r, struct cr_error *error)
     return 0;
 }
 
-/* Puts what file i is for. */
+/* Writes the output or the gradients that file i holds. */
 static int put_output(const struct run *r, int i)
 {
     const struct cr_options *o = r->options;
@@ -59,7 +59,7 @@ static int put_output(const struct run *r, int i)
     return crescent_file_put_npy(r->files[i], &port, r->outputs.data[index]);
 }
 
-/* Everything is on the disk before the first file gets its name. */
+/* Commits the files only after all are on the disk. */
 static int write_outputs(const struct run *r, struct cr_error *error)
 {
     int status = 0;
@@ -75,7 +75,7 @@ static int write_outputs(const struct run *r, struct cr_error *error)
 
 /* ---- reporting ---- */
 
-/* The model's own inputs or outputs: gradients and cotangents, behind them, are left out. */
+/* Prints the model's own inputs or outputs, without the gradients and cotangents after them. */
 static void print_ports(const struct run *r, crescent_port_kind kind, const char *what)
 {
     int n = crescent_port_count(r->model, kind);
@@ -90,7 +90,7 @@ static void print_ports(const struct run *r, crescent_port_kind kind, const char
     }
 }
 
-/* Whether the first output has the shape of an input, as a residual stream has. */
+/* True if the first output has the shape of an input, as in a residual stream. */
 static bool shapes_match(const struct run *r)
 {
     if (!r->outputs.n)
@@ -105,7 +105,7 @@ static bool shapes_match(const struct run *r)
     return false;
 }
 
-/* Prints mean and deviation of the first output, if it is of floats. */
+/* Prints mean and standard deviation of the first output, if it is of floats. */
 static void print_statistics(const struct run *r)
 {
     crescent_port port = cr_sized_port(r->model, CRESCENT_OUTPUT, 0, &r->inputs);
@@ -133,7 +133,7 @@ static void print_model(const struct run *r)
                  i + 1 == n ? "\n" : "");
 }
 
-/* What became of the graph, and the memory it takes. */
+/* Prints what the graph was compiled to, and the memory it takes. */
 static void print_compiled(const crescent_report *p, const char *arithmetic)
 {
     if (!p->compiled) {
@@ -151,7 +151,7 @@ static void print_compiled(const crescent_report *p, const char *arithmetic)
     cr_print_again(p);
 }
 
-/* What each kernel does, and how much of it, in one call. */
+/* Prints what each kernel does, and how much of it, in one call. */
 static void print_kernels(const crescent_model *model)
 {
     crescent_kernel k;
@@ -169,7 +169,7 @@ static void print_kernels(const crescent_model *model)
                      k.where);
 }
 
-/* Whether parameters come from files. */
+/* True if parameters come from files. */
 static bool has_files(const struct run *r)
 {
     return r->options->weights.n || crescent_weights_path(r->model);
@@ -194,7 +194,7 @@ static int count_gradients(const crescent_model *model)
     return n;
 }
 
-/* All that the verb says, in order. */
+/* Prints the whole report, in order. */
 static void report(const struct run *r)
 {
     const struct cr_options *o = r->options;
@@ -234,7 +234,7 @@ static int compile(struct run *r, struct cr_error *error)
     return 0;
 }
 
-/* What can be refused is refused before anything is computed. */
+/* Checks all that can fail before anything is computed. */
 static int run(struct run *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -260,7 +260,7 @@ static int run(struct run *r, struct cr_error *error)
     return 0;
 }
 
-/* Whatever was opened is closed, also after a failure. */
+/* Closes what was opened, also after a failure. */
 int cr_verb_run(const struct cr_options *options, struct cr_error *error)
 {
     struct run r = {.options = options};

@@ -1,4 +1,4 @@
-/* sample.c - numbers measured again and again; see sample.h. */
+/* sample.c - repeated measurements; see sample.h. */
 #include "sample.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* sample.h - numbers measured again and again, and what is typical of them. */
+/* sample.h - repeated measurements, their median and other quantiles. */
 #ifndef CR_SAMPLE_H
 #define CR_SAMPLE_H
 
@@ -9,7 +9,8 @@ struct cr_sample {
 
 void cr_sample_add(struct cr_sample *sample, double value);
 
-/* The value below which a fraction q of the sample lies; 0 of an empty one.  Sorts. */
+/* Returns the value below which a fraction q of the sample lies; 0 if the sample is empty.  Sorts
+ * the sample. */
 double cr_sample_quantile(struct cr_sample *sample, double q);
 double cr_sample_median(struct cr_sample *sample);
 double cr_sample_least(struct cr_sample *sample);

@@ -1,19 +1,19 @@
-/* signals.h - ending early, but in order: what is asked for by Ctrl-C, SIGTERM or SIGHUP. */
+/* signals.h - lets Ctrl-C, SIGTERM or SIGHUP end a verb early, but in order. */
 #ifndef CR_SIGNALS_H
 #define CR_SIGNALS_H
 
 #include <stdbool.h>
 
-enum { CR_INTERRUPTED = 130 /* the exit status then */ };
+enum { CR_INTERRUPTED = 130 /* exit status after a signal */ };
 
 /*
- * From now on the first signal is noted; a second SIGINT or SIGTERM ends the process at once.  A second
- * SIGHUP does not: a terminal that is closed may send several.  SIGHUP stays ignored where it is, as
- * nohup has it.
+ * The first signal after this call is only noted; a second SIGINT or SIGTERM ends the process at
+ * once.  A second SIGHUP does not, since a terminal that closes may send several.  If SIGHUP is
+ * ignored, as under nohup, it stays so.
  */
 void cr_catch_signals(void);
 
-/* Whether one came. */
+/* True if a signal has arrived. */
 bool cr_is_stopped(void);
 
 #endif

@@ -10,7 +10,7 @@ enum { COMPILATIONS = 5 };
 
 /* ---- settings ---- */
 
-/* Whether a script declares an option of that name. */
+/* True if a script declares an option of that name. */
 static bool declares(const crescent_graph *graph, const char *name)
 {
     crescent_setting option;
@@ -20,7 +20,7 @@ static bool declares(const crescent_graph *graph, const char *name)
     return false;
 }
 
-/* Another model: of the options that were set it takes those it declares, and no files and lengths. */
+/* Changes to another model.  Keeps the --set options that it declares, drops files and lengths. */
 static int change_model(struct cr_options *o, const char *path, struct cr_error *error)
 {
     struct cr_options plain = {.context = o->context, .model = path};
@@ -63,7 +63,7 @@ int cr_vary(struct cr_options *o, const char *asked, const char *setting, struct
 
 /* ---- compiling ---- */
 
-/* The model of the time before is closed; what each stage took is added to the samples. */
+/* Closes the previous model, opens it again, and adds the time of each stage to the samples. */
 static int open_once(struct cr_subject *s, struct cr_error *error)
 {
     const struct cr_options *o = &s->options;
@@ -85,7 +85,7 @@ static int open_once(struct cr_subject *s, struct cr_error *error)
     return 0;
 }
 
-/* Several times where that is quick, for medians of what each stage takes. */
+/* Compiles several times if that is quick, for medians of the stages. */
 int cr_subject_open(struct cr_subject *s, const struct cr_options *options, const char *setting,
                     struct cr_error *error)
 {

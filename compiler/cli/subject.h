@@ -8,38 +8,38 @@
 #include "sample.h"
 
 struct cr_subject {
-    const char *setting;       /* the word of --vs, or null */
-    struct cr_options options; /* its own */
+    const char *setting;       /* the argument of --vs, or null */
+    struct cr_options options; /* owned */
     crescent_model *model;
     crescent_report report;
     struct cr_arrays inputs, outputs;
     crescent_surplus surplus;
-    /* Nanoseconds: of the stages of each compilation, and of runs. */
+    /* Nanoseconds of the stages of each compilation, and of runs. */
     struct cr_sample script, passes, emit, compile, runs;
-    struct cr_sample ratios; /* the first subject's time over this one's, by round */
+    struct cr_sample ratios; /* the first subject's time divided by this one's, by round */
     double round_ns;         /* the median of the latest round */
 };
 
-/* Changes a copy of options as the word of a --vs, or of the option `asked`, says: another script,
- * `standalone`, NAME=VALUE. */
+/* Changes options as the argument of --vs, or of the option `asked`, says: another script,
+ * `standalone` or NAME=VALUE. */
 int cr_vary(struct cr_options *options, const char *asked, const char *setting,
             struct cr_error *error);
 
-/* From the command line's options and the word of a --vs, or null, to code that can be called.
- * Closed with cr_subject_close also after a failure. */
+/* Compiles the model of the options, changed by the argument of --vs if that is not null.  Close
+ * the subject with cr_subject_close also after a failure. */
 int cr_subject_open(struct cr_subject *subject, const struct cr_options *options,
                     const char *setting, struct cr_error *error);
 
-/* Parameters, inputs, and room for outputs. */
+/* Fills parameters and inputs, and allocates outputs. */
 int cr_subject_fill(struct cr_subject *subject, struct cr_error *error);
 
-/* One run.  Where the states allow no further one, as when a cache is full, they begin again. */
+/* Runs once.  If the states allow no further run, as when a cache is full, resets them first. */
 int cr_subject_run(struct cr_subject *subject, struct cr_error *error);
 
-/* After a run that was refused: begins again with the states.  False if there are none. */
+/* Resets the states after a run that was refused.  False if there are none. */
 bool cr_subject_again(const struct cr_subject *subject);
 
-/* One run that is not timed and then, for so many nanoseconds, runs that are. */
+/* Runs once untimed, then timed for `nanoseconds`. */
 int cr_subject_round(struct cr_subject *subject, int64_t nanoseconds, struct cr_error *error);
 
 void cr_subject_close(struct cr_subject *subject);

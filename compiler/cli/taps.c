@@ -16,7 +16,7 @@ struct taps {
     crescent_surplus surplus;
 };
 
-/* ---- what is said of a node ---- */
+/* ---- texts about a node ---- */
 
 static const char *const verdicts[] = {"ok", "WRONG", "NAN", "INFINITE"};
 
@@ -32,7 +32,7 @@ static crescent_port port_of(const crescent_tapped *node)
     return port;
 }
 
-/* A file by its last name. */
+/* Returns the source line, with only the last component of its path. */
 static const char *line_of(const crescent_tapped *node)
 {
     const char *slash = strrchr(node->where, '/');
@@ -41,7 +41,7 @@ static const char *line_of(const crescent_tapped *node)
 
 /* ---- the table ---- */
 
-/* A name, and ' behind it in the backward pass. */
+/* Returns the name of a node, with a ' after it in the backward pass. */
 static struct cr_phrase name_of(const crescent_tapped *node)
 {
     struct cr_phrase out;
@@ -66,7 +66,7 @@ static void print_head(int width)
            "error", "inherited", "own", "bound", "verdict");
 }
 
-/* A value inside of a kernel has no bits that could be held against anything. */
+/* Prints a row.  A value that stays inside a kernel has no bits to compare. */
 static void print_row(const crescent_tapped *node, int width)
 {
     const crescent_port port = port_of(node);
@@ -79,7 +79,7 @@ static void print_row(const crescent_tapped *node, int width)
         printf("%9s %9s %9s %9s  %s\n", "-", "-", "-", "-", verdict_of(node));
 }
 
-/* "log(-0.25) is nan" */
+/* Prints the operation with its values: "log(-0.25) is nan". */
 static void print_operands(const crescent_tapped *node)
 {
     printf("%s(", node->op);
@@ -88,7 +88,7 @@ static void print_operands(const crescent_tapped *node)
     printf(") is %.9g", node->got);
 }
 
-/* What the first one did, in two lines that can be read alone. */
+/* Prints what the culprit did, in two lines that make sense on their own. */
 static void print_culprit(const crescent_tapped *node)
 {
     const crescent_port port = port_of(node);
@@ -113,7 +113,7 @@ static void print_culprit(const crescent_tapped *node)
     printf("; in double precision %.9g\n", node->want);
 }
 
-/* All nodes, then the culprit. */
+/* Prints all nodes, then the culprit. */
 static void print_table(const struct taps *t)
 {
     crescent_tapped node;
@@ -145,7 +145,7 @@ static json_t *json_operands(const crescent_tapped *node)
     return list;
 }
 
-/* Members without a value are null; of a node that no kernel stores the errors are left out. */
+/* Returns a row.  Members without a value are null; a node that no kernel stores has no errors. */
 static json_t *json_row(const crescent_tapped *node)
 {
     const crescent_port port = port_of(node);
@@ -168,7 +168,7 @@ static json_t *json_row(const crescent_tapped *node)
     return row;
 }
 
-/* The culprit is there twice: among the nodes, and apart. */
+/* Prints everything.  The culprit appears twice: in the list of nodes, and alone. */
 static void print_json(const struct taps *t)
 {
     json_t *rows = json_array(), *first = json_null();
@@ -185,7 +185,7 @@ static void print_json(const struct taps *t)
 
 /* ---- the run ---- */
 
-/* What else compare can do has no place beside it. */
+/* Refuses the other options of compare. */
 static int check(const struct cr_options *o, struct cr_error *error)
 {
     const char *other = o->backends        ? "--backends"
@@ -205,7 +205,7 @@ static int check(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* The surplus of the weights is noted when all went well. */
+/* Notes surplus weights only on success. */
 static int run(struct taps *t, struct cr_error *error)
 {
     const struct cr_options *o = t->options;

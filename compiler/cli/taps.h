@@ -4,8 +4,8 @@
 
 #include "options.h"
 
-/* Runs the model once and holds every value that its kernels store against double precision.  Returns as
- * verbs do: 1 if there is a culprit. */
+/* Runs the model once and compares every value that its kernels store with double precision.
+ * Returns an exit status, as verbs do: 1 if there is a culprit. */
 int cr_compare_taps(const struct cr_options *options, struct cr_error *error);
 
 #endif

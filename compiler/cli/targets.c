@@ -1,4 +1,4 @@
-/* targets.c - crescent targets: the machines that loops can be cut for. */
+/* targets.c - crescent targets: prints the machines that loops can be tuned for. */
 #include <stdio.h>
 
 #include "verbs.h"

@@ -1,4 +1,4 @@
-/* terminal.c - the width of the terminal, and text that fits it; see terminal.h. */
+/* terminal.c - the width of the terminal, and wrapped text; see terminal.h. */
 #include "terminal.h"
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ int cr_columns(void)
     return n <= 0 ? USUAL : n < LEAST ? LEAST : n > MOST ? MOST : n;
 }
 
-/* Columns of n bytes of UTF-8, a column a character. */
+/* Returns the columns of n bytes of UTF-8, one per character. */
 static int columns_of(const char *text, size_t n)
 {
     int columns = 0;
@@ -30,7 +30,7 @@ static int columns_of(const char *text, size_t n)
 
 void cr_put_wrapped(FILE *out, const char *text, int column, int indent, int width)
 {
-    bool begins = true; /* nothing stands on the line yet, but what the caller printed */
+    bool begins = true; /* this function has put nothing on the line yet */
     while (*text) {
         size_t space = strspn(text, " \n");
         int ends = 0;

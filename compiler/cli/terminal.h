@@ -1,15 +1,16 @@
-/* terminal.h - the width of the terminal, and text that fits it. */
+/* terminal.h - the width of the terminal, and wrapped text. */
 #ifndef CR_TERMINAL_H
 #define CR_TERMINAL_H
 
 #include <stdio.h>
 
-/* Columns of the terminal that is standard output: $COLUMNS, else what the terminal says, else 80. */
+/* Returns the width of the terminal: $COLUMNS, else what the terminal of standard output says, else
+ * 80. */
 int cr_columns(void);
 
-/* Prints text in lines of at most `width` columns, broken at spaces.  The first line begins in column `column`,
- * where the cursor is, the others in column `indent`.  A line end in the text counts as a space, an empty line
- * separates paragraphs. */
+/* Prints text in lines of at most `width` columns, broken at spaces.  The first line begins at
+ * column `column`, where the cursor is, the others at column `indent`.  A line end in the text
+ * counts as a space; an empty line separates paragraphs. */
 void cr_put_wrapped(FILE *out, const char *text, int column, int indent, int width);
 
 #endif

@@ -1,4 +1,4 @@
-/* texts.c - a model that goes on with texts, and their tokens; see texts.h. */
+/* texts.c - models of text, and their tokens; see texts.h. */
 #include "texts.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ int cr_parse_ids(int32_t **ids, int64_t *n, const char *text, struct cr_error *e
     return 0;
 }
 
-/* The text of the command line, or of the file that it names. */
+/* Reads the text of --text, or of the file that the command line names. */
 static int read_text(const struct cr_options *o, struct cr_bytes *b, struct cr_error *error)
 {
     if (o->text && o->file)
@@ -68,7 +68,7 @@ static int read_text(const struct cr_options *o, struct cr_bytes *b, struct cr_e
     return 0;
 }
 
-/* What the text is called in a message. */
+/* Returns the name of the text for messages. */
 static const char *text_name(const struct cr_options *o)
 {
     return o->text ? "--text" : o->file && strcmp(o->file, "-") != 0 ? o->file : "standard input";

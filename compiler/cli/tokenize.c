@@ -1,4 +1,4 @@
-/* tokenize.c - crescent tokenize: the ids of a text, or the text of ids. */
+/* tokenize.c - crescent tokenize: prints the ids of a text, or the text of ids. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct ids {
     int n, cap;
 };
 
-/* Reads numbers with commas or white space between; each has to be the id of a token. */
+/* Parses numbers separated by commas or white space; each must be the id of a token. */
 static int read_ids(struct ids *ids, const char *text, const crescent_tokenizer *tokenizer,
                     struct cr_error *error)
 {
@@ -38,7 +38,7 @@ static int read_ids(struct ids *ids, const char *text, const crescent_tokenizer 
     return 0;
 }
 
-/* Nothing stands behind the text, which may hold zeros. */
+/* Prints the text, which may hold zeros, and nothing after it. */
 static int decode_ids(const struct cr_options *o, crescent_tokenizer *tokenizer, const char *text,
                       struct cr_error *error)
 {
@@ -60,7 +60,7 @@ static int decode_ids(const struct cr_options *o, crescent_tokenizer *tokenizer,
     return status;
 }
 
-/* Of --decode IDS, or of standard input. */
+/* Decodes the ids of --decode, or of standard input. */
 static int decode(const struct cr_options *o, crescent_tokenizer *tokenizer, struct cr_error *error)
 {
     struct cr_bytes b = {0};
@@ -79,7 +79,7 @@ static int decode(const struct cr_options *o, crescent_tokenizer *tokenizer, str
 
 /* ---- text to ids ---- */
 
-/* On one line. */
+/* Prints the ids on one line. */
 static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, struct cr_error *error)
 {
     int32_t *ids = NULL;
@@ -96,7 +96,7 @@ static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, str
 
 /* ---- the verb ---- */
 
-/* A folder and a file are told apart by the library. */
+/* The library tells a folder from a file. */
 int cr_verb_tokenize(const struct cr_options *o, struct cr_error *error)
 {
     crescent_tokenizer *tokenizer = NULL;

@@ -1,7 +1,8 @@
 /*
- * tokenizer_thread.h - a tokenizer that is read while the model is compiled.
+ * tokenizer_thread.h - opens a tokenizer while the model is compiled.
  *
- * To read a vocabulary of 50,000 tokens takes about as long as to compile a model and to map its weights.
+ * Reading a vocabulary of 50,000 tokens takes about as long as compiling a model and mapping its
+ * weights.
  */
 #ifndef CR_TOKENIZER_THREAD_H
 #define CR_TOKENIZER_THREAD_H
@@ -11,23 +12,25 @@
 
 #include "compiler/crescent.h"
 
-/* A tokenizer, and the context of all calls for it: a context serves one thread at a time. */
+/* A tokenizer and its own context, since a context serves only one thread at a time. */
 struct cr_tokenizer_thread {
     const char *path;
     crescent_context *context;
-    crescent_tokenizer *tokenizer; /* null until it is open, and if that failed */
+    crescent_tokenizer *tokenizer; /* null until it is open, and after a failure */
     int status;
     pthread_t thread;
     bool is_begun, is_running;
 };
 
-/* Begins to open the tokenizer of a path, which must live as long. */
+/* Begins to open the tokenizer at a path, which must outlive `opening`. */
 void cr_tokenizer_begin(struct cr_tokenizer_thread *opening, const char *path);
 
-/* Waits until it is open.  Returns the status of crescent_tokenizer_open; its error is the context's. */
+/* Waits until the tokenizer is open.  Returns the status of crescent_tokenizer_open; its error is
+ * the context's. */
 int cr_tokenizer_wait(struct cr_tokenizer_thread *opening);
 
-/* Waits for the thread, then closes the tokenizer and its context.  Does nothing to an all-zero struct. */
+/* Waits for the thread, then closes the tokenizer and its context.  Does nothing for an all-zero
+ * struct. */
 void cr_tokenizer_end(struct cr_tokenizer_thread *opening);
 
 #endif

@@ -1,4 +1,4 @@
-/* train.c - crescent train: one compiled step, made again and again. */
+/* train.c - crescent train: runs one compiled step again and again. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "signals.h"
 #include "verbs.h"
 
-/* As crescent_trainer_validate asks. */
+/* A callback for crescent_trainer_validate. */
 static int is_stopped(void *argument)
 {
     (void)argument;
@@ -24,7 +24,7 @@ static int is_stopped(void *argument)
 
 /* ---- options ---- */
 
-/* The value that an option of the script has, or null if it has none of that name. */
+/* Returns the value of a script's option, or null if it declares none of that name. */
 static const char *value_of(const crescent_graph *graph, const char *name)
 {
     crescent_setting option;
@@ -34,7 +34,7 @@ static const char *value_of(const crescent_graph *graph, const char *name)
     return NULL;
 }
 
-/* The number of an option `steps` that the script declares, or -1. */
+/* Returns the value of the option `steps` that the script declares, or -1. */
 static int64_t declared_steps(const crescent_graph *graph)
 {
     char *end;
@@ -43,7 +43,7 @@ static int64_t declared_steps(const crescent_graph *graph)
     return value && (*end || steps < 0) ? -1 : steps;
 }
 
-/* The files of an option that takes NAME=FILE. */
+/* Adds the files of an option that takes NAME=FILE. */
 static void add_pairs(struct cr_named_file *files, int *n, const char *option,
                       const struct cr_pairs *pairs)
 {
@@ -51,8 +51,8 @@ static void add_pairs(struct cr_named_file *files, int *n, const char *option,
         files[(*n)++] = (struct cr_named_file){option, pairs->items[i].value, false, 0};
 }
 
-/* Each file that is written can be, and is another one than those that are written or read; but a
- * checkpoint may go on in its own file. */
+/* Checks that each output can be written, and that it is no other file that is written or read.  A
+ * checkpoint may overwrite the one that it resumes. */
 static int check_paths(const struct cr_options *o, struct cr_error *error)
 {
     enum { NO_GROUP, CHECKPOINTS };
@@ -73,7 +73,7 @@ static int check_paths(const struct cr_options *o, struct cr_error *error)
     return status;
 }
 
-/* Options that need another one beside them, or exclude it. */
+/* Checks options that need or exclude another. */
 static int check_options(const struct cr_options *o, struct cr_error *error)
 {
     if (o->every && !o->checkpoint)
@@ -93,7 +93,7 @@ static int check_options(const struct cr_options *o, struct cr_error *error)
 
 /* ---- resuming ---- */
 
-/* A setting that may be freed by its key. */
+/* Returns a copy of a setting in one block, which free(key) frees. */
 static crescent_setting setting_of(const crescent_setting *option)
 {
     size_t length = strlen(option->key) + 1, size = strlen(option->value) + 1;
@@ -103,8 +103,8 @@ static crescent_setting setting_of(const crescent_setting *option)
     return (crescent_setting){key, key + length};
 }
 
-/* Goes on as the checkpoint of --resume was made: its seed and the options of its script count
- * where the command line does not say otherwise. */
+/* Takes the seed and the script's options from the checkpoint of --resume, except where the command
+ * line gives them. */
 static int take_settings(struct cr_options *o, struct cr_error *error)
 {
     crescent_checkpoint *checkpoint;
@@ -119,7 +119,7 @@ static int take_settings(struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* A line on stderr about options that are not what they were when the checkpoint was made. */
+/* Notes on stderr the options that differ from those of the checkpoint. */
 static void note_settings(const struct cr_options *o, const crescent_graph *graph)
 {
     char before[400] = "", now[400] = "";
@@ -148,14 +148,14 @@ struct train {
     int64_t last; /* the step to stop after */
 };
 
-/* How making the steps ended. */
+/* How the loop of steps ended. */
 enum end {
-    MADE,     /* or interrupted: the state is to be written */
-    UNSAVED,  /* the checkpoint could not be written; the state is good */
-    DIVERGED, /* a loss is no number, or a run failed: the state is not to be written */
+    MADE,     /* or interrupted: the state must be written */
+    UNSAVED,  /* the checkpoint failed; the state is good */
+    DIVERGED, /* a loss is not finite, or a run failed: the state must not be written */
 };
 
-/* The step to stop after: --steps from here, else the script's own `steps` in all. */
+/* Sets the last step: --steps from here on, else the script's `steps` in all. */
 static int find_last(struct train *r, int64_t declared, struct cr_error *error)
 {
     int64_t made = cr_status_of(r->trainer).step;
@@ -168,8 +168,8 @@ static int find_last(struct train *r, int64_t declared, struct cr_error *error)
     return 0;
 }
 
-/* Validates after every so many steps, and before the first; once after a step.  What a signal
- * interrupts is made up for when the training is resumed. */
+/* Validates before the first step and after every so many, once per step.  A validation that a
+ * signal interrupts is repeated when the training resumes. */
 static int validate(const struct train *r)
 {
     crescent_training t = cr_status_of(r->trainer);
@@ -180,13 +180,13 @@ static int validate(const struct train *r)
     return status == CRESCENT_STOPPED ? 0 : status;
 }
 
-/* Whether --every asks for a checkpoint after this step; the last one is written anyway. */
+/* True if --every asks for a checkpoint after this step; the last one is written anyway. */
 static bool is_due(const struct train *r, int64_t step)
 {
     return r->options->every && step % r->options->every == 0 && step < r->last;
 }
 
-/* Until the last step, or until a signal asks to stop. */
+/* Makes steps until the last one, or until a signal arrives. */
 static enum end make_steps(struct train *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -204,7 +204,7 @@ static enum end make_steps(struct train *r, struct cr_error *error)
     return MADE;
 }
 
-/* ---- what is left of the training ---- */
+/* ---- results of the training ---- */
 
 static int write_checkpoint(const struct train *r, struct cr_error *error)
 {
@@ -225,7 +225,7 @@ static int write_params(const struct train *r, struct cr_error *error)
     return 0;
 }
 
-/* A curve without a point is no failure. */
+/* Draws the curve.  One without points is not an error. */
 static int draw_curve(const struct train *r, struct cr_error *error)
 {
     const struct cr_curve curve = {r->options, r->trainer, crescent_graph_name(r->graph),
@@ -244,8 +244,8 @@ static int draw_curve(const struct train *r, struct cr_error *error)
     return 0;
 }
 
-/* Writes what can be: a file that fails does not keep the next from being written.  Returns -1
- * if one failed, with the error of the first. */
+/* Writes all files that can be written, even if one fails.  Returns -1 if one failed, with the
+ * error of the first. */
 static int write_files(const struct train *r, enum end end, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -266,7 +266,7 @@ static int write_files(const struct train *r, enum end end, struct cr_error *err
 
 /* ---- preparing ---- */
 
-/* Data from the files of an option. */
+/* Reads data from the files of an option. */
 static int read_files(const struct train *r, const struct cr_pairs *pairs,
                       int (*read)(crescent_trainer *, const crescent_input_file *, int),
                       struct cr_error *error)
@@ -279,7 +279,7 @@ static int read_files(const struct train *r, const struct cr_pairs *pairs,
     return cr_passed(r->options, status, error);
 }
 
-/* The state before the first step. */
+/* Sets the state before the first step. */
 static int start(struct train *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -291,7 +291,7 @@ static int start(struct train *r, struct cr_error *error)
     return cr_fill_params(crescent_trainer_model(r->trainer), o, &r->surplus, error);
 }
 
-/* Everything that may be refused, before the first step. */
+/* Checks all that can fail before the first step. */
 static int prepare(struct train *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -304,9 +304,10 @@ static int prepare(struct train *r, struct cr_error *error)
     return cr_passed(o, crescent_trainer_rehearse(r->trainer, o->checkpoint, o->save), error);
 }
 
-/* ---- words ---- */
+/* ---- notes ---- */
 
-/* The names of parameters that no output replaces, nulls between; to be freed. */
+/* Returns the names of parameters that no output replaces, null for the others.  The caller frees
+ * the array. */
 static const char **untouched_params(const crescent_model *m, int n)
 {
     const char **names = cr_calloc((size_t)n, sizeof *names);
@@ -318,7 +319,7 @@ static const char **untouched_params(const crescent_model *m, int n)
     return names;
 }
 
-/* Whether a step does something with an output of that name. */
+/* True if a step uses an output of that name. */
 static bool is_used(const crescent_model *m, const char *name)
 {
     return crescent_port_find(m, CRESCENT_PARAM, name) != CRESCENT_NONE ||
@@ -326,8 +327,8 @@ static bool is_used(const crescent_model *m, const char *name)
            strcmp(name, "loss") == 0 || strcmp(name, "lr") == 0 || strcmp(name, "tokens") == 0;
 }
 
-/* A line on stderr about an output whose name is nearly that of a parameter that no output
- * replaces: it may be a measurement, or the parameter misspelt, which then never changes. */
+/* Notes on stderr an output whose name is similar to that of a parameter that no output replaces:
+ * it may be that parameter misspelt, which then never changes. */
 static void note_names(const struct train *r)
 {
     const crescent_model *m = crescent_trainer_model(r->trainer);
@@ -345,8 +346,7 @@ static void note_names(const struct train *r)
     free(names);
 }
 
-/* Lines on stderr about what may not be meant: for a training that will begin, since a failure
- * says one line only. */
+/* Prints notes on stderr.  Only for a training that begins: a failure prints only its error. */
 static void note(const struct train *r)
 {
     cr_note_surplus(&r->surplus);
@@ -361,7 +361,7 @@ static void note(const struct train *r)
 
 /* ---- the verb ---- */
 
-/* What was learned is written also after a signal. */
+/* Writes the results also after a signal. */
 static int run(struct train *r, struct cr_error *error)
 {
     if (prepare(r, error))

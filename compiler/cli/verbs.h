@@ -1,4 +1,4 @@
-/* verbs.h - the verbs of the command line, from a table; each has a file of its own. */
+/* verbs.h - the table of verbs of the command line; each verb has its own file. */
 #ifndef CR_VERBS_H
 #define CR_VERBS_H
 
@@ -9,13 +9,13 @@ cr_verb_function cr_verb_run, cr_verb_emit, cr_verb_compare, cr_verb_dump, cr_ve
     cr_verb_generate, cr_verb_tokenize, cr_verb_evaluate, cr_verb_explain, cr_verb_inspect,
     cr_verb_import, cr_verb_pack;
 
-/* The verb of that name, or null with an error that suggests one. */
+/* Returns the verb of that name, or null with an error that suggests a similar one. */
 const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error);
 
-/* Verb number `index`, or null. */
+/* Returns verb number `index`, or null. */
 const struct cr_verb *cr_verb_at(int index);
 
-/* The usage of the program. */
+/* Prints the help of the program. */
 void cr_help(FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* words.c - the values that an option takes; see words.h. */
+/* words.c - the named values of an option; see words.h. */
 #include "words.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "compiler/crescent.h"
 
-/* Adds a word to a list. */
+/* Appends a word to a list. */
 static void add(char *buf, size_t size, const char *word)
 {
     size_t n = strlen(buf);
@@ -33,7 +33,7 @@ static void add_targets(char *buf, size_t size)
         add(buf, size, target.name);
 }
 
-/* An option has words of its own, a list that the library knows, or both. */
+/* The words of an option: its own, a list that the library knows, or both. */
 static const struct {
     const char *option, *words;
     void (*list)(char *buf, size_t size);

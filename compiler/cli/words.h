@@ -1,10 +1,11 @@
-/* words.h - the values that an option takes, where they are few and have names. */
+/* words.h - the named values of an option that has few. */
 #ifndef CR_WORDS_H
 #define CR_WORDS_H
 
 #include <stddef.h>
 
-/* The values of an option with spaces between, or "": for completions.  Returns buf. */
+/* Returns `buf` with the named values of an option, separated by spaces, or "".  For
+ * completions. */
 const char *cr_option_words(char *buf, size_t size, const char *option);
 
 #endif
