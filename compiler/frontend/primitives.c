@@ -18,7 +18,7 @@
 #include "tensor.h"
 
 static const char names_key; /* kept: name of an input or a parameter -> its node */
-static const char calls_key; /* kept: name of a parameter -> call of scope with its last declaration */
+static const char calls_key; /* kept: parameter name -> the scope call that declared it last */
 
 static const struct cr_node *node_at(lua_State *L, cr_id id)
 {

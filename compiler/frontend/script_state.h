@@ -81,7 +81,7 @@ struct cr_run {
 
     char scope[CR_NAME_MAX + 1]; /* "h.0.attn" */
     int n_scopes;
-    int64_t scope_call, n_scope_calls; /* number of the running call of scope; number of all calls */
+    int64_t scope_call, n_scope_calls; /* the running call of scope; count of all calls */
     char *tied; /* see struct cr_script */
     char prefix[CR_NAME_MAX + 1]; /* prefix of every parameter's name */
     bool in_dump;                 /* nodes come from `at`, not from the running line */

@@ -36,7 +36,7 @@ struct cr_origin {
     char *text; /* a script in memory, else null */
     size_t length;
     bool is_function; /* the script is a function of a running Lua, which is called once */
-    char *folder; /* in Hugging Face's layout, or a GGUF file; with `text`: its script is built in */
+    char *folder; /* Hugging Face folder or GGUF file; has a built-in script if `text` is set */
     char *family; /* model_type of the folder; or null */
     struct cr_imported *imported; /* the ONNX file, whose path `folder` is; or null */
     struct cr_setting *settings; /* it owns keys and values */
