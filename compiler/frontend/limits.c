@@ -24,7 +24,7 @@ enum {
     LOOK_WORK = 1024,        /* units of cr_work between two checks of the clock */
     BYTES_OF_WORK = 64,      /* bytes allocated that count as a unit of cr_work */
     LOOK_EVERY = 2000000,    /* nanoseconds between two reads of the processor time */
-    PATIENCE = 2,            /* seconds of wall time in excess of processor time */
+    PATIENCE = 50,           /* seconds of wall time in excess of processor time */
     BLOCK_BYTES = 16,        /* overhead of a block in malloc */
 #if LUA_VERSION_NUM == 503
     NODE_BYTES = 32, /* size of an entry in the hash part of a Lua table */
@@ -56,8 +56,8 @@ static double time_used(const struct cr_run *run)
     return (double)(nanoseconds(CLOCK_THREAD_CPUTIME_ID) - run->started);
 }
 
-/* True if the time is over: processor time, or wall time plus two seconds, which counts if the
- * machine has other work.  Processor time costs a system call, so it is read only if the cheap
+/* True if the time is over: processor time, or wall time, of which a script gets 50 seconds more
+ * since the machine may have other work.  Processor time costs a system call, so it is read only if the cheap
  * clock has advanced. */
 static bool is_late(struct cr_run *run)
 {
