@@ -320,13 +320,30 @@ static struct cr_graph *new_graph(const char *path)
     return graph;
 }
 
+/* True if no axis of a value that replaces a state is a length: a state is whole after each run. */
+static bool replaced_whole(const struct cr_run *run)
+{
+    const struct cr_graph *g = run->graph;
+    for (int i = cr_n_results(g); i < g->n_outputs; i++) {
+        const struct cr_node *value = &g->nodes[g->outputs[i].id];
+        for (int a = 0; a < value->rank; a++)
+            if (value->lengths[a])
+                return !cr_fail(run->error, "%.400s:%d: replace: axis %d of what state %.100s is to "
+                                "hold is the length %s, expected it to be known",
+                                *value->where.file ? value->where.file : run->path,
+                                value->where.line, a + 1, g->outputs[i].name,
+                                g->lengths[value->lengths[a] - 1].name);
+    }
+    return true;
+}
+
 /* Runs in the locale "C": Lua compares strings and prints numbers by the rules of the locale. */
 static bool run_in_plain_locale(struct cr_run *run)
 {
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t before = plain ? uselocale(plain) : (locale_t)0;
     run->graph = new_graph(run->path);
-    bool good = run->hosted ? run_in_host(run) : run_in_sandbox(run);
+    bool good = (run->hosted ? run_in_host(run) : run_in_sandbox(run)) && replaced_whole(run);
     if (plain) {
         uselocale(before);
         freelocale(plain);

@@ -177,13 +177,6 @@ const char *cr_check_replacement(struct cr_graph *g, int entry, cr_id state, cr_
                      "one value for it", s->name);
             return g->error;
         }
-    for (int a = 0; a < v->rank; a++)
-        if (v->lengths[a]) {
-            snprintf(g->error, sizeof g->error, "replace: axis %d of what state %.100s is to hold is "
-                     "the length %s, expected it to be known", a + 1, s->name,
-                     g->lengths[v->lengths[a] - 1].name);
-            return g->error;
-        }
     if (cr_same_shape(s, v) && s->dtype == v->dtype)
         return NULL;
     snprintf(g->error, sizeof g->error, "replace: found %s %s, expected %s %s as '%.100s' is",
