@@ -7,7 +7,7 @@
 
 #include "match.h"
 
-enum { MOST_LINES = 140 }; /* of a block, which become locals of a function */
+enum { MOST_LINES = 140 }; /* of a block: each becomes a local variable of a function */
 
 /* ---- lines ---- */
 
@@ -16,7 +16,7 @@ static bool is_outer_weight(const struct cr_onnx_graph *g, cr_t x)
     return x->kind == CR_TERM_VALUE && g->values[x->value].tensor != NULL;
 }
 
-/* Whether a term reads a weight, or a value that is made of weights. */
+/* True if a term reads a weight, or a value that is computed from weights. */
 static bool reads_weights(const struct cr_onnx_graph *g, cr_t x, const bool *made)
 {
     if (x->kind == CR_TERM_SCOPE || is_outer_weight(g, x) ||
@@ -65,7 +65,7 @@ static const char *prefix_of(struct cr_arena *arena, const char *path, int numbe
 
 /* ---- order ---- */
 
-/* Whether a term is made of layers, or of weights of one block: then its place is among them. */
+/* True if a term belongs to a layer: it calls one, or reads a layer's value or a block's weight. */
 static bool is_of_layers(struct cr_onnx_graph *g, cr_t x, const bool *deep)
 {
     if (x->kind == CR_TERM_SCOPE || (x->kind == CR_TERM_VALUE && deep[x->value]) ||
@@ -83,8 +83,8 @@ static void put_line(struct cr_onnx_blocks *b, const struct cr_onnx_statement *x
 }
 
 /*
- * Statements, those first that read no weights, then those that read no layer's: they belong to no
- * block.  Masks and angles are such, also where they come from a buffer.
+ * Orders the statements: first those that read no weights, then those that belong to no layer, then
+ * those of layers.  The first two groups, such as masks and angles, belong to no block.
  */
 static void make_lines(struct cr_onnx_blocks *b, const struct cr_onnx_script *s)
 {
@@ -120,19 +120,20 @@ static void make_lines(struct cr_onnx_blocks *b, const struct cr_onnx_script *s)
 
 /* ---- equal blocks ---- */
 
-/* Two blocks that are compared: a run's first, and another one. */
+/* Two blocks to compare: the first of a run, and a later one. */
 struct pair {
     const struct cr_onnx_graph *graph;
     const char *prefix;
     int index[2];
-    const int *owner; /* of values: the line that gives it, or CR_ONNX_NONE */
+    const int *owner; /* by value: the line that defines it, or CR_ONNX_NONE */
     int first[2], size;
-    int *same; /* of values of the first block: that of the other */
+    int *same; /* by value of the first block: the corresponding value of the other */
     int n_carried, in[CR_ONNX_CARRIED],
-        got[CR_ONNX_CARRIED]; /* what the first reads, what the other reads there */
+        got[CR_ONNX_CARRIED]; /* carried values: the first block reads in[i], the other got[i] */
 };
 
-/* A name without the block's own part. */
+/* Returns the part of a name behind the block's prefix and index, or null if it is not of the
+ * block. */
 static const char *own_name(const struct pair *p, const char *name, int which)
 {
     int index = index_behind(name, p->prefix);
@@ -154,7 +155,8 @@ static bool is_inside(const struct pair *p, int value, int which)
     return line != CR_ONNX_NONE && line >= p->first[which] && line < p->first[which] + p->size;
 }
 
-/* Values from outside: the same for both, or what the block before gives. */
+/* True if both blocks read the same value from outside, or a and b can be a pair of carried
+ * values. */
 static bool is_same_outside(struct pair *p, int a, int b)
 {
     for (int i = 0; i < p->n_carried; i++)
@@ -180,7 +182,7 @@ static bool is_same_value(struct pair *p, int a, int b)
     return !is_inside(p, b, 1) && is_same_outside(p, a, b);
 }
 
-/* Whether two terms are the same but for the block they are in. */
+/* True if two terms are equal except for the block they are in. */
 static bool is_same_term(struct pair *p, cr_t a, cr_t b)
 {
     if (a->kind != b->kind || a->type != b->type || a->rank != b->rank ||
@@ -206,7 +208,7 @@ static bool is_same_term(struct pair *p, cr_t a, cr_t b)
     return true;
 }
 
-/* Whether two blocks are the same, and what the second reads in place of what the first does. */
+/* True if two blocks are equal; notes their carried values. */
 static bool is_same_block(struct pair *p, const struct cr_onnx_line *lines)
 {
     p->n_carried = 0;
@@ -217,7 +219,7 @@ static bool is_same_block(struct pair *p, const struct cr_onnx_line *lines)
             return false;
         p->same[a->value] = b->value;
     }
-    /* what was taken for the same outside may be carried as well: then it is neither */
+    /* again: a value may have been taken as shared before it was noted as carried */
     for (int i = 0; i < p->size; i++)
         if (!is_same_term(p, lines[p->first[0] + i].statement.term,
                           lines[p->first[1] + i].statement.term))
@@ -227,7 +229,7 @@ static bool is_same_block(struct pair *p, const struct cr_onnx_line *lines)
 
 /* ---- runs ---- */
 
-/* Lines `from` on with the same index; how many. */
+/* Returns the number of lines from `from` on that have the same index. */
 static int block_size(const struct cr_onnx_blocks *b, int from)
 {
     int n = 0;
@@ -236,8 +238,8 @@ static int block_size(const struct cr_onnx_blocks *b, int from)
     return n;
 }
 
-/* Notes the first pair's carried values as those of the run, or checks that a later pair has the
- * same: each is what the block before gives. */
+/* Sets the run's carried values from its first pair of blocks, or checks that a later pair has the
+ * same ones.  Fails if one does not come from the preceding block. */
 static bool carry(struct cr_onnx_run *r, const struct pair *p, const int *before)
 {
     if (r->n == 1) {
@@ -258,7 +260,7 @@ static bool carry(struct cr_onnx_run *r, const struct pair *p, const int *before
     return true;
 }
 
-/* Whether nothing outside reads what blocks give, but for what the last one hands on. */
+/* True if nothing outside the run reads its values, except the carried values of the last block. */
 static bool is_closed(const struct cr_onnx_blocks *b, const struct cr_onnx_run *r, int n_values,
                       struct cr_arena *arena)
 {
@@ -276,7 +278,7 @@ static bool is_closed(const struct cr_onnx_blocks *b, const struct cr_onnx_run *
     return true;
 }
 
-/* The longest run that begins with a line. */
+/* Returns the longest run that begins at a line. */
 static struct cr_onnx_run run_from(const struct cr_onnx_blocks *b, const struct cr_onnx_graph *g,
                                    const char *prefix, int from, const int *owner,
                                    struct cr_arena *arena)
@@ -308,8 +310,8 @@ static struct cr_onnx_run run_from(const struct cr_onnx_blocks *b, const struct 
     return r;
 }
 
-/* Gives lines the index that their path has behind a prefix; lines without a path that of the line
- * before. */
+/* Sets the index of each line: the one behind the prefix in its path.  A line without a path gets
+ * the index of the preceding line. */
 static void set_indices(struct cr_onnx_blocks *b, const char *prefix)
 {
     int before = CR_ONNX_NONE;
@@ -322,7 +324,7 @@ static void set_indices(struct cr_onnx_blocks *b, const char *prefix)
     }
 }
 
-/* Runs of blocks whose paths have an index behind a prefix. */
+/* Finds the runs of blocks whose paths are the prefix and an index. */
 static void find_runs(struct cr_onnx_blocks *b, struct cr_onnx_graph *g, const char *prefix)
 {
     int *owner = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *owner);

@@ -16,27 +16,27 @@ struct cr_onnx_line {
     struct cr_onnx_statement statement;
     const char *scope; /* its module's path, or "" */
     int run;           /* the run it is in, or CR_ONNX_NONE */
-    int index;         /* the number in its path behind the run's prefix */
+    int index;         /* the number behind the run's prefix in its path */
 };
 
 struct cr_onnx_run {
-    const char *prefix; /* "transformer.h.": before the index */
+    const char *prefix; /* the path before the index: "transformer.h." */
     int first, size, n; /* the first line; lines of a block; blocks */
     int index;          /* the first block's index */
     int n_carried;
-    int in[CR_ONNX_CARRIED];   /* what the first block reads from outside */
-    int out[CR_ONNX_CARRIED];  /* what the first block gives in its place for the next one */
-    int last[CR_ONNX_CARRIED]; /* what the last one gives */
+    int in[CR_ONNX_CARRIED];   /* by carried value: the value that the first block reads */
+    int out[CR_ONNX_CARRIED];  /* the value of the first block that the second one reads there */
+    int last[CR_ONNX_CARRIED]; /* the corresponding value of the last block */
 };
 
 struct cr_onnx_blocks {
-    struct cr_onnx_line *lines; /* all statements, those that read no weights first */
+    struct cr_onnx_line *lines; /* all statements; first those that read no weights */
     struct cr_onnx_run *runs;
-    int *uses; /* of values, by lines and outputs of the model */
+    int *uses; /* by value: how often lines and outputs of the model read it */
     int n_lines, n_runs;
 };
 
-/* In the graph's arena. */
+/* Finds the runs of a script; allocates in the graph's arena. */
 void cr_onnx_find_blocks(struct cr_onnx_blocks *blocks, const struct cr_onnx_script *script);
 
 #endif

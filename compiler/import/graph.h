@@ -1,9 +1,9 @@
 /*
- * graph.h - the graph of an ONNX model, as it is between its file and a script.
+ * graph.h - the graph of an ONNX model: made from its file, translated into a script.
  *
- * Values have numbers; nodes stand in an order in which what they read comes first.  Functions and
- * branches of `If` are inlined.  Everything lives in the graph's arena until cr_onnx_graph_free, but that
- * elements of known values may be freed before (elements.h).
+ * Values have numbers.  Nodes are in topological order.  Functions and branches of `If` are
+ * inlined. Everything lives in the graph's arena until cr_onnx_graph_free, except that elements
+ * of known values may be freed before (elements.h).
  */
 #ifndef CR_ONNX_GRAPH_H
 #define CR_ONNX_GRAPH_H
@@ -20,7 +20,7 @@
 
 enum { CR_ONNX_RANK = 8, CR_ONNX_NONE = -1 };
 
-/* A value: an input, an initializer, or what a node gives. */
+/* A value: an input, an initializer, or an output of a node. */
 struct cr_onnx_value {
     const char *name;       /* ONNX's own */
     enum cr_onnx_type type; /* of its elements; CR_ONNX_UNDEFINED before cr_onnx_infer */
@@ -30,23 +30,23 @@ struct cr_onnx_value {
         *tensor; /* its elements, if they are known: initializers, folded values */
     const struct cr_onnx_info *info; /* of an input of the model: its type and sizes as written */
     int producer;                    /* the node that gives it, or CR_ONNX_NONE */
-    int by;                          /* 1 + what stands in its place: see cr_onnx_replace; or 0 */
+    int by;                          /* 1 + the value that replaces it (cr_onnx_replace), or 0 */
     int users; /* see cr_onnx_users */
     bool is_input, is_output;
-    bool folded; /* its tensor was computed, or is written down: no weight */
+    bool folded; /* its tensor was computed or is written in the model: it is no weight */
 };
 
 /* A node.  An input that is left out is CR_ONNX_NONE, and so is an output. */
 struct cr_onnx_node {
     const char *op, *domain, *name; /* "LayerNormalization", "" for ai.onnx, "/h.0/ln_1/Add" */
-    const char *scope; /* metadata "pkg.torch.onnx.name_scopes" as it stands there, or "" */
+    const char *scope; /* the text of the metadata "pkg.torch.onnx.name_scopes", or "" */
     int version;       /* of its domain's operators: 17 */
     int *inputs, *outputs, n_inputs, n_outputs;
     const struct cr_onnx_attribute *attributes;
     int n_attributes;
-    const struct cr_onnx_names *names; /* what names mean to graphs in its attributes */
-    const char **mistyped; /* where an attribute is named that was read as another type, or null */
-    bool dead; /* passes mark what they replaced; cr_onnx_sweep removes it */
+    const struct cr_onnx_names *names; /* resolves names in graphs of its attributes */
+    const char **mistyped; /* set to the name of an attribute read as another type; or null */
+    bool dead; /* replaced by a pass; cr_onnx_sweep removes it */
 };
 
 struct cr_onnx_graph {
@@ -61,62 +61,62 @@ struct cr_onnx_graph {
     const struct cr_onnx_model *model;
 };
 
-/* Of a model, whose functions are inlined.  The model has to live as long. */
+/* Makes the graph of a model, with its functions inlined.  The model has to outlive the graph. */
 int cr_onnx_graph_make(struct cr_onnx_graph *graph, const struct cr_onnx_model *model,
                        struct cr_error *error);
 void cr_onnx_graph_free(struct cr_onnx_graph *graph);
 
-/* Nodes of a graph in an attribute of a node, behind all others; its inputs are values that are there, and
- * what its outputs are comes to `outputs`.  CR_ONNX_NONE among the inputs: a value of its own. */
+/* Appends the nodes of a graph that is an attribute of a node.  Its inputs become the values
+ * `inputs`, or a new value for CR_ONNX_NONE.  Sets `outputs` to the values of its outputs. */
 int cr_onnx_inline(struct cr_onnx_graph *graph, const struct cr_onnx_node *node,
                    const struct cr_onnx_body *body, const char *prefix, const int *inputs,
                    int *outputs, struct cr_error *error);
 
-/* The value of a name where the names hold, or outside of it; or CR_ONNX_NONE. */
+/* Returns the value of a name in the scope or an outer one, or CR_ONNX_NONE. */
 int cr_onnx_named(const struct cr_onnx_names *names, const char *name);
 
-/* A further value; its name is made from the text and is no other value's. */
+/* Adds a value; its name is the text, made unique. */
 int cr_onnx_new_value(struct cr_onnx_graph *graph, const char *name);
 
-/* A further node behind all others, with room for its inputs and outputs (all CR_ONNX_NONE), of the
- * newest version of its domain.  Pointers to nodes are void then.  cr_onnx_sweep puts it in its place. */
+/* Appends a node of the newest version of its domain, with all inputs and outputs CR_ONNX_NONE.
+ * Invalidates pointers to nodes.  cr_onnx_sweep moves it to its place in the order. */
 struct cr_onnx_node *cr_onnx_new_node(struct cr_onnx_graph *graph, const char *domain,
                                       const char *op, int n_inputs, int n_outputs);
 
-/* A node gives a value as one of its outputs. */
+/* Makes a value an output of a node. */
 void cr_onnx_give(struct cr_onnx_graph *graph, int node, int output, int value);
 
-/* A node reads a value as one of its inputs from now on.  Passes change inputs by this and by
- * cr_onnx_replace alone, so that users stay counted. */
+/* Makes a value an input of a node.  Passes change inputs only by this and cr_onnx_replace, so that
+ * users stay counted. */
 void cr_onnx_read(struct cr_onnx_graph *graph, int node, int input, int value);
 
 /* Marks a node as dead. */
 void cr_onnx_kill(struct cr_onnx_graph *graph, int node);
 
-/* Everything that reads a value reads another one from now on, also the outputs of the model, and what is
- * inlined later. */
+/* Replaces a value by another one in all nodes, in the model's outputs, and in graphs inlined
+ * later. */
 void cr_onnx_replace(struct cr_onnx_graph *graph, int value, int by);
 
-/* What stands in the place of a value: itself if nothing does. */
+/* Returns the value that replaces a value, or the value itself. */
 int cr_onnx_standing(const struct cr_onnx_graph *graph, int value);
 
-/* Removes dead nodes, and those whose outputs nobody reads; puts the others in order. */
+/* Removes dead nodes and those whose outputs are unused; sorts the others topologically. */
 int cr_onnx_sweep(struct cr_onnx_graph *graph, struct cr_error *error);
 
-/* How many inputs of nodes that are not dead, and outputs of the model, are this value.  For passes: the
- * first cr_onnx_sweep counts. */
+/* Returns how many inputs of live nodes and outputs of the model are this value.  Valid after the
+ * first cr_onnx_sweep. */
 int cr_onnx_users(const struct cr_onnx_graph *graph, int value);
 
 /* The attribute of a name, or null. */
 const struct cr_onnx_attribute *cr_onnx_attribute(const struct cr_onnx_node *node,
                                                   const char *name);
-/* The same; that it is of another type is noted in *node->mistyped. */
+/* The same; also notes in *node->mistyped if the attribute has another type. */
 const struct cr_onnx_attribute *cr_onnx_typed(const struct cr_onnx_node *node, const char *name,
                                               enum cr_onnx_kind kind);
 int64_t cr_onnx_integer(const struct cr_onnx_node *node, const char *name, int64_t otherwise);
 double cr_onnx_real(const struct cr_onnx_node *node, const char *name, double otherwise);
 
-/* A value whose elements are known: a copy of what is given. */
+/* Adds a value with known elements, a copy of `data`. */
 int cr_onnx_known(struct cr_onnx_graph *graph, const char *name, enum cr_onnx_type type, int rank,
                   const int64_t *shape, const double *data);
 
@@ -128,15 +128,15 @@ void cr_onnx_set_integers(struct cr_onnx_graph *graph, struct cr_onnx_node *node
 void cr_onnx_set_real(struct cr_onnx_graph *graph, struct cr_onnx_node *node, const char *name,
                       double value);
 
-/* The only element of a known value of one element; false if it is none. */
+/* Reads the only element of a known value; false if it is not known or has more elements. */
 bool cr_onnx_scalar(const struct cr_onnx_graph *graph, int value, double *out);
 
 /* A node as a message names it: "Conv (/layer1/conv1)". */
 const char *cr_onnx_show(const struct cr_onnx_node *node, char *buf, size_t size);
 
 /*
- * Passes: each rewrites the graph where it finds what it looks for; shapes are known, and what can be
- * computed is a value with a tensor.  A row in passes[] of import.c, a file each.
+ * A pass: rewrites the graph where its patterns match.  Shapes are known; a value that can be
+ * computed has a tensor.  Each pass is a row in passes[] of import.c.
  */
 typedef int cr_onnx_pass(struct cr_onnx_graph *graph, struct cr_error *error);
 

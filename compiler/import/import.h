@@ -1,5 +1,5 @@
 /*
- * import.h - an ONNX file as a script of the graph language, and the weights that go with it.
+ * import.h - translates an ONNX file into a script of the graph language and its weights.
  */
 #ifndef CR_IMPORT_H
 #define CR_IMPORT_H
@@ -17,14 +17,14 @@ struct cr_import {
     struct cr_arena arena;
 };
 
-/* An input that a run will read, and the file: where shapes depend on its elements they are taken from
- * there, and where the sizes of an input are symbols, so are these. */
+/* An input and the file that a run will read it from.  The file gives the elements that shapes
+ * depend on and the sizes that are symbols. */
 struct cr_import_input {
     const char *name, *path;
 };
 
-/* What is said of a file: sizes of symbols, and numbers of inputs that have to be known when the script is
- * made; symbols that stay lengths, and their bounds. */
+/* How to import a file: pins are the sizes of symbols and the elements of inputs; lengths are the
+ * symbols that stay lengths, with their bounds. */
 struct cr_import_how {
     const struct cr_onnx_pin *pins, *lengths;
     int n_pins, n_lengths;

@@ -1,4 +1,4 @@
-/* lengths.c - translations for several sizes of a symbol, compared; see lengths.h. */
+/* lengths.c - compares translations for several sizes of a symbol; see lengths.h. */
 #include "lengths.h"
 
 #include <ctype.h>
@@ -12,15 +12,15 @@
 #include "term_map.h"
 #include "term_parts.h"
 
-/* Two translations on their way: terms of the first are made anew, with what is a length marked. */
+/* A comparison of two translations.  It copies the terms of the first and marks lengths in them. */
 struct comparing {
     struct cr_onnx_script *script;
     const struct cr_onnx_script *other;
     const struct cr_onnx_length *varied; /* of the script */
-    int64_t size;                        /* that it has in the other one */
+    int64_t size;                        /* its size in the other translation */
     bool first, *is_other;
-    int node;  /* whose term is compared */
-    int *same; /* by values of the script: that of the other, or CR_ONNX_NONE */
+    int node;  /* the node whose term is compared */
+    int *same; /* by value of the script: the other script's value, or CR_ONNX_NONE */
     struct cr_term_map made;
     struct cr_error *error;
 };
@@ -30,7 +30,7 @@ static struct cr_arena *arena_of(const struct comparing *c)
     return &c->script->graph->arena;
 }
 
-/* ---- what is in the way ---- */
+/* ---- errors ---- */
 
 static void refuse(const struct comparing *c, const char *what)
 {
@@ -60,8 +60,8 @@ static void refuse_number(const struct comparing *c, const char *what, double a,
 
 /* ---- numbers ---- */
 
-/* 1 + the length that a number is, 0 if it is none; -1 if it is neither the same nor a length.  `mark`
- * is what it was found to be before. */
+/* Compares a number of both translations.  Returns 1 + the length that it is, 0 if it is the same
+ * in both, or -1 if neither.  `mark` is the result of an earlier comparison, or 0. */
 static int compare_number(const struct comparing *c, int mark, int64_t a, int64_t b)
 {
     if (mark)
@@ -73,7 +73,7 @@ static int compare_number(const struct comparing *c, int mark, int64_t a, int64_
     return -1;
 }
 
-/* Notes which axes of the first one are lengths; refuses sizes that are not. */
+/* Marks the axes of a that are lengths; refuses sizes that differ otherwise. */
 static bool compare_shape(const struct comparing *c, struct cr_onnx_term *a, cr_t b)
 {
     if (a->rank != b->rank) {
@@ -93,7 +93,7 @@ static bool compare_shape(const struct comparing *c, struct cr_onnx_term *a, cr_
 
 /* ---- known elements ---- */
 
-/* Place i of a shape in a larger one, which begins with it. */
+/* Returns the offset in `larger` of element i of x, which has the same index in both. */
 static int64_t place_in(cr_t larger, cr_t x, int64_t i)
 {
     int64_t at = 0, stride = 1;
@@ -105,7 +105,7 @@ static int64_t place_in(cr_t larger, cr_t x, int64_t i)
     return at;
 }
 
-/* Whether known elements are the beginning of others along each axis. */
+/* True if the elements of b are the first ones of a along each axis. */
 static bool is_beginning(cr_t a, cr_t b)
 {
     int64_t n = cr_t_elements(b);
@@ -123,13 +123,13 @@ static bool all_same(cr_t x)
     return true;
 }
 
-/* A number that is a length, or so many more: 1 + its number, or 0. */
+/* The number length + more.  `mark` is 1 + the number of the length, or 0 if there is none. */
 struct count {
     int mark;
     int64_t more;
 };
 
-/* What a term was found to be: seq, float(seq - 1), expand(seq, {1, 1}). */
+/* Returns the count that a marked term stands for: seq, float(seq - 1), expand(seq, {1, 1}). */
 static struct count count_of(const struct comparing *c, cr_t x)
 {
     struct count count = {0};
@@ -148,7 +148,7 @@ static struct count count_of(const struct comparing *c, cr_t x)
     return count;
 }
 
-/* What two numbers that differ are, if it is a length and as many more each time. */
+/* Returns the count that a and b are in the two translations, or none. */
 static struct count count_between(const struct comparing *c, int64_t a, int64_t b)
 {
     bool counts = c->first && a - c->varied->bound == b - c->size;
@@ -156,13 +156,13 @@ static struct count count_between(const struct comparing *c, int64_t a, int64_t 
                   : (struct count){0};
 }
 
-/* The number that a count is in the other translation. */
+/* Returns the value of a count in the other translation. */
 static int64_t number_of(const struct comparing *c, struct count count)
 {
     return c->other->lengths[count.mark - 1].size + count.more;
 }
 
-/* A length in place of a number: seq, float(seq - 1), expand(seq, {1, 1}). */
+/* Makes the term of a count: seq, float(seq - 1), expand(seq, {1, 1}). */
 static cr_t count_term(const struct comparing *c, cr_t like, struct count count)
 {
     struct cr_translation t = {.graph = c->script->graph, .error = c->error, .arena = arena_of(c)};
@@ -182,7 +182,7 @@ static cr_t count_term(const struct comparing *c, cr_t like, struct count count)
     return y;
 }
 
-/* Whether known elements are all one whole number, and their shape does not vary. */
+/* True if all elements are one whole number and no axis is a length. */
 static bool is_count(cr_t x)
 {
     double number = cr_t_elements(x) ? x->data[0] : 0.5;
@@ -193,7 +193,7 @@ static bool is_count(cr_t x)
            number == floor(number) && all_same(x);
 }
 
-/* Known elements: the same, the beginning of what they are at the bound, or a length. */
+/* Compares known elements: those of b are the first ones of a, or both are a count. */
 static cr_t compare_data(struct comparing *c, struct cr_onnx_term *a, cr_t b)
 {
     if (!compare_shape(c, a, b))
@@ -215,7 +215,8 @@ static cr_t compare_data(struct comparing *c, struct cr_onnx_term *a, cr_t b)
 
 /* ---- values ---- */
 
-/* Whether the elements of b, a weight of the shape `small`, are the beginning of those of a. */
+/* True if the elements of weight b, of the shape `small`, are the first ones of a along each axis.
+ * */
 static bool is_same_weight(const struct cr_onnx_tensor *a, const struct cr_onnx_tensor *b, cr_t large,
                            cr_t small)
 {
@@ -230,7 +231,7 @@ static bool is_same_weight(const struct cr_onnx_tensor *a, const struct cr_onnx_
     return true;
 }
 
-/* The weights of a layer, by their numbers. */
+/* True if two weights of a layer, values a and b of the graphs, are equal. */
 static bool is_same_parameter(const struct comparing *c, int a, int b)
 {
     if (a == CR_ONNX_NONE || b == CR_ONNX_NONE)
@@ -261,7 +262,7 @@ static cr_t compare_value(struct comparing *c, struct cr_onnx_term *a, cr_t b)
 
 /* ---- text ---- */
 
-/* Functions whose texts may name a length. */
+/* True if the text arguments of a call may name a length. */
 static bool takes_lengths(cr_t x)
 {
     static const char *const names[] = {"reshape", "expand", "iota", "const",
@@ -274,7 +275,7 @@ static bool takes_lengths(cr_t x)
     return false;
 }
 
-/* How long the whole number is that begins at a place of a text, or 0. */
+/* Returns the number of digits of the whole number that begins at `at`, or 0. */
 static size_t digits_at(const char *text, const char *at)
 {
     bool inside = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '.' || at[-1] == '_' ||
@@ -284,8 +285,8 @@ static size_t digits_at(const char *text, const char *at)
 }
 
 /*
- * Texts that are the same but for whole numbers which are lengths: the first one with those marked, or
- * null.
+ * Compares texts that are equal except for whole numbers that are lengths.  Returns the first
+ * with these marked, or null.
  */
 static const char *compare_text(const struct comparing *c, cr_t call, const char *a, const char *b)
 {
@@ -318,7 +319,8 @@ static const char *compare_text(const struct comparing *c, cr_t call, const char
     return out;
 }
 
-/* Where a part begins: a number, or a length and so many more, as the mark and a number with its sign. */
+/* Compares the starts of two narrows.  Returns a number, or a length's mark and a signed number to
+ * add; null if neither fits. */
 static const char *compare_start(const struct comparing *c, cr_t call, const char *a, const char *b)
 {
     int64_t y = strtoll(b, NULL, 10);
@@ -343,7 +345,7 @@ static const char *compare_start(const struct comparing *c, cr_t call, const cha
 
 static cr_t compare_term(struct comparing *c, cr_t a, cr_t b);
 
-/* A call of one function, of one layer, with arguments that are the same. */
+/* Compares two calls: the same function or layer, and arguments that compare as equal. */
 static cr_t compare_call(struct comparing *c, struct cr_onnx_term *a, cr_t b)
 {
     if (strcmp(a->name, b->name) != 0 || a->n_arguments != b->n_arguments ||
@@ -379,7 +381,7 @@ static cr_t compare_call(struct comparing *c, struct cr_onnx_term *a, cr_t b)
     return a;
 }
 
-/* A term that is a length has to be its size. */
+/* Checks that b is the size of the count that a was found to be. */
 static cr_t compare_count(struct comparing *c, struct cr_onnx_term *a, cr_t b, struct count count)
 {
     if (b->kind == CR_TERM_DATA && cr_t_elements(b) > 0 && all_same(b) &&
@@ -389,7 +391,7 @@ static cr_t compare_count(struct comparing *c, struct cr_onnx_term *a, cr_t b, s
     return NULL;
 }
 
-/* The same term with lengths marked; null if it is in the way.  What is shared stays so. */
+/* Returns a copy of a with lengths marked, or null if b differs.  A shared term is copied once. */
 static cr_t compare_term(struct comparing *c, cr_t a, cr_t b)
 {
     cr_t done = cr_term_map_find(&c->made, a);
@@ -415,7 +417,7 @@ static cr_t compare_term(struct comparing *c, cr_t a, cr_t b)
 
 /* ---- the whole ---- */
 
-/* Inputs are the same in their order. */
+/* Pairs the inputs, in their order. */
 static int compare_inputs(struct comparing *c)
 {
     const struct cr_onnx_graph *g = c->script->graph, *h = c->other->graph;
@@ -428,7 +430,7 @@ static int compare_inputs(struct comparing *c)
     return 0;
 }
 
-/* Statements are the same in their order, and give the same values. */
+/* Compares the statements, in their order, and pairs the values that they define. */
 static int compare_statements(struct comparing *c)
 {
     struct cr_onnx_script *s = c->script;
@@ -448,7 +450,7 @@ static int compare_statements(struct comparing *c)
     return -1;
 }
 
-/* Outputs that are no statements, too. */
+/* Compares the outputs, also those that are no statements. */
 static int compare_outputs(struct comparing *c)
 {
     const struct cr_onnx_graph *g = c->script->graph, *h = c->other->graph;

@@ -1,10 +1,10 @@
 /*
  * lengths.h - symbols of an ONNX file that stay lengths of the language, up to a bound.
  *
- * A file is translated for the bound of each length, and again for smaller sizes of one length at a
- * time.  Terms of both have to be the same, but for numbers that are the length's size each time: these
- * become the length.  What is known, such as a mask or a table of positions, has at smaller sizes to be
- * the beginning of what it is at the bound.
+ * A file is translated for the bound of each length, and again for smaller sizes of one length at
+ * a time.  The terms of both have to be equal, except for numbers that are the length's size in
+ * each translation: these become the length.  Known elements of a smaller size, such as those of
+ * a mask or of a table of positions, have to be the first ones of those at the bound.
  */
 #ifndef CR_ONNX_LENGTHS_H
 #define CR_ONNX_LENGTHS_H
@@ -12,17 +12,18 @@
 #include "translate.h"
 
 /*
- * Compares a script whose sizes are the bounds with that of the same file for smaller ones, which
- * other->lengths[i].size says: `varied` is compared now, those before it have been.  The first time that a
- * length varies its terms are marked; from then on they have to be what they are.  Fails with the node that
- * is in the way, and sets *is_other if it is because operators are others.
+ * Compares a script whose sizes are the bounds with that of the same file for smaller sizes,
+ * other->lengths[i].size.  Compares the length `varied`; lengths before it are done.  If `first`,
+ * marks the terms that are the length; later calls check them.  Fails, naming the node, if the
+ * scripts differ otherwise, and sets *is_other if operators differ.
  */
 int cr_onnx_compare_lengths(struct cr_onnx_script *script, const struct cr_onnx_script *other,
                             int varied, bool first, bool *is_other, struct cr_error *error);
 
 /*
- * Once all was compared: refuses what would go over the bound in place of the length, and what the language
- * has no length for; terms that count a length's elements are written by the length.
+ * Call after all comparisons.  Refuses operations that would run to the bound instead of the
+ * length, and those that the language has no length for.  Terms that depend on the number of
+ * elements use the length.
  */
 int cr_onnx_settle_lengths(struct cr_onnx_script *script, struct cr_error *error);
 

@@ -1,10 +1,10 @@
 /*
- * lengths_rules.c - what scripts do to axes that are lengths; see lengths.h.
+ * lengths_rules.c - rules for operations on axes that are lengths; see lengths.h.
  *
- * An axis of a length is laid out for the bound.  It is cut to the length where it comes from an input, or
- * meets such an axis; those of iota, const and tables go to the bound until then.  That is no matter
- * where each element depends on those at its own place; where elements are counted, summed up or handed
- * out it is one.
+ * An axis of a length is stored with the bound as its size.  It is cut to the length if it comes
+ * from an input, or meets such an axis in an operation.  Axes of iota, const and tables run to
+ * the bound until then.  That is harmless for elementwise operations, but not where elements are
+ * counted, reduced or output.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct cuts {
 
 struct settling {
     struct cr_onnx_script *script;
-    int node;            /* whose term it is */
+    int node;            /* the node of the current term */
     struct cuts *values; /* by value of the graph */
     struct cr_term_map made;
     struct cr_error *error;
@@ -53,7 +53,7 @@ static cr_t operand(cr_t x, int i)
     return i < x->n_arguments ? x->arguments[i].term : NULL;
 }
 
-/* The whole numbers in the text of an argument, counted from 0 if they are axes; how many. */
+/* Reads the whole numbers in the text of an argument; returns how many. */
 static int numbers_in(cr_t x, int argument, int64_t *out)
 {
     int n = 0;
@@ -68,9 +68,9 @@ static int numbers_in(cr_t x, int argument, int64_t *out)
     return n;
 }
 
-/* ---- what is cut ---- */
+/* ---- which axes are cut ---- */
 
-/* What was found for an operand. */
+/* Returns the cuts that were found for an operand. */
 static void cuts_of(const struct settling *s, cr_t x, struct cuts *out)
 {
     if (x->kind == CR_TERM_VALUE)
@@ -79,7 +79,7 @@ static void cuts_of(const struct settling *s, cr_t x, struct cuts *out)
         memcpy(out->of, x->cuts, sizeof out->of);
 }
 
-/* Each element of the result is made of those at its place in the operands, which are broadcast. */
+/* An elementwise operation: an axis is cut if it is in an operand.  Operands are broadcast. */
 static bool cut_elementwise(struct settling *s, cr_t x, struct cuts *out)
 {
     for (int i = 0; i < x->n_arguments; i++) {
@@ -100,7 +100,7 @@ static bool cut_elementwise(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
-/* A length stays an axis that has as many elements behind it. */
+/* An axis that is a length has to stay one: the axes behind it keep their number of elements. */
 static bool cut_reshape(struct settling *s, cr_t x, struct cuts *out)
 {
     struct cuts in;
@@ -140,7 +140,7 @@ static bool cut_permuted(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
-/* Refuses an axis that goes to the bound in place of the length. */
+/* Refuses an axis that runs to the bound instead of the length. */
 static bool must_be_cut(const struct settling *s, cr_t x, const struct cuts *cuts, int axis)
 {
     return !x->lengths[axis] || cuts->of[axis] ||
@@ -174,7 +174,7 @@ static bool cut_softmax(struct settling *s, cr_t x, struct cuts *out)
     return !y->rank || must_be_cut(s, y, out, y->rank - 1);
 }
 
-/* Running sums from the first on are those of a table as well. */
+/* Running sums are refused along a cut axis, or along a length if they are reversed. */
 static bool cut_cumsum(struct settling *s, cr_t x, struct cuts *out)
 {
     int64_t axis[CR_ONNX_RANK];
@@ -185,7 +185,8 @@ static bool cut_cumsum(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
-/* Rows of the left, columns of the right; what is summed over has to be cut in one of both. */
+/* Rows are those of the left, columns those of the right.  One of both has to cut the axis that is
+ * summed over. */
 static bool cut_matmul(struct settling *s, cr_t x, struct cuts *out)
 {
     cr_t a = operand(x, 0), b = operand(x, 1);
@@ -210,7 +211,7 @@ static bool cut_matmul(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
-/* Parts have the same lengths, none of them along the axis. */
+/* Axes are cut as in the parts; the axis of concatenation may not be a length. */
 static bool cut_concat(struct settling *s, cr_t x, struct cuts *out)
 {
     int64_t axis[CR_ONNX_RANK];
@@ -240,7 +241,7 @@ static bool cut_narrow(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
-/* Rows of a table; along another axis the language has no lengths. */
+/* Rows of a table.  A gather along an axis is refused: the language has no lengths there. */
 static bool cut_gather(struct settling *s, cr_t x, struct cuts *out)
 {
     struct cuts table, index;
@@ -270,7 +271,7 @@ static bool cut_scatter(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
-/* A layer of the library, which knows its last axis as a number; a table in front of others. */
+/* A layer of the library: its last axis has to be a number.  An embedding adds an axis instead. */
 static bool cut_layer(struct settling *s, cr_t x, struct cuts *out)
 {
     struct cuts in;
@@ -301,7 +302,8 @@ static bool cut_heads(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
-/* Keys and values are counted; a result has the rows of queries.  Masks are cut where they meet scores. */
+/* Keys or values have to be cut.  The result has the rows of queries.  Masks are cut as scores
+ * are. */
 static bool cut_attention(struct settling *s, cr_t x, struct cuts *out)
 {
     struct cuts q, k, v;
@@ -353,8 +355,8 @@ static bool refuse_call(struct settling *s, cr_t x, const char *what)
     return false;
 }
 
-/* A function of graphs/lib/onnx.lua: the front end says where the axes of its result end.  The function may sum
- * over any axis of an operand. */
+/* A function of graphs/lib/onnx.lua: the front end infers the lengths of its result.  All lengths
+ * of operands have to be cut, as the function may sum over any axis. */
 static bool cut_lua_op(struct settling *s, cr_t x, struct cuts *out)
 {
     struct cr_inferred result;
@@ -378,7 +380,7 @@ static bool cut_lua_op(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
-/* Functions that do more than to go through elements at their places. */
+/* Functions that are not elementwise. */
 static const struct {
     const char *name;
     bool (*cut)(struct settling *s, cr_t x, struct cuts *out);
@@ -409,7 +411,7 @@ static const struct {
     {"rotary.angles", cut_nothing},
 };
 
-/* Notes what a new term is cut to, after its operands; false if a length is in the way. */
+/* Sets the cuts of a new term from those of its operands; false if it is refused. */
 static bool cut(struct settling *s, struct cr_onnx_term *x)
 {
     struct cuts out = {0};
@@ -425,11 +427,11 @@ static bool cut(struct settling *s, struct cr_onnx_term *x)
     return is_good;
 }
 
-/* ---- what is written another way ---- */
+/* ---- terms that are rewritten ---- */
 
 static cr_t remade(struct settling *s, cr_t x);
 
-/* A call of a shape, whose axes are lengths as said. */
+/* Makes a call with the type, shape and lengths of `like`. */
 static cr_t call(struct settling *s, enum cr_onnx_term_kind kind, const char *name, cr_t like,
                  const struct cr_onnx_argument *arguments, int n)
 {
@@ -460,7 +462,7 @@ static cr_t mean_by_length(struct settling *s, cr_t x, int mark)
     return call(s, CR_TERM_INFIX, "/", x, parts, 2);
 }
 
-/* A term whose first two axes of some list have changed places. */
+/* Returns a term with axes 0 and `axis` exchanged. */
 static cr_t exchanged(struct settling *s, cr_t x, int axis)
 {
     struct cr_onnx_term like = *x;
@@ -477,7 +479,7 @@ static cr_t exchanged(struct settling *s, cr_t x, int axis)
                 3);
 }
 
-/* Elements of an axis by their indices. */
+/* Gathers elements of an axis by an index. */
 static cr_t picked(struct settling *s, cr_t x, int axis, cr_t index)
 {
     cr_t front = exchanged(s, x, axis);
@@ -493,7 +495,7 @@ static cr_t picked(struct settling *s, cr_t x, int axis, cr_t index)
 static const struct cr_onnx_term one_index = {
     .type = CR_ONNX_INT64, .rank = 1, .shape = {1}, .name = ""};
 
-/* The first element of a length, {0}: a slice takes such an axis whole. */
+/* The index of a length's first element, {0}; narrow cannot take a part of such an axis. */
 static cr_t first_index(struct settling *s)
 {
     struct cr_onnx_term *index = cr_arena_new(arena_of(s), 1, sizeof *index);
@@ -503,7 +505,7 @@ static cr_t first_index(struct settling *s)
     return index;
 }
 
-/* The last one: expand(seq - 1, {1}). */
+/* The index of a length's last element: expand(seq - 1, {1}). */
 static cr_t last_index(struct settling *s, int length)
 {
     static const double one = 1;
@@ -521,8 +523,8 @@ static cr_t last_index(struct settling *s, int length)
                 (struct cr_onnx_argument[]){{last, NULL}, {NULL, "{1}"}}, 2);
 }
 
-/* The sizes of a narrow are numbers: that of a length is the bound, up to which the axis is read.  The first
- * and the last element of a length are those that there always are. */
+/* Rewrites a narrow.  Its size is a number, for a length the bound.  A part of a length may only
+ * be its first or its last element, which always exist. */
 static cr_t narrowed(struct settling *s, cr_t x)
 {
     int64_t axis[CR_ONNX_RANK], start = 0;
@@ -545,7 +547,7 @@ static cr_t narrowed(struct settling *s, cr_t x)
     return call(s, CR_TERM_CALL, "narrow", x, arguments, 4);
 }
 
-/* The term with its parts as the language takes them. */
+/* Rewrites a term and its operands into forms that the language has. */
 static cr_t remake(struct settling *s, cr_t x)
 {
     struct cr_onnx_term *copy = cr_arena_new(arena_of(s), 1, sizeof *copy);
@@ -571,7 +573,7 @@ static cr_t remake(struct settling *s, cr_t x)
     return copy;
 }
 
-/* Once a term, so that what is shared stays so. */
+/* Rewrites each term once, so that shared terms stay shared. */
 static cr_t remade(struct settling *s, cr_t x)
 {
     cr_t done = cr_term_map_find(&s->made, x);
@@ -584,7 +586,7 @@ static cr_t remade(struct settling *s, cr_t x)
 
 /* ---- the whole ---- */
 
-/* What an input is cut to is said in its shape. */
+/* Sets the cuts of inputs: their sizes that are symbols of lengths. */
 static void settle_inputs(struct settling *s)
 {
     const struct cr_onnx_graph *g = s->script->graph;
@@ -597,7 +599,7 @@ static void settle_inputs(struct settling *s)
     }
 }
 
-/* Outputs have the sizes that the file gives them. */
+/* Rewrites the outputs; refuses those that run to the bound. */
 static bool settle_outputs(struct settling *s)
 {
     const struct cr_onnx_graph *g = s->script->graph;

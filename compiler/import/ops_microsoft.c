@@ -1,5 +1,5 @@
-/* ops_microsoft.c - what ONNX Runtime's optimiser writes for attention and products, in the domain
- * com.microsoft; see ops.h. */
+/* ops_microsoft.c - operators of the domain com.microsoft for attention and products, which ONNX
+ * Runtime's optimiser writes; see ops.h. */
 #include <math.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 /* ---- masks ---- */
 
 /*
- * What hides keys, as what is added to scores: 0 where a key is seen, mask_filter_value where not.
- * The mask is [B, S], [B, T, S], or the number of keys of each batch, [B], behind which the first one
- * may come, [2 B].
+ * Turns a mask of keys into numbers to add to scores: 0 for a visible key, else mask_filter_value.
+ * The mask is [B, S], [B, T, S], or the number of keys of each batch, [B]; in [2 B], the index of
+ * each batch's first visible key follows.
  */
 static cr_t padding_bias(struct cr_translation *t, cr_t mask, int64_t B, int64_t S)
 {
@@ -42,7 +42,8 @@ static cr_t sum_of(struct cr_translation *t, cr_t a, cr_t b)
 
 /* ---- attention ---- */
 
-/* softmax(q k^T scale + bias) v of heads, with the keys of before in front; merged. */
+/* Sets output 0 to softmax(q k^T scale + bias) v, with heads merged.  The first `past` keys are
+ * cached. */
 static void give_attention(struct cr_translation *t, cr_t q, cr_t k, cr_t v, cr_t mask, cr_t bias,
                            int64_t past)
 {
@@ -60,7 +61,8 @@ static void give_attention(struct cr_translation *t, cr_t q, cr_t k, cr_t v, cr_
     cr_give(t, 0, cr_merge_heads(t, y));
 }
 
-/* Part `which`, queries, keys or values, of [B, T, n] whose sizes are n, as heads. */
+/* Returns the queries (0), keys (1) or values (2) of packed x [B, T, n], split into heads; `sizes`
+ * has the columns of each. */
 static cr_t part_of(struct cr_translation *t, cr_t x, const int64_t *sizes, int which,
                     int64_t heads)
 {
@@ -70,15 +72,15 @@ static cr_t part_of(struct cr_translation *t, cr_t x, const int64_t *sizes, int 
     return cr_split_heads(t, cr_t_narrow(t, x, 2, start, sizes[which]), heads);
 }
 
-/* Keys (0) or values (1) of before, out of [2, B, H, P, d]. */
+/* Returns the cached keys (0) or values (1) of [2, B, H, P, d]. */
 static cr_t past_of(struct cr_translation *t, cr_t past, int which)
 {
     cr_t part = cr_t_narrow(t, past, 0, which, 1);
     return part ? cr_t_reshape(t, part, 4, past->shape + 1) : NULL;
 }
 
-/* One product to queries, keys and values, then attention; keys and values are given with those of
- * before. */
+/* Attention: one product makes queries, keys and values.  Output 1 is the cached keys and values
+ * with the new ones appended. */
 void cr_op_attention_microsoft(struct cr_translation *t)
 {
     cr_t x = t->in[0], weight = cr_input(t, 1), bias = cr_input(t, 2), past = cr_input(t, 4), kv[2];
@@ -112,8 +114,8 @@ void cr_op_attention_microsoft(struct cr_translation *t)
                    cr_input(t, 5), past ? past->shape[3] : 0);
 }
 
-/* Queries, keys or values of [B, T, H d], with their part of the bias; keys and values may have
- * their heads as an axis already. */
+/* Splits queries, keys or values [B, T, H d] into heads, after their part of the bias is
+ * added.  Keys and values may be [B, H, S, d] already. */
 static cr_t heads_of(struct cr_translation *t, int which, int64_t heads, int64_t *start)
 {
     cr_t x = cr_input(t, which), bias = cr_input(t, 3);
@@ -127,7 +129,7 @@ static cr_t heads_of(struct cr_translation *t, int which, int64_t heads, int64_t
     return cr_split_heads(t, x, heads);
 }
 
-/* Queries, keys and values of [B, T, H d], their bias, which keys there are, and those of before. */
+/* MultiHeadAttention of queries, keys and values [B, T, H d], with bias, mask and cached keys. */
 void cr_op_multi_head_attention(struct cr_translation *t)
 {
     cr_t part[3];
@@ -155,17 +157,17 @@ void cr_op_multi_head_attention(struct cr_translation *t)
 
 /* ---- grouped queries ---- */
 
-/* Where the new keys of each batch begin: [B, 1, 1, 1], or null for 0. */
+/* Returns the position of each batch's first new key, [B, 1, 1, 1], or null for 0. */
 static cr_t first_position(struct cr_translation *t, int64_t T, double total)
 {
     cr_t lengths = cr_input(t, 5);
-    if (!lengths || total == (double)T) /* a prompt */
+    if (!lengths || total == (double)T) /* a prompt: nothing is cached */
         return NULL;
     return cr_t_with(t, "+", cr_along(t, lengths, 4, 0), 1 - (double)T);
 }
 
-/* New keys or values [B, G, T, d] behind those of before, of which each batch has `first`: S in
- * all. */
+/* Writes new keys or values x [B, G, T, d] behind the cached ones.  Each batch has `first` cached
+ * ones; the result has S. */
 static cr_t behind_past(struct cr_translation *t, cr_t past, cr_t x, cr_t first, int64_t S)
 {
     if (!past || !x)
@@ -181,7 +183,8 @@ static cr_t behind_past(struct cr_translation *t, cr_t past, cr_t x, cr_t first,
                              cr_t_expand(t, index, 4, shape), 2);
 }
 
-/* Queries and keys turned by rows of the tables, from the positions on where they begin. */
+/* Rotates queries and keys by rows of the tables: those of the input of positions, else from
+ * `first` on. */
 static void turn(struct cr_translation *t, cr_t first, cr_t *q, cr_t *k)
 {
     cr_t cosines = cr_input(t, 7), sines = cr_input(t, 8), at = cr_input(t, 9);
@@ -205,7 +208,7 @@ static void turn(struct cr_translation *t, cr_t first, cr_t *q, cr_t *k)
     *k = cr_rotate(t, *k, cosines, sines, interleaved);
 }
 
-/* Queries, keys and values as heads, from three inputs or from one. */
+/* Sets `part` to queries, keys and values, split into heads, from three inputs or a packed one. */
 static bool grouped_heads(struct cr_translation *t, cr_t part[3])
 {
     int64_t heads = cr_onnx_integer(t->node, "num_heads", 0),
@@ -221,7 +224,8 @@ static bool grouped_heads(struct cr_translation *t, cr_t part[3])
     return part[0] && part[1] && part[2];
 }
 
-/* Keys that are at most the query's position, and within the window; and what is added. */
+/* Returns the masks: a causal one, limited to the window if there is one, and the input's, which is
+ * added to scores. */
 static struct cr_masking grouped_masking(struct cr_translation *t, int64_t T, int64_t S, cr_t first)
 {
     int64_t window = cr_onnx_integer(t->node, "local_window_size", -1);
@@ -233,8 +237,8 @@ static struct cr_masking grouped_masking(struct cr_translation *t, int64_t T, in
     return m;
 }
 
-/* Causal attention whose heads of queries share those of keys; keys and values are given with those
- * of before. */
+/* GroupQueryAttention: causal attention in which several query heads share a key head.  Outputs 1
+ * and 2 are keys and values, cached and new. */
 void cr_op_group_query_attention(struct cr_translation *t)
 {
     cr_t part[3], past[2] = {cr_input(t, 3), cr_input(t, 4)}, none = NULL;
@@ -258,7 +262,7 @@ void cr_op_group_query_attention(struct cr_translation *t)
         return;
     }
     cr_t first = past[0] ? first_position(t, T, *total) : NULL;
-    if (past[0]) /* a buffer of its own size, or one that grows */
+    if (past[0]) /* the cache has room for the new keys, or grows */
         S = past[0]->shape[2] > (int64_t)*total ? past[0]->shape[2] : (int64_t)*total;
     turn(t, first, &part[0], &part[1]);
     for (int i = 0; i < 2; i++) {
@@ -279,7 +283,7 @@ void cr_op_group_query_attention(struct cr_translation *t)
 
 /* ---- rotary positions ---- */
 
-/* com.microsoft: positions come second; one number is where they begin. */
+/* RotaryEmbedding of com.microsoft: input 1 has the positions, or only the first one. */
 void cr_op_rotary_embedding_microsoft(struct cr_translation *t)
 {
     cr_t positions = cr_input(t, 1), x = t->in[0];
@@ -293,8 +297,8 @@ void cr_op_rotary_embedding_microsoft(struct cr_translation *t)
 
 /* ---- products ---- */
 
-/* An operand whose first axis may stand before those of the batch, and whose last two may be
- * exchanged. */
+/* Returns an operand of FusedMatMul: its first axis moved behind the batch's axes if attribute
+ * `batch` is set, its last two axes exchanged if `last` is. */
 static cr_t operand(struct cr_translation *t, cr_t x, const char *batch, const char *last)
 {
     int axes[CR_ONNX_RANK];
@@ -325,20 +329,20 @@ static const struct cr_onnx_tensor *tensor_of(const struct cr_translation *t, in
     return value == CR_ONNX_NONE ? NULL : t->graph->values[value].tensor;
 }
 
-/* Weights [N, K] of `bits` bits in blocks of a row, each with a scale and a zero. */
+/* Quantised weights [N, K] of `bits` bits.  Each block of a row has a scale and a zero point. */
 struct narrow {
     int64_t N, K, bits, block, blocks;
     const struct cr_onnx_tensor *data, *scales, *zeros;
 };
 
-/* Number `i` of a row of numbers of `bits` bits, the low ones of a byte first. */
+/* Returns number i of a packed row; the lowest bits of a byte come first. */
 static int bits_of(const struct cr_onnx_tensor *x, int64_t row, int64_t i, int64_t bits)
 {
     int byte = (int)cr_onnx_element(x, row + i * bits / 8);
     return byte >> (i * bits % 8) & ((1 << bits) - 1);
 }
 
-/* The float that stands for a number. */
+/* Returns the dequantised weight [n, k]. */
 static double wide(const struct narrow *w, int64_t n, int64_t k)
 {
     int64_t block = k / w->block, bytes = w->block * w->bits / 8;
@@ -351,7 +355,7 @@ static double wide(const struct narrow *w, int64_t n, int64_t k)
     return (float)(((float)q - (float)zero) * (float)scale);
 }
 
-/* Whether the tensors are as long as the attributes say. */
+/* True if attributes are in range and the tensors have as many elements as they say. */
 static bool fits(const struct narrow *w)
 {
     if (!(w->bits == 2 || w->bits == 4 || w->bits == 8) || w->N < 1 || w->K < 1 || w->block < 8 ||
@@ -365,7 +369,7 @@ static bool fits(const struct narrow *w)
             w->zeros->elements == w->N * (w->zeros->type == CR_ONNX_UINT8 ? packed : w->blocks));
 }
 
-/* A product with weights of few bits: they are floats of the script. */
+/* MatMulNBits: a product with quantised weights, which become floats in the script. */
 void cr_op_matmul_nbits(struct cr_translation *t)
 {
     struct narrow w = {.N = cr_onnx_integer(t->node, "N", 0),

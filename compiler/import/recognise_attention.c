@@ -1,5 +1,5 @@
-/* recognise_attention.c - softmax(Q K^T scale) V with its mask, and heads that are split and
- * merged. */
+/* recognise_attention.c - finds softmax(Q K^T scale) V with its mask, and split and merged
+ * heads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "numbers_of.h"
 #include "recognise.h"
 
-/* What is in a mask, as far as it is known. */
+/* The kind of a mask: none; causal; true where a key is visible or hidden; added to scores. */
 enum mask { MASK_NONE, MASK_CAUSAL, MASK_ALLOWS, MASK_FORBIDS, MASK_ADDS };
 
-/* An attention on its way from its last product to its first. */
+/* An attention that is being matched, from its last product to its first. */
 struct attention {
     int node, q, k, v, mask;
     enum mask kind;
@@ -21,7 +21,8 @@ struct attention {
 
 /* ---- masks ---- */
 
-/* Whether an element of a mask forbids; a number that is neither 0 nor very small is no such mask. */
+/* True if an element of a mask hides a key.  Clears *is_plain if an added number is not 0 or <=
+ * -1e30. */
 static bool forbids(enum mask kind, double x, bool *is_plain)
 {
     if (kind == MASK_ADDS)
@@ -30,8 +31,8 @@ static bool forbids(enum mask kind, double x, bool *is_plain)
 }
 
 /*
- * What a known mask says: nothing, or the triangle of the past.  A score to which -1e30 and less
- * is added is taken for -infinity: the same unless scores are NaN or infinite themselves.
+ * Sets the kind of a known mask to none if it hides nothing, to causal if it hides all later
+ * keys.  An added -1e30 or less counts as -infinity: the same unless scores are NaN or infinite.
  */
 static void look_at_mask(struct cr_onnx_graph *g, struct attention *a)
 {
@@ -56,7 +57,7 @@ static void look_at_mask(struct cr_onnx_graph *g, struct attention *a)
     }
 }
 
-/* A mask that is 0 or -infinity by a condition is the condition. */
+/* Replaces a mask where(condition, 0, -infinity), or the reverse, by its condition. */
 static void take_condition(const struct cr_onnx_graph *g, struct attention *a)
 {
     int where = a->kind == MASK_ADDS ? cr_match_op(g, a->mask, "Where") : CR_ONNX_NONE;
@@ -73,7 +74,7 @@ static void take_condition(const struct cr_onnx_graph *g, struct attention *a)
     }
 }
 
-/* A mask [B, 1, T, S] with one more axis for groups: one node for all that have it. */
+/* Returns a mask [B, 1, T, S] with one more axis for groups; attentions share the node. */
 static int wide_mask(struct cr_onnx_graph *g, const struct attention *a)
 {
     const struct cr_onnx_value m = g->values[a->mask];
@@ -90,8 +91,8 @@ static int wide_mask(struct cr_onnx_graph *g, const struct attention *a)
     return value;
 }
 
-/* Whether keys and values may stay unrepeated: a mask has no heads then, and may get one more axis;
- * to what is added the library gives it. */
+/* True if keys and values need not be repeated: the mask has no heads.  A boolean mask of 4 axes
+ * gets one more; the library adds it to a mask that is added to scores. */
 static bool fits_groups(struct cr_onnx_graph *g, struct attention *a)
 {
     if (a->kind == MASK_NONE || a->kind == MASK_CAUSAL)
@@ -105,7 +106,7 @@ static bool fits_groups(struct cr_onnx_graph *g, struct attention *a)
     return true;
 }
 
-/* The mask of causal attention over T tokens: one node for all that have it. */
+/* Returns the mask of causal attention over `size` tokens; attentions share the node. */
 static int causal_mask(struct cr_onnx_graph *g, int like, int64_t size)
 {
     for (int i = 0; i < g->n_nodes; i++) {
@@ -123,7 +124,8 @@ static int causal_mask(struct cr_onnx_graph *g, int like, int64_t size)
 
 /* ---- the parts ---- */
 
-/* Takes factors off a value, which nothing else reads. */
+/* Returns a value without its constant factors, multiplied into *scale.  Nothing else reads the
+ * products. */
 static int unscaled(const struct cr_onnx_graph *g, int value, double *scale)
 {
     for (;;) {
@@ -144,7 +146,7 @@ static int unscaled(const struct cr_onnx_graph *g, int value, double *scale)
     }
 }
 
-/* The softmax behind a value that may be `where isnan(p) then 0 else p`. */
+/* Returns the softmax that makes a value, which may be `where isnan(p) then 0 else p`. */
 static int find_softmax(const struct cr_onnx_graph *g, int value, bool *safe)
 {
     int where = cr_match_only(g, value, "Where");
@@ -159,7 +161,7 @@ static int find_softmax(const struct cr_onnx_graph *g, int value, bool *safe)
     return cr_match_only(g, value, "Softmax");
 }
 
-/* Whether a mask [.., T, S] spreads over scores without adding axes. */
+/* True if a mask [.., T, S] broadcasts to the shape of the scores. */
 static bool spreads(const struct cr_onnx_graph *g, int mask, int scores)
 {
     const struct cr_onnx_value *m = &g->values[mask], *s = &g->values[scores];
@@ -170,7 +172,8 @@ static bool spreads(const struct cr_onnx_graph *g, int mask, int scores)
     return m->rank >= 0;
 }
 
-/* The scores under a mask: added to them, or chosen instead of them. */
+/* Returns the scores without their mask, which is added to them or replaces them by a small
+ * number. */
 static int unmasked(const struct cr_onnx_graph *g, int value, struct attention *a)
 {
     int add = cr_match_only(g, value, "Add"), where = cr_match_only(g, value, "Where");
@@ -197,7 +200,7 @@ static int unmasked(const struct cr_onnx_graph *g, int value, struct attention *
     return value;
 }
 
-/* A node of ai.onnx that permutes. */
+/* Makes a node Permute of x. */
 static int permuted(struct cr_onnx_graph *g, int like, int x, const int *perm)
 {
     const struct cr_onnx_value *v = &g->values[x];
@@ -217,7 +220,7 @@ static int permuted(struct cr_onnx_graph *g, int like, int x, const int *perm)
     return value;
 }
 
-/* Keys [.., S, d] of a value that is their transpose; CR_ONNX_NONE if it is no such. */
+/* Returns keys [.., S, d] if a value is their transpose, or CR_ONNX_NONE. */
 static int untransposed(struct cr_onnx_graph *g, int value, int like)
 {
     int transpose = cr_match_op(g, value, "Transpose");
@@ -250,8 +253,8 @@ static int untransposed(struct cr_onnx_graph *g, int value, int like)
     return CR_ONNX_NONE;
 }
 
-/* Keys or values [B, G, S, d] that are repeated for the queries of their group, or the value
- * itself. */
+/* Returns keys or values [B, G, S, d] if a value repeats them for the queries of a group, or the
+ * value itself. */
 static int unrepeated(const struct cr_onnx_graph *g, int value)
 {
     int flat = value, wide;
@@ -281,7 +284,7 @@ static int unrepeated(const struct cr_onnx_graph *g, int value)
 
 /* ---- the whole ---- */
 
-/* The node Attend in place of what was found, with keys and values not repeated where it may be. */
+/* Replaces a matched attention by a node Attend, with unrepeated keys and values if possible. */
 static void put_attention(struct cr_onnx_graph *g, struct attention *a, int out)
 {
     int k = unrepeated(g, a->k), v = unrepeated(g, a->v);
@@ -307,9 +310,9 @@ static void put_attention(struct cr_onnx_graph *g, struct attention *a, int out)
 }
 
 /*
- * From the product of probabilities and values.  Exporters guard against rows in which all is
- * forbidden (0, where softmax has NaN); where the mask is known and has none, plain softmax
- * stands, which has NaN for scores that are NaN and not 0.
+ * Matches an attention from its last product, of probabilities and values.  Exporters turn the NaN
+ * of a row that is all hidden into 0.  If a known mask has no such row, plain softmax is used: it
+ * leaves NaN where scores are NaN.
  */
 static void find_attention(struct cr_onnx_graph *g, int node)
 {
@@ -343,7 +346,7 @@ static void find_attention(struct cr_onnx_graph *g, int node)
     put_attention(g, &a, g->nodes[node].outputs[0]);
 }
 
-/* Whether a node has no attribute that is not looked at, such as a window. */
+/* True if all attributes of a node are supported; a window is not. */
 static bool is_plain_operator(const struct cr_onnx_node *n)
 {
     static const char *const known[] = {
@@ -358,7 +361,7 @@ static bool is_plain_operator(const struct cr_onnx_node *n)
     return true;
 }
 
-/* ONNX's Attention of queries, keys and values with heads as an axis, nothing cached. */
+/* Matches ONNX's Attention of queries, keys and values with an axis of heads and no cache. */
 static void find_operator(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -401,7 +404,7 @@ static void find_operator(struct cr_onnx_graph *g, int node)
     put_attention(g, &a, g->nodes[node].outputs[0]);
 }
 
-/* Attention by its formula, and the operator of opset 23. */
+/* Finds attention by its formula, and the operator of opset 23. */
 int cr_recognise_attention(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;
@@ -419,7 +422,7 @@ int cr_recognise_attention(struct cr_onnx_graph *g, struct cr_error *error)
 
 /* ---- heads ---- */
 
-/* The node that exchanges axes 1 and 2 of four, of ONNX or made here. */
+/* True if a node exchanges axes 1 and 2 of four: a Transpose, or a Permute made here. */
 static int swap_of_heads(const struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -429,7 +432,7 @@ static int swap_of_heads(const struct cr_onnx_graph *g, int node)
            cr_onnx_integer(n, "axis2", 0) == 1;
 }
 
-/* [B, T, H d] reshaped to [B, T, H, d], with heads in front. */
+/* Finds a split of heads: [B, T, H d] reshaped to [B, T, H, d] and permuted to [B, H, T, d]. */
 static void find_split(struct cr_onnx_graph *g, int node)
 {
     int reshape = cr_match_op(g, g->nodes[node].inputs[0], "Reshape");
@@ -446,7 +449,7 @@ static void find_split(struct cr_onnx_graph *g, int node)
     cr_onnx_set_integer(g, &g->nodes[made], "heads", heads);
 }
 
-/* [B, H, T, d] to [B, T, H d], also where the reshape goes on to [B T, H d]. */
+/* Finds a merge of heads: [B, H, T, d] permuted and reshaped to [B, T, H d]. */
 static void find_merge(struct cr_onnx_graph *g, int node)
 {
     int reshape = cr_match_user(g, g->nodes[node].outputs[0]), x = g->nodes[node].inputs[0];

@@ -1,5 +1,5 @@
-/* recognise_identities.c - nodes that give what they are given: removed, so that patterns need not
- * look through them. */
+/* recognise_identities.c - removes nodes whose output equals their input, so that patterns need not
+ * look through them; merges chains of views and equal nodes. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 enum { FEW = 16 };
 
-/* Whether axes of more than one element stay in their order. */
+/* True if a Transpose leaves all axes in their order. */
 static bool keeps_order(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
     const struct cr_onnx_attribute *a = cr_onnx_attribute(n, "perm");
@@ -19,7 +19,7 @@ static bool keeps_order(const struct cr_onnx_graph *g, const struct cr_onnx_node
     return a && a->n == x->rank;
 }
 
-/* Whether a slice takes everything, forwards. */
+/* True if a Slice takes all elements, in their order. */
 static bool takes_all(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
     int steps = n->n_inputs > 4 ? n->inputs[4] : CR_ONNX_NONE;
@@ -32,7 +32,7 @@ static bool takes_all(const struct cr_onnx_graph *g, const struct cr_onnx_node *
     return cr_match_same_shape(&g->values[n->inputs[0]], &g->values[n->outputs[0]]);
 }
 
-/* x times 1, which spreads x over nothing. */
+/* True if a node multiplies by 1 and does not broadcast x. */
 static bool is_times_one(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
     double one;
@@ -41,7 +41,7 @@ static bool is_times_one(const struct cr_onnx_graph *g, const struct cr_onnx_nod
            cr_match_same_shape(&g->values[n->inputs[0]], &g->values[n->outputs[0]]);
 }
 
-/* Whether a node gives its input: types and shapes are known by now. */
+/* True if a node's output equals its input.  Types and shapes have to be known. */
 static bool is_identity(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
     if (*n->domain || n->n_inputs < 1 || n->inputs[0] == CR_ONNX_NONE ||
@@ -62,8 +62,8 @@ static bool is_identity(const struct cr_onnx_graph *g, const struct cr_onnx_node
            cr_match_same_shape(x, y);
 }
 
-/* Reads what stands in place of values: of each its number + 1, or 0.  Nodes stand in an order in which what
- * they read comes first, so that nobody need look at the nodes before. */
+/* Replaces the inputs of a node: instead[v] is 1 + the value that replaces v, or 0.  Nodes are in
+ * topological order, so each node is visited once. */
 static void read_instead(struct cr_onnx_graph *g, int node, const int *instead)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -72,7 +72,7 @@ static void read_instead(struct cr_onnx_graph *g, int node, const int *instead)
             cr_onnx_read(g, node, i, instead[n->inputs[i]] - 1);
 }
 
-/* Outputs of the model keep their nodes, as an output is no input. */
+/* Removes identities.  A node that gives an output of the model stays: an output needs a node. */
 int cr_recognise_identities(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;
@@ -86,7 +86,7 @@ int cr_recognise_identities(struct cr_onnx_graph *g, struct cr_error *error)
     return 0;
 }
 
-/* Whether a node gives elements in their order, in another shape. */
+/* True if a node only changes the shape: its elements keep their order. */
 static bool is_view(const struct cr_onnx_node *n)
 {
     return strcmp(n->op, "View") == 0 ||
@@ -94,8 +94,8 @@ static bool is_view(const struct cr_onnx_node *n)
                             strcmp(n->op, "Squeeze") == 0 || strcmp(n->op, "Flatten") == 0));
 }
 
-/* A view of a view is one of what the first sees: when nothing else looks for them any more.  What it gives
- * has its shape already. */
+/* Makes a view of a view read the first one's input.  Runs after the passes that look for
+ * views.  The output keeps its shape. */
 int cr_recognise_view_chains(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;
@@ -124,7 +124,8 @@ static const struct cr_onnx_tensor *few_numbers(const struct cr_onnx_graph *g, i
     return t && t->data && t->elements <= FEW ? t : NULL;
 }
 
-/* Whether two values are one, or known numbers that are few and the same: +0 and -0 are not. */
+/* True if two values are one, or if both are few known elements that are equal; +0 differs from
+ * -0. */
 static bool is_same_value(const struct cr_onnx_graph *g, int a, int b)
 {
     const struct cr_onnx_tensor *x = few_numbers(g, a), *y = few_numbers(g, b);
@@ -150,7 +151,8 @@ static bool is_same_attribute(const struct cr_onnx_attribute *p, const struct cr
     return !p->n || (p->ints && q->ints && !memcmp(p->ints, q->ints, (size_t)p->n * sizeof *p->ints));
 }
 
-/* Whether two nodes compute the same, of one output.  What a recogniser made says its shape nowhere else. */
+/* True if two nodes of one output compute the same.  Shapes are compared, too: a recogniser's node
+ * may have no attribute that says its shape. */
 static bool is_same_node(const struct cr_onnx_graph *g, const struct cr_onnx_node *a,
                          const struct cr_onnx_node *b)
 {
@@ -176,7 +178,7 @@ static unsigned hash_of_bytes(unsigned h, const void *bytes, size_t n)
     return h;
 }
 
-/* The same number for nodes that compute the same: made of the operator and of what it reads. */
+/* Returns a hash of a node's operator and inputs, equal for nodes that compute the same. */
 static unsigned hash_of_node(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
     unsigned h = hash_of_bytes(2166136261u, n->op, strlen(n->op));
@@ -189,13 +191,13 @@ static unsigned hash_of_node(const struct cr_onnx_graph *g, const struct cr_onnx
     return h ^ h >> 15;
 }
 
-/* Nodes that are kept: a hash table of their numbers + 1, of which at most half is taken. */
+/* The nodes that are kept: a hash table of 1 + their numbers, at most half full. */
 struct kept {
     int *slots;
     unsigned mask;
 };
 
-/* The node that computes the same as one, or the place where that one belongs. */
+/* Returns the slot of a node that computes the same as n, or the empty slot for n. */
 static int *find_same(const struct cr_onnx_graph *g, const struct kept *kept,
                       const struct cr_onnx_node *n)
 {
@@ -205,7 +207,7 @@ static int *find_same(const struct cr_onnx_graph *g, const struct kept *kept,
     return &kept->slots[at];
 }
 
-/* Whether a node reads no weight and nothing made of weights: masks and positions do not. */
+/* True if a node reads a weight or a value computed from weights; masks and positions do not. */
 static bool reads_weights(const struct cr_onnx_graph *g, const struct cr_onnx_node *n,
                           const bool *of_weights)
 {
@@ -216,14 +218,14 @@ static bool reads_weights(const struct cr_onnx_graph *g, const struct cr_onnx_no
     return false;
 }
 
-/* Whether a node may give something else each time, or reads nothing. */
+/* True if a node may give another result in each run, or has no inputs. */
 static bool is_random(const struct cr_onnx_node *n)
 {
     return !n->n_inputs || strncmp(n->op, "Random", 6) == 0 || strcmp(n->op, "Bernoulli") == 0 ||
            strcmp(n->op, "Multinomial") == 0 || strcmp(n->op, "Dropout") == 0;
 }
 
-/* What every layer computes anew though it is the same, such as a mask, is computed once. */
+/* Merges equal nodes, such as those of a mask that each layer computes again. */
 int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

@@ -1,12 +1,12 @@
-/* recognise_norms.c - RMS norm from its formula, and layer and RMS norms with parameters of a
- * module. */
+/* recognise_norms.c - finds RMS and layer norms by their formulas, and norms whose parameters
+ * belong to a module. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "match.h"
 #include "recognise.h"
 
-/* Whether the mean is over the last axis, which stays. */
+/* True if a mean is over the last axis and keeps it. */
 static bool is_last_mean(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -18,7 +18,7 @@ static bool is_last_mean(struct cr_onnx_graph *g, int node)
     return (axis == -1 || axis == rank - 1) && cr_onnx_integer(n, "keepdims", 1) == 1;
 }
 
-/* What is under 1 / sqrt(...), or CR_ONNX_NONE. */
+/* Returns x if a value is 1 / sqrt(x), or CR_ONNX_NONE. */
 static int under_rsqrt(const struct cr_onnx_graph *g, int value)
 {
     int reciprocal = cr_match_only(g, value, "Reciprocal"), div = cr_match_only(g, value, "Div");
@@ -31,7 +31,7 @@ static int under_rsqrt(const struct cr_onnx_graph *g, int value)
     return sqrt_node == CR_ONNX_NONE ? sqrt_node : g->nodes[sqrt_node].inputs[0];
 }
 
-/* Whether a value is 1 / sqrt(mean(x^2) + eps) over the last axis. */
+/* True if a value is 1 / sqrt(mean(x^2) + eps) over the last axis. */
 static bool is_rms(struct cr_onnx_graph *g, int value, int x, double *eps)
 {
     int add = cr_match_only(g, under_rsqrt(g, value), "Add");
@@ -49,7 +49,7 @@ static bool is_rms(struct cr_onnx_graph *g, int value, int x, double *eps)
     return false;
 }
 
-/* weight (x rms), with a weight of the last axis. */
+/* Finds weight (x rms), with a weight along the last axis; makes an RMSNorm. */
 static void find_rms_norm(struct cr_onnx_graph *g, int node)
 {
     for (int i = 0; i < 2; i++) {
@@ -74,7 +74,7 @@ static void find_rms_norm(struct cr_onnx_graph *g, int node)
 
 /* ---- layer norm from its formula, as before opset 17 ---- */
 
-/* x if a value is x - mean(x). */
+/* Returns x if a value is x - mean(x), or CR_ONNX_NONE. */
 static int centred_of(struct cr_onnx_graph *g, int value)
 {
     int sub = cr_match_op(g, value, "Sub");
@@ -85,7 +85,7 @@ static int centred_of(struct cr_onnx_graph *g, int value)
                : CR_ONNX_NONE;
 }
 
-/* Whether a value is sqrt(mean(centred^2) + eps). */
+/* True if a value is sqrt(mean(centred^2) + eps). */
 static bool is_deviation(struct cr_onnx_graph *g, int value, int centred, double *eps)
 {
     int root = cr_match_only(g, value, "Sqrt");
@@ -98,7 +98,8 @@ static bool is_deviation(struct cr_onnx_graph *g, int value, int centred, double
            cr_onnx_scalar(g, g->nodes[add].inputs[1], eps);
 }
 
-/* The weight that a value is multiplied by, or added to, in the only node that reads it. */
+/* Returns the weight of the only node that reads a value, an `op`, or CR_ONNX_NONE; sets its
+ * output. */
 static int weight_behind(const struct cr_onnx_graph *g, int value, const char *op, int *out)
 {
     int user = cr_match_user(g, value);
@@ -132,7 +133,7 @@ static void find_layer_norm(struct cr_onnx_graph *g, int node)
 
 /* ---- parameters of modules ---- */
 
-/* A norm over the last axis only, with one weight an element. */
+/* True if a norm is over the last axis only and has one weight per element. */
 static bool is_last_axis(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
     int rank = g->values[n->inputs[0]].rank;
@@ -142,7 +143,7 @@ static bool is_last_axis(const struct cr_onnx_graph *g, const struct cr_onnx_nod
            g->values[n->inputs[1]].tensor->elements == g->values[n->inputs[0]].shape[rank - 1];
 }
 
-/* The other outputs of a layer norm, mean and deviation, that something reads. */
+/* True if something reads another output of a layer norm: mean or deviation. */
 static bool is_asked_for_more(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
     for (int i = 1; i < n->n_outputs; i++)
@@ -151,7 +152,7 @@ static bool is_asked_for_more(const struct cr_onnx_graph *g, const struct cr_onn
     return false;
 }
 
-/* Names weight and bias after their module: those that they have, or the scope's. */
+/* Names weight and bias after their module: by the weight's own path, else by the node's scope. */
 static bool name_norm(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -167,7 +168,7 @@ static bool name_norm(struct cr_onnx_graph *g, int node)
             cr_match_rename(g, bias, cr_arena_print(&g->arena, "%s.bias", path)));
 }
 
-/* A norm of a module, with its parameters. */
+/* Makes a norm with the parameters of a module of a norm that can be one. */
 static void raise_norm(struct cr_onnx_graph *g, int node, const char *op)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -180,7 +181,7 @@ static void raise_norm(struct cr_onnx_graph *g, int node, const char *op)
     cr_onnx_set_real(g, &g->nodes[made], "epsilon", eps);
 }
 
-/* Formulas first, then what bears parameters of a module. */
+/* Finds formulas first, then norms with parameters of a module. */
 int cr_recognise_norms(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

@@ -6,8 +6,8 @@
 
 /* ---- folding ---- */
 
-/* Element i of the result is element from[i] of x: computed if x is known, with the elements of `fill`
- * where from[i] is below 0. */
+/* Returns a known term of the shape of `like`: its element i is element from[i] of x, which is
+ * known. */
 static cr_t pick(struct cr_translation *t, const struct cr_onnx_term *like, cr_t x,
                  const int64_t *from)
 {
@@ -24,7 +24,7 @@ static bool same_shape(cr_t x, int rank, const int64_t *shape)
 
 /* ---- movement ---- */
 
-/* Of two in a row the last one counts. */
+/* A reshape of a reshape reads the operand of the first one. */
 cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
 {
     if (t->failed || !x || same_shape(x, rank, shape))
@@ -47,7 +47,7 @@ cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *sha
                      (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, rank, shape)}}, 2);
 }
 
-/* Axes that change places are a transpose, more a permute. */
+/* Makes a transpose if two axes change places, a permute if more do. */
 cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int *axes)
 {
     int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK], moved[CR_ONNX_RANK], list[CR_ONNX_RANK];
@@ -89,7 +89,7 @@ cr_t cr_t_swap(struct cr_translation *t, cr_t x, int i, int j)
     return cr_t_permute(t, x, axes);
 }
 
-/* Known elements are repeated here. */
+/* Repeats known elements; makes a call otherwise. */
 cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
 {
     int64_t strides[CR_ONNX_RANK], repeated[CR_ONNX_RANK];
@@ -123,7 +123,7 @@ cr_t cr_t_full(struct cr_translation *t, enum cr_onnx_type type, int rank, const
     return cr_t_expand(t, one, rank, shape);
 }
 
-/* The whole axis is the term itself. */
+/* Returns x itself if the whole axis is taken. */
 cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t size)
 {
     int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK];
@@ -146,7 +146,7 @@ cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int6
                      4);
 }
 
-/* Whether indices are start, start + 1, ... */
+/* True if indices are start, start + 1, ... */
 static bool is_range(int64_t n, const int64_t *indices)
 {
     for (int64_t i = 0; i < n; i++)
@@ -174,7 +174,7 @@ cr_t cr_t_take(struct cr_translation *t, cr_t x, int axis, int64_t n, const int6
     return cr_t_gather_axis(t, x, index, axis);
 }
 
-/* Known parts side by side. */
+/* Concatenates known parts. */
 static cr_t fold_concat(struct cr_translation *t, const struct cr_onnx_term *like,
                         const cr_t *parts, int n, int axis)
 {
@@ -266,7 +266,7 @@ cr_t cr_t_pad(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_
 
 /* ---- indices ---- */
 
-/* Whether there is such an axis; refused if not. */
+/* True if x has the axis; refuses otherwise. */
 static bool has_axis(struct cr_translation *t, cr_t x, int axis)
 {
     if (axis >= x->rank)
@@ -274,7 +274,7 @@ static bool has_axis(struct cr_translation *t, cr_t x, int axis)
     return axis < x->rank;
 }
 
-/* Whether indices are known, and one after another. */
+/* True if indices are known and are i, i + 1, ... with i >= 0. */
 static bool is_counted(cr_t index)
 {
     int64_t n = cr_t_elements(index);
@@ -284,7 +284,8 @@ static bool is_counted(cr_t index)
     return counted;
 }
 
-/* Indices one after another are a slice, whose axis becomes those of the index. */
+/* Gathers by consecutive indices: a slice, reshaped so that the axes of the index replace the
+ * axis. */
 static cr_t slice_counted(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
     int64_t shape[2 * CR_ONNX_RANK];
@@ -330,8 +331,7 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
                      (struct cr_onnx_argument[]){{table, NULL}, {index, NULL}}, 2);
 }
 
-/* The axis goes to the front and those of the index come from there; the axes before it are then put
- * before them. */
+/* Permutes the axis to the front, gathers rows, and permutes the axes of the index to its place. */
 cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
     int order[2 * CR_ONNX_RANK], front[CR_ONNX_RANK], n = 0;
@@ -357,7 +357,7 @@ cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis)
     return y ? cr_t_permute(t, y, order) : NULL;
 }
 
-/* Whether indices along an axis are for a tensor: their other axes are at most as long. */
+/* True if an index has the rank of x and its axes but `axis` are no longer; refuses otherwise. */
 static bool fits(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
     bool fit = index->rank == x->rank && axis < x->rank;
@@ -403,7 +403,7 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
         (struct cr_onnx_argument[]){{x, NULL}, {index, NULL}, {NULL, cr_t_text(t, axis + 1)}}, 3);
 }
 
-/* The first elements of an axis, scattered, and the others as they are. */
+/* Scatters into the first elements of axis `along`, which the index covers; keeps the others. */
 static cr_t scatter_first(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis, int along)
 {
     int64_t n = index->shape[along];
@@ -412,7 +412,7 @@ static cr_t scatter_first(struct cr_translation *t, cr_t x, cr_t values, cr_t in
     return cr_t_concat(t, (cr_t[]){first, others}, 2, along);
 }
 
-/* The language has an index whose other axes are those of x. */
+/* The language needs an index whose other axes are as long as those of x. */
 cr_t cr_t_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis)
 {
     if (t->failed || !x || !values || !index || !cr_t_is_of(t, index, CR_OF_INTEGERS) ||
@@ -514,7 +514,7 @@ cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
         reverse ? 3 : 2);
 }
 
-/* Of integers a sum of products, as the language multiplies matrices of floats only. */
+/* Multiplies matrices of integers by a sum of products: the language's matmul takes floats only. */
 static cr_t integer_matmul(struct cr_translation *t, cr_t a, cr_t b)
 {
     int64_t left[CR_ONNX_RANK], right[CR_ONNX_RANK];
