@@ -1,4 +1,4 @@
-/* import.c - an ONNX file as a script and weights: the steps in order; see import.h. */
+/* import.c - translates an ONNX file into a script and weights, step by step; see import.h. */
 #include "import.h"
 
 #include <inttypes.h>
@@ -15,10 +15,10 @@
 
 enum { MOST_ROUNDS = 16, MOST_PINNED = 4096 };
 
-/* Bounds of lengths have that many smaller sizes at least; so many are compared. */
+/* The least bound of a length, and the number of smaller sizes that are compared. */
 enum { LEAST_BOUND = 4, SIZES = 3 };
 
-/* A model on its way. */
+/* The state of an import. */
 struct importing {
     struct cr_import *import;
     struct cr_onnx_model model;
@@ -33,11 +33,11 @@ struct importing {
     int n_pinned, cap_pinned;
     struct cr_onnx_length lengths[CR_ONNX_LENGTHS];
     int n_lengths;
-    struct cr_onnx_outline outline; /* of the graph that has shapes, before it is rewritten */
+    struct cr_onnx_outline outline; /* of the graph with shapes, before passes rewrite it */
     struct cr_error *error;
 };
 
-/* ---- what the files of a run say ---- */
+/* ---- sizes from the files of a run ---- */
 
 static const char *file_of(const struct importing *m, const char *name)
 {
@@ -55,7 +55,7 @@ static bool has_pin(const struct importing *m, const char *name)
     return false;
 }
 
-/* Sizes that are symbols, from the shapes of the files; a pin of the caller comes first. */
+/* Pins sizes that are symbols to the shapes of the files; a pin of the caller takes precedence. */
 static int pin_sizes(struct importing *m)
 {
     const struct cr_onnx_body *body = &m->model.graph;
@@ -89,7 +89,7 @@ static bool is_pinned(const struct importing *m, const char *name)
     return false;
 }
 
-/* Numbers with commas between, as a caller sets them. */
+/* Reads numbers separated by commas; returns how many, or -1. */
 static int numbers_of_text(const char *text, double *out)
 {
     int n = 0;
@@ -102,7 +102,7 @@ static int numbers_of_text(const char *text, double *out)
     return n;
 }
 
-/* The elements of an input from what is set, or from its file. */
+/* Reads the elements of an input from the caller's pin, or from its file. */
 static int read_pinned(struct importing *m, struct cr_onnx_value *v, double *out, int64_t n)
 {
     char *error = m->error->text;
@@ -149,7 +149,7 @@ static int pin_input(struct importing *m, int value)
     return status;
 }
 
-/* Marks what a value is made of. */
+/* Marks a value and all values that it is computed from. */
 static void mark_sources(const struct cr_onnx_graph *g, int value, bool *marks)
 {
     if (value == CR_ONNX_NONE || marks[value])
@@ -160,13 +160,13 @@ static void mark_sources(const struct cr_onnx_graph *g, int value, bool *marks)
         mark_sources(g, g->nodes[v->producer].inputs[i], marks);
 }
 
-/* Whether the caller says what an input's elements are. */
+/* True if a pin or a file has an input's elements. */
 static bool is_said(const struct importing *m, const struct cr_onnx_value *v)
 {
     return v->is_input && !v->tensor && (has_pin(m, v->name) || file_of(m, v->name));
 }
 
-/* Notes the inputs that the value which was not known is made of; true if there is a new one. */
+/* Pins the inputs that the unknown value is computed from; true if one is new. */
 static bool pin_sources(struct importing *m)
 {
     struct cr_onnx_graph *g = &m->graph;
@@ -194,7 +194,7 @@ static bool is_symbol(const struct cr_onnx_info *info, const char *name)
     return strcmp(info->name, name) == 0;
 }
 
-/* What the caller sets is a size or an input of the model. */
+/* Fails if a pin names neither a symbolic size nor an input of the model. */
 static int check_pins(const struct importing *m)
 {
     const struct cr_onnx_body *body = &m->model.graph;
@@ -209,7 +209,7 @@ static int check_pins(const struct importing *m)
     return 0;
 }
 
-/* Inputs that are pinned get their elements before nodes are looked at. */
+/* Sets the elements of pinned inputs, before nodes are translated. */
 static int apply_pinned(struct importing *m)
 {
     for (int i = 0; i < m->graph.n_inputs; i++) {
@@ -229,7 +229,7 @@ static int translate(struct importing *m)
     return cr_onnx_translate(&m->script, &m->graph, m->pins, m->n_pins, m->error);
 }
 
-/* The graph, with shapes: again for as long as an input has to be known that was not. */
+/* Makes the graph, with shapes.  If an unknown input has to be known, pins it and starts again. */
 static int infer(struct importing *m)
 {
     for (int i = 0; i < MOST_ROUNDS; i++) {
@@ -245,7 +245,7 @@ static int infer(struct importing *m)
     return -1;
 }
 
-/* The file of an input that has no elements, as no run will read it. */
+/* Checks the file of an input without elements, which no run will read. */
 static int check_empty(struct importing *m, const struct cr_onnx_value *v, const char *path)
 {
     struct cr_error *error = m->error;
@@ -266,7 +266,7 @@ static int check_empty(struct importing *m, const struct cr_onnx_value *v, const
     return status;
 }
 
-/* Inputs without elements are none of the script. */
+/* Leaves inputs without elements out of the script. */
 static int leave_out_empty(struct importing *m)
 {
     for (int i = 0; i < m->graph.n_inputs; i++) {
@@ -304,14 +304,14 @@ static bool is_size(const struct importing *m, const char *name)
     return false;
 }
 
-/* A size, as text, for a symbol. */
+/* Adds a pin: the size of a symbol. */
 static void pin_size(struct importing *m, const char *name, int64_t size)
 {
     *CR_PUSH(m->pins, m->n_pins, m->cap_pins) =
         (struct cr_onnx_pin){name, cr_arena_print(&m->import->arena, "%" PRId64, size), true};
 }
 
-/* A length that the caller wants.  The script is made for its bound. */
+/* Adds a length that the caller wants.  The script is made for its bound. */
 static int add_length(struct importing *m, const struct cr_onnx_pin *wanted)
 {
     char *end;
@@ -344,7 +344,7 @@ static int add_lengths(struct importing *m, const struct cr_import_how *how)
     return 0;
 }
 
-/* The graph and the script; of a file with lengths also what the graph was before. */
+/* Makes the graph and the script; if there are lengths, also the outline of the graph. */
 static int translate_all(struct importing *m)
 {
     if (infer(m) || leave_out_empty(m))
@@ -354,8 +354,8 @@ static int translate_all(struct importing *m)
     return rewrite(m);
 }
 
-/* The script of the same file where one length has another size.  Those before it, which have been compared,
- * are small, as that is faster. */
+/* Translates the same file with another size of one length.  Lengths before it have small sizes,
+ * which is faster. */
 static int translate_other(const struct importing *m, struct importing *other, int varied, int64_t size)
 {
     *other = *m;
@@ -387,7 +387,7 @@ static void free_translation(struct importing *m)
     free(m->pinned);
 }
 
-/* The sizes that are compared with the bound, each one once; how many. */
+/* Sets the sizes to compare with the bound, without repetitions; returns how many. */
 static int sizes_of(int64_t bound, int64_t *sizes)
 {
     const int64_t wanted[SIZES] = {bound - 1, bound * 2 / 3, 3};
@@ -398,11 +398,11 @@ static int sizes_of(int64_t bound, int64_t *sizes)
     return n;
 }
 
-/* What comes of comparing one size. */
+/* The result of comparing one size. */
 enum compared { ALIKE, NOT_TRANSLATED, UNLIKE, OTHERWISE_WRITTEN };
 
-/* Compares one size.  The same graph may be written otherwise, as small masks are computed when the file is
- * read, and large ones by the model. */
+/* Compares one size.  The same graph may become another script: small masks are folded at import,
+ * large ones are not. */
 static enum compared compare_size(struct importing *m, int varied, int64_t size, bool first)
 {
     struct importing other;
@@ -423,9 +423,9 @@ static enum compared compare_size(struct importing *m, int varied, int64_t size,
 }
 
 /*
- * Compares all sizes of a length.  The smallest need not be one that the model takes; it may be written
- * otherwise, if it is the same graph and what did not depend on the length before does not there.  In
- * place of the second, if it is written otherwise, there is one near the bound.
+ * Compares all sizes of a length.  If the second one becomes another script, compares one near
+ * the bound instead.  The model need not accept the smallest one.  It may become another script
+ * if the graph is the same and nothing else depends on the length.
  */
 static int compare_sizes(struct importing *m, int varied)
 {
@@ -444,7 +444,7 @@ static int compare_sizes(struct importing *m, int varied)
     return 0;
 }
 
-/* Marks what is a length in the script. */
+/* Finds the lengths in the script by comparisons. */
 static int find_lengths(struct importing *m)
 {
     for (int i = 0; i < m->n_lengths; i++) {
@@ -461,7 +461,7 @@ static int find_lengths(struct importing *m)
     return m->n_lengths ? cr_onnx_settle_lengths(&m->script, m->error) : 0;
 }
 
-/* Every step in order; what was made stays in *m, to be freed by the caller. */
+/* Runs all steps.  The caller frees the contents of *m. */
 static int run(struct importing *m, const char *path, const struct cr_import_how *how)
 {
     if (cr_onnx_model_open(&m->model, path, m->error) || check_pins(m) || add_lengths(m, how) ||
@@ -479,7 +479,7 @@ static int run(struct importing *m, const char *path, const struct cr_import_how
     return 0;
 }
 
-/* Frees what was needed on the way, whatever came of it. */
+/* Frees temporary data also after a failure. */
 int cr_import_open(struct cr_import *import, const char *path, const struct cr_import_how *how,
                    struct cr_error *error)
 {

@@ -1,4 +1,4 @@
-/* match.c - what the recognisers of patterns share; see match.h. */
+/* match.c - shared by the recognisers of patterns; see match.h. */
 #include "match.h"
 
 #include <ctype.h>
@@ -124,7 +124,7 @@ int cr_match_make(struct cr_onnx_graph *g, int like, const char *op, const int *
 
 /* ---- names ---- */
 
-/* Of "['', 'h', 'h.0', 'linear']" the last name but one. */
+/* Returns the last name but one of a list: "h.0" for "['', 'h', 'h.0', 'linear']". */
 static const char *scope_of_list(struct cr_arena *arena, const char *list)
 {
     const char *quotes[4] = {NULL, NULL, NULL, NULL}; /* the last four */
@@ -137,7 +137,8 @@ static const char *scope_of_list(struct cr_arena *arena, const char *list)
                      : "";
 }
 
-/* Of "/h/h.0/attn/MatMul" what stands before the last "/", its own in dots. */
+/* Returns the part before the last "/", with dots for slashes: "h.h.0.attn" for
+ * "/h/h.0/attn/MatMul". */
 static const char *scope_of_name(struct cr_arena *arena, const char *name)
 {
     const char *last = strrchr(name, '/');

@@ -8,7 +8,7 @@
 
 enum { FEW = 64 }; /* elements of a value that are compared */
 
-/* A value: its sizes, and what its elements are if they are known and few, else 0. */
+/* A value: its sizes, and a hash of its elements if they are known and few, else 0. */
 struct cr_outlined {
     int rank;
     int64_t shape[CR_ONNX_RANK];
@@ -67,7 +67,7 @@ bool cr_onnx_outline_same(const struct cr_onnx_outline *a, const struct cr_onnx_
     return true;
 }
 
-/* Whether elements are known to be others. */
+/* True if the elements of both are known and differ. */
 static bool is_other(const struct cr_outlined *a, const struct cr_outlined *b)
 {
     return a->known && b->known && a->known != b->known;

@@ -1,6 +1,6 @@
 /*
- * onnx_outline.h - what nodes a graph has and of what shapes its values are, before anything is recognised in
- * it: for files that are translated for several sizes of a symbol.
+ * onnx_outline.h - the operators and shapes of a graph before passes rewrite it, to compare
+ * translations for several sizes of a symbol.
  */
 #ifndef CR_ONNX_OUTLINE_H
 #define CR_ONNX_OUTLINE_H
@@ -9,21 +9,21 @@
 
 struct cr_onnx_outline {
     int n_nodes, n_values;
-    const char **ops;             /* by node; the model's */
+    const char **ops;             /* by node: its operator; owned by the model */
     struct cr_outlined *values;   /* by value */
 };
 
-/* Freed by cr_onnx_outline_free, which takes one that is all zero, too. */
+/* Free an outline by cr_onnx_outline_free, which also accepts one that is all zero. */
 void cr_onnx_outline_take(struct cr_onnx_outline *outline, const struct cr_onnx_graph *graph);
 void cr_onnx_outline_free(struct cr_onnx_outline *outline);
 
-/* Whether two have the same operators in the same order. */
+/* True if two have the same operators in the same order and values of the same ranks. */
 bool cr_onnx_outline_same(const struct cr_onnx_outline *a, const struct cr_onnx_outline *b);
 
-/* Notes in the first of two that are the same what is another number in the second. */
+/* Notes in a which sizes and known elements differ in b, which has the same operators. */
 void cr_onnx_outline_vary(struct cr_onnx_outline *a, const struct cr_onnx_outline *b);
 
-/* Whether a further one, which is the same, has other numbers only where some were noted. */
+/* True if b, which has the same operators, differs only where a difference was noted. */
 bool cr_onnx_outline_holds(const struct cr_onnx_outline *a, const struct cr_onnx_outline *b);
 
 #endif

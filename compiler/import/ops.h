@@ -1,7 +1,8 @@
 /*
- * ops.h - the table of ONNX operators: what each becomes in the graph language.
+ * ops.h - the table of ONNX operators and their translations into the graph language.
  *
- * A function reads t->node and t->in, and gives its outputs by cr_give.  It refuses what cannot be said.
+ * A function reads t->node and t->in, and sets its outputs by cr_give.  It refuses what the
+ * language does not have.
  */
 #ifndef CR_ONNX_OPS_H
 #define CR_ONNX_OPS_H
@@ -10,7 +11,7 @@
 
 typedef void cr_onnx_translate_op(struct cr_translation *t);
 
-/* Every function of the table, by its file. */
+/* The functions of the table. */
 #define CR_ONNX_OP(domain, name, since, function, meaning) cr_onnx_translate_op function;
 #define CR_ONNX_FORMULA(domain, name, since, operands, formula)
 #define CR_ONNX_LUA(domain, name, since, function, inputs, attributes, meaning)
@@ -20,10 +21,11 @@ typedef void cr_onnx_translate_op(struct cr_translation *t);
 #undef CR_ONNX_FORMULA
 #undef CR_ONNX_LUA
 
-/* An operator is a function here, an expression (formula.h), or a function of the library in Lua (lua_op.h). */
+/* An operator is translated by a function, a formula (formula.h), or a Lua library function
+ * (lua_op.h). */
 struct cr_onnx_op {
     const char *domain, *name;
-    int since; /* the first version of the domain for which this holds */
+    int since; /* the first version of the domain that the row is for */
     cr_onnx_translate_op *translate;
     const char *formula;                   /* "-floor(-x)", or null */
     const char *lua, *inputs, *attributes; /* "onnx.det" and its operands, or null */
@@ -35,40 +37,41 @@ extern const int cr_onnx_n_ops;
 
 const struct cr_onnx_op *cr_onnx_find_op(const char *domain, const char *name);
 
-/* ---- what translations share ---- */
+/* ---- shared by translations ---- */
 
 void cr_give(struct cr_translation *t, int output, cr_t term);
 
-/* Whether the node has an output that is not left out. */
+/* True if the node has the output, and it is not left out. */
 bool cr_wants(const struct cr_translation *t, int output);
 
-/* The input of a number, or null if it is left out. */
+/* Returns input number `input`, or null if it is left out. */
 cr_t cr_input(const struct cr_translation *t, int input);
 
-/* An axis from 0 on, of one that may count from the end; refused if there is none such. */
+/* Returns an axis counted from 0; a negative one counts from the end.  Refuses one out of range. */
 int cr_axis(struct cr_translation *t, int64_t axis, int rank);
 
-/* The numbers of a known term, or of an attribute: how many, at most CR_ONNX_MANY; -1, refused or not
- * there.  Each is as cr_t_whole has it. */
+/* Reads the numbers of a known term or of an attribute, rounded by cr_t_whole.  Returns how many,
+ * at most CR_ONNX_MANY, or -1 if it refuses or there are none. */
 enum { CR_ONNX_MANY = 4096 };
 int cr_numbers_of(struct cr_translation *t, cr_t x, int64_t *out);
 int cr_numbers_named(struct cr_translation *t, const char *attribute, int64_t *out);
 
-/* Axes of a reduction and its like: from the attribute `axes` or input number `input`; all if neither. */
+/* Reads the axes of a reduction: from the attribute `axes` or input number `input`; all if
+ * neither. */
 int cr_axes(struct cr_translation *t, int input, int rank, int *axes);
 
 const char *cr_string(const struct cr_translation *t, const char *attribute, const char *otherwise);
 
-/* A number as Lua has it, short. */
+/* Returns a number as short Lua text. */
 const char *cr_lua_number(struct cr_arena *arena, double number);
 
-/* A sum or a max over the axes that the node says, of no elements, too. */
+/* A sum or a max over the node's axes; x may have no elements. */
 cr_t cr_reduced(struct cr_translation *t, const char *name, cr_t x);
 
 /* The mean over axes. */
 cr_t cr_mean(struct cr_translation *t, cr_t x, int n, const int *axes, bool keep);
 
-/* A term of 1 and more axes times the others 1: for broadcasting [C] along an axis. */
+/* Reshapes [C] to `rank` axes, all 1 but `axis`, for broadcasting. */
 cr_t cr_along(struct cr_translation *t, cr_t x, int rank, int axis);
 
 /* Softmax over an axis; safe: 0 in rows that are -inf throughout. */

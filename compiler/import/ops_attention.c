@@ -30,7 +30,7 @@ cr_t cr_merge_heads(struct cr_translation *t, cr_t x)
                      (struct cr_onnx_argument[]){{x, NULL}}, 1);
 }
 
-/* Heads of keys or values that several heads of queries share, one for each. */
+/* Repeats heads of keys or values, so that each head of queries has its own. */
 cr_t cr_repeat_heads(struct cr_translation *t, cr_t x, int64_t heads)
 {
     if (!x || x->shape[1] == heads)
@@ -61,7 +61,7 @@ struct cr_positions cr_positions_of(struct cr_translation *t, int64_t T, int64_t
     return p;
 }
 
-/* A mask that is shorter than the keys forbids what it does not say. */
+/* Pads a mask that is shorter than the keys: the other keys are hidden. */
 static cr_t pad_mask(struct cr_translation *t, cr_t mask, int64_t S)
 {
     if (!mask || mask->rank < 1)
@@ -77,7 +77,7 @@ static cr_t pad_mask(struct cr_translation *t, cr_t mask, int64_t S)
     return cr_t_pad(t, mask, mask->rank - 1, 0, more, is_bool ? 0 : -INFINITY);
 }
 
-/* All that says what may be attended to: the mask, causality, windows, lengths of the keys. */
+/* Combines all masks: the input, causality, windows, and the lengths of keys. */
 static struct cr_masking masking_of(struct cr_translation *t, int64_t T, int64_t S, double past)
 {
     cr_t mask = pad_mask(t, cr_input(t, 3), S), lengths = cr_input(t, 6);
@@ -108,7 +108,7 @@ static struct cr_masking masking_of(struct cr_translation *t, int64_t T, int64_t
 
 /* ---- scores ---- */
 
-/* softmax(q k^T scale + masks) v; scores as they are at a stage come to `at_stage`. */
+/* softmax(q k^T scale + masks) v; sets *at_stage to the scores at a stage. */
 cr_t cr_attend(struct cr_translation *t, cr_t q, cr_t k, cr_t v, double scale, struct cr_masking m,
                double cap, int64_t stage, cr_t *at_stage)
 {
@@ -132,13 +132,13 @@ cr_t cr_attend(struct cr_translation *t, cr_t q, cr_t k, cr_t v, double scale, s
     return cr_t_matmul(t, probabilities, v);
 }
 
-/* Keys or values with those of before. */
+/* Appends new keys or values to the cached ones. */
 static cr_t with_past(struct cr_translation *t, cr_t past, cr_t x)
 {
     return past && x ? cr_t_concat(t, (cr_t[]){past, x}, 2, 2) : x;
 }
 
-/* The keys and values of before come first, and are given with the new ones. */
+/* Cached keys and values come first; outputs 1 and 2 are cached and new ones. */
 void cr_op_attention(struct cr_translation *t)
 {
     cr_t q = t->in[0], k = cr_input(t, 1), v = cr_input(t, 2), at_stage = NULL;
@@ -179,7 +179,7 @@ void cr_op_attention(struct cr_translation *t)
 
 /* ---- rotary positions ---- */
 
-/* The two parts of the last axis that are turned: its halves, or every other element. */
+/* Returns part 0 or 1 of the last axis to rotate: a half, or every other element. */
 static cr_t half_of(struct cr_translation *t, cr_t x, int which, bool interleaved)
 {
     int last = x->rank - 1;
@@ -189,7 +189,7 @@ static cr_t half_of(struct cr_translation *t, cr_t x, int which, bool interleave
     return indices ? cr_t_take(t, x, last, n, indices) : NULL;
 }
 
-/* Halves side by side, or element by element. */
+/* Joins two halves of the last axis: concatenated, or interleaved. */
 static cr_t joined(struct cr_translation *t, cr_t a, cr_t b, bool interleaved)
 {
     int64_t wide[CR_ONNX_RANK], shape[CR_ONNX_RANK];
@@ -208,8 +208,8 @@ static cr_t joined(struct cr_translation *t, cr_t a, cr_t b, bool interleaved)
     return cr_t_reshape(t, y, rank, shape);
 }
 
-/* x [B, H, T, d], of whose last axis the first 2 n are turned by angles whose cosines and sines are
- * [B or 1, T, n]. */
+/* Rotates the first 2 n elements of the last axis of x [B, H, T, d] by angles, whose cosines and
+ * sines are [B or 1, T, n]. */
 cr_t cr_rotate(struct cr_translation *t, cr_t x, cr_t cosines, cr_t sines, bool interleaved)
 {
     if (!x || !cosines || !sines)
@@ -232,7 +232,7 @@ cr_t cr_rotate(struct cr_translation *t, cr_t x, cr_t cosines, cr_t sines, bool 
     return n == d ? y : cr_t_concat(t, (cr_t[]){y, cr_t_narrow(t, x, 3, n, d - n)}, 2, 3);
 }
 
-/* The rows of a table [positions, n] for ids [B, T], or the table [B, T, n] itself. */
+/* Returns the rows of a table [positions, n] for ids [B, T], or a table [B, T, n] itself. */
 static cr_t rows_of(struct cr_translation *t, cr_t table, cr_t positions)
 {
     if (!table || table->rank != 2 || !positions)
@@ -240,7 +240,7 @@ static cr_t rows_of(struct cr_translation *t, cr_t table, cr_t positions)
     return cr_t_gather(t, table, positions);
 }
 
-/* x is [B, H, T, d], or [B, T, H d], which is cut into heads. */
+/* x is [B, H, T, d], or [B, T, H d], which is split into heads. */
 void cr_rotary(struct cr_translation *t, cr_t positions, cr_t cosines, cr_t sines)
 {
     cr_t x = t->in[0];
@@ -273,7 +273,7 @@ static cr_t step(struct cr_translation *t, cr_t x, int64_t i)
     return cr_t_narrow(t, x, 2, i, 1);
 }
 
-/* [B, T, n] with n = heads, or heads times the keys' size, by heads. */
+/* Splits [B, T, n] into heads; n is 1, or a multiple of heads. */
 static cr_t by_heads(struct cr_translation *t, cr_t x, int64_t heads)
 {
     if (x && x->shape[2] == 1 && heads > 1)
@@ -284,7 +284,7 @@ static cr_t by_heads(struct cr_translation *t, cr_t x, int64_t heads)
 
 enum { MOST_STEPS = 256 };
 
-/* The state S [B, H, dk, dv] goes from step to step: S = S exp(decay) + k^T (v, or beta (v - k S)). */
+/* Each step updates the state S [B, H, dk, dv]: S = S exp(decay) + k^T (v, or beta (v - k S)). */
 void cr_op_linear_attention(struct cr_translation *t)
 {
     int64_t heads = cr_onnx_integer(t->node, "q_num_heads", 0),

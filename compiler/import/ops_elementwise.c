@@ -1,4 +1,4 @@
-/* ops_elementwise.c - operators of ONNX that work element by element and are no formula of a row; see ops.h. */
+/* ops_elementwise.c - elementwise operators of ONNX that no formula of ops.def says; see ops.h. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 /* ---- of one operand ---- */
 
-/* Either sign may be asked for, both or none. */
+/* Attributes select the signs that count: one, both or none. */
 void cr_op_is_inf(struct cr_translation *t)
 {
     cr_t x = t->in[0], above = cr_t_with(t, "eq", x, INFINITY),
@@ -48,7 +48,7 @@ void cr_op_swish(struct cr_translation *t)
     cr_give(t, 0, swish(t, t->in[0], alpha(t, 1)));
 }
 
-/* nn.swiglu where nothing is broadcast. */
+/* Calls nn.swiglu if nothing is broadcast. */
 void cr_op_swiglu(struct cr_translation *t)
 {
     cr_t gate = t->in[0], up = cr_input(t, 1);
@@ -89,7 +89,7 @@ static bool is_integer(cr_t x)
     return x && cr_language_type(x->type) == CR_LANGUAGE_I32;
 }
 
-/* Whether no element is below 0. */
+/* True if no element can be negative. */
 static bool is_natural(cr_t x)
 {
     bool natural = x->data != NULL || x->type == CR_ONNX_UINT8 || x->type == CR_ONNX_UINT16 ||
@@ -99,8 +99,8 @@ static bool is_natural(cr_t x)
     return natural;
 }
 
-/* Of integers the quotient is rounded to zero: that of the language, which is rounded down, plus 1 where
- * it is below 0 and something is left. */
+/* Divides integers, rounding to zero: the language's quotient, which is rounded down, plus 1 if it
+ * is negative and the remainder is not 0. */
 static cr_t divide(struct cr_translation *t, cr_t a, cr_t b)
 {
     cr_t down = cr_t_binary(t, "floor_divide", a, b);
@@ -120,7 +120,7 @@ void cr_op_div(struct cr_translation *t)
         cr_give(t, 0, cr_t_binary(t, "/", t->in[0], cr_input(t, 1)));
 }
 
-/* With fmod what is left has the sign of a, else that of b. */
+/* With fmod the remainder has the sign of a, else that of b. */
 void cr_op_mod(struct cr_translation *t)
 {
     cr_t a = t->in[0], b = cr_input(t, 1);
@@ -132,7 +132,7 @@ void cr_op_mod(struct cr_translation *t)
     cr_give(t, 0, cr_t_where(t, cr_t_with(t, "lt", a, 0), cr_t_unary(t, "neg", left), left));
 }
 
-/* Of a number as the exponent `^` can do without pow; integers go through floats. */
+/* Computes powers in floats; an integer result is rounded. */
 void cr_op_pow(struct cr_translation *t)
 {
     cr_t a = t->in[0], b = cr_input(t, 1);
@@ -151,7 +151,7 @@ void cr_op_mean(struct cr_translation *t)
     cr_give(t, 0, cr_t_with(t, "/", x, t->node->n_inputs));
 }
 
-/* The limits are attributes before version 11, then inputs. */
+/* The limits are attributes before version 11, inputs since. */
 void cr_op_clip(struct cr_translation *t)
 {
     cr_t x = t->in[0], low = cr_input(t, 1), high = cr_input(t, 2);

@@ -4,7 +4,7 @@
 
 #include "ops.h"
 
-/* Indices that may count from the end, as the language's do not. */
+/* Makes negative indices, which count from the end, count from the start. */
 static cr_t from_start(struct cr_translation *t, cr_t index, int64_t size)
 {
     if (!index)
@@ -13,14 +13,14 @@ static cr_t from_start(struct cr_translation *t, cr_t index, int64_t size)
                       index);
 }
 
-/* The rows of a table of weights that ids of an input look up: a run refuses ids below 0. */
+/* True if ids of an input look up rows of a weight: then a run refuses negative ids. */
 static bool is_embedding(struct cr_translation *t, cr_t table, cr_t index)
 {
     return table->kind == CR_TERM_VALUE && t->graph->values[table->value].tensor &&
            index->kind == CR_TERM_VALUE && t->graph->values[index->value].is_input;
 }
 
-/* An index that is one known number takes a slice, without its axis. */
+/* A known scalar index takes a slice and removes the axis. */
 void cr_op_gather(struct cr_translation *t)
 {
     cr_t x = t->in[0], index = cr_input(t, 1);
@@ -34,7 +34,7 @@ void cr_op_gather(struct cr_translation *t)
     }
     if (!is_embedding(t, x, index))
         index = from_start(t, index, x->shape[axis]);
-    if (index && index->data && index->rank == 0) { /* one of them */
+    if (index && index->data && index->rank == 0) { /* a known scalar */
         int64_t shape[CR_ONNX_RANK];
         for (int i = 0; i < x->rank; i++)
             if (i != axis)
@@ -55,7 +55,8 @@ void cr_op_gather_elements(struct cr_translation *t)
     cr_give(t, 0, cr_t_gather_along(t, x, from_start(t, index, x->shape[axis]), axis));
 }
 
-/* The place in a table of the first `depth` axes behind `batch` ones, of a list of indices. */
+/* Returns row-major indices over `depth` axes of x, which follow `batch` ones, from lists of
+ * indices. */
 static cr_t flat_index(struct cr_translation *t, cr_t indices, cr_t x, int batch, int depth)
 {
     int64_t shape[CR_ONNX_RANK];
@@ -72,7 +73,7 @@ static cr_t flat_index(struct cr_translation *t, cr_t indices, cr_t x, int batch
     return flat;
 }
 
-/* The table whose rows are found by one index: batch and indexed axes are one. */
+/* Merges the first axes of x, batch and indexed ones, so that one index finds a row. */
 static cr_t as_rows(struct cr_translation *t, cr_t x, int axes)
 {
     int64_t shape[CR_ONNX_RANK] = {1};
@@ -85,7 +86,7 @@ static cr_t as_rows(struct cr_translation *t, cr_t x, int axes)
     return cr_t_reshape(t, x, n, shape);
 }
 
-/* Batch axes and indexed ones become one, whose rows are looked up. */
+/* Merges batch and indexed axes into one, and looks up its rows. */
 void cr_op_gather_nd(struct cr_translation *t)
 {
     cr_t x = t->in[0], indices = cr_input(t, 1);
@@ -113,7 +114,7 @@ void cr_op_gather_nd(struct cr_translation *t)
     cr_give(t, 0, cr_t_gather(t, as_rows(t, x, batch + depth), index));
 }
 
-/* What an element becomes that several values are for. */
+/* Combines an element with a value by a scatter's reduction. */
 static cr_t merge(struct cr_translation *t, const char *how, cr_t old, cr_t value)
 {
     if (strcmp(how, "add") == 0)
@@ -128,7 +129,7 @@ static cr_t merge(struct cr_translation *t, const char *how, cr_t old, cr_t valu
 
 enum { MOST_UPDATES = 64 };
 
-/* Values along an axis put to their indices; with a reduction one after another. */
+/* Scatters values along an axis; with a reduction, one slice after another. */
 static cr_t scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis,
                     const char *how)
 {
@@ -147,8 +148,8 @@ static cr_t scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, i
     return x;
 }
 
-/* The language scatters into tensors whose other axes are those of the index: a part of a larger one is
- * cut out and put back. */
+/* Scatters into the part of x that the index covers and puts it back: the language needs an index
+ * whose other axes are as long as those of x. */
 static cr_t scatter_part(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis,
                          const char *how, int from)
 {
@@ -174,7 +175,7 @@ void cr_op_scatter_elements(struct cr_translation *t)
                          cr_string(t, "reduction", "none"), 0));
 }
 
-/* As rows: [n, rest] with one index for each of m rows, which all columns share. */
+/* Views x as rows [n, rest] and scatters m rows; all columns of a row share its index. */
 void cr_op_scatter_nd(struct cr_translation *t)
 {
     cr_t x = t->in[0], indices = cr_input(t, 1), values = cr_input(t, 2);
@@ -198,7 +199,8 @@ void cr_op_scatter_nd(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, y, x->rank, x->shape));
 }
 
-/* Rows of each batch are put at an index of its own; circular: modulo the number of rows. */
+/* Writes rows of each batch from an index of its own on; `circular` takes it modulo the number of
+ * rows. */
 void cr_op_tensor_scatter(struct cr_translation *t)
 {
     cr_t x = t->in[0], update = cr_input(t, 1), start = cr_input(t, 2);
@@ -214,7 +216,7 @@ void cr_op_tensor_scatter(struct cr_translation *t)
     cr_give(t, 0, cr_t_scatter(t, x, update, index, axis));
 }
 
-/* off, or on where the index along a new axis is that of the input. */
+/* Adds an axis: the value is `on` at the index that the input says, else `off`. */
 void cr_op_one_hot(struct cr_translation *t)
 {
     cr_t x = t->in[0], values = cr_input(t, 2);
@@ -239,7 +241,7 @@ void cr_op_one_hot(struct cr_translation *t)
                        cr_t_reshape(t, cr_t_narrow(t, values, 0, 0, 1), 0, NULL)));
 }
 
-/* The elements, or slices along an axis, whose condition is true, which has to be known. */
+/* Takes the elements, or slices along an axis, whose condition is true.  It has to be known. */
 void cr_op_compress(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -258,7 +260,7 @@ void cr_op_compress(struct cr_translation *t)
     cr_give(t, 0, cr_t_take(t, x, axis, n, kept));
 }
 
-/* The places of elements that are not 0, which have to be known. */
+/* Returns the indices of elements that are not 0.  The elements have to be known. */
 void cr_op_non_zero(struct cr_translation *t)
 {
     cr_t x = t->in[0];

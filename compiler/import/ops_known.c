@@ -1,4 +1,4 @@
-/* ops_known.c - operators of ONNX whose result is computed here, from inputs that are known; see ops.h. */
+/* ops_known.c - operators of ONNX that are computed at import, from known inputs; see ops.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* ---- bits ---- */
 
-/* Whether numbers of a type are kept with all their bits: those of 64 bits and narrow floats are not. */
+/* True if a double holds all bits of a type.  False for 64 bits and floats other than f32. */
 static bool keeps_bits(enum cr_onnx_type type)
 {
     int bytes = cr_onnx_type_bytes(type);
@@ -27,7 +27,7 @@ static uint32_t bits_of(enum cr_onnx_type type, double number)
     return bits;
 }
 
-/* The lowest bits as a number of a type. */
+/* Returns the number of a type that has the lowest bits. */
 static double number_of(enum cr_onnx_type type, uint32_t bits)
 {
     int width = 8 * cr_onnx_type_bytes(type);
@@ -41,7 +41,7 @@ static double number_of(enum cr_onnx_type type, uint32_t bits)
     return is_signed && number >= ldexp(1, width - 1) ? number - ldexp(1, width) : number;
 }
 
-/* The language has no such operation: of known numbers it is done here. */
+/* The language has no such operation: computes it for known elements. */
 void cr_op_bit_cast(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -72,7 +72,7 @@ void cr_op_bit_cast(struct cr_translation *t)
 
 /* ---- optional values ---- */
 
-/* A tensor is one that is there; nothing else is optional here. */
+/* An optional is its tensor, which is always present here. */
 void cr_op_optional(struct cr_translation *t)
 {
     cr_give(t, 0, t->in[0]);
@@ -85,16 +85,16 @@ void cr_op_optional_has_element(struct cr_translation *t)
 
 /* ---- Unique ---- */
 
-/* A slice along the axis: `n` elements, at places from `first` on. */
+/* A slice along the axis: `n` elements, at `first` plus each of `places`. */
 struct slice {
     const double *data;
     const int64_t *places;
     int64_t n, first;
-    int64_t index; /* where it stands in the input */
-    int64_t group; /* which of those that differ it is */
+    int64_t index; /* its index in the input */
+    int64_t group; /* its group: equal slices have the same number */
 };
 
-/* As numpy.unique: NaN are alike, and behind all numbers. */
+/* Compares as numpy.unique does: NaN are equal and larger than all numbers. */
 static int compare_numbers(double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -110,7 +110,7 @@ static int compare_slices(const struct slice *a, const struct slice *b)
     return order;
 }
 
-/* Slices in order, of those alike the first one first. */
+/* Orders slices by content, equal ones by index. */
 static int by_content(const void *left, const void *right)
 {
     const struct slice *a = left, *b = right;
@@ -124,13 +124,14 @@ static int by_index(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* What Unique tells of those that differ: where each stands first and how often; by slice which it is. */
+/* The results of Unique: by group, the index of its first slice and the number of slices; by
+ * slice, its group. */
 struct groups {
     int64_t n;
     double *first, *count, *of;
 };
 
-/* Groups are numbered in the order of their contents, or as they come if they are not to be sorted. */
+/* Groups equal slices.  Groups are numbered by content if sorted, else by first occurrence. */
 static void group_slices(struct cr_translation *t, struct slice *slices, int64_t n, bool sorted,
                          struct groups *g)
 {
@@ -152,7 +153,7 @@ static void group_slices(struct cr_translation *t, struct slice *slices, int64_t
     }
 }
 
-/* The slices of a known term along an axis. */
+/* Returns the slices of a known term along an axis. */
 static struct slice *slices_of(struct cr_translation *t, cr_t x, int axis)
 {
     struct cr_onnx_term one = *x;
@@ -166,7 +167,7 @@ static struct slice *slices_of(struct cr_translation *t, cr_t x, int axis)
     return slices;
 }
 
-/* Without an axis of all elements in a row. */
+/* Without an attribute `axis`, x is flattened. */
 void cr_op_unique(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -200,7 +201,7 @@ struct boxes {
     double most_overlap;
 };
 
-/* The ends of a box along an axis of the picture: y is 0, x is 1. */
+/* Sets the ends of a box along an axis of the picture: 0 is y, 1 is x. */
 static void ends_of(const struct boxes *boxes, int64_t box, int axis, double *low, double *high)
 {
     const double *b = boxes->at + 4 * box;
@@ -209,7 +210,7 @@ static void ends_of(const struct boxes *boxes, int64_t box, int axis, double *lo
     *high = boxes->centred ? b[1 - axis] + half : fmax(b[axis], b[axis + 2]);
 }
 
-/* Whether two boxes share more of their union than they may. */
+/* True if the intersection of two boxes exceeds the allowed share of their union. */
 static bool overlap(const struct boxes *boxes, int64_t a, int64_t b)
 {
     double shared = 1, area_a = 1, area_b = 1;
@@ -224,14 +225,14 @@ static bool overlap(const struct boxes *boxes, int64_t a, int64_t b)
     return shared > 0 && shared / (area_a + area_b - shared) > boxes->most_overlap;
 }
 
-/* The best boxes of a class, the best one first: each is one that overlaps none that was taken.  Returns how
- * many. */
+/* Selects boxes of a class, the highest score first, that do not overlap one selected
+ * before.  Returns how many. */
 static int64_t select_boxes(const struct boxes *boxes, const double *scores, int64_t n,
                             double least, int64_t most, int64_t *selected)
 {
     int64_t n_selected = 0;
     double bound =
-        INFINITY; /* boxes up to the score `bound` and behind `last` are still to be seen */
+        INFINITY; /* not visited yet: lower scores than `bound`, and equal ones behind `last` */
     for (int64_t last = -1; n_selected < most;) {
         int64_t best = -1;
         for (int64_t i = 0; i < n; i++)
@@ -251,7 +252,7 @@ static int64_t select_boxes(const struct boxes *boxes, const double *scores, int
     return n_selected;
 }
 
-/* An input of one number that may be left out; false if it is not known. */
+/* Reads an optional input of one number; false if it is not known. */
 static bool number_input(struct cr_translation *t, int input, double *number)
 {
     cr_t x = cr_input(t, input);
@@ -263,7 +264,7 @@ static bool number_input(struct cr_translation *t, int input, double *number)
 
 enum { MOST_BOXES = 4096 };
 
-/* For each batch and class the boxes that are kept, as [batch, class, box]. */
+/* Gives the selected boxes of each batch and class as rows [batch, class, box]. */
 void cr_op_non_max_suppression(struct cr_translation *t)
 {
     cr_t x = t->in[0], scores = cr_input(t, 1);

@@ -6,7 +6,7 @@
 
 /* ---- softmax ---- */
 
-/* Before version 13 the axes from `axis` on are one. */
+/* Applies f along the axis; before version 13 along all axes from `axis` on, merged into one. */
 static cr_t over_axis(struct cr_translation *t, cr_t (*f)(struct cr_translation *, cr_t, int))
 {
     cr_t x = t->in[0];
@@ -47,7 +47,7 @@ void cr_op_log_softmax(struct cr_translation *t)
 
 /* ---- norms ---- */
 
-/* The axes from one on. */
+/* Lists the axes from `axis` on; returns how many. */
 static int axes_from(int axis, int rank, int *axes)
 {
     int n = 0;
@@ -56,7 +56,7 @@ static int axes_from(int axis, int rank, int *axes)
     return n;
 }
 
-/* The prefix of a weight's name "PREFIX.weight" if the other is "PREFIX.bias", or there is none. */
+/* Returns PREFIX if the weight is PREFIX.weight and the bias, if any, is PREFIX.bias; or null. */
 static const char *module_of(struct cr_translation *t, cr_t weight, cr_t bias)
 {
     static const char end[] = ".weight";
@@ -78,7 +78,8 @@ static const char *module_of(struct cr_translation *t, cr_t weight, cr_t bias)
     return prefix;
 }
 
-/* A layer of the library whose parameters are PREFIX.weight and PREFIX.bias. */
+/* Makes a layer of the library if its parameters are PREFIX.weight and PREFIX.bias, or returns
+ * null. */
 static cr_t as_layer(struct cr_translation *t, const char *function, cr_t x, cr_t weight, cr_t bias,
                      double epsilon)
 {
@@ -92,7 +93,7 @@ static cr_t as_layer(struct cr_translation *t, const char *function, cr_t x, cr_
                       weight->value, bias ? bias->value : CR_ONNX_NONE);
 }
 
-/* (x - mean) / sqrt(variance + epsilon), whose parts are given, too. */
+/* (x - mean) / sqrt(variance + epsilon); sets *mean and *inverse = 1 / sqrt(..), too. */
 static cr_t standardise(struct cr_translation *t, cr_t x, int n, const int *axes, double epsilon,
                         cr_t *mean, cr_t *inverse)
 {
@@ -103,7 +104,8 @@ static cr_t standardise(struct cr_translation *t, cr_t x, int n, const int *axes
     return cr_t_binary(t, "*", centred, *inverse);
 }
 
-/* The norm of the axes from one on, times the scale and plus the bias. */
+/* Gives the norm over the axes from `from` on, times the scale plus the bias.  Mean and inverse
+ * deviation are outputs `first` and `first` + 1. */
 static void layer_norm(struct cr_translation *t, cr_t x, cr_t scale, cr_t bias, int64_t from,
                        int first)
 {
@@ -133,7 +135,7 @@ void cr_op_layer_normalization(struct cr_translation *t)
                1);
 }
 
-/* As a layer of the library where the names of the weights are those of one. */
+/* Gives an RMS norm, as a layer of the library if the weight's name fits. */
 static void rms_norm(struct cr_translation *t, cr_t x, cr_t scale, int64_t from)
 {
     int axes[CR_ONNX_RANK];
@@ -156,14 +158,14 @@ void cr_op_rms_normalization(struct cr_translation *t)
     rms_norm(t, t->in[0], cr_input(t, 1), cr_onnx_integer(t->node, "axis", -1));
 }
 
-/* com.microsoft: the sum of x, skip and bias is normalised, and the last output. */
+/* com.microsoft: the sum of x, skip and bias is normalised; it is also the last output. */
 static cr_t skip_sum(struct cr_translation *t, int bias)
 {
     cr_t x = cr_t_binary(t, "+", t->in[0], cr_input(t, 1));
     return cr_input(t, bias) ? cr_t_binary(t, "+", x, cr_input(t, bias)) : x;
 }
 
-/* The sum stands in several terms, and as an output: it gets a name as a part. */
+/* The sum is shared by several terms and an output, so it gets a name. */
 void cr_op_skip_layer_normalization(struct cr_translation *t)
 {
     cr_t x = skip_sum(t, 4);
@@ -180,8 +182,8 @@ void cr_op_skip_rms_normalization(struct cr_translation *t)
         cr_give(t, 3, x);
 }
 
-/* com.microsoft: the sum of rows for words, positions and segments is normalised; how many tokens a
- * mask leaves is the second output, the sum the third. */
+/* com.microsoft: normalises the sum of rows for words, positions and segments.  Output 1 is the
+ * number of tokens that the mask allows, output 2 the sum. */
 void cr_op_embed_layer_normalization(struct cr_translation *t)
 {
     cr_t ids = t->in[0], segments = cr_input(t, 1), mask = cr_input(t, 7), at = cr_input(t, 8);

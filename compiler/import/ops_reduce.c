@@ -7,13 +7,13 @@
 
 /* ---- reductions ---- */
 
-/* A reduction's axes, and whether they stay. */
+/* The axes of a reduction; `keep`: they stay with size 1. */
 struct axes {
     int n, list[CR_ONNX_RANK];
     bool keep;
 };
 
-/* False if nothing is to be reduced. */
+/* Reads the axes; false after an error. */
 static bool read_axes(struct cr_translation *t, struct axes *a)
 {
     a->n = t->in[0] ? cr_axes(t, 1, t->in[0]->rank, a->list) : 0;
@@ -21,7 +21,7 @@ static bool read_axes(struct cr_translation *t, struct axes *a)
     return !t->failed && t->in[0];
 }
 
-/* What a reduction of no elements is. */
+/* Returns the reduction of a tensor without elements: the number throughout. */
 static cr_t of_nothing(struct cr_translation *t, cr_t x, const struct axes *a, double number)
 {
     int64_t shape[CR_ONNX_RANK];
@@ -43,7 +43,7 @@ static cr_t sum(struct cr_translation *t, cr_t x, const struct axes *a)
     return cr_t_reduce(t, "sum", x, a->n, a->list, a->keep);
 }
 
-/* Of no elements it is NaN, as 0 / 0 is. */
+/* The mean of no elements is NaN, as 0 / 0 is. */
 void cr_op_reduce_mean(struct cr_translation *t)
 {
     struct axes a;
@@ -58,7 +58,7 @@ void cr_op_reduce_mean(struct cr_translation *t)
         cr_give(t, 0, cr_mean(t, x, a.n, a.list, a.keep));
 }
 
-/* The lowest number of a type, or the highest. */
+/* Returns the lowest or the highest number of a type. */
 static double limit_of(enum cr_onnx_type type, bool highest)
 {
     bool is_signed = type == CR_ONNX_INT8 || type == CR_ONNX_INT16 || type == CR_ONNX_INT32 ||
@@ -88,7 +88,7 @@ cr_t cr_reduced(struct cr_translation *t, const char *name, cr_t x)
     return strcmp(name, "max") == 0 ? largest(t, x, &a) : sum(t, x, &a);
 }
 
-/* The smallest is the largest of the negated, or of the logical not. */
+/* The minimum is the negated maximum of negated elements; booleans use logical_not. */
 void cr_op_reduce_min(struct cr_translation *t)
 {
     struct axes a;
@@ -103,7 +103,7 @@ void cr_op_reduce_min(struct cr_translation *t)
     cr_give(t, 0, cr_t_unary(t, inverse, largest(t, cr_t_unary(t, inverse, x), &a)));
 }
 
-/* The largest is taken out, so that nothing overflows. */
+/* Subtracts the maximum before exp, so that nothing overflows. */
 void cr_op_reduce_log_sum_exp(struct cr_translation *t)
 {
     struct axes a, kept;
@@ -128,7 +128,7 @@ void cr_op_reduce_log_sum_exp(struct cr_translation *t)
 
 enum { MOST_FACTORS = 256 };
 
-/* The product along an axis, which stays: factor by factor, as the language has no such reduction. */
+/* Multiplies along an axis, which stays, slice by slice: the language has no such reduction. */
 static cr_t product(struct cr_translation *t, cr_t x, int axis)
 {
     if (x && x->shape[axis] > MOST_FACTORS)
@@ -140,7 +140,7 @@ static cr_t product(struct cr_translation *t, cr_t x, int axis)
     return y;
 }
 
-/* Axis after axis; the shape is that of a sum over the same axes. */
+/* Reduces axis by axis.  The shape is that of a sum over the same axes. */
 void cr_op_reduce_prod(struct cr_translation *t)
 {
     struct axes a;
@@ -157,7 +157,7 @@ void cr_op_reduce_prod(struct cr_translation *t)
     cr_give(t, 0, x && like ? cr_t_reshape(t, x, like->rank, like->shape) : NULL);
 }
 
-/* The first or the last of the largest, or smallest. */
+/* Gives the index of the maximum or minimum: the first, or the last if the node says so. */
 static void arg(struct cr_translation *t, bool smallest)
 {
     cr_t x = t->in[0];
@@ -191,7 +191,7 @@ void cr_op_arg_min(struct cr_translation *t)
 
 enum { MOST_LARGEST = 64 };
 
-/* The k largest, one after the other: what was found is left out of the next search. */
+/* Finds the k largest one by one; each is hidden from the next search. */
 void cr_op_top_k(struct cr_translation *t)
 {
     cr_t x = t->in[0], values[MOST_LARGEST], indices[MOST_LARGEST];
@@ -221,7 +221,7 @@ void cr_op_top_k(struct cr_translation *t)
 
 /* ---- running sums ---- */
 
-/* Shifted by one, a 0 (or 1) comes in. */
+/* Shifts x by one along an axis and fills in the number. */
 static cr_t shift(struct cr_translation *t, cr_t x, int axis, bool reverse, double number)
 {
     return cr_t_pad(t, x, axis, reverse ? -1 : 1, reverse ? 1 : -1, number);
@@ -258,7 +258,7 @@ void cr_op_gemm(struct cr_translation *t)
 
 enum { LETTERS = 128 };
 
-/* Adds the letters of an operand, an ellipsis as capital letters from the end on, "A" the last. */
+/* Reads the letters of an operand.  An ellipsis becomes capital letters; its last axis is "A". */
 static bool read_letters(const char **at, int rank, char *out)
 {
     int n = 0, named = 0;
@@ -277,8 +277,8 @@ static bool read_letters(const char **at, int rank, char *out)
     return rank < 0 || n == rank;
 }
 
-/* The operand with its axes in the order of a list of letters, 1 where it has none; of a letter that
- * it has twice the diagonal. */
+/* Permutes an operand's axes to the order of `all`, with size 1 for letters that it lacks.  Takes
+ * the diagonal of a letter that it has twice. */
 static cr_t spread(struct cr_translation *t, cr_t x, const char *own, const char *all)
 {
     char letters[CR_ONNX_RANK + 1];
@@ -306,7 +306,7 @@ static cr_t spread(struct cr_translation *t, cr_t x, const char *own, const char
     return x ? cr_t_reshape(t, cr_t_permute(t, x, axes), (int)strlen(all), shape) : NULL;
 }
 
-/* The letters of a list that pass a test: in others or not. */
+/* Selects the letters of `all` that are in a, b and c, or not in them, as the flags say. */
 static void choose(const char *all, const char *a, bool in_a, const char *b, bool in_b,
                    const char *c, bool in_c, char *out)
 {
@@ -317,7 +317,7 @@ static void choose(const char *all, const char *a, bool in_a, const char *b, boo
     *out = '\0';
 }
 
-/* The product of the sizes of letters. */
+/* Returns the product of the sizes of letters. */
 static int64_t size_of(cr_t x, const char *own, const char *letters)
 {
     int64_t n = 1;
@@ -327,9 +327,9 @@ static int64_t size_of(cr_t x, const char *own, const char *letters)
 }
 
 /*
- * Two operands to the letters that the result has, as a product of matrices: batch letters are in both
- * operands and the result, summed ones in both operands only, rows in a, columns in b.  Null without a
- * refusal if they are of another form.
+ * Computes an equation of two operands as a product of matrices.  Batch letters are in both
+ * operands and the result, summed ones only in both operands, rows in a, columns in b.  Returns
+ * null without an error if the equation has another form.
  */
 static cr_t as_matmul(struct cr_translation *t, cr_t a, const char *la, cr_t b, const char *lb,
                       const char *all, const char *out)
@@ -368,7 +368,8 @@ static cr_t as_matmul(struct cr_translation *t, cr_t a, const char *la, cr_t b, 
     return z ? cr_t_permute(t, z, axes) : NULL;
 }
 
-/* The letters of the result, if the equation does not say: those that appear once, in order. */
+/* Sets the letters of the result if the equation has none: the ellipsis, then letters that appear
+ * once, in alphabetical order. */
 static void implied(const char *all_operands, char *out)
 {
     int n = 0;
@@ -396,9 +397,9 @@ enum { MOST_OPERANDS = 4 };
 /* An equation of einsum: the letters of the axes. */
 struct equation {
     char own[MOST_OPERANDS][CR_ONNX_RANK + 1];    /* of each operand */
-    char every[MOST_OPERANDS * CR_ONNX_RANK + 1]; /* those of all operands in a row */
+    char every[MOST_OPERANDS * CR_ONNX_RANK + 1]; /* of all operands, concatenated */
     char out[CR_ONNX_RANK + 1];                   /* of the result */
-    char all[LETTERS];                            /* each once */
+    char all[LETTERS];                            /* of all operands, each once */
 };
 
 /* Reads what follows the operands: "->" and the letters of the result, or nothing. */
@@ -450,7 +451,8 @@ static bool read_equation(struct cr_translation *t, struct equation *e)
     return true;
 }
 
-/* Multiplies the operands over all letters, and sums over those that the result lacks. */
+/* Multiplies the operands, broadcast to all letters, and sums over letters that the result lacks.
+ * */
 static cr_t sum_of_products(struct cr_translation *t, const struct equation *e)
 {
     int axes[CR_ONNX_RANK], summed[CR_ONNX_RANK], n_summed = 0, n_out = 0;
@@ -472,7 +474,7 @@ static cr_t sum_of_products(struct cr_translation *t, const struct equation *e)
     return y && n_out == y->rank ? cr_t_permute(t, y, axes) : y;
 }
 
-/* As a product of matrices where it is one, else as a sum of products. */
+/* Uses a product of matrices if possible, else a sum of products. */
 void cr_op_einsum(struct cr_translation *t)
 {
     struct equation e = {0};

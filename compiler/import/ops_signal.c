@@ -1,5 +1,5 @@
 /*
- * ops_signal.c - Fourier transforms of ONNX and what goes with them; see ops.h.
+ * ops_signal.c - Fourier transforms and mel filters of ONNX; see ops.h.
  *
  * A complex number is two floats along the last axis.  A transform of a known length is a product with a
  * known matrix, whose elements are computed in double precision.
@@ -11,22 +11,24 @@
 
 enum { MOST_MATRIX = 1 << 24, MOST_LENGTH = 1 << 20 };
 
-/* From `in` elements of one or two floats to `out` of these; the transform has `length` elements. */
+/* A transform of `length` elements: reads `in` elements, writes `out`, each of one or two floats.
+ * */
 struct transform {
     int64_t length, in, out;
     int floats_in, floats_out;
     bool inverse, onesided;
 };
 
-/* The cosine, or sine, of 2 pi i / n, 0 where it is. */
+/* The cosine or sine of 2 pi i / n, exactly 0 where it is 0. */
 static double of_turn(double (*f)(double), int64_t i, int64_t n)
 {
     double y = f(2 * acos(-1) * (double)(i % n) / (double)n);
     return fabs(y) < 1e-15 ? 0 : y;
 }
 
-/* What float `c` of element i counts for float `d` of result k: exp(-2 pi i k / length), or with a plus and
- * divided by the length.  From one side only: an element stands for its conjugate, too. */
+/* The factor of float `c` of element i in float `d` of result k, from exp(-2 pi i k / length); the
+ * inverse has a plus and divides by the length.  A one-sided inverse counts an element for its
+ * conjugate, too. */
 static double factor(const struct transform *f, int64_t i, int c, int64_t k, int d)
 {
     int64_t turn = i * k % f->length;
@@ -39,7 +41,7 @@ static double factor(const struct transform *f, int64_t i, int c, int64_t k, int
     return y / n;
 }
 
-/* [in floats_in, out floats_out] */
+/* Makes the matrix [in floats_in, out floats_out] of a transform. */
 static cr_t matrix_of(struct cr_translation *t, enum cr_onnx_type type, const struct transform *f)
 {
     const int64_t shape[] = {f->in * f->floats_in, f->out * f->floats_out};
@@ -54,7 +56,7 @@ static cr_t matrix_of(struct cr_translation *t, enum cr_onnx_type type, const st
     return cr_t_computed(t, type, 2, shape, data);
 }
 
-/* Along an axis that is not the last; what is missing are zeros, what is beyond the length is cut. */
+/* Transforms along an axis that is not the last, padded with zeros or cut to the length. */
 static cr_t transform(struct cr_translation *t, cr_t x, int axis, struct transform f)
 {
     int64_t shape[CR_ONNX_RANK];
@@ -78,7 +80,7 @@ static cr_t transform(struct cr_translation *t, cr_t x, int axis, struct transfo
     return cr_t_swap(t, cr_t_reshape(t, y, last + 1, shape), axis, last - 1);
 }
 
-/* A known integer that may be left out; false if refused. */
+/* Reads a known integer; keeps *number if it is left out.  False after an error. */
 static bool read_integer(struct cr_translation *t, int input, int64_t *number)
 {
     int64_t numbers[CR_ONNX_MANY];
@@ -91,7 +93,7 @@ static bool read_integer(struct cr_translation *t, int input, int64_t *number)
     return true;
 }
 
-/* Before version 20 the axis is an attribute. */
+/* The axis is an attribute before version 20, an input since. */
 void cr_op_dft(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -113,7 +115,7 @@ void cr_op_dft(struct cr_translation *t)
         cr_give(t, 0, transform(t, x, axis, f));
 }
 
-/* Frames of a signal [N, n, floats] as an axis of their own, [N, frames, length, floats]. */
+/* Cuts a signal [N, n, floats] into frames [N, frames, length, floats]. */
 static cr_t frames_of(struct cr_translation *t, cr_t x, int64_t length, int64_t step)
 {
     if (length < 1 || step < 1 || length > x->shape[1])
@@ -125,7 +127,7 @@ static cr_t frames_of(struct cr_translation *t, cr_t x, int64_t length, int64_t 
     return cr_t_gather_axis(t, x, at, 1);
 }
 
-/* Frames times a window, each transformed; a signal without an axis of floats is real. */
+/* Transforms frames multiplied by a window.  A signal without an axis of floats is real. */
 void cr_op_stft(struct cr_translation *t)
 {
     cr_t x = t->in[0], window = cr_input(t, 2);
@@ -150,7 +152,7 @@ void cr_op_stft(struct cr_translation *t)
 
 /* ---- mel ---- */
 
-/* The bin of a spectrum at which a triangle of the filter bank begins, peaks or ends. */
+/* Returns the bin of a spectrum at which a triangle of the filter bank begins, peaks or ends. */
 static int64_t mel_bin(const double *low, const double *high, int64_t i, int64_t bins,
                        int64_t length, int64_t rate)
 {
@@ -159,7 +161,7 @@ static int64_t mel_bin(const double *low, const double *high, int64_t i, int64_t
     return (int64_t)floor((double)(length + 1) * 700 * (pow(10, mel / 2595) - 1) / (double)rate);
 }
 
-/* A triangle over the bins of a spectrum: a column of [rows, bins]. */
+/* Writes a triangle over the bins of a spectrum, a column of [rows, bins]. */
 static void put_triangle(double *column, int64_t rows, int64_t bins, const int64_t *at)
 {
     for (int64_t j = at[0]; j <= at[1] && j < rows; j++)

@@ -1,10 +1,9 @@
 /*
- * recognise.h - passes that put one node where exporters write several: layers, activations,
+ * recognise.h - passes that replace several nodes of an exporter by one: layers, activations,
  * attention.
  *
- * A pattern is checked for its structure, shapes and constants; what is nearly one stays as it is.
- * The result is equal up to rounding for finite numbers.  Where NaN or infinities may differ, it
- * is said at the pattern.
+ * A pattern has to match in structure, shapes and constants.  The result is equal up to rounding
+ * for finite numbers.  A comment at the pattern says if NaN or infinities may differ.
  */
 #ifndef CR_ONNX_RECOGNISE_H
 #define CR_ONNX_RECOGNISE_H

@@ -1,11 +1,11 @@
-/* recognise_activations.c - GELU, its approximation by tanh, and SiLU from their formulas. */
+/* recognise_activations.c - finds GELU, its approximation by tanh, and SiLU by their formulas. */
 #include <math.h>
 #include <string.h>
 
 #include "match.h"
 #include "recognise.h"
 
-/* Gives x if a value is x times (or, divided, by 1 /) the number, else CR_ONNX_NONE. */
+/* Returns x if a value is x * number or x / (1 / number), or CR_ONNX_NONE. */
 static int scaled(const struct cr_onnx_graph *g, int value, double number)
 {
     int mul = cr_match_only(g, value, "Mul"), div = cr_match_only(g, value, "Div");
@@ -17,7 +17,7 @@ static int scaled(const struct cr_onnx_graph *g, int value, double number)
     return CR_ONNX_NONE;
 }
 
-/* Gives x if a value is 1 + x, which nothing else reads. */
+/* Returns x if a value is 1 + x and has one user, or CR_ONNX_NONE. */
 static int one_more(const struct cr_onnx_graph *g, int value)
 {
     int add = cr_match_only(g, value, "Add");
@@ -27,14 +27,14 @@ static int one_more(const struct cr_onnx_graph *g, int value)
     return CR_ONNX_NONE;
 }
 
-/* x if a value is erf(x / sqrt 2). */
+/* Returns x if a value is erf(x / sqrt 2), or CR_ONNX_NONE. */
 static int of_erf(const struct cr_onnx_graph *g, int value)
 {
     int erf = cr_match_only(g, value, "Erf");
     return erf == CR_ONNX_NONE ? erf : scaled(g, g->nodes[erf].inputs[0], sqrt(0.5));
 }
 
-/* Whether a value is x^3. */
+/* True if a value is x^3. */
 static bool is_cube(const struct cr_onnx_graph *g, int value, int x)
 {
     int pow = cr_match_only(g, value, "Pow"), mul = cr_match_only(g, value, "Mul");
@@ -46,7 +46,7 @@ static bool is_cube(const struct cr_onnx_graph *g, int value, int x)
            g->nodes[square].inputs[1] == x;
 }
 
-/* x if a value is sqrt(2/pi) x (1 + 0.044715 x x). */
+/* Returns x if a value is sqrt(2/pi) x (1 + 0.044715 x x), or CR_ONNX_NONE. */
 static int of_factors(const struct cr_onnx_graph *g, int value)
 {
     int product = cr_match_only(g, value, "Mul");
@@ -60,7 +60,8 @@ static int of_factors(const struct cr_onnx_graph *g, int value)
     return CR_ONNX_NONE;
 }
 
-/* x if a value is tanh(sqrt(2/pi) (x + 0.044715 x^3)), or with x taken out of the sum. */
+/* Returns x if a value is tanh(sqrt(2/pi) (x + 0.044715 x^3)), also with x factored out, or
+ * CR_ONNX_NONE. */
 static int of_tanh(const struct cr_onnx_graph *g, int value)
 {
     int tanh_node = cr_match_only(g, value, "Tanh");
@@ -80,8 +81,8 @@ static int of_tanh(const struct cr_onnx_graph *g, int value)
     return CR_ONNX_NONE;
 }
 
-/* Whether a product of three factors, of which one is `factor` (1 + f(x)), is 0.5 x (1 + f(x)): in
- * any order of multiplication.  Gives x, or CR_ONNX_NONE, and sets whether f is tanh. */
+/* Returns x if a product is 0.5 x (1 + f(x)), multiplied in any order, or CR_ONNX_NONE.  f is erf,
+ * or tanh if *is_tanh is set. */
 static int of_gelu(const struct cr_onnx_graph *g, int product, bool *is_tanh)
 {
     for (int i = 0; i < 2; i++) {
@@ -104,7 +105,7 @@ static int of_gelu(const struct cr_onnx_graph *g, int product, bool *is_tanh)
     return CR_ONNX_NONE;
 }
 
-/* x if a product is x sigmoid(x). */
+/* Returns x if a product is x sigmoid(x), or CR_ONNX_NONE. */
 static int of_silu(const struct cr_onnx_graph *g, int product)
 {
     for (int i = 0; i < 2; i++) {
@@ -115,7 +116,7 @@ static int of_silu(const struct cr_onnx_graph *g, int product)
     return CR_ONNX_NONE;
 }
 
-/* All three have NaN for NaN, and for infinities what their formulas give but for 0.5 (x (1 +
+/* All three return NaN for NaN.  For infinities they equal their formulas, except 0.5 (x (1 +
  * f(x))). */
 int cr_recognise_activations(struct cr_onnx_graph *g, struct cr_error *error)
 {

@@ -1,11 +1,11 @@
-/* recognise_fused.c - products that ONNX Runtime's optimiser put together: taken apart again, so that
- * attention is recognised in them. */
+/* recognise_fused.c - splits products that ONNX Runtime's optimiser fused, so that other passes
+ * find attention in them. */
 #include <string.h>
 
 #include "match.h"
 #include "recognise.h"
 
-/* A node of ai.onnx in the place of another one; returns its value. */
+/* Makes a node of ai.onnx like another one; returns its value. */
 static int make(struct cr_onnx_graph *g, int like, const char *op, const int *inputs, int n_inputs,
                 int rank, const int64_t *shape)
 {
@@ -17,8 +17,8 @@ static int make(struct cr_onnx_graph *g, int like, const char *op, const int *in
     return value;
 }
 
-/* An operand as MatMul takes it: the first axis behind those of the batch, the last two exchanged, if
- * the node says so. */
+/* Transposes an operand for MatMul as the node says: the first axis behind those of the batch, the
+ * last two exchanged. */
 static int operand(struct cr_onnx_graph *g, int node, int which)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -42,7 +42,7 @@ static int operand(struct cr_onnx_graph *g, int node, int which)
     return value;
 }
 
-/* Transpose, MatMul and Mul in place of FusedMatMul. */
+/* Replaces FusedMatMul by Transpose, MatMul and Mul. */
 int cr_recognise_fused(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

@@ -1,6 +1,6 @@
 /*
- * recognise_gathers.c - a gather of all rows in their order, which is a view: optimum reads masks [B, T]
- * flat, by b T + t.
+ * recognise_gathers.c - makes a gather of all rows in their order a view.  Models of optimum
+ * flatten masks [B, T] and gather them by b T + t.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool is_reshape(const struct cr_onnx_node *n)
     return false;
 }
 
-/* Whether an index is known to be 0, 1, ..., n - 1. */
+/* True if an index is known to be 0, 1, ..., n - 1. */
 static bool counts_to(const struct cr_onnx_value *index, int64_t n)
 {
     const struct cr_onnx_tensor *t = index->tensor;
@@ -29,7 +29,7 @@ static bool counts_to(const struct cr_onnx_value *index, int64_t n)
     return true;
 }
 
-/* Whether a node takes all rows of a table in their order. */
+/* True if a node takes all rows of a table in their order. */
 static bool takes_all(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
     if (*n->domain || strcmp(n->op, "Gather") != 0 || cr_onnx_integer(n, "axis", 0) != 0 ||
@@ -40,7 +40,7 @@ static bool takes_all(const struct cr_onnx_graph *g, const struct cr_onnx_node *
            counts_to(&g->values[n->inputs[1]], table->shape[0]);
 }
 
-/* The value behind reshapes. */
+/* Returns the value that a chain of reshapes begins with. */
 static int source_of(const struct cr_onnx_graph *g, int value)
 {
     int producer = g->values[value].producer;
@@ -58,7 +58,7 @@ static bool is_made_view(const struct cr_onnx_graph *g, int value)
     return producer != CR_ONNX_NONE && strcmp(g->nodes[producer].op, "View") == 0;
 }
 
-/* Runs before other recognisers make views.  A reshape of such a view is one of what it shows. */
+/* Runs before other recognisers make views.  A reshape of a view becomes a view of its source. */
 int cr_recognise_gathers(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

@@ -1,5 +1,5 @@
-/* recognise_linear.c - torch.nn.Linear, Hugging Face's Conv1D and torch.nn.Embedding, whose
- * parameters get the names of their modules again. */
+/* recognise_linear.c - finds torch.nn.Linear, Hugging Face's Conv1D and torch.nn.Embedding, and
+ * names their parameters after their modules. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,20 +8,20 @@
 
 /* A product that may be a layer: y = x W + b. */
 struct layer {
-    int node;            /* that gives y */
-    int out;             /* y, behind a reshape that belongs to it */
+    int node;            /* the node that outputs y */
+    int out;             /* y, after a reshape that belongs to it */
     int x, weight, bias; /* bias may be CR_ONNX_NONE */
     bool is_transposed;  /* the weight is [out, in] */
     int64_t n_in, n_out;
 };
 
-/* Exporters write a weight that they transposed under a name of their own. */
+/* True if an exporter made a weight's name up, as it does for a weight that it transposed. */
 static bool is_made_up(const char *name)
 {
     return strchr(name, ':') || !strchr(name, '.');
 }
 
-/* The path of the module: from the name of the weight, of the bias, or of the node. */
+/* Returns the path of the module, from the name of the weight, of the bias, or of the node. */
 static const char *module_path(struct cr_onnx_graph *g, const struct layer *l)
 {
     const char *path = cr_match_path(&g->arena, g->values[l->weight].name, ".weight");
@@ -32,7 +32,7 @@ static const char *module_path(struct cr_onnx_graph *g, const struct layer *l)
     return path ? path : cr_onnx_scope(&g->arena, &g->nodes[l->node]);
 }
 
-/* The weight [in, out] as [out, in], as the module had it.  Its elements stay where they are. */
+/* Makes the weight [in, out] the module's [out, in] again.  Sets a flag; elements do not move. */
 static void transpose_weight(struct cr_onnx_graph *g, struct layer *l)
 {
     struct cr_onnx_value *v = &g->values[l->weight];
@@ -47,7 +47,7 @@ static void transpose_weight(struct cr_onnx_graph *g, struct layer *l)
     l->is_transposed = true;
 }
 
-/* Whether weight and bias are of a layer's shapes, and nothing else reads them. */
+/* True if weight and bias have a layer's shapes and nothing else reads them. */
 static bool is_layer(const struct cr_onnx_graph *g, struct layer *l)
 {
     if (!cr_match_weight(g, l->weight) || g->values[l->weight].tensor->rank != 2 ||
@@ -69,7 +69,7 @@ static bool name_layer(struct cr_onnx_graph *g, const struct layer *l, const cha
             cr_match_rename(g, l->bias, cr_arena_print(&g->arena, "%s.bias", path)));
 }
 
-/* The node Linear, if weight and bias are those of a module; then they are called as there. */
+/* Makes a node Linear if weight and bias can be a module's, and names them after the module. */
 static void put_layer(struct cr_onnx_graph *g, struct layer *l)
 {
     if (!is_layer(g, l))
@@ -88,7 +88,8 @@ static void put_layer(struct cr_onnx_graph *g, struct layer *l)
     cr_onnx_kill(g, l->node);
 }
 
-/* The reshape of a value [rows, out] to [.., out], where only the reshape reads it. */
+/* Returns the reshape of a value [rows, out] to [.., out] if nothing else reads the value, or
+ * CR_ONNX_NONE. */
 static int unflattened(const struct cr_onnx_graph *g, int value)
 {
     int user = cr_match_user(g, value);
@@ -100,7 +101,8 @@ static int unflattened(const struct cr_onnx_graph *g, int value)
                : CR_ONNX_NONE;
 }
 
-/* What is flattened to rows, with all axes of the result but the last, and its own last one. */
+/* Returns the value that `flat` flattens to rows, viewed as [.., in] with the axes of the result
+ * [.., out]. */
 static int whole_rows(struct cr_onnx_graph *g, int flat, int out, int64_t n_in)
 {
     int x = g->nodes[flat].inputs[0], rank = g->values[out].rank;
@@ -111,7 +113,7 @@ static int whole_rows(struct cr_onnx_graph *g, int flat, int out, int64_t n_in)
     return cr_match_make(g, flat, "View", &x, 1, "rows", rank, like.shape);
 }
 
-/* Gemm of x, or of x [.., in] that is flattened to rows and gets its axes back. */
+/* Finds a Gemm of x, or of x [.., in] flattened to rows, whose result is reshaped to [.., out]. */
 static void find_gemm(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -133,7 +135,7 @@ static void find_gemm(struct cr_onnx_graph *g, int node)
     put_layer(g, &l);
 }
 
-/* MatMul, and what adds a bias to it. */
+/* Finds a MatMul, and the Add of a bias to it. */
 static void find_matmul(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -153,7 +155,7 @@ static void find_matmul(struct cr_onnx_graph *g, int node)
     put_layer(g, &l);
 }
 
-/* Rows of a table by ids, in the scope of the module that the table is the weight of. */
+/* Finds a gather of rows by ids in the scope of a module; the table becomes the module's weight. */
 static void find_embedding(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -172,7 +174,8 @@ static void find_embedding(struct cr_onnx_graph *g, int node)
 
 /* ---- weights that exporters merged ---- */
 
-/* "layers.1.fc.weight" of "layers.0.fc.weight" in the scope "layers.1"; null if no index differs. */
+/* Makes "layers.1.fc.weight" of "layers.0.fc.weight" in the scope "layers.1"; null if the index is
+ * the same. */
 static const char *own_name(struct cr_arena *arena, const char *name, const char *scope)
 {
     size_t n = 0, start = 0;
@@ -187,15 +190,15 @@ static const char *own_name(struct cr_arena *arena, const char *name, const char
                           name + start + old);
 }
 
-/* Whether a name is of a module's scope, or of something in it. */
+/* True if a name is in a module's scope, at any depth. */
 static bool is_within(const char *name, const char *scope)
 {
     size_t n = strlen(scope);
     return strncmp(name, scope, n) == 0 && name[n] == '.';
 }
 
-/* What a shared weight is called for a node: the name in the node's own block or, where the module is
- * another one, in the node's scope; null if it is called so already. */
+/* Returns the name of a shared weight for a node: in the node's own block, or in the node's scope
+ * if the module is another one; null if no other name is needed. */
 static const char *name_for(struct cr_arena *arena, const char *name, const char *scope)
 {
     const char *ending = strrchr(name, '.'), *own = own_name(arena, name, scope);
@@ -207,7 +210,7 @@ static const char *name_for(struct cr_arena *arena, const char *name, const char
     return is_usual ? cr_arena_print(arena, "%s%s", scope, ending) : own;
 }
 
-/* Gives a node a weight of its own in place of one of equal elements that a block before has. */
+/* Gives a node a copy of a weight that it shares with an earlier block. */
 static void unshare(struct cr_onnx_graph *g, int node, int input)
 {
     int weight = g->nodes[node].inputs[input];
@@ -227,7 +230,7 @@ static void unshare(struct cr_onnx_graph *g, int node, int input)
     cr_onnx_read(g, node, input, copy);
 }
 
-/* Blocks of equal weights, as fresh copies of a layer have, share them in an exported file. */
+/* Unshares weights: exporters merge equal ones, such as those of fresh copies of a layer. */
 int cr_recognise_copies(struct cr_onnx_graph *g, struct cr_error *error)
 {
     static const char *const ops[] = {"MatMul",          "Gemm", "Add", "Mul", "LayerNormalization",
@@ -240,7 +243,7 @@ int cr_recognise_copies(struct cr_onnx_graph *g, struct cr_error *error)
     return 0;
 }
 
-/* Embeddings first: a tied head has a copy of the table, and gets its own name. */
+/* Finds embeddings first: a tied head has a copy of the table, and gets a name of its own. */
 int cr_recognise_linear(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

@@ -1,5 +1,5 @@
-/* recognise_rotary.c - rotary positions, x cos + (-b, a) sin of x = (a, b), whose angles are
- * known, or are the same twice: concat(w, w) of any w. */
+/* recognise_rotary.c - finds rotary positions, x cos + (-b, a) sin of x = (a, b).  The angles are
+ * known, or equal in both halves: concat(w, w) of any w. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct angles {
     double theta;
 };
 
-/* Whether a value is a part of the last axis of x, half of it, from `start` on. */
+/* True if a value is the half of x's last axis that begins at `start`. */
 static bool is_half(const struct cr_onnx_graph *g, int value, int x, int64_t start)
 {
     int slice = cr_match_only(g, value, "Slice");
@@ -34,7 +34,7 @@ static bool is_half(const struct cr_onnx_graph *g, int value, int x, int64_t sta
            (first < 0 ? first + (double)d : first) == (double)start;
 }
 
-/* Whether a value is (-b, a) of x = (a, b). */
+/* True if a value is (-b, a) of x = (a, b). */
 static bool is_turned(const struct cr_onnx_graph *g, int value, int x)
 {
     int concat = cr_match_only(g, value, "Concat"), rank = g->values[x].rank;
@@ -47,7 +47,7 @@ static bool is_turned(const struct cr_onnx_graph *g, int value, int x)
            is_half(g, g->nodes[concat].inputs[1], x, 0);
 }
 
-/* Whether a value is a table [1, .., T, columns]. */
+/* True if a value is a table [1, .., T, columns]. */
 static bool is_table(const struct cr_onnx_graph *g, int value, const struct angles *a)
 {
     const struct cr_onnx_value *t = &g->values[value];
@@ -57,7 +57,7 @@ static bool is_table(const struct cr_onnx_graph *g, int value, const struct angl
     return t->rank >= 2 && t->shape[t->rank - 1] == a->columns && t->shape[t->rank - 2] == a->size;
 }
 
-/* Theta from the second frequency, a whole number if it is nearly one. */
+/* Returns theta, from the second frequency; rounds it if it is nearly a whole number. */
 static double find_theta(const double *cosine, const double *sine, const struct angles *a)
 {
     if (a->half < 2)
@@ -66,7 +66,7 @@ static double find_theta(const double *cosine, const double *sine, const struct 
     return fabs(theta - round(theta)) <= 1e-4 * theta ? round(theta) : theta;
 }
 
-/* Whether c and s are cosine and sine of angles that are products of floats. */
+/* True if c and s are cosine and sine of position * frequency, computed in floats. */
 static bool are_turns(const double *c, const double *s, const struct angles *a)
 {
     if (!(a->theta > 1 && a->theta < 1e12))
@@ -80,7 +80,7 @@ static bool are_turns(const double *c, const double *s, const struct angles *a)
     return true;
 }
 
-/* Whether tables that turn x are those of rotary positions. */
+/* True if tables that rotate x are those of rotary positions; sets *a. */
 static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, int x, bool is_whole,
                         struct angles *a)
 {
@@ -99,7 +99,7 @@ static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, i
     return are;
 }
 
-/* One node for all that turn by the same angles. */
+/* Returns the angles; nodes that rotate by the same angles share them. */
 static int angles_of(struct cr_onnx_graph *g, int like, const struct angles *a)
 {
     for (int i = 0; i < g->n_nodes; i++) {
@@ -122,8 +122,8 @@ static int angles_of(struct cr_onnx_graph *g, int like, const struct angles *a)
 /* ---- angles that the model computes ---- */
 
 /*
- * The angles w of a table that is a function of concat(w, w), seen as `to`: views that keep the last
- * axis as it is keep its halves the same.  CR_ONNX_NONE if a table is something else.
+ * Returns the angles w if a table is a function of concat(w, w), or CR_ONNX_NONE.  Views in between
+ * have to keep the last axis, so that its halves stay equal.
  */
 static int twice(const struct cr_onnx_graph *g, int table, const char *function)
 {
@@ -152,7 +152,7 @@ static int twice(const struct cr_onnx_graph *g, int table, const char *function)
                : CR_ONNX_NONE;
 }
 
-/* The node that gives a function of a value, or a view of a shape: one for all that read it. */
+/* Returns a function of a value, or a view of it, of a shape; all readers share the node. */
 static int one_of(struct cr_onnx_graph *g, const char *domain, const char *op, int x,
                   const char *name, int rank, const int64_t *shape)
 {
@@ -171,7 +171,7 @@ static int one_of(struct cr_onnx_graph *g, const char *domain, const char *op, i
     return value;
 }
 
-/* Cosines or sines of half a head, in the shape that the table for a whole one has. */
+/* Returns cosines or sines for half a head, in the shape of the table for a whole one. */
 static int half_table(struct cr_onnx_graph *g, int table, int angles, const char *function,
                       const char *name)
 {
@@ -185,7 +185,7 @@ static int half_table(struct cr_onnx_graph *g, int table, int angles, const char
     return one_of(g, CR_ONNX_CRESCENT, "View", value, name, t.rank, shape);
 }
 
-/* x cos + turned sin by what the model computes: Turn of x with cosines and sines of half a head. */
+/* Replaces x cos + turned sin, with angles that the model computes, by a Turn of x. */
 static bool find_turn(struct cr_onnx_graph *g, int node, int x, int cosines, int sines)
 {
     const struct cr_onnx_value *v = &g->values[x], *c = &g->values[cosines];
@@ -205,7 +205,7 @@ static bool find_turn(struct cr_onnx_graph *g, int node, int x, int cosines, int
 
 /* ---- the whole ---- */
 
-/* x cos + turned sin, in any order. */
+/* Finds x cos + turned sin, with operands in any order. */
 static void find_rotary(struct cr_onnx_graph *g, int node)
 {
     for (int i = 0; i < 4; i++) {
@@ -231,7 +231,7 @@ static void find_rotary(struct cr_onnx_graph *g, int node)
     }
 }
 
-/* ONNX's RotaryEmbedding of a whole head, with tables of half a head. */
+/* Finds ONNX's RotaryEmbedding of a whole head, with tables of half a head. */
 static void find_operator(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -246,7 +246,7 @@ static void find_operator(struct cr_onnx_graph *g, int node)
     cr_match_replace(g, g->nodes[node].outputs[0], node, "Rotary", inputs, 2, "turned");
 }
 
-/* Rotary positions by their formula, and the operator of opset 23. */
+/* Finds rotary positions by their formula, and the operator of opset 23. */
 int cr_recognise_rotary(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

@@ -1,5 +1,5 @@
-/* recognise_scopes.c - paths of modules where nodes are named without the containers that they are
- * in. */
+/* recognise_scopes.c - completes the paths of modules in the names of nodes: some exporters leave
+ * containers out. */
 #include <string.h>
 
 #include "match.h"
@@ -7,7 +7,7 @@
 
 enum { MOST = 64 };
 
-/* Containers in front of what paths begin with: "transformer." of "h". */
+/* By first name of a path: the prefix of its containers, "transformer." for "h". */
 struct containers {
     const char *first[MOST], *prefix[MOST];
     int n;
@@ -18,7 +18,7 @@ static const char *first_of(struct cr_arena *arena, const char *path)
     return cr_arena_text(arena, path, strcspn(path, "."));
 }
 
-/* What a weight's path has before the path of the node that reads it. */
+/* Notes the prefix that a weight's path has before the path of the node that reads it. */
 static void learn(struct cr_onnx_graph *g, struct containers *c, const struct cr_onnx_node *n)
 {
     const char *scope = cr_onnx_scope(&g->arena, n);
@@ -35,8 +35,8 @@ static void learn(struct cr_onnx_graph *g, struct containers *c, const struct cr
     }
 }
 
-/* "/transformer/h.0/attn/Add" of "/h.0/attn/Add": torch.nn.ModuleDict and ModuleList are not in
- * names. */
+/* Renames "/h.0/attn/Add" to "/transformer.h.0/attn/Add": names lack torch.nn.ModuleDict and
+ * ModuleList. */
 int cr_recognise_scopes(struct cr_onnx_graph *g, struct cr_error *error)
 {
     struct containers c = {.n = 0};

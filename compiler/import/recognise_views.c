@@ -1,6 +1,6 @@
 /*
- * recognise_views.c - heads that are split and merged in another way than ours: reshapes and
- * permutes of a projection are compared by what they do to indices.
+ * recognise_views.c - finds heads that are split and merged in another way than by SplitHeads.
+ * It traces the index of each element through reshapes and permutes of a projection.
  *
  * torch.nn.MultiheadAttention works on [T, B, C] and puts batch and heads into one axis.
  */
@@ -13,7 +13,7 @@
 
 /* A value [B, H, T, d] that views a projection [T, B, n H d] or [B, T, n H d]. */
 struct view {
-    int value, base, part; /* the part of the projection's last axis that it is */
+    int value, base, part; /* part: which of the n parts of the projection's last axis */
     bool is_time_first;
 };
 
@@ -34,7 +34,7 @@ static bool is_made(const struct cr_onnx_graph *g, int value, const char *op)
            strcmp(g->nodes[producer].domain, CR_ONNX_CRESCENT) == 0;
 }
 
-/* The projection behind views, or CR_ONNX_NONE. */
+/* Returns the projection that a value views, or CR_ONNX_NONE. */
 static int projection(const struct cr_onnx_graph *g, int value)
 {
     for (int i = 0; i < 12 && g->values[value].producer != CR_ONNX_NONE; i++) {
@@ -48,14 +48,15 @@ static int projection(const struct cr_onnx_graph *g, int value)
     return CR_ONNX_NONE;
 }
 
-/* Where element [b, h, t, i] of heads lies in a projection whose last axis has C elements. */
+/* Returns the index of element [b, h, t, i] of heads in a projection whose last axis has C
+ * elements. */
 static double place(const struct view *v, const int64_t *s, int64_t C, const int64_t *at)
 {
     int64_t row = v->is_time_first ? at[2] * s[0] + at[0] : at[0] * s[2] + at[2];
     return (double)(row * C + v->part * s[1] * s[3] + at[1] * s[3] + at[3]);
 }
 
-/* Whether numbers are the indices of heads of a part of the projection. */
+/* True if numbers are the indices of heads of a part of the projection. */
 static bool are_heads(const struct cr_onnx_graph *g, const struct view *v, const double *x)
 {
     const int64_t *s = g->values[v->value].shape, *b = g->values[v->base].shape;
@@ -72,7 +73,7 @@ static bool are_heads(const struct cr_onnx_graph *g, const struct view *v, const
     return true;
 }
 
-/* Which part of which projection a value views. */
+/* Finds the projection and the part of it that a value views; false if there is none. */
 static bool find_view(const struct cr_onnx_graph *g, int value, struct view *v)
 {
     *v = (struct view){value, projection(g, value), 0, false};
@@ -91,7 +92,8 @@ static bool find_view(const struct cr_onnx_graph *g, int value, struct view *v)
     return found;
 }
 
-/* A projection [T, B, n] as one of [B, T, n]: of the value that its input is a transpose of. */
+/* Returns a projection [T, B, n] as [B, T, n]: applied before the transpose of its input, or
+ * permuted. */
 static int batch_first(struct cr_onnx_graph *g, int base)
 {
     int node = g->values[base].producer, x = g->nodes[node].inputs[0];
@@ -114,7 +116,7 @@ static int batch_first(struct cr_onnx_graph *g, int base)
     return made;
 }
 
-/* Heads of a part of a projection [B, T, n H d]. */
+/* Makes heads of a part of a projection [B, T, n H d]. */
 static int heads_of(struct cr_onnx_graph *g, int like, int base, const struct view *v)
 {
     struct cr_onnx_value y = g->values[v->value], b = g->values[base];
@@ -129,14 +131,14 @@ static int heads_of(struct cr_onnx_graph *g, int like, int base, const struct vi
     return heads;
 }
 
-/* Whether everything that reads a projection is seen in the views of one attention. */
+/* True if only one node reads a projection, and it is a view. */
 static bool only_views_read(const struct cr_onnx_graph *g, int base)
 {
     int user = cr_match_user(g, base);
     return user != CR_ONNX_NONE && is_view(&g->nodes[user]);
 }
 
-/* Queries, keys and values of an attention whose projections have time first. */
+/* Replaces queries, keys and values of an attention whose projections are [T, B, ..]. */
 static bool find_split(struct cr_onnx_graph *g, int node)
 {
     struct view views[3];

@@ -1,4 +1,4 @@
-/* structure.c - the statements of a script as a person would write them; see structure.h. */
+/* structure.c - prints the statements of a script as a person would write them; see structure.h. */
 #include "structure.h"
 
 #include <ctype.h>
@@ -9,24 +9,24 @@
 
 enum { SHORT = 60, INDENT = 4 };
 
-/* What is being printed. */
+/* The state of printing. */
 struct writing {
     struct cr_printer *printer;
     struct cr_onnx_blocks blocks;
-    cr_t *inlined;          /* by value: what stands where it is read */
+    cr_t *inlined;          /* by value: the term that is printed where it is read, or null */
     const char **preferred; /* by value: a name better than ONNX's, or null */
 };
 
-/* ---- what stands where it is used ---- */
+/* ---- inlining ---- */
 
-/* A layer's path within the function that is being printed. */
+/* Returns a layer's path relative to the function that is being printed. */
 static const char *own_path(const struct writing *w, cr_t x)
 {
     size_t n = w->printer->scope ? strlen(w->printer->scope) : 0;
     return n && strncmp(x->path, w->printer->scope, n) == 0 ? x->path + n : x->path;
 }
 
-/* About how long a term's text is. */
+/* Estimates the length of a term's text. */
 static int length_of(const struct writing *w, cr_t x)
 {
     if (x->kind == CR_TERM_VALUE)
@@ -55,7 +55,7 @@ static bool is_attention(cr_t x)
            (strcmp(x->name, "attention.attend") == 0 || strcmp(x->name, "attention.grouped") == 0);
 }
 
-/* A term whose values that stand where they are used are replaced. */
+/* Replaces inlined values in a term by their terms. */
 static cr_t substituted(struct writing *w, cr_t x)
 {
     if (x->kind == CR_TERM_VALUE)
@@ -88,7 +88,7 @@ static int uses_of(cr_t x, int value)
     return n;
 }
 
-/* The line of a group of lines that reads a value, or null. */
+/* Returns the first of n lines' terms that reads a value, or null. */
 static cr_t reader(const struct cr_onnx_line *lines, int n, int value)
 {
     for (int i = 0; i < n; i++)
@@ -98,8 +98,8 @@ static cr_t reader(const struct cr_onnx_line *lines, int n, int value)
 }
 
 /*
- * Whether a term stands where its only reader, in the same group of lines, has it: if it is short,
- * not what attention reads, and no layer within a layer.
+ * True if a term is inlined into its only reader, in the same group of lines: it is short, no
+ * operand of attention, and no layer within a layer.
  */
 static bool stands_inside(struct writing *w, cr_t x, int value, const struct cr_onnx_line *rest,
                           int n)
@@ -111,7 +111,7 @@ static bool stands_inside(struct writing *w, cr_t x, int value, const struct cr_
            length_of(w, x) + length_of(w, user) <= 90;
 }
 
-/* Names for what attention reads and gives. */
+/* Names the operands of an attention q, k and v. */
 static void prefer_names(struct writing *w, cr_t x)
 {
     static const char *const names[] = {"q", "k", "v"};
@@ -124,7 +124,7 @@ static void prefer_names(struct writing *w, cr_t x)
 
 /* ---- lines ---- */
 
-/* A definition, and what of it has to be named before. */
+/* Prints a definition, after the parts of it that need a name. */
 static void print_line(struct writing *w, int value, cr_t x, int indent)
 {
     struct cr_printer *p = w->printer;
@@ -139,9 +139,8 @@ static void print_line(struct writing *w, int value, cr_t x, int indent)
     free(text.data);
 }
 
-/* Lines of the script or of a function, but for what stands inside of others.  `result`, if it is
- * a value that the last line gives and no other reads, is left for the caller: returns its term,
- * else null. */
+/* Prints lines of the script or of a function, except inlined ones.  If the last line defines the
+ * value `result`, returns its term instead of printing it, else null. */
 static cr_t print_lines(struct writing *w, const struct cr_onnx_line *lines, int n, int indent,
                         int result)
 {
@@ -162,7 +161,7 @@ static cr_t print_lines(struct writing *w, const struct cr_onnx_line *lines, int
 
 /* ---- loops ---- */
 
-/* "h" of "transformer.h.", "block" of "". */
+/* Returns the name of a run's function: "h" for "transformer.h.", "block" for "". */
 static const char *function_name(struct cr_printer *p, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -177,8 +176,8 @@ static const char *function_name(struct cr_printer *p, const char *prefix)
                                                           : last);
 }
 
-/* Every weight of a term becomes one of the script; in the first block it is read without the
- * block's path. */
+/* Makes the weights of a term weights of the script.  With a path, they are read by names relative
+ * to it. */
 static void take_weights(struct writing *w, cr_t x, const char *path)
 {
     struct cr_printer *p = w->printer;
@@ -208,8 +207,8 @@ static void take_outer_name(struct cr_printer *p, const char *name)
         cr_take_name(p->arena, &p->locals, name);
 }
 
-/* Names that a function's body must not hide: its own, and those of values that it reads from
- * outside. */
+/* Reserves the names of values that a function reads from outside: its locals must not hide them.
+ * */
 static void keep_outer_names(struct writing *w, const struct cr_onnx_run *r, cr_t x)
 {
     struct cr_printer *p = w->printer;
@@ -234,7 +233,7 @@ static const char *parameter_list(struct cr_printer *p, const struct cr_onnx_run
     return list;
 }
 
-/* return x: a term that is left, or the names of what is handed on. */
+/* Prints the return statement: of the term `rest`, or of the names of the carried values. */
 static void print_return(struct writing *w, const struct cr_onnx_run *r, cr_t rest)
 {
     struct cr_printer *p = w->printer;
@@ -250,7 +249,7 @@ static void print_return(struct writing *w, const struct cr_onnx_run *r, cr_t re
     free(text.data);
 }
 
-/* Weights that all blocks share are read before the function, and so are known elements. */
+/* Prints definitions of shared weights and known elements before the function. */
 static void print_shared(struct writing *w, const struct cr_onnx_run *r, cr_t x)
 {
     struct cr_printer *p = w->printer;
@@ -269,7 +268,7 @@ static void print_shared(struct writing *w, const struct cr_onnx_run *r, cr_t x)
             print_shared(w, r, x->arguments[i].term);
 }
 
-/* The first block as a function of what blocks hand on. */
+/* Prints the first block as a function of the carried values. */
 static void print_function(struct writing *w, const struct cr_onnx_run *r, const char *name)
 {
     struct cr_printer *p = w->printer;
@@ -309,7 +308,7 @@ static void print_function(struct writing *w, const struct cr_onnx_run *r, const
     p->scope = scope;
 }
 
-/* The variable of a loop: that of the value before it if nothing behind the loop reads it, or a
+/* Returns the variable of a loop: that of its initial value if only the first block reads it, or a
  * new one. */
 static const char *loop_variable(struct writing *w, const struct cr_onnx_run *r, int value)
 {
@@ -325,7 +324,7 @@ static const char *loop_variable(struct writing *w, const struct cr_onnx_run *r,
     return p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", local) : local;
 }
 
-/* The function of a run, and the loop that calls it. */
+/* Prints the function of a run, and the loop that calls it. */
 static void print_run(struct writing *w, const struct cr_onnx_run *r)
 {
     struct cr_printer *p = w->printer;

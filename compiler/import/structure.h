@@ -1,6 +1,6 @@
 /*
- * structure.h - the statements of a script as a person would write them: what is used once stands
- * where it is used, and equal blocks one after another, such as the layers of a transformer, are a
+ * structure.h - prints the statements of a script as a person would write them.  A value that is
+ * used once is inlined; consecutive equal blocks, such as layers of a transformer, become a
  * function and a loop.
  */
 #ifndef CR_ONNX_STRUCTURE_H
@@ -9,8 +9,8 @@
 #include "print.h"
 #include "translate.h"
 
-/* Appends the statements to printer->text, whose inputs have names; afterwards all values that
- * outputs of the model read have one. */
+/* Appends the statements to printer->text.  Inputs have to have names; values that outputs of the
+ * model read get names. */
 void cr_structure_print(struct cr_printer *printer, const struct cr_onnx_script *script);
 
 #endif

@@ -1,4 +1,4 @@
-/* translate.c - from the nodes of an ONNX graph to statements of a script; see translate.h. */
+/* translate.c - translates the nodes of an ONNX graph into statements; see translate.h. */
 #include "translate.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { KNOWN = 4096, MOST_ROUNDS = 1024, MOST_NUMBER = 1 << 30 };
 
-/* A translation of a whole graph on its way. */
+/* The translation of a graph. */
 struct work {
     struct cr_onnx_script *script;
     struct cr_onnx_graph *graph;
@@ -22,7 +22,7 @@ struct work {
     int cap_done;
 };
 
-/* ---- values that no node gives ---- */
+/* ---- values without a producer ---- */
 
 static const char *pinned(const struct work *w, const char *name)
 {
@@ -32,7 +32,7 @@ static const char *pinned(const struct work *w, const char *name)
     return NULL;
 }
 
-/* The size of an input's axis. */
+/* Reads the size of an input's axis; a symbol needs a pin. */
 static int read_size(const struct work *w, const struct cr_onnx_info *info, int axis, int64_t *out)
 {
     const struct cr_onnx_size *size = &info->sizes[axis];
@@ -59,7 +59,7 @@ static int read_size(const struct work *w, const struct cr_onnx_info *info, int 
                    cr_show(info->name, strlen(info->name)).text, axis + 1);
 }
 
-/* Sizes that are symbols have to be said by a pin. */
+/* Sets the type and shape of an input.  Sizes that are symbols need a pin. */
 static int input_shape(const struct work *w, struct cr_onnx_value *v)
 {
     const struct cr_onnx_info *info = v->info;
@@ -82,7 +82,7 @@ static int input_shape(const struct work *w, struct cr_onnx_value *v)
     return 0;
 }
 
-/* A value as others read it. */
+/* Makes the term that reads a value. */
 static struct cr_onnx_term *value_term(struct work *w, int value)
 {
     const struct cr_onnx_value *v = &w->graph->values[value];
@@ -96,7 +96,7 @@ static struct cr_onnx_term *value_term(struct work *w, int value)
     return x;
 }
 
-/* The elements of a tensor of the model. */
+/* Returns the elements of a tensor as doubles; copies them unless they are doubles already. */
 static const double *elements(struct work *w, const struct cr_onnx_tensor *t)
 {
     if (t->type == CR_ONNX_DOUBLE && !t->is_transposed && (uintptr_t)t->data % sizeof(double) == 0)
@@ -107,8 +107,8 @@ static const double *elements(struct work *w, const struct cr_onnx_tensor *t)
     return data;
 }
 
-/* Whole numbers, single ones and what was computed are data; else a tensor is a weight, whose elements
- * are looked at where they are few. */
+/* Makes the term of a tensor: data if it is of integers, has one element, or was computed; else a
+ * weight, whose elements are known only if they are few. */
 static cr_t tensor_term(struct work *w, int value)
 {
     const struct cr_onnx_value *v = &w->graph->values[value];
@@ -134,7 +134,7 @@ static cr_t tensor_term(struct work *w, int value)
     return x;
 }
 
-/* A value that was computed: later passes, and a second translation, see its elements. */
+/* Keeps the elements of a computed value for later passes and a second translation. */
 static void keep_data(struct work *w, int value, cr_t x)
 {
     struct cr_onnx_value *v = &w->graph->values[value];
@@ -145,7 +145,7 @@ static void keep_data(struct work *w, int value, cr_t x)
     v->folded = true;
 }
 
-/* An input without elements is known. */
+/* Makes the term of an input; one without elements is known. */
 static cr_t input_term(struct work *w, int value)
 {
     struct cr_onnx_term *x = value_term(w, value);
@@ -157,7 +157,8 @@ static cr_t input_term(struct work *w, int value)
     return x;
 }
 
-/* How a value is read that no node gives, or that none has given yet (then null without an error). */
+/* Makes the term of an input or a tensor.  Returns null without an error if a node has yet to make
+ * it. */
 static cr_t leaf(struct work *w, int value)
 {
     struct cr_onnx_value *v = &w->graph->values[value];
@@ -168,7 +169,7 @@ static cr_t leaf(struct work *w, int value)
     return input_term(w, value);
 }
 
-/* There are more values than at first once a body was inlined. */
+/* Keeps the term that reads a value.  The array grows, as inlined bodies add values. */
 static void keep_term(struct work *w, int value, cr_t term)
 {
     struct cr_onnx_script *s = w->script;
@@ -195,7 +196,7 @@ static cr_t read_value(struct work *w, int value)
 
 /* ---- outputs ---- */
 
-/* An output is another value (Identity), data, or a statement of its own. */
+/* Keeps the term of an output: data, another value (Identity), or a new statement. */
 static void keep_output(struct work *w, int node, int value, cr_t x)
 {
     struct cr_onnx_script *s = w->script;
@@ -227,7 +228,8 @@ static int check_output(struct work *w, const struct cr_onnx_node *n, int i, cr_
 
 static int translate_node(struct work *w, int node);
 
-/* Between the nodes of the file itself, as rounds of a loop hold values that no node names. */
+/* Translates nodes from `first` on.  Frees unread elements only between nodes of the file itself:
+ * a loop being inlined holds values that no node names. */
 static int translate_from(struct work *w, int first)
 {
     for (int i = first; i < w->graph->n_nodes; i++) {
@@ -239,7 +241,7 @@ static int translate_from(struct work *w, int first)
     return 0;
 }
 
-/* What the outputs of a node are in the body that came in its place. */
+/* Replaces an output of a node by a value of its inlined body. */
 static void become(struct work *w, int node, int output, int value)
 {
     int old = w->graph->nodes[node].outputs[output];
@@ -249,7 +251,7 @@ static void become(struct work *w, int node, int output, int value)
     cr_onnx_replace(w->graph, old, value);
 }
 
-/* A graph of a node's attribute in its place, and what its outputs are once it is translated. */
+/* Inlines and translates a graph that is an attribute of a node; sets `outputs` to its outputs. */
 static int translate_body(struct work *w, int node, const struct cr_onnx_body *body,
                           const char *prefix, const int *inputs, int *outputs)
 {
@@ -270,7 +272,7 @@ static int refuse_node(struct work *w, int node, const char *what)
                    cr_onnx_show(&w->graph->nodes[node], text, sizeof text), what);
 }
 
-/* The only element of an input, if it is known. */
+/* Reads the only element of an input; fails if it is not known. */
 static int known_input(struct work *w, int node, int input, const char *what, double *out)
 {
     cr_t x = read_value(w, w->graph->nodes[node].inputs[input]);
@@ -282,7 +284,7 @@ static int known_input(struct work *w, int node, int input, const char *what, do
     return refuse_node(w, node, what);
 }
 
-/* If: the branch that is taken. */
+/* Inlines the branch of an If that is taken. */
 static int inline_if(struct work *w, int node)
 {
     double condition;
@@ -305,13 +307,13 @@ static int inline_if(struct work *w, int node)
     return 0;
 }
 
-/* A known number as a value. */
+/* Adds a value that is a known number. */
 static int known_value(struct work *w, enum cr_onnx_type type, double number)
 {
     return cr_onnx_known(w->graph, "round", type, 0, NULL, &number);
 }
 
-/* Scanned outputs side by side along a new first axis, as nodes of their own. */
+/* Stacks n values along a new axis, by nodes Unsqueeze and Concat; returns the value. */
 static int stack(struct work *w, const int *parts, int n, int axis)
 {
     int axes = cr_onnx_known(w->graph, "axes", CR_ONNX_INT64, 1, &(int64_t){1}, &(double){axis});
@@ -333,14 +335,16 @@ static int stack(struct work *w, const int *parts, int n, int axis)
     return translate_node(w, number) ? CR_ONNX_NONE : out;
 }
 
-/* What a loop carries from round to round, and what it collects. */
+/* The iterations of a loop: the values that it carries to the next one, and those that it
+ * collects. */
 struct rounds {
     int node, n_carried, n_collected, n, label;
     int carried[64], *collected[64];
     const struct cr_onnx_body *body;
 };
 
-/* A round of a loop: the values behind `extra` of the body's outputs are carried, then collected. */
+/* Inlines an iteration.  The body's outputs are `extra` ones, then carried, then collected values.
+ * */
 static int run_round(struct work *w, struct rounds *r, const int *inputs, int extra, int *outputs)
 {
     char prefix[256];
@@ -356,7 +360,8 @@ static int run_round(struct work *w, struct rounds *r, const int *inputs, int ex
     return 0;
 }
 
-/* Output i of a loop: what was carried last, or what was collected, side by side along a new axis. */
+/* Returns output i of a loop: the last carried value, or collected ones stacked along a new axis.
+ * */
 static int result_of_rounds(struct work *w, struct rounds *r, int i, int axis, bool backwards)
 {
     int parts[MOST_ROUNDS];
@@ -387,7 +392,7 @@ static int start_rounds(struct work *w, struct rounds *r, int extra)
     return 0;
 }
 
-/* Loop: rounds whose number, or whose conditions, are known. */
+/* Unrolls a Loop.  The number of iterations or the conditions have to be known. */
 static int inline_loop(struct work *w, int node)
 {
     struct rounds r = {.node = node, .n_carried = w->graph->nodes[node].n_inputs - 2};
@@ -433,7 +438,7 @@ static int inline_loop(struct work *w, int node)
     return 0;
 }
 
-/* Part i of a value along an axis. */
+/* Returns slice i of a value along an axis, by a node Gather. */
 static int part_of(struct work *w, int value, int axis, int64_t i)
 {
     int index = known_value(w, CR_ONNX_INT64, (double)i);
@@ -447,15 +452,15 @@ static int part_of(struct work *w, int value, int axis, int64_t i)
     return translate_node(w, number) ? CR_ONNX_NONE : v;
 }
 
-/* Number i of an attribute that is a list, or 0. */
+/* Returns number i of an attribute that is a list, or 0. */
 static int64_t listed(const struct cr_onnx_node *n, const char *name, int i)
 {
     const struct cr_onnx_attribute *a = cr_onnx_attribute(n, name);
     return a && a->ints && i >= 0 && i < a->n ? a->ints[i] : 0;
 }
 
-/* The size of a scanned input along the axis that is scanned, which becomes one from 0 on; -1 if it has
- * none such. */
+/* Returns the size of an input along the scanned axis, or -1 if there is none.  Makes a negative
+ * axis count from 0. */
 static int64_t scanned_size(struct work *w, int value, int64_t *axis)
 {
     cr_t x = value == CR_ONNX_NONE ? NULL : read_value(w, value);
@@ -464,14 +469,14 @@ static int64_t scanned_size(struct work *w, int value, int64_t *axis)
     return x && *axis >= 0 && *axis < x->rank ? x->shape[*axis] : -1;
 }
 
-/* A scan: inputs are those that are carried, then those that are scanned. */
+/* A scan: its inputs are first the carried, then the scanned ones. */
 struct scan {
     struct rounds rounds;
     int n_scanned;
-    const char *directions; /* the attribute of the scanned inputs' */
+    const char *directions; /* the name of the attribute: directions of the scanned inputs */
 };
 
-/* A round for each part of the scanned inputs; what the outputs are comes to `results`. */
+/* Inlines an iteration for each slice of the scanned inputs; sets `results` to the outputs. */
 static int run_scan(struct work *w, struct scan *s, const int *values, int *results)
 {
     struct rounds *r = &s->rounds;
@@ -498,7 +503,7 @@ static int run_scan(struct work *w, struct scan *s, const int *values, int *resu
             return -1;
     }
     for (int i = 0; i < n.n_outputs; i++) {
-        int collected = i - r->n_carried; /* fewer than 0: a carried one */
+        int collected = i - r->n_carried; /* negative: a carried value */
         results[i] = CR_ONNX_NONE;
         if (n.outputs[i] == CR_ONNX_NONE)
             continue;
@@ -510,7 +515,7 @@ static int run_scan(struct work *w, struct scan *s, const int *values, int *resu
     return 0;
 }
 
-/* Version 8: everything has a first axis more, of batches that are scanned one after another. */
+/* Version 8: values have a first axis of batches, which are scanned one after another. */
 static int run_batches(struct work *w, struct scan *s, const int *values, int *results)
 {
     struct cr_onnx_node n = w->graph->nodes[s->rounds.node];
@@ -537,7 +542,8 @@ static int run_batches(struct work *w, struct scan *s, const int *values, int *r
     return 0;
 }
 
-/* Scan: in version 8 lengths of the batches come first, which are to be left out. */
+/* Unrolls a Scan.  In version 8 its first input is the lengths of batches, which has to be left
+ * out. */
 static int inline_scan(struct work *w, int node)
 {
     struct cr_onnx_node n = w->graph->nodes[node];
@@ -572,8 +578,8 @@ static int read_inputs(struct work *w, const struct cr_onnx_node *n, cr_t *in)
     return 0;
 }
 
-/* Attributes are of the types that they were read as, and numbers that are no ends of slices, which may be
- * as far as you like, are such as sizes and axes can be. */
+/* Refuses a number in an attribute that no size or axis can be.  Ends of slices may have any
+ * value. */
 static int check_numbers(struct work *w, int node)
 {
     static const char *const ends[] = {"start", "end", "starts", "ends", "ignore_index"};
@@ -604,7 +610,7 @@ static int refuse_mistyped(struct work *w, int node, const char *name)
     return refuse_node(w, node, text);
 }
 
-/* A node of the table. */
+/* Translates a node by its operator's row in the table. */
 static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
 {
     struct cr_onnx_node *n = &w->graph->nodes[node];
@@ -644,7 +650,7 @@ static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
     return 0;
 }
 
-/* Once a node; of the table, or what brings a body in its place. */
+/* Translates a node once: by the table, or by inlining its body. */
 static int translate_node(struct work *w, int node)
 {
     while (node >= w->cap_done) {
@@ -689,7 +695,7 @@ static void mark_read(cr_t x, bool *is_read)
             mark_read(x->arguments[i].term, is_read);
 }
 
-/* Leaves out statements that nobody reads, such as one whose shape alone was asked for. */
+/* Removes statements that nothing reads, such as one of which only the shape was used. */
 static void drop_unread(struct cr_onnx_script *s)
 {
     const struct cr_onnx_graph *g = s->graph;

@@ -1,20 +1,20 @@
-/* translate.h - from the nodes of an ONNX graph to statements of a script; see term.h. */
+/* translate.h - translates the nodes of an ONNX graph into statements of a script; see term.h. */
 #ifndef CR_ONNX_TRANSLATE_H
 #define CR_ONNX_TRANSLATE_H
 
 #include "term.h"
 
-/* What a caller says of a model: the size that a symbol stands for, or the numbers of an input ("1,2,3"). */
+/* A setting of the caller: the size of a symbol, or the elements of an input ("1,2,3"). */
 struct cr_onnx_pin {
     const char *name, *value;
-    bool optional; /* it need not be of the model */
+    bool optional; /* the model need not have the name */
 };
 
 /* A symbol that stays a length of the language: see lengths.h. */
 struct cr_onnx_length {
     const char *name;
-    int64_t bound, size; /* size: in this translation */
-    int value;           /* of the graph: the length as a number, once it is compared */
+    int64_t bound, size; /* size: the size in this translation */
+    int value;           /* the graph's value for the length as a number, set before comparisons */
 };
 
 enum { CR_ONNX_LENGTHS = 8 };
@@ -25,21 +25,21 @@ struct cr_onnx_script {
     int n_pins;
     struct cr_onnx_statement *statements;
     int n_statements, cap_statements;
-    cr_t *terms; /* of values: how others read them */
+    cr_t *terms; /* by value: the term that reads it */
     int n_terms;
     struct cr_onnx_length lengths[CR_ONNX_LENGTHS];
     int n_lengths;
-    int unknown; /* after a failure: the value that would have to be known, or CR_ONNX_NONE */
+    int unknown; /* after a failure: the value whose elements are needed, or CR_ONNX_NONE */
 };
 
 /*
- * Translates every node in order.  Values of the graph get their types and shapes, and those that could be
- * computed their elements; branches of If and rounds of Loop whose conditions are known come in their place.
- * Freed by cr_onnx_script_free also after a failure.
+ * Translates every node in order.  Sets types and shapes of the graph's values, and elements if
+ * they can be computed.  Inlines branches of If and iterations of Loop with known
+ * conditions.  Free the script by cr_onnx_script_free, also after a failure.
  */
 int cr_onnx_translate(struct cr_onnx_script *script, struct cr_onnx_graph *graph,
                       const struct cr_onnx_pin *pins, int n_pins, struct cr_error *error);
-/* The type and shape of an input, as translating gives it. */
+/* Sets the type and shape of an input, as cr_onnx_translate does. */
 int cr_onnx_input_shape(struct cr_onnx_graph *graph, int value, const struct cr_onnx_pin *pins,
                         int n_pins, struct cr_error *error);
 void cr_onnx_script_free(struct cr_onnx_script *script);

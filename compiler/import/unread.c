@@ -9,8 +9,8 @@
 struct reading {
     struct cr_onnx_script *script;
     struct cr_onnx_graph *graph;
-    bool *is_read;          /* by value: by a node to come, or as an output */
-    bool *is_kept;          /* by a node that is not known */
+    bool *is_read;          /* by value: an output, or a node that is not translated yet reads it */
+    bool *is_kept;          /* by value: a node whose outputs are not known reads it */
     struct cr_term_map seen; /* terms whose elements are marked */
 };
 
@@ -21,8 +21,8 @@ static void note(const struct reading *r, int value, bool *values)
         values[standing] = true;
 }
 
-/* What a graph in an attribute may read of the values outside.  A name that it defines itself is looked up,
- * too, which keeps more than is read. */
+/* Notes the outer values that a graph in an attribute may read.  Also looks up names that the
+ * graph itself defines, so it may keep too many. */
 static void note_captured(const struct reading *r, const struct cr_onnx_names *names,
                           const struct cr_onnx_body *body)
 {
@@ -46,7 +46,7 @@ static bool is_known(const struct cr_onnx_graph *g, const struct cr_onnx_node *n
     return true;
 }
 
-/* What is read from now on, and what stays for passes. */
+/* Notes the values that later nodes read, and those that passes need. */
 static void note_readers(const struct reading *r, const bool *done, int n_done)
 {
     const struct cr_onnx_graph *g = r->graph;
@@ -65,7 +65,7 @@ static void note_readers(const struct reading *r, const bool *done, int n_done)
         note(r, g->outputs[i], r->is_read);
 }
 
-/* Values that nobody reads have no term and no tensor any more. */
+/* Removes the terms and tensors of values that nothing reads. */
 static void forget(const struct reading *r)
 {
     struct cr_onnx_graph *g = r->graph;

@@ -5,9 +5,10 @@
 #include "translate.h"
 
 /*
- * Nodes that are done are marked; none may be on its way.  Elements stay that a node to come reads, or a
- * graph in its attributes, that an output of the model is, that a node reads which is not known, as
- * passes look at them, and those in the statements.  Other known values have no tensor from now on.
+ * `done` marks translated nodes; no node may be in translation.  Keeps elements that a later node
+ * or a graph in its attributes reads, those of the model's outputs and of statements, and those
+ * that a node with unknown outputs reads, as passes look at them.  Other known values lose their
+ * tensors.
  */
 void cr_onnx_free_unread(struct cr_onnx_script *script, const bool *done, int n_done);
 

@@ -17,7 +17,7 @@ int cr_wire_integer(struct cr_wire *wire, uint64_t *out)
     return -1;
 }
 
-/* Takes n bytes; -1 if there are not as many. */
+/* Takes n bytes; returns -1 if there are fewer. */
 static int take(struct cr_wire *wire, uint64_t n, struct cr_wire *out)
 {
     if (n > (uint64_t)(wire->end - wire->at))
@@ -27,7 +27,7 @@ static int take(struct cr_wire *wire, uint64_t n, struct cr_wire *out)
     return 1;
 }
 
-/* The value of a field whose kind is known. */
+/* Reads the value of a field whose kind is set. */
 static int read_value(struct cr_wire *wire, struct cr_wire_field *field)
 {
     uint64_t length;
@@ -41,7 +41,7 @@ static int read_value(struct cr_wire *wire, struct cr_wire_field *field)
     case CR_WIRE_BYTES:
         return cr_wire_integer(wire, &length) == 1 ? take(wire, length, &field->bytes) : -1;
     }
-    return -1; /* groups, which ONNX has none of */
+    return -1; /* a group: ONNX has none */
 }
 
 int cr_wire_next(struct cr_wire *wire, struct cr_wire_field *field)
