@@ -1,4 +1,4 @@
-/* arena.c - memory of many small things; see arena.h. */
+/* arena.c - an allocator for many small objects; see arena.h. */
 #include "arena.h"
 
 #include <stdarg.h>
@@ -14,11 +14,11 @@ enum { BLOCK = 1 << 16, ALIGNED = 16 };
 
 struct cr_arena_block {
     struct cr_arena_block *next;
-    size_t size; /* of the bytes behind this */
+    size_t size; /* the size of `bytes` */
     _Alignas(ALIGNED) unsigned char bytes[];
 };
 
-/* Large items get a block of their own, behind the first one, which stays in use. */
+/* Adds a block.  A large item gets its `own` block, behind the first one, which stays in use. */
 static struct cr_arena_block *new_block(struct cr_arena *arena, size_t size, bool own)
 {
     struct cr_arena_block *block = cr_calloc(1, sizeof *block + size);

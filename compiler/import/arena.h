@@ -1,4 +1,4 @@
-/* arena.h - memory of many small things that are freed together. */
+/* arena.h - an allocator for many small objects that are freed together. */
 #ifndef CR_ARENA_H
 #define CR_ARENA_H
 
@@ -6,17 +6,17 @@
 
 struct cr_arena {
     struct cr_arena_block *blocks;
-    size_t left; /* bytes that are free at the end of the first block */
+    size_t left; /* free bytes at the end of the first block */
 };
 
-/* Zeroed memory for count items of a size, aligned for any of them. */
+/* Returns zeroed memory for `count` items of a size, aligned for any type. */
 void *cr_arena_new(struct cr_arena *arena, size_t count, size_t size);
 char *cr_arena_text(struct cr_arena *arena, const char *text, size_t length);
 char *cr_arena_print(struct cr_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void cr_arena_free(struct cr_arena *arena);
 
-/* Room for one more item of an array in an arena; the old one is left behind. */
+/* Grows an array in an arena by one item if it is full; the old copy stays allocated. */
 void *cr_arena_grow(struct cr_arena *arena, void *items, int n, int *cap, size_t size);
 
 #define CR_ARENA_PUSH(arena, array, n, cap)                                                        \

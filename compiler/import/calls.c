@@ -1,4 +1,4 @@
-/* calls.c - scripts of one call each, and their graphs; see calls.h. */
+/* calls.c - runs scripts of one call each and caches their graphs; see calls.h. */
 #include "calls.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 struct cr_onnx_calls {
     struct cr_script_session *session;
-    struct cr_names texts; /* of the calls, which own them */
+    struct cr_names texts; /* the texts of the calls, owned */
     struct cr_script *scripts;
     int n, cap;
 };
@@ -26,7 +26,7 @@ struct cr_onnx_calls *cr_onnx_calls_new(void)
     return calls;
 }
 
-/* The texts and graphs of calls go with it. */
+/* Frees the texts and graphs of calls, too. */
 void cr_onnx_calls_free(struct cr_onnx_calls *calls)
 {
     if (!calls)
@@ -41,7 +41,7 @@ void cr_onnx_calls_free(struct cr_onnx_calls *calls)
     free(calls);
 }
 
-/* The front end says where a mistake is; here it is in the call. */
+/* Copies an error without the place that the front end names: it is always the call. */
 static void fail(const struct cr_error *found, struct cr_error *error)
 {
     const char *text = found->text;
@@ -51,7 +51,7 @@ static void fail(const struct cr_error *found, struct cr_error *error)
     cr_fail(error, "%.*s", library ? (int)(library - text) : (int)strlen(text), text);
 }
 
-/* A text that was run before has its graph. */
+/* Looks the text up first: one that was run before has its graph. */
 const struct cr_graph *cr_onnx_calls_run(struct cr_onnx_calls *calls, const char *text,
                                          struct cr_error *error)
 {

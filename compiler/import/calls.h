@@ -1,8 +1,8 @@
 /*
- * calls.h - scripts of one call each, run by the front end in one state, and the graphs that they make.
+ * calls.h - runs scripts of one call each in one state of the front end, and caches their graphs.
  *
- * A file's calls are kept as long as its model: the same call is asked for again when a graph was rewritten,
- * by equal layers, and when translations for several sizes are compared.
+ * The cache lives as long as the model.  The same call comes again in a rewritten graph, in equal
+ * layers, and in translations for several sizes.
  */
 #ifndef CR_ONNX_CALLS_H
 #define CR_ONNX_CALLS_H
@@ -14,8 +14,8 @@ struct cr_onnx_calls;
 struct cr_onnx_calls *cr_onnx_calls_new(void);
 void cr_onnx_calls_free(struct cr_onnx_calls *calls);
 
-/* The graph of a script, which runs if it did not before; or null, and what the front end says without a file
- * and a line. */
+/* Returns the graph of a script, cached or by running it; or null, with the front end's message
+ * without file and line. */
 const struct cr_graph *cr_onnx_calls_run(struct cr_onnx_calls *calls, const char *text,
                                          struct cr_error *error);
 

@@ -6,7 +6,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* A sweep is worth its time from so many bytes on. */
+/* The fewest bytes that are worth a sweep. */
 #define LEAST_SWEPT ((size_t)64 << 20)
 
 struct cr_elements_array {
@@ -34,8 +34,8 @@ bool cr_elements_have_room(const struct cr_elements *e)
     return e->bytes <= CR_ELEMENTS_MOST && e->ever <= CR_ELEMENTS_EVER;
 }
 
-/* Twice as many bytes as the last sweep left, so that sweeps take a fixed share of the time; at least
- * once before folding ends. */
+/* True from twice the bytes that the last sweep left, so that sweeps take a fixed share of the
+ * time. There is at least one sweep before folding ends. */
 bool cr_elements_are_many(const struct cr_elements *e)
 {
     size_t limit = e->swept < LEAST_SWEPT / 2 ? LEAST_SWEPT : 2 * e->swept;
@@ -52,7 +52,7 @@ static int by_address(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* The array at an address, or null. */
+/* Returns the array at an address, or null. */
 static struct cr_elements_array *find(struct cr_elements *e, const void *data)
 {
     if (e->n_sorted < e->n)

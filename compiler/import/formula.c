@@ -1,7 +1,7 @@
 /*
- * formula.c - operators that are an expression of the language: the formula of a row, built as terms.
+ * formula.c - parses the formula of an operator's row and builds its terms.
  *
- * Only what rows have is read: + - * /, numbers, operands, math.huge, and calls of functions.
+ * A formula has + - * /, numbers, operands, math.huge, and calls of functions.
  */
 #include "formula.h"
 
@@ -12,10 +12,10 @@
 
 enum { MOST_OPERANDS = 3 };
 
-/* A formula on its way. */
+/* A formula that is being parsed. */
 struct formula {
     struct cr_translation *t;
-    const char *at;       /* the rest of it */
+    const char *at;       /* the unread rest */
     const char *operands; /* "a b" */
     cr_t in[MOST_OPERANDS];
 };
@@ -63,13 +63,13 @@ static cr_t call(struct formula *f, const char *name, const struct operand *x, i
                                         : cr_t_unary(f->t, name, x[0].term);
 }
 
-/* A row that no one has tried: the node is refused. */
+/* Refuses a node whose formula has a syntax error. */
 static struct operand unreadable(struct formula *f)
 {
     return (struct operand){.term = cr_onnx_refuse(f->t, "its formula ends before '%s'", f->at)};
 }
 
-/* The operands of a call, up to the end of it. */
+/* Reads the operands of a call, and its end. */
 static struct operand read_call(struct formula *f, const char *name)
 {
     struct operand x[MOST_OPERANDS] = {{0}};
@@ -82,7 +82,8 @@ static struct operand read_call(struct formula *f, const char *name)
     return (struct operand){.term = call(f, name, x, n)};
 }
 
-/* An operand by its letter, math.huge, or a call.  The word "axes" is for a reader: see cr_reduced. */
+/* Reads an operand's letter, math.huge, or a call.  The word "axes" is only for readers: cr_reduced
+ * reads the axes. */
 static struct operand read_word(struct formula *f)
 {
     size_t length = strspn(f->at, "abcdefghijklmnopqrstuvwxyz_.");
@@ -98,7 +99,7 @@ static struct operand read_word(struct formula *f)
     return (struct operand){.term = operand ? f->in[(operand - f->operands) / 2] : NULL};
 }
 
-/* A number, or an operand; a sign before a number is part of it. */
+/* Reads a number or an operand; a sign before a number is part of it. */
 static struct operand read_factor(struct formula *f)
 {
     char *end;
@@ -115,7 +116,7 @@ static struct operand read_factor(struct formula *f)
     return (struct operand){.number = number, .is_number = true};
 }
 
-/* Operands with signs of one rank between them. */
+/* Reads operands with signs of one precedence between them. */
 static struct operand chain(struct formula *f, const char *signs, struct operand next(struct formula *))
 {
     struct operand x = next(f);
@@ -140,7 +141,8 @@ static cr_t value_of(struct formula *f, const char *formula)
     return sum_of(f).term;
 }
 
-/* Of operands "a b ..." the formula is applied from left to right: a is the result so far, b the next input. */
+/* With operands "a b ..." the formula is folded over inputs from the left: a is the result so far,
+ * b the next input. */
 void cr_translate_formula(struct cr_translation *t, const struct cr_onnx_op *op)
 {
     struct formula f = {.t = t, .operands = op->inputs};

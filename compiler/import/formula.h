@@ -1,10 +1,10 @@
-/* formula.h - operators that are an expression of the language. */
+/* formula.h - operators that a formula of the language translates. */
 #ifndef CR_ONNX_FORMULA_H
 #define CR_ONNX_FORMULA_H
 
 #include "ops.h"
 
-/* A node becomes the formula of its row, with its inputs for the operands: see ops.def. */
+/* Translates a node by the formula of its row, with its inputs as operands: see ops.def. */
 void cr_translate_formula(struct cr_translation *t, const struct cr_onnx_op *op);
 
 #endif

@@ -1,4 +1,4 @@
-/* graph.c - from an ONNX model as it is written to values and nodes; see graph.h. */
+/* graph.c - makes values and nodes of an ONNX model; see graph.h. */
 #include "graph.h"
 
 #include <inttypes.h>
@@ -12,8 +12,8 @@
 enum {
     DEPTH = 64,
     MOST_NODES = 1 << 18,
-    WRITTEN = 32, /* elements of a constant that is no weight */
-    NEWEST = 28   /* version of ai.onnx that is known */
+    WRITTEN = 32, /* the most elements of a constant that is no weight */
+    NEWEST = 28   /* the newest known version of ai.onnx */
 };
 
 /* ---- names ---- */
@@ -23,16 +23,16 @@ struct entry {
     int value;
 };
 
-/* What names mean in a graph or the body of a function, and what else its nodes need to be told. */
+/* The scope of a graph or a function body: maps names to values, and has context for its nodes. */
 struct cr_onnx_names {
-    const struct cr_onnx_names *outer; /* of a graph in an attribute */
-    const char *prefix;                /* before names of values and nodes */
+    const struct cr_onnx_names *outer; /* the outer scope of a graph in an attribute, or null */
+    const char *prefix;                /* the prefix of names of values and nodes */
     struct entry *slots;               /* a hash table: a power of two, half of it free */
     int n, cap, depth;
     const struct cr_onnx_opset *opsets;
     int n_opsets;
-    const struct cr_onnx_function *function; /* or null, and the call of it */
-    const struct cr_onnx_call *call;
+    const struct cr_onnx_function *function; /* the function of the body, or null */
+    const struct cr_onnx_call *call;         /* the call of the function */
 };
 
 static unsigned hash(const char *text)
@@ -51,7 +51,7 @@ static struct entry *slot(const struct cr_onnx_names *names, const char *name)
     return &names->slots[at];
 }
 
-/* The last meaning of a name counts, as in a body that is inlined several times. */
+/* Maps a name to a value, in place of an earlier one: a body may be inlined several times. */
 static void define(struct cr_onnx_graph *g, struct cr_onnx_names *names, const char *name,
                    int value)
 {
@@ -68,7 +68,7 @@ static void define(struct cr_onnx_graph *g, struct cr_onnx_names *names, const c
     *e = (struct entry){name, value};
 }
 
-/* A name that nothing in the same graph has. */
+/* Maps a new name to a value; fails if the graph has the name already. */
 static int define_new(struct cr_onnx_graph *g, struct cr_onnx_names *names, const char *name,
                       int value, struct cr_error *error)
 {
@@ -136,7 +136,7 @@ void cr_onnx_give(struct cr_onnx_graph *g, int node, int output, int value)
     g->values[value].producer = node;
 }
 
-/* A tensor of the model as a value. */
+/* Adds a value for a tensor of the model. */
 static int tensor_value(struct cr_onnx_graph *g, const char *name, const struct cr_onnx_tensor *t)
 {
     int v = cr_onnx_new_value(g, name);
@@ -162,7 +162,7 @@ int cr_onnx_known(struct cr_onnx_graph *g, const char *name, enum cr_onnx_type t
     *t = (struct cr_onnx_tensor){name, CR_ONNX_DOUBLE, rank, sizes, n, (const void *)copy, false};
     int v = tensor_value(g, name, t);
     g->values[v].folded = true;
-    g->values[v].type = type; /* the doubles stand for numbers of this type */
+    g->values[v].type = type; /* the tensor has doubles for numbers of this type */
     return v;
 }
 
@@ -233,7 +233,8 @@ void cr_onnx_set_real(struct cr_onnx_graph *g, struct cr_onnx_node *node, const 
                   &(struct cr_onnx_attribute){.name = name, .kind = CR_ONNX_A_FLOAT, .f = value});
 }
 
-/* The attribute of a call, or the default of a function, that an attribute in its body stands for. */
+/* Returns the attribute that one in a function's body refers to: the call's, or the default; or
+ * null. */
 static const struct cr_onnx_attribute *referred(const struct cr_onnx_names *names, const char *of)
 {
     for (; names && !names->function; names = names->outer)
@@ -249,7 +250,7 @@ static const struct cr_onnx_attribute *referred(const struct cr_onnx_names *name
     return NULL;
 }
 
-/* The attributes of a node; what refers to an attribute that is not there is left out. */
+/* Adds the attributes of a node, without those that refer to a missing attribute. */
 static void take_attributes(struct cr_onnx_graph *g, struct cr_onnx_node *node,
                             const struct cr_onnx_call *call, const struct cr_onnx_names *names)
 {
@@ -284,7 +285,7 @@ static const char *with_prefix(struct cr_onnx_graph *g, const struct cr_onnx_nam
     return *names->prefix ? cr_arena_print(&g->arena, "%s/%s", names->prefix, name) : name;
 }
 
-/* What a call reads.  A name that nothing before it gives is a mistake of the file. */
+/* Sets the inputs of a call.  Fails if nothing before the call defines a name. */
 static int take_inputs(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                        const struct cr_onnx_names *names, int *inputs, struct cr_error *error)
 {
@@ -313,7 +314,7 @@ static const struct cr_onnx_function *find_function(const struct cr_onnx_graph *
     return NULL;
 }
 
-/* The body of a function in the place of a call. */
+/* Inlines the body of a function in place of a call. */
 static int add_function(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                         const struct cr_onnx_function *f, const int *inputs,
                         struct cr_onnx_names *names, struct cr_error *error)
@@ -344,7 +345,7 @@ static int add_function(struct cr_onnx_graph *g, const struct cr_onnx_call *call
     return 0;
 }
 
-/* Constant is no node but a value. */
+/* Makes a value of a Constant, not a node. */
 static int add_constant(struct cr_onnx_graph *g, const struct cr_onnx_node *node, const char *name)
 {
     const struct cr_onnx_attribute *a = node->n_attributes ? &node->attributes[0] : NULL;
@@ -372,7 +373,7 @@ static int add_constant(struct cr_onnx_graph *g, const struct cr_onnx_node *node
     return v;
 }
 
-/* A node of an operator. */
+/* Adds a node for a call of an operator. */
 static int add_node(struct cr_onnx_graph *g, const struct cr_onnx_call *call, const int *inputs,
                     struct cr_onnx_names *names, struct cr_error *error)
 {
@@ -407,14 +408,14 @@ static int add_node(struct cr_onnx_graph *g, const struct cr_onnx_call *call, co
     return 0;
 }
 
-/* Names that functions leave out stand for nothing, and are no mistake. */
+/* True if a name is an input that the call of the function leaves out. */
 static bool is_left_out(const struct cr_onnx_names *names, const char *name)
 {
     const struct entry *e = names->cap ? slot(names, name) : NULL;
     return e && e->name && e->value == CR_ONNX_NONE;
 }
 
-/* What is left out of a call of a function is left out of the calls in its body. */
+/* Adds a call.  Inputs that a function's call leaves out are left out of the calls in its body. */
 static int add_call(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                     struct cr_onnx_names *names, struct cr_error *error)
 {
@@ -430,7 +431,7 @@ static int add_call(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
              : add_node(g, &c, inputs, names, error);
 }
 
-/* The initializers of a body, then its calls in order. */
+/* Adds the initializers of a body, then its calls in order. */
 static int add_calls(struct cr_onnx_graph *g, const struct cr_onnx_body *body,
                      struct cr_onnx_names *names, struct cr_error *error)
 {
@@ -472,7 +473,8 @@ int cr_onnx_inline(struct cr_onnx_graph *g, const struct cr_onnx_node *node,
 
 /* ---- the whole ---- */
 
-/* An input that is an initializer, too, says the same type and sizes, unless it leaves them open. */
+/* Fails if an input that is also an initializer has another type or other sizes; they may be open.
+ * */
 static int check_default(const struct cr_onnx_graph *g, const struct cr_onnx_info *info,
                          const struct cr_onnx_tensor *t, struct cr_error *error)
 {
@@ -485,8 +487,7 @@ static int check_default(const struct cr_onnx_graph *g, const struct cr_onnx_inf
                    g->path, cr_show(info->name, strlen(info->name)).text);
 }
 
-/* The initializer of each name, as the place of one; a name that is there twice is refused when it is
- * defined for good. */
+/* Maps names to indices of initializers.  add_calls refuses a name that occurs twice. */
 static struct cr_onnx_names defaults_of(struct cr_onnx_graph *g)
 {
     const struct cr_onnx_body *body = &g->model->graph;
@@ -496,7 +497,7 @@ static struct cr_onnx_names defaults_of(struct cr_onnx_graph *g)
     return names;
 }
 
-/* Inputs of the model that are no initializers, as older files list those, too. */
+/* Adds the inputs of the model, without initializers, which older files list as inputs. */
 static int add_inputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, struct cr_error *error)
 {
     const struct cr_onnx_body *body = &g->model->graph;
@@ -520,7 +521,7 @@ static int add_inputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, stru
     return 0;
 }
 
-/* Outputs keep their names, whatever passes put in the place of the value. */
+/* Adds the outputs.  They keep their names, even if a pass replaces the value. */
 static int add_outputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, struct cr_error *error)
 {
     const struct cr_onnx_body *body = &g->model->graph;
@@ -541,7 +542,7 @@ static int add_outputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, str
     return 0;
 }
 
-/* Versions that there are; what a later one changes is not known. */
+/* Fails for versions that are not known, as later ones may change operators. */
 static int check_opsets(const struct cr_onnx_graph *g, const struct cr_onnx_opset *opsets, int n,
                         struct cr_error *error)
 {
@@ -635,7 +636,7 @@ void cr_onnx_replace(struct cr_onnx_graph *g, int value, int by)
 }
 
 #ifdef CR_DEBUG
-/* Counts the users of a value again, to hold the count that is kept against. */
+/* Counts the users of a value again, to check the count that is kept. */
 static int count_users(const struct cr_onnx_graph *g, int value)
 {
     int n = 0;
@@ -673,14 +674,14 @@ const char *cr_onnx_show(const struct cr_onnx_node *node, char *buf, size_t size
     return buf;
 }
 
-/* The order of nodes that is being made: what a node reads comes before it. */
+/* The topological order of nodes that is being made. */
 struct ordering {
     struct cr_onnx_graph *graph;
-    unsigned char *state; /* of a node: 0, 1 on the way, 2 placed */
+    unsigned char *state; /* by node: 0, 1 if its inputs are being placed, 2 if it is placed */
     int *order, n;
 };
 
-/* False if the node is on the way already: nodes that read each other in a circle. */
+/* Places a node after its inputs; false if nodes form a cycle. */
 static bool place(struct ordering *o, int node)
 {
     struct cr_onnx_node *n = &o->graph->nodes[node];
@@ -698,7 +699,7 @@ static bool place(struct ordering *o, int node)
     return true;
 }
 
-/* Marks the nodes that outputs need, from the last to the first, in an order that holds. */
+/* Marks the nodes that outputs need, in reverse topological order. */
 static void mark_needed(const struct cr_onnx_graph *g, const struct ordering *o, bool *needed)
 {
     for (int i = 0; i < g->n_outputs; i++)

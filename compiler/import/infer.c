@@ -1,4 +1,4 @@
-/* infer.c - shapes and types of calls, by the front end; see infer.h. */
+/* infer.c - infers shapes and types of calls by the front end; see infer.h. */
 #include "infer.h"
 
 #include <stdlib.h>
@@ -14,8 +14,8 @@ bool cr_onnx_is_lua_op(cr_t x)
 
 /* ---- the script of a call ---- */
 
-/* A script on its way.  A length of `script` is written as a length, or as the size that it has in the
- * translation. */
+/* A script that is being written.  A length of `script` is written as a length, or as its size in
+ * the translation if `as_numbers`. */
 struct writing {
     struct cr_text text;
     const struct cr_onnx_script *script;
@@ -32,7 +32,7 @@ static void put_length(struct writing *w, int length)
         cr_put(&w->text, "length(\"l%d\", %lld)", length, (long long)l->bound);
 }
 
-/* An operand stands for any of its shape and type: it is an input. */
+/* Writes an operand as an input of its shape and type. */
 static void put_operand(struct writing *w, cr_t x, int number, const signed char *cuts)
 {
     enum cr_language_type type = cr_language_type(x->type);
@@ -60,7 +60,7 @@ static void put_argument(struct writing *w, const char *from)
     }
 }
 
-/* The whole of it; `cuts_of`: see infer.h, none if it is null. */
+/* Writes the script of a call.  `cuts_of` (see infer.h) may be null. */
 static void put_script(struct writing *w, const char *name, const struct cr_onnx_argument *arguments,
                        int n, cr_onnx_cuts_of *cuts_of, const void *context)
 {
@@ -154,7 +154,7 @@ static bool same_graph(const struct cr_onnx_script *script, const struct cr_onnx
     return same;
 }
 
-/* The graph of a call with numbers for lengths, or null. */
+/* Returns the graph of a call with numbers for lengths, or null. */
 static const struct cr_graph *graph_with_numbers(const struct cr_onnx_script *script, cr_t call)
 {
     struct cr_error error = {""};

@@ -1,9 +1,9 @@
 /*
- * lua_op.c - operators that are functions of graphs/lib/onnx.lua: nodes become calls; see ops.def.
+ * lua_op.c - translates operators into calls of functions of graphs/lib/onnx.lua; see ops.def.
  *
- * A call has the tensors in the order of the row, then a table of what has to be known when it is built:
- * onnx.resize(x, {mode = "linear", sizes = {1, 1, 8, 8}}).  What the function makes of it is its own
- * affair: the front end says the shape of the result.
+ * A call has the tensors in the order of the row, then a table of options, which have to be known
+ * at import: onnx.resize(x, {mode = "linear", sizes = {1, 1, 8, 8}}).  The front end infers the
+ * shape of the result.
  */
 #include "lua_op.h"
 
@@ -17,7 +17,7 @@
 
 enum { MOST_ARGUMENTS = 64, MOST_WORD = 64 };
 
-/* A call on its way. */
+/* A call that is being made. */
 struct call {
     struct cr_translation *t;
     struct cr_onnx_argument arguments[MOST_ARGUMENTS];
@@ -25,9 +25,9 @@ struct call {
     bool only_shape; /* the function takes the option of that name */
 };
 
-/* ---- values as Lua has them ---- */
+/* ---- values as Lua text ---- */
 
-/* A text in quotes.  It has no spaces, at which a long line would be broken. */
+/* Appends a text in quotes.  Escapes spaces: a long line would be broken there. */
 static void put_string(struct cr_text *text, const char *string)
 {
     cr_put(text, "\"");
@@ -36,7 +36,7 @@ static void put_string(struct cr_text *text, const char *string)
     cr_put(text, "\"");
 }
 
-/* Numbers, as a list if there may be several. */
+/* Appends numbers, as a list if there may be several. */
 static void put_numbers(struct call *c, struct cr_text *text, bool is_list, bool is_whole, int64_t n,
                         const double *numbers)
 {
@@ -57,7 +57,7 @@ static void add(struct call *c, struct cr_onnx_argument argument)
         c->arguments[c->n++] = argument;
 }
 
-/* Takes the text. */
+/* Adds an option key = value; frees the text. */
 static void add_option(struct call *c, const char *key, struct cr_text *value)
 {
     if (!c->n_options++)
@@ -66,7 +66,7 @@ static void add_option(struct call *c, const char *key, struct cr_text *value)
     free(value->data);
 }
 
-/* The numbers of an input as an option; one without elements is as good as left out. */
+/* Adds the elements of an input as an option; an input without elements counts as left out. */
 static void add_numbers(struct call *c, const char *key, cr_t x)
 {
     struct cr_text text = {0};
@@ -80,7 +80,7 @@ static void add_numbers(struct call *c, const char *key, cr_t x)
     add_option(c, key, &text);
 }
 
-/* The ending of a word of a row says what becomes of the input. */
+/* Adds an input, as the ending of its word in the row says. */
 static void add_input(struct call *c, char *word, cr_t x)
 {
     size_t length = strlen(word);
@@ -96,7 +96,7 @@ static void add_input(struct call *c, char *word, cr_t x)
         add(c, x ? (struct cr_onnx_argument){x, NULL} : (struct cr_onnx_argument){NULL, "nil"});
 }
 
-/* An attribute as an option of its name, if the node has it. */
+/* Adds an attribute as an option of its name, if the node has it. */
 static void add_attribute(struct call *c, const char *name)
 {
     const struct cr_onnx_attribute *a = cr_onnx_attribute(c->t->node, name);
@@ -160,7 +160,7 @@ static void add_other(struct call *c, const char *name)
     add_option(c, name, &text);
 }
 
-/* The next word of a list, or false; moves on. */
+/* Reads the next word of a list and moves on; false at the end. */
 static bool next_word(const char **list, char *word)
 {
     *list += strspn(*list, " ");
@@ -173,7 +173,7 @@ static bool next_word(const char **list, char *word)
     return true;
 }
 
-/* Adds tensors, then options.  Without options missing tensors behind the last one are not written. */
+/* Adds tensors, then options.  Without options, missing tensors at the end are left out. */
 static void add_arguments(struct call *c, const struct cr_onnx_op *op)
 {
     char word[MOST_WORD];
@@ -198,7 +198,7 @@ static void add_arguments(struct call *c, const struct cr_onnx_op *op)
 
 /* ---- the result ---- */
 
-/* The ONNX type of a result: that of the first input with the same type of the language. */
+/* Returns the ONNX type of a result: the type of the first input with the same language type. */
 static enum cr_onnx_type type_of(const struct cr_translation *t, enum cr_language_type type)
 {
     for (int i = 0; i < t->node->n_inputs; i++)
@@ -209,7 +209,7 @@ static enum cr_onnx_type type_of(const struct cr_translation *t, enum cr_languag
                                      : CR_ONNX_BOOL;
 }
 
-/* The shape and type of a call's result; false if refused. */
+/* Infers the shape and type of a call's result; false if it refuses. */
 static bool infer(struct call *c, const char *name, const struct cr_onnx_argument *arguments,
                   struct cr_inferred *result)
 {
@@ -227,7 +227,7 @@ static bool infer(struct call *c, const char *name, const struct cr_onnx_argumen
     return false;
 }
 
-/* The result where axes of size 0 have another size. */
+/* Infers the result with another size for axes of size 0. */
 static bool infer_instead(struct call *c, const char *name, int64_t size,
                           struct cr_inferred *result)
 {
@@ -245,8 +245,8 @@ static bool infer_instead(struct call *c, const char *name, int64_t size,
     return infer(c, name, arguments, result);
 }
 
-/* The language has no tensors without elements that the function could read.  Axes of the result whose size
- * is that of such an axis have no elements either. */
+/* Infers a result for operands without elements, which the language does not have: tries sizes 2
+ * and 3 in place of 0.  Axes of the result that vary with the size get size 0. */
 static bool infer_empty(struct call *c, const char *name, struct cr_inferred *result)
 {
     struct cr_inferred other;
@@ -264,7 +264,7 @@ static bool infer_empty(struct call *c, const char *name, struct cr_inferred *re
     return known;
 }
 
-/* What a function gives as one of the outputs. */
+/* Gives a call of a function as one of the outputs. */
 static void give(struct call *c, int output, const char *name)
 {
     struct cr_translation *t = c->t;

@@ -1,4 +1,4 @@
-/* model.c - an ONNX file as it is written; see model.h. */
+/* model.c - reads an ONNX file; see model.h. */
 #include "model.h"
 
 #include <math.h>
@@ -10,17 +10,17 @@
 #include "tensor.h"
 #include "wire.h"
 
-enum { DEPTH = 16 }; /* of graphs within graphs */
+enum { DEPTH = 16 }; /* the deepest nesting of graphs */
 
-/* A model on its way. */
+/* The state of reading a model. */
 struct reading {
     struct cr_onnx_model *model;
     struct cr_error *error;
     int depth;
-    bool has_nul; /* a text holds a NUL, which would end it */
+    bool has_nul; /* a text contains a NUL, which would end it */
 };
 
-/* What is done with a field of a message; `to` is what the message becomes. */
+/* Reads a field of a message into `to`, the struct of the message. */
 typedef int take(struct reading *r, const struct cr_wire_field *field, void *to);
 
 static int cut_short(const struct reading *r)
@@ -41,13 +41,13 @@ static int each(struct reading *r, struct cr_wire wire, take *function, void *to
     return status ? cut_short(r) : 0;
 }
 
-/* A message within one. */
+/* Reads a nested message. */
 static int inside(struct reading *r, const struct cr_wire_field *field, take *function, void *to)
 {
     return field->kind == CR_WIRE_BYTES ? each(r, field->bytes, function, to) : cut_short(r);
 }
 
-/* Text.  One with a NUL would be taken for what stands before it; the message that it is in is refused. */
+/* Reads text.  Notes a NUL in it, which would truncate it: its message is refused. */
 static const char *text(struct reading *r, const struct cr_wire_field *field)
 {
     if (field->kind != CR_WIRE_BYTES)
@@ -57,7 +57,7 @@ static const char *text(struct reading *r, const struct cr_wire_field *field)
     return cr_arena_text(&r->model->arena, (const char *)field->bytes.at, n);
 }
 
-/* A further item of a list of the model, zeroed. */
+/* Appends a zeroed item to a list of the model. */
 #define MORE(list, n, cap)                                                                         \
     (memset(CR_ARENA_PUSH(&r->model->arena, list, n, cap), 0, sizeof *(list)), &(list)[(n)-1])
 
@@ -122,7 +122,7 @@ static int take_optional_type(struct reading *r, const struct cr_wire_field *fie
     return field->number == 1 ? inside(r, field, take_plain_type, to) : 0;
 }
 
-/* A tensor, or one that is optional: it is there. */
+/* A tensor, or an optional one, which is always present. */
 static int take_type(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     return field->number == 9 ? inside(r, field, take_optional_type, to)
@@ -155,7 +155,7 @@ static float read_float(const struct cr_wire *bytes)
     return value;
 }
 
-/* A list of an attribute on its way. */
+/* The lists of an attribute that is being read. */
 struct list {
     struct cr_onnx_attribute *attribute;
     double *floats;
@@ -191,7 +191,7 @@ static int take_ints(struct reading *r, const struct cr_wire_field *field, struc
 static int read_body(struct reading *r, const struct cr_wire_field *field,
                      struct cr_onnx_body *body);
 
-/* A tensor or a graph of an attribute. */
+/* Reads a tensor or a graph of an attribute. */
 static int take_message(struct reading *r, const struct cr_wire_field *field,
                         struct cr_onnx_attribute *a)
 {
@@ -207,7 +207,7 @@ static int take_message(struct reading *r, const struct cr_wire_field *field,
     return read_body(r, field, body);
 }
 
-/* A field of AttributeProto: lists grow in the list, the rest goes to the attribute. */
+/* A field of AttributeProto: items of lists go to `to`, others to the attribute. */
 static int take_attribute(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     struct list *l = to;
@@ -246,7 +246,7 @@ static int take_attribute(struct reading *r, const struct cr_wire_field *field, 
     }
 }
 
-/* An attribute with its lists. */
+/* Reads an attribute with its lists. */
 static int read_attribute(struct reading *r, const struct cr_wire_field *field,
                           struct cr_onnx_attribute *a)
 {
@@ -266,7 +266,7 @@ static int read_attribute(struct reading *r, const struct cr_wire_field *field,
 
 /* ---- nodes ---- */
 
-/* The module that a node comes from, as the exporter of PyTorch notes it: a list of texts in brackets. */
+/* Reads the module of a node, which PyTorch's exporter writes as a list of texts in brackets. */
 static int take_note(struct reading *r, const struct cr_wire_field *field,
                      struct cr_onnx_call *call)
 {
@@ -439,7 +439,7 @@ static int take_model(struct reading *r, const struct cr_wire_field *field, void
     }
 }
 
-/* What is left after a failure is freed by the caller. */
+/* Parses a model.  The caller frees it, also after a failure. */
 static int parse(struct cr_onnx_model *model, const char *path, const void *bytes, size_t size,
                  struct cr_error *error)
 {

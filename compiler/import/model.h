@@ -1,8 +1,8 @@
 /*
- * model.h - an ONNX file as it is written: onnx.proto's messages that matter to a graph.
+ * model.h - the messages of an ONNX file (onnx.proto) that a graph needs, as the file has them.
  *
- * Reading checks every length; nothing of it is computed with.  Everything lives in the model's arena
- * or in the mapped file, until cr_onnx_model_close.
+ * Reading checks every length, and computes nothing.  Everything lives in the model's arena or in
+ * the mapped file, until cr_onnx_model_close.
  */
 #ifndef CR_ONNX_MODEL_H
 #define CR_ONNX_MODEL_H
@@ -36,21 +36,21 @@ enum cr_onnx_type {
     CR_ONNX_N_TYPES
 };
 
-/* "float16"; of a number that is no such type, "type 17". */
+/* Returns the name of a type, "float16", or "type 17" if it is unknown. */
 const char *cr_onnx_type_name(int type);
 
-/* Bytes of an element; 0 of strings and of types that are not known. */
+/* Returns the bytes of an element, or 0 for strings and unknown types. */
 int cr_onnx_type_bytes(int type);
 
-/* A tensor; its elements lie row-major but where it says otherwise, little-endian, at any address. */
+/* A tensor.  Its elements are row-major unless is_transposed, little-endian, maybe unaligned. */
 struct cr_onnx_tensor {
     const char *name;
     enum cr_onnx_type type;
     int rank;
-    const int64_t *shape; /* sizes from 0 on */
+    const int64_t *shape; /* sizes are not negative */
     int64_t elements;
     const unsigned char *data; /* elements times cr_onnx_type_bytes; null for strings */
-    bool is_transposed; /* of rank 2: its elements lie column-major, as a pass transposed it */
+    bool is_transposed; /* rank 2: elements are column-major, as a pass transposed the shape */
 };
 
 /* AttributeProto.AttributeType. */
@@ -66,7 +66,7 @@ enum cr_onnx_kind {
 };
 
 struct cr_onnx_attribute {
-    const char *name, *of; /* of: the function's attribute that it stands for, or null */
+    const char *name, *of; /* of: the function's attribute that it refers to, or null */
     int kind;
     double f;
     int64_t i;
@@ -97,7 +97,7 @@ struct cr_onnx_size {
 /* ValueInfoProto of a tensor; rank -1 if its shape is not known. */
 struct cr_onnx_info {
     const char *name;
-    int type; /* CR_ONNX_UNDEFINED of what is no tensor */
+    int type; /* CR_ONNX_UNDEFINED if it is no tensor */
     int rank, cap;
     struct cr_onnx_size *sizes;
 };
@@ -145,12 +145,12 @@ struct cr_onnx_model {
     struct cr_onnx_calls *calls; /* see calls.h */
 };
 
-/* Whether a path ends in .onnx. */
+/* True if a path ends in .onnx. */
 bool cr_is_onnx(const char *path);
 
 int cr_onnx_model_open(struct cr_onnx_model *model, const char *path, struct cr_error *error);
 
-/* The same of bytes in memory; the path names them, and is where external data are looked for. */
+/* The same for bytes in memory.  The path is for messages and to find external data. */
 int cr_onnx_model_parse(struct cr_onnx_model *model, const char *path, const void *bytes,
                         size_t size, struct cr_error *error);
 void cr_onnx_model_close(struct cr_onnx_model *model);

@@ -1,4 +1,4 @@
-/* numbers_of.c - what a value's elements are; see numbers_of.h. */
+/* numbers_of.c - computes a value's elements; see numbers_of.h. */
 #include "numbers_of.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { MOST = 1 << 23, DEPTH = 24 };
 
-/* A search for elements. */
+/* The state of computing elements. */
 struct search {
     const struct cr_onnx_graph *graph;
     int base, depth;
@@ -28,7 +28,7 @@ static int64_t elements(const struct cr_onnx_value *v)
 
 /* ---- strides ---- */
 
-/* Reads elements at a start, with a stride an axis of the result; the old ones are freed. */
+/* Reads elements from `start` on, with a stride per axis of the result; frees the old ones. */
 static double *strided(double *x, const struct cr_onnx_value *to, int64_t start,
                        const int64_t *strides)
 {
@@ -58,7 +58,7 @@ static const char *const functions[] = {
     "Greater", "And", "Or",  "LessOrEqual", "GreaterOrEqual", "Where",
     "Not",     "Cos", "Sin", "Expand"};
 
-/* A function number of functions[] of up to three numbers. */
+/* Computes function number `function` of functions[], of up to three numbers. */
 static double apply(int function, const double *x)
 {
     switch (function) {
@@ -97,7 +97,7 @@ static double apply(int function, const double *x)
     }
 }
 
-/* Strides of an operand that spreads over a value; false if it does not. */
+/* Sets the strides of an operand that is broadcast to a value; false if it cannot be. */
 static bool spread(const struct cr_onnx_value *x, const struct cr_onnx_value *to, int64_t *strides)
 {
     int64_t own[CR_ONNX_RANK];
@@ -111,7 +111,7 @@ static bool spread(const struct cr_onnx_value *x, const struct cr_onnx_value *to
     return x->rank <= to->rank;
 }
 
-/* A function of operands that are spread over the result. */
+/* Computes an elementwise function; operands are broadcast to the result. */
 static double *elementwise(struct search *s, const struct cr_onnx_node *n, int function,
                            int64_t count)
 {
@@ -138,7 +138,7 @@ static double *elementwise(struct search *s, const struct cr_onnx_node *n, int f
     return NULL;
 }
 
-/* A cast to bool or to a type that holds the numbers. */
+/* Casts to bool, or to a type that can represent the numbers. */
 static double *cast(struct search *s, const struct cr_onnx_node *n, int64_t count)
 {
     double *y = numbers(s, n->inputs[0]);
@@ -152,7 +152,7 @@ static double *cast(struct search *s, const struct cr_onnx_node *n, int64_t coun
 
 /* ---- movement ---- */
 
-/* The triangle above a diagonal, with it, or below; else 0. */
+/* Keeps the triangle above or below a diagonal, which is included; other elements become 0. */
 static double *triangle(struct search *s, const struct cr_onnx_node *n, int64_t count)
 {
     const struct cr_onnx_value *v = &s->graph->values[n->outputs[0]];
@@ -171,7 +171,7 @@ static double *triangle(struct search *s, const struct cr_onnx_node *n, int64_t 
     return x;
 }
 
-/* Axes in the order of `perm`, or in reverse. */
+/* Permutes axes by `perm`, or reverses them without it. */
 static double *transposed(struct search *s, const struct cr_onnx_node *n)
 {
     const struct cr_onnx_attribute *a = cr_onnx_attribute(n, "perm");
@@ -188,7 +188,7 @@ static double *transposed(struct search *s, const struct cr_onnx_node *n)
     return strided(numbers(s, n->inputs[0]), to, 0, strides);
 }
 
-/* As a recogniser's node says it, in attributes axis0, axis1, ... */
+/* Permutes axes as a recogniser's node says, by attributes axis0, axis1, ... */
 static double *permuted(struct search *s, const struct cr_onnx_node *n)
 {
     const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]],
@@ -203,7 +203,7 @@ static double *permuted(struct search *s, const struct cr_onnx_node *n)
     return strided(numbers(s, n->inputs[0]), to, 0, strides);
 }
 
-/* One index of an axis, which goes away. */
+/* Takes one index of an axis and removes the axis. */
 static double *picked(struct search *s, const struct cr_onnx_node *n)
 {
     const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]],
@@ -223,7 +223,7 @@ static double *picked(struct search *s, const struct cr_onnx_node *n)
     return strided(numbers(s, n->inputs[0]), to, (int64_t)index * old[axis], strides);
 }
 
-/* A slice along one axis, forwards. */
+/* Slices along one axis, forwards. */
 static double *sliced(struct search *s, const struct cr_onnx_node *n)
 {
     const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]],
@@ -245,7 +245,7 @@ static double *sliced(struct search *s, const struct cr_onnx_node *n)
     return strided(numbers(s, n->inputs[0]), to, (int64_t)start * strides[(int)axis], strides);
 }
 
-/* One after another along an axis. */
+/* Concatenates along an axis. */
 static double *joined(struct search *s, const struct cr_onnx_node *n, int64_t count)
 {
     const struct cr_onnx_value *to = &s->graph->values[n->outputs[0]];
@@ -272,7 +272,7 @@ static double *joined(struct search *s, const struct cr_onnx_node *n, int64_t co
     return y;
 }
 
-/* A product of matrices, one a batch, whose inner axis is 1: each number times each. */
+/* Multiplies matrices whose inner axis has size 1: an outer product per batch. */
 static double *outer_product(struct search *s, const struct cr_onnx_node *n, int64_t count)
 {
     const struct cr_onnx_value *a = &s->graph->values[n->inputs[0]],
@@ -295,7 +295,7 @@ static double *outer_product(struct search *s, const struct cr_onnx_node *n, int
     return z;
 }
 
-/* Part number `output` of parts along an axis. */
+/* Takes the part of a split along an axis that is `value`. */
 static double *split(struct search *s, const struct cr_onnx_node *n, int value)
 {
     const struct cr_onnx_value *from = &s->graph->values[n->inputs[0]],
@@ -323,7 +323,7 @@ static bool is_one_of(const char *op, const char *const *ops, int n)
     return false;
 }
 
-/* What a node gives; of a base only movement counts. */
+/* Computes the output of a node.  With a base, only nodes that move elements are computed. */
 static double *of_node(struct search *s, const struct cr_onnx_node *n, int value, int64_t count)
 {
     static const char *const views[] = {"Reshape", "Unsqueeze", "Squeeze",
@@ -351,7 +351,7 @@ static double *of_node(struct search *s, const struct cr_onnx_node *n, int value
                                            : NULL;
 }
 
-/* Elements of the model or of the base, or what their node gives. */
+/* Returns a value's elements: from its tensor, from the base, or computed by its node. */
 static double *numbers(struct search *s, int value)
 {
     const struct cr_onnx_value *v = &s->graph->values[value];

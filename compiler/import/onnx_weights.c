@@ -7,7 +7,7 @@
 
 /* ---- files ---- */
 
-/* Adds a file of the model, which gives its mapping away. */
+/* Adds a file of the model and takes its mapping. */
 static int add_file(struct cr_import_weights *w, const char *path, struct cr_mapping *mapping,
                     struct cr_error *error)
 {
@@ -49,7 +49,7 @@ int cr_import_weights_check(const struct cr_import_weights *w, struct cr_error *
     return 0;
 }
 
-/* The file that a tensor lies in, or CR_ONNX_NONE. */
+/* Returns the file that has a tensor's elements, or CR_ONNX_NONE. */
 static int file_of(const struct cr_import_weights *w, const struct cr_onnx_tensor *t)
 {
     uintptr_t at = (uintptr_t)t->data;
@@ -63,7 +63,7 @@ static int file_of(const struct cr_import_weights *w, const struct cr_onnx_tenso
 
 /* ---- taking ---- */
 
-/* A weight on its way into the list. */
+/* A weight, before the lists are sorted. */
 struct entry {
     struct cr_st_tensor tensor;
     struct cr_import_weight item;
@@ -74,8 +74,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->tensor.name, ((const struct entry *)b)->tensor.name);
 }
 
-/* True if all elements of a tensor are floats, or become some by rounding as a weight of such a
- * type does. */
+/* True if all elements of a tensor are exact floats, or are of a float type, which is rounded. */
 static bool is_floats(const struct cr_script_weight *s)
 {
     return s->tensor && (cr_language_type(s->tensor->type) == CR_LANGUAGE_F32
@@ -83,7 +82,7 @@ static bool is_floats(const struct cr_script_weight *s)
                              : cr_onnx_type_bytes(s->tensor->type) <= 2);
 }
 
-/* A weight's elements as floats, which has to be exact where it is of integers. */
+/* Converts a weight's elements to floats; fails if an integer is not exact. */
 static int put_elements(struct cr_import_weights *w, const struct cr_script_weight *s, float *out,
                         int64_t n, struct cr_error *error)
 {
@@ -97,7 +96,7 @@ static int put_elements(struct cr_import_weights *w, const struct cr_script_weig
     return 0;
 }
 
-/* Elements that lie in a file stay there if each of them becomes a float. */
+/* Takes a weight.  Elements in a file stay there if all can be read as floats. */
 static int take_weight(struct cr_import_weights *w, const struct cr_script_weight *s,
                        struct entry *entry, struct cr_error *error)
 {
@@ -122,7 +121,7 @@ static int take_weight(struct cr_import_weights *w, const struct cr_script_weigh
     return put_elements(w, s, data, t->elements, error);
 }
 
-/* Puts n entries in order into both lists. */
+/* Sorts n entries into both lists. */
 static void put_entries(struct cr_import_weights *w, struct entry *entries, int n)
 {
     if (n)
@@ -160,7 +159,7 @@ void cr_import_weights_free(struct cr_import_weights *w)
 
 /* ---- reading ---- */
 
-/* The type of safetensors whose elements lie alike, or -1. */
+/* Returns the type of safetensors with the same layout of elements, or -1. */
 static int plain_type(const struct cr_onnx_tensor *t)
 {
     return t->type == CR_ONNX_FLOAT      ? CR_ST_F32
@@ -170,8 +169,8 @@ static int plain_type(const struct cr_onnx_tensor *t)
                                          : -1;
 }
 
-/* A part of a transposed matrix of floats, column by column, whose rows lie side by side in the
- * file. */
+/* Copies a part of a transposed matrix of floats, column by column: its columns are contiguous in
+ * the file. */
 static void read_part(const struct cr_onnx_tensor *t, int64_t row, int64_t rows, int64_t col,
                       int64_t cols, float *out)
 {
@@ -182,8 +181,8 @@ static void read_part(const struct cr_onnx_tensor *t, int64_t row, int64_t rows,
     }
 }
 
-/* Rows of such a matrix: the rest of one that is begun, whole ones, and the beginning of another
- * one. */
+/* Copies elements of such a matrix: the rest of a first row, whole rows, and the beginning of a
+ * last one. */
 static void read_transposed(const struct cr_onnx_tensor *t, int64_t first, int64_t n, float *out)
 {
     int64_t columns = t->shape[1];
@@ -197,7 +196,7 @@ static void read_transposed(const struct cr_onnx_tensor *t, int64_t first, int64
     }
 }
 
-/* Elements in the order of the file, by a read of it. */
+/* Reads elements in the order of the file. */
 static int read_plain(const struct cr_import_weights *w, int i, int64_t first, int64_t n,
                       float *out)
 {

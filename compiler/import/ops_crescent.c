@@ -1,4 +1,4 @@
-/* ops_crescent.c - the nodes that recognisers make, in terms of graphs/lib. */
+/* ops_crescent.c - translates the nodes that recognisers make into calls of graphs/lib. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "ops.h"
 #include "term_parts.h"
 
-/* Shape of the node's output, which its recogniser set. */
+/* Returns the node's output, whose shape its recogniser set. */
 static const struct cr_onnx_value *output(const struct cr_translation *t)
 {
     return &t->graph->values[t->node->outputs[0]];
@@ -17,7 +17,7 @@ static const char *integer_text(struct cr_translation *t, const char *attribute)
     return cr_t_text(t, cr_onnx_integer(t->node, attribute, 0));
 }
 
-/* A layer in the scope of its weight, input number `weight`, whose name is PATH.weight. */
+/* Gives a layer in the scope PATH; input number `weight` is PATH.weight. */
 static void give_layer(struct cr_translation *t, int weight, const char *name, const char *text,
                        const char *more)
 {
@@ -71,7 +71,7 @@ void cr_op_crescent_scoped_rms_norm(struct cr_translation *t)
     give_layer(t, 1, "nn.rms_norm", eps_text(t, ""), NULL);
 }
 
-/* x rsqrt(mean(x^2) + eps) weight, where the weight has no name of a module. */
+/* x rsqrt(mean(x^2) + eps) weight, for a weight without the name of a module. */
 void cr_op_crescent_rms_norm(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -94,7 +94,7 @@ void cr_op_crescent_view(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, t->in[0], output(t)->rank, output(t)->shape));
 }
 
-/* A part of the last axis. */
+/* Takes a part of the last axis. */
 void cr_op_crescent_part(struct cr_translation *t)
 {
     int last = output(t)->rank - 1;
@@ -103,7 +103,7 @@ void cr_op_crescent_part(struct cr_translation *t)
                         output(t)->shape[last]));
 }
 
-/* A call that gives the output's shape, of the first input and further arguments as text. */
+/* Gives a call whose result has the output's type and shape. */
 static void give_call(struct cr_translation *t, const char *name,
                       const struct cr_onnx_argument *arguments, int n)
 {
@@ -127,7 +127,7 @@ void cr_op_crescent_causal_mask(struct cr_translation *t)
     give_call(t, "masks.causal", (struct cr_onnx_argument[]){{NULL, integer_text(t, "size")}}, 1);
 }
 
-/* cos and sin of rotary angles: a table of the script, which only Rotary reads. */
+/* Rotary angles: a Lua table of cosines and sines, which only Rotary reads. */
 void cr_op_crescent_angles(struct cr_translation *t)
 {
     const char *w = cr_arena_print(t->arena, "rotary.frequencies(%s, %s)",
@@ -143,7 +143,7 @@ void cr_op_crescent_rotary(struct cr_translation *t)
               2);
 }
 
-/* The same with cosines and sines that are values. */
+/* The same, with values for cosines and sines. */
 void cr_op_crescent_turn(struct cr_translation *t)
 {
     give_call(t, "rotary.halves",
@@ -157,7 +157,7 @@ void cr_op_crescent_turn(struct cr_translation *t)
               7);
 }
 
-/* attention.attend(q, k, v, mask, nil, {how}), without what is left out at the end. */
+/* attention.attend(q, k, v, mask, nil, {options}), without unused arguments at the end. */
 void cr_op_crescent_attend(struct cr_translation *t)
 {
     enum { ADDS = 4, FORBIDS = 3 };

@@ -1,4 +1,4 @@
-/* ops_shape.c - operators of ONNX that move elements, or speak of shapes; see ops.h. */
+/* ops_shape.c - operators of ONNX that move elements or read shapes; see ops.h. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* The sizes from `start` to `end`, which may count from the end. */
+/* Gives the sizes of axes `start` to `end`; negative ones count from the end. */
 void cr_op_shape(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -31,7 +31,7 @@ void cr_op_size(struct cr_translation *t)
     cr_give(t, 0, cr_t_number(t, CR_ONNX_INT64, t->in[0] ? (double)cr_t_elements(t->in[0]) : 0));
 }
 
-/* Sizes of a known term, as many as the language has axes. */
+/* Reads sizes from a known term; refuses more than CR_ONNX_RANK. */
 static int sizes_of(struct cr_translation *t, cr_t x, int64_t *sizes)
 {
     int64_t numbers[CR_ONNX_MANY];
@@ -47,7 +47,7 @@ static int sizes_of(struct cr_translation *t, cr_t x, int64_t *sizes)
     return n;
 }
 
-/* 0 keeps the size of that axis, -1 is what is left. */
+/* 0 keeps the size of an axis, -1 takes the remaining elements. */
 void cr_op_reshape(struct cr_translation *t)
 {
     int64_t shape[CR_ONNX_RANK], known = 1;
@@ -83,7 +83,7 @@ void cr_op_flatten(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, x, 2, shape));
 }
 
-/* Without axes all of size 1 go. */
+/* Without axes, removes all axes of size 1. */
 void cr_op_squeeze(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -102,7 +102,7 @@ void cr_op_squeeze(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, x, rank, shape));
 }
 
-/* Axes count in the result. */
+/* Axes are those of the result. */
 void cr_op_unsqueeze(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -139,7 +139,7 @@ void cr_op_transpose(struct cr_translation *t)
     cr_give(t, 0, cr_t_permute(t, x, axes));
 }
 
-/* The wider of both shapes, axis by axis. */
+/* The result has the larger size of both shapes, axis by axis. */
 void cr_op_expand(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -156,7 +156,7 @@ void cr_op_expand(struct cr_translation *t)
     cr_give(t, 0, cr_t_expand(t, x, rank, wide));
 }
 
-/* Axis after axis, copies side by side. */
+/* Concatenates copies, axis by axis. */
 void cr_op_tile(struct cr_translation *t)
 {
     cr_t x = t->in[0], parts[64];
@@ -191,7 +191,7 @@ void cr_op_constant_of_shape(struct cr_translation *t)
             cr_t_full(t, a && a->tensor ? a->tensor->type : CR_ONNX_FLOAT, rank, shape, number));
 }
 
-/* Limits have to be known, as the size of the result follows from them. */
+/* Limits have to be known: they determine the size of the result. */
 void cr_op_range(struct cr_translation *t)
 {
     const double *start = cr_t_known(t, t->in[0]), *limit = cr_t_known(t, cr_input(t, 1)),
@@ -234,7 +234,7 @@ void cr_op_concat(struct cr_translation *t)
                             cr_axis(t, cr_onnx_integer(t->node, "axis", 1), x->rank)));
 }
 
-/* One axis of a slice. */
+/* Slices one axis. */
 static cr_t slice_axis(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t end,
                        int64_t step)
 {
@@ -258,7 +258,7 @@ static cr_t slice_axis(struct cr_translation *t, cr_t x, int axis, int64_t start
     return indices ? cr_t_take(t, x, axis, n, indices) : NULL;
 }
 
-/* Limits are attributes before version 10, then inputs. */
+/* Limits are attributes before version 10, inputs since. */
 void cr_op_slice(struct cr_translation *t)
 {
     int64_t starts[CR_ONNX_MANY], ends[CR_ONNX_MANY], axes[CR_ONNX_MANY], steps[CR_ONNX_MANY];
@@ -281,7 +281,7 @@ void cr_op_slice(struct cr_translation *t)
     cr_give(t, 0, x);
 }
 
-/* Sizes are an attribute before version 13, then an input; without them parts are alike. */
+/* Sizes are an attribute before version 13, an input since; without them parts have equal sizes. */
 void cr_op_split(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -307,7 +307,7 @@ void cr_op_split(struct cr_translation *t)
     }
 }
 
-/* Elements at the borders are repeated, mirrored or taken from the other side. */
+/* Pads with elements of x: repeats the border, mirrors, or wraps around. */
 static cr_t pad_by_index(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_t after,
                          const char *mode)
 {
@@ -330,7 +330,7 @@ static cr_t pad_by_index(struct cr_translation *t, cr_t x, int axis, int64_t bef
     return cr_t_take(t, x, axis, n, indices);
 }
 
-/* Pads and value are attributes before version 11, then inputs. */
+/* Pads and value are attributes before version 11, inputs since. */
 void cr_op_pad(struct cr_translation *t)
 {
     int64_t pads[CR_ONNX_MANY], axes[CR_ONNX_MANY];
@@ -355,7 +355,7 @@ void cr_op_pad(struct cr_translation *t)
     cr_give(t, 0, x);
 }
 
-/* The lower or upper triangle of matrices; what is outside becomes 0. */
+/* Keeps the lower or upper triangle of matrices; other elements become 0. */
 void cr_op_trilu(struct cr_translation *t)
 {
     cr_t x = t->in[0], k = cr_input(t, 1);
@@ -374,7 +374,7 @@ void cr_op_trilu(struct cr_translation *t)
 
 /* ---- dropout ---- */
 
-/* Outside of training nothing is dropped. */
+/* Drops nothing unless the model is in training mode. */
 void cr_op_dropout(struct cr_translation *t)
 {
     cr_t x = t->in[0], ratio = cr_input(t, 1), training = cr_input(t, 2);

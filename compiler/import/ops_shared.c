@@ -1,4 +1,4 @@
-/* ops_shared.c - what the translations of operators share; see ops.h. */
+/* ops_shared.c - shared by the translations of operators; see ops.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ const char *cr_string(const struct cr_translation *t, const char *attribute, con
     return a && a->s ? a->s : otherwise;
 }
 
-/* The fewest digits that are the same float. */
+/* Prints the fewest digits that read as the same float. */
 const char *cr_lua_number(struct cr_arena *arena, double number)
 {
     char text[40];

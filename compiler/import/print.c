@@ -1,4 +1,4 @@
-/* print.c - terms as text of Lua; see print.h. */
+/* print.c - prints terms as Lua text; see print.h. */
 #include "print.h"
 
 #include <ctype.h>
@@ -30,7 +30,7 @@ static const char **find(const struct cr_taken *taken, const char *name)
     return &taken->items[at];
 }
 
-/* The name lives as long as the table. */
+/* Adds a name, which has to live as long as the table. */
 static void add(struct cr_taken *taken, const char *name)
 {
     if (2 * taken->n >= taken->cap) {
@@ -63,7 +63,7 @@ void cr_taken_free(struct cr_taken *taken)
     *taken = (struct cr_taken){0};
 }
 
-/* Words of Lua, and functions of the language that scripts of ONNX models call. */
+/* Reserved words of Lua, and functions of the language that scripts of ONNX models call. */
 static const char *const reserved[] = {
     "and",          "break",     "do",        "else",        "elseif",      "end",
     "false",        "for",       "function",  "goto",        "if",          "in",
@@ -147,7 +147,7 @@ static const char *shape_text(struct cr_printer *p, cr_t x)
     return cr_sizes_text(p, x->rank, x->shape, x->lengths);
 }
 
-/* Text of an argument, in which lengths stand by their names. */
+/* Appends the text of an argument, with names for lengths. */
 static void put_text(struct cr_printer *p, struct cr_text *text, const char *from)
 {
     for (; *from; from++)
@@ -157,7 +157,7 @@ static void put_text(struct cr_printer *p, struct cr_text *text, const char *fro
             cr_put(text, "%c", *from);
 }
 
-/* Whether all elements are one number; there is at least one. */
+/* True if all elements are one number; there is at least one. */
 static bool is_uniform(cr_t x)
 {
     for (int64_t i = 1; i < cr_t_elements(x); i++)
@@ -166,8 +166,8 @@ static bool is_uniform(cr_t x)
     return true;
 }
 
-/* The steps along the axes by which whole numbers are start + sum of step times index; false if they are
- * not, or if writing them down is shorter. */
+/* Finds a step per axis such that elements are start + sum of step times index.  False if there
+ * are none, or if a list of the elements is shorter. */
 static bool find_steps(cr_t x, double *steps)
 {
     int64_t n = cr_t_elements(x), inner = 1;
@@ -186,7 +186,8 @@ static bool find_steps(cr_t x, double *steps)
     return n > 2;
 }
 
-/* The weight that holds known elements, or null.  A reshape has the elements of another term. */
+/* Returns the weight that holds known elements, or null.  Shapes are compared: a reshape shares
+ * elements. */
 static struct cr_script_weight *find_weight(const struct cr_printer *p, cr_t x)
 {
     for (int i = 0; i < p->n_weights; i++)
@@ -197,7 +198,7 @@ static struct cr_script_weight *find_weight(const struct cr_printer *p, cr_t x)
     return NULL;
 }
 
-/* A weight that holds elements the script would be too long with. */
+/* Returns a weight for known elements that are too many for the script's text. */
 static struct cr_script_weight *as_weight(struct cr_printer *p, cr_t x)
 {
     struct cr_script_weight *w = find_weight(p, x);
@@ -210,7 +211,7 @@ static struct cr_script_weight *as_weight(struct cr_printer *p, cr_t x)
     return w;
 }
 
-/* A parameter, which is of floats, as its type. */
+/* Returns the text of a parameter.  Parameters are floats, so it is cast to its type. */
 static const char *param_text(struct cr_printer *p, const char *name, enum cr_onnx_type type,
                               int rank, const int64_t *shape)
 {
@@ -225,7 +226,7 @@ static const char *param_text(struct cr_printer *p, const char *name, enum cr_on
     }
 }
 
-/* A number, refused where it is no i32 though it is whole. */
+/* Returns the text of a number; fails if an integer is no i32. */
 static const char *number_text(struct cr_printer *p, enum cr_onnx_type type, double number)
 {
     if (cr_language_type(type) == CR_LANGUAGE_I32 &&
@@ -245,7 +246,8 @@ static void put_table(struct cr_printer *p, struct cr_text *text, cr_t x)
            type_names[cr_language_type(x->type)]);
 }
 
-/* The sum of steps times iota, and the start, in brackets where something binds tighter. */
+/* Prints start + the sum of step times iota, in brackets if the operator around it binds tighter.
+ * */
 static void put_counted(struct cr_printer *p, struct cr_text *text, cr_t x, const double *steps,
                         enum cr_precedence around)
 {
@@ -268,8 +270,8 @@ static void put_counted(struct cr_printer *p, struct cr_text *text, cr_t x, cons
     cr_put(text, "%s", brackets ? ")" : "");
 }
 
-/* Booleans that are true where one index is at most another one, plus a number: a triangle of the last
- * two axes.  How far it is shifted; false if they are none. */
+/* True if booleans are a lower triangle of the last two axes: column <= row + *shift.  Sets
+ * *shift. */
 static bool find_triangle(cr_t x, int64_t *shift)
 {
     if (x->rank < 2 || cr_t_elements(x) <= 4)
@@ -293,14 +295,14 @@ static void put_triangle(struct cr_printer *p, struct cr_text *text, cr_t x, int
     cr_put(text, ")");
 }
 
-/* Known elements that are a weight, or the name that has them already. */
+/* Prints known elements as a weight: its local name, or param(...). */
 static void put_weight(struct cr_printer *p, struct cr_text *text, cr_t x)
 {
     const struct cr_script_weight *w = as_weight(p, x);
     cr_put(text, "%s", w->local ? w->local : param_text(p, w->name, x->type, x->rank, x->shape));
 }
 
-/* Known elements, said as shortly as can be. */
+/* Prints known elements in the shortest form. */
 static void put_data(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_precedence around)
 {
     double steps[CR_ONNX_RANK];
@@ -361,7 +363,7 @@ const char *cr_value_text(struct cr_printer *p, int value)
 
 /* ---- terms ---- */
 
-/* Names that parts of the term have got, while it is printed: at most as many as it has parts. */
+/* Returns the name of a part of the term that is being printed, or null. */
 static const char *part_name(const struct cr_printer *p, cr_t x);
 
 static bool is_number(cr_t x)
@@ -369,7 +371,8 @@ static bool is_number(cr_t x)
     return x && x->kind == CR_TERM_DATA && cr_t_elements(x) == 1;
 }
 
-/* Whether argument i may be a plain number: beside it is a tensor of the same type, which has its axes. */
+/* True if argument i may be a plain number: the operand beside it is a tensor of its type and
+ * axes. */
 static bool beside_tensor(cr_t call, int i)
 {
     static const char *const takers[] = {"+",         "-",       "*",       "/",  "floor_divide",
@@ -419,7 +422,7 @@ static void put_infix(struct cr_printer *p, struct cr_text *text, cr_t x, enum c
     cr_put(text, "%s", around > own ? ")" : "");
 }
 
-/* name(a, b): arguments with commas between, but around those of a table. */
+/* Prints name(a, b): commas separate arguments, but do not follow "{" or precede "}". */
 static void put_call(struct cr_printer *p, struct cr_text *text, cr_t x)
 {
     bool comma = false;
@@ -450,7 +453,7 @@ static bool is_power(cr_t x)
            x->arguments[0].term->kind != CR_TERM_DATA;
 }
 
-/* What Lua has an operator for is printed with it. */
+/* Prints a call, by Lua's operator if there is one. */
 static void put_made(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_precedence around)
 {
     if (x->kind == CR_TERM_INFIX)
@@ -506,7 +509,7 @@ static const char *part_name(const struct cr_printer *p, cr_t x)
     return p->parts.items[part_slot(&p->parts, x)].name;
 }
 
-/* The place of a term in the table, a new one if it was not there. */
+/* Returns the entry of a term in the table; adds one if there is none. */
 static struct part *add_part(struct cr_parts *parts, cr_t x)
 {
     if (2 * parts->n >= parts->cap) {
@@ -524,7 +527,7 @@ static struct part *add_part(struct cr_parts *parts, cr_t x)
     return part;
 }
 
-/* Counts the uses of each part, each part's own operands once. */
+/* Counts the uses of each part; counts the operands of a part once. */
 static void count_parts(struct cr_printer *p, cr_t x)
 {
     if (x->kind == CR_TERM_VALUE || is_number(x))
@@ -536,7 +539,7 @@ static void count_parts(struct cr_printer *p, cr_t x)
             count_parts(p, x->arguments[i].term);
 }
 
-/* Defines what is used several times, operands first. */
+/* Defines names for parts that are used several times, operands first. */
 static void name_parts(struct cr_printer *p, cr_t x, const char *name, int indent, bool whole)
 {
     if (x->kind == CR_TERM_VALUE || is_number(x) || part_name(p, x))

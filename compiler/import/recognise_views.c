@@ -162,7 +162,8 @@ static bool find_split(struct cr_onnx_graph *g, int node)
     return true;
 }
 
-/* attend -> [T, B, H, d] -> [T, B, H d] -> projection -> [B, T, n]: merged heads first. */
+/* Finds attend -> [T, B, H, d] -> [T, B, H d] -> projection -> [B, T, n], and makes it attend ->
+ * merged heads -> projection. */
 static void find_merge(struct cr_onnx_graph *g, int node)
 {
     int y = g->nodes[node].outputs[0], swap = cr_match_user(g, y);

@@ -1,4 +1,4 @@
-/* script.c - statements as the text of a script; see script.h. */
+/* script.c - prints statements as the text of a script; see script.h. */
 #include "script.h"
 
 #include <ctype.h>
@@ -11,9 +11,9 @@
 
 enum { MOST_LOCALS = 150 };
 
-/* ---- what the script needs ---- */
+/* ---- libraries of the script ---- */
 
-/* Whether text of Lua has a field of a library in it. */
+/* True if Lua text names a field of a library. */
 static bool names_field(const char *text, const char *library)
 {
     size_t n = strlen(library);
@@ -33,7 +33,7 @@ static bool mentions(cr_t x, const char *library)
     return is_named;
 }
 
-/* A line for each library whose functions the script calls. */
+/* Prints a line for each library whose functions the script calls. */
 static void print_requires(struct cr_printer *p, const struct cr_onnx_script *s)
 {
     static const char *const libraries[] = {"nn", "attention", "masks", "rotary", "onnx",
@@ -48,7 +48,7 @@ static void print_requires(struct cr_printer *p, const struct cr_onnx_script *s)
     }
 }
 
-/* The text of a comment: what would end the line is left out. */
+/* Prints a title comment, without characters that would end the line. */
 static void print_title(struct cr_printer *p)
 {
     const struct cr_onnx_model *m = p->graph->model;
@@ -67,7 +67,7 @@ static void print_title(struct cr_printer *p)
 
 /* ---- inputs and outputs ---- */
 
-/* By axis of an input: 1 + the number of the length that it is, or 0. */
+/* Sets `lengths` of an input, by axis: 1 + the number of the length, or 0. */
 static void lengths_of(const struct cr_onnx_script *s, const struct cr_onnx_value *v,
                        signed char *lengths)
 {
@@ -95,7 +95,8 @@ static void print_lengths(struct cr_printer *p, const struct cr_onnx_script *s)
     }
 }
 
-/* The language has inputs of floats and integers: booleans are integers that are not 0. */
+/* Prints an input.  The language has only float and integer inputs: a boolean is an integer != 0.
+ * */
 static void print_input(struct cr_printer *p, const struct cr_onnx_script *s, int value)
 {
     signed char lengths[CR_ONNX_RANK] = {0};
@@ -116,7 +117,7 @@ static void print_input(struct cr_printer *p, const struct cr_onnx_script *s, in
         p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", local) : local;
 }
 
-/* Whether Lua takes it as a key without quotes. */
+/* True if Lua accepts a name as a key without quotes. */
 static bool is_identifier(const char *name)
 {
     if (isdigit((unsigned char)*name))
@@ -149,7 +150,7 @@ static void print_output(struct cr_printer *p, const struct cr_onnx_script *s, i
 
 /* ---- statements ---- */
 
-/* The lines in their order. */
+/* Prints all lines in their order. */
 static void print_all(struct cr_printer *p, const struct cr_onnx_script *s)
 {
     struct cr_taken outputs = {0};
@@ -195,7 +196,8 @@ static void start(struct cr_printer *p, struct cr_onnx_graph *graph, bool in_tab
     error->text[0] = '\0';
 }
 
-/* Of many names a table is made, which is known when they were printed. */
+/* Prints the script.  If it has too many local names, prints it again with the fields of a table.
+ * */
 int cr_script_print(struct cr_printer *p, const struct cr_onnx_script *script,
                     struct cr_error *error)
 {

@@ -1,12 +1,12 @@
-/* script.h - statements as the text of a script. */
+/* script.h - prints statements as the text of a script. */
 #ifndef CR_ONNX_SCRIPT_H
 #define CR_ONNX_SCRIPT_H
 
 #include "print.h"
 #include "translate.h"
 
-/* Prints a whole script into printer->text; the weights it needs are printer->weights.  Freed by
- * cr_script_free_printer also after a failure. */
+/* Prints a script into printer->text, and sets printer->weights to its weights.  Free the printer
+ * by cr_script_free_printer, also after a failure. */
 int cr_script_print(struct cr_printer *printer, const struct cr_onnx_script *script,
                     struct cr_error *error);
 void cr_script_free_printer(struct cr_printer *printer);

@@ -42,7 +42,7 @@ int cr_onnx_type_bytes(int type)
         return (double)value;                                                                      \
     } while (0)
 
-/* Where element i lies. */
+/* Returns the position of element i. */
 static int64_t place_of(const struct cr_onnx_tensor *t, int64_t i)
 {
     return t->is_transposed ? i % t->shape[1] * t->shape[0] + i / t->shape[1] : i;
@@ -85,18 +85,18 @@ double cr_onnx_element(const struct cr_onnx_tensor *tensor, int64_t i)
 
 /* ---- reading ---- */
 
-/* A TensorProto on its way. */
+/* A TensorProto that is being read. */
 struct reading {
     struct cr_onnx_model *model;
     struct cr_error *error;
     struct cr_onnx_tensor *tensor;
     int64_t *shape;
     int cap_shape, type;
-    unsigned char *bytes; /* elements of the fields that are not raw, collected */
+    unsigned char *bytes; /* elements collected from fields that are not raw */
     size_t size, cap;
-    const unsigned char *direct; /* or where all of them lie */
+    const unsigned char *direct; /* all elements, if they are contiguous in the file */
     size_t direct_size;
-    const unsigned char *packed; /* the same of a field of reals, which may not be the only one */
+    const unsigned char *packed; /* the elements of the first packed field of reals */
     size_t packed_size;
     const char *location;   /* of external data, or null */
     int64_t offset, length; /* -1: to the end of the file */
@@ -110,7 +110,7 @@ static int fail(const struct reading *r, const char *what)
                    cr_show(name, strlen(name)).text, what);
 }
 
-/* Appends the low n bytes of a number, or other bytes; a field that came before is copied now. */
+/* Appends the low n bytes of a number, or other bytes, after those of a packed field. */
 static void append(struct reading *r, const void *from, size_t n)
 {
     size_t before = r->packed_size;
@@ -149,7 +149,7 @@ static int take_reals(struct reading *r, const struct cr_wire_field *field, size
     return 0;
 }
 
-/* int32_data, int64_data and uint64_data: the low bytes are the element. */
+/* Takes elements of int32_data, int64_data or uint64_data: the low bytes of each number. */
 static int take_integers(struct reading *r, const struct cr_wire_field *field)
 {
     size_t width = (size_t)cr_onnx_type_bytes(r->type);
@@ -166,7 +166,7 @@ static int take_integers(struct reading *r, const struct cr_wire_field *field)
     return status ? fail(r, "integers that are cut short") : 0;
 }
 
-/* A number that is written as text. */
+/* Reads a number that is written as text; -2 if it is none. */
 static int64_t decimal(const char *text)
 {
     char *end;
@@ -174,7 +174,7 @@ static int64_t decimal(const char *text)
     return *text && !*end && value >= 0 ? value : -2;
 }
 
-/* A name or a value, which holds no NUL, as it would end there. */
+/* Reads a name or a value; fails if it contains a NUL, which would truncate it. */
 static int take_text(struct reading *r, const struct cr_wire_field *field, const char **text)
 {
     size_t n = (size_t)(field->bytes.end - field->bytes.at);
@@ -184,7 +184,7 @@ static int take_text(struct reading *r, const struct cr_wire_field *field, const
     return 0;
 }
 
-/* A StringStringEntryProto of external_data. */
+/* Reads a StringStringEntryProto of external_data. */
 static int take_entry(struct reading *r, struct cr_wire wire)
 {
     struct cr_wire_field field;
@@ -226,7 +226,7 @@ static int take_sizes(struct reading *r, const struct cr_wire_field *field)
     return status ? fail(r, "sizes that are cut short") : 0;
 }
 
-/* Fields whose meaning needs the type, which may come behind them. */
+/* Takes fields that need the type: it may come behind them, so they are read in a second pass. */
 static int take_data(struct reading *r, const struct cr_wire_field *field)
 {
     switch (field->number) {
@@ -249,7 +249,7 @@ static int take_data(struct reading *r, const struct cr_wire_field *field)
     }
 }
 
-/* Fields that say what the others mean. */
+/* Takes fields that others depend on: shape, type and the like. */
 static int take_header(struct reading *r, const struct cr_wire_field *field)
 {
     if (field->number == 1)
@@ -278,7 +278,7 @@ static int each(struct reading *r, struct cr_wire wire,
 
 /* ---- external data ---- */
 
-/* A file in the model's folder, and below: nothing else may be read. */
+/* True if a location is in the model's folder or below: nothing else may be read. */
 static bool is_inside(const char *location)
 {
     if (!*location || *location == '/')
@@ -291,16 +291,16 @@ static bool is_inside(const char *location)
     return true;
 }
 
-/* Whether a path without links is in the folder of another one. */
+/* True if a path without links is in the folder of another one, or below. */
 static bool is_below(const char *path, const char *neighbour)
 {
     const char *slash = strrchr(neighbour, '/');
     return slash && strncmp(path, neighbour, (size_t)(slash + 1 - neighbour)) == 0;
 }
 
-/* The path of external data without links; null if that leaves the folder in which the model is, or the one
- * in which the file is that the model's name is a link to: stores of models keep all files in another one.
- * A file that is not there keeps its path, for a message. */
+/* Returns the path of external data with links resolved, or null if it leaves the model's folder
+ * and the folder of the file that the model's path links to: stores of models link to files in
+ * another folder. A missing file keeps its path, for a message. */
 static const char *resolve(struct cr_arena *arena, const char *model, const char *path)
 {
     const char *slash = strrchr(model, '/');
@@ -319,7 +319,7 @@ static const char *resolve(struct cr_arena *arena, const char *model, const char
     return found;
 }
 
-/* The mapping of a file, which is opened once. */
+/* Returns the mapping of a file of external data, which is opened once. */
 static const struct cr_mapping *map_external(struct reading *r)
 {
     struct cr_onnx_model *m = r->model;
@@ -343,7 +343,7 @@ static const struct cr_mapping *map_external(struct reading *r)
     return &e->mapping;
 }
 
-/* The bytes in the file, which has to have them. */
+/* Finds the tensor's bytes in the file; fails if the file is too short. */
 static int find_external(struct reading *r)
 {
     if (!r->location || !is_inside(r->location))
@@ -363,7 +363,7 @@ static int find_external(struct reading *r)
 
 /* ---- the whole ---- */
 
-/* Elements of a shape, or -1 if they cannot be counted. */
+/* Returns the number of elements, or -1 if it overflows. */
 static int64_t count(const struct cr_onnx_tensor *t)
 {
     int64_t n = 1;
@@ -375,7 +375,7 @@ static int64_t count(const struct cr_onnx_tensor *t)
     return n;
 }
 
-/* There are as many bytes as the shape says; of types that have none nothing is kept. */
+/* Checks that there are as many bytes as the shape needs.  Keeps none of types without a size. */
 static int check_bytes(struct reading *r)
 {
     struct cr_onnx_tensor *t = r->tensor;

@@ -5,7 +5,7 @@
 #include "model.h"
 #include "wire.h"
 
-/* Reads one, whose elements are in the message or in a file beside the model. */
+/* Reads a tensor whose elements are in the message or in a file in the model's folder. */
 int cr_onnx_read_tensor(struct cr_onnx_model *model, struct cr_wire wire,
                         struct cr_onnx_tensor *tensor, struct cr_error *error);
 

@@ -27,7 +27,7 @@ cr_t cr_onnx_refuse(struct cr_translation *t, const char *format, ...)
     return NULL;
 }
 
-/* Integers of all widths are i32; a type that is none of those is refused where it is read. */
+/* Integers of all widths are i32.  Types that are neither are refused when they are read. */
 enum cr_language_type cr_language_type(enum cr_onnx_type type)
 {
     switch (type) {
@@ -63,7 +63,7 @@ int64_t cr_t_whole(double number)
 
 bool cr_t_can_be(int rank, const int64_t *shape)
 {
-    int64_t n = 1; /* of the axes that have elements; the most is far from overflowing */
+    int64_t n = 1; /* the product of sizes but 0; the limit prevents an overflow */
     for (int i = 0; i < rank; i++) {
         if (shape[i] < 0 || shape[i] > MOST_ELEMENTS || n * shape[i] > MOST_ELEMENTS)
             return false;
@@ -98,7 +98,7 @@ struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind k
     return x;
 }
 
-/* Numbers are kept as their type has them. */
+/* Rounds a number to its type. */
 static double round_to(enum cr_onnx_type type, double number)
 {
     if (cr_language_type(type) == CR_LANGUAGE_F32)
@@ -196,7 +196,7 @@ cr_t cr_t_number(struct cr_translation *t, enum cr_onnx_type type, double number
     return cr_t_data(t, type, 0, NULL, &number);
 }
 
-/* The first operand of a function of the library is of floats, but for ids and relu, which compares. */
+/* The types of a library function's first operand: floats, except ids and the operand of relu. */
 static int operands_of(const char *name)
 {
     return strncmp(name, "nn.", 3) != 0 || strcmp(name, "nn.embedding") == 0 ? CR_OF_ANY
@@ -204,8 +204,8 @@ static int operands_of(const char *name)
                                                                              : CR_OF_FLOATS;
 }
 
-/* What has no elements is known, whatever the call reads; the language has no tensor that it could read
- * instead of one without elements. */
+/* A result without elements is known, whatever the operands.  An operand without elements is
+ * refused otherwise: the language has no such tensors. */
 cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type type, int rank,
                const int64_t *shape, const struct cr_onnx_argument *arguments, int n)
 {
@@ -301,7 +301,7 @@ static bool broadcast(int *rank, int64_t *shape, cr_t x)
     return true;
 }
 
-/* Element i of a shape is element cr_at(...) of an operand that is broadcast to it. */
+/* Returns the index in x of element i of a shape that x is broadcast to. */
 static int64_t at_broadcast(cr_t x, int rank, const int64_t *shape, int64_t i)
 {
     int64_t at = 0, stride = 1;
@@ -322,13 +322,14 @@ static const char *const unary_names[] = {"neg",   "abs",         "exp",     "lo
                                           "tanh",  "erf",         "sigmoid", "sin", "cos",  "floor",
                                           "round", "logical_not", "float",   "int"};
 
-/* What each is of: neg and abs of numbers, exp to round of floats, logical_not of booleans. */
+/* The operand types of a unary: numbers for neg and abs, floats for exp to round, booleans for
+ * logical_not. */
 static int unary_operands(int op)
 {
     return op < 2 ? CR_OF_NUMBERS : op < 13 ? CR_OF_FLOATS : op == 13 ? CR_OF_BOOLEANS : CR_OF_ANY;
 }
 
-/* Its value, by the place of its name in the list. */
+/* Computes the function number `op` of unary_names. */
 static double unary(int op, double x)
 {
     switch (op) {
@@ -375,7 +376,7 @@ static int find(const char *const *names, int n, const char *name)
     return -1;
 }
 
-/* The type of the result may be another one, as for float and int. */
+/* Makes a unary whose result may have another type, as float and int do. */
 static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr_onnx_type type)
 {
     if (t->failed || !x)
@@ -403,9 +404,9 @@ static const char *const binary_names[] = {
     "+",  "-",  "*",  "/",  "pow", "floor_divide", "remainder",   "maximum",   "minimum",
     "lt", "le", "gt", "ge", "eq",  "ne",           "logical_and", "logical_or"};
 
-enum { DIVIDE = 3, LOGICAL = 15 }; /* places: of "/", and of the first one of booleans */
+enum { DIVIDE = 3, LOGICAL = 15 }; /* indices in binary_names: of "/" and of "logical_and" */
 
-/* Its value, by the place of its name in the list. */
+/* Computes the function number `op` of binary_names. */
 static double binary(int op, double a, double b)
 {
     switch (op) {
@@ -446,7 +447,7 @@ static double binary(int op, double a, double b)
     }
 }
 
-/* The same elements, called by another type. */
+/* Returns a term with another ONNX type and the same elements. */
 static cr_t retyped(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
 {
     if (!x || x->type == type)
@@ -457,7 +458,7 @@ static cr_t retyped(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
     return y;
 }
 
-/* Integers of fewer bits wrap. */
+/* Wraps integers of fewer than 32 bits. */
 static cr_t wrap(struct cr_translation *t, cr_t x)
 {
     int bits = x ? cr_onnx_type_bytes(x->type) * 8 : 0;
@@ -472,7 +473,7 @@ static cr_t wrap(struct cr_translation *t, cr_t x)
     return retyped(t, y, x->type);
 }
 
-/* A binary function, folded or called. */
+/* Makes a binary function: folded if possible, else a call. */
 static cr_t make_binary(struct cr_translation *t, int op, cr_t a, cr_t b)
 {
     const char *name = binary_names[op];
@@ -500,7 +501,7 @@ static cr_t make_binary(struct cr_translation *t, int op, cr_t a, cr_t b)
     return x;
 }
 
-/* What changes nothing is left out: x + 0, x * 1 and the like. */
+/* True if operand b does not change a: x + 0, x * 1 and the like. */
 static bool is_neutral(int op, cr_t a, cr_t b)
 {
     double neutral = op == 0 || op == 1 ? 0 : 1;
@@ -556,7 +557,7 @@ cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
         }
         return cr_t_computed(t, x->type, x->rank, x->shape, data);
     }
-    if (a->type == CR_ONNX_BOOL) /* of bools it is logic */
+    if (a->type == CR_ONNX_BOOL) /* booleans are selected by logic */
         return cr_t_binary(t, "logical_or", cr_t_binary(t, "logical_and", c, a),
                            cr_t_binary(t, "logical_and", cr_t_unary(t, "logical_not", c), b));
     return cr_t_call(t, "where", x->type, x->rank, x->shape,

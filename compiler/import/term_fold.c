@@ -1,4 +1,4 @@
-/* term_fold.c - the elements of sums, products and lookups of known terms; see term_parts.h. */
+/* term_fold.c - folds sums, products and lookups of known terms; see term_parts.h. */
 #include <math.h>
 
 #include "term_parts.h"
@@ -27,7 +27,7 @@ int64_t *cr_t_places(struct cr_translation *t, const struct cr_onnx_term *like,
     return places;
 }
 
-/* As the language's max: NaN if one is, and +0 is larger than -0. */
+/* The language's max: NaN if an operand is NaN; +0 is larger than -0. */
 static double larger(double a, double b)
 {
     return isnan(a) || a > b || (a == b && !signbit(a)) ? a : b;
@@ -49,7 +49,7 @@ cr_t cr_t_fold_reduce(struct cr_translation *t, bool is_sum, cr_t x,
     return cr_t_computed(t, like->type, like->rank, like->shape, data);
 }
 
-/* The places of x where an axis begins: those of a tensor whose axis has size 1. */
+/* Returns the offsets of the first elements along an axis. */
 static int64_t *beginnings(struct cr_translation *t, cr_t x, int axis, int64_t *n, int64_t *step)
 {
     struct cr_onnx_term like = *x;
@@ -106,9 +106,9 @@ cr_t cr_t_fold_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index
     return cr_t_computed(t, x->type, x->rank, x->shape, data);
 }
 
-/* The places of an operand's rows, or columns, for each element of a product: axes of the result that it
- * lacks or has with size 1 do not move them.  `own` is how many of its axes are batch axes and `matrix` the
- * stride along the rows (axis m) or columns (axis n) of the result. */
+/* Returns, for each element of a product, the offset of the operand's row or column.  Broadcast
+ * axes have stride 0.  `own` is the number of the operand's batch axes, `matrix` its stride along
+ * the rows (axis m) or columns (axis n) of the result. */
 static int64_t *factor_places(struct cr_translation *t, cr_t x, int batch, int own, int axis,
                               int64_t matrix, const struct cr_onnx_term *like)
 {

@@ -1,4 +1,4 @@
-/* term_map.c - from terms to what became of them; see term_map.h. */
+/* term_map.c - a hash table that maps terms to rewritten terms; see term_map.h. */
 #include "term_map.h"
 
 #include <stdlib.h>

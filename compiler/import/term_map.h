@@ -1,4 +1,4 @@
-/* term_map.h - from terms to what became of them: a hash table. */
+/* term_map.h - a hash table that maps terms to rewritten terms. */
 #ifndef CR_ONNX_TERM_MAP_H
 #define CR_ONNX_TERM_MAP_H
 
@@ -13,7 +13,7 @@ struct cr_term_map {
     int n, cap;
 };
 
-/* Null if there is none. */
+/* Returns the term that `from` maps to, or null. */
 cr_t cr_term_map_find(const struct cr_term_map *map, cr_t from);
 void cr_term_map_add(struct cr_term_map *map, cr_t from, cr_t to);
 void cr_term_map_free(struct cr_term_map *map);

@@ -723,7 +723,7 @@ int cr_onnx_translate(struct cr_onnx_script *script, struct cr_onnx_graph *graph
         .graph = graph, .pins = pins, .n_pins = n_pins, .unknown = CR_ONNX_NONE};
     error->text[0] = '\0';
     int status = 0;
-    for (int i = 0; !status && i < graph->n_inputs; i++) /* also those that nobody reads */
+    for (int i = 0; !status && i < graph->n_inputs; i++) /* also unused inputs */
         if (!read_value(&w, graph->inputs[i]))
             status = -1;
     if (!status)
@@ -731,7 +731,7 @@ int cr_onnx_translate(struct cr_onnx_script *script, struct cr_onnx_graph *graph
     for (int i = 0; !status && i < graph->n_outputs; i++) /* inputs and weights can be outputs, too */
         if (!read_value(&w, graph->outputs[i]))
             status = -1;
-    for (int i = 0; !status && i < graph->n_nodes; i++) { /* nobody computes what is known */
+    for (int i = 0; !status && i < graph->n_nodes; i++) { /* removes nodes with known outputs */
         bool known = true;
         for (int j = 0; j < graph->nodes[i].n_outputs; j++)
             known &= graph->nodes[i].outputs[j] == CR_ONNX_NONE ||

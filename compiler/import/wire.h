@@ -1,7 +1,7 @@
 /*
- * wire.h - the wire format of protocol buffers: a message is fields, each a number and a value, which is
- * a variable-length integer, 4 or 8 bytes, or bytes with their length (text, another message, or packed
- * numbers).
+ * wire.h - the wire format of protocol buffers.  A message is a list of fields, each a number and
+ * a value: a variable-length integer, 4 or 8 bytes, or bytes with their length (text, a message,
+ * or packed numbers).
  */
 #ifndef CR_WIRE_H
 #define CR_WIRE_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes of a message that are still to be read. */
+/* The unread bytes of a message. */
 struct cr_wire {
     const unsigned char *at, *end;
 };
@@ -25,13 +25,13 @@ struct cr_wire_field {
     uint32_t number;
     enum cr_wire_kind kind;
     uint64_t integer;     /* CR_WIRE_INTEGER */
-    struct cr_wire bytes; /* else */
+    struct cr_wire bytes; /* other kinds */
 };
 
-/* The next field: 1, or 0 at the end, or -1 if the bytes are no message. */
+/* Reads the next field; returns 1, 0 at the end, or -1 if the bytes are no message. */
 int cr_wire_next(struct cr_wire *wire, struct cr_wire_field *field);
 
-/* The next of packed integers, likewise. */
+/* Reads the next of packed integers; returns the same. */
 int cr_wire_integer(struct cr_wire *wire, uint64_t *out);
 
 #endif
