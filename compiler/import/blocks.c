@@ -1,4 +1,5 @@
-/* blocks.c - runs of blocks of statements that are equal but for their index; see blocks.h. */
+/* blocks.c - finds runs of blocks of statements that are equal except for their index; see
+ * blocks.h. */
 #include "blocks.h"
 
 #include <ctype.h>
@@ -39,7 +40,7 @@ static void count_uses(cr_t x, int *uses)
 
 /* ---- indices in paths ---- */
 
-/* The index behind a prefix of a path, or -1. */
+/* Returns the index that follows a prefix in a path, or -1. */
 static int index_behind(const char *path, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -50,7 +51,7 @@ static int index_behind(const char *path, const char *prefix)
     return (*end == '.' || !*end) && index < 100000 ? (int)index : -1;
 }
 
-/* The prefix of the number'th index in a path, or null. */
+/* Returns the part of a path before its index number `number`, or null. */
 static const char *prefix_of(struct cr_arena *arena, const char *path, int number)
 {
     for (const char *c = path; *c; c = strchr(c, '.') + 1) {

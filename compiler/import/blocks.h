@@ -1,8 +1,9 @@
 /*
- * blocks.h - runs of blocks of statements that are equal but for their index: "h.0", "h.1", ...
+ * blocks.h - finds runs of blocks of statements that are equal except for their index: "h.0",
+ * "h.1", ...
  *
- * Block i of a run reads weights of its own (h.{i}.x), values that are the same for all, and
- * values that the block before it gives in the same way.
+ * Block i of a run reads its own weights (h.{i}.x), values that all blocks share, and carried
+ * values: values that the preceding block defines.
  */
 #ifndef CR_ONNX_BLOCKS_H
 #define CR_ONNX_BLOCKS_H
@@ -11,7 +12,7 @@
 
 enum { CR_ONNX_CARRIED = 4 };
 
-/* A statement on its way to the text. */
+/* A statement that is to be printed. */
 struct cr_onnx_line {
     struct cr_onnx_statement statement;
     const char *scope; /* its module's path, or "" */
@@ -21,8 +22,8 @@ struct cr_onnx_line {
 
 struct cr_onnx_run {
     const char *prefix; /* the path before the index: "transformer.h." */
-    int first, size, n; /* the first line; lines of a block; blocks */
-    int index;          /* the first block's index */
+    int first, size, n; /* the first line; the lines of a block; the number of blocks */
+    int index;          /* the index of the first block */
     int n_carried;
     int in[CR_ONNX_CARRIED];   /* by carried value: the value that the first block reads */
     int out[CR_ONNX_CARRIED];  /* the value of the first block that the second one reads there */

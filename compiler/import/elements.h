@@ -20,14 +20,14 @@ enum { CR_ELEMENTS_FEW = 64 };
 /* If live arrays have more bytes, no more values are folded. */
 #define CR_ELEMENTS_MOST ((size_t)1 << 30)
 
-/* The same for all bytes ever allocated, freed or not.  It bounds the time of folding, even if a
- * small file has loops of many iterations. */
+/* If arrays ever allocated, freed or not, have more bytes, no more values are folded.  This bounds
+ * the time of folding, even if a small file has loops of many iterations. */
 #define CR_ELEMENTS_EVER ((size_t)4 << 30)
 
 struct cr_elements_array;
 
 struct cr_elements {
-    struct cr_elements_array **arrays; /* by address once they are sorted */
+    struct cr_elements_array **arrays; /* the first n_sorted are sorted by address */
     int n, cap, n_sorted;
     size_t bytes;
     size_t ever;  /* the bytes of all arrays ever allocated */

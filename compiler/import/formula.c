@@ -20,7 +20,7 @@ struct formula {
     cr_t in[MOST_OPERANDS];
 };
 
-/* A term, or a number, which takes the type of the other operand. */
+/* An operand: a term, or a number that takes the type of the other operand. */
 struct operand {
     cr_t term;
     double number;

@@ -29,7 +29,7 @@ struct cr_onnx_value {
     const struct cr_onnx_tensor
         *tensor; /* its elements, if they are known: initializers, folded values */
     const struct cr_onnx_info *info; /* of an input of the model: its type and sizes as written */
-    int producer;                    /* the node that gives it, or CR_ONNX_NONE */
+    int producer;                    /* the node that outputs it, or CR_ONNX_NONE */
     int by;                          /* 1 + the value that replaces it (cr_onnx_replace), or 0 */
     int users; /* see cr_onnx_users */
     bool is_input, is_output;
@@ -40,7 +40,7 @@ struct cr_onnx_value {
 struct cr_onnx_node {
     const char *op, *domain, *name; /* "LayerNormalization", "" for ai.onnx, "/h.0/ln_1/Add" */
     const char *scope; /* the text of the metadata "pkg.torch.onnx.name_scopes", or "" */
-    int version;       /* of its domain's operators: 17 */
+    int version;       /* the version of its domain's operators: 17 */
     int *inputs, *outputs, n_inputs, n_outputs;
     const struct cr_onnx_attribute *attributes;
     int n_attributes;
@@ -107,10 +107,10 @@ int cr_onnx_sweep(struct cr_onnx_graph *graph, struct cr_error *error);
  * first cr_onnx_sweep. */
 int cr_onnx_users(const struct cr_onnx_graph *graph, int value);
 
-/* The attribute of a name, or null. */
+/* Returns the attribute of a name, or null. */
 const struct cr_onnx_attribute *cr_onnx_attribute(const struct cr_onnx_node *node,
                                                   const char *name);
-/* The same; also notes in *node->mistyped if the attribute has another type. */
+/* The same; sets *node->mistyped to the name if the attribute has another type than `kind`. */
 const struct cr_onnx_attribute *cr_onnx_typed(const struct cr_onnx_node *node, const char *name,
                                               enum cr_onnx_kind kind);
 int64_t cr_onnx_integer(const struct cr_onnx_node *node, const char *name, int64_t otherwise);
@@ -131,7 +131,7 @@ void cr_onnx_set_real(struct cr_onnx_graph *graph, struct cr_onnx_node *node, co
 /* Reads the only element of a known value; false if it is not known or has more elements. */
 bool cr_onnx_scalar(const struct cr_onnx_graph *graph, int value, double *out);
 
-/* A node as a message names it: "Conv (/layer1/conv1)". */
+/* Writes the name of a node for messages to `buf`: "Conv (/layer1/conv1)". */
 const char *cr_onnx_show(const struct cr_onnx_node *node, char *buf, size_t size);
 
 /*

@@ -9,7 +9,7 @@
 #include "onnx_weights.h"
 
 struct cr_import {
-    char *text; /* of the script, with a NUL behind */
+    char *text; /* the script, terminated by a NUL */
     size_t length;
     struct cr_import_weights weights;
     const char **pinned; /* inputs that the script no longer has */

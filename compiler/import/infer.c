@@ -127,7 +127,7 @@ static bool same_size(const struct cr_onnx_script *script, const struct cr_onnx_
     return same;
 }
 
-/* True if two nodes are equal but for their shapes. */
+/* True if two nodes are equal except for their shapes. */
 static bool same_node(const struct cr_graph *g, const struct cr_graph *h, cr_id id)
 {
     const struct cr_node *a = &g->nodes[id], *b = &h->nodes[id];

@@ -36,7 +36,7 @@ int cr_onnx_infer(const struct cr_onnx_graph *graph, const char *name,
 bool cr_onnx_calls_alike(const struct cr_onnx_script *script, cr_t call,
                          const struct cr_onnx_script *other, cr_t other_call);
 
-/* True if a term is a call of such a function. */
+/* True if a term is a call of a function of graphs/lib/onnx.lua. */
 bool cr_onnx_is_lua_op(cr_t x);
 
 #endif

@@ -193,7 +193,7 @@ static bool is_count(cr_t x)
            number == floor(number) && all_same(x);
 }
 
-/* Compares known elements: those of b are the first ones of a, or both are a count. */
+/* Compares known elements: the elements of b are the first ones of a, or both are one count. */
 static cr_t compare_data(struct comparing *c, struct cr_onnx_term *a, cr_t b)
 {
     if (!compare_shape(c, a, b))
@@ -450,7 +450,7 @@ static int compare_statements(struct comparing *c)
     return -1;
 }
 
-/* Compares the outputs, also those that are no statements. */
+/* Compares the outputs, including those that no statement defines. */
 static int compare_outputs(struct comparing *c)
 {
     const struct cr_onnx_graph *g = c->script->graph, *h = c->other->graph;

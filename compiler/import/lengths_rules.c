@@ -121,7 +121,7 @@ static bool cut_reshape(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
-/* transpose(x, i, j), permute(x, {axes}) */
+/* transpose(x, i, j) and permute(x, {axes}) permute the cuts. */
 static bool cut_permuted(struct settling *s, cr_t x, struct cuts *out)
 {
     struct cuts in;
@@ -147,7 +147,7 @@ static bool must_be_cut(const struct settling *s, cr_t x, const struct cuts *cut
            refuse(s, x, "it goes over elements that no input has, along", axis);
 }
 
-/* sum(x, axes), max, argmax */
+/* sum(x, axes), max and argmax: reduced axes have to be cut. */
 static bool cut_reduced(struct settling *s, cr_t x, struct cuts *out)
 {
     struct cuts in;
@@ -185,8 +185,8 @@ static bool cut_cumsum(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
-/* Rows are those of the left, columns those of the right.  One of both has to cut the axis that is
- * summed over. */
+/* The result has the row cuts of a and the column cuts of b.  The axis that is summed over has to
+ * be cut in a or b. */
 static bool cut_matmul(struct settling *s, cr_t x, struct cuts *out)
 {
     cr_t a = operand(x, 0), b = operand(x, 1);
@@ -285,7 +285,7 @@ static bool cut_layer(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
-/* [B, T, C] to [B, H, T, d] and back. */
+/* Heads split from [B, T, C] to [B, H, T, d], or merged: only B and T may be lengths. */
 static bool cut_heads(struct settling *s, cr_t x, struct cuts *out)
 {
     struct cuts in;
@@ -599,7 +599,7 @@ static void settle_inputs(struct settling *s)
     }
 }
 
-/* Rewrites the outputs; refuses those that run to the bound. */
+/* Rewrites the outputs; refuses an output with an axis that runs to the bound. */
 static bool settle_outputs(struct settling *s)
 {
     const struct cr_onnx_graph *g = s->script->graph;

@@ -22,7 +22,7 @@ struct call {
     struct cr_translation *t;
     struct cr_onnx_argument arguments[MOST_ARGUMENTS];
     int n, n_options;
-    bool only_shape; /* the function takes the option of that name */
+    bool only_shape; /* the function takes the option `only_shape` */
 };
 
 /* ---- values as Lua text ---- */

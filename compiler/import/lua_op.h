@@ -1,4 +1,4 @@
-/* lua_op.h - operators that are functions of graphs/lib/onnx.lua. */
+/* lua_op.h - translates operators into calls of functions of graphs/lib/onnx.lua. */
 #ifndef CR_ONNX_LUA_OP_H
 #define CR_ONNX_LUA_OP_H
 

@@ -10,7 +10,7 @@
 /* Returns the node of ai.onnx that outputs a value if its operator is `op`, or CR_ONNX_NONE. */
 int cr_match_op(const struct cr_onnx_graph *graph, int value, const char *op);
 
-/* The same, but CR_ONNX_NONE if the value has more than one user. */
+/* Like cr_match_op, but returns CR_ONNX_NONE if the value has more than one user. */
 int cr_match_only(const struct cr_onnx_graph *graph, int value, const char *op);
 
 /* True if a value is a known scalar and equals the number, up to float rounding. */

@@ -150,7 +150,7 @@ bool cr_is_onnx(const char *path);
 
 int cr_onnx_model_open(struct cr_onnx_model *model, const char *path, struct cr_error *error);
 
-/* The same for bytes in memory.  The path is for messages and to find external data. */
+/* Reads a model from bytes in memory.  The path is for messages and to find external data. */
 int cr_onnx_model_parse(struct cr_onnx_model *model, const char *path, const void *bytes,
                         size_t size, struct cr_error *error);
 void cr_onnx_model_close(struct cr_onnx_model *model);

@@ -1,4 +1,4 @@
-/* onnx_outline.c - nodes and shapes of a graph, to compare; see onnx_outline.h. */
+/* onnx_outline.c - records and compares operators and shapes of graphs; see onnx_outline.h. */
 #include "onnx_outline.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "compiler/ir/mem.h"
 
-enum { FEW = 64 }; /* elements of a value that are compared */
+enum { FEW = 64 }; /* the most elements of a value that are compared */
 
 /* A value: its sizes, and a hash of its elements if they are known and few, else 0. */
 struct cr_outlined {

@@ -4,6 +4,6 @@
 
 #include "graph.h"
 
-extern cr_onnx_pass *const cr_onnx_passes[]; /* null behind the last */
+extern cr_onnx_pass *const cr_onnx_passes[]; /* ends with null */
 
 #endif

@@ -251,7 +251,7 @@ void cr_rotary(struct cr_translation *t, cr_t positions, cr_t cosines, cr_t sine
         return;
     bool flat = x->rank == 3;
     int64_t width = dim ? dim : 2 * cosines->shape[cosines->rank - 1];
-    if (flat && !heads && width > 0) /* com.microsoft: the table says how wide a head is */
+    if (flat && !heads && width > 0) /* com.microsoft: the table has the size of a head */
         heads = x->shape[2] / width;
     cosines = rows_of(t, cosines, positions);
     sines = rows_of(t, sines, positions);
@@ -267,7 +267,7 @@ void cr_op_rotary_embedding(struct cr_translation *t)
 
 /* ---- linear attention ---- */
 
-/* Step i of [B, H, T, n], as [B, H, 1, n]. */
+/* Returns step i of [B, H, T, n], as [B, H, 1, n]. */
 static cr_t step(struct cr_translation *t, cr_t x, int64_t i)
 {
     return cr_t_narrow(t, x, 2, i, 1);

@@ -13,8 +13,8 @@ struct cr_masking {
     cr_t allowed, bias;
 };
 
-/* Positions of queries, from an offset on, and of keys: [T, S], or [B, 1, T, S] if the offset is by
- * batch. */
+/* Positions of queries and keys, [T, S].  Those of queries begin at an offset; they are [B, 1, T,
+ * S] if each batch has its own. */
 struct cr_positions {
     cr_t query, key;
 };
@@ -29,7 +29,8 @@ cr_t cr_repeat_heads(struct cr_translation *t, cr_t x, int64_t heads);
 /* The logical and of two boolean masks; either may be null. */
 cr_t cr_both_masks(struct cr_translation *t, cr_t a, cr_t b);
 
-/* The offset is a term of B numbers, or else `past`. */
+/* Makes the positions of T queries and S keys.  Queries begin at `offset`, a term of B numbers, or
+ * at `past` if it is null. */
 struct cr_positions cr_positions_of(struct cr_translation *t, int64_t T, int64_t S, cr_t offset,
                                     double past);
 

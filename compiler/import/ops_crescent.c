@@ -143,7 +143,7 @@ void cr_op_crescent_rotary(struct cr_translation *t)
               2);
 }
 
-/* The same, with values for cosines and sines. */
+/* Rotates by tables of cosines and sines that the model computes. */
 void cr_op_crescent_turn(struct cr_translation *t)
 {
     give_call(t, "rotary.halves",

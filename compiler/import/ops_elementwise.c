@@ -120,7 +120,7 @@ void cr_op_div(struct cr_translation *t)
         cr_give(t, 0, cr_t_binary(t, "/", t->in[0], cr_input(t, 1)));
 }
 
-/* With fmod the remainder has the sign of a, else that of b. */
+/* The remainder has the sign of a if fmod is set, else the sign of b. */
 void cr_op_mod(struct cr_translation *t)
 {
     cr_t a = t->in[0], b = cr_input(t, 1);

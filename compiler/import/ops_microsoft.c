@@ -183,8 +183,7 @@ static cr_t behind_past(struct cr_translation *t, cr_t past, cr_t x, cr_t first,
                              cr_t_expand(t, index, 4, shape), 2);
 }
 
-/* Rotates queries and keys by rows of the tables: those of the input of positions, else from
- * `first` on. */
+/* Rotates queries and keys by rows of tables.  Positions are an input, or run from `first` on. */
 static void turn(struct cr_translation *t, cr_t first, cr_t *q, cr_t *k)
 {
     cr_t cosines = cr_input(t, 7), sines = cr_input(t, 8), at = cr_input(t, 9);
@@ -322,7 +321,7 @@ void cr_op_fused_matmul(struct cr_translation *t)
     cr_give(t, 0, alpha == 1 ? y : cr_t_with(t, "*", y, alpha));
 }
 
-/* The tensor of an input, or null. */
+/* Returns the tensor of an input, or null if it has none. */
 static const struct cr_onnx_tensor *tensor_of(const struct cr_translation *t, int input)
 {
     int value = input < t->node->n_inputs ? t->node->inputs[input] : CR_ONNX_NONE;

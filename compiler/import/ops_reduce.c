@@ -140,7 +140,7 @@ static cr_t product(struct cr_translation *t, cr_t x, int axis)
     return y;
 }
 
-/* Reduces axis by axis.  The shape is that of a sum over the same axes. */
+/* Reduces axis by axis.  The result has the shape of a sum over the same axes. */
 void cr_op_reduce_prod(struct cr_translation *t)
 {
     struct axes a;
@@ -419,7 +419,7 @@ static void read_result(struct equation *e, const char *at)
     read_letters(&at, named + dots, e->out);
 }
 
-/* Reads the attribute; false if it was refused. */
+/* Reads the attribute `equation`; false if it is refused. */
 static bool read_equation(struct cr_translation *t, struct equation *e)
 {
     char text[256], *to = text;

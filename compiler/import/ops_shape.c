@@ -102,7 +102,7 @@ void cr_op_squeeze(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, x, rank, shape));
 }
 
-/* Axes are those of the result. */
+/* Adds axes of size 1; their numbers count in the result. */
 void cr_op_unsqueeze(struct cr_translation *t)
 {
     cr_t x = t->in[0];

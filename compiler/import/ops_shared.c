@@ -96,7 +96,7 @@ const char *cr_lua_number(struct cr_arena *arena, double number)
         if (strtof(text, NULL) == (float)number)
             break;
     }
-    char *exponent = strchr(text, 'e'); /* 1e-5, and not 1e-05 */
+    char *exponent = strchr(text, 'e'); /* writes 1e-5, not 1e-05 */
     if (exponent && exponent[2] == '0')
         memmove(exponent + 2, exponent + 3, strlen(exponent + 2));
     return cr_arena_text(arena, text, strlen(text));

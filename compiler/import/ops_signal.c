@@ -172,7 +172,7 @@ static void put_triangle(double *column, int64_t rows, int64_t bins, const int64
             column[j * bins] = (double)(at[2] - j) / (double)(at[2] - at[1]);
 }
 
-/* All inputs are known, and so is the matrix [length / 2 + 1, bins]. */
+/* Computes the matrix [length / 2 + 1, bins]; all inputs have to be known. */
 void cr_op_mel_weight_matrix(struct cr_translation *t)
 {
     int64_t bins = 0, length = 0, rate = 0;

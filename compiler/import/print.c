@@ -429,7 +429,7 @@ static void put_call(struct cr_printer *p, struct cr_text *text, cr_t x)
     if (x->kind == CR_TERM_SCOPE) {
         size_t own = p->scope && strncmp(x->path, p->scope, strlen(p->scope)) == 0 ? strlen(p->scope) : 0;
         cr_put(text, "scope(\"%s\", %s", x->path + own, x->name);
-        cr_value_text(p, x->weight); /* they become weights of the script */
+        cr_value_text(p, x->weight); /* adds weight and bias to the script's weights */
         if (x->bias != CR_ONNX_NONE)
             cr_value_text(p, x->bias);
         comma = true;

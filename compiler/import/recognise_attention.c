@@ -16,7 +16,7 @@ struct attention {
     int node, q, k, v, mask;
     enum mask kind;
     double scale;
-    bool safe; /* rows without a key are 0 */
+    bool safe; /* rows without a visible key are 0, not NaN */
 };
 
 /* ---- masks ---- */
@@ -258,7 +258,7 @@ static int untransposed(struct cr_onnx_graph *g, int value, int like)
 static int unrepeated(const struct cr_onnx_graph *g, int value)
 {
     int flat = value, wide;
-    for (int i = 0; i < 3 && flat != CR_ONNX_NONE; i++) { /* reshapes from [B, G, H / G, S, d] */
+    for (int i = 0; i < 3 && flat != CR_ONNX_NONE; i++) { /* skips reshapes */
         int producer = g->values[flat].producer;
         bool is_view = producer != CR_ONNX_NONE && (strcmp(g->nodes[producer].op, "Reshape") == 0 ||
                                                     strcmp(g->nodes[producer].op, "View") == 0);

@@ -117,7 +117,7 @@ int cr_recognise_view_chains(struct cr_onnx_graph *g, struct cr_error *error)
     return 0;
 }
 
-/* The elements of a value if they are known and few, else null. */
+/* Returns the tensor of a value if its elements are known and few, or null. */
 static const struct cr_onnx_tensor *few_numbers(const struct cr_onnx_graph *g, int value)
 {
     const struct cr_onnx_tensor *t = value == CR_ONNX_NONE ? NULL : g->values[value].tensor;

@@ -174,8 +174,8 @@ static void find_embedding(struct cr_onnx_graph *g, int node)
 
 /* ---- weights that exporters merged ---- */
 
-/* Makes "layers.1.fc.weight" of "layers.0.fc.weight" in the scope "layers.1"; null if the index is
- * the same. */
+/* Makes "layers.1.fc.weight" of "layers.0.fc.weight" in the scope "layers.1"; returns null if no
+ * index differs. */
 static const char *own_name(struct cr_arena *arena, const char *name, const char *scope)
 {
     size_t n = 0, start = 0;
@@ -230,7 +230,8 @@ static void unshare(struct cr_onnx_graph *g, int node, int input)
     cr_onnx_read(g, node, input, copy);
 }
 
-/* Unshares weights: exporters merge equal ones, such as those of fresh copies of a layer. */
+/* Gives nodes weights of their own: exporters merge equal weights, as fresh copies of a layer
+ * have. */
 int cr_recognise_copies(struct cr_onnx_graph *g, struct cr_error *error)
 {
     static const char *const ops[] = {"MatMul",          "Gemm", "Add", "Mul", "LayerNormalization",

@@ -111,7 +111,7 @@ static int weight_behind(const struct cr_onnx_graph *g, int value, const char *o
                                                                              : CR_ONNX_NONE;
 }
 
-/* (x - mean(x)) / deviation weight + bias becomes ONNX's LayerNormalization. */
+/* Replaces (x - mean(x)) / deviation * weight + bias by ONNX's LayerNormalization. */
 static void find_layer_norm(struct cr_onnx_graph *g, int node)
 {
     int centred = g->nodes[node].inputs[0], x = centred_of(g, centred), scaled, out;

@@ -10,8 +10,8 @@
 
 /* The angles t w_i of positions t from 0 on, with w_i = theta^(-2i / d). */
 struct angles {
-    int64_t size, half; /* positions; numbers of half a head */
-    int64_t columns;    /* of the tables: half a head, or a whole one with both halves the same */
+    int64_t size, half; /* the number of positions; half the size of a head */
+    int64_t columns;    /* of the tables: `half`, or twice that if both halves are equal */
     double theta;
 };
 
@@ -80,7 +80,7 @@ static bool are_turns(const double *c, const double *s, const struct angles *a)
     return true;
 }
 
-/* True if tables that rotate x are those of rotary positions; sets *a. */
+/* True if the tables have cosines and sines of rotary positions for x; sets *a. */
 static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, int x, bool is_whole,
                         struct angles *a)
 {

@@ -92,8 +92,8 @@ static bool find_view(const struct cr_onnx_graph *g, int value, struct view *v)
     return found;
 }
 
-/* Returns a projection [T, B, n] as [B, T, n]: applied before the transpose of its input, or
- * permuted. */
+/* Returns a projection [T, B, n] as [B, T, n]: a projection of its untransposed input if possible,
+ * else a permute. */
 static int batch_first(struct cr_onnx_graph *g, int base)
 {
     int node = g->values[base].producer, x = g->nodes[node].inputs[0];

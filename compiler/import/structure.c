@@ -14,7 +14,7 @@ struct writing {
     struct cr_printer *printer;
     struct cr_onnx_blocks blocks;
     cr_t *inlined;          /* by value: the term that is printed where it is read, or null */
-    const char **preferred; /* by value: a name better than ONNX's, or null */
+    const char **preferred; /* by value: the name to use instead of ONNX's, or null */
 };
 
 /* ---- inlining ---- */
@@ -308,8 +308,8 @@ static void print_function(struct writing *w, const struct cr_onnx_run *r, const
     p->scope = scope;
 }
 
-/* Returns the variable of a loop: that of its initial value if only the first block reads it, or a
- * new one. */
+/* Returns the variable of a loop.  Reuses the variable of the initial value if only the first block
+ * reads it. */
 static const char *loop_variable(struct writing *w, const struct cr_onnx_run *r, int value)
 {
     struct cr_printer *p = w->printer;

@@ -110,7 +110,7 @@ static int fail(const struct reading *r, const char *what)
                    cr_show(name, strlen(name)).text, what);
 }
 
-/* Appends the low n bytes of a number, or other bytes, after those of a packed field. */
+/* Appends the low n bytes of a number, or other bytes.  Copies an earlier packed field first. */
 static void append(struct reading *r, const void *from, size_t n)
 {
     size_t before = r->packed_size;
@@ -375,7 +375,8 @@ static int64_t count(const struct cr_onnx_tensor *t)
     return n;
 }
 
-/* Checks that there are as many bytes as the shape needs.  Keeps none of types without a size. */
+/* Checks that there are as many bytes as the shape needs.  Keeps no bytes of types without a size.
+ * */
 static int check_bytes(struct reading *r)
 {
     struct cr_onnx_tensor *t = r->tensor;

@@ -49,7 +49,7 @@ struct cr_onnx_term {
     signed char lengths[CR_ONNX_RANK]; /* by axis: 1 + the number of its length (lengths.h), or 0 */
     signed char cuts[CR_ONNX_RANK];    /* by axis: the same if it is cut to it (lengths_rules.c) */
     const double *data; /* its elements if they are known, else null */
-    int value;          /* CR_TERM_VALUE: its number */
+    int value;          /* CR_TERM_VALUE: the number of the value */
     const char *name;   /* the function or operator, "nn.softmax" or "+" */
     const char *path;   /* CR_TERM_SCOPE: the path of its parameters */
     int weight, bias;   /* CR_TERM_SCOPE: the values of its parameters, or CR_ONNX_NONE */
@@ -89,7 +89,7 @@ cr_t cr_t_data(struct cr_translation *t, enum cr_onnx_type type, int rank, const
                const double *data);
 /* Returns an array of n elements of 8 bytes, all 0, valid while the node is translated. */
 void *cr_t_array(struct cr_translation *t, int64_t n);
-/* The same for the indices of an axis; refuses and returns null if there are too many to list. */
+/* Like cr_t_array, for the indices of an axis; refuses and returns null if there are too many. */
 void *cr_t_axis_array(struct cr_translation *t, int64_t n);
 /* Like cr_t_data, but takes an array of cr_t_array without a copy. */
 cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,

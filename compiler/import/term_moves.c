@@ -192,7 +192,7 @@ static cr_t fold_concat(struct cr_translation *t, const struct cr_onnx_term *lik
     return cr_t_computed(t, like->type, like->rank, like->shape, data);
 }
 
-/* Parts without elements are left out, as the language has no such tensors. */
+/* Leaves out parts without elements, as the language has no such tensors. */
 cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
 {
     int64_t shape[CR_ONNX_RANK];

@@ -7,8 +7,8 @@
 /* The most elements of a term that is constant-folded: floats, and integers and booleans. */
 enum { CR_FOLDED = 1 << 16, CR_FOLDED_WHOLE = 1 << 22 };
 
-/* True if a tensor can have a shape: sizes are not negative, and the product of those that are not
- * 0 does not overflow. */
+/* True if a tensor can have a shape: sizes are not negative, and the product of nonzero sizes is
+ * within a limit. */
 bool cr_t_can_be(int rank, const int64_t *shape);
 
 /* Makes a term of a shape; refuses and returns null if the language has no such tensor. */
@@ -31,7 +31,7 @@ bool cr_t_is_of(struct cr_translation *t, cr_t x, int types);
 double *cr_t_room(struct cr_translation *t, const struct cr_onnx_term *x);
 
 
-/* Strides of a shape. */
+/* Sets the row-major strides of a shape. */
 void cr_t_strides(int rank, const int64_t *shape, int64_t *strides);
 
 /* Returns the offsets of a view's elements: that at index i is offset + sum of i[a] strides[a]. */

@@ -335,8 +335,7 @@ static int stack(struct work *w, const int *parts, int n, int axis)
     return translate_node(w, number) ? CR_ONNX_NONE : out;
 }
 
-/* The iterations of a loop: the values that it carries to the next one, and those that it
- * collects. */
+/* The state of unrolling a loop: values carried to the next iteration, and collected values. */
 struct rounds {
     int node, n_carried, n_collected, n, label;
     int carried[64], *collected[64];

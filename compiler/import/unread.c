@@ -1,4 +1,4 @@
-/* unread.c - frees elements of known values once nobody reads them; see unread.h. */
+/* unread.c - frees elements of known values once nothing reads them; see unread.h. */
 #include "unread.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ struct reading {
     struct cr_onnx_graph *graph;
     bool *is_read;          /* by value: an output, or a node that is not translated yet reads it */
     bool *is_kept;          /* by value: a node whose outputs are not known reads it */
-    struct cr_term_map seen; /* terms whose elements are marked */
+    struct cr_term_map seen; /* the terms whose elements are marked */
 };
 
 static void note(const struct reading *r, int value, bool *values)
@@ -46,7 +46,7 @@ static bool is_known(const struct cr_onnx_graph *g, const struct cr_onnx_node *n
     return true;
 }
 
-/* Notes the values that later nodes read, and those that passes need. */
+/* Notes in is_read the values that later nodes read, in is_kept the values that passes need. */
 static void note_readers(const struct reading *r, const bool *done, int n_done)
 {
     const struct cr_onnx_graph *g = r->graph;
