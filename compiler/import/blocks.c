@@ -1,5 +1,4 @@
-/* blocks.c - finds runs of blocks of statements that are equal except for their index; see
- * blocks.h. */
+/* blocks.c - finds runs of statement blocks that are equal except for their index; see blocks.h. */
 #include "blocks.h"
 
 #include <ctype.h>
@@ -133,8 +132,7 @@ struct pair {
         got[CR_ONNX_CARRIED]; /* carried values: the first block reads in[i], the other got[i] */
 };
 
-/* Returns the part of a name behind the block's prefix and index, or null if it is not of the
- * block. */
+/* Returns the part of a name behind the block's prefix and index, or null if it has not both. */
 static const char *own_name(const struct pair *p, const char *name, int which)
 {
     int index = index_behind(name, p->prefix);
@@ -156,8 +154,7 @@ static bool is_inside(const struct pair *p, int value, int which)
     return line != CR_ONNX_NONE && line >= p->first[which] && line < p->first[which] + p->size;
 }
 
-/* True if both blocks read the same value from outside, or a and b can be a pair of carried
- * values. */
+/* True if a and b are one value from outside, or can be a pair of carried values. */
 static bool is_same_outside(struct pair *p, int a, int b)
 {
     for (int i = 0; i < p->n_carried; i++)

@@ -233,8 +233,7 @@ void cr_onnx_set_real(struct cr_onnx_graph *g, struct cr_onnx_node *node, const 
                   &(struct cr_onnx_attribute){.name = name, .kind = CR_ONNX_A_FLOAT, .f = value});
 }
 
-/* Returns the attribute that one in a function's body refers to: the call's, or the default; or
- * null. */
+/* Returns the call's attribute that one in a function's body refers to, else its default, or null. */
 static const struct cr_onnx_attribute *referred(const struct cr_onnx_names *names, const char *of)
 {
     for (; names && !names->function; names = names->outer)
@@ -473,8 +472,7 @@ int cr_onnx_inline(struct cr_onnx_graph *g, const struct cr_onnx_node *node,
 
 /* ---- the whole ---- */
 
-/* Fails if an input that is also an initializer has another type or other sizes; they may be open.
- * */
+/* Fails if an input that is also an initializer has another type or known sizes that differ. */
 static int check_default(const struct cr_onnx_graph *g, const struct cr_onnx_info *info,
                          const struct cr_onnx_tensor *t, struct cr_error *error)
 {

@@ -93,8 +93,7 @@ void cr_onnx_read(struct cr_onnx_graph *graph, int node, int input, int value);
 /* Marks a node as dead. */
 void cr_onnx_kill(struct cr_onnx_graph *graph, int node);
 
-/* Replaces a value by another one in all nodes, in the model's outputs, and in graphs inlined
- * later. */
+/* Replaces a value by another one in nodes, the model's outputs, and graphs inlined later. */
 void cr_onnx_replace(struct cr_onnx_graph *graph, int value, int by);
 
 /* Returns the value that replaces a value, or the value itself. */
@@ -110,7 +109,7 @@ int cr_onnx_users(const struct cr_onnx_graph *graph, int value);
 /* Returns the attribute of a name, or null. */
 const struct cr_onnx_attribute *cr_onnx_attribute(const struct cr_onnx_node *node,
                                                   const char *name);
-/* The same; sets *node->mistyped to the name if the attribute has another type than `kind`. */
+/* Like cr_onnx_attribute; sets *node->mistyped to the name if the type is not `kind`. */
 const struct cr_onnx_attribute *cr_onnx_typed(const struct cr_onnx_node *node, const char *name,
                                               enum cr_onnx_kind kind);
 int64_t cr_onnx_integer(const struct cr_onnx_node *node, const char *name, int64_t otherwise);

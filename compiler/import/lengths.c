@@ -215,8 +215,7 @@ static cr_t compare_data(struct comparing *c, struct cr_onnx_term *a, cr_t b)
 
 /* ---- values ---- */
 
-/* True if the elements of weight b, of the shape `small`, are the first ones of a along each axis.
- * */
+/* True if the elements of weight b, of shape `small`, are the first ones of a along each axis. */
 static bool is_same_weight(const struct cr_onnx_tensor *a, const struct cr_onnx_tensor *b, cr_t large,
                            cr_t small)
 {

@@ -39,8 +39,7 @@ bool cr_match_permutes(const struct cr_onnx_graph *graph, int node, const int *p
 int cr_match_replace(struct cr_onnx_graph *graph, int old, int like, const char *op,
                      const int *inputs, int n_inputs, const char *name);
 
-/* Adds a node of the domain "crescent" whose output is a new value of a shape; returns the value.
- * */
+/* Adds a node of the domain "crescent" with a new output of a shape; returns the output. */
 int cr_match_make(struct cr_onnx_graph *graph, int like, const char *op, const int *inputs,
                   int n_inputs, const char *name, int rank, const int64_t *shape);
 

@@ -21,8 +21,7 @@ typedef void cr_onnx_translate_op(struct cr_translation *t);
 #undef CR_ONNX_FORMULA
 #undef CR_ONNX_LUA
 
-/* An operator is translated by a function, a formula (formula.h), or a Lua library function
- * (lua_op.h). */
+/* An operator: a function, a formula (formula.h) or a Lua function (lua_op.h) translates it. */
 struct cr_onnx_op {
     const char *domain, *name;
     int since; /* the first version of the domain that the row is for */
@@ -56,8 +55,7 @@ enum { CR_ONNX_MANY = 4096 };
 int cr_numbers_of(struct cr_translation *t, cr_t x, int64_t *out);
 int cr_numbers_named(struct cr_translation *t, const char *attribute, int64_t *out);
 
-/* Reads the axes of a reduction: from the attribute `axes` or input number `input`; all if
- * neither. */
+/* Reads the axes of a reduction: the attribute `axes`, or input number `input`, else all. */
 int cr_axes(struct cr_translation *t, int input, int rank, int *axes);
 
 const char *cr_string(const struct cr_translation *t, const char *attribute, const char *otherwise);

@@ -55,8 +55,7 @@ void cr_op_gather_elements(struct cr_translation *t)
     cr_give(t, 0, cr_t_gather_along(t, x, from_start(t, index, x->shape[axis]), axis));
 }
 
-/* Returns row-major indices over `depth` axes of x, which follow `batch` ones, from lists of
- * indices. */
+/* Makes lists of indices row-major indices over `depth` axes of x, which follow `batch` ones. */
 static cr_t flat_index(struct cr_translation *t, cr_t indices, cr_t x, int batch, int depth)
 {
     int64_t shape[CR_ONNX_RANK];
@@ -199,8 +198,7 @@ void cr_op_scatter_nd(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, y, x->rank, x->shape));
 }
 
-/* Writes rows of each batch from an index of its own on; `circular` takes it modulo the number of
- * rows. */
+/* Writes rows of each batch from its own index on; `circular`: modulo the number of rows. */
 void cr_op_tensor_scatter(struct cr_translation *t)
 {
     cr_t x = t->in[0], update = cr_input(t, 1), start = cr_input(t, 2);

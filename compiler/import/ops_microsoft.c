@@ -42,8 +42,7 @@ static cr_t sum_of(struct cr_translation *t, cr_t a, cr_t b)
 
 /* ---- attention ---- */
 
-/* Sets output 0 to softmax(q k^T scale + bias) v, with heads merged.  The first `past` keys are
- * cached. */
+/* Gives softmax(q k^T scale + bias) v, with heads merged.  The first `past` keys are cached. */
 static void give_attention(struct cr_translation *t, cr_t q, cr_t k, cr_t v, cr_t mask, cr_t bias,
                            int64_t past)
 {

@@ -78,8 +78,7 @@ static const char *module_of(struct cr_translation *t, cr_t weight, cr_t bias)
     return prefix;
 }
 
-/* Makes a layer of the library if its parameters are PREFIX.weight and PREFIX.bias, or returns
- * null. */
+/* Makes a layer if its parameters are PREFIX.weight and PREFIX.bias, or returns null. */
 static cr_t as_layer(struct cr_translation *t, const char *function, cr_t x, cr_t weight, cr_t bias,
                      double epsilon)
 {

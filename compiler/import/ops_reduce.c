@@ -451,8 +451,7 @@ static bool read_equation(struct cr_translation *t, struct equation *e)
     return true;
 }
 
-/* Multiplies the operands, broadcast to all letters, and sums over letters that the result lacks.
- * */
+/* Multiplies operands, broadcast to all letters, and sums over letters that the result lacks. */
 static cr_t sum_of_products(struct cr_translation *t, const struct equation *e)
 {
     int axes[CR_ONNX_RANK], summed[CR_ONNX_RANK], n_summed = 0, n_out = 0;

@@ -11,8 +11,7 @@
 
 enum { MOST_MATRIX = 1 << 24, MOST_LENGTH = 1 << 20 };
 
-/* A transform of `length` elements: reads `in` elements, writes `out`, each of one or two floats.
- * */
+/* A transform of `length` elements: reads `in`, writes `out`, each of one or two floats. */
 struct transform {
     int64_t length, in, out;
     int floats_in, floats_out;

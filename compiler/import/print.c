@@ -186,8 +186,7 @@ static bool find_steps(cr_t x, double *steps)
     return n > 2;
 }
 
-/* Returns the weight that holds known elements, or null.  Shapes are compared: a reshape shares
- * elements. */
+/* Returns the weight that holds known elements, or null.  A reshape shares elements with another. */
 static struct cr_script_weight *find_weight(const struct cr_printer *p, cr_t x)
 {
     for (int i = 0; i < p->n_weights; i++)
@@ -246,8 +245,7 @@ static void put_table(struct cr_printer *p, struct cr_text *text, cr_t x)
            type_names[cr_language_type(x->type)]);
 }
 
-/* Prints start + the sum of step times iota, in brackets if the operator around it binds tighter.
- * */
+/* Prints start + the sum of step times iota, in brackets if the outer operator binds tighter. */
 static void put_counted(struct cr_printer *p, struct cr_text *text, cr_t x, const double *steps,
                         enum cr_precedence around)
 {
@@ -270,8 +268,7 @@ static void put_counted(struct cr_printer *p, struct cr_text *text, cr_t x, cons
     cr_put(text, "%s", brackets ? ")" : "");
 }
 
-/* True if booleans are a lower triangle of the last two axes: column <= row + *shift.  Sets
- * *shift. */
+/* True if booleans are a lower triangle of the last two axes; sets *shift: column <= row + *shift. */
 static bool find_triangle(cr_t x, int64_t *shift)
 {
     if (x->rank < 2 || cr_t_elements(x) <= 4)
@@ -371,8 +368,7 @@ static bool is_number(cr_t x)
     return x && x->kind == CR_TERM_DATA && cr_t_elements(x) == 1;
 }
 
-/* True if argument i may be a plain number: the operand beside it is a tensor of its type and
- * axes. */
+/* True if argument i may be a plain number: a tensor of its type and axes is beside it. */
 static bool beside_tensor(cr_t call, int i)
 {
     static const char *const takers[] = {"+",         "-",       "*",       "/",  "floor_divide",

@@ -64,8 +64,7 @@ enum cr_precedence {
     CR_BINDS_ALL
 };
 
-/* Appends a term to a text.  Call cr_print_parts before: it names parts that are used several
- * times. */
+/* Appends a term to a text.  Call cr_print_parts before, to name parts used several times. */
 void cr_print_term(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_precedence around);
 
 /* Prints definitions of the parts that a term uses several times; their names begin with `name`. */
@@ -85,8 +84,7 @@ void cr_print_definition(struct cr_printer *p, int indent, const char *name, con
 const char *cr_sizes_text(struct cr_printer *p, int rank, const int64_t *shape,
                           const signed char *lengths);
 
-/* Returns the text that reads a value: its local name, or param(...), which adds a weight to the
- * script. */
+/* Returns the text that reads a value: its local name, or param(...) and adds the weight. */
 const char *cr_value_text(struct cr_printer *p, int value);
 
 /* Makes a unique name for an input, an output or a weight, as the language allows it. */

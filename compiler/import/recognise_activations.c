@@ -60,8 +60,8 @@ static int of_factors(const struct cr_onnx_graph *g, int value)
     return CR_ONNX_NONE;
 }
 
-/* Returns x if a value is tanh(sqrt(2/pi) (x + 0.044715 x^3)), also with x factored out, or
- * CR_ONNX_NONE. */
+/* Returns x if a value is tanh(sqrt(2/pi) (x + 0.044715 x^3)), or CR_ONNX_NONE.  x may be factored
+ * out of the sum. */
 static int of_tanh(const struct cr_onnx_graph *g, int value)
 {
     int tanh_node = cr_match_only(g, value, "Tanh");
@@ -116,8 +116,7 @@ static int of_silu(const struct cr_onnx_graph *g, int product)
     return CR_ONNX_NONE;
 }
 
-/* All three return NaN for NaN.  For infinities they equal their formulas, except 0.5 (x (1 +
- * f(x))). */
+/* All three give NaN for NaN.  For infinities they equal the formulas but 0.5 (x (1 + f(x))). */
 int cr_recognise_activations(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

@@ -1,5 +1,4 @@
-/* recognise_attention.c - finds softmax(Q K^T scale) V with its mask, and split and merged
- * heads. */
+/* recognise_attention.c - finds softmax(Q K^T scale) V with a mask, and split and merged heads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,8 @@ struct attention {
 
 /* ---- masks ---- */
 
-/* True if an element of a mask hides a key.  Clears *is_plain if an added number is not 0 or <=
- * -1e30. */
+/* True if an element of a mask hides a key.  Clears *is_plain if a number to add is neither 0 nor at
+ * most -1e30. */
 static bool forbids(enum mask kind, double x, bool *is_plain)
 {
     if (kind == MASK_ADDS)
@@ -124,8 +123,7 @@ static int causal_mask(struct cr_onnx_graph *g, int like, int64_t size)
 
 /* ---- the parts ---- */
 
-/* Returns a value without its constant factors, multiplied into *scale.  Nothing else reads the
- * products. */
+/* Strips constant factors off a value and multiplies *scale by them.  Each product has one user. */
 static int unscaled(const struct cr_onnx_graph *g, int value, double *scale)
 {
     for (;;) {
@@ -172,8 +170,7 @@ static bool spreads(const struct cr_onnx_graph *g, int mask, int scores)
     return m->rank >= 0;
 }
 
-/* Returns the scores without their mask, which is added to them or replaces them by a small
- * number. */
+/* Returns the scores without a mask that adds to them, or replaces them by a very small number. */
 static int unmasked(const struct cr_onnx_graph *g, int value, struct attention *a)
 {
     int add = cr_match_only(g, value, "Add"), where = cr_match_only(g, value, "Where");
@@ -253,8 +250,7 @@ static int untransposed(struct cr_onnx_graph *g, int value, int like)
     return CR_ONNX_NONE;
 }
 
-/* Returns keys or values [B, G, S, d] if a value repeats them for the queries of a group, or the
- * value itself. */
+/* Returns keys or values [B, G, S, d] if a value repeats them for a group, or the value itself. */
 static int unrepeated(const struct cr_onnx_graph *g, int value)
 {
     int flat = value, wide;

@@ -124,8 +124,7 @@ static const struct cr_onnx_tensor *few_numbers(const struct cr_onnx_graph *g, i
     return t && t->data && t->elements <= FEW ? t : NULL;
 }
 
-/* True if two values are one, or if both are few known elements that are equal; +0 differs from
- * -0. */
+/* True if two values are one, or have few known elements that are equal; +0 differs from -0. */
 static bool is_same_value(const struct cr_onnx_graph *g, int a, int b)
 {
     const struct cr_onnx_tensor *x = few_numbers(g, a), *y = few_numbers(g, b);

@@ -88,8 +88,7 @@ static void put_layer(struct cr_onnx_graph *g, struct layer *l)
     cr_onnx_kill(g, l->node);
 }
 
-/* Returns the reshape of a value [rows, out] to [.., out] if nothing else reads the value, or
- * CR_ONNX_NONE. */
+/* Returns the reshape of a value [rows, out] to [.., out] if it is the only user, or CR_ONNX_NONE. */
 static int unflattened(const struct cr_onnx_graph *g, int value)
 {
     int user = cr_match_user(g, value);
@@ -101,8 +100,7 @@ static int unflattened(const struct cr_onnx_graph *g, int value)
                : CR_ONNX_NONE;
 }
 
-/* Returns the value that `flat` flattens to rows, viewed as [.., in] with the axes of the result
- * [.., out]. */
+/* Returns the value that `flat` flattens, viewed as [.., in] with the axes of `out`, [.., out]. */
 static int whole_rows(struct cr_onnx_graph *g, int flat, int out, int64_t n_in)
 {
     int x = g->nodes[flat].inputs[0], rank = g->values[out].rank;
@@ -174,8 +172,7 @@ static void find_embedding(struct cr_onnx_graph *g, int node)
 
 /* ---- weights that exporters merged ---- */
 
-/* Makes "layers.1.fc.weight" of "layers.0.fc.weight" in the scope "layers.1"; returns null if no
- * index differs. */
+/* Makes "layers.1.fc.weight" of "layers.0.fc.weight" in scope "layers.1"; null if no index differs. */
 static const char *own_name(struct cr_arena *arena, const char *name, const char *scope)
 {
     size_t n = 0, start = 0;
@@ -230,8 +227,7 @@ static void unshare(struct cr_onnx_graph *g, int node, int input)
     cr_onnx_read(g, node, input, copy);
 }
 
-/* Gives nodes weights of their own: exporters merge equal weights, as fresh copies of a layer
- * have. */
+/* Gives nodes weights of their own: exporters merge equal ones, as fresh copies of layers have. */
 int cr_recognise_copies(struct cr_onnx_graph *g, struct cr_error *error)
 {
     static const char *const ops[] = {"MatMul",          "Gemm", "Add", "Mul", "LayerNormalization",

@@ -98,8 +98,7 @@ static bool is_deviation(struct cr_onnx_graph *g, int value, int centred, double
            cr_onnx_scalar(g, g->nodes[add].inputs[1], eps);
 }
 
-/* Returns the weight of the only node that reads a value, an `op`, or CR_ONNX_NONE; sets its
- * output. */
+/* Returns the weight of a value's only user, an `op`, or CR_ONNX_NONE; sets *out to its output. */
 static int weight_behind(const struct cr_onnx_graph *g, int value, const char *op, int *out)
 {
     int user = cr_match_user(g, value);

@@ -35,8 +35,8 @@ static void learn(struct cr_onnx_graph *g, struct containers *c, const struct cr
     }
 }
 
-/* Renames "/h.0/attn/Add" to "/transformer.h.0/attn/Add": names lack torch.nn.ModuleDict and
- * ModuleList. */
+/* Renames "/h.0/attn/Add" to "/transformer.h.0/attn/Add": names lack ModuleDict and ModuleList of
+ * torch.nn. */
 int cr_recognise_scopes(struct cr_onnx_graph *g, struct cr_error *error)
 {
     struct containers c = {.n = 0};

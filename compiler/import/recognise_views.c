@@ -48,8 +48,7 @@ static int projection(const struct cr_onnx_graph *g, int value)
     return CR_ONNX_NONE;
 }
 
-/* Returns the index of element [b, h, t, i] of heads in a projection whose last axis has C
- * elements. */
+/* Returns the index of element [b, h, t, i] of heads in a projection whose last axis has size C. */
 static double place(const struct view *v, const int64_t *s, int64_t C, const int64_t *at)
 {
     int64_t row = v->is_time_first ? at[2] * s[0] + at[0] : at[0] * s[2] + at[2];

@@ -95,8 +95,7 @@ static void print_lengths(struct cr_printer *p, const struct cr_onnx_script *s)
     }
 }
 
-/* Prints an input.  The language has only float and integer inputs: a boolean is an integer != 0.
- * */
+/* Prints an input.  The language has float and integer inputs only: a boolean is an integer != 0. */
 static void print_input(struct cr_printer *p, const struct cr_onnx_script *s, int value)
 {
     signed char lengths[CR_ONNX_RANK] = {0};
@@ -196,8 +195,7 @@ static void start(struct cr_printer *p, struct cr_onnx_graph *graph, bool in_tab
     error->text[0] = '\0';
 }
 
-/* Prints the script.  If it has too many local names, prints it again with the fields of a table.
- * */
+/* Prints the script.  If it has too many local names, prints it again with fields of a table. */
 int cr_script_print(struct cr_printer *p, const struct cr_onnx_script *script,
                     struct cr_error *error)
 {

@@ -176,8 +176,7 @@ static const char *function_name(struct cr_printer *p, const char *prefix)
                                                           : last);
 }
 
-/* Makes the weights of a term weights of the script.  With a path, they are read by names relative
- * to it. */
+/* Makes the weights of a term weights of the script, with names relative to `path` unless null. */
 static void take_weights(struct writing *w, cr_t x, const char *path)
 {
     struct cr_printer *p = w->printer;
@@ -207,8 +206,7 @@ static void take_outer_name(struct cr_printer *p, const char *name)
         cr_take_name(p->arena, &p->locals, name);
 }
 
-/* Reserves the names of values that a function reads from outside: its locals must not hide them.
- * */
+/* Reserves the names of outer values that a function reads: its locals must not hide them. */
 static void keep_outer_names(struct writing *w, const struct cr_onnx_run *r, cr_t x)
 {
     struct cr_printer *p = w->printer;
@@ -308,8 +306,8 @@ static void print_function(struct writing *w, const struct cr_onnx_run *r, const
     p->scope = scope;
 }
 
-/* Returns the variable of a loop.  Reuses the variable of the initial value if only the first block
- * reads it. */
+/* Returns the variable of a loop.  Reuses that of the initial value if only the first block reads
+ * the value. */
 static const char *loop_variable(struct writing *w, const struct cr_onnx_run *r, int value)
 {
     struct cr_printer *p = w->printer;

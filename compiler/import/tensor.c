@@ -375,8 +375,7 @@ static int64_t count(const struct cr_onnx_tensor *t)
     return n;
 }
 
-/* Checks that there are as many bytes as the shape needs.  Keeps no bytes of types without a size.
- * */
+/* Checks that there are as many bytes as the shape needs.  Types without a size keep no bytes. */
 static int check_bytes(struct reading *r)
 {
     struct cr_onnx_tensor *t = r->tensor;

@@ -322,8 +322,7 @@ static const char *const unary_names[] = {"neg",   "abs",         "exp",     "lo
                                           "tanh",  "erf",         "sigmoid", "sin", "cos",  "floor",
                                           "round", "logical_not", "float",   "int"};
 
-/* The operand types of a unary: numbers for neg and abs, floats for exp to round, booleans for
- * logical_not. */
+/* Operand types: numbers for neg and abs, floats for exp to round, booleans for logical_not. */
 static int unary_operands(int op)
 {
     return op < 2 ? CR_OF_NUMBERS : op < 13 ? CR_OF_FLOATS : op == 13 ? CR_OF_BOOLEANS : CR_OF_ANY;

@@ -6,8 +6,7 @@
 
 /* ---- folding ---- */
 
-/* Returns a known term of the shape of `like`: its element i is element from[i] of x, which is
- * known. */
+/* Makes a known term of the shape of `like`: element i is element from[i] of x, which is known. */
 static cr_t pick(struct cr_translation *t, const struct cr_onnx_term *like, cr_t x,
                  const int64_t *from)
 {
@@ -284,8 +283,7 @@ static bool is_counted(cr_t index)
     return counted;
 }
 
-/* Gathers by consecutive indices: a slice, reshaped so that the axes of the index replace the
- * axis. */
+/* Gathers consecutive indices by a slice; reshapes so that the axes of the index replace `axis`. */
 static cr_t slice_counted(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
     int64_t shape[2 * CR_ONNX_RANK];

@@ -157,8 +157,7 @@ static cr_t input_term(struct work *w, int value)
     return x;
 }
 
-/* Makes the term of an input or a tensor.  Returns null without an error if a node has yet to make
- * it. */
+/* Makes the term of an input or a tensor; null without an error if a node has yet to define it. */
 static cr_t leaf(struct work *w, int value)
 {
     struct cr_onnx_value *v = &w->graph->values[value];
@@ -342,8 +341,7 @@ struct rounds {
     const struct cr_onnx_body *body;
 };
 
-/* Inlines an iteration.  The body's outputs are `extra` ones, then carried, then collected values.
- * */
+/* Inlines an iteration.  The body's outputs are `extra` ones, then carried, then collected ones. */
 static int run_round(struct work *w, struct rounds *r, const int *inputs, int extra, int *outputs)
 {
     char prefix[256];
@@ -359,8 +357,7 @@ static int run_round(struct work *w, struct rounds *r, const int *inputs, int ex
     return 0;
 }
 
-/* Returns output i of a loop: the last carried value, or collected ones stacked along a new axis.
- * */
+/* Returns output i of a loop: the last carried value, or collected ones stacked on a new axis. */
 static int result_of_rounds(struct work *w, struct rounds *r, int i, int axis, bool backwards)
 {
     int parts[MOST_ROUNDS];
@@ -541,8 +538,7 @@ static int run_batches(struct work *w, struct scan *s, const int *values, int *r
     return 0;
 }
 
-/* Unrolls a Scan.  In version 8 its first input is the lengths of batches, which has to be left
- * out. */
+/* Unrolls a Scan.  In version 8 its first input, the lengths of batches, has to be left out. */
 static int inline_scan(struct work *w, int node)
 {
     struct cr_onnx_node n = w->graph->nodes[node];
@@ -577,8 +573,7 @@ static int read_inputs(struct work *w, const struct cr_onnx_node *n, cr_t *in)
     return 0;
 }
 
-/* Refuses a number in an attribute that no size or axis can be.  Ends of slices may have any
- * value. */
+/* Refuses a number in an attribute that no size or axis can be; ends of slices may be any. */
 static int check_numbers(struct work *w, int node)
 {
     static const char *const ends[] = {"start", "end", "starts", "ends", "ignore_index"};
