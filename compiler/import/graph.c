@@ -233,7 +233,8 @@ void cr_onnx_set_real(struct cr_onnx_graph *g, struct cr_onnx_node *node, const 
                   &(struct cr_onnx_attribute){.name = name, .kind = CR_ONNX_A_FLOAT, .f = value});
 }
 
-/* Returns the call's attribute that one in a function's body refers to, else its default, or null. */
+/* Returns the call's attribute that one in a function's body refers to, or the default, or
+ * null. */
 static const struct cr_onnx_attribute *referred(const struct cr_onnx_names *names, const char *of)
 {
     for (; names && !names->function; names = names->outer)

@@ -186,7 +186,7 @@ static bool find_steps(cr_t x, double *steps)
     return n > 2;
 }
 
-/* Returns the weight that holds known elements, or null.  A reshape shares elements with another. */
+/* Returns the weight that holds known elements, or null.  Compares shapes: reshapes share data. */
 static struct cr_script_weight *find_weight(const struct cr_printer *p, cr_t x)
 {
     for (int i = 0; i < p->n_weights; i++)
@@ -268,7 +268,7 @@ static void put_counted(struct cr_printer *p, struct cr_text *text, cr_t x, cons
     cr_put(text, "%s", brackets ? ")" : "");
 }
 
-/* True if booleans are a lower triangle of the last two axes; sets *shift: column <= row + *shift. */
+/* True if booleans are a lower triangle of the last two axes: column <= row + *shift. */
 static bool find_triangle(cr_t x, int64_t *shift)
 {
     if (x->rank < 2 || cr_t_elements(x) <= 4)

@@ -20,8 +20,8 @@ struct attention {
 
 /* ---- masks ---- */
 
-/* True if an element of a mask hides a key.  Clears *is_plain if a number to add is neither 0 nor at
- * most -1e30. */
+/* True if an element of a mask hides a key.  Clears *is_plain if a number to add is neither 0 nor
+ * at most -1e30. */
 static bool forbids(enum mask kind, double x, bool *is_plain)
 {
     if (kind == MASK_ADDS)

@@ -88,7 +88,8 @@ static void put_layer(struct cr_onnx_graph *g, struct layer *l)
     cr_onnx_kill(g, l->node);
 }
 
-/* Returns the reshape of a value [rows, out] to [.., out] if it is the only user, or CR_ONNX_NONE. */
+/* Returns the reshape of a value [rows, out] to [.., out] if it is the value's only user, or
+ * CR_ONNX_NONE. */
 static int unflattened(const struct cr_onnx_graph *g, int value)
 {
     int user = cr_match_user(g, value);
@@ -172,7 +173,8 @@ static void find_embedding(struct cr_onnx_graph *g, int node)
 
 /* ---- weights that exporters merged ---- */
 
-/* Makes "layers.1.fc.weight" of "layers.0.fc.weight" in scope "layers.1"; null if no index differs. */
+/* Makes "layers.1.fc.weight" of "layers.0.fc.weight" in scope "layers.1"; null if indices are
+ * equal or missing. */
 static const char *own_name(struct cr_arena *arena, const char *name, const char *scope)
 {
     size_t n = 0, start = 0;

@@ -95,7 +95,7 @@ static void print_lengths(struct cr_printer *p, const struct cr_onnx_script *s)
     }
 }
 
-/* Prints an input.  The language has float and integer inputs only: a boolean is an integer != 0. */
+/* Prints an input.  The language has float and integer inputs: a boolean is an integer != 0. */
 static void print_input(struct cr_printer *p, const struct cr_onnx_script *s, int value)
 {
     signed char lengths[CR_ONNX_RANK] = {0};
