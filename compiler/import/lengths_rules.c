@@ -302,7 +302,7 @@ static bool cut_heads(struct settling *s, cr_t x, struct cuts *out)
     return true;
 }
 
-/* Keys or values have to be cut.  The result has the rows of queries.  Masks may run to the bound. */
+/* Keys or values have to be cut, masks need not.  The result has the rows of queries. */
 static bool cut_attention(struct settling *s, cr_t x, struct cuts *out)
 {
     struct cuts q, k, v;
