@@ -8,7 +8,7 @@
 #include "compiler/ir/mem.h"
 #include "scanner.h"
 
-/* In this order: a file uses those before it. */
+/* The order matters: each file uses those above it. */
 #include "characters.inc"
 
 #include "step_back.inc"
@@ -32,7 +32,7 @@ static int check(const struct cr_added_token *token, const struct cr_vocabulary 
     return 0;
 }
 
-/* A text is looked through for the longest token at each of its places. */
+/* Bounds the search, which tries the longest token at each position of a text. */
 enum { LONGEST = 1024 };
 
 int cr_add_added(struct cr_added *a, const struct cr_added_token *token,
@@ -82,7 +82,7 @@ static int add_node(struct cr_trie *t, unsigned char byte)
     return t->n - 1;
 }
 
-/* The child of a node for a byte, or -1. */
+/* Returns the child of a node for a byte, or -1. */
 static int child_of(const struct cr_trie *t, int node, unsigned char byte)
 {
     int child = t->nodes[node].child;
@@ -91,7 +91,7 @@ static int child_of(const struct cr_trie *t, int node, unsigned char byte)
     return child;
 }
 
-/* Of two tokens that read alike the first one counts. */
+/* Adds a token to a trie.  Of two tokens with equal texts the first one wins. */
 static void plant(struct cr_trie *t, const char *text, size_t n, int token)
 {
     int node = 0;
@@ -108,7 +108,7 @@ static void plant(struct cr_trie *t, const char *text, size_t n, int token)
         t->nodes[node].token = token;
 }
 
-/* Keeps a token as it reads in normalized text. */
+/* Stores the normalized text of a token. */
 static int normalize(struct cr_added_token *token, const struct cr_text_parts *normalizers,
                      struct cr_error *error)
 {
@@ -128,7 +128,8 @@ static struct cr_added_rule rule_of(const struct cr_added_token *token)
                                                  (token->rstrip ? CR_ADDED_RSTRIP : 0)};
 }
 
-/* Special tokens are planted first.  Normalized tokens together grow no more than a text may. */
+/* Adds special tokens to the tries first.  The growth of all normalized tokens together is limited
+ * like that of a text. */
 int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
                    struct cr_error *error)
 {

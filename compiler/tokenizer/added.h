@@ -15,9 +15,10 @@ struct cr_added_token {
     int32_t id;
     bool special;
     bool single_word;    /* not inside a word */
-    bool lstrip, rstrip; /* it takes the white space before it, or behind it */
-    bool normalized;     /* it is looked for in the normalized text */
-    char *shown; /* such a token normalized, which is what decoding shows; the list's, or null */
+    bool lstrip, rstrip; /* the token takes the white space before it, or behind it */
+    bool normalized;     /* the token is searched in the normalized text */
+    char *shown; /* the normalized text of such a token, shown by decoding; owned by the list, or
+                  * null */
     size_t shown_length;
 };
 
@@ -29,31 +30,31 @@ struct cr_trie {
 struct cr_added {
     struct cr_added_token *tokens;
     int n, cap;
-    struct cr_vocabulary words; /* the same, by id and by text */
-    int *places;                /* by id: which of `tokens` it is, where it is one */
+    struct cr_vocabulary words; /* the texts of `tokens`, by id and by text */
+    int *places;                /* by id of an added token: its index into `tokens` */
     int n_places, places_cap;
-    struct cr_added_rule *rules; /* of each of `tokens` */
+    struct cr_added_rule *rules; /* by index into `tokens` */
     struct cr_trie raw, normalized;
 };
 
-/* Adds a token; what is there already, or contradicts the vocabulary, is refused. */
+/* Adds a token.  Fails if it was added before or contradicts the vocabulary. */
 int cr_add_added(struct cr_added *added, const struct cr_added_token *token,
                  const struct cr_vocabulary *vocabulary, const char *path, struct cr_error *error);
 
-/* Gives a token that is there another one's flags, or adds that. */
+/* Replaces the flags of an added token, or adds the token if it is new. */
 int cr_amend_added(struct cr_added *added, const struct cr_added_token *token,
                    const struct cr_vocabulary *vocabulary, const char *path, struct cr_error *error);
 
-/* When all are added. */
+/* Builds the tries and rules; called once, after all tokens were added. */
 int cr_index_added(struct cr_added *added, const struct cr_text_parts *normalizers,
                    struct cr_error *error);
 void cr_free_added(struct cr_added *added);
 
-/* The token of an id, or null. */
+/* Returns the added token of an id, or null. */
 const struct cr_added_token *cr_find_added(const struct cr_added *added, int32_t id);
 
-/* Cuts a text at the tokens of a tree, of several at one place at the longest, and adds what comes
- * of it to `out`. */
+/* Cuts a text at the tokens of a trie and adds pieces and tokens to `out`.  The longest of several
+ * tokens at one position wins. */
 void cr_cut_added(const struct cr_added *added, const struct cr_trie *trie, const char *text,
                   size_t n, bool first, struct cr_pieces *out);
 

@@ -9,7 +9,7 @@
 #include "compiler/files/mapping.h"
 #include "compiler/ir/mem.h"
 
-/* In this order: a file uses those before it. */
+/* The order matters: each file uses those above it. */
 #include "characters.inc"
 
 #include "merge.inc"
@@ -19,7 +19,7 @@
 
 /* ---- making ---- */
 
-/* The id of a token of a merge, or an error. */
+/* Finds the id of a token of a merge; fails if the vocabulary does not have it. */
 static int find_token(const struct cr_bpe *bpe, const char *text, size_t length, int32_t *id,
                       const char *path, struct cr_error *error)
 {
@@ -31,8 +31,8 @@ static int find_token(const struct cr_bpe *bpe, const char *text, size_t length,
                    path, cr_show(text, length).text, bpe->n_merges);
 }
 
-/* The id of the token that two make together.  Vocabularies list these tokens in the order of the
- * merges, so that it is likely to be the next one. */
+/* Finds the id of the concatenation of two tokens.  Vocabularies list these tokens in the order of
+ * the merges, so the id behind the last one is tried first. */
 static int find_both(const struct cr_bpe *bpe, const char *left, size_t left_length,
                      const char *right, size_t right_length, int32_t *id, const char *path,
                      struct cr_error *error)
@@ -68,7 +68,7 @@ int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const
     return 0;
 }
 
-/* The slot of a pair, or the free one where it goes. */
+/* Returns the slot of a pair, or the free slot where it belongs. */
 static uint32_t slot_of(const struct cr_bpe *bpe, int32_t left, int32_t right)
 {
     uint32_t at = cr_merge_hash(left, right) & bpe->mask;
@@ -80,7 +80,7 @@ static uint32_t slot_of(const struct cr_bpe *bpe, int32_t left, int32_t right)
     return at;
 }
 
-/* The character that a token is, if it is one. */
+/* True if a token is a single character, stored in *character. */
 static bool is_letter(const struct cr_token *token, uint32_t *character)
 {
     size_t bytes;
@@ -91,7 +91,7 @@ static bool is_letter(const struct cr_token *token, uint32_t *character)
     return true;
 }
 
-/* Makes the table of tokens that are one character. */
+/* Builds the hash table of the tokens that are one character. */
 static void index_letters(struct cr_bpe *bpe)
 {
     const struct cr_vocabulary *v = bpe->vocabulary;
@@ -146,7 +146,7 @@ uint32_t cr_hash_piece(const char *text, size_t n)
 
 /* ---- encoding ---- */
 
-/* Each byte is a symbol at most, and one more is due at the end. */
+/* Makes room for n symbols, at most one per byte, and one more for the end. */
 static void make_room(struct cr_bpe_work *work, size_t n)
 {
     if (n + 1 <= work->room)

@@ -13,29 +13,29 @@ struct cr_bpe {
     const struct cr_vocabulary *vocabulary;
     int32_t *left, *right, *made; /* by rank, as in struct cr_merges */
     int n_merges, left_cap, right_cap, made_cap;
-    int32_t *levels; /* of each rank, as in struct cr_merges, or null; set by the reader */
+    int32_t *levels; /* by rank; see struct cr_merges; may be null; set by the reader */
     int32_t *slots;
     uint32_t mask;
-    struct cr_letter *letters; /* tokens of one character, as in struct cr_bpe_tables */
+    struct cr_letter *letters; /* tokens of one character; see struct cr_bpe_tables */
     uint32_t letter_mask;
-    int32_t unknown;    /* the id of what is no token, or -1 */
-    int32_t bytes[256]; /* with byte_fallback the ids of <0x00> ..., or -1 */
+    int32_t unknown;    /* the id of the unknown token, or -1 */
+    int32_t bytes[256]; /* by byte: with byte_fallback the id of its token <0xHH>, or -1 */
     bool fuse_unknown, byte_fallback, ignore_merges;
 };
 
-/* Adds a merge of two tokens' texts; its rank is how many there are. */
+/* Adds a merge of two tokens' texts; its rank is the number of merges before it. */
 int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const char *right,
                  size_t right_length, const char *path, struct cr_error *error);
 
-/* When all is added: makes what encoding looks things up in.  Of several merges of one pair the
- * last counts. */
+/* Builds the hash tables for encoding; called after all merges were added.  Of several merges of
+ * one pair the last counts. */
 void cr_index_bpe(struct cr_bpe *bpe);
 void cr_free_bpe(struct cr_bpe *bpe);
 
-/* The hash of piece_hash.inc. */
+/* Returns the hash of piece_hash.inc. */
 uint32_t cr_hash_piece(const char *text, size_t n);
 
-/* A growing list of ids, and what encoding works with. */
+/* A growing list of ids, and the working memory of encoding. */
 struct cr_ids {
     int32_t *items;
     int n, cap;
@@ -45,10 +45,10 @@ struct cr_bpe_work {
     struct cr_symbol *symbols;
     struct cr_candidate *heap;
     int32_t *ids;
-    size_t room; /* symbols */
+    size_t room; /* capacity in symbols */
 };
 
-/* Adds the ids of n bytes of text, fewer than 2^28. */
+/* Encodes n bytes of text, fewer than 2^28, and appends the ids. */
 void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct cr_ids *ids,
                    struct cr_bpe_work *work);
 void cr_free_bpe_work(struct cr_bpe_work *work);

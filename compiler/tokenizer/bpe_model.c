@@ -65,7 +65,7 @@ static int read_unknown(struct cr_bpe *bpe, const struct cr_document *d, int mod
                          d->path, cr_show(unknown, strlen(unknown)).text);
 }
 
-/* Merges are read last, since they speak of the vocabulary. */
+/* Reads the model; merges come last, since they name tokens of the vocabulary. */
 static int read_bpe(struct cr_tokenizer *t, const struct cr_document *d, int model,
                     struct cr_error *error)
 {
@@ -93,7 +93,7 @@ static void index_bpe(struct cr_tokenizer *t)
     cr_index_bpe(&t->bpe);
 }
 
-/* The memory that a text of many bytes took is given back. */
+/* Encodes a piece of text.  Frees the working memory after a long one. */
 static void encode_bpe(struct cr_tokenizer *t, const char *text, size_t n, struct cr_ids *ids)
 {
     enum { KEPT = 1 << 16 };

@@ -3,14 +3,14 @@
 
 #include <stdint.h>
 
-enum { FIRST = 0x100, LAST = 0x143 }; /* of the letters of bytes that are not visible */
+enum { FIRST = 0x100, LAST = 0x143 }; /* the letters of invisible bytes */
 
 static bool is_visible(unsigned byte)
 {
     return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
 }
 
-/* The letter of a byte: of one that is not visible by how many such are below it. */
+/* Returns the letter of a byte; those of invisible bytes are numbered from FIRST on. */
 static unsigned letter_of(unsigned byte)
 {
     if (is_visible(byte))
@@ -18,7 +18,7 @@ static unsigned letter_of(unsigned byte)
     return byte < 0x21 ? FIRST + byte : byte < 0xa1 ? FIRST + 0x21 + byte - 0x7f : LAST;
 }
 
-/* The byte of a letter, or -1. */
+/* Returns the byte of a letter, or -1. */
 static int byte_of(unsigned letter)
 {
     if (letter < FIRST)

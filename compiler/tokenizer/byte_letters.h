@@ -11,11 +11,11 @@
 
 #include "compiler/ir/text.h"
 
-/* Adds the letters of n bytes. */
+/* Appends the letters of n bytes. */
 void cr_put_byte_letters(struct cr_text *out, const char *bytes, size_t n);
 
-/* Adds the bytes that n bytes of letters stand for; false, and adds nothing, if one stands for
- * none. */
+/* Appends the bytes for n bytes of letters.  Returns false and appends nothing if one of them
+ * stands for no byte. */
 bool cr_put_letters_bytes(struct cr_text *out, const char *letters, size_t n);
 
 #endif

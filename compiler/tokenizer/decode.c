@@ -32,7 +32,7 @@ void cr_decoder_free(struct cr_decoder *d)
     free(d);
 }
 
-/* A token that is looked for in normalized text is shown as it reads there. */
+/* Decodes one token.  An added token that is searched in normalized text is shown normalized. */
 int cr_decoder_add(struct cr_decoder *d, int32_t id, struct cr_text *out, struct cr_error *error)
 {
     const struct cr_tokenizer *t = d->tokenizer;
@@ -58,7 +58,7 @@ int cr_decoder_end(struct cr_decoder *d, struct cr_text *out, struct cr_error *e
     return cr_decode_end(&d->tokenizer->decoders, d->states, out, error);
 }
 
-/* How many of the ids are left without the part of the frame behind a text. */
+/* Returns the number of ids without those that the post-processors put behind the text. */
 static size_t without_frame(const struct cr_tokenizer *t, const int32_t *ids, size_t n)
 {
     size_t after = (size_t)t->frame.n_after;

@@ -1,4 +1,4 @@
-/* decoders.c - the kinds of decoders, and a token's way through them; see decoders.h. */
+/* decoders.c - the kinds of decoders, and decoding token by token; see decoders.h. */
 #include "decoders.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #include "stripping.inc"
 
-/* A token with a letter that is no byte's is text as it is. */
+/* Decodes byte letters.  A token with any other letter is copied unchanged. */
 static int byte_level(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
                       size_t n, struct cr_text *out, struct cr_error *error)
 {
@@ -38,7 +38,7 @@ static int hex(char c)
                                   : -1;
 }
 
-/* <0xHH> is a byte. */
+/* Decodes <0xHH> to that byte. */
 static int byte_fallback(const struct cr_text_part *part, struct cr_decoding *state,
                          const char *text, size_t n, struct cr_text *out, struct cr_error *error)
 {
@@ -73,7 +73,7 @@ static int read_strip(struct cr_text_part *part, const struct cr_document *d, in
                : 0;
 }
 
-/* At most so many of the character at the beginning of each token, and at its end. */
+/* Strips at most `start` of the character at the beginning of each token, `stop` at its end. */
 static int strip(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
                  size_t n, struct cr_text *out, struct cr_error *error)
 {
@@ -96,13 +96,13 @@ static int strip(const struct cr_text_part *part, struct cr_decoding *state, con
 
 /* ---- in emitted C ---- */
 
-/* The part decodes a token to the same bytes whatever stands before it. */
+/* Accepts a part that decodes a token to the same bytes whatever precedes it. */
 static int shape_token(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     return part->gathers ? cr_refuse_shape(s, part->kind->type, NULL, error) : 0;
 }
 
-/* Behind a Fuse it takes spaces away at the beginning of the text. */
+/* Accepts a Strip behind a Fuse only if it removes just spaces at the beginning of the text. */
 static int shape_strip(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     if (!part->fused)
@@ -130,14 +130,14 @@ static const struct cr_part_kind kinds[] = {
 const struct cr_part_table cr_decoders = {"decoder", "decoders", kinds,
                                           sizeof kinds / sizeof *kinds};
 
-/* ---- the way of a token ---- */
+/* ---- decoding a token ---- */
 
 static bool is_one_character(const char *text, size_t length)
 {
     return text && length > 0 && cr_utf8(text, text + length) == length;
 }
 
-/* True if a part that sees one token gives the same when it gets it in pieces. */
+/* True if a part behind a Fuse gives the same bytes for a text and for its pieces in order. */
 static bool takes_pieces(const struct cr_text_part *part)
 {
     size_t length = 0;
@@ -173,7 +173,7 @@ void cr_free_decodings(const struct cr_text_parts *decoders, struct cr_decoding 
     free(states);
 }
 
-/* What decoder i and those behind it make of a text. */
+/* Runs a text through decoder i and those behind it, and appends the result to `out`. */
 static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding *states, int i,
                        const char *text, size_t n, struct cr_text *out, struct cr_error *error)
 {

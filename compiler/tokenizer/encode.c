@@ -4,8 +4,8 @@
 #include "compiler/ir/mem.h"
 #include "tokenizer.h"
 
-/* Normalizes each piece of `in` that is no token, and cuts it at the tokens that are looked for in
- * normalized text. */
+/* Normalizes each piece of `in` that is no token, and cuts it at the added tokens that are searched
+ * in normalized text. */
 static int normalize_pieces(const struct cr_tokenizer *t, const struct cr_pieces *in,
                             struct cr_pieces *out, struct cr_error *error)
 {

@@ -9,7 +9,7 @@
 
 #include "visible_space.inc"
 
-/* `prepend_scheme`, or what files say that are older. */
+/* Reads `prepend_scheme`, or the add_prefix_space of older files. */
 static int read_scheme(struct cr_text_part *part, const struct cr_document *d, int object,
                        const char *where, struct cr_error *error)
 {
@@ -49,7 +49,8 @@ int cr_read_metaspace(struct cr_text_part *part, const struct cr_document *d, in
     return 0;
 }
 
-/* Spaces become the replacement, which may also go in front; then each begins a piece. */
+/* Replaces spaces, and prepends the replacement if the scheme says so; then cuts the text before
+ * each replacement. */
 int cr_cut_metaspace(const struct cr_text_part *part, const char *text, size_t n, bool first,
                      struct cr_pieces *out, struct cr_error *error)
 {
@@ -71,7 +72,7 @@ int cr_cut_metaspace(const struct cr_text_part *part, const char *text, size_t n
     return status;
 }
 
-/* The first token loses all of them, if one was put in front of it. */
+/* Turns replacements into spaces; the first token loses them if encoding prepends one. */
 int cr_decode_metaspace(const struct cr_text_part *part, struct cr_decoding *state,
                         const char *text, size_t n, struct cr_text *out, struct cr_error *error)
 {

@@ -1,4 +1,5 @@
-/* metaspace.h - spaces as a visible character, U+2581 most often: a pre-tokenizer and a decoder. */
+/* metaspace.h - Metaspace, a pre-tokenizer and a decoder: spaces as a visible character, mostly
+ * U+2581. */
 #ifndef CR_METASPACE_H
 #define CR_METASPACE_H
 

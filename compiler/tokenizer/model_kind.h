@@ -17,10 +17,11 @@ struct cr_model_kind {
     /* Reads the member `model` of a tokenizer.json, with the vocabulary. */
     int (*read)(struct cr_tokenizer *tokenizer, const struct cr_document *document, int model,
                 struct cr_error *error);
-    void (*index)(struct cr_tokenizer *tokenizer); /* once all was read, from whatever file */
+    void (*index)(struct cr_tokenizer *tokenizer); /* called once, after the file was read, whatever
+                                                    * its format */
     void (*encode)(struct cr_tokenizer *tokenizer, const char *text, size_t n, struct cr_ids *ids);
     void (*release)(struct cr_tokenizer *tokenizer);
-    /* Refuses what emitted C cannot do; null: it has no such model. */
+    /* Fails if emitted C cannot encode with this model; null: it never can. */
     int (*shape)(const struct cr_tokenizer *tokenizer, const struct cr_shape *shape,
                  struct cr_error *error);
 };

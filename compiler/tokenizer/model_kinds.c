@@ -9,7 +9,7 @@ static const struct cr_model_kind *const kinds[] = {&cr_bpe_model};
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-/* Files that are older do not say which model it is: it has merges. */
+/* Older files have no `type`; a model with merges is BPE. */
 int cr_read_model(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
 {
     int model = cr_need_member(d, 0, "tokenizer", "model", CR_JSON_OBJECT, error);

@@ -110,7 +110,7 @@ static int read_strip(struct cr_text_part *part, const struct cr_document *d, in
     return 0;
 }
 
-/* What was cut off at the beginning stood at the very beginning, and what is left does not. */
+/* Strips white space.  The text is not `first` any more if something was cut off in front. */
 static int strip(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
                  bool *first, struct cr_error *error)
 {

@@ -23,7 +23,7 @@ static void put_text(struct cr_text *out, const struct cr_text *text)
     cr_put_bytes(out, text->data ? text->data : "", text->length);
 }
 
-/* Adds what matches one character of a class, or one that is not in it. */
+/* Appends a pattern that matches one character of a class, or one outside it if `negated`. */
 static void put_class(struct cr_text *out, const struct class *c, bool negated)
 {
     bool plain = c->others.length == 0;
@@ -53,7 +53,8 @@ struct item {
     struct cr_onig_set set;
 };
 
-/* The length of the name of a POSIX bracket, [:NAME:], with its ^; 0 if none begins here. */
+/* Returns the length of the name of a POSIX bracket, [:NAME:], with its ^; 0 if none begins
+ * here. */
 static size_t posix_name(const struct cr_onig_reader *r)
 {
     const char *at = r->text + r->at, *end = r->text + r->n;
@@ -78,7 +79,7 @@ static int take_posix(struct cr_onig_reader *r, size_t length, struct cr_onig_se
     return 0;
 }
 
-/* Takes an item behind a backslash. */
+/* Reads an item behind a backslash. */
 static int take_escape(struct cr_onig_reader *r, struct item *item)
 {
     char letter = r->at < r->n ? r->text[r->at] : '\0';
@@ -95,7 +96,7 @@ static int take_escape(struct cr_onig_reader *r, struct item *item)
     return cr_onig_escape(r, true, &item->code);
 }
 
-/* Takes one item of a class; its end in the middle is an error. */
+/* Reads one item of a class; fails if the pattern ends here. */
 static int take_item(struct cr_onig_reader *r, struct item *item)
 {
     if (r->at == r->n)
@@ -118,7 +119,7 @@ static int take_item(struct cr_onig_reader *r, struct item *item)
 
 /* ---- a class ---- */
 
-/* A class that is being filled: what was read last is not in it yet, as it may begin a range. */
+/* A class while it is read.  The last item is not in `class` yet, since it may begin a range. */
 struct filling {
     struct cr_onig_reader *reader;
     struct class class;
@@ -132,7 +133,7 @@ static void add_value(struct filling *f)
         cr_onig_put_code(&f->class.inside, f->value);
 }
 
-/* Adds one character: the end of a range, or what may begin one. */
+/* Adds one character: the end of a range, or a possible beginning of one. */
 static int add_code(struct filling *f, uint32_t code)
 {
     const struct cr_onig_reader *r = f->reader;
@@ -161,7 +162,7 @@ static int fail_range(const struct filling *f)
                    f->reader->where);
 }
 
-/* Adds a set: one that brackets cannot hold is a pattern of its own. */
+/* Adds a set; if brackets cannot hold it, as an alternative of its own. */
 static int add_set(struct filling *f, const struct cr_onig_set *set)
 {
     if (f->last == RANGE)
@@ -177,7 +178,7 @@ static int add_set(struct filling *f, const struct cr_onig_set *set)
     return 0;
 }
 
-/* What a - means hangs on its neighbours; `next` is the one behind it. */
+/* Adds a -, which is a range or a character, depending on the items around; `next` follows it. */
 static int add_dash(struct filling *f, const struct item *next)
 {
     bool ends = next->kind == CLOSE || next->kind == AND;
@@ -211,7 +212,7 @@ static int add_class(struct filling *f)
     return status;
 }
 
-/* Ends one side of &&.  `all` matches what every side has so far; it is empty at first. */
+/* Ends one side of &&.  `all` is the intersection of the sides so far; it is empty at first. */
 static int end_side(struct filling *f, struct cr_text *all)
 {
     struct cr_text both = {0};
@@ -275,8 +276,8 @@ static int fill_class(struct filling *f, struct cr_text *all)
     return 0;
 }
 
-/* Where cases do not matter, Oniguruma adds the other case to the class as a whole; PCRE2 does the same for
- * ASCII alone, and else to each part. */
+/* Fails if PCRE2 would ignore case differently: Oniguruma adds the other case to the class as a
+ * whole, PCRE2 does so for ASCII only, and otherwise to each part. */
 static int check_cases(const struct cr_onig_reader *r, const struct class *class)
 {
     if (!r->ignore_case || (!class->has_cases && class->others.length == 0))
@@ -285,7 +286,7 @@ static int check_cases(const struct cr_onig_reader *r, const struct class *class
                    r->where);
 }
 
-/* Takes a class behind its [, and whether a ^ negates it. */
+/* Reads a class behind its [; sets *negated if it begins with ^. */
 static int read_class(struct cr_onig_reader *r, struct class *class, bool *negated)
 {
     struct filling f = {.reader = r};

@@ -53,7 +53,7 @@ static int digit_of(char c)
                                   : 99;
 }
 
-/* Takes at most `most` digits; how many there were.  No number of them is past 2^32. */
+/* Reads at most `most` digits, of a number below 2^64, and returns how many there were. */
 static int take_digits(struct cr_onig_reader *r, unsigned base, int most, uint64_t *number)
 {
     int n = 0;
@@ -68,7 +68,7 @@ static int fail_escape(const struct cr_onig_reader *r, char letter, const char *
     return cr_fail(r->error, "%s: found \\%c in a pattern, expected %s", r->where, letter, expected);
 }
 
-/* Takes {DIGITS}. */
+/* Reads {DIGITS}. */
 static int take_braces(struct cr_onig_reader *r, char letter, unsigned base, uint64_t *number)
 {
     int n = cr_onig_take(r, '{') ? take_digits(r, base, 11, number) : 0;
@@ -77,7 +77,8 @@ static int take_braces(struct cr_onig_reader *r, char letter, unsigned base, uin
                : fail_escape(r, letter, "digits of one character in braces behind it");
 }
 
-/* Takes the next of several bytes that are one character: \x and two digits, or three octal ones. */
+/* Reads the next byte of a character that is written as several: \x and two digits, or \ and three
+ * octal ones. */
 static bool take_byte(struct cr_onig_reader *r, bool hexadecimal, uint64_t *byte)
 {
     size_t begin = r->at;
@@ -88,7 +89,7 @@ static bool take_byte(struct cr_onig_reader *r, bool hexadecimal, uint64_t *byte
     return false;
 }
 
-/* Bytes from 0x80 on are part of a character in UTF-8, which has to be whole. */
+/* Reads the rest of a character whose first byte is `first`; the bytes must be valid UTF-8. */
 static int take_bytes(struct cr_onig_reader *r, bool hexadecimal, uint64_t first, uint64_t *code)
 {
     char bytes[5] = {(char)first};
@@ -106,7 +107,7 @@ static int take_bytes(struct cr_onig_reader *r, bool hexadecimal, uint64_t first
     return 0;
 }
 
-/* The character of \n and its like, or 0. */
+/* Returns the control character of \n, \t, ..., or 0. */
 static char control_of(uint32_t letter, bool in_class)
 {
     static const char letters[] = "ntrfaev", meanings[] = "\n\t\r\f\a\033\v";
@@ -114,7 +115,8 @@ static char control_of(uint32_t letter, bool in_class)
     return at ? meanings[at - letters] : letter == 'b' && in_class ? '\b' : '\0';
 }
 
-/* A letter that means nothing means itself.  \c, \C- and \M- are of keyboards. */
+/* A letter without a meaning stands for itself.  \c, \C- and \M- (keys of a keyboard) are
+ * refused. */
 int cr_onig_escape(struct cr_onig_reader *r, bool in_class, uint32_t *out)
 {
     if (r->at == r->n)
@@ -211,7 +213,7 @@ bool cr_onig_letter_set(struct cr_onig_set *set, char letter)
 
 /* ---- properties ---- */
 
-/* General categories, whose short names PCRE2 shares. */
+/* General categories; PCRE2 knows only the short names. */
 static const struct category {
     const char *name, *of;
 } categories[] = {
@@ -296,7 +298,7 @@ static const struct category {
     {"any", "Any"},
 };
 
-/* Other properties, which PCRE2 knows by the same names; any further name is that of a script. */
+/* Other properties; PCRE2 has the same names.  Any name outside both lists is a script's. */
 static const char *const properties[] = {
     "alphabetic", "asciihexdigit", "cased", "caseignorable", "dash", "defaultignorablecodepoint",
     "diacritic", "emoji", "emojicomponent", "emojimodifier", "emojimodifierbase",
@@ -323,7 +325,7 @@ static bool is_property(const char *name)
     return false;
 }
 
-/* Takes NAME} in small letters and without the characters that names may have anywhere. */
+/* Reads NAME} as lower case, without spaces, _ and -. */
 static int take_name(struct cr_onig_reader *r, char name[40])
 {
     size_t begin = r->at, n = 0;
@@ -344,7 +346,7 @@ static int take_name(struct cr_onig_reader *r, char name[40])
                    cr_show(r->text + begin, n).text);
 }
 
-/* Sets of POSIX go by their names here, too, but for "punct", which is a category. */
+/* Names of POSIX sets are accepted here, too; but "punct" is a category. */
 int cr_onig_property(struct cr_onig_reader *r, bool negated, struct cr_onig_set *set)
 {
     char name[40], spelled[48];

@@ -15,45 +15,46 @@
 struct cr_onig_reader {
     const char *text; /* valid UTF-8 */
     size_t n, at;
-    bool bare_scripts; /* PCRE2 calls scripts \p{Han} and does not know \p{sc:Han} */
-    bool ignore_case;  /* of the group that is read */
-    int depth;         /* of groups and classes inside each other */
-    const char *where; /* what an error begins with */
+    bool bare_scripts; /* PCRE2 spells scripts \p{Han} and does not know \p{sc:Han} */
+    bool ignore_case;  /* in the current group */
+    int depth;         /* nesting depth of groups and classes */
+    const char *where; /* prefix of error messages */
     struct cr_error *error;
 };
 
-/* Counts one more group or class; -1 with an error where PCRE2 allows no more. */
+/* Enters a group or class; fails if the nesting is deeper than PCRE2 allows. */
 int cr_onig_enter(struct cr_onig_reader *reader);
 
-/* Takes the byte if it is the next one. */
+/* Skips the next byte and returns true if it is `byte`. */
 bool cr_onig_take(struct cr_onig_reader *reader, char byte);
 
-/* Takes the next character, of which there is one. */
+/* Reads the next character, which must exist. */
 uint32_t cr_onig_character(struct cr_onig_reader *reader);
 
-/* Takes an escape that stands for one character, behind its backslash. */
+/* Reads the rest of an escape that stands for one character, behind its backslash. */
 int cr_onig_escape(struct cr_onig_reader *reader, bool in_class, uint32_t *code);
 
-/* Writes one character, which means itself in and outside brackets. */
+/* Appends a literal character, escaped so that it is valid in and outside brackets. */
 void cr_onig_put_code(struct cr_text *out, uint32_t code);
 
 /* A set of characters by name, as PCRE2 writes it between brackets. */
 struct cr_onig_set {
     char inside[160];
-    char outside[256]; /* all characters that are not in it, likewise; "" if they have to be written as
+    char outside[256]; /* the characters outside the set, likewise; "" if they must be written as
                         * [^inside] */
-    bool negated;      /* those outside are meant */
-    bool is_word;      /* of \w: Oniguruma knows some more of them where it stands alone */
-    bool has_cases;    /* capitals and small letters can differ in it */
+    bool negated;      /* the complement is meant */
+    bool is_word;      /* the set is \w; outside a class Oniguruma's has more characters */
+    bool has_cases;    /* upper and lower case of some letters differ in the set */
 };
 
-/* The set of \s, \w, \d or \h, or of the capital; false for another letter. */
+/* Sets *set to that of \s, \w, \d or \h, or its complement for a capital; false for other
+ * letters. */
 bool cr_onig_letter_set(struct cr_onig_set *set, char letter);
 
-/* The set of a POSIX bracket by its name; false if there is none. */
+/* Sets *set to the POSIX bracket of that name; false if there is none. */
 bool cr_onig_posix_set(struct cr_onig_set *set, const char *name, size_t length);
 
-/* Takes what is behind \p, or \P if `negated`. */
+/* Reads the {NAME} behind \p, or behind \P if `negated`. */
 int cr_onig_property(struct cr_onig_reader *reader, bool negated, struct cr_onig_set *set);
 
 #endif

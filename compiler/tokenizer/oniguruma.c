@@ -1,4 +1,4 @@
-/* oniguruma.c - regular expressions of Oniguruma as those of PCRE2; see oniguruma.h. */
+/* oniguruma.c - translates regular expressions of Oniguruma to PCRE2; see oniguruma.h. */
 #include "oniguruma.h"
 
 #include <stdio.h>
@@ -10,18 +10,18 @@
 #include "onig_reader.h"
 #include "unicode.h"
 
-/* An expression on its way. */
+/* The state of a translation. */
 struct translation {
     struct cr_onig_reader reader;
-    bool extended;             /* white space and comments are none of it */
+    bool extended;             /* (?x): white space and comments are ignored */
     bool dotall;               /* a dot matches a newline */
-    int groups;                /* without names */
-    bool names, references;    /* there are groups with names; \1 and its like */
-    uint32_t previous, before; /* the characters of the last item but one and of the last, else 0: where
-                                * cases do not matter, two can be matched by one */
+    int groups;                /* number of groups without names */
+    bool names, references;    /* groups with names exist; \1 and so on occur */
+    uint32_t previous, before; /* the characters of the last item but one and of the last, or 0;
+                                * with (?i) one character can match both */
 };
 
-/* What was read as one item of a sequence. */
+/* The kind of an item of a sequence. */
 enum item { REPEATABLE, ANCHOR, NOTHING };
 
 static int read_alternatives(struct translation *t, struct cr_text *out);
@@ -34,8 +34,8 @@ static int fail_found(const struct translation *t, const char *found, const char
 
 /* ---- characters ---- */
 
-/* True if two characters side by side may be the other case of a single one, as ss is of the sharp s.
- * Some that are not are taken for such. */
+/* True if two characters may be the case variant of a single one, as ss is of the sharp s.  True
+ * for some pairs that are not. */
 static bool may_fold_together(uint32_t first, uint32_t second)
 {
     static const char *const pairs[] = {"ss", "st", "ff", "fi", "fl"};
@@ -51,7 +51,7 @@ static bool may_fold_together(uint32_t first, uint32_t second)
     return first && (armenian || greek || first == 0x2bc || b == 0x2be || (b >= 0x300 && b < 0x370));
 }
 
-/* Adds a character that means itself. */
+/* Appends a literal character. */
 static int put_literal(struct translation *t, uint32_t code, struct cr_text *out)
 {
     if (t->reader.ignore_case && (cr_folds_to_many(code) || may_fold_together(t->previous, code)))
@@ -64,8 +64,8 @@ static int put_literal(struct translation *t, uint32_t code, struct cr_text *out
 
 /* ---- escapes ---- */
 
-/* What Oniguruma calls a character of a word on both sides of \b, and where \w stands alone: a class does
- * not have the superscripts and fractions of Latin-1. */
+/* The superscripts and fractions of Latin-1: word characters for Oniguruma's \b and for \w outside
+ * a class, but not for \w in a class. */
 #define WORDS_ALONE "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
 
 static void put_boundary(bool negated, struct cr_text *out)
@@ -77,14 +77,14 @@ static void put_boundary(bool negated, struct cr_text *out)
                after ? '!' : '=', set.inside, after == negated ? '!' : '=', set.inside, after ? ")" : "");
 }
 
-/* Puts a set that stands alone, which cases do not change. */
+/* Appends a set that stands outside a class; (?i) does not change it. */
 static void put_set(const struct translation *t, const struct cr_onig_set *set, struct cr_text *out)
 {
     cr_put(out, "%s[%s%s%s]%s", t->reader.ignore_case ? "(?-i:" : "", set->negated ? "^" : "", set->inside,
            set->is_word ? WORDS_ALONE : "", t->reader.ignore_case ? ")" : "");
 }
 
-/* Those that both libraries read alike, and those that are written in another way. */
+/* Escapes with a fixed translation. */
 static const struct escape {
     char letter;
     const char *pcre2;
@@ -100,8 +100,8 @@ static const struct escape {
     {'R', "(?>\\r\\n|[\\n-\\r\\x{85}\\x{2028}\\x{2029}])", REPEATABLE},
 };
 
-/* True if the digits behind the first one make a character of what would be a reference to a group: a number
- * of more than one digit, of a group that is not there. */
+/* True if the digits are the octal code of a character and no reference to a group: a number of
+ * more than one digit, above the number of groups. */
 static bool is_octal(const struct translation *t)
 {
     const struct cr_onig_reader *r = &t->reader;
@@ -112,7 +112,7 @@ static bool is_octal(const struct translation *t)
     return at > r->at && number > t->groups && r->text[r->at - 1] < '8';
 }
 
-/* Takes an escape behind its backslash. */
+/* Reads an escape behind its backslash. */
 static int read_escape(struct translation *t, struct cr_text *out, enum item *item)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -151,7 +151,7 @@ static int read_escape(struct translation *t, struct cr_text *out, enum item *it
 
 /* ---- groups ---- */
 
-/* Takes the rest of a group, whose beginning was put. */
+/* Reads the rest of a group, whose beginning was written. */
 static int read_group(struct translation *t, struct cr_text *out)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -163,7 +163,7 @@ static int read_group(struct translation *t, struct cr_text *out)
     return status;
 }
 
-/* Takes the letters of (?imx-imx: or (?imx-imx); which of both it is, is left to be read. */
+/* Reads the letters of (?imx-imx: or (?imx-imx), up to the : or ). */
 static int read_options(struct translation *t, struct cr_text *out)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -187,7 +187,7 @@ static int read_options(struct translation *t, struct cr_text *out)
     return 0;
 }
 
-/* What options change. */
+/* The state that options change. */
 struct options {
     bool ignore_case, dotall, extended;
 };
@@ -204,7 +204,8 @@ static void set_options(struct translation *t, struct options options)
     t->extended = options.extended;
 }
 
-/* Options that stand alone hold up to the end of the group around, across its alternatives. */
+/* Reads a group with options.  Options without a : hold up to the end of the enclosing group,
+ * across its alternatives. */
 static int read_optioned(struct translation *t, struct cr_text *out, enum item *item)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -223,7 +224,7 @@ static int read_optioned(struct translation *t, struct cr_text *out, enum item *
     return status;
 }
 
-/* Takes the name of a group up to its end. */
+/* Skips the name of a group and its end. */
 static int skip_name(struct translation *t, char end)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -235,7 +236,7 @@ static int skip_name(struct translation *t, char end)
     return 0;
 }
 
-/* Takes a group behind its (. */
+/* Reads a group behind its (. */
 static int read_parenthesis(struct translation *t, struct cr_text *out, enum item *item)
 {
     static const char *const looks[] = {"<=", "<!", "=", "!"};
@@ -272,7 +273,7 @@ static int read_parenthesis(struct translation *t, struct cr_text *out, enum ite
 
 enum { ENDLESS = -1, NO_NUMBER = -1, MOST = 100000 };
 
-/* Takes a number up to MOST, or NO_NUMBER; one that is greater is MOST + 1. */
+/* Reads a number; returns at most MOST + 1, or NO_NUMBER if there are no digits. */
 static int take_number(struct cr_onig_reader *r)
 {
     int number = NO_NUMBER;
@@ -288,7 +289,7 @@ struct repetition {
     bool interval, fixed, possessive, lazy;
 };
 
-/* Takes {2}, {2,}, {,3} or {2,3}; false if these are characters that mean themselves. */
+/* Reads {2}, {2,}, {,3} or {2,3}; returns false if the characters are literal. */
 static bool take_interval(struct cr_onig_reader *r, struct repetition *how)
 {
     size_t begin = r->at;
@@ -308,7 +309,7 @@ static bool take_interval(struct cr_onig_reader *r, struct repetition *how)
     return true;
 }
 
-/* Takes a repetition, if one is there.  {3,2} is {2,3} and possessive. */
+/* Reads a repetition; false if there is none.  {3,2} is a possessive {2,3}. */
 static bool take_repetition(struct cr_onig_reader *r, struct repetition *how)
 {
     *how = (struct repetition){.low = 0, .high = ENDLESS};
@@ -344,7 +345,7 @@ static int put_repetition(const struct translation *t, const struct repetition *
 
 /* ---- sequences ---- */
 
-/* Passes by what is no part of the expression. */
+/* Skips comments and, with (?x), white space. */
 static int skip_comments(struct translation *t)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -368,7 +369,7 @@ static int skip_comments(struct translation *t)
     return 0;
 }
 
-/* Takes one item, of which there is a beginning. */
+/* Reads one item; the pattern must not end here. */
 static int read_item(struct translation *t, struct cr_text *out, enum item *item)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -397,7 +398,7 @@ static int read_item(struct translation *t, struct cr_text *out, enum item *item
     }
 }
 
-/* Takes the repetitions behind an item: of each, the next one repeats it. */
+/* Reads the repetitions behind an item; each one repeats the result of the one before. */
 static int read_repetitions(struct translation *t, struct cr_text *text, enum item item)
 {
     struct repetition how;
@@ -424,7 +425,7 @@ static int read_repetitions(struct translation *t, struct cr_text *text, enum it
     }
 }
 
-/* Takes one of several alternatives. */
+/* Reads one alternative. */
 static int read_sequence(struct translation *t, struct cr_text *out)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -443,7 +444,7 @@ static int read_sequence(struct translation *t, struct cr_text *out)
     return status;
 }
 
-/* Takes alternatives up to a ) or the end, which are left to be read. */
+/* Reads alternatives up to a ) or the end, which is not consumed. */
 static int read_alternatives(struct translation *t, struct cr_text *out)
 {
     uint32_t before = t->before;

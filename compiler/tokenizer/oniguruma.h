@@ -1,5 +1,5 @@
 /*
- * oniguruma.h - regular expressions of Oniguruma, which tokenizer.json has, as those of PCRE2.
+ * oniguruma.h - translates regular expressions of Oniguruma (tokenizer.json) to those of PCRE2.
  *
  * Both libraries read most patterns alike.  Where they do not, the pattern is written in another way:
  *
@@ -23,9 +23,10 @@
 #include "compiler/ir/text.h"
 
 /*
- * Adds the expression of PCRE2 that matches where one of Oniguruma does, if it is compiled with UTF, UCP and
- * MULTILINE and newlines are LF alone.  `text` is valid UTF-8.  -1 with an error that begins with `where` if
- * it is no expression, or one that PCRE2 has nothing like.  `bare_scripts`: PCRE2 is older than 10.40.
+ * Appends the expression of PCRE2 that matches where Oniguruma's `text` does, if it is compiled
+ * with UTF, UCP and MULTILINE and newlines are LF alone. `text` is valid UTF-8. Fails, with an
+ * error that begins with `where`, if it is no expression or PCRE2 has no equivalent.
+ * `bare_scripts`: PCRE2 is older than 10.40.
  */
 int cr_oniguruma_to_pcre2(struct cr_text *out, const char *text, size_t length, bool bare_scripts,
                           const char *where, struct cr_error *error);

@@ -1,4 +1,4 @@
-/* open.c - finds the files of a tokenizer, and puts together what they say; see tokenizer.h. */
+/* open.c - finds and reads the files of a tokenizer; see tokenizer.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +22,12 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* A vocabulary and its merges, as the files are called. */
+/* The file names of a vocabulary and its merges. */
 static const char *const pairs[][2] = {{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}};
 enum { N_PAIRS = sizeof pairs / sizeof *pairs };
 
-/* Reads the pair of files in a folder of which the first is there; of `only`, if it is not null. */
+/* Reads the first pair whose vocabulary exists in the folder; only the pair of vocabulary `only`,
+ * if it is not null. */
 static int read_pair(struct cr_tokenizer *t, const char *folder, const char *only,
                      struct cr_error *error)
 {
@@ -62,7 +63,8 @@ static int read_json(struct cr_tokenizer *t, const char *folder, const char *jso
                : 0;
 }
 
-/* Reads what is at the path; the folder with more about it is left in `folder`, or "". */
+/* Reads the tokenizer at the path; writes the folder of its configuration files to `folder`, or
+ * "". */
 static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_PATH_SIZE],
                       struct cr_error *error)
 {
@@ -87,7 +89,7 @@ static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_P
     return cr_read_tokenizer_json(t, path, error);
 }
 
-/* Refuses ids around a text that no token has. */
+/* Fails if an id that is put around texts is not a token's. */
 static int check_frame(const struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     size_t length;
@@ -110,7 +112,7 @@ static int index_added(struct cr_tokenizer *t, const char *path, struct cr_error
                : 0;
 }
 
-/* What is found out once all was read. */
+/* Computes everything that depends on the whole file: number of ids, frame, indices, end ids. */
 static int link(struct cr_tokenizer *t, const char *path, const char *folder,
                 struct cr_error *error)
 {
@@ -128,7 +130,7 @@ struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error)
 {
     struct cr_tokenizer *t = cr_calloc(1, sizeof *t);
     char folder[CR_PATH_SIZE];
-    t->model = &cr_bpe_model; /* which only a tokenizer.json can say otherwise */
+    t->model = &cr_bpe_model; /* only a tokenizer.json can name another model */
     t->bpe.vocabulary = &t->vocabulary;
     if (strlen(path) >= CR_PATH_SIZE) {
         cr_fail(error, "%.100s...: a path of %zu bytes, expected fewer than %d", path, strlen(path),

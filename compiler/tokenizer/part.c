@@ -17,7 +17,7 @@ static const struct cr_part_kind *find_kind(const struct cr_part_table *table, c
     return NULL;
 }
 
-/* Refuses a kind that no row has. */
+/* Fails for a kind that the table does not have. */
 static int refuse(const struct cr_part_table *table, const char *type, const char *path,
                   struct cr_error *error)
 {
@@ -53,7 +53,7 @@ static int read_sequence(struct cr_text_parts *parts, const struct cr_part_table
     return 0;
 }
 
-/* By the row of its type; members of a Sequence go into the same list. */
+/* Reads a part by the row of its type; members of a Sequence go into the same list. */
 static int read_part(struct cr_text_parts *parts, const struct cr_part_table *table,
                      const struct cr_document *d, int object, struct cr_error *error)
 {

@@ -18,22 +18,23 @@
 #include "text_state.h"
 #include "unicode.h"
 
-/* What comes of the text before the model sees it; `first` is as in cr_piece. */
+/* The functions of normalizers and pre-tokenizers; `first` is as in struct cr_piece. */
 struct cr_text_part;
 typedef int cr_normalize_function(const struct cr_text_part *part, const char *text, size_t n,
                                   struct cr_text *out, bool *first, struct cr_error *error);
 typedef int cr_cut_function(const struct cr_text_part *part, const char *text, size_t n, bool first,
                             struct cr_pieces *out, struct cr_error *error);
 
-/* What became of the tokens so far in a decoder. */
+/* The state of a decoder between tokens. */
 struct cr_decoding {
     struct cr_text_state text; /* of this part */
     struct cr_text out,
-        gathered; /* what it gave last; the text of a part that has to see all of it */
-    size_t taken, made; /* bytes: of all tokens, counted by the first part; that this part made */
+        gathered; /* its last output; the text so far, for a part that must see all of it */
+    size_t taken, made; /* bytes of all tokens (the first part counts them); bytes of this part's
+                         * output */
 };
 
-/* One token, or with `fused` the next bytes of the only one, as text of `out`. */
+/* Decodes one token, or with `fused` the next bytes of the whole text, and appends to `out`. */
 typedef int cr_decode_function(const struct cr_text_part *part, struct cr_decoding *state,
                                const char *text, size_t n, struct cr_text *out,
                                struct cr_error *error);
@@ -44,7 +45,7 @@ struct cr_frame {
     int n_before, n_after, before_cap, after_cap;
 };
 
-/* Notes what emitted C has to do in place of a part, or refuses it; see shape.h. */
+/* Describes a part to emitted C, or fails if emitted C does not support it; see shape.h. */
 struct cr_shape;
 typedef int cr_shape_function(const struct cr_text_part *part, struct cr_shape *shape,
                               struct cr_error *error);
@@ -54,27 +55,28 @@ typedef int cr_read_function(struct cr_text_part *part, const struct cr_document
 
 struct cr_part_kind {
     const char *type;       /* in tokenizer.json */
-    cr_read_function *read; /* null: it has no members that count */
-    /* One of these, by the table it stands in; of a post-processor none. */
+    cr_read_function *read; /* null: no member matters */
+    /* The table decides which of these is set; post-processors have none. */
     cr_normalize_function *normalize;
     cr_cut_function *cut;
     cr_decode_function *decode;
-    cr_shape_function *shape; /* null: emitted C has no such part; of a post-processor it is not asked */
-    enum cr_normal_form form; /* of a normalizer that makes one */
-    bool fuses; /* a decoder behind which all tokens are one */
+    cr_shape_function *shape; /* null: emitted C does not support it; not used for
+                               * post-processors */
+    enum cr_normal_form form; /* of a normalizer to a Unicode normal form */
+    bool fuses; /* a decoder: those behind it see all tokens as one */
 };
 
-/* What a part was told; each kind uses some of it. */
+/* A part and its settings; each kind uses some of them. */
 struct cr_text_part {
     const struct cr_part_kind *kind;
     struct cr_pattern *pattern;
-    const char *content; /* what is put in: of Replace, Prepend, Metaspace, Strip */
+    const char *content; /* the text to insert or strip: of Replace, Prepend, Metaspace, Strip */
     size_t length;
     enum cr_behavior behavior;
     enum cr_prepending prepending;
     bool invert, prefix_space, by_regex, split;
     int64_t start, stop;
-    bool fused, gathers; /* of a decoder: what comes is one token; it waits for all of it */
+    bool fused, gathers; /* of a decoder: all tokens come as one; it waits for the end of them */
     struct cr_frame frame;
 };
 
@@ -83,7 +85,8 @@ struct cr_text_parts {
     int n, cap;
 };
 
-/* A table of kinds: what tokenizer.json calls such a part, and the members of a Sequence. */
+/* A table of kinds; `role` and `members` are names in tokenizer.json: of the part, and of the list
+ * in a Sequence. */
 struct cr_part_table {
     const char *role, *members;
     const struct cr_part_kind *kinds;
@@ -93,25 +96,25 @@ struct cr_part_table {
 extern const struct cr_part_table cr_normalizers, cr_pre_tokenizers, cr_decoders,
     cr_post_processors;
 
-/* Reads a member of the document, which may be null, into a list.  A kind that no row has is
- * refused by name. */
+/* Reads the member `role` of the document, if it exists, into a list.  Fails for an unknown
+ * kind. */
 int cr_read_parts(struct cr_text_parts *parts, const struct cr_part_table *table,
                   const struct cr_document *document, struct cr_error *error);
 
-/* A new part of that kind, as if it had been read without members. */
+/* Appends a part of that kind with all settings zero. */
 struct cr_text_part *cr_add_part(struct cr_text_parts *parts, const struct cr_part_table *table,
                                  const char *type);
 void cr_free_parts(struct cr_text_parts *parts);
 
-/* Refuses more bytes than parts may make of a text of n bytes: so that a small file does not fill the memory
- * with a small text. */
+/* Fails if parts make too many bytes of a text of n bytes, so that a small file and a small text
+ * cannot fill the memory. */
 int cr_check_growth(size_t made, size_t n, struct cr_error *error);
 
 /* Reads {"String": ...} or {"Regex": ...}. */
 struct cr_pattern *cr_read_pattern(const struct cr_document *document, int object,
                                    const char *where, struct cr_error *error);
 
-/* The text through all normalizers, added to `out`. */
+/* Runs the text through all normalizers and appends the result to `out`. */
 int cr_normalize(const struct cr_text_parts *normalizers, const char *text, size_t n,
                  struct cr_text *out, bool *first, struct cr_error *error);
 

@@ -15,7 +15,7 @@
  * A pattern with nested repetitions, whose steps double with each byte, soon takes more. */
 enum { MATCH_LIMIT = 2000000, STEPS_OF_A_BYTE = 64, HEAP_LIMIT = 1 << 18 };
 
-/* From 10.40 on \p{Han} has characters that the script shares with others, too. */
+/* From 10.40 on \p{Han} includes characters that the script shares with others. */
 enum { BARE_SCRIPTS = PCRE2_MAJOR == 10 && PCRE2_MINOR < 40 };
 
 struct cr_pattern {
@@ -87,7 +87,7 @@ static pcre2_compile_context *new_context(void)
     return context;
 }
 
-/* As Oniguruma reads it: ^ and $ are at the ends of lines. */
+/* Compiles a pattern with Oniguruma's meaning of ^ and $: begin and end of each line. */
 static int compile(struct cr_pattern *p, const struct cr_text *text, const char *where,
                    struct cr_error *error)
 {
@@ -188,7 +188,7 @@ static uint32_t most_steps(size_t n)
     return (uint32_t)(MATCH_LIMIT + STEPS_OF_A_BYTE * (n < most ? n : most));
 }
 
-/* More steps than the text allows are an error. */
+/* Finds a match of PCRE2; fails if it takes more steps than the length of the text allows. */
 static int find_regex(const struct cr_pattern *p, const char *text, size_t n, size_t from,
                       struct cr_match *match, struct cr_error *error)
 {
@@ -208,7 +208,7 @@ static int find_regex(const struct cr_pattern *p, const char *text, size_t n, si
     return 1;
 }
 
-/* A match of a scanner begins where it is asked for. */
+/* The match of a scanner always begins at `from`. */
 int cr_pattern_find(const struct cr_pattern *p, const char *text, size_t n, size_t from,
                     struct cr_match *match, struct cr_error *error)
 {

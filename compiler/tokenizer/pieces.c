@@ -35,7 +35,7 @@ void cr_free_pieces(struct cr_pieces *p)
 
 /* ---- cutting ---- */
 
-/* Matches and what lies between them, side by side; those to be removed are matches still. */
+/* A match or the text between two; spans cover the whole text, matches to be removed included. */
 struct span {
     size_t begin, end;
     bool is_match;
@@ -51,7 +51,7 @@ static void add_span(struct spans *s, size_t begin, size_t end, bool is_match)
     *CR_PUSH(s->items, s->n, s->cap) = (struct span){begin, end, is_match};
 }
 
-/* Finds the matches, and what lies between them. */
+/* Finds all matches and the texts between them. */
 static int find_spans(struct spans *s, const struct cr_pattern *pattern, bool invert,
                       const char *text, size_t n, struct cr_error *error)
 {
@@ -70,8 +70,8 @@ static int find_spans(struct spans *s, const struct cr_pattern *pattern, bool in
     return found;
 }
 
-/* Joins each match with what stands before it, unless that is a match, too; or two neighbours that
- * are both matches or both none. */
+/* Joins each match with the text before it, unless that is a match, too; with `alike` joins
+ * neighbours that are both matches or both not. */
 static void join_forward(struct spans *s, bool alike)
 {
     int kept = 0;
@@ -88,7 +88,7 @@ static void join_forward(struct spans *s, bool alike)
     s->n = kept;
 }
 
-/* Joins each match with what stands behind it, unless that is a match, too. */
+/* Joins each match with the text behind it, unless that is a match, too. */
 static void join_backward(struct spans *s)
 {
     int kept = s->n;

@@ -13,9 +13,9 @@
 enum { CR_NO_TOKEN = -1 };
 
 struct cr_piece {
-    size_t at, length; /* in `text` below; of a token none */
+    size_t at, length; /* in `text` below; unused for a token */
     int32_t token;     /* or CR_NO_TOKEN */
-    bool first;        /* what it was made of stands at the very beginning */
+    bool first;        /* it was made of the very beginning of the input */
 };
 
 /* All zero is empty. */
@@ -25,7 +25,7 @@ struct cr_pieces {
     int n, cap;
 };
 
-/* What becomes of a match, as the tokenizers library calls it. */
+/* The treatment of a match, named as in the tokenizers library. */
 enum cr_behavior {
     CR_REMOVED,
     CR_ISOLATED,
@@ -38,12 +38,12 @@ enum cr_behavior {
 void cr_add_piece(struct cr_pieces *pieces, const char *text, size_t length, bool first);
 void cr_add_token(struct cr_pieces *pieces, int32_t token);
 
-/* No pieces, but the memory of those there were. */
+/* Removes all pieces and keeps the memory. */
 void cr_empty_pieces(struct cr_pieces *pieces);
 void cr_free_pieces(struct cr_pieces *pieces);
 
-/* Cuts a text by a pattern, and adds what comes of it.  With `invert` what lies between matches
- * counts as a match. */
+/* Cuts a text by a pattern and appends the pieces.  With `invert` the text between matches counts
+ * as a match. */
 int cr_cut(struct cr_pieces *pieces, const struct cr_pattern *pattern, enum cr_behavior behavior,
            bool invert, const char *text, size_t n, bool first, struct cr_error *error);
 

@@ -27,7 +27,7 @@ static int add_id(struct cr_frame *frame, bool behind, int64_t id, const char *p
 
 /* ---- TemplateProcessing ---- */
 
-/* Adds the ids that the template calls by a name. */
+/* Appends the ids of a special token, named in the template. */
 static int add_special(struct cr_text_part *part, const struct cr_document *d, int specials,
                        const char *name, bool behind, const char *where, struct cr_error *error)
 {
@@ -48,7 +48,8 @@ static int add_special(struct cr_text_part *part, const struct cr_document *d, i
     return 0;
 }
 
-/* Of the template of a single text: [{"SpecialToken": {"id": ...}}, {"Sequence": {"id": "A"}}]. */
+/* Reads the template of a single text: [{"SpecialToken": {"id": ...}}, {"Sequence": {"id":
+ * "A"}}]. */
 static int read_template(struct cr_text_part *part, const struct cr_document *d, int object,
                          const char *where, struct cr_error *error)
 {
@@ -76,7 +77,7 @@ static int read_template(struct cr_text_part *part, const struct cr_document *d,
 
 /* ---- BertProcessing, RobertaProcessing ---- */
 
-/* Of a member ["TEXT", ID]. */
+/* Reads a member ["TEXT", ID]. */
 static int read_pair(struct cr_text_part *part, const struct cr_document *d, int object,
                      const char *where, const char *name, bool behind, struct cr_error *error)
 {
@@ -102,7 +103,7 @@ static int read_ends(struct cr_text_part *part, const struct cr_document *d, int
 
 /* ---- the table ---- */
 
-/* That of ByteLevel is about the places of tokens in the text, which nothing here asks for. */
+/* ByteLevel changes only the offsets of tokens in the text, which are not computed here. */
 static const struct cr_part_kind kinds[] = {
     {.type = "TemplateProcessing", .read = read_template},
     {.type = "ByteLevel"},

@@ -1,10 +1,11 @@
-/* post_processors.h - the ids that stand before and behind those of a text. */
+/* post_processors.h - the ids that are put before and behind those of a text. */
 #ifndef CR_POST_PROCESSORS_H
 #define CR_POST_PROCESSORS_H
 
 #include "part.h"
 
-/* The frames of all parts, one around the other; its arrays are freed by the caller. */
+/* Returns the nested frames of all parts, the first part innermost.  The caller frees its
+ * arrays. */
 struct cr_frame cr_frame_of(const struct cr_text_parts *post_processors);
 
 #endif

@@ -7,7 +7,7 @@
 #include "replace.h"
 #include "shape.h"
 
-/* ---- Split and its like ---- */
+/* ---- Split and similar ---- */
 
 static int split(const struct cr_text_part *part, const char *text, size_t n, bool first,
                  struct cr_pieces *out, struct cr_error *error)
@@ -26,7 +26,7 @@ static const struct {
     {"Contiguous", CR_CONTIGUOUS},
 };
 
-/* A part that does not say it isolates. */
+/* Reads the behavior; "Isolated" is the default. */
 static int read_behavior(struct cr_text_part *part, const struct cr_document *d, int object,
                          const char *where, struct cr_error *error)
 {
@@ -55,7 +55,7 @@ static int read_split(struct cr_text_part *part, const struct cr_document *d, in
                : 0;
 }
 
-/* A Split that cuts text as a scanner does, or one at spaces where there are none any more. */
+/* Accepts a Split by a pattern with a scanner, or one at spaces after all spaces were replaced. */
 static int shape_split(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     size_t length;
@@ -70,7 +70,7 @@ static int shape_split(const struct cr_text_part *part, struct cr_shape *s, stru
     return 0;
 }
 
-/* Gives a part a pattern that is a part of this program. */
+/* Sets a built-in pattern. */
 static int set_pattern(struct cr_text_part *part, const char *regex, enum cr_behavior behavior,
                        struct cr_error *error)
 {
@@ -96,7 +96,7 @@ static int read_punctuation(struct cr_text_part *part, const struct cr_document 
     return read_behavior(part, d, object, where, error);
 }
 
-/* What Unicode calls a character of a word: with the joiners, which are none of \w. */
+/* Unicode's word characters, including the joiners, which PCRE2's \w does not match. */
 #define WORDS                                                                                      \
     "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}"                       \
     "\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
@@ -140,8 +140,8 @@ static int read_byte_level(struct cr_text_part *part, const struct cr_document *
     return 0;
 }
 
-/* Cuts by GPT-2's pattern and writes bytes as letters; a text that does not begin with a space is
- * given one. */
+/* Cuts by GPT-2's pattern and writes bytes as letters.  With prefix_space a text that does not
+ * begin with a space gets one. */
 static int byte_level(const struct cr_text_part *part, const char *text, size_t n, bool first,
                       struct cr_pieces *out, struct cr_error *error)
 {
@@ -167,7 +167,7 @@ static int byte_level(const struct cr_text_part *part, const char *text, size_t 
     return status;
 }
 
-/* It brings GPT-2's pattern, or there is a Split before it. */
+/* Accepts a ByteLevel with GPT-2's pattern, or behind a Split. */
 static int shape_byte_level(const struct cr_text_part *part, struct cr_shape *s,
                             struct cr_error *error)
 {
@@ -205,7 +205,7 @@ static const struct cr_part_kind kinds[] = {
 const struct cr_part_table cr_pre_tokenizers = {"pre_tokenizer", "pretokenizers", kinds,
                                                 sizeof kinds / sizeof *kinds};
 
-/* Tokens stay. */
+/* Cuts all pieces by a part; tokens stay. */
 static int apply(const struct cr_text_part *part, const struct cr_pieces *in, struct cr_pieces *out,
                  struct cr_error *error)
 {

@@ -1,4 +1,4 @@
-/* read.h - the parts of files that a tokenizer is read from. */
+/* read.h - readers of the formats of tokenizer files. */
 #ifndef CR_READ_TOKENIZER_H
 #define CR_READ_TOKENIZER_H
 
@@ -9,17 +9,16 @@
 int cr_read_tokenizer_json(struct cr_tokenizer *tokenizer, const char *path,
                            struct cr_error *error);
 
-/* Adds a token of added_tokens, or of added_tokens_decoder, where its id stands beside it. */
+/* Adds a token of added_tokens or added_tokens_decoder, whose id is given separately. */
 int cr_read_added_token(struct cr_tokenizer *tokenizer, const struct cr_document *document,
                         int object, int64_t id, struct cr_error *error);
 
-/* Reads such a token from the document; its id is 0. */
+/* Reads such a token, without adding it; its id is 0. */
 int cr_read_added_flags(struct cr_added_token *token, const struct cr_document *document, int object,
                         struct cr_error *error);
 
-/* Reads added_tokens_decoder of a tokenizer_config.json, {"ID": {"content": ...}, ...}, in the order of ids:
- * the number of each value in the document, and its id.  Returns how many there are, or -1; the caller frees
- * the list. */
+/* Reads added_tokens_decoder of a tokenizer_config.json, {"ID": {"content": ...}, ...}, sorted by
+ * id.  Returns the number of entries, or -1; the caller frees the list. */
 struct cr_listed {
     int64_t id;
     int value, place;
@@ -39,16 +38,16 @@ int cr_read_config_tokens(struct cr_tokenizer *tokenizer, const char *config, co
 int cr_read_gpt2_files(struct cr_tokenizer *tokenizer, const char *vocabulary, const char *merges,
                        const char *config, struct cr_error *error);
 
-/* The parts of byte-level BPE: text that is in NFC, if `nfc`, is cut by a pattern, which the tokenizer
- * takes over, or by GPT-2's if that is null. */
+/* Adds the parts of byte-level BPE: NFC, if `nfc`, and cutting by `pattern`, or by GPT-2's if it is
+ * null.  The tokenizer owns the pattern. */
 void cr_add_byte_level_parts(struct cr_tokenizer *tokenizer, struct cr_pattern *pattern, bool nfc,
                              bool prefix_space);
 
-/* Reads the tokenizer of a GGUF file, and what ends a text. */
+/* Reads the tokenizer of a GGUF file, and the ids that end a text. */
 int cr_read_tokenizer_gguf(struct cr_tokenizer *tokenizer, const char *path,
                            struct cr_error *error);
 
-/* Adds the ids that a GGUF file has for tokens that end a text. */
+/* Appends the ids that end a text according to a GGUF file. */
 int cr_gguf_end_ids(const struct cr_gguf *file, struct cr_ids *ids, struct cr_error *error);
 
 #endif

@@ -15,7 +15,7 @@ static int by_id(const void *a, const void *b)
     return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : x->place - y->place;
 }
 
-/* Of ids that are there twice, the first one of the file goes first. */
+/* Equal ids keep the order of the file. */
 int cr_read_listed(struct cr_listed **listed, const struct cr_document *d, struct cr_error *error)
 {
     int list = cr_member(d, 0, "added_tokens_decoder"), n = 0, cap = 0;
@@ -36,35 +36,35 @@ int cr_read_listed(struct cr_listed **listed, const struct cr_document *d, struc
 
 /* ---- tokens of a configuration ---- */
 
-/* A configuration on its way into a tokenizer. */
+/* The state of reading a configuration. */
 struct reading {
     struct cr_tokenizer *t;
     const struct cr_document *d;
     struct cr_error *error;
-    int n_words; /* of the vocabulary of the model */
+    int n_words; /* number of tokens of the model's vocabulary */
     bool is_map; /* the document is a special_tokens_map.json */
 };
 
-/* Names of special tokens, in the order in which those that are missing get their ids. */
+/* Names of special tokens; missing ones get their ids in this order. */
 static const char *const names[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                     "pad_token", "cls_token", "mask_token"};
 enum { N_NAMES = sizeof names / sizeof *names };
 
-/* The id that a token without one gets: behind the vocabulary and all tokens that were added. */
+/* Returns the id for a new token: behind the vocabulary and all added tokens. */
 static int32_t next_id(const struct reading *r)
 {
     const struct cr_added *added = &r->t->added;
     return added->words.n > r->n_words ? added->words.n : r->n_words;
 }
 
-/* The id of a token that is there, or the next one. */
+/* Returns the id of an existing token, or else the next free one. */
 static int32_t id_of(const struct reading *r, const char *text, size_t length)
 {
     int32_t id = cr_token_id(r->t, text, length);
     return id >= 0 ? id : next_id(r);
 }
 
-/* The string that a value is, or has as its content; CR_NO_VALUE if it is neither. */
+/* Returns a value that is a string, or its member "content"; CR_NO_VALUE if it is neither. */
 static int content_of(const struct reading *r, int value)
 {
     int content = cr_member(r->d, value, "content");
@@ -72,7 +72,7 @@ static int content_of(const struct reading *r, int value)
     return content >= 0 && r->d->values[content].kind == CR_JSON_STRING ? content : CR_NO_VALUE;
 }
 
-/* True if a name of special tokens is that of this text. */
+/* True if one of the named special tokens has this text. */
 static bool has_name(const struct reading *r, const char *text)
 {
     for (int i = 0; i < N_NAMES; i++) {
@@ -83,8 +83,8 @@ static bool has_name(const struct reading *r, const char *text)
     return false;
 }
 
-/* Takes a token of the list.  An id that the token would not get is refused: texts would be cut into ids that
- * the file does not say. */
+/* Adds a token of the list.  Fails if the file gives another id than the token would get, since
+ * encoding would then produce ids that the file does not say. */
 static int take_listed(struct reading *r, const struct cr_listed *listed)
 {
     struct cr_added_token token;
@@ -112,7 +112,7 @@ static int take_list(struct reading *r)
     return status;
 }
 
-/* Adds a special token, a string or an object, unless it was added before, and then it stays as it is. */
+/* Adds a special token, a string or an object.  A token that was added before stays unchanged. */
 static int take_special(struct reading *r, int value, const char *name)
 {
     int content = content_of(r, value);
@@ -131,7 +131,7 @@ static int take_special(struct reading *r, int value, const char *name)
     return cr_add_added(&r->t->added, &token, &r->t->vocabulary, r->d->path, r->error);
 }
 
-/* Adds the special tokens that have names.  That of the map is taken where both documents have one. */
+/* Adds the named special tokens.  The map's goes before the configuration's. */
 static int take_names(struct reading *config, struct reading *map)
 {
     for (int i = 0; i < N_NAMES; i++) {
@@ -145,7 +145,7 @@ static int take_names(struct reading *config, struct reading *map)
 
 static const char *const lists[] = {"additional_special_tokens", "extra_special_tokens"};
 
-/* Tokens without names, of the lists from number `first` on. */
+/* Adds tokens without names: those of lists[first] and the lists behind it. */
 static int take_lists(struct reading *r, int first)
 {
     for (int i = first; r->d && i < 2; i++) {
@@ -157,13 +157,14 @@ static int take_lists(struct reading *r, int first)
     return 0;
 }
 
-/* True if the document has one of the lists; additional_special_tokens of the map are then not read. */
+/* True if the document has one of the lists; additional_special_tokens of the map is ignored
+ * then. */
 static bool has_list(const struct reading *r)
 {
     return r->d && (cr_member(r->d, 0, lists[0]) >= 0 || cr_member(r->d, 0, lists[1]) >= 0);
 }
 
-/* Reads a document whose strings live as long as the tokenizer, if there is a path. */
+/* Reads a document, if there is a path; its strings live as long as the tokenizer. */
 static int open_document(struct reading *r, struct cr_document *d, const char *path)
 {
     if (!path)

@@ -1,9 +1,9 @@
 /*
  * read_gguf.c - the tokenizer that a GGUF file's metadata describe; see read.h.
  *
- * There are two: byte-level BPE with its merges, called gpt2, and SentencePiece's BPE, called llama, whose
- * tokens have scores: of all pairs side by side that make a token the one of the highest score is merged
- * first, of several the leftmost.
+ * There are two kinds: byte-level BPE with merges, called gpt2, and SentencePiece's BPE, called
+ * llama, whose tokens have scores: of all adjacent pairs that make a token, the one with the
+ * highest score is merged first; of equal scores, the leftmost.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,18 +17,18 @@
 #define KEY "tokenizer.ggml."
 #define SPACE "\xe2\x96\x81" /* U+2581 */
 
-/* Pairs that make a token are looked for at each of its characters. */
+/* Bounds the search for merges, which cuts each token at each of its characters. */
 enum { LONGEST_TOKEN = 1024 };
 
 /* Types of tokens, by their numbers in files. */
 enum token_type { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE };
 
-/* A tokenizer on its way out of a file. */
+/* The state of reading a tokenizer. */
 struct reading {
     struct cr_gguf file;
     struct cr_tokenizer *t;
     struct cr_error *error;
-    const struct cr_gguf_value *types, *scores; /* of tokens, or null */
+    const struct cr_gguf_value *types, *scores; /* arrays by token, or null */
 };
 
 /* ---- values ---- */
@@ -40,7 +40,7 @@ static int wrong_value(const struct reading *r, const char *key, const char *exp
                    value ? cr_gguf_kind_of(value) : "nothing", key, expected);
 }
 
-/* An array with an item for each of n tokens, or null if there is none. */
+/* Finds an array of n numbers, one per token; *array is null if the key is missing. */
 static int find_array(const struct reading *r, const char *key, uint64_t n,
                       const struct cr_gguf_value **array)
 {
@@ -50,7 +50,7 @@ static int find_array(const struct reading *r, const char *key, uint64_t n,
     return wrong_value(r, key, "an array of numbers, one for each token");
 }
 
-/* An array of strings. */
+/* Finds an array of strings, which must exist. */
 static int need_strings(const struct reading *r, const char *key,
                         const struct cr_gguf_value **array)
 {
@@ -60,7 +60,7 @@ static int need_strings(const struct reading *r, const char *key,
     return wrong_value(r, key, "an array of strings");
 }
 
-/* A string, or "" if there is none. */
+/* Finds a string; "" if the key is missing. */
 static int find_string(const struct reading *r, const char *key, char *out, size_t size)
 {
     const struct cr_gguf_value *value = cr_gguf_find(&r->file, key);
@@ -81,7 +81,7 @@ static int find_bool(const struct reading *r, const char *key, bool *out)
     return !value || cr_gguf_bool(value, out) ? 0 : wrong_value(r, key, "a boolean");
 }
 
-/* An id of a token, or -1 if there is none. */
+/* Finds the id of a token; -1 if the key is missing. */
 static int find_id(const struct cr_gguf *file, const char *key, int64_t *id, struct cr_error *error)
 {
     const struct cr_gguf_value *value = cr_gguf_find(file, key);
@@ -95,7 +95,7 @@ static int find_id(const struct cr_gguf *file, const char *key, int64_t *id, str
 
 /* ---- tokens ---- */
 
-/* Copies a token's text, which becomes one with a zero behind it. */
+/* Copies a token's text and terminates it with a zero. */
 static int copy_text(const struct reading *r, struct cr_gguf_string from, char *to)
 {
     size_t at;
@@ -118,7 +118,8 @@ static enum token_type type_of(const struct reading *r, int32_t id)
     return type >= NORMAL && type <= BYTE ? (enum token_type)type : NORMAL;
 }
 
-/* What is found in a text before anything else, beside the vocabulary that has it, too. */
+/* Adds the token as an added token, too, if its type says so; those are found before anything
+ * else. */
 static int add_found(const struct reading *r, const char *text, size_t length, int32_t id)
 {
     enum token_type type = type_of(r, id);
@@ -129,7 +130,7 @@ static int add_found(const struct reading *r, const char *text, size_t length, i
     return cr_add_added(&r->t->added, &token, &r->t->vocabulary, r->file.path, r->error);
 }
 
-/* The strings live as long as the tokenizer. */
+/* Reads the tokens; their strings live as long as the tokenizer. */
 static int read_tokens(struct reading *r)
 {
     const struct cr_gguf_value *tokens;
@@ -159,11 +160,11 @@ static int read_tokens(struct reading *r)
 
 /* ---- byte-level BPE ---- */
 
-/* How text is cut, as a file calls it; the pattern is null for GPT-2's. */
+/* Pre-tokenizers by their names in files; a null pattern is GPT-2's. */
 static const struct cut {
     const char *name;
     struct cr_pattern *(*pattern)(void);
-    bool nfc, whole, begins; /* pieces that are tokens are not taken apart; texts begin with bos */
+    bool nfc, whole, begins; /* a piece that is a token is not split; texts begin with bos */
 } cuts[] = {
     {"", NULL, false, false, false},
     {"default", NULL, false, false, false},
@@ -231,7 +232,7 @@ static size_t character_bytes(const char *text)
     return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
 }
 
-/* Adds the pairs of tokens that a token can be made of. */
+/* Adds as merges all pairs of tokens that concatenate to a token. */
 static int add_pairs(const struct reading *r, int32_t id)
 {
     const struct cr_vocabulary *v = &r->t->vocabulary;
@@ -257,14 +258,15 @@ struct scored {
     int32_t id;
 };
 
-/* From the highest score down. */
+/* Sorts by descending score. */
 static int by_score(const void *a, const void *b)
 {
     const struct scored *x = a, *y = b;
     return (x->score < y->score) - (x->score > y->score);
 }
 
-/* Levels of all tokens: those of one score have one, and the highest score has 0. */
+/* Computes the level of each token: its rank by score.  The highest score has 0; equal scores share
+ * a level. */
 static int find_levels(const struct reading *r, int32_t *levels)
 {
     int n = r->t->vocabulary.n, status = 0;
@@ -284,7 +286,7 @@ static int find_levels(const struct reading *r, int32_t *levels)
     return status;
 }
 
-/* All pairs, and by the scores of what they make the order in which they are merged. */
+/* Adds all pairs as merges; their order is the level of the resulting token. */
 static int add_scored_merges(const struct reading *r)
 {
     struct cr_bpe *bpe = &r->t->bpe;
@@ -301,7 +303,7 @@ static int add_scored_merges(const struct reading *r)
     return status;
 }
 
-/* The parts that a tokenizer.json of such a tokenizer has. */
+/* Adds the parts that a tokenizer.json of such a tokenizer has. */
 static void add_space_parts(struct cr_tokenizer *t, bool prefix)
 {
     struct cr_text_part *part;
@@ -329,7 +331,7 @@ static void add_space_parts(struct cr_tokenizer *t, bool prefix)
     t->has_decoder = true;
 }
 
-/* What a file says of SentencePiece's normalizers is refused where it is more than spaces. */
+/* Reads SentencePiece's settings.  Fails for normalizers that do more than replace spaces. */
 static int read_sentence_piece(struct reading *r, bool *begins)
 {
     struct cr_bpe *bpe = &r->t->bpe;
@@ -349,7 +351,7 @@ static int read_sentence_piece(struct reading *r, bool *begins)
     return 0;
 }
 
-/* ---- both ends of a text ---- */
+/* ---- ids around a text ---- */
 
 int cr_gguf_end_ids(const struct cr_gguf *file, struct cr_ids *ids, struct cr_error *error)
 {
@@ -364,7 +366,7 @@ int cr_gguf_end_ids(const struct cr_gguf *file, struct cr_ids *ids, struct cr_er
     return 0;
 }
 
-/* Adds the id of a key to one side of texts. */
+/* Puts the id of a key before or behind all texts. */
 static int frame(const struct reading *r, const char *key, bool behind)
 {
     struct cr_text_parts *parts = &r->t->post_processors;
@@ -381,7 +383,7 @@ static int frame(const struct reading *r, const char *key, bool behind)
     return 0;
 }
 
-/* Whether texts begin with a token is the file's word, or else what the kind of tokenizer does. */
+/* Adds the begin and end ids.  The file decides, or else the default of its kind of tokenizer. */
 static int read_frame(const struct reading *r, bool begins)
 {
     bool ends = false, parts = false;
@@ -401,7 +403,7 @@ static int read_frame(const struct reading *r, bool begins)
 
 /* ---- files ---- */
 
-/* Tokens first: merges, scores and ids of both ends speak of them. */
+/* Reads tokens first: merges, scores and the ids around texts refer to them. */
 static int read_all(struct reading *r)
 {
     char model[64];

@@ -1,4 +1,4 @@
-/* read_gpt2.c - a vocabulary and merges in two files, as GPT-2's; see read.h. */
+/* read_gpt2.c - a vocabulary and merges in two files, as of GPT-2; see read.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "compiler/ir/mem.h"
 #include "read.h"
 
-/* The strings live as long as the tokenizer. */
+/* Reads the vocabulary; its strings live as long as the tokenizer. */
 static int read_vocabulary(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_document d;
@@ -21,7 +21,7 @@ static int read_vocabulary(struct cr_tokenizer *t, const char *path, struct cr_e
     return status;
 }
 
-/* A line is "LEFT RIGHT"; the first one may tell the version. */
+/* Reads lines "LEFT RIGHT"; a line #version is skipped. */
 static int read_merges(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_mapping mapping;
@@ -48,7 +48,7 @@ static int read_merges(struct cr_tokenizer *t, const char *path, struct cr_error
     return status;
 }
 
-/* The end of text is GPT-2's only special token. */
+/* Adds <|endoftext|>, GPT-2's only special token, if it is in the vocabulary. */
 static int add_end(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     static const char text[] = "<|endoftext|>";
@@ -61,8 +61,8 @@ static int add_end(struct cr_tokenizer *t, const char *path, struct cr_error *er
 
 /* ---- how text is cut ---- */
 
-/* What tokenizer_config.json calls a tokenizer with such files; the pattern that cuts before
- * ByteLevel, or null for GPT-2's, and whether text is brought into NFC. */
+/* Classes of tokenizer_config.json with such files; the pattern that cuts before ByteLevel, or null
+ * for GPT-2's; true if text is normalized to NFC. */
 static const struct class
 {
     const char *name;
@@ -75,7 +75,7 @@ static const struct class
 };
 enum { N_CLASSES = sizeof classes / sizeof *classes };
 
-/* The class of that name, also with "Fast" behind it. */
+/* Returns the class of that name, with or without "Fast" at its end, or null. */
 static const struct class *find_class(const char *name)
 {
     for (int i = 0; i < N_CLASSES; i++) {
@@ -104,7 +104,7 @@ void cr_add_byte_level_parts(struct cr_tokenizer *t, struct cr_pattern *pattern,
     t->has_decoder = true;
 }
 
-/* The parts that a tokenizer.json of such a tokenizer would have. */
+/* Adds the parts that a tokenizer.json of such a tokenizer would have. */
 static void add_parts(struct cr_tokenizer *t, const struct class *class, bool prefix_space)
 {
     cr_add_byte_level_parts(t, class->pattern ? class->pattern() : NULL, class->nfc, prefix_space);
@@ -120,7 +120,7 @@ static int read_added(struct cr_tokenizer *t, const struct cr_document *d, struc
     return status;
 }
 
-/* What tokenizer_config.json says, if it is there. */
+/* Reads tokenizer_config.json, or uses the defaults of GPT-2 if there is none. */
 static int read_config(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_document d;

@@ -4,7 +4,8 @@
 
 /* ---- added tokens ---- */
 
-/* A token that is special is looked for in the text as it is, unless it says otherwise. */
+/* Special tokens are searched in the raw text, others in the normalized text, unless "normalized"
+ * says otherwise. */
 int cr_read_added_flags(struct cr_added_token *out, const struct cr_document *d, int object,
                         struct cr_error *error)
 {
@@ -36,7 +37,7 @@ int cr_read_added_token(struct cr_tokenizer *t, const struct cr_document *d, int
     return cr_add_added(&t->added, &token, &t->vocabulary, d->path, error);
 }
 
-/* One of the list, which has its id. */
+/* Adds one token of the list; its id is a member. */
 static int read_listed(struct cr_tokenizer *t, const struct cr_document *d, int object,
                        struct cr_error *error)
 {
@@ -47,7 +48,7 @@ static int read_listed(struct cr_tokenizer *t, const struct cr_document *d, int 
     return id < 0 ? -1 : cr_read_added_token(t, d, object, d->values[id].integer, error);
 }
 
-/* The list may be missing. */
+/* Adds the tokens of added_tokens, which may be missing. */
 static int read_added(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
 {
     int list = cr_member(d, 0, "added_tokens");
@@ -62,9 +63,9 @@ static int read_added(struct cr_tokenizer *t, const struct cr_document *d, struc
     return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the document ---- */
 
-/* Added tokens come behind the vocabulary, which they may not contradict. */
+/* Reads the model first: added tokens may not contradict its vocabulary. */
 static int read_document(struct cr_tokenizer *t, const struct cr_document *d,
                          struct cr_error *error)
 {

@@ -1,4 +1,4 @@
-/* replace.c - what a pattern matches, replaced; see replace.h. */
+/* replace.c - replaces the matches of a pattern; see replace.h. */
 #include "replace.h"
 
 #include "compiler/files/utf8.h"

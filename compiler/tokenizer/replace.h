@@ -1,4 +1,4 @@
-/* replace.h - what a pattern matches in a text, replaced. */
+/* replace.h - the part Replace: replaces the matches of a pattern. */
 #ifndef CR_REPLACE_H
 #define CR_REPLACE_H
 
@@ -8,12 +8,12 @@
 int cr_read_replace(struct cr_text_part *part, const struct cr_document *document, int object,
                     const char *where, struct cr_error *error);
 
-/* Adds the text to `out` with the part's content in place of each match; an error if it grows past
+/* Appends the text to `out` with the part's content in place of each match.  Fails if it grows past
  * cr_check_growth. */
 int cr_put_replaced(const struct cr_text_part *part, const char *text, size_t n,
                     struct cr_text *out, struct cr_error *error);
 
-/* Reads a member that is a string into the part's content; the second of exactly one character. */
+/* Read a string member into the part's content; the second requires exactly one character. */
 int cr_read_content(struct cr_text_part *part, const struct cr_document *document, int object,
                     const char *where, const char *name, struct cr_error *error);
 int cr_read_character(struct cr_text_part *part, const struct cr_document *document, int object,

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* In this order: a file uses those before it. */
+/* The order matters: each file uses those above it. */
 #include "classes.inc"
 
 #include "characters.inc"

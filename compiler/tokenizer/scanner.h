@@ -9,21 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the piece that begins at `at` < n ends, by GPT-2's pattern, or by Llama 3's with that many
- * digits. */
+/* Return the end of the piece that begins at `at` < n, by GPT-2's pattern, or by Llama 3's with at
+ * most `digits` digits in a row. */
 size_t cr_scan_as_gpt2(const char *text, size_t at, size_t n);
 size_t cr_scan_as_llama3(const char *text, size_t at, size_t n, size_t digits);
 
-/* True if the character at `at`, whose bytes are counted, is white space. */
+/* True if the character at `at` is white space; sets *bytes to its size. */
 bool cr_is_space(const char *text, size_t at, size_t *bytes);
 
-/* The classes of a character, as characters.inc calls them. */
+/* Returns the classes of a character; see characters.inc. */
 int cr_class_of(uint32_t character);
 
-/* The character at `at`, whose bytes are counted. */
+/* Returns the character at `at`; sets *bytes to its size. */
 uint32_t cr_character_at(const char *text, size_t at, size_t *bytes);
 
-/* Where the character before `at` > 0 begins. */
+/* Returns the begin of the character before `at` > 0. */
 size_t cr_character_before(const char *text, size_t at);
 
 #endif

@@ -1,4 +1,4 @@
-/* shape.c - what emitted C does in place of parts; see shape.h. */
+/* shape.c - how emitted C replaces parts; see shape.h. */
 #include "shape.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ bool cr_shape_space(struct cr_shape *s, const struct cr_text_part *part)
     return bytes == part->length;
 }
 
-/* Asks each part by the row of its kind. */
+/* Lets each part add its settings by the row of its kind. */
 static int read_parts(struct cr_shape *s, const struct cr_text_parts *parts, const char *expected,
                       struct cr_error *error)
 {

@@ -17,20 +17,20 @@
 
 struct cr_tokenizer {
     struct cr_text_parts normalizers, pre_tokenizers, decoders, post_processors;
-    bool has_decoder; /* else there are spaces between tokens */
+    bool has_decoder; /* false: decoding puts spaces between tokens */
     struct cr_vocabulary vocabulary;
     const struct cr_model_kind *model;
     struct cr_bpe bpe; /* of a model of BPE */
     struct cr_added added;
     struct cr_frame frame;
     int n_ids;          /* the greatest id + 1 */
-    struct cr_ids ends; /* of text, as the files beside it say */
-    char **strings;     /* what texts point into */
+    struct cr_ids ends; /* ids that end a text, from the configuration files */
+    char **strings;     /* buffers that texts of tokens point into */
     int n_strings, strings_cap;
     struct cr_bpe_work work;
 };
 
-/* Bytes of the longest text. */
+/* The most bytes of a text. */
 enum { CR_LONGEST_TEXT = (1 << 28) - 1 };
 
 /*
@@ -41,14 +41,15 @@ enum { CR_LONGEST_TEXT = (1 << 28) - 1 };
 struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error);
 void cr_tokenizer_free(struct cr_tokenizer *tokenizer);
 
-/* Adds the ids of a text; with `framed` also those that the post-processors put around it. */
+/* Encodes a text and appends the ids; with `framed` also those that the post-processors put around
+ * it. */
 int cr_encode(struct cr_tokenizer *tokenizer, const char *text, size_t n, bool framed,
               struct cr_ids *ids, struct cr_error *error);
 
-/* The text of a token as it stands in the file; null for an id without one. */
+/* Returns the text of a token as in the file; null for an id without a token. */
 const char *cr_token_text(const struct cr_tokenizer *tokenizer, int32_t id, size_t *length);
 
-/* The id of a token by that text, or -1. */
+/* Returns the id of the token with that text, or -1. */
 int32_t cr_token_id(const struct cr_tokenizer *tokenizer, const char *text, size_t length);
 
 /* Decodes token after token. */
@@ -57,13 +58,14 @@ struct cr_decoder;
 struct cr_decoder *cr_decoder_new(const struct cr_tokenizer *tokenizer, enum cr_specials specials);
 void cr_decoder_free(struct cr_decoder *decoder);
 
-/* Adds the text that an id, or the end, makes certain: bytes as the tokens have them.  An id
- * without token gives nothing. */
+/* Append the text that is certain after an id, or after the end; it need not be whole characters.
+ * An id without a token adds nothing. */
 int cr_decoder_add(struct cr_decoder *decoder, int32_t id, struct cr_text *out,
                    struct cr_error *error);
 int cr_decoder_end(struct cr_decoder *decoder, struct cr_text *out, struct cr_error *error);
 
-/* Adds the text of n ids.  CR_SPECIALS_WITHIN leaves out the frame on both sides. */
+/* Decodes n ids and appends the text.  CR_SPECIALS_WITHIN leaves out the ids of the
+ * post-processors. */
 int cr_decode(const struct cr_tokenizer *tokenizer, const int32_t *ids, size_t n,
               enum cr_specials specials, struct cr_text *out, struct cr_error *error);
 

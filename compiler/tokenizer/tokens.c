@@ -1,7 +1,7 @@
 /* tokens.c - the tokens of a tokenizer, of the model and added ones; see tokenizer.h. */
 #include "tokenizer.h"
 
-/* An added token goes before one of the model. */
+/* Added tokens take precedence over the model's. */
 const char *cr_token_text(const struct cr_tokenizer *t, int32_t id, size_t *length)
 {
     const struct cr_vocabulary *const both[] = {&t->added.words, &t->vocabulary};

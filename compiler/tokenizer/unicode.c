@@ -9,7 +9,7 @@
 #include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
 
-/* In this order: a file uses those before it. */
+/* The order matters: each file uses those above it. */
 #include "characters.inc"
 
 #include "compositions.inc"
@@ -35,10 +35,11 @@ static void put_character(struct cr_text *out, uint32_t character)
 
 /* ---- normal forms ---- */
 
-/* Characters that a byte of text becomes at most by a compatible decomposition: U+FDFA becomes 18. */
+/* The most characters per byte of text in a compatibility decomposition: U+FDFA becomes 18. */
 enum { MOST_COMPATIBLE = 6 };
 
-/* Takes text apart by compatible decompositions, characters with their classes; how many. */
+/* Writes the compatibility decomposition of a text, characters with their combining classes;
+ * returns its length. */
 static size_t take_compatibly_apart(const char *text, size_t n, uint32_t *items)
 {
     enum { LONGEST = 32 };
@@ -94,7 +95,7 @@ bool cr_folds_to_many(uint32_t character)
                                    &boundary) > 1;
 }
 
-/* One character becomes one, but for the I with a dot. */
+/* Lower-cases each character; only the I with a dot becomes two characters. */
 void cr_put_lowercase(struct cr_text *out, const char *text, size_t n)
 {
     for (size_t at = 0, bytes; at < n; at += bytes) {

@@ -9,15 +9,15 @@
 
 enum cr_normal_form { CR_NFC, CR_NFD, CR_NFKC, CR_NFKD };
 
-/* Each adds n bytes of text to `out` in another form. */
+/* Each converts n bytes of text and appends them to `out`. */
 void cr_put_normal(struct cr_text *out, const char *text, size_t n, enum cr_normal_form form);
 void cr_put_lowercase(struct cr_text *out, const char *text, size_t n);
 void cr_put_without_accents(struct cr_text *out, const char *text, size_t n);
 
-/* True if the character in any case is several characters, as the sharp s is ss. */
+/* True if case folding turns the character into several, as the sharp s into ss. */
 bool cr_folds_to_many(uint32_t character);
 
-/* True if n bytes are UTF-8; else `at` is where they are not. */
+/* True if n bytes are valid UTF-8; else *at is the first invalid byte. */
 bool cr_is_utf8(const char *text, size_t n, size_t *at);
 
 #endif

@@ -75,8 +75,8 @@ bool cr_has_both(const struct cr_vocabulary *v, int32_t id, const char *left, si
            memcmp(token->text + left_length, right, right_length) == 0;
 }
 
-/* Room for tokens with ids below n.  It is zeros, of which large blocks come to memory when they
- * are written to. */
+/* Allocates room for tokens with ids below n.  It is zeroed; the system gives memory to large
+ * blocks only where they are written. */
 static void make_tokens(struct cr_vocabulary *v, int n)
 {
     struct cr_token *tokens = cr_calloc((size_t)n, sizeof *tokens);
@@ -95,7 +95,7 @@ static void put_slot(struct cr_vocabulary *v, int32_t id)
     v->slots[at & (v->n_slots - 1)] = slot_of(v->tokens[id].hash, id);
 }
 
-/* Slots for n words, of which at most half are taken. */
+/* Makes a table with slots for n words, at most half of them taken. */
 static void make_slots(struct cr_vocabulary *v, uint32_t n)
 {
     uint32_t *old = v->slots;
@@ -155,7 +155,7 @@ void cr_free_vocabulary(struct cr_vocabulary *v)
     *v = (struct cr_vocabulary){0};
 }
 
-/* Keys of one text are caught, too, however they are spelled. */
+/* Keys are compared unescaped, so equal texts are found however JSON spells them. */
 int cr_read_vocabulary(struct cr_vocabulary *v, const struct cr_document *d, int object,
                        struct cr_error *error)
 {

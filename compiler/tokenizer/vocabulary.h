@@ -10,7 +10,7 @@
 
 #include "compiler/json/document.h"
 
-/* Ids are below this. */
+/* All ids are below this. */
 enum { CR_MOST_IDS = 1 << 22 };
 
 /* Texts belong to the caller.  All zero is empty. */
@@ -19,9 +19,8 @@ struct cr_token {
     uint32_t length, hash;
 };
 
-/* Slots are a hash table: at the hash of a token, or behind it, stands its id + 1 below the first
- * bits of the hash, which tell most other tokens apart without a look at them; and 0 where no token
- * stands. */
+/* Slots are a hash table with open addressing.  A slot is 0 if it is free, or a token's id + 1
+ * below the first bits of its hash, which tell most other tokens apart without reading them. */
 struct cr_vocabulary {
     struct cr_token *tokens; /* by id */
     int n, cap;              /* the greatest id + 1 */
@@ -29,18 +28,18 @@ struct cr_vocabulary {
     uint32_t n_words, n_slots; /* slots are a power of two, or none */
 };
 
-/* Makes room for n tokens with the ids 0 to n - 1, which are added then without moving others. */
+/* Makes room for n tokens with the ids 0 to n - 1; adding them does not move others. */
 void cr_reserve_words(struct cr_vocabulary *vocabulary, int n);
 
-/* Adds a token.  Refuses, in a line that begins with `path`, an id or a text that is there, and an
- * id out of bounds. */
+/* Adds a token.  Fails, with an error that begins with `path`, if its id or text exists, or the id
+ * is out of bounds. */
 int cr_add_word(struct cr_vocabulary *vocabulary, const char *text, size_t length, int64_t id,
                 const char *path, struct cr_error *error);
 
-/* The id of a text, or -1. */
+/* Returns the id of a text, or -1. */
 int32_t cr_find_word(const struct cr_vocabulary *vocabulary, const char *text, size_t length);
 
-/* True if there is a token with that id, and its text is `left` and then `right`. */
+/* True if the token of that id exists and its text is `left` followed by `right`. */
 bool cr_has_both(const struct cr_vocabulary *vocabulary, int32_t id, const char *left,
                  size_t left_length, const char *right, size_t right_length);
 /* Adds the members of an object, each a token and its id. */
