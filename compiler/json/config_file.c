@@ -19,7 +19,7 @@ static int by_key(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-/* Refuses a key that an object has twice.  `members` has room for all of them. */
+/* Fails if an object has a key twice.  `members` is working memory for all its members. */
 static int check_keys(const struct cr_document *d, int object, const struct cr_json_value **members,
                       struct cr_error *error)
 {
@@ -73,7 +73,7 @@ int cr_config_text(const struct cr_document *d, const char *key, const char *wha
 
 /* ---- numbers ---- */
 
-/* True for a whole number, which may be written as 2048.0. */
+/* Stores a whole number, which may be written as 2048.0; false for other values. */
 static bool take_whole(const struct cr_json_value *value, int64_t *whole)
 {
     double real = cr_real_of(value);
@@ -86,7 +86,7 @@ static bool take_whole(const struct cr_json_value *value, int64_t *whole)
     return true;
 }
 
-/* One number, or a list of them. */
+/* Reads a whole number, or a list of them. */
 static int read_integers(const struct cr_document *d, const char *key, int64_t *values, int most,
                          int *n, struct cr_error *error)
 {

@@ -11,15 +11,15 @@
 
 enum { MAX_DEPTH = 32, MAX_SIZE = 1 << 29 };
 
-/* A file that is being read. */
+/* The state of reading a file. */
 struct reader {
     struct cr_document *document;
     struct cr_json json;
-    char *room; /* where the next string goes */
+    char *room; /* where the next string is stored */
     int depth;
 };
 
-/* "FILE:LINE: ...": what is wrong where the reader stands, or `what` if nothing was noted. */
+/* Fails with "FILE:LINE: ..." and the error that the JSON reader noted, or else `what`. */
 static int fail_here(const struct reader *r, const char *what, struct cr_error *error)
 {
     int line = cr_json_line(&r->json);
@@ -30,7 +30,7 @@ static int fail_here(const struct reader *r, const char *what, struct cr_error *
                    r->json.wrong ? r->json.wrong : what);
 }
 
-/* The length of the digits at `at`. */
+/* Returns the number of digits at `at`. */
 static size_t digits(const char *at, const char *end)
 {
     size_t n = 0;
@@ -41,7 +41,7 @@ static size_t digits(const char *at, const char *end)
 
 enum { DIGITS_OF_INTEGER = 18 };
 
-/* Takes a number of digits alone, as ids are. */
+/* Reads a number of digits alone, as ids are; the fast path for vocabularies. */
 static bool take_digits(struct cr_json *json, struct cr_json_value *value)
 {
     int64_t sum = 0;
@@ -57,8 +57,8 @@ static bool take_digits(struct cr_json *json, struct cr_json_value *value)
     return true;
 }
 
-/* Takes a number.  One past 2^63 is a real one, as a length without limit is written in some
- * files. */
+/* Reads a number.  Integers of more than 18 characters become real; some files have such a length
+ * that means no limit. */
 static bool take_number(struct reader *r, struct cr_json_value *value)
 {
     enum { LONGEST = 400 };
@@ -84,7 +84,7 @@ static bool take_number(struct reader *r, struct cr_json_value *value)
     return true;
 }
 
-/* Takes true, false or null. */
+/* Reads true, false or null. */
 static bool take_word(struct reader *r, struct cr_json_value *value)
 {
     char word = cr_json_word(&r->json);
@@ -92,8 +92,8 @@ static bool take_word(struct reader *r, struct cr_json_value *value)
     return word;
 }
 
-/* Copies the string behind a quote if it is valid and has no escapes, as most are; its size with a
- * NUL, or 0. */
+/* Copies a string if it is valid and has no escapes, as most are.  Returns its size with a NUL, or
+ * 0. */
 static size_t copy_plain(struct cr_json *json, char *out)
 {
     const char *begin = json->at + 1, *c = begin;
@@ -111,7 +111,7 @@ static size_t copy_plain(struct cr_json *json, char *out)
     return (size_t)(c + 1 - begin);
 }
 
-/* Takes a string into the room. */
+/* Reads a string and stores it at `room`. */
 static bool take_string(struct reader *r, const char **text, uint32_t *length)
 {
     struct cr_json *json = &r->json;
@@ -126,7 +126,7 @@ static bool take_string(struct reader *r, const char **text, uint32_t *length)
 
 static int read_value(struct reader *r, struct cr_error *error);
 
-/* Takes the key of a member and the colon behind it, if these are members. */
+/* Reads the key of a member and the colon behind it; does nothing for an array. */
 static int take_key(struct reader *r, char end, const char **key, uint32_t *length,
                     struct cr_error *error)
 {
@@ -137,7 +137,7 @@ static int take_key(struct reader *r, char end, const char **key, uint32_t *leng
     return 0;
 }
 
-/* The items of an array or the members of an object, behind their bracket. */
+/* Reads the items of an array or the members of an object, behind its bracket. */
 static int read_items(struct reader *r, int parent, char end, struct cr_error *error)
 {
     int more, last = CR_NO_VALUE;
@@ -166,7 +166,7 @@ static int read_items(struct reader *r, int parent, char end, struct cr_error *e
     return more < 0 ? fail_here(r, "expected a comma or the end", error) : 0;
 }
 
-/* Reads a value and all in it; its number, or -1. */
+/* Reads a value with all its items; returns its index, or -1. */
 static int read_value(struct reader *r, struct cr_error *error)
 {
     struct cr_document *d = r->document;
@@ -176,7 +176,7 @@ static int read_value(struct reader *r, struct cr_error *error)
         .first = CR_NO_VALUE, .next = CR_NO_VALUE, .at = (uint32_t)(r->json.at - r->json.begin)};
     if (++r->depth > MAX_DEPTH)
         return fail_here(r, "a text that is nested too deep", error);
-    if (cr_json_take(&r->json, '{')) { /* which passes over space */
+    if (cr_json_take(&r->json, '{')) { /* skips white space, too */
         value->kind = CR_JSON_OBJECT;
         status = read_items(r, number, '}', error);
     } else if (take_digits(&r->json, value)) {
@@ -194,8 +194,8 @@ static int read_value(struct reader *r, struct cr_error *error)
     return status ? -1 : number;
 }
 
-/* Reads the bytes of a file.  Decoded strings, each with its NUL, are no longer than their text
- * with its quotes. */
+/* Reads the document from bytes.  All decoded strings, with their NULs, fit in the size of the
+ * file, since each is no longer than its text with quotes. */
 static int read_bytes(struct cr_document *d, const char *bytes, size_t size, struct cr_error *error)
 {
     d->strings = cr_calloc(size + 1, 1);

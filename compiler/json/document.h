@@ -1,7 +1,7 @@
 /*
- * document.h - a JSON file in memory, for readers that look things up in it.
+ * document.h - a JSON file in memory, for random access.
  *
- * Values are numbers into an array; 0 is the whole document, and CR_NO_VALUE is none.
+ * A value is an index into an array; 0 is the whole document, and CR_NO_VALUE means none.
  */
 #ifndef CR_DOCUMENT_H
 #define CR_DOCUMENT_H
@@ -26,11 +26,12 @@ enum cr_json_kind {
     CR_JSON_OBJECT
 };
 
-/* A value, of which a vocabulary has many.  `text` ends in a NUL, and holds none.  Only the members
- * of its kind have a meaning. */
+/* A value; small, since a vocabulary has many.  `text` ends in a NUL and has none inside.  `kind`
+ * says which of the other members are valid. */
 struct cr_json_value {
     enum cr_json_kind kind;
-    int first, next; /* items or members: the first, or CR_NO_VALUE; the neighbour */
+    int first, next; /* index of the first item or member; and of the next sibling; or
+                      * CR_NO_VALUE */
     uint32_t key_length;
     const char *key; /* of a member, else null */
     union {
@@ -42,10 +43,10 @@ struct cr_json_value {
         uint32_t length; /* of a string */
         int count;       /* of items or members */
     };
-    uint32_t at; /* where it begins in the file, or the space in front of it */
+    uint32_t at; /* offset in the file of its begin, or of the space in front of it */
 };
 
-/* The number that a value is, an integer or a real one; 0 for other kinds. */
+/* Returns the number of a value, integer or real; 0 for other kinds. */
 double cr_real_of(const struct cr_json_value *value);
 
 struct cr_document {
@@ -56,34 +57,34 @@ struct cr_document {
     struct cr_mapping file;
 };
 
-/* Reads the file at `path`, which must outlive the document. */
+/* Reads the file at `path`, a string that must outlive the document. */
 int cr_document_read(struct cr_document *document, const char *path, struct cr_error *error);
 
-/* Reads it if it has `most` bytes at most. */
+/* Does the same; fails if the file has more than `most` bytes. */
 int cr_document_read_small(struct cr_document *document, const char *path, size_t most,
                            struct cr_error *error);
 
-/* The same without the strings, which the caller then frees. */
+/* Gives the strings, which all texts point into, to the caller, who frees them. */
 char *cr_document_keep_strings(struct cr_document *document);
 void cr_document_free(struct cr_document *document);
 
-/* The line of a value, from 1 on. */
+/* Returns the line number of a value, from 1 on. */
 int cr_value_line(const struct cr_document *document, int value);
 
-/* "FILE:LINE: JSON: ...", with the line of a value; returns -1. */
+/* Sets the error "FILE:LINE: JSON: ...", with the line of a value; returns -1. */
 int cr_fail_value(const struct cr_document *document, int value, const char *what,
                   struct cr_error *error);
 
-/* The member of that name, of several the last, as Python reads them; CR_NO_VALUE if there is none, if it is
- * null, or if it is no object. */
+/* Returns the member of that name, the last of several, as Python does; CR_NO_VALUE if there is
+ * none, if it is null, or if `object` is no object. */
 int cr_member(const struct cr_document *document, int object, const char *name);
 
-/* "a string", "an object", ... of a value, "nothing" of none. */
+/* Returns "a string", "an object", ... for a value, "nothing" for CR_NO_VALUE. */
 const char *cr_kind_of_value(const struct cr_document *document, int value);
 
 /*
- * What a member says.  Each leaves *out alone if there is no such member, or if it is null.  Of
- * another kind is an error, which calls the object `where`.
+ * Read the value of a member.  Each leaves *out unchanged if the member is missing or null, and
+ * fails if it is of another kind; messages call the object `where`.
  */
 int cr_read_bool(const struct cr_document *document, int object, const char *where,
                  const char *name, bool *out, struct cr_error *error);
@@ -92,7 +93,7 @@ int cr_read_integer(const struct cr_document *document, int object, const char *
 int cr_read_string(const struct cr_document *document, int object, const char *where,
                    const char *name, const char **out, struct cr_error *error);
 
-/* The member, which has to be there and of that kind; CR_NO_VALUE with an error otherwise. */
+/* Returns the member of that name and kind; CR_NO_VALUE with an error if there is none. */
 int cr_need_member(const struct cr_document *document, int object, const char *where,
                    const char *name, enum cr_json_kind kind, struct cr_error *error);
 
