@@ -9,13 +9,13 @@
 #include "compiler/ir/mem.h"
 #include "verbs.h"
 
-/* A round times the runs of each subject for ROUND_NS.  The threads of a pool spin for some
- * microseconds before they sleep: PAUSE_US is long enough for that. */
+/* A round times each subject for ROUND_NS.  Threads of a pool poll for work for some microseconds;
+ * after PAUSE_US they sleep. */
 enum { LEAST_ROUNDS = 5, ROUND_NS = 1000000, PAUSE_US = 300 };
 
 /* ---- counting ---- */
 
-/* Returns the arithmetic that `rules` name; the first one of several. */
+/* Returns the arithmetic that rules name, the first if there are several. */
 static const char *arithmetic_of(const char *rules)
 {
     return rules && strstr(rules, "int8") ? "int8" : "bf16";
@@ -34,7 +34,7 @@ static void count(struct cr_bench *b)
 
 /* ---- opening ---- */
 
-/* The interpreter counts no operations: this compiles a twin that does. */
+/* Compiles a twin of the model, since the interpreter has no kernels to count. */
 static int open_twin(struct cr_bench *b, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(b->options, CRESCENT_TCC);
@@ -46,7 +46,7 @@ static int open_twin(struct cr_bench *b, struct cr_error *error)
     return status;
 }
 
-/* Opens the model, then the subject of each --vs. */
+/* Opens the model, then the model under the setting of each --vs. */
 static int open_subjects(struct cr_bench *b, struct cr_error *error)
 {
     const struct cr_options *o = b->options;
@@ -94,8 +94,8 @@ static void measure_machine(struct cr_bench *b)
     cr_sample_add(&b->active_read, crescent_machine_read(b->machine, b->active));
 }
 
-/* Measures the machine, then every subject, in an order that reverses from one round to the next: a
- * slow moment affects all subjects, and none is always first. */
+/* Measures the machine, then every subject.  The order is reversed each round, so that a slow
+ * moment hits all subjects and none is always first. */
 static int measure_round(struct cr_bench *b, struct cr_error *error)
 {
     measure_machine(b);
@@ -127,8 +127,8 @@ static int measure(struct cr_bench *b, struct cr_error *error)
     return 0;
 }
 
-/* Measures a round for each line of standard input: a script that compares Crescent with another
- * program sets the pace. */
+/* Measures a round for each line of standard input: another program decides when, so that both take
+ * turns. */
 static int take_turns(struct cr_bench *b, struct cr_error *error)
 {
     for (int c; (c = getchar()) != EOF;) {
@@ -163,7 +163,7 @@ static int run(struct cr_bench *b, struct cr_error *error)
     return 0;
 }
 
-/* Closes what was opened, also after a failure. */
+/* Runs the bench and closes everything, even after a failure. */
 int cr_verb_bench(const struct cr_options *options, struct cr_error *error)
 {
     struct cr_bench b = {.options = options};

@@ -9,16 +9,16 @@
 
 /* The figures of a bench that text, JSON and Markdown show. */
 struct figures {
-    const crescent_report *engine, *program; /* of the model; of its compiled form */
+    const crescent_report *engine, *program; /* reports of the model, and of the compiled model */
     struct cr_roofline roofline;
     double script_ns, passes_ns, emit_ns, backend_ns; /* medians of the stages */
-    double compile_ns;                                /* from the graph to a function */
+    double compile_ns;                                /* from the graph to a callable function */
     double median_ns, min_ns, gflops, peak, limit_ns;
-    double best_of_peak; /* the fastest run against the highest peak: noise affects it least */
-    int64_t arena;       /* 0 if interpreted */
+    double best_of_peak; /* the fastest run against the highest peak, least affected by noise */
+    int64_t arena;       /* the interpreter has none */
 };
 
-/* Computes medians and the figures that follow from them.  Sorts the samples. */
+/* Computes the figures from medians; sorts the samples. */
 static struct figures figures_of(struct cr_bench *b)
 {
     struct cr_subject *s = &b->subjects[0];
@@ -41,7 +41,7 @@ static struct figures figures_of(struct cr_bench *b)
     return f;
 }
 
-/* True if a tenth of the peaks are below 0.9 of the median: other processes disturbed the bench. */
+/* True if a tenth of the peaks lie below 0.9 of the median: other work disturbed the machine. */
 static bool is_noisy(struct cr_bench *b)
 {
     return cr_sample_quantile(&b->peak, 0.1) < 0.9 * cr_sample_median(&b->peak);
@@ -57,7 +57,7 @@ static crescent_kernel kernel_at(const struct cr_bench *b, int i)
 
 /* ---- text ---- */
 
-/* Prints stages, arena and activations; the interpreter has no stages. */
+/* Prints times of stages, arena and activations; the interpreter has no stages. */
 static void print_compilation(const struct figures *f)
 {
     printf("Model: %s, backend %s, %s, %d thread%s\n", f->engine->name,
@@ -81,7 +81,8 @@ static void print_compilation(const struct figures *f)
                cr_bytes(f->program->activation_bytes).text);
 }
 
-/* Prints the machine's peak of products in `arithmetic`, and the run's share of it. */
+/* Prints the peak of products in another arithmetic than f32, and the share that the run
+ * reaches. */
 static void print_products(struct cr_bench *b, const struct figures *f)
 {
     double most = cr_sample_median(&b->products);
@@ -89,7 +90,7 @@ static void print_products(struct cr_bench *b, const struct figures *f)
            b->arithmetic, 100 * f->gflops / most);
 }
 
-/* Prints the limits of the machine that the run is compared with. */
+/* Prints the limits of the machine. */
 static void print_machine(struct cr_bench *b, const struct figures *f)
 {
     printf("Machine: %.1f GFLOP/s; reads %.1f GB/s from memory, %.1f GB/s from %s\n", f->peak,
@@ -102,7 +103,7 @@ static void print_machine(struct cr_bench *b, const struct figures *f)
                cr_sample_least(&b->peak), cr_sample_quantile(&b->peak, 1));
 }
 
-/* Prints the run's speed against the peak and against the roofline. */
+/* Prints the run's speed, and its shares of the peak and of the roofline. */
 static void print_speed(struct cr_bench *b, const struct figures *f)
 {
     printf("Run: median %s, fastest %s of %d runs in %d rounds\n",
@@ -133,7 +134,7 @@ static void print_ratios(struct cr_bench *b)
     }
 }
 
-/* Bytes that the cache model expects to enter a cache, and their rate in GB/s: "9.3 MiB, 12.1". */
+/* Formats the modelled bytes into a cache, and the rate at which they came: "9.3 MiB, 12.1". */
 struct traffic {
     char text[256];
 };
@@ -163,7 +164,7 @@ static void print_kernel(struct cr_bench *b, const struct figures *f, int i, int
              l1.text, l2.text, k->scope, *k->scope ? ", " : "", k->where);
 }
 
-/* Prints the time and the limit of all calls of a run, kernel by kernel. */
+/* Prints for each kernel the time of all its calls in a run, and its limit. */
 static void print_kernels(struct cr_bench *b, const struct figures *f)
 {
     int width = 9;
@@ -205,7 +206,7 @@ static void set_integer(json_t *object, const char *key, double value)
     json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
-/* Returns what is known before the first run. */
+/* Returns compile times and sizes, which are known before the first run. */
 static json_t *json_compilation(struct cr_bench *b, const struct figures *f)
 {
     json_t *o = json_pack("{s:s, s:s, s:s, s:i}", "model", f->engine->name, "backend",
@@ -272,7 +273,7 @@ static json_t *json_ratios(struct cr_bench *b)
     return array;
 }
 
-/* Returns the row of all calls of a kernel in a run. */
+/* Returns a row for all calls of a kernel in a run. */
 static json_t *json_kernel(struct cr_bench *b, const struct figures *f, int i)
 {
     crescent_kernel kernel = kernel_at(b, i), *k = &kernel;
@@ -312,7 +313,7 @@ static void print_json(struct cr_bench *b, const struct figures *f)
 
 /* ---- Markdown ---- */
 
-/* Prints the settings of the script, as the user wrote them. */
+/* Prints the settings of the script as given. */
 static void print_settings(const struct cr_options *o)
 {
     for (int i = 0; i < o->set.n; i++)
@@ -360,7 +361,7 @@ static void print_compilation_markdown(struct cr_bench *b, const struct figures 
            (double)f->program->arena_bytes / (double)f->program->arena_bytes_least);
 }
 
-/* ---- public functions ---- */
+/* ---- the report ---- */
 
 void cr_bench_report(struct cr_bench *b)
 {

@@ -4,10 +4,10 @@
 
 #include "bench.h"
 
-/* Prints the whole report.  Sorts the samples. */
+/* Prints the whole report; sorts the samples. */
 void cr_bench_report(struct cr_bench *bench);
 
-/* Prints what is known before the first run: compile times and sizes. */
+/* Prints compile times and sizes, which are known before the first run. */
 void cr_bench_report_compilation(struct cr_bench *bench);
 
 /* Prints the latest round as one line of JSON. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Doubles the buffer; false if memory is short. */
+/* Doubles the buffer; false if there is no memory. */
 static bool grow(struct cr_bytes *b)
 {
     size_t room = b->room ? 2 * b->room : 1 << 16;
@@ -19,7 +19,7 @@ static bool grow(struct cr_bytes *b)
     return true;
 }
 
-/* Reads a stream to its end.  The caller frees the bytes, also after a failure. */
+/* Reads a stream to its end; the caller frees the bytes, even after a failure. */
 static int read_stream(FILE *in, const char *name, size_t most, struct cr_bytes *b, struct cr_error *error)
 {
     size_t n;

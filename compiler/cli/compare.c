@@ -14,18 +14,19 @@
 
 enum { MAX_BACKENDS = 8 };
 
-/* The outputs of one backend, as doubles and as the run wrote them. */
+/* The outputs of one backend, as doubles and as the original bits. */
 struct result {
     crescent_backend backend;
     double **values;
     struct cr_arrays raw;
 };
 
-/* A file that --expect gives for an output. */
+/* The expected values of an output. */
 struct expected {
     const char *file;
-    double *values; /* or null */
-    struct cr_phrase shape; /* of the tensor of --expect-taps if it is not the value's; else "" */
+    double *values; /* null: none */
+    struct cr_phrase shape; /* the shape of the tensor of --expect-taps, if it differs from the
+                             * value's; else "" */
 };
 
 struct comparison {
@@ -35,11 +36,11 @@ struct comparison {
     int n_backends;
     struct result results[MAX_BACKENDS];
     int n_results;
-    crescent_graph *graph; /* of the first backend; those of the others have the same ports */
-    struct cr_arrays inputs; /* the same for every backend */
+    crescent_graph *graph; /* the first backend's; the others have the same ports */
+    struct cr_arrays inputs; /* the inputs of every backend */
     int n_outputs;
-    crescent_port *outputs; /* with their sizes for these inputs */
-    crescent_file *grads;      /* of the first backend; committed when all have run */
+    crescent_port *outputs; /* with the sizes that they have for these inputs */
+    crescent_file *grads;      /* gradients of the first backend; renamed when all have run */
     struct expected *expected; /* by output */
     crescent_surplus surplus;
     json_t *rows;
@@ -136,7 +137,7 @@ static bool has_expected(const struct cr_options *o)
     return o->expect.n || o->expect_grads || o->expect_taps;
 }
 
-/* Splits --backends.  Without it: --backend or tcc if files are expected, else ref,tcc,cc. */
+/* Parses --backends.  The default is ref,tcc,cc; or, if files are expected, --backend or tcc. */
 static int choose_backends(struct comparison *c, struct cr_error *error)
 {
     const struct cr_options *o = c->options;
@@ -163,7 +164,7 @@ static int choose_backends(struct comparison *c, struct cr_error *error)
     return status;
 }
 
-/* A tolerance that is given replaces all defaults. */
+/* Sets the tolerances; if any is given, it replaces all defaults. */
 static void choose_tolerances(struct comparison *c)
 {
     const struct cr_options *o = c->options;
@@ -179,8 +180,7 @@ static void choose_tolerances(struct comparison *c)
     };
 }
 
-/* Converts an output of a result to doubles: the interpreter's exact one, else the floats or
- * integers of the run. */
+/* Converts an output to doubles; the interpreter's has them already. */
 static int widen(const struct comparison *c, struct result *r, const crescent_model *model,
                  int output, struct cr_error *error)
 {
@@ -199,8 +199,7 @@ static int widen(const struct comparison *c, struct result *r, const crescent_mo
     return 0;
 }
 
-/* Takes from the first model what all backends share, and reads the expected files before it
- * runs. */
+/* Takes the ports from the first backend's model and reads the expected files before it runs. */
 static int adopt_outputs(struct comparison *c, const crescent_model *model, struct cr_error *error)
 {
     c->n_outputs = crescent_port_count(model, CRESCENT_OUTPUT);
@@ -217,7 +216,7 @@ static int adopt_outputs(struct comparison *c, const crescent_model *model, stru
     return read_all_expected(c, model, error);
 }
 
-/* Writes the gradients of the first backend to a file that stays uncommitted until all have run. */
+/* Writes the first backend's gradients to a file that gets its name when all have run. */
 static int put_gradients(struct comparison *c, const crescent_model *model, const struct result *r,
                          struct cr_error *error)
 {
@@ -231,7 +230,7 @@ static int put_gradients(struct comparison *c, const crescent_model *model, cons
     return cr_passed(o, status, error);
 }
 
-/* Runs a model and keeps its outputs, also as doubles. */
+/* Runs a model; keeps its outputs, also as doubles. */
 static int run_model(struct comparison *c, struct result *r, crescent_model *model,
                      struct cr_error *error)
 {
@@ -247,8 +246,7 @@ static int run_model(struct comparison *c, struct result *r, crescent_model *mod
     return status ? status : put_gradients(c, model, r, error);
 }
 
-/* Closes everything of a backend except its outputs before the next one starts; the first graph
- * stays open for its ports. */
+/* Runs a backend and closes all but its outputs; the first one's graph stays open for its ports. */
 static int run_backend(struct comparison *c, crescent_backend backend, struct cr_error *error)
 {
     const struct cr_options *o = c->options;
@@ -275,14 +273,14 @@ static int run_backend(struct comparison *c, crescent_backend backend, struct cr
 
 /* ---- the table ---- */
 
-/* Returns the last component of a path, which keeps the table narrow. */
+/* Returns the last component of a path: the table is wide enough. */
 static const char *last_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/* Returns the width of the longest name that the file of --expect-taps has. */
+/* Returns the width of the column of names: with --expect-taps, the longest compared name. */
 static int width_of(const struct comparison *c)
 {
     int width = 20;
@@ -300,7 +298,7 @@ static void print_head(const struct comparison *c)
            "max abs", "max rel", "max ulp", "verdict");
 }
 
-/* Returns the ulps that the table shows: those of the single element if --max-ulp is given. */
+/* Formats ulps for the table: each element's own if --max-ulp asks for them. */
 static struct cr_phrase ulps_of(const struct comparison *c, const crescent_difference *d)
 {
     struct cr_phrase out;
@@ -313,7 +311,7 @@ static struct cr_phrase ulps_of(const struct comparison *c, const crescent_diffe
     return out;
 }
 
-/* Returns a row of the table; NaN and infinities become null. */
+/* Returns a row as JSON; NaN and infinities are null. */
 static json_t *json_row(const crescent_port *port, const char *backend, const char *against,
                         const crescent_difference *d)
 {
@@ -330,7 +328,7 @@ static json_t *json_row(const crescent_port *port, const char *backend, const ch
                      "nan_against_number", (json_int_t)d->nans, "ok", d->failures == 0);
 }
 
-/* Counts the row if it fails, and prints it or adds it to the JSON. */
+/* Counts the row if it failed, then prints it or adds it to the JSON. */
 static void print_row(struct comparison *c, int output, const char *backend, const char *against,
                       const crescent_difference *d)
 {
@@ -352,7 +350,7 @@ static void print_row(struct comparison *c, int output, const char *backend, con
     puts(d->failures ? ")" : "");
 }
 
-/* Prints the row of a tensor whose shape differs, which counts as a failure. */
+/* Prints the row of a tensor with a different shape, which counts as a failure. */
 static void print_other_shape(struct comparison *c, int output)
 {
     const struct expected *x = &c->expected[output];
@@ -395,7 +393,7 @@ static const struct result *result_of(const struct comparison *c, crescent_backe
     return NULL;
 }
 
-/* Checks that TinyCC and the system's compiler give the same bits. */
+/* Checks that TinyCC and the system's compiler gave the same bits. */
 static void compare_bits(struct comparison *c)
 {
     const struct result *tcc = result_of(c, CRESCENT_TCC), *cc = result_of(c, CRESCENT_CC);
@@ -428,7 +426,7 @@ static const char *first_to_differ(const struct comparison *c)
     return NULL;
 }
 
-/* Prints the verdict on all rows. */
+/* Prints the verdict of all rows. */
 static void print_end(struct comparison *c)
 {
     const struct cr_options *o = c->options;
@@ -454,7 +452,7 @@ static void print_end(struct comparison *c)
 
 /* ---- the verb ---- */
 
-/* Writes files and prints rows only after every backend has run. */
+/* Compares; writes files and prints rows only when every backend has run. */
 static int run(struct comparison *c, struct cr_error *error)
 {
     if (choose_backends(c, error))

@@ -1,4 +1,4 @@
-/* curve.c - draws losses with gnuplot, whose script and picture are files in memory. */
+/* curve.c - draws losses with gnuplot; its script and its picture are files in memory. */
 #include "curve.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 /* ---- gnuplot ---- */
 
-/* Runs gnuplot from one open file to another.  Returns its exit status, or -1 with errno set. */
+/* Runs gnuplot from one open file to another; returns its exit status, or -1 with errno set. */
 static int gnuplot(int in, int out)
 {
     posix_spawn_file_actions_t actions;
@@ -39,7 +39,7 @@ static FILE *memory_file(struct cr_error *error)
     return file;
 }
 
-/* Flushes a file in memory and rewinds it. */
+/* Flushes a script in memory and rewinds it; fails if any write failed. */
 static int rewind_script(FILE *file, struct cr_error *error)
 {
     if (fflush(file) != 0 || ferror(file) || fseek(file, 0, SEEK_SET) != 0)
@@ -101,7 +101,7 @@ static crescent_loss loss_at(const struct cr_curve *c, crescent_loss_kind kind, 
     return loss;
 }
 
-/* True if a loss of a kind can be drawn on the axis. */
+/* True if a loss of a kind can be shown on the axis. */
 static bool has_shown(const struct cr_curve *c, crescent_loss_kind kind)
 {
     for (int i = 0; i < crescent_loss_count(c->trainer, kind); i++)
@@ -124,7 +124,7 @@ static bool goes_below_zero(const struct cr_curve *c, crescent_loss_kind kind)
     return below;
 }
 
-/* Prints a point; one that cannot be drawn on the axis leaves a gap. */
+/* Prints a point; one that cannot be shown leaves a gap. */
 static void print_point(FILE *file, const struct cr_curve *c, crescent_loss point)
 {
     if (is_shown(c, point.loss))
@@ -145,7 +145,7 @@ static void print_points(FILE *file, const struct cr_curve *c)
     }
 }
 
-/* Prints a title in double quotes, without characters that are special to gnuplot. */
+/* Prints a title in double quotes; characters special to gnuplot become '?'. */
 static void print_title(FILE *file, const char *title)
 {
     fprintf(file, "set title \"");
@@ -181,8 +181,7 @@ static void print_script(FILE *file, const struct cr_curve *c, const char *path)
 
 /* ---- the picture ---- */
 
-/* True if the bytes end as an SVG or a PNG does.  gnuplot's exit status does not tell whether its
- * writes succeeded. */
+/* True if the bytes end like a complete picture; gnuplot's exit status does not tell. */
 static bool is_whole(const char *path, const char *bytes, size_t size)
 {
     static const char svg[] = "</svg>", png[] = "IEND\xae\x42\x60\x82";

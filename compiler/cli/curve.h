@@ -1,4 +1,4 @@
-/* curve.h - the losses of a training as a picture, drawn by gnuplot. */
+/* curve.h - draws the losses of a training with gnuplot. */
 #ifndef CR_CURVE_H
 #define CR_CURVE_H
 
@@ -8,18 +8,18 @@
 
 struct cr_curve {
     const struct cr_options *options;
-    const crescent_trainer *trainer; /* its losses are drawn */
+    const crescent_trainer *trainer; /* the trainer that recorded the losses */
     const char *title;
-    bool logarithmic; /* scale of the loss axis; losses not above 0 are left out */
+    bool logarithmic; /* the loss axis is logarithmic; losses not above 0 are left out */
 };
 
-/* Refuses a path that ends in neither .svg nor .png, and any path if gnuplot is not installed. */
+/* Fails if the path ends in neither .svg nor .png, or if gnuplot is not installed. */
 int cr_curve_check(const char *path, struct cr_error *error);
 
-/* True if a loss of a step can be drawn: on a logarithmic axis one above 0. */
+/* True if there is a loss to draw: of any step, and above 0 for a logarithmic axis. */
 bool cr_curve_has_points(const struct cr_curve *curve);
 
-/* Writes an SVG or a PNG, atomically. */
+/* Writes an SVG or a PNG; on failure leaves no partial file. */
 int cr_curve_draw(const struct cr_curve *curve, const char *path, struct cr_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* dump.c - crescent dump: the graph, kernels or plan after a pass, or the C after the last one. */
+/* dump.c - crescent dump: prints the graph, kernels or plan after a pass, or the C. */
 #include "model.h"
 #include "verbs.h"
 
@@ -23,7 +23,7 @@ static int dump(const crescent_graph *graph, const struct cr_options *o, struct 
     return 0;
 }
 
-/* Without --after it lists the passes. */
+/* Dumps after the pass of --after; without it lists the passes. */
 int cr_verb_dump(const struct cr_options *o, struct cr_error *error)
 {
     crescent_graph *graph;

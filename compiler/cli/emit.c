@@ -1,4 +1,4 @@
-/* emit.c - crescent emit: standalone C. */
+/* emit.c - crescent emit: writes standalone C. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "report.h"
 #include "verbs.h"
 
-/* Writes both files and prints what they hold. */
+/* Writes both files and prints a summary. */
 static int emit(const crescent_graph *graph, const struct cr_options *o, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, CRESCENT_TCC);
@@ -28,7 +28,7 @@ static int emit(const crescent_graph *graph, const struct cr_options *o, struct 
 
 /* ---- a model that generates text ---- */
 
-/* Refuses options that need a program that generates text. */
+/* Fails if an option is given that only a generating program has. */
 static int check_plain(const struct cr_options *o, struct cr_error *error)
 {
     const struct {
@@ -58,7 +58,7 @@ static int check_plain(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* Returns the path for packed weights: that of --pack or, for --embed, one beside the C file. */
+/* Returns the path of the packed weights: that of --pack, or for --embed next to the C. */
 static char *packed_path(const struct cr_options *o)
 {
     size_t stem = strlen(o->out) - 2;
@@ -69,7 +69,7 @@ static char *packed_path(const struct cr_options *o)
     return path;
 }
 
-/* Writes all files and prints what they hold. */
+/* Writes all files and prints a summary. */
 static int emit_generator(const struct cr_options *o, const char *packed, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, CRESCENT_TCC);
@@ -117,7 +117,7 @@ static int emit_graph(const struct cr_options *o, struct cr_error *error)
     return status;
 }
 
-/* Checks the options before the script runs. */
+/* Checks the options before it runs the script. */
 int cr_verb_emit(const struct cr_options *o, struct cr_error *error)
 {
     size_t length = o->out ? strlen(o->out) : 0;

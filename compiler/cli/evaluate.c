@@ -1,5 +1,5 @@
-/* evaluate.c - crescent evaluate: how well a model predicts a text, and how much formats change
- * that. */
+/* evaluate.c - crescent evaluate: measures how well a model predicts a text, and what formats
+ * cost. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -11,11 +11,11 @@
 #include "texts.h"
 #include "verbs.h"
 
-/* The model as the options configure it, and the same model in f32. */
+/* The model with the options' format and arithmetic, and the same model in f32. */
 struct evaluate {
     const struct cr_options *options;
-    crescent_generator *generator, *plain; /* plain: null if no format and no arithmetic is given */
-    const char *format;                    /* names those of `generator` */
+    crescent_generator *generator, *plain; /* the second is null if no format and no arithmetic is named */
+    const char *format;                    /* name of the first model's format */
     crescent_surplus surplus;
     int32_t *ids; /* of the text */
     int64_t n;
@@ -25,7 +25,7 @@ struct evaluate {
 
 /* ---- preparing ---- */
 
-/* Encodes the text by the tokenizer of --tokenizer, else by the folder's own. */
+/* Encodes the text, with the folder's tokenizer unless another is named. */
 static int encode(struct evaluate *e, struct cr_error *error)
 {
     const struct cr_options *o = e->options;
@@ -69,7 +69,7 @@ static int open_model(struct evaluate *e, bool plain, crescent_generator **gener
     return cr_fill_params(crescent_generator_model(*generator), &options, &e->surplus, error);
 }
 
-/* Names the format of --format; without it f32, or the formats of a GGUF file. */
+/* Sets the name of the format: as given, or else f32 or that of a GGUF file's weights. */
 static void name_format(struct evaluate *e)
 {
     crescent_port port;
@@ -80,7 +80,7 @@ static void name_format(struct evaluate *e)
             e->format = "own";
 }
 
-/* Cuts the text into windows.  If it starts with the model's first token, every window does. */
+/* Chooses the windows.  If the text begins with the model's begin token, every window does. */
 static int cut(struct evaluate *e, struct cr_error *error)
 {
     crescent_generator_status about;
@@ -90,15 +90,14 @@ static int cut(struct evaluate *e, struct cr_error *error)
     return cr_passed(e->options, status, error);
 }
 
-/* ---- printing ---- */
+/* ---- output ---- */
 
 static void print_row(const char *name, double loss)
 {
     printf("%-10.200s %12.6g", name, exp(loss));
 }
 
-/* Prints a line for f32 and one for the configured model; one line if no format or arithmetic is
- * given. */
+/* Prints a line for f32 and one for the options' model, or a single line if both are the same. */
 static void print_table(const struct evaluate *e)
 {
     const crescent_evaluation *r = &e->result;
@@ -115,7 +114,7 @@ static void print_table(const struct evaluate *e)
            100 * r->agreement);
 }
 
-/* `perplexity` is that in f32 or, without --format and --arithmetic, that of the model itself. */
+/* Prints JSON; `perplexity` is that of f32 or, if no format is asked for, of the model. */
 static void print_json(const struct evaluate *e)
 {
     const crescent_evaluation *r = &e->result;
@@ -135,7 +134,7 @@ static void print_json(const struct evaluate *e)
 
 /* ---- the verb ---- */
 
-/* A window needs two tokens: one to predict, and one before it. */
+/* Fails unless a window has two tokens: one that is predicted, and one before it. */
 static int check_sizes(const struct evaluate *e, struct cr_error *error)
 {
     const struct cr_options *o = e->options;
@@ -146,7 +145,7 @@ static int check_sizes(const struct evaluate *e, struct cr_error *error)
                               o->model, e->n, e->n == 1 ? "" : "s");
 }
 
-/* Checks all that can fail before anything is computed. */
+/* Reads and checks everything before the computation. */
 static int prepare(struct evaluate *e, struct cr_error *error)
 {
     const struct cr_options *o = e->options;
@@ -158,7 +157,7 @@ static int prepare(struct evaluate *e, struct cr_error *error)
                : 0;
 }
 
-/* Prints only after the whole text is evaluated. */
+/* Evaluates the whole text, then prints. */
 static int run(struct evaluate *e, struct cr_error *error)
 {
     if (prepare(e, error))

@@ -1,10 +1,10 @@
-/* expected_taps.c - the values that taps should have; see expected_taps.h. */
+/* expected_taps.c - compares tapped values with expected ones; see expected_taps.h. */
 #include "expected_taps.h"
 
 #include <string.h>
 
 
-/* True if `whole` is one component, a dot and `name`. */
+/* True if `whole` is `name` behind a first part and a dot. */
 static bool is_behind_part(const char *whole, const char *name)
 {
     const char *dot = strchr(whole, '.');
@@ -25,7 +25,7 @@ int cr_find_expected_tap(const crescent_contents *file, const char *name)
     return near;
 }
 
-/* True if the file has an output of the script, which needs no tap. */
+/* True if the file contains an output of the script, which needs no tap. */
 static bool has_output(const crescent_graph *graph, const crescent_contents *file)
 {
     crescent_port port;
@@ -36,7 +36,7 @@ static bool has_output(const crescent_graph *graph, const crescent_contents *fil
     return false;
 }
 
-/* Taps all values that the file has.  Fails if it has none, and no output of the script either. */
+/* Taps the values in the file.  Fails if it contains neither a tap nor an output. */
 static int tap_all(crescent_graph *graph, const crescent_contents *file,
                    const struct cr_options *o, struct cr_error *error)
 {
@@ -68,7 +68,7 @@ int cr_tap_expected(crescent_graph *graph, const struct cr_options *o, struct cr
     return status;
 }
 
-/* True if two shapes are equal apart from axes of size 1. */
+/* True if two shapes are equal without their axes of size 1. */
 static bool are_alike(int rank, const int64_t *shape, const crescent_port *port)
 {
     int i = 0, j = 0;

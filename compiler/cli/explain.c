@@ -1,4 +1,4 @@
-/* explain.c - crescent explain: a page that shows what the compiler made of a model. */
+/* explain.c - crescent explain: writes a page that shows what the compiler made of a model. */
 #include <string.h>
 
 #include "compiler/ir/escape.h"
@@ -10,7 +10,7 @@
 
 /* ---- one compilation ---- */
 
-/* The inputs and outputs of a run of a model that has its weights. */
+/* The tensors of a run. */
 struct tensors {
     struct cr_arrays inputs, outputs;
     crescent_surplus surplus;
@@ -28,8 +28,7 @@ static int fill(struct tensors *t, crescent_model *model, const struct cr_option
                : 0;
 }
 
-/* Does what --check and --bench ask for.  The check comes first, since it needs the initial
- * states. */
+/* Does --check and --bench; the check comes first, since it needs the initial states. */
 static int measure(crescent_explanation *e, const struct cr_options *o, struct cr_error *error)
 {
     struct tensors t = {0};
@@ -65,7 +64,7 @@ static int explain(const struct cr_options *o, crescent_explanation **explanatio
     return status ? status : measure(*explanation, o, error);
 }
 
-/* Explains the model under the setting of --against, if there is one. */
+/* Explains the model under the setting of --against; null if there is none. */
 static int explain_other(const struct cr_options *options, crescent_explanation **other,
                          struct cr_error *error)
 {
@@ -82,7 +81,7 @@ static int explain_other(const struct cr_options *options, crescent_explanation 
 
 /* ---- files ---- */
 
-/* Writes a text to a file atomically; does nothing if `path` is null. */
+/* Writes a text to a file, atomically; does nothing if `path` is null. */
 static int write_file(const struct cr_options *o, const char *path, const char *text, size_t length,
                       struct cr_error *error)
 {
@@ -96,7 +95,7 @@ static int write_file(const struct cr_options *o, const char *path, const char *
     return status;
 }
 
-/* Writes one format to a file, or to standard output if `path` is null. */
+/* Writes one format to a file, or to standard output if the path is null. */
 static int write_text(const struct cr_options *o, const crescent_explanation *e,
                       const crescent_explanation *other, crescent_explanation_format format,
                       const char *path, struct cr_error *error)
@@ -128,7 +127,7 @@ static int write_all(const struct cr_options *o, const crescent_explanation *e,
 
 /* ---- the verb ---- */
 
-/* Checks the options before the script runs. */
+/* Checks the options before it runs the script. */
 int cr_verb_explain(const struct cr_options *o, struct cr_error *error)
 {
     const struct cr_named_file files[] = {{"--out", o->out, true, 0},

@@ -1,4 +1,4 @@
-/* generate.c - crescent generate: a model continues a text. */
+/* generate.c - crescent generate: continues a text with a model. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,31 +13,31 @@
 #include "tokenizer_thread.h"
 #include "verbs.h"
 
-/* A text and its continuation. */
+/* The state of continuing a text. */
 struct generate {
     const struct cr_options *options;
     crescent_generator *generator;
     crescent_model *model; /* the generator's */
     crescent_generator_status about;
     crescent_surplus surplus;
-    struct cr_tokenizer_thread reading; /* of the tokenizer; it begins before the model opens */
+    struct cr_tokenizer_thread reading; /* opens the tokenizer, starting before the model is
+                                         * opened */
     crescent_tokenizer *tokenizer; /* null if only ids are needed */
-    crescent_text_stream *stream;  /* null also if ids are printed */
-    char printed;                  /* the last printed byte, or 0 */
-    int32_t *ids;        /* of the prompt, then of the continuation */
-    int64_t n_prompt, n; /* tokens of the prompt and of the continuation */
+    crescent_text_stream *stream;  /* null then, too, and if ids are printed */
+    char printed;                  /* the last byte printed, or 0 */
+    int32_t *ids;        /* the prompt, then the continuation */
+    int64_t n_prompt, n; /* tokens of the prompt, and of the continuation */
     int64_t limit;       /* the most tokens of the continuation */
-    bool full;           /* the continuation ended because the context is full */
-    float *logits;       /* of all positions up to now, or null */
-    crescent_file *file; /* of the logits */
-    int64_t start, started, fed, chosen, end; /* from the clock: when the verb started, the
-                                               * prompt started and was fed, the first token and the
-                                               * last one were chosen */
+    bool full;           /* the context limits the continuation */
+    float *logits;       /* by position so far; or null */
+    crescent_file *file; /* the file of the logits */
+    int64_t start, started, fed, chosen, end; /* times: begin of the verb, begin and end of the
+                                               * prompt, the first token, the last token */
 };
 
 /* ---- the prompt ---- */
 
-/* Encodes a text, with the special tokens that its tokenizer adds.  `name` is for messages. */
+/* Encodes a text, with the ids that the tokenizer puts around it; errors name it `name`. */
 static int encode(struct generate *g, const char *name, const char *text, size_t length,
                   struct cr_error *error)
 {
@@ -62,7 +62,7 @@ static size_t most_bytes(const struct generate *g)
     return most < CR_MOST_TEXT ? most : CR_MOST_TEXT;
 }
 
-/* Reads at most most_bytes, as the file may be endless. */
+/* Encodes a file; reads at most most_bytes, since the input may be endless. */
 static int encode_file(struct generate *g, const char *path, struct cr_error *error)
 {
     struct cr_bytes bytes;
@@ -78,7 +78,7 @@ static int encode_file(struct generate *g, const char *path, struct cr_error *er
     return status;
 }
 
-/* Without a prompt, begins with the first token that the model or its tokenizer defines. */
+/* Starts an empty prompt with the begin token of the model, or of its tokenizer. */
 static int begin_text(struct generate *g, struct cr_error *error)
 {
     free(g->ids);
@@ -97,14 +97,13 @@ static int begin_text(struct generate *g, struct cr_error *error)
                                  g->options->model);
 }
 
-/* Sets the error from the tokenizer's context if the status is not 0. */
+/* Returns 0, or sets the error of a failed call of the tokenizer or the text stream. */
 static int text_passed(const struct generate *g, int status, struct cr_error *error)
 {
     return status ? cr_fail(error, "%s", crescent_error(g->reading.context)) : 0;
 }
 
-/* Starts to open the tokenizer if text is read or printed: that of --tokenizer, else the folder's
- * own. */
+/* Starts to open the tokenizer if text is read or printed: the named one, or the folder's. */
 static int begin_tokenizer(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -134,7 +133,7 @@ static int open_tokenizer(struct generate *g, struct cr_error *error)
     return text_passed(g, status, error);
 }
 
-/* Encodes the prompt, or reads its ids. */
+/* Reads the ids of the prompt. */
 static int read_prompt(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -155,7 +154,7 @@ static int check_prompts(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* Checks that the prompt has a token and fits into the context. */
+/* Checks that the prompt fits; starts with a begin token if it is empty. */
 static int check_prompt(struct generate *g, struct cr_error *error)
 {
     if (!g->n_prompt && begin_text(g, error))
@@ -170,7 +169,7 @@ static int check_prompt(struct generate *g, struct cr_error *error)
 
 /* ---- preparing ---- */
 
-/* Sets the limit of the continuation.  Its last token needs no position. */
+/* Sets the most tokens of the continuation; the last one needs no position. */
 static void set_limit(struct generate *g)
 {
     int64_t room = g->about.context - g->n_prompt + 1, wanted = g->options->tokens;
@@ -178,7 +177,7 @@ static void set_limit(struct generate *g)
     g->limit = wanted < 0 || wanted > room ? room : wanted;
 }
 
-/* Allocates all tokens and logits, so that nothing is allocated between tokens. */
+/* Allocates all tokens and their logits: nothing is allocated between tokens. */
 static int make_room(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -214,8 +213,8 @@ static int open_generator(struct generate *g, struct cr_error *error)
                                          g->about.texts);
 }
 
-/* Reads the prompt of a script.  If the script cannot generate, the error says that rather than
- * that a tokenizer is missing. */
+/* Reads the prompt of a script.  If the script cannot generate, the error says that and not that a
+ * tokenizer is missing. */
 static int read_script_prompt(struct generate *g, struct cr_error *error)
 {
     struct cr_error other;
@@ -226,8 +225,8 @@ static int read_script_prompt(struct generate *g, struct cr_error *error)
     return -1;
 }
 
-/* Checks all that can fail before anything is computed.  For a script the prompt is read first,
- * since the context may depend on it; for a folder the model is checked first. */
+/* Reads and checks everything before the computation.  A script's prompt is read first, since it
+ * may determine the number of positions; a folder's model is opened first. */
 static int prepare(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -245,7 +244,7 @@ static int prepare(struct generate *g, struct cr_error *error)
 
 /* ---- feeding ---- */
 
-/* Feeds n tokens, beginning with number `first`. */
+/* Feeds n tokens to the model, from index `first` on. */
 static int feed(struct generate *g, int64_t first, int64_t n, struct cr_error *error)
 {
     float *logits = g->logits ? g->logits + first * g->about.vocabulary : NULL;
@@ -253,7 +252,7 @@ static int feed(struct generate *g, int64_t first, int64_t n, struct cr_error *e
                      error);
 }
 
-/* Feeds the prompt in chunks, so that a signal can interrupt it. */
+/* Feeds the prompt in chunks, so that a signal can stop it in between. */
 static int feed_prompt(struct generate *g, struct cr_error *error)
 {
     int64_t n = g->n_prompt, some;
@@ -266,7 +265,7 @@ static int feed_prompt(struct generate *g, struct cr_error *error)
     return 0;
 }
 
-/* ---- printing ---- */
+/* ---- output ---- */
 
 static void print_bytes(struct generate *g, const char *text, size_t n)
 {
@@ -277,7 +276,7 @@ static void print_bytes(struct generate *g, const char *text, size_t n)
     g->printed = text[n - 1];
 }
 
-/* Adds the prompt to the stream without printing it. */
+/* Passes the prompt to the stream without printing it. */
 static int say_nothing(struct generate *g, struct cr_error *error)
 {
     const char *text;
@@ -288,8 +287,7 @@ static int say_nothing(struct generate *g, struct cr_error *error)
     return text_passed(g, status, error);
 }
 
-/* Prints the id of a token of the continuation, or the text that the stream has completed with
- * it. */
+/* Prints an id, or the text that becomes certain with it. */
 static int say(struct generate *g, int32_t id, struct cr_error *error)
 {
     char number[16];
@@ -305,7 +303,7 @@ static int say(struct generate *g, int32_t id, struct cr_error *error)
     return text_passed(g, status, error);
 }
 
-/* Prints the rest of the text, and ends its last line. */
+/* Prints the rest of the text and a final newline. */
 static int say_end(struct generate *g, struct cr_error *error)
 {
     const char *text;
@@ -320,7 +318,7 @@ static int say_end(struct generate *g, struct cr_error *error)
 
 /* ---- the continuation ---- */
 
-/* True if a token ends the text: one of the model's end tokens or, if it defines none, of its
+/* True if a token ends the text: one of the model's end tokens or, if it has none, its
  * tokenizer's. */
 static bool is_end(const struct generate *g, int32_t id)
 {
@@ -331,7 +329,7 @@ static bool is_end(const struct generate *g, int32_t id)
     return crescent_generator_is_end(g->generator, id);
 }
 
-/* Generates until an end token, the limit, a write error or a signal. */
+/* Generates until a token ends the text, a limit is reached, output fails, or a signal comes. */
 static int go_on(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -357,7 +355,7 @@ static int go_on(struct generate *g, struct cr_error *error)
 
 /* ---- after the last token ---- */
 
-/* Writes the logits of all tokens that were fed. */
+/* Writes the logits of all tokens that went through the model. */
 static int write_logits(struct generate *g, struct cr_error *error)
 {
     int status = crescent_generator_look(g->generator, &g->about);
@@ -372,7 +370,7 @@ static int write_logits(struct generate *g, struct cr_error *error)
     return cr_passed(g->options, status, error);
 }
 
-/* Returns the bytes of weights and of states that a further token reads, on average. */
+/* Returns the average bytes that one token reads: weights and cached keys and values. */
 static double bytes_of_a_token(const struct generate *g)
 {
     double bytes = 0, used = (double)(g->n_prompt + g->n / 2);
@@ -388,8 +386,8 @@ static double bytes_of_a_token(const struct generate *g)
     return bytes;
 }
 
-/* Prints the speed of tokens after the first one, and its share of the speed at which the machine
- * reads the model's weights.  That is measured on the weights in place, so it needs no memory. */
+/* Prints the speed of the tokens behind the first one, and its share of the best possible: reading
+ * all weights once per token.  The measurement reads the weights in place and allocates nothing. */
 static void print_speed(const struct generate *g)
 {
     double seconds = (double)(g->end - g->chosen) / 1e9, each = (double)(g->n - 1) / seconds;
@@ -408,7 +406,7 @@ static void print_speed(const struct generate *g)
     fputc('\n', stderr);
 }
 
-/* Prints times, speed, the formats of the weights and the arithmetic of products. */
+/* Prints times, speed, formats of weights and arithmetic of products. */
 static void print_statistics(const struct generate *g)
 {
     if (!g->options->stats && !isatty(STDERR_FILENO))
@@ -425,7 +423,7 @@ static void print_statistics(const struct generate *g)
 
 /* ---- the verb ---- */
 
-/* Prints the continuation and writes its logits, also after a signal. */
+/* Generates; the text is printed and its logits are written even after a signal. */
 static int run(struct generate *g, struct cr_error *error)
 {
     g->start = crescent_clock();

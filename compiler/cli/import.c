@@ -1,4 +1,4 @@
-/* import.c - crescent import: turns an ONNX file into a script and its weights. */
+/* import.c - crescent import: converts an ONNX file to a script and weights. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static char *weights_path(const char *script)
     return path;
 }
 
-/* Checks the files before it reads any, so that a result does not replace the model. */
+/* Checks the files before it reads any: a result must not replace the model. */
 static int import_to(const struct cr_options *o, const char *weights, struct cr_error *error)
 {
     const crescent_script how = {.settings = o->set.items,

@@ -1,4 +1,4 @@
-/* inspect.c - crescent inspect: lists what a file of tensors holds. */
+/* inspect.c - crescent inspect: prints the contents of a file of tensors. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@
  * `last` without a gap.  Or a single one, if its name has no number or no other tensor matches
  * it. */
 struct row {
-    crescent_tensor tensor; /* the first of them */
-    int number;             /* the offset of the number in its name, or -1 */
+    crescent_tensor tensor; /* the first tensor */
+    int number;             /* offset of the number in its name; -1: none */
     int64_t first, last;
     int n;
-    crescent_statistics statistics; /* of all their elements */
+    crescent_statistics statistics; /* over all elements of the row */
 };
 
 struct rows {
@@ -26,8 +26,8 @@ struct rows {
     int n, cap;
 };
 
-/* Returns the offset of the first component of a dotted name that is a number, as in names of
- * layers; -1 if there is none. */
+/* Returns the offset of the first part of a dotted name that is a number, such as a layer's; -1:
+ * none. */
 static int find_number(const char *name)
 {
     for (const char *part = name; *part;) {
@@ -52,7 +52,7 @@ static bool continues(const struct row *row, const crescent_tensor *t, int numbe
                   row->tensor.name + number + strcspn(row->tensor.name + number, ".")) == 0;
 }
 
-/* Adds the statistics of a tensor to those of n tensors, which each have as many elements. */
+/* Merges the statistics of one more tensor into those of n tensors of the same size. */
 static void add_statistics(crescent_statistics *s, const crescent_statistics *more, int n)
 {
     const double square = s->deviation * s->deviation + s->mean * s->mean;
@@ -84,7 +84,7 @@ static void add_tensor(struct rows *rows, const crescent_tensor *t,
         (struct row){*t, number, value, value, 1, *statistics};
 }
 
-/* Makes rows of all tensors, measured if --stats is given. */
+/* Makes the rows; a tensor whose elements cannot be read has no statistics. */
 static int make_rows(const struct cr_options *o, crescent_contents *c, struct rows *rows,
                      struct cr_error *error)
 {
@@ -101,7 +101,7 @@ static int make_rows(const struct cr_options *o, crescent_contents *c, struct ro
 
 /* ---- printing ---- */
 
-/* Replaces control characters, also those of two bytes (C1), which a terminal would interpret. */
+/* Replaces control characters, which a terminal would obey, also those of two bytes. */
 static void make_printable(char *text)
 {
     for (unsigned char *at = (unsigned char *)text; *at; at++) {
@@ -113,7 +113,7 @@ static void make_printable(char *text)
     }
 }
 
-/* Returns the name of a row: h.{0..11}.ln_1.weight.  The caller frees it. */
+/* Returns a name such as h.{0..11}.ln_1.weight; the caller frees it. */
 static char *name_of(const struct row *row)
 {
     const char *name = row->tensor.name, *rest = name;
@@ -154,7 +154,7 @@ static void print_statistics(const crescent_statistics *s)
         printf("  %s infinite", cr_thousands(s->infinities).text);
 }
 
-/* Prints a table whose first column is as wide as the longest name. */
+/* Prints the table; the column of names is as wide as the longest. */
 static void print_table(const struct rows *rows, bool statistics)
 {
     int width = 4;
@@ -179,7 +179,7 @@ static void print_table(const struct rows *rows, bool statistics)
     }
 }
 
-/* Counts elements and bytes of all tensors. */
+/* Sums the elements and bytes of all tensors. */
 static void count_all(const struct rows *rows, int64_t *elements, int64_t *bytes)
 {
     *elements = *bytes = 0;
@@ -189,7 +189,7 @@ static void count_all(const struct rows *rows, int64_t *elements, int64_t *bytes
     }
 }
 
-/* Prints the metadata.  Long values, such as chat templates, are cut. */
+/* Prints the metadata; long values, such as chat templates, are cut. */
 static void print_facts(const crescent_contents *c)
 {
     enum { MOST = 72 };
@@ -204,7 +204,7 @@ static void print_facts(const crescent_contents *c)
     }
 }
 
-/* Prints a line about the file, its metadata and its rows. */
+/* Prints a summary of the file in a line, its metadata, and the rows. */
 static void print_text(const struct cr_options *o, const crescent_contents *c,
                        const struct rows *rows)
 {
@@ -221,7 +221,7 @@ static void print_text(const struct cr_options *o, const crescent_contents *c,
     print_table(rows, o->stats);
 }
 
-/* Returns a tensor, with its statistics if `statistics` is set. */
+/* Returns a tensor as JSON, with statistics if asked for. */
 static json_t *json_of(const struct row *row, bool statistics)
 {
     const crescent_statistics *s = &row->statistics;
@@ -238,7 +238,7 @@ static json_t *json_of(const struct row *row, bool statistics)
     return json;
 }
 
-/* Prints every tensor as its own row, as --json folds no names. */
+/* Prints JSON; every tensor is a row, since names are not folded. */
 static void print_json(const struct cr_options *o, const crescent_contents *c,
                        const struct rows *rows)
 {
@@ -255,7 +255,7 @@ static void print_json(const struct cr_options *o, const crescent_contents *c,
                             (json_int_t)elements, "bytes", (json_int_t)bytes));
 }
 
-/* Prints only after everything is read. */
+/* Reads everything, then prints. */
 int cr_verb_inspect(const struct cr_options *o, struct cr_error *error)
 {
     crescent_contents *c = NULL;

@@ -33,7 +33,7 @@ static int version(struct cr_error *error)
     return status ? 2 : 0;
 }
 
-/* Prints the help of a verb or of the program, a manual page (--man), or a completion script
+/* Prints the help of a verb or of the program, a manual page (--man), or shell completions
  * (--completion). */
 static int help(const char *name, const char *more, struct cr_error *error)
 {
@@ -61,7 +61,7 @@ static void print_notes(const crescent_context *context, int status)
     }
 }
 
-/* Runs a verb, whose calls of the library share one context. */
+/* Runs a verb; all its library calls share one context. */
 static int run_verb(int argc, char **argv, struct cr_error *error)
 {
     struct cr_options options = {0};
@@ -93,7 +93,7 @@ static int dispatch(int argc, char **argv, struct cr_error *error)
     return run_verb(argc - 1, argv + 1, error);
 }
 
-/* Calls dispatch, and fails when memory runs out: the memory of the verb is then not freed. */
+/* Does the same and survives a lack of memory; the verb's resources are lost with the process. */
 static int dispatch_guarded(int argc, char **argv, struct cr_error *error)
 {
     struct cr_guard guard;
@@ -105,8 +105,7 @@ static int dispatch_guarded(int argc, char **argv, struct cr_error *error)
     return status;
 }
 
-/* Prints an error in one line.  It is escaped, since some readers of files quote bytes
- * unescaped. */
+/* Prints the error as one line; escapes it, since messages may contain text of files. */
 static void print_error(const struct cr_error *error)
 {
     fputs("crescent: ", stderr);
@@ -138,8 +137,8 @@ static ssize_t write_output(void *unused, const char *bytes, size_t n)
 }
 #endif
 
-/* Replaces stdout by a stream that keeps errno: stdio does not, and a write may fail long before
- * the verb ends. */
+/* Replaces stdout by a stream that records errno: a stream does not keep it, and a write may fail
+ * long before the end of the verb. */
 static void keep_output_errno(void)
 {
 #ifdef __GLIBC__
@@ -152,8 +151,7 @@ static void keep_output_errno(void)
 #endif
 }
 
-/* Reports a write error such as a full disk.  A pipe whose reader ended, as with `| head -1`, is no
- * error. */
+/* Flushes stdout.  A full disk is an error; a closed pipe, as behind `| head -1`, is not. */
 static int finish_output(int status, struct cr_error *error)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -186,8 +184,8 @@ static void use_large_pages(void)
 }
 #endif
 
-/* Keeps the memory that a compilation frees for the next one, and allocates blocks as large as a
- * graph from it: page faults take a fifth of a compilation.  All threads allocate from one heap. */
+/* Keeps freed memory in the heap for the next compilation, also blocks of the size of a graph:
+ * touching new pages takes a fifth of a compilation.  All threads share one heap. */
 static void keep_memory(void)
 {
 #ifdef __GLIBC__
@@ -198,7 +196,7 @@ static void keep_memory(void)
 #endif
 }
 
-/* Without SIGXFSZ, a write beyond the limit of the file size (ulimit -f) fails with an error. */
+/* Ignores SIGXFSZ, so that a file beyond the size limit (ulimit -f) becomes an error of write. */
 int main(int argc, char **argv)
 {
     struct cr_error error = {""};

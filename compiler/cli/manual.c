@@ -1,4 +1,4 @@
-/* manual.c - manual pages and shell completions; see manual.h. */
+/* manual.c - generates manual pages and shell completions; see manual.h. */
 #include "manual.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 
 /* ---- manual pages ---- */
 
-/* Prints text for roff: its hyphens can be copied, escapes and requests are quoted, and the
- * indentation of continued lines becomes one space. */
+/* Writes text as roff: hyphens that can be copied, no escapes, no requests, and continued lines of
+ * help joined by one space. */
 static void put_roff(FILE *out, const char *text)
 {
     bool begins = true;
@@ -28,7 +28,7 @@ static void put_roff(FILE *out, const char *text)
     }
 }
 
-/* Prints paragraphs, separated by empty lines. */
+/* Writes the lines as paragraphs. */
 static void put_paragraphs(FILE *out, const char *text)
 {
     for (const char *end; *text; text = end) {
@@ -44,7 +44,7 @@ static void put_paragraphs(FILE *out, const char *text)
     }
 }
 
-/* Prints an item of the list of options: its name, its value and its help. */
+/* Writes an option as a list item: its names, its value, its help. */
 static void put_option(FILE *out, const struct cr_option_about *option)
 {
     fputs(".TP\n", out);
@@ -73,7 +73,7 @@ static const char status_text[] = ".SH EXIT STATUS\n"
                                   "0: done; 1: a comparison failed; 2: the input is at fault, and one "
                                   "line on standard error says how; 3: Crescent is; 130: interrupted.\n";
 
-/* Prints the page of a verb, from NAME to SEE ALSO. */
+/* Writes the page of a verb, from NAME to SEE ALSO. */
 static void put_verb_page(FILE *out, const struct cr_verb *verb)
 {
     char name[64];
@@ -101,7 +101,7 @@ static void put_verb_page(FILE *out, const struct cr_verb *verb)
     fprintf(out, "%s.SH SEE ALSO\n\\fBcrescent\\fR(1)\n", status_text);
 }
 
-/* Prints the page of the program, with a line for each verb. */
+/* Writes the page of the program: its verbs, a line each. */
 static void put_program_page(FILE *out)
 {
     const struct cr_verb *verb;
@@ -143,8 +143,7 @@ int cr_put_manual(FILE *out, const char *name, struct cr_error *error)
 
 /* ---- completions ---- */
 
-/* Prints a help text up to its first semicolon, without characters that are special inside a
- * shell's quotes. */
+/* Writes a help text up to its first semicolon, without characters that are special to a shell. */
 static void put_line(FILE *out, const char *text)
 {
     for (; *text && *text != '\n' && *text != ';'; text++)
@@ -152,7 +151,8 @@ static void put_line(FILE *out, const char *text)
             fputc(*text, out);
 }
 
-/* Prints the named values of options.  An option has the same ones in every verb. */
+/* Writes the named values of the options of all verbs; an option has the same values in each
+ * verb. */
 static void put_bash_values(FILE *out)
 {
     const struct cr_verb *all[32], *verb;
@@ -177,8 +177,8 @@ static void put_bash_values(FILE *out)
     fputs("    esac\n", out);
 }
 
-/* Completes the first word to a verb, a word with a hyphen to its options, the value of an option
- * to its names if it has some, and all else to files. */
+/* Writes completions: the first word is a verb, a word with a hyphen is one of its options, a word
+ * behind an option with named values is one of them, any other is a file. */
 static void put_bash(FILE *out)
 {
     const struct cr_verb *verb;
@@ -207,8 +207,8 @@ static void put_bash(FILE *out)
           "    esac\n}\ncomplete -o filenames -F _crescent crescent\n", out);
 }
 
-/* Prints an option as zsh's _arguments takes it: its help and, after colons, the name of its value
- * and how to complete it. */
+/* Writes an option for _arguments of zsh: its help and, behind colons, its value and the possible
+ * values. */
 static void put_zsh_option(FILE *out, const struct cr_option_about *option)
 {
     fprintf(out, "            '*--%s[", option->name);
@@ -226,7 +226,7 @@ static void put_zsh_option(FILE *out, const struct cr_option_about *option)
     fputs("' \\\n", out);
 }
 
-/* As put_bash, with a description of each verb and option. */
+/* Writes the same completions with a description of each verb and option. */
 static void put_zsh(FILE *out)
 {
     const struct cr_verb *verb;
@@ -250,7 +250,7 @@ static void put_zsh(FILE *out)
     fputs("esac\n", out);
 }
 
-/* Prints a line for each verb and each of its options. */
+/* Writes a line for each verb and each of its options. */
 static void put_fish(FILE *out)
 {
     const struct cr_verb *verb;

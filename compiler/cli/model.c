@@ -14,7 +14,7 @@
 
 /* ---- passes ---- */
 
-/* Joins the names of all passes, in order, in one line after `first`. */
+/* Writes the names of all passes, in order, behind `first`. */
 static void pass_names(char *buf, size_t size, const char *first)
 {
     crescent_pass pass;
@@ -23,7 +23,7 @@ static void pass_names(char *buf, size_t size, const char *first)
         at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "", pass.name);
 }
 
-/* Fails if a name is not that of a pass.  "script" is not one that --skip takes. */
+/* Fails for a name that is no pass; "script" is accepted only by --after. */
 static int check_pass(const char *option, const char *name, struct cr_error *error)
 {
     char names[512];
@@ -55,7 +55,7 @@ static int check_passes(const struct cr_options *o, struct cr_error *error)
 
 /* ---- graphs ---- */
 
-/* Makes outputs of the taps that an option names. */
+/* Turns the taps that an option names into outputs. */
 static int add_taps(crescent_graph *graph, const struct cr_options *o, const char *option,
                     const struct cr_pairs *pairs, struct cr_error *error)
 {
@@ -65,7 +65,7 @@ static int add_taps(crescent_graph *graph, const struct cr_options *o, const cha
     return 0;
 }
 
-/* Adds the gradients that --grads asks for, with the given cotangents. */
+/* Adds the gradients of --grads, with the cotangents of --cotangent. */
 static int add_gradients(crescent_graph *graph, const struct cr_options *o, struct cr_error *error)
 {
     if (o->cotangent.n && !cr_wants_grads(o))
@@ -81,7 +81,7 @@ static int add_gradients(crescent_graph *graph, const struct cr_options *o, stru
     return cr_passed(o, status, error);
 }
 
-/* `entry` is the default if the options name none; see crescent_script. */
+/* Runs the script; `entry` is the default of --entry, see crescent_script. */
 static int load(const struct cr_options *o, const char *entry, crescent_graph **graph,
                 struct cr_error *error)
 {
@@ -124,8 +124,7 @@ int cr_graph_load_entries(const struct cr_options *o, crescent_graph **graph,
     return load(o, cr_wants_grads(o) || o->train ? "" : NULL, graph, error);
 }
 
-/* With --weights the formats of the model's file do not count, since those weights may be
- * others. */
+/* With --weights the formats of the model's own weights do not apply. */
 crescent_config cr_config_of(const struct cr_options *o, crescent_backend backend)
 {
     return (crescent_config){.backend = backend,
@@ -139,7 +138,7 @@ crescent_config cr_config_of(const struct cr_options *o, crescent_backend backen
                              .target = o->target};
 }
 
-/* ---- ports and report of a model ---- */
+/* ---- ports ---- */
 
 crescent_port cr_port_of(const crescent_model *model, crescent_port_kind kind, int index)
 {
@@ -198,7 +197,7 @@ void cr_arrays_free(struct cr_arrays *arrays)
     *arrays = (struct cr_arrays){0};
 }
 
-/* Returns the file of a cotangent (the last one that is given), or null. */
+/* Returns the file of a cotangent, the last one given, or null. */
 static const char *cotangent_file(const struct cr_options *o, const crescent_port *port)
 {
     for (int i = o->cotangent.n - 1; port->of && i >= 0; i--)
@@ -207,7 +206,7 @@ static const char *cotangent_file(const struct cr_options *o, const crescent_por
     return NULL;
 }
 
-/* Reads all inputs that have files at once: together they define the lengths. */
+/* Reads all input files in one call: together they determine the lengths. */
 static int read_inputs(const struct cr_arrays *arrays, const crescent_model *model,
                        const struct cr_options *o)
 {

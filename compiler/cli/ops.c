@@ -1,10 +1,10 @@
-/* ops.c - crescent ops: prints the table of ops, for people and for docs/. */
+/* ops.c - crescent ops: prints the op table, for people and for docs/. */
 #include <stdio.h>
 #include <string.h>
 
 #include "verbs.h"
 
-/* The groups of ops, each with its heading as text and as a table. */
+/* The groups of ops, each with a heading for text and one for a table. */
 enum group { ELEMENTWISE, REDUCTION, OTHER, GROUPS };
 
 static const char *const headings[GROUPS] = {
@@ -25,7 +25,7 @@ static enum group group_of(const crescent_op *op)
     return op->elementwise ? ELEMENTWISE : op->reduction ? REDUCTION : OTHER;
 }
 
-/* Returns the call as a script writes it: "maximum(a, b)". */
+/* Returns a call in a script, such as "maximum(a, b)". */
 static const char *call_of(const crescent_op *op, char *buf, size_t size)
 {
     static const char *const operands[] = {"", "a", "a, b", "a, b, c"};
@@ -35,14 +35,14 @@ static const char *call_of(const crescent_op *op, char *buf, size_t size)
     return buf;
 }
 
-/* Prints a cell of a Markdown table, with its bars escaped. */
+/* Prints a cell of a Markdown table; escapes bars. */
 static void print_cell(const char *text)
 {
     for (; *text; text++)
         printf(*text == '|' ? "\\|" : "%c", *text);
 }
 
-/* Prints a gradient as a script would write it: without n_ and the outer parentheses. */
+/* Prints the gradient as a script would write it: without n_ and the outer parentheses. */
 static void print_gradient(const char *text)
 {
     for (; *text; text++) {
@@ -57,7 +57,7 @@ static void print_gradient(const char *text)
     }
 }
 
-/* The cells must match the heading in `tables`. */
+/* Prints the cells of a row, in the order of the heading in `tables`. */
 static void print_markdown_row(const crescent_op *op)
 {
     char call[80];
@@ -84,7 +84,7 @@ static void print_row(const crescent_op *op)
     putchar('\n');
 }
 
-/* Prints the operators of ONNX files, by domain. */
+/* Prints the supported operators of ONNX, by domain. */
 static void print_onnx(bool markdown)
 {
     crescent_onnx_op op;
@@ -97,7 +97,7 @@ static void print_onnx(bool markdown)
     }
 }
 
-/* Prints ops by group, in the order of docs/language.md, or the operators of ONNX. */
+/* Prints the groups of ops, as in docs/language.md; or the operators of ONNX. */
 int cr_verb_ops(const struct cr_options *o, struct cr_error *error)
 {
     crescent_op op;

@@ -22,7 +22,7 @@ struct option_row {
     const char *name;
     int letter; /* short form, or 0 */
     enum kind kind;
-    const char *value; /* its name in the help */
+    const char *value; /* name of the value in the help */
     unsigned verbs;
     size_t field;
     int64_t least, most; /* bounds of COUNT; SIZE has only the least */
@@ -31,7 +31,7 @@ struct option_row {
 
 #define FIELD(name) offsetof(struct cr_options, name)
 
-/* Verbs that cache packed weights. */
+/* Verbs that can cache packed weights. */
 enum { KEEPING = CR_VERB_RUN | CR_VERB_WEIGHTS };
 
 static const struct option_row rows[] = {
@@ -258,7 +258,7 @@ static int take_count(int64_t *field, const struct option_row *row, const char *
     return 0;
 }
 
-/* Parses a number of bytes, or of KiB, MiB or GiB if K, M or G follows. */
+/* Parses a number of bytes; a letter K, M or G behind it means KiB, MiB or GiB. */
 static int take_size(int64_t *field, const struct option_row *row, const char *text,
                      struct cr_error *error)
 {
@@ -298,7 +298,7 @@ int cr_backend_by_name(const char *name, struct cr_error *error)
     return cr_fail(error, "backend '%.60s', expected tcc, cc, ref or standalone", name);
 }
 
-/* Stores a value in the field of its row. */
+/* Parses a value and stores it in the field of its row. */
 static int take(struct cr_options *o, const struct option_row *row, const char *text,
                 struct cr_error *error)
 {
@@ -330,7 +330,7 @@ static int take(struct cr_options *o, const struct option_row *row, const char *
     return 0;
 }
 
-/* Joins the names of the options that --vs may change, in one line. */
+/* Writes the names of the options that --vs may change. */
 static void names_to_vary(char *buf, size_t size)
 {
     size_t at = 0;
@@ -399,7 +399,7 @@ static void long_options(const struct cr_verb *verb, struct option *options)
     *options = (struct option){0};
 }
 
-/* Fails for an option that the verb lacks, and suggests another verb's or a similar name. */
+/* Fails for an unknown option: suggests another verb that has it, or a similar name. */
 static int unknown_option(const struct cr_verb *verb, const char *word, struct cr_error *error)
 {
     const char *names[N_ROWS];
@@ -428,7 +428,7 @@ static const struct option_row *row_of(int value)
     return NULL;
 }
 
-/* Handles one return value of getopt_long. */
+/* Handles one value returned by getopt_long. */
 static int take_value(struct cr_options *o, const struct cr_verb *verb, int value, char **argv,
                       struct cr_error *error)
 {
@@ -445,7 +445,7 @@ static int take_value(struct cr_options *o, const struct cr_verb *verb, int valu
     return take(o, row, optarg, error);
 }
 
-/* Returns how many processors this process may use. */
+/* Returns the number of processors that this process may use, at most 256. */
 static int64_t cores(void)
 {
     cpu_set_t set;
@@ -453,7 +453,7 @@ static int64_t cores(void)
     return n < 1 ? 1 : n > 256 ? 256 : n;
 }
 
-/* Returns the option that a word after the model was probably meant for, if the verb has it; else
+/* Returns the option that a word behind the model was probably meant for, if the verb has it; else
  * null. */
 static const char *option_for(const struct cr_verb *verb, const char *word)
 {
@@ -475,7 +475,8 @@ static const char *option_for(const struct cr_verb *verb, const char *word)
     return NULL;
 }
 
-/* Fails for words after the model, and suggests an option; the words may be an unquoted prompt. */
+/* Fails for words behind the model; suggests the option, and if that is the prompt quotes the rest
+ * of the line. */
 static int fail_words(const struct cr_verb *verb, int n, char **words, const char *model,
                       struct cr_error *error)
 {
@@ -556,7 +557,7 @@ void cr_options_free(struct cr_options *o)
     free(o->ignore_config.items);
 }
 
-/* ---- questions about several options ---- */
+/* ---- queries ---- */
 
 crescent_backend cr_backend_of(const struct cr_options *o)
 {
@@ -582,7 +583,7 @@ int cr_grads_check_no_file(const struct cr_options *o, const char *verb, struct 
                    o->grads, verb);
 }
 
-/* Where the library's error begins with the field `context`, the message names the option. */
+/* Turns the library's message about a field `context` into one about the option. */
 int cr_passed(const struct cr_options *o, int status, struct cr_error *error)
 {
     const char *text = status ? crescent_error(o->context) : "";
@@ -608,7 +609,7 @@ bool cr_option_of(const struct cr_verb *verb, int index, struct cr_option_about 
     return false;
 }
 
-/* Prints the options of a verb in two columns, or one below the other on a narrow terminal. */
+/* Prints the options of the verb in two columns, or in one if the terminal is narrow. */
 static void put_options(FILE *out, const struct cr_verb *verb, int width)
 {
     struct cr_option_about row;

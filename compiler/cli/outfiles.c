@@ -1,5 +1,4 @@
-/* outfiles.c - checks that files can be written and that names are of different files; see
- * outfiles.h. */
+/* outfiles.c - checks that files can be written and are distinct; see outfiles.h. */
 #include "outfiles.h"
 
 #include <errno.h>
@@ -11,9 +10,9 @@
 
 #include "compiler/ir/mem.h"
 
-/* ---- the identity of a file ---- */
+/* ---- identity of files ---- */
 
-/* Identifies a file, or, if it does not exist yet, its folder and its name there. */
+/* The identity of a file or, if it does not exist, of its folder, with its name there. */
 struct identity {
     bool known;
     dev_t device;
@@ -21,7 +20,7 @@ struct identity {
     const char *name; /* null if the file exists */
 };
 
-/* Returns the part of a path before its last slash, "." if it has none.  The caller frees it. */
+/* Returns the path up to its last slash, or "."; the caller frees it. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -31,8 +30,7 @@ static char *folder_of(const char *path)
     return folder;
 }
 
-/* Identifies a file by device and inode; a file that does not exist by those of its folder, and its
- * name. */
+/* Returns device and inode of a file or, if it does not exist, of its folder, with its name. */
 static struct identity identify(const char *path)
 {
     struct stat status;
@@ -59,9 +57,9 @@ static bool same_file(const char *a, const char *b)
     return x.name && y.name ? strcmp(x.name, y.name) == 0 : !x.name && !y.name;
 }
 
-/* ---- checking that files can be written ---- */
+/* ---- writing ---- */
 
-/* Returns why an existing file cannot be replaced, or null. */
+/* Returns the reason why an existing file cannot be replaced, or null. */
 static const char *obstacle(const char *path)
 {
     struct stat file, folder;
@@ -83,7 +81,7 @@ static const char *obstacle(const char *path)
     return found;
 }
 
-/* Opens a file for writing and abandons it. */
+/* Checks that the file can be opened for writing; writes nothing. */
 static int check_writable(const struct cr_options *o, const struct cr_named_file *file,
                           struct cr_error *error)
 {

@@ -7,7 +7,7 @@
 #include "texts.h"
 #include "verbs.h"
 
-/* The model, opened as `generate` does or, if it does not generate text, as `run` does. */
+/* The model, opened as by generate or, if it cannot generate, as by run. */
 struct pack {
     const struct cr_options *options;
     crescent_generator *generator; /* or null */

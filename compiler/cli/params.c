@@ -6,7 +6,7 @@
 #include "report.h"
 #include "verbs.h"
 
-/* The parameters of a graph or, if formats are shown, of the model compiled from it. */
+/* The parameters of a graph or, if formats are shown, of the compiled model, which knows them. */
 struct listing {
     crescent_graph *graph;
     crescent_model *model; /* or null */
@@ -23,7 +23,7 @@ static crescent_port param_at(const struct listing *l, int i)
     return port;
 }
 
-/* Prints the parameters as one object. */
+/* Prints one JSON object. */
 static void print_json(const struct listing *l)
 {
     json_t *list = json_array();
@@ -40,7 +40,7 @@ static void print_json(const struct listing *l)
                             list, "total", (json_int_t)cr_count_parameters(l->graph)));
 }
 
-/* Prints a table whose first column is as wide as the longest name. */
+/* Prints a table; the column of names is as wide as the longest. */
 static void print_table(const struct listing *l)
 {
     int width = 5;
@@ -58,7 +58,7 @@ static void print_table(const struct listing *l)
            cr_thousands(cr_count_parameters(l->graph)).text);
 }
 
-/* True if --format is given, or the model's file has formats. */
+/* True if formats are known: from --format or from the model's file. */
 static bool has_formats(const struct cr_options *o, const crescent_graph *graph)
 {
     crescent_port port;
@@ -66,7 +66,7 @@ static bool has_formats(const struct cr_options *o, const crescent_graph *graph)
            (!crescent_graph_port_at(graph, CRESCENT_PARAM, 0, &port) && port.format);
 }
 
-/* Compiles the graph only to show formats, which are not known before. */
+/* Compiles the graph only to show formats, which are chosen then. */
 int cr_verb_params(const struct cr_options *o, struct cr_error *error)
 {
     struct listing l = {0};

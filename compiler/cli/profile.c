@@ -1,4 +1,4 @@
-/* profile.c - the time that each kernel of a compiled model takes; see profile.h. */
+/* profile.c - times each kernel of a compiled model; see profile.h. */
 #include "profile.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* progress.c - step, loss, learning rate, speed, time left; see progress.h. */
+/* progress.c - prints step, loss, learning rate, speed and time left; see progress.h. */
 #include "progress.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ crescent_training cr_status_of(const crescent_trainer *trainer)
     return status;
 }
 
-/* Returns tokens a second or, if the step gives no tokens, steps a second. */
+/* Formats tokens a second or, if the script counts none, steps a second. */
 static struct cr_phrase speed(const struct cr_progress *p, const crescent_training *t, int64_t now)
 {
     struct cr_phrase out;
@@ -52,7 +52,7 @@ static struct cr_phrase numbers(const struct cr_progress *p, const crescent_trai
     return out;
 }
 
-/* Returns how long the steps to come take, at the average speed of those before. */
+/* Formats the time that the remaining steps will take, at the speed so far. */
 static struct cr_phrase time_left(const struct cr_progress *p, const crescent_training *t,
                                   int64_t now)
 {
@@ -66,8 +66,8 @@ static struct cr_phrase time_left(const struct cr_progress *p, const crescent_tr
     return out;
 }
 
-/* Overwrites the line.  A line that wraps could not be overwritten: if it is too long for the
- * terminal, the least important parts are left out, and the rest is cut. */
+/* Overwrites the line.  A line that wraps could not be overwritten: if it is too long, its least
+ * important parts are left out, and the rest is cut. */
 static void rewrite(struct cr_progress *p, const crescent_training *t, int64_t now)
 {
     char line[2 * MAX_LINE], lr[32] = "";
@@ -99,7 +99,7 @@ void cr_progress_begin(struct cr_progress *p, const struct cr_options *options,
                               .first_loss = NAN};
 }
 
-/* Clears the line that is being overwritten. */
+/* Clears the line that is overwritten. */
 static void end_line(struct cr_progress *p)
 {
     if (p->shown)
@@ -107,7 +107,7 @@ static void end_line(struct cr_progress *p)
     p->shown = false;
 }
 
-/* Prints the line that --log asks for. */
+/* Prints the line of --log. */
 static void log_step(struct cr_progress *p, const crescent_training *t, int64_t now)
 {
     end_line(p);

@@ -99,7 +99,7 @@ void cr_print_memory(const crescent_report *r)
     putchar('\n');
 }
 
-/* Counts the parameters from number `first` on that are stored in a format. */
+/* Counts the parameters of a format, from number `first` on. */
 static int count_format(const crescent_model *model, int first, const char *format)
 {
     int count = 0;

@@ -9,7 +9,7 @@
 
 #include "compiler/crescent.h"
 
-/* A short text that is passed by value, as an argument of printf. */
+/* A text by value, to be passed as an argument of printf. */
 struct cr_phrase {
     char text[224];
 };
@@ -19,25 +19,25 @@ struct cr_phrase cr_duration(int64_t nanoseconds);         /* 1.24 ms */
 struct cr_phrase cr_bytes(int64_t bytes);                  /* 27.0 MiB */
 struct cr_phrase cr_port_shape(const crescent_port *port); /* [1, 128, 768] */
 
-/* Returns the coordinates of element number `i` of a port, printed like a shape. */
+/* Returns the coordinates of element number `i` of a port, written like a shape. */
 struct cr_phrase cr_coordinates(const crescent_port *port, int64_t i);
 
-/* Counts the elements of a graph's parameters. */
+/* Returns the number of elements of all parameters. */
 int64_t cr_count_parameters(const crescent_graph *graph);
 
-/* Prints one line on stderr, after "crescent: note: ". */
+/* Prints a line on stderr behind "crescent: note: ". */
 void cr_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints a line about the memory that a compiled model takes. */
+/* Prints a line with the memory that a compiled model needs. */
 void cr_print_memory(const crescent_report *report);
 
-/* Prints a line about the formats of a model's parameters, if any is not f32. */
+/* Prints a line with the formats of its parameters, unless all are f32. */
 void cr_print_formats(const crescent_model *model, FILE *out);
 
-/* Prints a line about how many products use `arithmetic`; nothing if that is null. */
+/* Prints a line with the number of products in `arithmetic`; nothing if it is null. */
 void cr_print_products(FILE *out, const crescent_report *report, const char *arithmetic);
 
-/* Prints a line about calls that recompute values to make the arena fit, if there are any. */
+/* Prints a line about values that are recomputed to make the arena smaller, if there are any. */
 void cr_print_again(const crescent_report *report);
 
 /* Prints a JSON value and a newline to stdout, then frees the value. */
@@ -46,7 +46,7 @@ void cr_print_json(json_t *json);
 /* Returns a shape as a JSON array. */
 json_t *cr_json_shape(const crescent_port *port);
 
-/* Returns a number, or null if it is NaN or infinite, which JSON lacks. */
+/* Returns a JSON number, or null for NaN and infinities. */
 json_t *cr_json_number(double value);
 
 #endif

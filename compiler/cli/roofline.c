@@ -17,9 +17,8 @@ struct cr_roofline cr_roofline_of_run(struct cr_bench *b)
                                 (double)b->touched / cr_sample_median(&b->touched_read)};
 }
 
-/* A run reads all other weights between two uses of a layer's weights, but activations were just
- * written.  So weights come from where all bytes of the run fit, activations from where the arena
- * fits. */
+/* Weights count at the bandwidth of a run's whole working set, since all of them are read between
+ * two uses of one; activations, just written, at the bandwidth of the arena. */
 struct cr_roofline cr_roofline_of_kernel(struct cr_bench *b, const crescent_kernel *k)
 {
     double activations = k->bytes_read - k->bytes_weights + k->bytes_written;

@@ -1,4 +1,4 @@
-/* run.c - crescent run: compiles a model, runs it, reports, and writes outputs. */
+/* run.c - crescent run: compiles, runs, reports, and writes outputs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct run {
     crescent_model *model;
     crescent_report report;
     struct cr_arrays inputs, outputs;
-    crescent_file **files; /* one per --output, then that of --grads */
+    crescent_file **files; /* one for each --output, then that of --grads */
     int n_files;
     crescent_surplus surplus;
     int64_t fill_ns, run_ns;
@@ -48,7 +48,7 @@ static int open_files(struct run *r, struct cr_error *error)
     return 0;
 }
 
-/* Writes the output or the gradients that file i holds. */
+/* Writes the content of file i. */
 static int put_output(const struct run *r, int i)
 {
     const struct cr_options *o = r->options;
@@ -59,7 +59,7 @@ static int put_output(const struct run *r, int i)
     return crescent_file_put_npy(r->files[i], &port, r->outputs.data[index]);
 }
 
-/* Commits the files only after all are on the disk. */
+/* Writes all files, then gives them their names. */
 static int write_outputs(const struct run *r, struct cr_error *error)
 {
     int status = 0;
@@ -75,7 +75,7 @@ static int write_outputs(const struct run *r, struct cr_error *error)
 
 /* ---- reporting ---- */
 
-/* Prints the model's own inputs or outputs, without the gradients and cotangents after them. */
+/* Prints the model's own inputs or outputs, without the cotangents or gradients behind them. */
 static void print_ports(const struct run *r, crescent_port_kind kind, const char *what)
 {
     int n = crescent_port_count(r->model, kind);
@@ -90,7 +90,7 @@ static void print_ports(const struct run *r, crescent_port_kind kind, const char
     }
 }
 
-/* True if the first output has the shape of an input, as in a residual stream. */
+/* True if the first output has the shape of an input, as a residual stream has. */
 static bool shapes_match(const struct run *r)
 {
     if (!r->outputs.n)
@@ -133,7 +133,7 @@ static void print_model(const struct run *r)
                  i + 1 == n ? "\n" : "");
 }
 
-/* Prints what the graph was compiled to, and the memory it takes. */
+/* Prints the result of the compilation and the memory it needs. */
 static void print_compiled(const crescent_report *p, const char *arithmetic)
 {
     if (!p->compiled) {
@@ -151,7 +151,7 @@ static void print_compiled(const crescent_report *p, const char *arithmetic)
     cr_print_again(p);
 }
 
-/* Prints what each kernel does, and how much of it, in one call. */
+/* Prints for each kernel what it does, and the operations and bytes of one call. */
 static void print_kernels(const crescent_model *model)
 {
     crescent_kernel k;
@@ -194,7 +194,7 @@ static int count_gradients(const crescent_model *model)
     return n;
 }
 
-/* Prints the whole report, in order. */
+/* Prints the whole report. */
 static void report(const struct run *r)
 {
     const struct cr_options *o = r->options;
@@ -234,7 +234,7 @@ static int compile(struct run *r, struct cr_error *error)
     return 0;
 }
 
-/* Checks all that can fail before anything is computed. */
+/* Checks everything, then computes. */
 static int run(struct run *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -260,7 +260,7 @@ static int run(struct run *r, struct cr_error *error)
     return 0;
 }
 
-/* Closes what was opened, also after a failure. */
+/* Runs and closes everything, even after a failure. */
 int cr_verb_run(const struct cr_options *options, struct cr_error *error)
 {
     struct run r = {.options = options};

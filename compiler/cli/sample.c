@@ -1,4 +1,4 @@
-/* sample.c - repeated measurements; see sample.h. */
+/* sample.c - samples of repeated measurements; see sample.h. */
 #include "sample.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* sample.h - repeated measurements, their median and other quantiles. */
+/* sample.h - samples of repeated measurements, and their quantiles. */
 #ifndef CR_SAMPLE_H
 #define CR_SAMPLE_H
 
@@ -9,8 +9,7 @@ struct cr_sample {
 
 void cr_sample_add(struct cr_sample *sample, double value);
 
-/* Returns the value below which a fraction q of the sample lies; 0 if the sample is empty.  Sorts
- * the sample. */
+/* Returns the quantile q of the sample; 0 if it is empty.  Sorts the sample. */
 double cr_sample_quantile(struct cr_sample *sample, double q);
 double cr_sample_median(struct cr_sample *sample);
 double cr_sample_least(struct cr_sample *sample);

@@ -1,4 +1,4 @@
-/* signals.c - signals that end a verb early; see signals.h. */
+/* signals.c - stops a verb early after a signal; see signals.h. */
 #include "signals.h"
 
 #include <signal.h>

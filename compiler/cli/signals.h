@@ -1,4 +1,4 @@
-/* signals.h - lets Ctrl-C, SIGTERM or SIGHUP end a verb early, but in order. */
+/* signals.h - stops the program in order after Ctrl-C, SIGTERM or SIGHUP. */
 #ifndef CR_SIGNALS_H
 #define CR_SIGNALS_H
 
@@ -7,13 +7,13 @@
 enum { CR_INTERRUPTED = 130 /* exit status after a signal */ };
 
 /*
- * The first signal after this call is only noted; a second SIGINT or SIGTERM ends the process at
- * once.  A second SIGHUP does not, since a terminal that closes may send several.  If SIGHUP is
- * ignored, as under nohup, it stays so.
+ * Installs handlers: the first signal is noted, a second SIGINT or SIGTERM ends the process at
+ * once. A second SIGHUP does not, since closing a terminal may send several.  SIGHUP stays ignored
+ * if it was, as under nohup.
  */
 void cr_catch_signals(void);
 
-/* True if a signal has arrived. */
+/* True if a signal came. */
 bool cr_is_stopped(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* subject.c - a model under one setting, ready to be measured; see subject.h. */
+/* subject.c - a model under one setting, ready for measurements; see subject.h. */
 #include "subject.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool declares(const crescent_graph *graph, const char *name)
     return false;
 }
 
-/* Changes to another model.  Keeps the --set options that it declares, drops files and lengths. */
+/* Changes the model.  Keeps the settings that its script declares, and drops files and lengths. */
 static int change_model(struct cr_options *o, const char *path, struct cr_error *error)
 {
     struct cr_options plain = {.context = o->context, .model = path};
@@ -63,7 +63,7 @@ int cr_vary(struct cr_options *o, const char *asked, const char *setting, struct
 
 /* ---- compiling ---- */
 
-/* Closes the previous model, opens it again, and adds the time of each stage to the samples. */
+/* Compiles once more and closes the model before; adds the time of each stage to the samples. */
 static int open_once(struct cr_subject *s, struct cr_error *error)
 {
     const struct cr_options *o = &s->options;
@@ -85,7 +85,7 @@ static int open_once(struct cr_subject *s, struct cr_error *error)
     return 0;
 }
 
-/* Compiles several times if that is quick, for medians of the stages. */
+/* Compiles several times if that is quick, to get medians of each stage. */
 int cr_subject_open(struct cr_subject *s, const struct cr_options *options, const char *setting,
                     struct cr_error *error)
 {

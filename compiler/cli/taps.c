@@ -1,4 +1,4 @@
-/* taps.c - crescent compare --taps: the first node that goes wrong; see taps.h. */
+/* taps.c - crescent compare --taps: finds the first wrong node; see taps.h. */
 #include "taps.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct taps {
     crescent_surplus surplus;
 };
 
-/* ---- texts about a node ---- */
+/* ---- a node as text ---- */
 
 static const char *const verdicts[] = {"ok", "WRONG", "NAN", "INFINITE"};
 
@@ -32,7 +32,7 @@ static crescent_port port_of(const crescent_tapped *node)
     return port;
 }
 
-/* Returns the source line, with only the last component of its path. */
+/* Returns the node's file and line without the folder, or "-". */
 static const char *line_of(const crescent_tapped *node)
 {
     const char *slash = strrchr(node->where, '/');
@@ -41,7 +41,7 @@ static const char *line_of(const crescent_tapped *node)
 
 /* ---- the table ---- */
 
-/* Returns the name of a node, with a ' after it in the backward pass. */
+/* Returns the node's name, with a ' in the backward pass. */
 static struct cr_phrase name_of(const crescent_tapped *node)
 {
     struct cr_phrase out;
@@ -66,7 +66,7 @@ static void print_head(int width)
            "error", "inherited", "own", "bound", "verdict");
 }
 
-/* Prints a row.  A value that stays inside a kernel has no bits to compare. */
+/* Prints the row of a node; a value that stays inside a kernel cannot be compared. */
 static void print_row(const crescent_tapped *node, int width)
 {
     const crescent_port port = port_of(node);
@@ -79,7 +79,7 @@ static void print_row(const crescent_tapped *node, int width)
         printf("%9s %9s %9s %9s  %s\n", "-", "-", "-", "-", verdict_of(node));
 }
 
-/* Prints the operation with its values: "log(-0.25) is nan". */
+/* Prints a node as in "log(-0.25) is nan". */
 static void print_operands(const crescent_tapped *node)
 {
     printf("%s(", node->op);
@@ -88,7 +88,7 @@ static void print_operands(const crescent_tapped *node)
     printf(") is %.9g", node->got);
 }
 
-/* Prints what the culprit did, in two lines that make sense on their own. */
+/* Prints the first wrong node in two self-contained lines. */
 static void print_culprit(const crescent_tapped *node)
 {
     const crescent_port port = port_of(node);
@@ -113,7 +113,7 @@ static void print_culprit(const crescent_tapped *node)
     printf("; in double precision %.9g\n", node->want);
 }
 
-/* Prints all nodes, then the culprit. */
+/* Prints all nodes, then the first wrong one. */
 static void print_table(const struct taps *t)
 {
     crescent_tapped node;
@@ -145,7 +145,8 @@ static json_t *json_operands(const crescent_tapped *node)
     return list;
 }
 
-/* Returns a row.  Members without a value are null; a node that no kernel stores has no errors. */
+/* Returns a node as JSON.  Unknown members are null; errors are left out if no kernel stores the
+ * node. */
 static json_t *json_row(const crescent_tapped *node)
 {
     const crescent_port port = port_of(node);
@@ -168,7 +169,7 @@ static json_t *json_row(const crescent_tapped *node)
     return row;
 }
 
-/* Prints everything.  The culprit appears twice: in the list of nodes, and alone. */
+/* Prints JSON; the first wrong node appears among the nodes and on its own. */
 static void print_json(const struct taps *t)
 {
     json_t *rows = json_array(), *first = json_null();
@@ -185,7 +186,7 @@ static void print_json(const struct taps *t)
 
 /* ---- the run ---- */
 
-/* Refuses the other options of compare. */
+/* Fails if another option of compare is given. */
 static int check(const struct cr_options *o, struct cr_error *error)
 {
     const char *other = o->backends        ? "--backends"
@@ -205,7 +206,7 @@ static int check(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* Notes surplus weights only on success. */
+/* Runs and prints; notes surplus tensors only after a success. */
 static int run(struct taps *t, struct cr_error *error)
 {
     const struct cr_options *o = t->options;

@@ -1,11 +1,11 @@
-/* taps.h - crescent compare --taps: the first node that goes wrong. */
+/* taps.h - crescent compare --taps: finds the first node with a wrong value. */
 #ifndef CR_TAPS_H
 #define CR_TAPS_H
 
 #include "options.h"
 
-/* Runs the model once and compares every value that its kernels store with double precision.
- * Returns an exit status, as verbs do: 1 if there is a culprit. */
+/* Runs the model once and compares each value that a kernel stores with double precision.  Returns
+ * the status of a verb: 1 if a node is wrong. */
 int cr_compare_taps(const struct cr_options *options, struct cr_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* targets.c - crescent targets: prints the machines that loops can be tuned for. */
+/* targets.c - crescent targets: lists the machines that loops can be tiled for. */
 #include <stdio.h>
 
 #include "verbs.h"

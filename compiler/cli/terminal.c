@@ -30,7 +30,7 @@ static int columns_of(const char *text, size_t n)
 
 void cr_put_wrapped(FILE *out, const char *text, int column, int indent, int width)
 {
-    bool begins = true; /* this function has put nothing on the line yet */
+    bool begins = true; /* the line is empty, except for text of the caller */
     while (*text) {
         size_t space = strspn(text, " \n");
         int ends = 0;

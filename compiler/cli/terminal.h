@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Returns the width of the terminal: $COLUMNS, else what the terminal of standard output says, else
+/* Returns the width of the terminal on standard output: $COLUMNS, else the terminal's own, else
  * 80. */
 int cr_columns(void);
 

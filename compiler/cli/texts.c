@@ -1,4 +1,4 @@
-/* texts.c - models of text, and their tokens; see texts.h. */
+/* texts.c - opens models that continue texts, and encodes texts; see texts.h. */
 #include "texts.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ int cr_parse_ids(int32_t **ids, int64_t *n, const char *text, struct cr_error *e
     return 0;
 }
 
-/* Reads the text of --text, or of the file that the command line names. */
+/* Reads the text of the command line, or the file that it names. */
 static int read_text(const struct cr_options *o, struct cr_bytes *b, struct cr_error *error)
 {
     if (o->text && o->file)

@@ -1,4 +1,4 @@
-/* tokenize.c - crescent tokenize: prints the ids of a text, or the text of ids. */
+/* tokenize.c - crescent tokenize: converts a text to ids, or ids to a text. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct ids {
     int n, cap;
 };
 
-/* Parses numbers separated by commas or white space; each must be the id of a token. */
+/* Reads numbers separated by commas or white space; each must be the id of a token. */
 static int read_ids(struct ids *ids, const char *text, const crescent_tokenizer *tokenizer,
                     struct cr_error *error)
 {
@@ -38,7 +38,7 @@ static int read_ids(struct ids *ids, const char *text, const crescent_tokenizer 
     return 0;
 }
 
-/* Prints the text, which may hold zeros, and nothing after it. */
+/* Prints the text of ids, without a newline behind it; it may contain zeros. */
 static int decode_ids(const struct cr_options *o, crescent_tokenizer *tokenizer, const char *text,
                       struct cr_error *error)
 {
@@ -79,7 +79,7 @@ static int decode(const struct cr_options *o, crescent_tokenizer *tokenizer, str
 
 /* ---- text to ids ---- */
 
-/* Prints the ids on one line. */
+/* Prints the ids of a text on one line. */
 static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, struct cr_error *error)
 {
     int32_t *ids = NULL;
@@ -96,7 +96,7 @@ static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, str
 
 /* ---- the verb ---- */
 
-/* The library tells a folder from a file. */
+/* Opens the tokenizer of a folder or a file, which the library tells apart, and converts. */
 int cr_verb_tokenize(const struct cr_options *o, struct cr_error *error)
 {
     crescent_tokenizer *tokenizer = NULL;

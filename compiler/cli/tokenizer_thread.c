@@ -1,4 +1,4 @@
-/* tokenizer_thread.c - opens a tokenizer while the model is compiled; see tokenizer_thread.h. */
+/* tokenizer_thread.c - opens a tokenizer in a thread; see tokenizer_thread.h. */
 #include "tokenizer_thread.h"
 
 #include "compiler/ir/guard.h"
@@ -10,7 +10,7 @@ static void *open_tokenizer(void *opening)
     return NULL;
 }
 
-/* If no thread can be created, cr_tokenizer_wait opens the tokenizer. */
+/* Starts the thread; if that fails, cr_tokenizer_wait opens the tokenizer. */
 void cr_tokenizer_begin(struct cr_tokenizer_thread *o, const char *path)
 {
     *o = (struct cr_tokenizer_thread){.path = path, .context = crescent_context_new(), .is_begun = true};

@@ -1,5 +1,5 @@
 /*
- * tokenizer_thread.h - opens a tokenizer while the model is compiled.
+ * tokenizer_thread.h - opens a tokenizer in a thread while the model is compiled.
  *
  * Reading a vocabulary of 50,000 tokens takes about as long as compiling a model and mapping its
  * weights.
@@ -16,13 +16,13 @@
 struct cr_tokenizer_thread {
     const char *path;
     crescent_context *context;
-    crescent_tokenizer *tokenizer; /* null until it is open, and after a failure */
+    crescent_tokenizer *tokenizer; /* null while it is not open, and if opening failed */
     int status;
     pthread_t thread;
     bool is_begun, is_running;
 };
 
-/* Begins to open the tokenizer at a path, which must outlive `opening`. */
+/* Starts to open the tokenizer at a path, a string that must stay valid. */
 void cr_tokenizer_begin(struct cr_tokenizer_thread *opening, const char *path);
 
 /* Waits until the tokenizer is open.  Returns the status of crescent_tokenizer_open; its error is

@@ -1,4 +1,4 @@
-/* train.c - crescent train: runs one compiled step again and again. */
+/* train.c - crescent train: runs one compiled training step repeatedly. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "signals.h"
 #include "verbs.h"
 
-/* A callback for crescent_trainer_validate. */
+/* The callback of crescent_trainer_validate: nonzero stops it. */
 static int is_stopped(void *argument)
 {
     (void)argument;
@@ -24,7 +24,7 @@ static int is_stopped(void *argument)
 
 /* ---- options ---- */
 
-/* Returns the value of a script's option, or null if it declares none of that name. */
+/* Returns the value of an option of the script, or null if there is none of that name. */
 static const char *value_of(const crescent_graph *graph, const char *name)
 {
     crescent_setting option;
@@ -34,7 +34,7 @@ static const char *value_of(const crescent_graph *graph, const char *name)
     return NULL;
 }
 
-/* Returns the value of the option `steps` that the script declares, or -1. */
+/* Returns the value of the script's option `steps`, or -1. */
 static int64_t declared_steps(const crescent_graph *graph)
 {
     char *end;
@@ -43,7 +43,7 @@ static int64_t declared_steps(const crescent_graph *graph)
     return value && (*end || steps < 0) ? -1 : steps;
 }
 
-/* Adds the files of an option that takes NAME=FILE. */
+/* Appends the files of an option that takes NAME=FILE. */
 static void add_pairs(struct cr_named_file *files, int *n, const char *option,
                       const struct cr_pairs *pairs)
 {
@@ -51,8 +51,8 @@ static void add_pairs(struct cr_named_file *files, int *n, const char *option,
         files[(*n)++] = (struct cr_named_file){option, pairs->items[i].value, false, 0};
 }
 
-/* Checks that each output can be written, and that it is no other file that is written or read.  A
- * checkpoint may overwrite the one that it resumes. */
+/* Checks that each output file can be written and differs from all others; only a checkpoint may
+ * replace the one that it was resumed from. */
 static int check_paths(const struct cr_options *o, struct cr_error *error)
 {
     enum { NO_GROUP, CHECKPOINTS };
@@ -73,7 +73,7 @@ static int check_paths(const struct cr_options *o, struct cr_error *error)
     return status;
 }
 
-/* Checks options that need or exclude another. */
+/* Checks options that need or exclude others. */
 static int check_options(const struct cr_options *o, struct cr_error *error)
 {
     if (o->every && !o->checkpoint)
@@ -93,7 +93,7 @@ static int check_options(const struct cr_options *o, struct cr_error *error)
 
 /* ---- resuming ---- */
 
-/* Returns a copy of a setting in one block, which free(key) frees. */
+/* Copies a setting into one block; freeing its key frees it. */
 static crescent_setting setting_of(const crescent_setting *option)
 {
     size_t length = strlen(option->key) + 1, size = strlen(option->value) + 1;
@@ -103,8 +103,8 @@ static crescent_setting setting_of(const crescent_setting *option)
     return (crescent_setting){key, key + length};
 }
 
-/* Takes the seed and the script's options from the checkpoint of --resume, except where the command
- * line gives them. */
+/* Adopts the seed and the script's options from the checkpoint of --resume, where the command line
+ * does not set them. */
 static int take_settings(struct cr_options *o, struct cr_error *error)
 {
     crescent_checkpoint *checkpoint;
@@ -148,11 +148,11 @@ struct train {
     int64_t last; /* the step to stop after */
 };
 
-/* How the loop of steps ended. */
+/* The result of the loop of steps. */
 enum end {
-    MADE,     /* or interrupted: the state must be written */
-    UNSAVED,  /* the checkpoint failed; the state is good */
-    DIVERGED, /* a loss is not finite, or a run failed: the state must not be written */
+    MADE,     /* complete or interrupted: the state is written */
+    UNSAVED,  /* the checkpoint could not be written; the state is good */
+    DIVERGED, /* a loss is NaN or infinite, or a run failed: the state is not written */
 };
 
 /* Sets the last step: --steps from here on, else the script's `steps` in all. */
@@ -168,8 +168,8 @@ static int find_last(struct train *r, int64_t declared, struct cr_error *error)
     return 0;
 }
 
-/* Validates before the first step and after every so many, once per step.  A validation that a
- * signal interrupts is repeated when the training resumes. */
+/* Validates every so many steps, before the first one, too, and only once per step.  An interrupted
+ * validation is repeated when the training is resumed. */
 static int validate(const struct train *r)
 {
     crescent_training t = cr_status_of(r->trainer);
@@ -180,13 +180,13 @@ static int validate(const struct train *r)
     return status == CRESCENT_STOPPED ? 0 : status;
 }
 
-/* True if --every asks for a checkpoint after this step; the last one is written anyway. */
+/* True if --every asks for a checkpoint after this step; the last step always writes one. */
 static bool is_due(const struct train *r, int64_t step)
 {
     return r->options->every && step % r->options->every == 0 && step < r->last;
 }
 
-/* Makes steps until the last one, or until a signal arrives. */
+/* Runs steps until the last one, or until a signal. */
 static enum end make_steps(struct train *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -204,7 +204,7 @@ static enum end make_steps(struct train *r, struct cr_error *error)
     return MADE;
 }
 
-/* ---- results of the training ---- */
+/* ---- results ---- */
 
 static int write_checkpoint(const struct train *r, struct cr_error *error)
 {
@@ -225,7 +225,7 @@ static int write_params(const struct train *r, struct cr_error *error)
     return 0;
 }
 
-/* Draws the curve.  One without points is not an error. */
+/* Draws the losses; an empty curve is no failure. */
 static int draw_curve(const struct train *r, struct cr_error *error)
 {
     const struct cr_curve curve = {r->options, r->trainer, crescent_graph_name(r->graph),
@@ -244,8 +244,7 @@ static int draw_curve(const struct train *r, struct cr_error *error)
     return 0;
 }
 
-/* Writes all files that can be written, even if one fails.  Returns -1 if one failed, with the
- * error of the first. */
+/* Writes all files that can be written.  Returns -1 if one failed, with the error of the first. */
 static int write_files(const struct train *r, enum end end, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -291,7 +290,7 @@ static int start(struct train *r, struct cr_error *error)
     return cr_fill_params(crescent_trainer_model(r->trainer), o, &r->surplus, error);
 }
 
-/* Checks all that can fail before the first step. */
+/* Checks everything before the first step. */
 static int prepare(struct train *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -306,7 +305,7 @@ static int prepare(struct train *r, struct cr_error *error)
 
 /* ---- notes ---- */
 
-/* Returns the names of parameters that no output replaces, null for the others.  The caller frees
+/* Returns the names of parameters that no output replaces, null for the others; the caller frees
  * the array. */
 static const char **untouched_params(const crescent_model *m, int n)
 {
@@ -328,7 +327,7 @@ static bool is_used(const crescent_model *m, const char *name)
 }
 
 /* Notes on stderr an output whose name is similar to that of a parameter that no output replaces:
- * it may be that parameter misspelt, which then never changes. */
+ * it may be a measurement, or the parameter misspelt, which then never changes. */
 static void note_names(const struct train *r)
 {
     const crescent_model *m = crescent_trainer_model(r->trainer);
@@ -346,7 +345,7 @@ static void note_names(const struct train *r)
     free(names);
 }
 
-/* Prints notes on stderr.  Only for a training that begins: a failure prints only its error. */
+/* Notes possible mistakes on stderr, once a training will begin: a failure prints just one line. */
 static void note(const struct train *r)
 {
     cr_note_surplus(&r->surplus);
@@ -361,7 +360,7 @@ static void note(const struct train *r)
 
 /* ---- the verb ---- */
 
-/* Writes the results also after a signal. */
+/* Trains; writes the results even after a signal. */
 static int run(struct train *r, struct cr_error *error)
 {
     if (prepare(r, error))

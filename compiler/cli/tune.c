@@ -1,4 +1,4 @@
-/* tune.c - crescent tune: finds the sizes of loops that are fastest on this machine. */
+/* tune.c - crescent tune: finds the fastest loop sizes for this machine. */
 #include <stdio.h>
 
 #include "compiler/ir/escape.h"
@@ -17,7 +17,7 @@ static void print_trial(const crescent_trial *t)
     fflush(stdout);
 }
 
-/* Tries candidates until all are done or the time is over. */
+/* Tries all candidates that the time allows. */
 static int tune(crescent_tuner *tuner, const struct cr_options *o, struct cr_error *error)
 {
     crescent_trial trial;
@@ -35,7 +35,7 @@ static int tune(crescent_tuner *tuner, const struct cr_options *o, struct cr_err
     return 0;
 }
 
-/* Keeps the graph open, since each candidate is compiled from it. */
+/* Tunes; the graph stays open, since each candidate is compiled from it. */
 int cr_verb_tune(const struct cr_options *o, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, cr_backend_of(o));

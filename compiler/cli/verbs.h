@@ -9,13 +9,13 @@ cr_verb_function cr_verb_run, cr_verb_emit, cr_verb_compare, cr_verb_dump, cr_ve
     cr_verb_generate, cr_verb_tokenize, cr_verb_evaluate, cr_verb_explain, cr_verb_inspect,
     cr_verb_import, cr_verb_pack;
 
-/* Returns the verb of that name, or null with an error that suggests a similar one. */
+/* Returns the verb of that name, or null with an error that suggests one. */
 const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error);
 
 /* Returns verb number `index`, or null. */
 const struct cr_verb *cr_verb_at(int index);
 
-/* Prints the help of the program. */
+/* Prints the usage of the program. */
 void cr_help(FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* words.c - the named values of an option; see words.h. */
+/* words.c - lists the values that an option takes; see words.h. */
 #include "words.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void add_targets(char *buf, size_t size)
         add(buf, size, target.name);
 }
 
-/* The words of an option: its own, a list that the library knows, or both. */
+/* The values of an option: fixed words, a list of the library, or both. */
 static const struct {
     const char *option, *words;
     void (*list)(char *buf, size_t size);

@@ -1,10 +1,10 @@
-/* words.h - the named values of an option that has few. */
+/* words.h - the values of options that take one of a few names. */
 #ifndef CR_WORDS_H
 #define CR_WORDS_H
 
 #include <stddef.h>
 
-/* Returns `buf` with the named values of an option, separated by spaces, or "".  For
+/* Writes the values of an option, separated by spaces, or "", into buf and returns it; for
  * completions. */
 const char *cr_option_words(char *buf, size_t size, const char *option);
 
