@@ -1,12 +1,13 @@
-/* along.h - finds gather(a, index, axis) in a graph. */
+/* along.h - recognises gather(a, index, axis) in a graph. */
 #ifndef CR_ALONG_H
 #define CR_ALONG_H
 
 #include "graph.h"
 
-/* y[.., j, ..] = a[.., index[.., j, ..], ..] along an axis: NaN, of i32 the least, outside of it. */
+/* y[.., j, ..] = a[.., index[.., j, ..], ..] along an axis; an index out of bounds gives NaN, or
+ * the least i32. */
 struct cr_along {
-    cr_id a, index; /* of the rank of y; the index has its shape */
+    cr_id a, index; /* both have the rank of y; the index has its shape */
     int axis;
 };
 

@@ -1,4 +1,4 @@
-/* amount.h - a number of bytes for a person: "7.6 GiB". */
+/* amount.h - formats a number of bytes for people: "7.6 GiB". */
 #ifndef CR_AMOUNT_H
 #define CR_AMOUNT_H
 

@@ -12,18 +12,18 @@
 
 enum cr_later {
     CR_LATER_UNKNOWN,
-    CR_LATER_ZERO,   /* 0, so that a sum is the same without it */
-    CR_LATER_HIDDEN, /* -inf or at most -CR_HIDES, so that a maximum is the same without it, and its
+    CR_LATER_ZERO,   /* 0: leaving it out does not change a sum */
+    CR_LATER_HIDDEN, /* -inf or at most -CR_HIDES: leaving it out does not change a maximum, and its
                       * exponential is 0 */
 };
 
-/* Scores are taken to be of a smaller magnitude than this: what takes so much from them hides them. */
+/* The bound on the magnitude of scores: adding at most -CR_HIDES hides a score. */
 #define CR_HIDES 1e9
 
 /*
- * What all elements are that stand for a later key: of the axes `query` and `key`, the position along
- * `key` is the larger one.  It follows from masks made by `iota`, of constants and of literals; what
- * such a 0 is multiplied with is taken to be finite, and divided by not to be 0.
+ * Returns the common value of all elements that stand for a later key, that is, whose position
+ * along axis `key` is larger than along axis `query`.  It follows from masks made of `iota`,
+ * constants and literals, if factors of a 0 are finite and divisors are not 0.
  */
 enum cr_later cr_find_later(const struct cr_graph *g, cr_id id, int query, int key);
 

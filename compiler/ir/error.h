@@ -1,11 +1,11 @@
-/* error.h - mistakes of the user, and of ours, as one line of text. */
+/* error.h - errors of the user, and bugs, as one line of text. */
 #ifndef CR_ERROR_H
 #define CR_ERROR_H
 
 #include <stdbool.h>
 
-/* "FILE[:LINE]: what was found, what was expected"; the command line prints it
- * behind "crescent: " and exits with status 2, or for a bug with status 3. */
+/* An error "FILE[:LINE]: what was found, what was expected".  The command line prints it behind
+ * "crescent: " and exits with status 2, or for a bug with status 3. */
 struct cr_error {
     char text[1024];
 };
@@ -14,7 +14,7 @@ struct cr_error {
  * function can `return cr_fail(...)`. */
 int cr_fail(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Reports a bug of ours: as cr_fail, with "bug: " before the text. */
+/* Reports a bug of the compiler: as cr_fail, with "bug: " before the text. */
 int cr_bug(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool cr_is_bug(const struct cr_error *error);
 

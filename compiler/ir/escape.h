@@ -2,7 +2,7 @@
  * escape.h - text of users and scripts, made harmless for terminals.
  *
  * A terminal obeys control characters: it moves, recolours and retitles, and some send text
- * back as if it were typed.  Whatever the program prints that is not its own goes through here.
+ * back as if it were typed.  All text that the program prints and did not write goes through here.
  */
 #ifndef CR_ESCAPE_H
 #define CR_ESCAPE_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The bytes of the character that n > 0 bytes of text begin with; 0 if it is a control character
- * or no UTF-8. */
+/* Returns the size of the character at the begin of n > 0 bytes of text; 0 if it is a control
+ * character or no UTF-8. */
 size_t cr_harmless(const char *text, size_t n);
 
 /*

@@ -6,15 +6,15 @@
 #include "graph.h"
 
 /*
- * The value of an op of operands a, b, c, of which those past its arity are ignored; a bool is 0 or
- * 1.  Of a reduction: what there is so far, a, combined with b.
+ * Computes an op of operands a, b, c; those past its arity are ignored; a bool is 0 or 1.  For a
+ * reduction: a is the accumulator, b the next element.
  */
 typedef double cr_evaluator(enum cr_op op, double a, double b, double c);
 
 /* Returns the evaluator of an op for operands of a type; an i32 result wraps modulo 2^32. */
 cr_evaluator *cr_evaluator_of(enum cr_op op, enum cr_dtype dtype);
 
-/* Returns the value that a reduction of elements of a type begins with. */
+/* Returns the initial value of a reduction of elements of a type. */
 double cr_identity(enum cr_op reduction, enum cr_dtype dtype);
 
 #endif

@@ -5,9 +5,10 @@
 #include "graph.h"
 
 /*
- * The graph for given values of the lengths, in their order: sizes that were lengths are those, and
- * what meets them is cut to size.  It has no lengths, and stands for what the graph means.  `map`, which may
- * be null, has room for a number by node of g: that of the same node in the new graph.
+ * Returns the graph for given values of the lengths, in their order: each length becomes a number,
+ * and operands of the bound's size are sliced to it.  The result has no lengths; it defines the
+ * meaning of g for these values.  `map`, by node of g, may be null; it receives the id of that node
+ * in the result.
  */
 struct cr_graph *cr_fix_lengths(const struct cr_graph *g, const int64_t *values, cr_id *map);
 

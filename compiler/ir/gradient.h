@@ -1,18 +1,18 @@
 /*
  * gradient.h - reverse mode: the nodes that compute derivatives.
  *
- * What the backward pass computes is more graph: the rules are those of the op table, in
- * ops of the same table, so that the same passes fuse, place and print it.
+ * The backward pass is added to the graph as ordinary nodes: each op's rule is written in ops of
+ * the same table, so that the same passes fuse, place and print it.
  */
 #ifndef CR_GRADIENT_H
 #define CR_GRADIENT_H
 
 #include "graph.h"
 
-/* What the names of gradients begin with; names of a script have no colon. */
+/* The prefix of names of gradients; names of a script have no colon. */
 #define CR_GRADIENT "gradient:"
 
-/* A place to begin: a tensor, and dL/d(tensor) in its shape. */
+/* A start of the backward pass: a tensor, and dL/d(tensor) in its shape. */
 struct cr_seed {
     cr_id id, cotangent;
 };
@@ -28,7 +28,8 @@ struct cr_seed {
 void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *seeds, int n,
                       const cr_id *wanted, cr_id *gradients);
 
-/* The row of an elementwise op or a reduction in gradients.def, behind its name; null for others. */
+/* Returns the gradients of an elementwise op or a reduction in gradients.def as text; null for
+ * others. */
 const char *cr_gradient_text(enum cr_op op);
 
 #endif

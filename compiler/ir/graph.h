@@ -20,7 +20,7 @@
 
 enum { CR_MAX_RANK = 8, CR_NONE = -1 };
 
-/* Entries of a graph, and characters of their names: see identifiers.h. */
+/* The most entries of a graph, and characters of their names; see identifiers.h. */
 enum { CR_MAX_ENTRIES = 32, CR_ENTRY_NAME = 14 };
 
 /* No tensor has more elements than this: sizes in bytes stay far from overflow. */
@@ -31,8 +31,8 @@ typedef int32_t cr_id;
 
 enum cr_dtype { CR_F32, CR_I32, CR_BOOL };
 
-/* How elements are kept in memory: a row of formats.def each; see program.h.  Behind them, the rounded
- * rows of arithmetics. */
+/* Storage formats: a row of formats.def each, see program.h; then the row formats of
+ * arithmetics.def. */
 enum cr_format {
 #define FORMAT(name, ...) CR_FORMAT_##name,
 #define WEIGHT_FORMAT FORMAT
@@ -46,7 +46,7 @@ enum cr_format {
     CR_FORMAT_COUNT
 };
 
-/* How products by weights are summed: f32, or a row of arithmetics.def; see program.h. */
+/* Arithmetics of products by weights: f32, or a row of arithmetics.def; see program.h. */
 enum cr_arithmetic {
     CR_ARITHMETIC_f32,
 #define ARITHMETIC(name, ...) CR_ARITHMETIC_##name,
@@ -66,7 +66,7 @@ enum cr_op {
         CR_OP_COUNT
 };
 
-/* Kinds of ops, which passes ask for: they treat ops of one kind alike. */
+/* Kinds of ops; passes treat all ops of a kind alike. */
 enum cr_kind {
     CR_KIND_LEAF,        /* no operands */
     CR_KIND_ELEMENTWISE, /* equal shapes in, the same shape out */
@@ -78,11 +78,11 @@ enum cr_kind {
     CR_KIND_SCATTER,
     CR_KIND_WRITE,
     CR_KIND_RANDOM,
-    CR_KIND_SCAN, /* along one axis, which stays */
+    CR_KIND_SCAN, /* along one axis, which keeps its size */
 };
 
-/* How the element types of an elementwise op's operands relate, or which element types a
- * reduction takes; see runtime/elementwise.h and runtime/reductions.h. */
+/* The type rule of an elementwise op's operands, or of a reduction's elements; see
+ * runtime/elementwise.h and runtime/reductions.h. */
 enum cr_rule {
     CR_RULE_ARITH,
     CR_RULE_FLOAT,
@@ -105,8 +105,8 @@ struct cr_op_info {
 
 extern const struct cr_op_info cr_ops[CR_OP_COUNT];
 
-/* How a parameter starts when no weights are given, as PyTorch's layers do; and an input, if it
- * says so (CR_INIT_UNIFORM of width 0 is for one that does not). */
+/* The initial values of a parameter without weights, as of PyTorch's layers; and of an input
+ * (CR_INIT_UNIFORM of width 0: the input has none). */
 enum cr_init {
     CR_INIT_UNIFORM /* -bound..bound */,
     CR_INIT_NORMAL /* std = bound */,
@@ -119,9 +119,11 @@ struct cr_where {
     const char *file;
     const char *scope; /* "h.3.attn", "" at the top */
     int line;
-    unsigned short library; /* the line of a library that made it, a number of cr_intern_line; or 0 */
-    signed char entry;      /* once `entries` has run: the entry that it is computed for; else 0 */
-    bool backward;          /* made by `grad`: a part of the gradient of a node made there */
+    unsigned short library; /* the line of library code that made it, a number of cr_intern_line; or
+                             * 0 */
+    signed char entry;      /* after the pass `entries`: the entry that it is computed for; else
+                             * 0 */
+    bool backward;          /* made by `grad`: a part of the gradient of a node of this line */
 };
 
 /* A line of a text. */
@@ -133,44 +135,45 @@ struct cr_text_line {
 /* The attributes of a node, besides its operands; the op says which fields count. */
 struct cr_attr {
     enum cr_dtype dtype;        /* input, const */
-    int rank;                   /* leaves, reshape, expand, random: of `shape` */
-    int64_t shape[CR_MAX_RANK]; /* theirs; the sizes of slice; the rows of scatter_add, first */
+    int rank;                   /* leaves, reshape, expand, random: the length of `shape` */
+    int64_t shape[CR_MAX_RANK]; /* their shape; slice: sizes; scatter_add: the number of rows,
+                                 * first */
     int axis;                   /* iota, reductions, concat, write, cumsum; from 0 */
     signed char lengths[CR_MAX_RANK]; /* input, const, iota, expand, limit: see cr_node */
-    int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts; cumsum: first 1 if it goes from
-                                 * the last element to the first */
-    double value;               /* const; the bound of an init; the stream of random; the number of
-                                 * a literal */
+    int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts; cumsum: first 1 to sum from the
+                                 * last element to the first */
+    double value;               /* const: the value; the bound of an init; random: the stream;
+                                 * literal: its number */
     const char *name;           /* input, param, state */
     enum cr_init init;          /* param, input */
     enum cr_format format;      /* param */
     enum cr_arithmetic arithmetic; /* param */
 };
 
-/* All that is known of a value.  Its size counts: passes go through all nodes again and again. */
+/* A node.  It is kept small, since passes go through all nodes again and again. */
 struct cr_node {
     enum cr_op op;
     enum cr_dtype dtype;
     int rank, axis;
     const int64_t *shape, *index; /* interned axes */
-    signed char lengths[CR_MAX_RANK]; /* by axis: 1 + the number of the length that is its size, whose
-                                       * bound `shape` has; 0 where the size is a number */
+    signed char lengths[CR_MAX_RANK]; /* by axis: 1 + the number of the length that is its size
+                                       * (`shape` has its bound); 0: the size is a number */
     int n_in;
     int first_in; /* operands: graph->operands[first_in ..] */
     double value;
     const char *name; /* of inputs, parameters, states; "literal" of all literals; else null */
     enum cr_init init;
-    enum cr_format format; /* param: how it is to be kept where products read it from panels; after
-                            * settle, how it is kept */
-    enum cr_arithmetic arithmetic; /* param: the same for how products by it are summed */
+    enum cr_format format; /* param: the wanted format where products read it from panels; after
+                            * settle, the actual one */
+    enum cr_arithmetic arithmetic; /* param: likewise the arithmetic of products by it */
     struct cr_where where;
-    const char *tap; /* a name by which the value can be asked for, or null */
+    const char *tap; /* a name by which a caller can get the value, or null */
     int kernel;      /* after fuse: the kernel that computes it, or CR_NONE */
 };
 
-/* A value that a run leaves behind.  Those that are handed out are listed by entry; within one, no
- * two have the same name.  What replaces a state has the state's name, and is not handed out: it is
- * what the state holds after a run of the entry.  Those come last, listed by entry, too. */
+/* A result of a run, or the new value of a state.  Results come first, by entry; their names differ
+ * within an entry.  Replacements of states come last, by entry, too; they have the state's name,
+ * and the caller does not get them: the state holds them after a run of the entry. */
 struct cr_output {
     const char *name;
     cr_id id;
@@ -178,7 +181,7 @@ struct cr_output {
     cr_id state; /* the state that it replaces, or CR_NONE */
 };
 
-/* A size known at run time: an i32 scalar input of its name holds it, from 1 to the bound. */
+/* A size known at run time, from 1 to the bound: an i32 scalar input of its name holds it. */
 struct cr_length {
     const char *name;
     int64_t bound;
@@ -186,14 +189,15 @@ struct cr_length {
 
 enum { CR_MAX_LENGTHS = 8 };
 
-/* The elements of a `literal`, words of 32 bits: of an i32 integers, else floats, a bool 0 or 1. */
+/* The elements of a `literal`, as words of 32 bits: integers for i32, else floats; a bool is 0 or
+ * 1. */
 struct cr_literal {
     enum cr_dtype dtype;
     int64_t n;
     const uint32_t *words;
 };
 
-/* No literal has more elements. */
+/* The most elements of a literal. */
 #define CR_MAX_LITERAL ((int64_t)1 << 20)
 
 struct cr_interned;
@@ -204,59 +208,59 @@ struct cr_graph {
     int n_nodes, cap_nodes;
     cr_id *operands;
     int n_operands, cap_operands;
-    struct cr_output *outputs; /* those that replace states come last */
+    struct cr_output *outputs; /* replacements of states come last */
     int n_outputs, cap_outputs;
     struct cr_length lengths[CR_MAX_LENGTHS];
     int n_lengths;
-    const char *entries[CR_MAX_ENTRIES]; /* what a caller can ask for; "" where there is but one */
+    const char *entries[CR_MAX_ENTRIES]; /* names of the parts that a caller can run; "" if there is
+                                          * only one */
     int n_entries;
-    int n_replaced; /* states that are replaced */
-    struct cr_where here;       /* given to nodes as they are made */
-    bool verified;              /* by the driver of the passes, and unchanged since */
+    int n_replaced; /* number of outputs that replace states */
+    struct cr_where here;       /* the origin of the nodes that are added next */
+    bool verified;              /* verified by the driver of the passes and unchanged since */
     char error[512];            /* why the last cr_build failed */
     struct cr_interned *interned; /* strings, axes, literals; see intern.h */
-    int most_nodes;             /* cr_add_gradients stops early when there are more; 0: no bound */
+    int most_nodes;             /* cr_add_gradients stops when there are more; 0: no bound */
 };
 
 struct cr_graph *cr_graph_new(const char *name);
 
-/* Returns an empty graph of the same name, into which a pass copies this one.  Both have their
- * strings and axes in common, so those of a node can be copied as pointers. */
+/* Returns an empty graph of the same name, into which a pass copies this one.  Both share their
+ * strings and axes, so a node's pointers to them can be copied. */
 struct cr_graph *cr_graph_successor(const struct cr_graph *g);
 void cr_graph_free(struct cr_graph *g);
 
 /* Returns a graph with the same nodes, operands and outputs, and with its own strings and axes. */
 struct cr_graph *cr_graph_copy(const struct cr_graph *g);
 
-/* Room for so many nodes and operands, so that they are not moved while they are added. */
+/* Reserves room for so many nodes and operands, so that adding them does not move others. */
 void cr_graph_reserve(struct cr_graph *g, int nodes, int operands);
 
-/* The memory that the graph takes, in bytes. */
+/* Returns the memory of the graph in bytes. */
 size_t cr_graph_bytes(const struct cr_graph *g);
 
-/* The graph's own copy of a string, one for equal strings (so == compares them). */
+/* Returns the graph's copy of a string, the same for equal strings (so == compares them). */
 const char *cr_intern(struct cr_graph *g, const char *text);
 
-/* True if a string is the graph's own copy, by its address: it is not read. */
+/* True if a string is the graph's copy, by its address; the text is not read. */
 bool cr_is_interned(const struct cr_graph *g, const char *text);
 
-/* The number of a line in a file, one for equal lines, from 1 on; 0 if there are too many.  Graphs that
- * have their strings in common have these, too. */
+/* Returns the number of a line in a file, the same for equal lines, from 1 on; 0 if there are too
+ * many.  Graphs that share strings share these. */
 int cr_intern_line(struct cr_graph *g, const char *file, int line);
 
-/* The line of that number, or null for 0. */
+/* Returns the line of that number, or null for 0. */
 const struct cr_text_line *cr_line_of(const struct cr_graph *g, int number);
 
-/* The graph's own copy of CR_MAX_RANK numbers; zeros are cr_no_axes in all graphs. */
+/* Returns the graph's copy of CR_MAX_RANK numbers; for zeros it is cr_no_axes, in all graphs. */
 const int64_t *cr_intern_axes(struct cr_graph *g, const int64_t *axes);
 extern const int64_t cr_no_axes[CR_MAX_RANK];
 
-/* True if axes are the graph's own copy, by their address. */
+/* True if axes are the graph's copy, by their address. */
 bool cr_are_interned(const struct cr_graph *g, const int64_t *axes);
 
-/* The number of a literal with these elements, one for equal ones: what the value of a node of op
- * `literal` says.  The words are copied.  Graphs that have their strings in common have their
- * literals in common, too. */
+/* Returns the number of a literal with these elements, the same for equal ones; it is the `value`
+ * of nodes of op `literal`.  Copies the words.  Graphs that share strings share literals. */
 int cr_add_literal(struct cr_graph *g, const struct cr_literal *literal);
 int cr_n_literals(const struct cr_graph *g);
 const struct cr_literal *cr_literal_of(const struct cr_graph *g, const struct cr_node *node);
@@ -269,7 +273,7 @@ const struct cr_literal *cr_literal_of(const struct cr_graph *g, const struct cr
 cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
                const struct cr_attr *attr);
 
-/* The inference alone: fills in *node, without its operands, and adds nothing. */
+/* Does only the inference: fills in *node, without its operands, and adds nothing. */
 bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,
               struct cr_node *node);
 
@@ -277,9 +281,9 @@ bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const s
 const char *cr_check_inference(struct cr_graph *g, cr_id id);
 
 /*
- * cr_build for passes: a misfit is a bug, and cr_give_up says so.  Of lengths it is the verifier that
- * says so, after the pass: a rule may build nodes that it drops because of them, and others that lose
- * lengths, which it gives back.
+ * cr_build for passes: if operands do not fit, that is a bug, reported by cr_give_up.  Lengths are
+ * checked by the verifier, after the pass: a rule may drop nodes whose lengths do not fit, or
+ * restore lengths that a node lost.
  */
 cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
               const struct cr_attr *attr);
@@ -291,8 +295,8 @@ static inline bool cr_takes_lengths(enum cr_op op)
            op == CR_OP_limit;
 }
 
-/* Sets all attributes to those that a node was built with.  Lengths are set for ops that take
- * them (cr_takes_lengths), and are 0 for all others. */
+/* Copies all attributes that a node was built with.  Lengths are copied for ops that take them
+ * (cr_takes_lengths), and are 0 for others. */
 static inline void cr_get_attr(const struct cr_node *node, struct cr_attr *attr)
 {
     attr->dtype = node->dtype;
@@ -318,62 +322,62 @@ static inline struct cr_attr cr_attr_of(const struct cr_node *node)
     return attr;
 }
 
-/* Adds a length, and returns its number; the input that holds it is the caller's to build.  CR_NONE
- * if there are too many. */
+/* Adds a length and returns its number, or CR_NONE if there are too many.  The caller builds the
+ * input that holds it. */
 int cr_graph_add_length(struct cr_graph *g, const char *name, int64_t bound);
 
-/* The number of the length of that name, or CR_NONE. */
+/* Returns the number of the length of that name, or CR_NONE. */
 int cr_find_length(const struct cr_graph *g, const char *name);
 
 /* True if a node is the input that holds a length. */
 bool cr_holds_length(const struct cr_graph *g, cr_id id);
 
-/* Adds an output to the last entry: a new graph has one, without a name. */
+/* Adds an output to the last entry; a new graph has one entry, without a name. */
 void cr_add_output(struct cr_graph *g, const char *name, cr_id id);
 
-/* Adds an entry, to which the outputs to come belong.  The first one names that of a new graph. */
+/* Adds an entry; later outputs belong to it.  The first call names the entry of a new graph. */
 void cr_add_entry(struct cr_graph *g, const char *name);
 
-/* Gives a graph without outputs the entries and outputs of another, whose nodes are its own under
- * the numbers of `map`, or if that is null under the same ones. */
+/* Copies entries and outputs into a graph that has none; map[id] is the node for node id of `from`,
+ * or id itself if `map` is null. */
 void cr_copy_outputs(struct cr_graph *to, const struct cr_graph *from, const cr_id *map);
 
-/* The entry of that name, or CR_NONE. */
+/* Returns the entry of that name, or CR_NONE. */
 int cr_find_entry(const struct cr_graph *g, const char *name);
 
-/* "y", or "decode.y" in an entry with a name, to be freed. */
+/* Returns "y", or "decode.y" in an entry with a name; the caller frees it. */
 char *cr_output_name(const struct cr_graph *g, int output);
 
-/* By node: a bit for each entry that needs its value; the caller frees it. */
+/* Returns, by node, a bit for each entry that needs its value; the caller frees it. */
 unsigned *cr_find_needed(const struct cr_graph *g);
 
-/* Drops all nodes but those with `kept` true, and those that they and the outputs need. */
+/* Drops all nodes except those with `kept` true, the outputs, and the nodes that they need. */
 void cr_keep_nodes(struct cr_graph *g, const bool *kept);
 
-/* Leaves one entry, which loses its name, and the inputs it needs; all parameters, states and lengths
- * stay.  The graph is as if the script had returned that entry's outputs. */
+/* Keeps one entry, without its name, and the inputs it needs; all parameters, states and lengths
+ * stay.  The graph is as if the script had returned only that entry's outputs. */
 void cr_keep_entry(struct cr_graph *g, int entry);
 
-/* Why a state cannot become a value, or null: an entry replaces a state once, by a value of its
- * shape and type. */
+/* Returns why an entry cannot replace a state by a value, or null: it may replace a state once, by
+ * a value of its shape and type. */
 const char *cr_check_replacement(struct cr_graph *g, int entry, cr_id state, cr_id value);
 
 /* Adds a replacement: a run of the entry leaves `value` in the state.  See cr_check_replacement. */
 void cr_add_replacement(struct cr_graph *g, int entry, cr_id state, cr_id value);
 
-/* Returns how many outputs are handed to the caller: the first ones. */
+/* Returns the number of outputs that the caller gets, which come first. */
 static inline int cr_n_results(const struct cr_graph *g)
 {
     return g->n_outputs - g->n_replaced;
 }
 
-/* True if a node is a part of the model's interface: it stays although nothing may read it. */
+/* True if a node is part of the model's interface and stays even if nothing reads it. */
 static inline bool cr_is_interface(const struct cr_node *node)
 {
     return node->name && node->op != CR_OP_literal;
 }
 
-/* True if a leaf comes in as an input does: a state is an input that the run may write to. */
+/* True for inputs and states; a state is an input that the run may write to. */
 static inline bool cr_is_input(const struct cr_node *node)
 {
     return node->op == CR_OP_input || node->op == CR_OP_state;
@@ -405,15 +409,15 @@ bool cr_is_i32(double value);
 
 int64_t cr_elements(int rank, const int64_t *shape);
 
-/* True if a node has no elements.  It is a constant or a reshape of one, nothing but reshapes reads it, and
- * no kernel stores it: it can be an output. */
+/* True if a node has no elements.  It is a constant or a reshape of one; only reshapes read it; it
+ * can be an output, and no kernel stores it. */
 static inline bool cr_is_empty(const struct cr_node *node)
 {
     return (node->op == CR_OP_const || node->op == CR_OP_reshape) &&
            cr_elements(node->rank, node->shape) == 0;
 }
 
-/* True if the bounds of all sizes are equal, be they lengths or not. */
+/* True if the bounds of all sizes are equal, lengths or not. */
 bool cr_same_shape(const struct cr_node *a, const struct cr_node *b);
 
 /* True if all sizes are equal: the same numbers, and the same lengths. */
@@ -422,13 +426,13 @@ static inline bool cr_same_sizes(const struct cr_node *a, const struct cr_node *
     return memcmp(a->lengths, b->lengths, sizeof a->lengths) == 0 && cr_same_shape(a, b);
 }
 
-/* 1 + the number of the length that the size of an axis is, or 0. */
+/* Returns 1 + the number of the length that is the size of an axis, or 0. */
 static inline int cr_length_at(const struct cr_graph *g, cr_id id, int axis)
 {
     return g->nodes[id].lengths[axis];
 }
 
-/* A hash of shape, index and lengths; the first two are told apart by their addresses. */
+/* Returns a hash of shape, index and lengths; the first two by their addresses. */
 static inline uint64_t cr_hash_axes(const struct cr_node *node)
 {
     uint64_t lengths;
@@ -437,7 +441,7 @@ static inline uint64_t cr_hash_axes(const struct cr_node *node)
            (uint64_t)(uintptr_t)node->index * 0xbf58476d1ce4e5b9u + lengths * 0x94d049bb133111ebu;
 }
 
-/* "[2, 3]" into buf, which is returned. */
+/* Writes "[2, 3]" into buf and returns it. */
 char *cr_shape_text(char *buf, size_t size, int rank, const int64_t *shape);
 
 const char *cr_dtype_name(enum cr_dtype dtype);

@@ -1,16 +1,5 @@
 /*
- * guard.h - the way back to the caller when there is no memory, or when a bug is found.
- *
- * Functions deep inside cannot return such an error: cr_calloc has no status, and a pass expects
- * every node it builds.  They call cr_give_up, which jumps to the innermost guard of the thread.
- * What was allocated since the guard was entered is lost; locks are never held there.
- *
- *     struct cr_guard guard;
- *     cr_guard_enter(&guard, &error);
- *     if (setjmp(guard.back))
- *         return -1;                // cr_give_up was called: the error is set, the guard is left
- *     ...
- *     cr_guard_leave(&guard);
+ * guard.h - returns to the caller when memory runs out, or when a bug is found.
  */
 #ifndef CR_GUARD_H
 #define CR_GUARD_H
@@ -23,22 +12,22 @@ struct cr_guard {
     jmp_buf back;
     struct cr_guard *outer;
     struct cr_error *error;
-    void (*raise)(void *); /* called in place of the jump, and does not return; or null */
+    void (*raise)(void *); /* called instead of the jump, must not return; or null */
     void *raised_with;     /* its argument */
     bool left;
 };
 
 void cr_guard_enter(struct cr_guard *guard, struct cr_error *error);
 
-/* Leaves the innermost guard.  Once is enough: of one that is left already there is nothing. */
+/* Leaves the innermost guard; does nothing if this one was left already. */
 void cr_guard_leave(struct cr_guard *guard);
 
-/* Sets the error of the innermost guard and jumps there, or calls its `raise`; in a debug build a bug ends the process
- * instead, where a debugger can look at it.  It also ends without a guard: every function of
- * crescent.h that can get here has one. */
+/* Sets the error of the innermost guard and jumps there, or calls its `raise`.  In a debug build a
+ * bug aborts the process instead, for a debugger.  Without a guard the process ends, too; so every
+ * function of crescent.h that can get here enters one. */
 _Noreturn void cr_give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A mistake of ours where a condition does not hold: "bug: FILE:LINE: CONDITION". */
+/* Reports a bug if a condition does not hold: "bug: FILE:LINE: not so: CONDITION". */
 #define CR_CHECK(condition)                                                                        \
     ((condition) ? (void)0 : cr_give_up("bug: %s:%d: not so: %s", __FILE__, __LINE__, #condition))
 

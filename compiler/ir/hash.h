@@ -20,15 +20,15 @@ struct cr_table {
     int n, size; /* size is a power of two, or 0 */
 };
 
-/* The first item added under this hash for which is_it(context, item) holds, or -1. */
+/* Returns the first item added under this hash for which is_it(context, item) holds, or -1. */
 int cr_table_find(const struct cr_table *table, uint64_t hash,
                   bool (*is_it)(const void *context, int item), const void *context);
 
-/* Adds an item, which is not negative; there may be others under this hash. */
+/* Adds an item, which is not negative; several items may have the same hash. */
 void cr_table_add(struct cr_table *table, uint64_t hash, int item);
 void cr_table_free(struct cr_table *table);
 
-/* One more word into a hash: a multiplication, and its high half folded in. */
+/* Mixes a word into a hash: multiplies and folds the high half in. */
 static inline uint64_t cr_hash_word(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
@@ -44,7 +44,7 @@ struct cr_names {
 
 void cr_names_add(struct cr_names *names, const char *name);
 
-/* The number of the first name that reads like this, or -1. */
+/* Returns the number of the first equal name, or -1. */
 int cr_names_find(const struct cr_names *names, const char *name);
 void cr_names_free(struct cr_names *names);
 

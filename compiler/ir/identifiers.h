@@ -11,8 +11,8 @@
  *   entries       <model>_<entry>_run and so on, <MODEL>_<ENTRY>_ARENA_BYTES and so on: a name of at
  *                 most CR_ENTRY_NAME characters, that no other has in capitals
  *
- * What names the runtime has begin with cr_ and CR_.  No identifier is longer than C promises to
- * tell apart; a name that is cut has eight digits behind it, made from all of it.
+ * The runtime's names begin with cr_ and CR_.  No identifier is longer than C promises to tell
+ * apart; a name that is cut gets a hash of eight digits.
  */
 #ifndef CR_IDENTIFIERS_H
 #define CR_IDENTIFIERS_H
@@ -20,32 +20,34 @@
 #include "program.h"
 
 enum {
-    CR_C_NAME = 63,    /* characters of an identifier that C promises to tell apart */
-    CR_MODEL_NAME = 30 /* of a model's name, but for "model_" before it: ports get 13 at least */
+    CR_C_NAME = 63,    /* significant characters of an identifier in C */
+    CR_MODEL_NAME = 30 /* most characters of a model's name without "model_": ports keep at least
+                        * 13 */
 };
 
-/* A scope's name or a title with # for its numbers, since repetitions share their code. */
+/* Writes a scope's name or a title with # in place of its numbers, since repeated layers share
+ * code. */
 void cr_plain_scope(char *buffer, size_t size, const char *scope);
 
-/* A path or a name as it may stand in a comment: what is not a letter, a digit or one of "_./-"
- * is '_', so it neither ends the comment nor the line. */
+/* Writes a path or a name so that it can stand in a comment: characters other than letters, digits
+ * and "_./-" become '_', so it ends neither the comment nor the line. */
 void cr_plain_text(char *buffer, size_t size, const char *text);
 
-/* A scope's name or a title without its numbers, as part of a C identifier: "h.3.attn" is
- * h_attn, and the gradient of attn.y is d_attn_y. */
+/* Writes a scope's name or a title without its numbers, as part of a C identifier: "h.3.attn"
+ * becomes h_attn, and the gradient of attn.y d_attn_y. */
 void cr_identifier(char *buffer, size_t size, const char *name);
 
-/* Whether a field of the arguments must not be called so. */
+/* True if a field of the arguments must not have this name. */
 bool cr_is_reserved(const char *name);
 
-/* What the functions and macros of a model begin with, to be freed: its name where that is an
- * identifier in which no '_' follows another. */
+/* Returns the prefix of a model's functions and macros; the caller frees it.  It is the model's
+ * name if that is an identifier without "__". */
 char *cr_model_name(const char *name);
 
-/* Gives inputs, or outputs, identifiers that differ also in capitals, in memory of their own. */
+/* Gives inputs, or outputs, identifiers that differ even if case is ignored; allocates them. */
 void cr_identify_ports(struct cr_port *ports, int n, const char *model);
 
-/* A letter of ASCII as a capital, whatever the locale. */
+/* Returns a letter of ASCII as a capital, independent of the locale. */
 char cr_upper(char c);
 
 #endif

@@ -13,26 +13,26 @@
 
 #include "compiler/ir/hash.h"
 
-/* Lists of axes stand in blocks, which never move. */
+/* Lists of axes are stored in blocks, which never move. */
 enum { CR_AXES_IN_BLOCK = 32 };
 
 struct cr_interned {
     struct cr_names names;
-    struct cr_table addresses; /* of the names, by number */
+    struct cr_table addresses; /* addresses of the names; items are their numbers */
     int64_t **blocks;          /* of axes */
     int n_axes, n_blocks, cap_blocks;
-    struct cr_table axes; /* by number */
+    struct cr_table axes; /* items are numbers of lists of axes */
     struct cr_literal *literals;
     int n_literals, cap_literals;
-    struct cr_table contents; /* of the literals, by number */
-    struct cr_text_line *lines; /* of libraries; their files are names */
+    struct cr_table contents; /* contents of literals; items are their numbers */
+    struct cr_text_line *lines; /* lines of library code; their files are in `names` */
     int n_lines, cap_lines;
-    struct cr_table places; /* of the lines, by number */
-    size_t bytes;         /* that they take */
-    int graphs;           /* that have them */
+    struct cr_table places; /* lines; items are their numbers */
+    size_t bytes;         /* memory of all of it */
+    int graphs;           /* number of graphs that share it */
 };
 
-/* Frees all of it with the last graph. */
+/* Drops one graph's share; frees everything with the last one. */
 void cr_interned_drop(struct cr_interned *interned);
 
 #endif

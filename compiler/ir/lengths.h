@@ -1,13 +1,5 @@
 /*
- * lengths.h - the rules by which the sizes of a node are lengths.
- *
- * An input says which of its axes are lengths, and so may constants, indices, what is repeated and a
- * `limit`; the rest follows.  What is computed from a length's axis has one there.  An axis of the
- * bound's size that meets a length, as that of a table of positions does, is read from its beginning:
- * elements past the length do not exist.  A reduction over a length has as many terms as there are.
- *
- * A length cannot be cut, joined or merged: slice and concat take such an axis as a whole, and a
- * reshape keeps it as an axis of its own.
+ * lengths.h - infers which sizes of a node are lengths, that is, run-time sizes.
  */
 #ifndef CR_LENGTHS_H
 #define CR_LENGTHS_H

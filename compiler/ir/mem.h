@@ -10,14 +10,14 @@
 
 #include <stddef.h>
 
-/* Zeroed memory for count items of a size. */
+/* Allocates zeroed memory for count items of a size. */
 void *cr_calloc(size_t count, size_t size);
 char *cr_strdup(const char *text);
 
 /* Makes room for one more item in a growing array; *cap is in items. */
 void *cr_grow(void *items, int n, int *cap, size_t size);
 
-/* Gives back the room that an array of n items has grown beyond them. */
+/* Shrinks an array to its n items. */
 void *cr_trim(void *items, int n, size_t size);
 
 #define CR_PUSH(array, n, cap)                                                                     \

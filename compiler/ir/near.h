@@ -1,13 +1,14 @@
-/* near.h - what somebody may have meant. */
+/* near.h - suggests a name for a mistyped word. */
 #ifndef CR_NEAR_H
 #define CR_NEAR_H
 
 #include <stddef.h>
 
-/* The name a word most likely stands for, or null if none is near.  `names` may hold nulls. */
+/* Returns the name that is most similar to a word, or null if none is similar.  `names` may hold
+ * nulls. */
 const char *cr_nearest(const char *word, const char *const *names, int n);
 
-/* ", did you mean NAME?" into buf, or "" if no name is near.  Returns buf. */
+/* Writes ", did you mean NAME?" into buf, or "" if no name is similar.  Returns buf. */
 char *cr_did_you_mean(char *buf, size_t size, const char *word, const char *const *names, int n);
 
 #endif

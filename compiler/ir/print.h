@@ -1,4 +1,4 @@
-/* print.h - a graph as Lua that the front end reads back, and a program for readers. */
+/* print.h - prints a graph as Lua that the front end reads back, and a program as text. */
 #ifndef CR_PRINT_H
 #define CR_PRINT_H
 
@@ -7,11 +7,11 @@
 #include "graph.h"
 #include "program.h"
 
-/* One statement a node: v[i] = op(...), with at(...) where the origin changes. */
+/* Prints one statement per node: v[i] = op(...), with at(...) where the origin changes. */
 void cr_print_graph(FILE *out, const struct cr_graph *g);
 
-/* A program as Lua comments, so that it can stand behind a graph.  Offsets of buffers and forms are
- * bytes, those of scratch floats, and addresses elements. */
+/* Prints a program as Lua comments, so that it can follow a graph.  Offsets of buffers and forms
+ * are in bytes, those of scratch in floats, and addresses in elements. */
 void cr_print_program(FILE *out, const struct cr_program *program);
 
 #endif

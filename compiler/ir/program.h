@@ -27,12 +27,12 @@
 /* Where a buffer lies at run time. */
 enum cr_space {
     CR_SPACE_NONE,    /* nowhere: of a binding, a number */
-    CR_SPACE_LENGTH,  /* the same: the value of length `offset` */
+    CR_SPACE_LENGTH,  /* nowhere, too: the value of length `offset` */
     CR_SPACE_ARENA,   /* `offset` bytes into the arena */
     CR_SPACE_WEIGHTS, /* `offset` bytes into the weights */
-    CR_SPACE_INPUT,   /* what the caller hands in as input `offset` */
-    CR_SPACE_OUTPUT,  /* the same for an output */
-    CR_SPACE_STATE,   /* what the caller hands in as input `offset`, read and written */
+    CR_SPACE_INPUT,   /* the caller's memory for input `offset` */
+    CR_SPACE_OUTPUT,  /* the caller's memory for output `offset` */
+    CR_SPACE_STATE,   /* the caller's memory for input `offset`, read and written */
     CR_SPACE_LITERAL, /* literal `offset`, data of the program */
     CR_SPACE_COUNT
 };
@@ -41,11 +41,11 @@ struct cr_buffer {
     const char *name; /* for readers; several may have one */
     enum cr_format format;
     int rank;
-    int64_t shape[CR_MAX_RANK];   /* of a length, its bound */
+    int64_t shape[CR_MAX_RANK];   /* for a length: its bound */
     int length[CR_MAX_RANK];      /* by axis: index in cr_program.lengths, or CR_NONE */
     enum cr_space space;
     int64_t offset, bytes;
-    int alias;        /* the buffer whose memory it is, wholly or in part; or CR_NONE */
+    int alias;        /* the buffer whose memory it shares, wholly or in part; or CR_NONE */
     unsigned entries; /* a bit for each entry that uses it */
 };
 
@@ -57,27 +57,27 @@ typedef int cr_expr;
 enum cr_expr_op {
     CR_EXPR_NUMBER, /* number */
     CR_EXPR_VAR,    /* the variable `a` */
-    CR_EXPR_FIELD,  /* the number that argument `a`, a slot, was given */
+    CR_EXPR_FIELD,  /* the number bound to slot `a` */
     CR_EXPR_ADD,
     CR_EXPR_SUB,
     CR_EXPR_MUL,
     CR_EXPR_DIV, /* both operands are positive */
     CR_EXPR_MOD,
     CR_EXPR_MIN,
-    CR_EXPR_LESS, /* the rest are 0 or 1 */
+    CR_EXPR_LESS, /* results from here to NOT are 0 or 1 */
     CR_EXPR_GREATER,
     CR_EXPR_EQUAL,
     CR_EXPR_AND,
     CR_EXPR_OR,
     CR_EXPR_NOT,
     CR_EXPR_SELECT, /* a ? b : c */
-    CR_EXPR_CALL,   /* what the runtime call `a` returns */
-    CR_EXPR_LOAD,   /* element `number` of slot `a`, which is of i32 */
+    CR_EXPR_CALL,   /* the result of the runtime call `a` */
+    CR_EXPR_LOAD,   /* element `number` of slot `a`, an i32 */
 };
 
 struct cr_expr_node {
     enum cr_expr_op op;
-    int a, b, c; /* expressions, if not said otherwise */
+    int a, b, c; /* operands: expressions, unless said otherwise */
     int64_t number;
 };
 
@@ -91,7 +91,7 @@ enum cr_callee {
     CR_CALLEE_MAP,          /* cr_call.op on tiles, in the variant of cr_call.by_row */
     CR_CALLEE_REDUCE,       /* cr_call.op over the columns of a tile */
     CR_CALLEE_REDUCE_DOWN,  /* cr_call.op down its rows, into 16 lanes */
-    CR_CALLEE_REDUCE_LANES, /* folds those */
+    CR_CALLEE_REDUCE_LANES, /* folds these lanes into one */
     CR_CALLEE_COUNT
 };
 
@@ -101,7 +101,7 @@ struct cr_term {
     int64_t coef;
 };
 
-/* An element of a slot: unit number base + sum of terms. */
+/* The address of an element of a slot: unit base + sum of terms. */
 struct cr_address {
     int slot;
     int64_t base;
@@ -110,9 +110,10 @@ struct cr_address {
 
 enum cr_argument_kind {
     CR_ARGUMENT_NUMBER,  /* an integer */
-    CR_ARGUMENT_ADDRESS, /* of an element; where `number` is an expression, only if it is not 0 */
+    CR_ARGUMENT_ADDRESS, /* an element's address; or null if there is a `number` and its value is
+                          * 0 */
     CR_ARGUMENT_NULL,
-    CR_ARGUMENT_VALUE, /* of the constant address.slot */
+    CR_ARGUMENT_VALUE, /* the value of the constant address.slot */
 };
 
 struct cr_argument {
@@ -123,17 +124,17 @@ struct cr_argument {
 
 struct cr_call {
     enum cr_callee callee;
-    enum cr_format format; /* of the tiles it works on: which family of functions */
+    enum cr_format format; /* the format of its tiles: selects the family of functions */
     enum cr_op op;         /* MAP, REDUCE... */
-    unsigned by_row;       /* MAP: a bit for each operand that has one number a row */
+    unsigned by_row;       /* MAP: a bit for each operand that has one value per row */
     int first_argument, n_arguments;
-    cr_id node; /* whose value it computes, or helps to, of the kernel that was scheduled */
+    cr_id node; /* the node of the scheduled kernel whose value it computes, or helps to compute */
 };
 
-/* The name of the function that is called, after "rt->". */
+/* Writes the name of the called function, without "rt->". */
 void cr_callee_name(char *buffer, size_t size, const struct cr_call *call);
 
-/* What its arguments mean: see functions.def. */
+/* Writes the signature of its arguments; see functions.def. */
 void cr_callee_signature(char *buffer, size_t size, const struct cr_call *call);
 
 /* ---- formats ---- */
@@ -142,7 +143,7 @@ void cr_callee_signature(char *buffer, size_t size, const struct cr_call *call);
 struct cr_format_info {
     const char *name;
     enum cr_dtype dtype;
-    int bits, block, scale; /* of weights: block elements have `scale` bits besides */
+    int bits, block, scale; /* of weights: a block of `block` elements has `scale` bits of scales */
     int unit;               /* bytes of c_type: offsets in a buffer and in a slot count units */
     const char *c_type, *family;
     const char *place;   /* of weights: the expression in C; else null */
@@ -152,64 +153,66 @@ struct cr_format_info {
 
 extern const struct cr_format_info cr_formats[CR_FORMAT_COUNT];
 
-/* The format of a value that nothing asked to be kept otherwise. */
+/* Returns the default format of a type. */
 enum cr_format cr_format_of(enum cr_dtype dtype);
 
-/* The format of that name, in capitals or not, `length` characters long; CR_FORMAT_COUNT if there is none. */
+/* Returns the format of that name of `length` characters, ignoring case; CR_FORMAT_COUNT if there
+ * is none. */
 enum cr_format cr_format_find(const char *name, size_t length);
 
-/* What so many elements take, in whole blocks. */
+/* Returns the bytes of so many elements, in whole blocks. */
 int64_t cr_format_bytes(enum cr_format format, int64_t elements);
 
-/* K rounded up to whole blocks; the units of such a column of a panel. */
+/* Return K rounded up to whole blocks; and the units of a column of K elements in a panel. */
 int64_t cr_block_rows(enum cr_format format, int64_t K);
 int64_t cr_column_units(enum cr_format format, int64_t K);
 
-/* The shortest decimal that reads back as a value of the format; "NAN", "INFINITY" and
- * "MINUS_INFINITY" stand for themselves. */
+/* Writes the shortest decimal that reads back as a value of the format; or "NAN", "INFINITY" or
+ * "MINUS_INFINITY". */
 void cr_number_text(char *text, size_t size, enum cr_format format, double value);
 
 /* ---- arithmetics ---- */
 
-/* A row of arithmetics.def; in front of them f32, which takes rows as they are. */
+/* A row of arithmetics.def; or the first one, f32, which does not round rows. */
 struct cr_arithmetic_info {
     const char *name;
-    enum cr_format rows;  /* of rows that are rounded */
-    enum cr_callee round; /* makes them; CR_CALLEE_COUNT: nothing does */
+    enum cr_format rows;  /* the format of rounded rows */
+    enum cr_callee round; /* rounds rows; CR_CALLEE_COUNT: none */
     const char *description;
 };
 
 extern const struct cr_arithmetic_info cr_arithmetics[CR_ARITHMETIC_COUNT];
 
-/* The arithmetic of that name, `length` characters long; CR_ARITHMETIC_COUNT if there is none. */
+/* Returns the arithmetic of that name of `length` characters; CR_ARITHMETIC_COUNT if there is
+ * none. */
 enum cr_arithmetic cr_arithmetic_find(const char *name, size_t length);
 
-/* The function that multiplies by weights of a format in an arithmetic; CR_CALLEE_COUNT if there is
- * none. */
+/* Returns the function that multiplies by weights of a format in an arithmetic; CR_CALLEE_COUNT if
+ * there is none. */
 enum cr_callee cr_product_of(enum cr_format format, enum cr_arithmetic arithmetic);
 
 /* ---- bodies ---- */
 
 struct cr_var {
     char name[24];
-    bool changes; /* is set again after it was declared; a counter does not count */
+    bool changes; /* is assigned after its declaration; false for a loop counter */
 };
 
 enum cr_statement_kind {
-    CR_STATEMENT_LOOP, /* var from first while it is less than last, by step; up to its END */
-    CR_STATEMENT_IF,   /* value is not 0: what follows up to its END */
+    CR_STATEMENT_LOOP, /* for var from first up to last, exclusive, by step; ends at its END */
+    CR_STATEMENT_IF,   /* if value is not 0; ends at its END */
     CR_STATEMENT_END,
     CR_STATEMENT_LET, /* declares var with a value */
     CR_STATEMENT_SET, /* gives var another value */
     CR_STATEMENT_CALL,
-    CR_STATEMENT_NOTE, /* nothing but a word for the reader */
+    CR_STATEMENT_NOTE, /* only a note for the reader */
 };
 
 struct cr_statement {
     enum cr_statement_kind kind;
     int var;
     cr_expr value;       /* LOOP: first */
-    cr_expr last, until; /* LOOP; until: a further condition, or CR_NONE */
+    cr_expr last, until; /* LOOP: end; a further condition for going on, or CR_NONE */
     int64_t step;        /* LOOP */
     int call;            /* index in calls */
     const char *note;    /* for the reader, or null; the program's string */
@@ -229,21 +232,20 @@ struct cr_slot {
     enum cr_format format;
     char name[64];
     bool written;      /* ARGUMENT: the function writes to it */
-    bool partly;       /* ARGUMENT: ... and what it does not write stays as it was */
+    bool partly;       /* ARGUMENT: it writes only a part; the rest keeps its values */
     bool packed;       /* ARGUMENT: a weight matrix in panels */
-    int length;        /* NUMBER: of a length, its number; else CR_NONE */
-    int64_t offset;    /* SCRATCH: floats from where the thread's begins */
+    int length;        /* NUMBER: the index of a length; else CR_NONE */
+    int64_t offset;    /* SCRATCH: offset in floats from the begin of the thread's scratch */
     int64_t elements;  /* SCRATCH */
     double number;     /* CONSTANT */
-    const char *note;  /* SCRATCH, NUMBER: what it is; the program's string */
+    const char *note;  /* SCRATCH, NUMBER: its meaning, for readers; the program's string */
 };
 
-/* The variables of every body that are there from the start: the items that a call does are
- * begin .. end - 1. */
+/* The predefined variables of every body: a call processes the items begin .. end - 1. */
 enum { CR_VAR_BEGIN, CR_VAR_END, CR_VAR_ITEM, CR_N_OWN_VARS };
 
-/* How many bytes loops bring into the first-level cache of a core, and how many of these from
- * beyond its second-level cache: by a model of what stays in the caches of the target. */
+/* Bytes that loops load into a core's first-level cache, and how many of these come from beyond its
+ * second-level cache: a model of the target's caches. */
 struct cr_traffic {
     double to_l1, to_l2;
 };
@@ -251,7 +253,7 @@ struct cr_traffic {
 struct cr_function {
     int number;          /* from 1; emitted C calls it k<number>_<title> */
     char title[64];
-    const char *comment; /* lines that say what it computes, where it comes from, what it costs */
+    const char *comment; /* lines about its formula, origin and cost */
     struct cr_slot *slots; /* arguments and numbers first, as calls bind them */
     int n_slots, cap_slots, n_bound;
     struct cr_var *vars;
@@ -266,9 +268,9 @@ struct cr_function {
     int n_calls, cap_calls;
     struct cr_statement *body;
     int n_body, cap_body;
-    cr_expr items;          /* of the parallel loop around it, over numbers alone */
-    int64_t scratch_floats; /* that each thread needs */
-    struct cr_traffic traffic; /* of a call; zeros: what is touched comes once */
+    cr_expr items;          /* number of iterations of its parallel loop; depends on numbers only */
+    int64_t scratch_floats; /* scratch of each thread */
+    struct cr_traffic traffic; /* of a call; zeros: each byte is loaded once */
 };
 
 /* ---- steps ---- */
@@ -281,76 +283,80 @@ enum cr_step_kind {
     CR_STEP_KINDS
 };
 
-/* How what an argument is bound to depends on the layer. */
+/* How the binding of an argument depends on the layer. */
 enum cr_form {
     CR_FORM_SAME,
     CR_FORM_EVEN,  /* at equal distances */
-    CR_FORM_TURNS, /* two buffers, used in turns */
-    CR_FORM_TABLE, /* none of these: one by one */
+    CR_FORM_TURNS, /* two buffers, used alternately */
+    CR_FORM_TABLE, /* irregular: a table by layer */
 };
 
-/* A place in memory, or for CR_SPACE_NONE a number. */
+/* A memory location, or for CR_SPACE_NONE a number. */
 struct cr_location {
     enum cr_space space;
     int64_t offset; /* as in cr_buffer */
     int64_t within; /* of an input, an output, a state or a literal: bytes into it */
 };
 
-/* What an argument is in a call. */
+/* The binding of an argument in one call. */
 struct cr_given {
     int64_t what;  /* a buffer, or a number */
-    int64_t start; /* bytes into the buffer: where the function sees its first element */
+    int64_t start; /* bytes from the buffer's begin to the function's first element */
 };
 
-/* A part of a buffer that an i32 chooses at run time: parts lie at equal distances, and a number outside
- * 0 .. bound - 1 gives the first. */
+/* A part of a buffer, chosen by an i32 at run time: parts are equally spaced; a number outside 0 ..
+ * bound - 1 chooses the first. */
 struct cr_chosen_part {
-    int64_t bound;  /* how many parts there are; 0: nothing is chosen */
+    int64_t bound;  /* number of parts; 0: nothing is chosen */
     int64_t stride; /* bytes from part to part */
-    int by;         /* the binding of the i32 buffer, of the same step */
-    int64_t element; /* of this buffer, from where the binding begins: the number */
+    int by;         /* the binding of the i32 buffer, in the same step */
+    int64_t element; /* element of this buffer that holds the number, from the binding's begin */
 };
 
 /*
- * What an argument is in each layer.  The data are `buffers`; how they follow from the layer's
- * number is said once more as a form, which is what emitted C computes:
+ * The binding of an argument in each layer.  program->bound lists it by iteration; the form states
+ * the same as a function of the layer's number, which emitted C computes:
  *     SAME   start                   EVEN   start + layer * stride
  *     TURNS  turns[layer % 2]        TABLE  table[layer - first_layer]
  * and, inside an input, an output, a state or a literal, within + layer * within_stride.  The first and the last iteration may be exceptions.
  */
 struct cr_binding {
     int first_buffer;     /* program->bound[first_buffer ..], by iteration: buffers, or numbers */
-    enum cr_space space;  /* of all but the exceptions */
+    enum cr_space space;  /* the space in all iterations but the exceptions */
     enum cr_form form;
-    bool relative;        /* EVEN: stride is that of the loop's pointer to the layer */
+    bool relative;        /* EVEN: relative to the loop's pointer to the layer, with the loop's
+                           * stride */
     int64_t start, stride, turns[2];
     int64_t within, within_stride;
     int first_row, n_rows, first_layer; /* TABLE: program->table[first_row ..] */
     bool first_differs, last_differs;
-    struct cr_location first, last; /* in those iterations */
-    struct cr_chosen_part choice; /* of a part; all the above is of the first part */
+    struct cr_location first, last; /* bindings of the exceptions */
+    struct cr_chosen_part choice; /* the chosen part; all fields above describe the first part */
 };
 
-/* What a LOOP goes over. */
+/* The layers of a LOOP. */
 struct cr_layers {
     int start, direction, count;          /* iteration i is layer start + i * direction */
     int64_t weights_stride, arena_stride; /* bytes from layer to layer, or 0 */
 };
 
-/* A tag, operands if its kind has them, and a member for each kind that has numbers of its own. */
+/* A step: its kind, its operands if the kind has some, and a union member for each kind with
+ * numbers. */
 struct cr_step {
     enum cr_step_kind kind;
-    int function;      /* whose slots are its operands; CR_NONE: its kind has none */
+    int function;      /* the function whose slots are its operands; CR_NONE: the kind has no
+                        * operands */
     int first_binding; /* one for each of the function's n_bound slots, in their order */
     union {
         struct {
-            int64_t shares; /* of the items, at most: more threads would not make it faster */
+            int64_t shares; /* most parts of the items: more threads would not make it faster */
         } call;
         struct cr_layers loop;
     };
 };
 
-/* Entries share functions and weights.  Of arena and scratch memory each has what it needs. */
+/* An entry.  Entries share functions and weights; each needs its own size of arena and scratch
+ * memory. */
 struct cr_entry {
     const char *name; /* "" where there is but one */
     int first_step, n_steps;
@@ -361,21 +367,21 @@ struct cr_entry {
 
 /* ---- programs ---- */
 
-/* A tensor at the border of the program. */
+/* A parameter, input or output of the program. */
 struct cr_port {
-    const char *name;       /* of an output of an entry with a name: "decode.y" */
-    const char *identifier; /* inputs and outputs of a program: as part of a name in C */
-    enum cr_dtype dtype;    /* handed over in the type's own format */
-    enum cr_format format;  /* parameters: of what the weights hold of it; others: the type's own */
-    enum cr_arithmetic arithmetic; /* parameters: of the products by it */
+    const char *name;       /* for an output of a named entry: "decode.y" */
+    const char *identifier; /* inputs and outputs: the name as part of an identifier in C */
+    enum cr_dtype dtype;    /* the caller's data have the default format of this type */
+    enum cr_format format;  /* parameters: the format in the weights; others: the type's default */
+    enum cr_arithmetic arithmetic; /* parameters: the arithmetic of products by it */
     int rank;
     int64_t shape[CR_MAX_RANK];
     enum cr_init init; /* parameters */
-    double bound;      /* parameters: of the init */
-    bool state;        /* inputs: it stays from run to run, and kernels write to it */
-    bool in_place;     /* outputs: the memory of the input of the same name may be handed in for it */
+    double bound;      /* parameters: the bound of the init */
+    bool state;        /* inputs: it is kept from run to run, and kernels write to it */
+    bool in_place;     /* outputs: the caller may pass the memory of the input of the same name */
     int64_t offset;    /* parameters: bytes into the weights of its first piece; -1: unused */
-    unsigned entries;  /* inputs: a bit for each entry that reads it, one alone has all of them;
+    unsigned entries;  /* inputs: a bit for each entry that reads it (a lone entry has all inputs);
                         * outputs: the bit of its entry */
 };
 
@@ -384,19 +390,19 @@ struct cr_kernel_info {
     const char *name;                        /* the C function */
     const char *scope;                       /* "attn.c_attn" */
     const char *where;                       /* "gpt2_block.lua:12" */
-    enum cr_step_kind step;                  /* by which it is run */
-    int calls;                               /* how often a run of all entries calls it */
-    int again;                               /* of those, to make a value again */
+    enum cr_step_kind step;                  /* the kind of step that runs it */
+    int calls;                               /* number of calls in a run of all entries */
+    int again;                               /* calls of these that recompute a value */
     double flops, bytes_read, bytes_written; /* one call */
-    double bytes_weights;                    /* of those read, the parameters */
+    double bytes_weights;                    /* the bytes of parameters among bytes_read */
     struct cr_traffic traffic;               /* of one call */
 };
 
 struct cr_program {
     const char *name; /* a C identifier: the model's */
-    char target[48];  /* the name of the one that loops are cut for */
+    char target[48];  /* name of the target whose tile sizes loops have */
 
-    struct cr_length *lengths; /* input_of_length[i] is where length i is handed in */
+    struct cr_length *lengths; /* input_of_length[i] is the input that holds length i */
     int *input_of_length;
     int n_lengths;
     struct cr_buffer *buffers;
@@ -407,7 +413,7 @@ struct cr_program {
     int n_steps, cap_steps;
     struct cr_binding *bindings;
     int n_bindings, cap_bindings;
-    struct cr_given *bound; /* of bindings */
+    struct cr_given *bound; /* the data of bindings */
     int n_bound, cap_bound;
     int64_t *table;
     int n_table, cap_table;
@@ -421,14 +427,14 @@ struct cr_program {
     struct cr_place *places; /* in order of parameters */
     int n_places;
     int64_t weights_bytes;
-    int64_t arena_bytes, scratch_bytes; /* the most of any entry */
-    int64_t arena_bytes_least; /* no plan has a smaller arena: the most that is live at once */
-    int64_t activation_bytes;  /* in it, kept for the backward pass; -1 if there is none */
+    int64_t arena_bytes, scratch_bytes; /* the maximum over entries */
+    int64_t arena_bytes_least; /* lower bound of any plan's arena: the most bytes live at once */
+    int64_t activation_bytes;  /* bytes of it kept for the backward pass; -1 if there is none */
     struct cr_kernel_info *kernels; /* by function */
     int n_kernels;
     int *sequence; /* the kernels, in the order a run of all entries calls them */
     int n_sequence;
-    int ops_before; /* arithmetic nodes of the script's graph: kernels if nothing fused */
+    int ops_before; /* arithmetic nodes of the script's graph: number of kernels without fusion */
 
     char *text; /* the C, once emit has printed it; else null */
     size_t text_length;
@@ -436,7 +442,7 @@ struct cr_program {
 
 void cr_program_free(struct cr_program *program);
 
-/* The C type of elements in memory, in the format of their type; a bool is the float 0 or 1. */
+/* Returns the C type of elements in the type's default format; a bool is the float 0 or 1. */
 const char *cr_c_type(enum cr_dtype dtype);
 
 #endif

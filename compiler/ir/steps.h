@@ -1,8 +1,8 @@
 /*
- * steps.h - what the kinds of steps are, a row of steps.def each, and the one way to walk through steps.
+ * steps.h - the kinds of steps, a row of steps.def each, and the iteration over steps.
  *
- * Code that binds, prints, verifies or emits steps asks the row of the kind and walks with cr_next_step;
- * it tests for no kind by name.
+ * Code that binds, prints, verifies or emits steps reads the traits of the kind and iterates with
+ * cr_next_step; it never tests for a kind by name.
  */
 #ifndef CR_STEPS_H
 #define CR_STEPS_H
@@ -12,10 +12,10 @@
 
 /* Traits of a kind, as bits. */
 enum {
-    CR_STEP_OPERANDS = 1, /* does what a kernel does: has a function, whose slots are its operands */
-    CR_STEP_PARALLEL = 2, /* emitted C starts the function with rt->parallel, so who watches sees it */
-    CR_STEP_WHOLE = 4,    /* reads and writes its operands as a whole: its function has no body */
-    CR_STEP_OPENS = 8,    /* the steps up to one that closes are run once for each layer */
+    CR_STEP_OPERANDS = 1, /* runs a function, whose slots are its operands */
+    CR_STEP_PARALLEL = 2, /* emitted C starts the function with rt->parallel, so profilers see it */
+    CR_STEP_WHOLE = 4,    /* reads and writes whole operands: its function has no body */
+    CR_STEP_OPENS = 8,    /* begins a loop over layers, up to a step that closes */
     CR_STEP_CLOSES = 16,
 };
 
@@ -23,10 +23,10 @@ struct cr_step_kind_info {
     const char *name;
     unsigned traits;
 
-    /* Appends what the dump says of a step besides its operands. */
+    /* Appends the text of the dump for a step, without its operands. */
     void (*describe)(struct cr_text *text, const struct cr_step *step);
 
-    /* What is wrong with the numbers of its own, for the verifier; or null. */
+    /* Returns the flaw of the step's own numbers, for the verifier, or null. */
     const char *(*flaw)(const struct cr_step *step);
 };
 
@@ -44,7 +44,7 @@ static inline bool cr_step_is(const struct cr_step *step, unsigned traits)
     return (cr_step_kinds[step->kind].traits & traits) != 0;
 }
 
-/* The operands of a step: of slot i of its function, binding step->first_binding + i. */
+/* The operands of a step: slot i of its function has the binding step->first_binding + i. */
 int cr_n_operands(const struct cr_program *program, const struct cr_step *step);
 
 const struct cr_slot *cr_operand_slot(const struct cr_program *program, const struct cr_step *step,
@@ -53,23 +53,23 @@ const struct cr_slot *cr_operand_slot(const struct cr_program *program, const st
 struct cr_binding *cr_operand_binding(const struct cr_program *program, const struct cr_step *step,
                                       int slot);
 
-/* A walk through some steps of a program, in the order in which they are listed or run. */
+/* An iteration over steps of a program: as listed, or unrolled as they run. */
 struct cr_step_walk {
     const struct cr_program *program;
     int next, end;
     bool unrolled;
 
-    int index;                    /* of the step that cr_next_step returned last */
-    const struct cr_layers *loop; /* that this step is in, or that it ends; or null */
-    int loop_index;               /* the step of this loop */
-    int iteration;                /* of this loop, from 0 on; of a walk that is not unrolled, 0 */
+    int index;                    /* index of the step that cr_next_step returned last */
+    const struct cr_layers *loop; /* the loop that contains this step or is ended by it; or null */
+    int loop_index;               /* index of the step that opens this loop */
+    int iteration;                /* iteration of this loop, from 0 on; always 0 if not unrolled */
     bool repeats;                 /* the step ends an iteration that is not the last */
 };
 
-/* A walk that begins with step `first` and ends behind `n` steps, with loops run or just listed. */
+/* Returns a walk over `n` steps from `first` on; with `unrolled` each loop is repeated. */
 struct cr_step_walk cr_walk_steps(const struct cr_program *program, int first, int n, bool unrolled);
 
-/* A walk through an entry. */
+/* Returns a walk over the steps of an entry. */
 struct cr_step_walk cr_walk_entry(const struct cr_program *program, const struct cr_entry *entry,
                                   bool unrolled);
 

@@ -1,4 +1,4 @@
-/* text.h - a growing piece of C text. */
+/* text.h - a growing buffer of C text. */
 #ifndef CR_TEXT_H
 #define CR_TEXT_H
 
@@ -11,7 +11,7 @@ struct cr_text {
 };
 
 void cr_put(struct cr_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* One line of code, broken behind commas and operators where it gets longer than 100 columns. */
+/* Appends one line of code, broken behind commas and operators where it exceeds 100 columns. */
 void cr_put_line(struct cr_text *text, int indent, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,8 +1,8 @@
 /*
- * verify.h - what must hold of a graph between any two passes.
+ * verify.h - checks the invariants of a graph between any two passes.
  *
- * The checks return 0, or -1 and in *error the first thing that is wrong, behind the node where
- * it is: "node 12 (mul): an operand does not come before it".
+ * The checks return 0, or -1 with the first violation in *error, behind its node: "node 12 (mul):
+ * an operand does not come before it".
  */
 #ifndef CR_VERIFY_H
 #define CR_VERIFY_H
@@ -17,18 +17,18 @@
  */
 int cr_verify(struct cr_graph *g, struct cr_error *error);
 
-/* No two nodes are equal; none is dead but inputs and parameters, which are the caller's. */
+/* No two nodes are equal; none is dead except inputs and parameters, which belong to the caller. */
 int cr_verify_simple(const struct cr_graph *g, struct cr_error *error);
 
-/* No node but inputs and parameters belongs to two entries: operands and outputs are of the entry
- * of what reads them. */
+/* Only inputs and parameters are shared by entries: operands and outputs belong to the entry of the
+ * node that reads them. */
 int cr_verify_separate(const struct cr_graph *g, struct cr_error *error);
 
-/* Each output is a node of its own, and no leaf: a kernel can store it. */
+/* Each output is a different node, and no leaf: a kernel can store it. */
 int cr_verify_outputs(const struct cr_graph *g, struct cr_error *error);
 
-/* Hashes of each node, without the number of its kernel, and of the outputs: a change of the
- * graph changes them. */
+/* Hashes of a node, without the number of its kernel, and of the outputs: they detect a change of
+ * the graph. */
 uint64_t cr_hash_node(const struct cr_graph *g, cr_id id);
 uint64_t cr_hash_outputs(const struct cr_graph *g);
 
