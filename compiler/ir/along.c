@@ -1,9 +1,9 @@
 #include "along.h"
 
-/* The shape of `a` around the axis, [outer, size, inner], and the index in the same shape. */
+/* The shape of `a` around the axis, [outer, size, inner], and the index reshaped likewise. */
 struct grid {
     const struct cr_graph *g;
-    cr_id at; /* the index so */
+    cr_id at; /* the index in that shape */
     int64_t outer, size, inner;
 };
 
@@ -22,14 +22,14 @@ static bool is_position(const struct cr_graph *g, cr_id id, int axis)
     return is_op(g, id, CR_OP_iota) && g->nodes[id].axis == axis;
 }
 
-/* True if op(left, a number). */
+/* True if a node is op(x, number). */
 static bool is_with(const struct grid *grid, cr_id id, enum cr_op op, double number)
 {
     const struct cr_graph *g = grid->g;
     return is_op(g, id, op) && is_number(g, cr_in(g, id, 1), number);
 }
 
-/* True for at >= 0 and at < size, in either order. */
+/* True if a node is at >= 0 and at < size, in either order. */
 static bool is_inside(const struct grid *grid, cr_id id)
 {
     const struct cr_graph *g = grid->g;
@@ -44,7 +44,7 @@ static bool is_inside(const struct grid *grid, cr_id id)
     return false;
 }
 
-/* True for (i * size + at) * inner + k, where i and k are positions along outer and inner. */
+/* True if a node is (i * size + at) * inner + k, with positions i and k along outer and inner. */
 static bool is_element(const struct grid *grid, cr_id id)
 {
     const struct cr_graph *g = grid->g;
@@ -66,7 +66,7 @@ static bool is_element(const struct grid *grid, cr_id id)
     return id == grid->at;
 }
 
-/* True if element numbers are computed from the index along that axis. */
+/* True if the element numbers are computed from the index along that axis. */
 static bool fits(const struct cr_graph *g, const struct cr_along *along, cr_id at, cr_id numbers)
 {
     const struct cr_node *a = &g->nodes[along->a], *index = &g->nodes[along->index];
@@ -84,7 +84,7 @@ static bool fits(const struct cr_graph *g, const struct cr_along *along, cr_id a
            is_number(g, cr_in(g, numbers, 2), -1);
 }
 
-/* The index [outer, n, inner] under the comparisons of the numbers, or CR_NONE. */
+/* Returns the index [outer, n, inner] that the element numbers compare, or CR_NONE. */
 static cr_id compared(const struct cr_graph *g, cr_id numbers)
 {
     if (!is_op(g, numbers, CR_OP_where) || !is_op(g, cr_in(g, numbers, 0), CR_OP_logical_and))
@@ -93,7 +93,7 @@ static cr_id compared(const struct cr_graph *g, cr_id numbers)
     return g->nodes[test].n_in == 2 ? cr_in(g, test, 0) : CR_NONE;
 }
 
-/* The language leaves out a reshape to the shape that there is. */
+/* Accepts the form without a reshape, which the language omits if the shape stays the same. */
 bool cr_find_along(const struct cr_graph *g, cr_id id, struct cr_along *along)
 {
     const struct cr_node *node = &g->nodes[id];

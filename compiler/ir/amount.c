@@ -1,4 +1,4 @@
-/* amount.c - a number of bytes for a person; see amount.h. */
+/* amount.c - formats a number of bytes for people; see amount.h. */
 #include "amount.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "axes.h"
 
-/* Elements of the axes behind one. */
+/* Returns the number of elements of the axes behind one. */
 static int64_t behind(const struct cr_node *node, int axis)
 {
     return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
@@ -16,7 +16,7 @@ static int reshaped_axis(const struct cr_node *in, const struct cr_node *node, i
     return CR_NONE;
 }
 
-/* Of a view. */
+/* Returns the axis of a move's operand that `axis` comes from, or CR_NONE. */
 static int moved_axis(const struct cr_node *in, const struct cr_node *node, int axis)
 {
     int aligned = axis - (node->rank - in->rank);

@@ -1,4 +1,4 @@
-/* Making nodes: each kind of op infers its shape and type from its operands. */
+/* Builds nodes: each kind of op infers its shape and type from its operands. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "lengths.h"
 #include "mem.h"
 
-/* The input and output of a rule of inference.  The axes of the node are those of an operand, or
- * stand in `shape` and `index` until they are interned. */
+/* The input and output of an inference rule.  The node's axes point to those of an operand, or to
+ * `shape` and `index` until they are interned. */
 struct build {
     struct cr_graph *g;
     const struct cr_op_info *info;
@@ -25,7 +25,7 @@ struct build {
 
 static bool misfit(struct build *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Records why the operands do not fit, behind the op's name. */
+/* Sets the error to why the operands do not fit, behind the op's name; returns false. */
 static bool misfit(struct build *b, const char *format, ...)
 {
     size_t size = sizeof b->g->error;
@@ -37,7 +37,7 @@ static bool misfit(struct build *b, const char *format, ...)
     return false;
 }
 
-/* A node's shape as text, in one of a few static buffers: for messages only. */
+/* Returns a node's shape as text in one of a few static buffers: for messages only. */
 static const char *shape_of(const struct cr_node *node)
 {
     static _Thread_local char buf[4][200];
@@ -46,7 +46,7 @@ static const char *shape_of(const struct cr_node *node)
     return cr_shape_text(buf[turn], sizeof buf[turn], node->rank, node->shape);
 }
 
-/* Sets the shape of the node, if a tensor can have it: sizes are at least `least`. */
+/* Sets the shape of the node.  Fails if no tensor can have it, or if a size is below `least`. */
 static bool take_sizes(struct build *b, int rank, const int64_t *shape, int64_t least)
 {
     if (rank < 0 || rank > CR_MAX_RANK)
@@ -80,7 +80,7 @@ static void copy_shape(struct build *b, const struct cr_node *from)
     b->node->shape = from->shape;
 }
 
-/* The node has an index, whose numbers are then set one by one. */
+/* Gives the node an index of zeros, which the caller then fills. */
 static int64_t *begin_index(struct build *b)
 {
     memset(b->index, 0, sizeof b->index);
@@ -96,13 +96,13 @@ static bool take_axis(struct build *b, int rank)
     return true;
 }
 
-/* The numbers that an i32 can be: whole ones, from -2^31 to 2^31 - 1. */
+/* True for whole numbers from -2^31 to 2^31 - 1. */
 bool cr_is_i32(double value)
 {
     return value >= INT32_MIN && value <= INT32_MAX && value == floor(value);
 }
 
-/* An iota counts in i32, a constant is a value of its type. */
+/* Checks the value of a leaf: an iota counts in i32, and a constant has a value of its type. */
 static bool check_value(struct build *b)
 {
     struct cr_node *node = b->node;
@@ -114,11 +114,11 @@ static bool check_value(struct build *b)
     if (!cr_is_i32(node->value))
         return misfit(b, "value %.14g is no i32, a whole number from -2147483648 to 2147483647 is "
                          "expected", isnan(node->value) ? (double)NAN : node->value);
-    node->value += 0; /* there is one zero */
+    node->value += 0; /* turns -0 into 0 */
     return true;
 }
 
-/* A literal is of the type of its elements, of which it has as many as the shape says. */
+/* Infers a literal: its type is that of its elements, whose number must match the shape. */
 static bool take_literal(struct build *b)
 {
     double number = b->attr->value;
@@ -136,8 +136,8 @@ static bool take_literal(struct build *b)
     return true;
 }
 
-/* A leaf is of the shape it is given, a constant also of one without elements; an iota counts in i32 and has
- * no value, a parameter is f32. */
+/* Infers a leaf: it has the given shape; only a constant may have no elements; an iota is i32 and
+ * has no value; a parameter is f32. */
 static bool infer_leaf(struct build *b)
 {
     enum cr_op op = b->node->op;
@@ -161,8 +161,8 @@ static bool infer_leaf(struct build *b)
     return true;
 }
 
-/* The type of an elementwise op, by its rule.  All operands but the condition of a select are of
- * one type. */
+/* Infers the type of an elementwise op by its rule.  All operands except the condition of a select
+ * have one type. */
 static bool infer_type(struct build *b)
 {
     const struct cr_node *a = b->in[0], *last = b->in[b->n - 1];
@@ -210,8 +210,8 @@ static bool infer_reduce(struct build *b)
     return take_shape(b, b->in[0]->rank, shape);
 }
 
-/* [.., m, k] and [.., k, n] give [.., m, n]; the leading axes are equal, as nothing broadcasts
- * here. */
+/* Infers a matmul: [.., m, k] and [.., k, n] give [.., m, n]; leading axes must be equal, since no
+ * op broadcasts. */
 static bool infer_contract(struct build *b)
 {
     const struct cr_node *x = b->in[0], *y = b->in[1];
@@ -233,7 +233,8 @@ static bool infer_contract(struct build *b)
     return take_shape(b, r, shape);
 }
 
-/* Also of what has no elements: fuse gives each output a node of its own by a reshape. */
+/* Infers a reshape.  The operand may have no elements: fuse reshapes outputs so that each is a node
+ * of its own. */
 static bool infer_reshape(struct build *b)
 {
     if (!take_sizes(b, b->attr->rank, b->attr->shape, cr_is_empty(b->in[0]) ? 0 : 1))
@@ -244,7 +245,7 @@ static bool infer_reshape(struct build *b)
     return true;
 }
 
-/* Axis i of the result is axis index[i] of the operand. */
+/* Infers a permute: axis i of the result is axis index[i] of the operand. */
 static bool infer_permute(struct build *b)
 {
     const struct cr_node *a = b->in[0];
@@ -289,7 +290,7 @@ static bool infer_slice(struct build *b)
     return take_shape(b, a->rank, b->attr->shape);
 }
 
-/* Moves keep the type; each has a rule for its shape. */
+/* Infers a move: it keeps the type; each op has a rule for its shape. */
 static bool infer_move(struct build *b)
 {
     b->node->dtype = b->in[0]->dtype;
@@ -309,7 +310,7 @@ static bool infer_move(struct build *b)
     }
 }
 
-/* True if two shapes are equal but for the sizes along an axis. */
+/* True if two shapes are equal except for the sizes along an axis. */
 static bool differ_along(const struct cr_node *a, const struct cr_node *b, int axis)
 {
     bool alike = a->rank == b->rank;
@@ -318,7 +319,7 @@ static bool differ_along(const struct cr_node *a, const struct cr_node *b, int a
     return alike;
 }
 
-/* Operands are alike but for their sizes along the axis, which add up. */
+/* Infers a concat: operands differ only in their sizes along the axis, which are added. */
 static bool infer_concat(struct build *b)
 {
     const struct cr_node *first = b->in[0];
@@ -358,8 +359,8 @@ static bool infer_gather(struct build *b)
     return take_shape(b, rank, shape);
 }
 
-/* A table of as many rows as the attribute says, each of the shape that rows have behind the
- * axes of the index. */
+/* Infers a scatter_add: a table with the number of rows of the attribute; a row has the shape of
+ * `rows` behind the axes of the index. */
 static bool infer_scatter(struct build *b)
 {
     const struct cr_node *rows = b->in[0], *index = b->in[1];
@@ -413,7 +414,7 @@ static bool infer_random(struct build *b)
     return take_shape(b, b->attr->rank, b->attr->shape);
 }
 
-/* The shape stays, and integers are added modulo 2^32. */
+/* Infers a scan: it keeps the shape; integers are added modulo 2^32. */
 static bool infer_scan(struct build *b)
 {
     copy_shape(b, b->in[0]);
@@ -434,8 +435,8 @@ static bool (*const infer[])(struct build *) = {
     [CR_KIND_SCAN] = infer_scan,
 };
 
-/* A node of which nothing is known but its op.  Field by field, as every node is inferred several
- * times, and clearing them all at once takes longer. */
+/* Resets a node to a given op.  It sets field by field: every node is inferred several times, and
+ * clearing the whole struct takes longer. */
 static void clear_node(struct cr_node *node, enum cr_op op, int n, const struct cr_where *where)
 {
     node->op = op;
@@ -453,7 +454,7 @@ static void clear_node(struct cr_node *node, enum cr_op op, int n, const struct 
     memset(node->lengths, 0, sizeof node->lengths);
 }
 
-/* The axes that an inference left in its own memory become the graph's. */
+/* Interns the axes that an inference left in its own memory. */
 static void intern_axes(struct build *b)
 {
     if (b->node->shape == b->shape)
@@ -462,8 +463,8 @@ static void intern_axes(struct build *b)
         b->node->index = cr_intern_axes(b->g, b->index);
 }
 
-/* Infers b->node, but for its axes, which may still stand in *b.  That has no initialiser: its axes
- * are set where there are some. */
+/* Infers b->node; its axes may still point into *b.  *b has no initialiser: `shape` and `index` are
+ * set only where they are used. */
 static bool infer_node(struct build *b, struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
                        const struct cr_attr *attr)
 {
@@ -534,7 +535,7 @@ const char *cr_check_inference(struct cr_graph *g, cr_id id)
     return again.name == node->name ? NULL : "its name is not interned";
 }
 
-/* Adds a node that was inferred. */
+/* Appends an inferred node to the graph. */
 static cr_id add_node(struct cr_graph *g, struct cr_node *node, int n, const cr_id *in)
 {
     node->first_in = g->n_operands;

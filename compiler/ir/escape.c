@@ -7,8 +7,8 @@
 
 enum { LONGEST = 4, MAX_LINE = 4096 };
 
-/* The number of bytes behind a first byte of UTF-8, and the bits it has of the character; -1 if it
- * is none. */
+/* Returns the number of bytes behind a first byte of UTF-8 and sets *bits to its bits of the
+ * character; -1 if it is no first byte. */
 static int bytes_behind(unsigned char first, uint32_t *bits)
 {
     if (first >= 0xC2 && first < 0xE0)
@@ -20,7 +20,7 @@ static int bytes_behind(unsigned char first, uint32_t *bits)
     return *bits = first, first < 0x80 ? 0 : -1;
 }
 
-/* The length of the character that n bytes of text begin with; 0 if it is no UTF-8. */
+/* Returns the length of the character that n bytes of text begin with; 0 if it is no UTF-8. */
 static size_t read_character(const char *text, size_t n, uint32_t *character)
 {
     static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
@@ -49,7 +49,7 @@ size_t cr_harmless(const char *text, size_t n)
     return is_control(character) ? 0 : length;
 }
 
-/* The escape of one byte, with a zero behind. */
+/* Writes the escape of one byte, with a zero behind. */
 static void escape_byte(char *to, unsigned char byte)
 {
     static const char marked[] = "\n\t\r", letters[] = "ntr";
@@ -89,7 +89,7 @@ size_t cr_escape(char *to, size_t room, const char *text, size_t n, const char *
     return at;
 }
 
-/* In pieces: standard error has no buffer, so that each write is a call of the system. */
+/* Writes in pieces: standard error has no buffer, so that each write is a system call. */
 void cr_escape_to(FILE *out, const char *text, size_t n, const char *keep)
 {
     char piece[512];
@@ -104,7 +104,7 @@ void cr_escape_to(FILE *out, const char *text, size_t n, const char *keep)
     }
 }
 
-/* The length of a text without the beginning of a character at its end. */
+/* Returns the length of a text without an incomplete character at its end. */
 static size_t whole_characters(const char *text, size_t n)
 {
     uint32_t bits;
@@ -115,7 +115,7 @@ static size_t whole_characters(const char *text, size_t n)
     return cut ? n - back : n;
 }
 
-/* The text of a format, at most room - 1 bytes of it. */
+/* Formats a text, cut to at most room - 1 bytes; returns its length. */
 __attribute__((format(printf, 3, 0))) static size_t format_text(char *text, size_t room,
                                                                 const char *format, va_list args)
 {

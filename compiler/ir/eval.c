@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The vocabulary of elementwise.h and reductions.h for double. */
+/* The macros that elementwise.h and reductions.h use, for double. */
 #define CR_ONE 1.0
 #define CR_FLOAT(x) ((double)(float)(x))
 #define CR_ABS(x) fabs(x)
@@ -31,7 +31,7 @@
 #define CR_LOWEST (-INFINITY)
 #define CR_HIGHEST INFINITY
 
-/* NaN if either is; of two zeros +0. */
+/* Returns the larger number; NaN if either is NaN; +0 of two zeros. */
 static double larger(double x, double y)
 {
     if (isnan(x) || isnan(y))
@@ -39,14 +39,14 @@ static double larger(double x, double y)
     return x > y || (x == y && !signbit(x)) ? x : y;
 }
 
-/* x modulo y, with the sign of y. */
+/* Returns x modulo y, with the sign of y. */
 static double modulo(double x, double y)
 {
     double rest = fmod(x, y);
     return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-/* An op in double precision: of f32, of bools, and of whatever gives one of them. */
+/* Evaluates an op in double precision, if operands or result are f32 or bool. */
 static double eval_floats(enum cr_op op, double a, double b, double c)
 {
     (void)b, (void)c; /* a table of unary ops would not use them */
@@ -72,7 +72,7 @@ static const double f32_identity[CR_OP_COUNT] = {
 #undef OP
 };
 
-/* The same vocabulary for int64_t, where no op on two i32 overflows. */
+/* The same macros for int64_t, where no op on two i32 overflows. */
 #undef CR_ABS
 #undef CR_FLOOR_DIVIDE
 #undef CR_REMAINDER
@@ -88,7 +88,7 @@ static const double f32_identity[CR_OP_COUNT] = {
 #define CR_LOWEST INT32_MIN
 #define CR_HIGHEST INT32_MAX
 
-/* An expression of the table where its result can be an i32. */
+/* Select the expressions of the table whose result can be an i32. */
 #define I32_ARITH(expression) (expression)
 #define I32_FLOAT(expression) (abort(), 0)
 #define I32_COMPARE(expression) (abort(), 0)
@@ -102,14 +102,14 @@ static int64_t floor_divide(int64_t x, int64_t y)
     return !y ? 0 : x / y - (x % y != 0 && (x < 0) != (y < 0));
 }
 
-/* The result modulo 2^32, between -2^31 and 2^31 - 1. */
+/* Returns the result modulo 2^32, between -2^31 and 2^31 - 1. */
 static double wrapped(int64_t result)
 {
     uint32_t bits = (uint32_t)(uint64_t)result;
     return (double)bits - (bits > INT32_MAX ? 0x1p32 : 0);
 }
 
-/* The expression of the op table over integers, by the rule of the op; not wrapped yet. */
+/* Evaluates the op's expression over integers, by its rule; does not wrap. */
 static int64_t eval_integers(enum cr_op op, int64_t a, int64_t b, int64_t c)
 {
     (void)b, (void)c;

@@ -12,15 +12,15 @@ struct fixing {
     cr_id *map;
 };
 
-/* The size of an axis: the value of its length, if it is one. */
+/* Returns the size of an axis: the value of its length, or its number. */
 static int64_t fixed_size(const struct fixing *f, cr_id id, int axis)
 {
     int length = cr_length_at(f->from, id, axis);
     return length ? f->values[length - 1] : f->from->nodes[id].shape[axis];
 }
 
-/* A node of `to`, cut to the sizes that are wanted; those are no larger.  What is repeated is repeated less
- * often, so that passes find it as in a model of those sizes. */
+/* Slices a node of `to` to smaller or equal sizes.  An expand is repeated less often instead, so
+ * that passes find the same pattern as in a model of those sizes. */
 static cr_id cut_to(struct fixing *f, cr_id id, const int64_t *sizes)
 {
     struct cr_attr attr = {.rank = f->to->nodes[id].rank};
@@ -39,7 +39,7 @@ static cr_id cut_to(struct fixing *f, cr_id id, const int64_t *sizes)
     return cr_must(f->to, CR_OP_expand, 1, &in, &attr);
 }
 
-/* Operand i, cut where it meets a length of the node or of another operand. */
+/* Returns operand i, sliced where the node or another operand has a length. */
 static cr_id fixed_operand(struct fixing *f, cr_id id, int i)
 {
     cr_id in = f->map[cr_in(f->from, id, i)];
@@ -68,7 +68,7 @@ static cr_id fixed_operand(struct fixing *f, cr_id id, int i)
     return cut_to(f, in, sizes);
 }
 
-/* Adds the node with its own sizes fixed, and its operands cut to size. */
+/* Adds the node with fixed sizes and sliced operands. */
 static cr_id fix_node(struct fixing *f, cr_id id)
 {
     const struct cr_node *node = &f->from->nodes[id];

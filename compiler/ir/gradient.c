@@ -3,8 +3,8 @@
  * back through a graph.
  *
  * The walk goes from the last node to the first.  When it reaches a node, all users of the node
- * have added their part of its gradient, and the rule of the node passes it on to those operands
- * that lead to a tensor asked for.
+ * have added their part of its gradient; the rule of the node then passes it on to the operands
+ * that depend on a wanted tensor.
  */
 #include "gradient.h"
 
@@ -18,16 +18,16 @@
  * known. */
 struct part {
     cr_id slice, gradient;
-    int next; /* of the same operand, or CR_NONE */
+    int next; /* index of the next part of the same operand, or CR_NONE */
 };
 
-/* A walk; the arrays are by node of the graph as it was before. */
+/* The state of a walk; the arrays are by node of the original graph. */
 struct walk {
     struct cr_graph *g;
-    cr_id *gradient; /* the sum of the gradients handed over so far, or CR_NONE */
-    bool *wanted;    /* asked for */
-    bool *leads;     /* to a tensor asked for, through its operands */
-    int *first_part; /* of the node's slices, or CR_NONE */
+    cr_id *gradient; /* the sum of the gradients so far, or CR_NONE */
+    bool *wanted;    /* the caller wants its gradient */
+    bool *leads;     /* it depends on a wanted tensor */
+    int *first_part; /* the first part of the node's slices, or CR_NONE */
     struct part *parts;
     int n_parts, cap_parts;
 };
@@ -49,7 +49,7 @@ static cr_id make2(struct walk *w, enum cr_op op, cr_id a, cr_id b)
     return cr_must(w->g, op, 2, (cr_id[]){a, b}, NULL);
 }
 
-/* A node under another shape: reshape or expand. */
+/* Adds a reshape or expand of a node to a shape. */
 static cr_id as_shape(struct walk *w, enum cr_op op, cr_id a, int rank, const int64_t *shape)
 {
     struct cr_attr attr = {.rank = rank};
@@ -57,7 +57,7 @@ static cr_id as_shape(struct walk *w, enum cr_op op, cr_id a, int rank, const in
     return make(w, op, a, &attr);
 }
 
-/* A number in the shape and type of a node. */
+/* Adds a constant in the shape and type of a node. */
 static cr_id constant(struct walk *w, cr_id like, double value)
 {
     struct cr_node node = node_of(w, like);
@@ -78,7 +78,8 @@ static bool is_one_matrix(const struct cr_graph *g, cr_id id)
            cr_elements(in->rank, in->shape) == rows * cols;
 }
 
-/* The last two axes exchanged; of a matrix that is repeated, before it is. */
+/* Returns a node with its last two axes exchanged; a repeated matrix is transposed before it is
+ * repeated. */
 static cr_id transposed(struct walk *w, cr_id a)
 {
     struct cr_attr attr = {0};
@@ -99,7 +100,7 @@ static cr_id transposed(struct walk *w, cr_id a)
     return make(w, CR_OP_expand, result, &turned);
 }
 
-/* Adds to the gradient of a node, if anybody needs it. */
+/* Adds a part to the gradient of a node, if that is needed. */
 static void hand_over(struct walk *w, cr_id to, cr_id part)
 {
     if (!w->leads[to] || part == CR_NONE)
@@ -128,7 +129,7 @@ static struct term n_op(enum cr_op op, int n, struct term a, struct term b, stru
     return (struct term){a.w, cr_must(a.w->g, op, n, (cr_id[]){a.id, b.id, c.id}, NULL)};
 }
 
-/* The functions n_NAME; not every op is needed for gradients. */
+/* Defines the functions n_NAME; gradients do not use every op. */
 #define TERM_1(name)                                                                               \
     __attribute__((unused)) static struct term n_##name(struct term a)                             \
     {                                                                                              \
@@ -148,23 +149,22 @@ static struct term n_op(enum cr_op op, int n, struct term a, struct term b, stru
 #define TERM(name, arity, rule, expression, description) TERM_##arity(name)
 CR_ELEMENTWISE(TERM)
 
-/* The part of g for one of two operands of a maximum or minimum: nothing if the other one won,
- * half at a tie, else all. */
+/* Returns the part of g for one operand of a maximum or minimum: 0 if the other one won, half of g
+ * at a tie, else g. */
 static struct term n_unless(struct term lost, struct term a, struct term b, struct term g)
 {
     struct term half = n_mul(g, n_number(g, 0.5));
     return n_where(lost, n_number(g, 0), n_where(n_eq(a, b), half, g));
 }
 
-/* x, which has the size 1 along an axis, repeated along it to the shape of another node. */
+/* Repeats x, whose size along an axis is 1, to the shape of another node. */
 static struct term n_repeat(struct term x, struct term like)
 {
     struct cr_node node = node_of(like.w, like.id);
     return (struct term){x.w, as_shape(x.w, CR_OP_expand, x.id, node.rank, node.shape)};
 }
 
-/* Shares g evenly among the elements for which `chosen` is true: those that the reduction y
- * selected. */
+/* Divides g evenly among the elements where `chosen` is true, which the reduction y selected. */
 static struct term n_share(struct term chosen, struct term y, struct term g)
 {
     struct cr_attr axis = {.axis = node_of(y.w, y.id).axis};
@@ -193,7 +193,7 @@ enum {
 #include "gradients.def"
 #undef GRADIENT
 
-/* Makes the parts of those operands only that the switch below asks for. */
+/* Evaluates only the part that the switch below asks for. */
 #define PARTS(...) PARTS_(__VA_ARGS__, NONE, NONE, )
 #define PARTS_(for_a, for_b, for_c, ...)                                                           \
     case 0:                                                                                        \
@@ -203,7 +203,7 @@ enum {
     case 2:                                                                                        \
         return for_c;
 
-/* A function for each row: what operand `i` gets of g. */
+/* Defines a function for each row: the part of g for operand `i`. */
 #define GRADIENT(name, ...)                                                                        \
     static struct term gradient_of_##name(int i, struct term a, struct term b, struct term c,      \
                                           struct term y, struct term g)                            \
@@ -235,7 +235,7 @@ const char *cr_gradient_text(enum cr_op op)
     return texts[op];
 }
 
-/* Hands to each operand that leads to a wanted node its part, by the row of the op. */
+/* Passes g back to each operand that depends on a wanted tensor, by the row of the op. */
 static void back_by_row(struct walk *w, cr_id id, cr_id g)
 {
     struct cr_node node = node_of(w, id);
@@ -263,7 +263,7 @@ static cr_id repeated_like(struct walk *w, cr_id a, cr_id like)
     return as_shape(w, CR_OP_expand, a, node.rank, node.shape);
 }
 
-/* All rows of all batches as one matrix. */
+/* Reshapes all batches of rows into one matrix. */
 static cr_id one_matrix(struct walk *w, cr_id a)
 {
     struct cr_node node = node_of(w, a);
@@ -272,8 +272,8 @@ static cr_id one_matrix(struct walk *w, cr_id a)
     return as_shape(w, CR_OP_reshape, a, 2, shape);
 }
 
-/* c = a b: g b' for a and a' g for b.  Where all batches share one b, it gets one product over
- * the rows of all of them: a gradient for each batch need never be there. */
+/* Back through c = a b: a gets g b', b gets a' g.  If all batches share one b, it gets one product
+ * over all their rows, without a gradient for each batch. */
 static void back_multiply(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0), b = cr_in(w->g, id, 1);
@@ -335,12 +335,13 @@ static void back_expand(struct walk *w, cr_id id, cr_id g)
     hand_over(w, a, as_shape(w, CR_OP_reshape, g, in.rank, in.shape));
 }
 
-/* Slices wait, since several of them may make up the whole tensor. */
+/* Back through limit: the operand gets g. */
 static void back_limit(struct walk *w, cr_id id, cr_id g)
 {
     hand_over(w, cr_in(w->g, id, 0), g);
 }
 
+/* Back through slice: keeps the part, since several slices may cover a tensor. */
 static void back_slice(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0);
@@ -348,7 +349,7 @@ static void back_slice(struct walk *w, cr_id id, cr_id g)
     w->first_part[a] = w->n_parts - 1;
 }
 
-/* Zeros in the shape of g but for `size` along an axis. */
+/* Adds zeros in the shape of g, with `size` along an axis. */
 static cr_id zeros(struct walk *w, cr_id g, int axis, int64_t size)
 {
     struct cr_attr attr = cr_attr_of(&w->g->nodes[g]);
@@ -357,8 +358,7 @@ static cr_id zeros(struct walk *w, cr_id g, int axis, int64_t size)
     return cr_must(w->g, CR_OP_const, 0, NULL, &attr);
 }
 
-/* The gradients of slices that do not overlap, in order, one after another along an axis, with
- * zeros between them. */
+/* Concatenates the gradients of disjoint, ordered slices along an axis, with zeros between them. */
 static cr_id joined(struct walk *w, int n, const struct part *parts, int axis, int64_t size)
 {
     cr_id *in = cr_calloc((size_t)(2 * n + 1), sizeof *in), g = parts[0].gradient;
@@ -379,7 +379,7 @@ static cr_id joined(struct walk *w, int n, const struct part *parts, int axis, i
     return g;
 }
 
-/* A slice's gradient with zeros around, along every axis that was cut. */
+/* Pads a slice's gradient with zeros along every axis that was cut. */
 static cr_id padded(struct walk *w, cr_id a, struct part part)
 {
     struct cr_node in = node_of(w, a);
@@ -388,7 +388,7 @@ static cr_id padded(struct walk *w, cr_id a, struct part part)
     return part.gradient;
 }
 
-/* The one axis that a slice cuts, or CR_NONE. */
+/* Returns the only axis that a slice cuts, or CR_NONE. */
 static int cut_axis(const struct cr_graph *g, cr_id slice)
 {
     const struct cr_node *out = &g->nodes[slice], *in = &g->nodes[cr_in(g, slice, 0)];
@@ -403,8 +403,8 @@ static int cut_axis(const struct cr_graph *g, cr_id slice)
     return cut;
 }
 
-/* Puts the parts in order along the axis that all of them cut, and returns it; CR_NONE if
- * there is no such axis, or two of them overlap. */
+/* Sorts the parts along the axis that all of them cut, and returns it; CR_NONE if there is no such
+ * axis, or if two overlap. */
 static int order_parts(const struct cr_graph *g, int n, struct part *parts)
 {
     int axis = cut_axis(g, parts[0].slice);
@@ -426,8 +426,8 @@ static int order_parts(const struct cr_graph *g, int n, struct part *parts)
     return axis;
 }
 
-/* Hands the gradients of a node's slices over: as one concat where that can be, so that a
- * tensor taken apart is put together again; else each with zeros around it. */
+/* Adds the gradients of a node's slices to its own: as one concat if they are disjoint, else each
+ * padded with zeros. */
 static void settle_slices(struct walk *w, cr_id id)
 {
     int n = 0;
@@ -449,7 +449,7 @@ static void settle_slices(struct walk *w, cr_id id)
     free(parts);
 }
 
-/* concat: each operand gets its slice. */
+/* Back through concat: each operand gets its slice of g. */
 static void back_cut(struct walk *w, cr_id id, cr_id g)
 {
     struct cr_node node = node_of(w, id);
@@ -465,7 +465,7 @@ static void back_cut(struct walk *w, cr_id id, cr_id g)
     }
 }
 
-/* gather: each row of the table gets the sum of the gradients of its copies. */
+/* Back through gather: each row of the table gets the sum of the gradients of its copies. */
 static void back_scatter(struct walk *w, cr_id id, cr_id g)
 {
     cr_id table = cr_in(w->g, id, 0), in[] = {g, cr_in(w->g, id, 1)};
@@ -473,8 +473,8 @@ static void back_scatter(struct walk *w, cr_id id, cr_id g)
     hand_over(w, table, cr_must(w->g, CR_OP_scatter_add, 2, in, &rows));
 }
 
-/* scatter_add: each row gets the gradient of the row it was added to; zeros if the table has no
- * such row. */
+/* Back through scatter_add: each row gets the gradient of the table's row it was added to, or zeros
+ * if there is none. */
 static void back_collect(struct walk *w, cr_id id, cr_id g)
 {
     cr_id rows = cr_in(w->g, id, 0), index = cr_in(w->g, id, 1);
@@ -521,7 +521,7 @@ static void back_put(struct walk *w, cr_id id, cr_id g)
     cr_id index = rows_written(w, id, &inside);
     for (int i = 0; i < narrow.rank; i++)
         turn.index[i] = i;
-    turn.index[0] = attr.axis; /* exchanged, so it is its own inverse */
+    turn.index[0] = attr.axis; /* a swap of two axes, its own inverse */
     turn.index[attr.axis] = 0;
     cr_id taken = make2(w, CR_OP_gather, make(w, CR_OP_permute, g, &turn), index);
     taken = make(w, CR_OP_permute, taken, &turn);
@@ -532,7 +532,8 @@ static void back_put(struct walk *w, cr_id id, cr_id g)
     hand_over(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
 }
 
-/* cumsum: each element is in all sums behind it. */
+/* Back through cumsum: a cumsum in the other direction, since each element is in all sums behind
+ * it. */
 static void back_scan(struct walk *w, cr_id id, cr_id g)
 {
     struct cr_attr attr = {.axis = w->g->nodes[id].axis, .index = {!w->g->nodes[id].index[0]}};
@@ -552,7 +553,7 @@ static rule_function *const rules[CR_OP_COUNT] = {
 #undef ROW
 };
 
-/* Marks the nodes that depend on a tensor asked for. */
+/* Marks the nodes that depend on a wanted tensor. */
 static void find_ways(struct walk *w, int n, const cr_id *wanted)
 {
     const struct cr_graph *g = w->g;
@@ -598,8 +599,8 @@ static void name_gradient(struct walk *w, cr_id id, const char *of)
     w->g->nodes[gradient].tap = cr_intern(w->g, name);
 }
 
-/* Parameters and inputs first, since one node may be the gradient of several tensors.  Literals have
- * no name of their own. */
+/* Names the gradients; those of parameters and inputs first, since one node may be the gradient of
+ * several tensors.  Literals have no name of their own. */
 static void name_gradients(struct walk *w, cr_id last)
 {
     if (has_names(w->g))

@@ -1,4 +1,4 @@
-/* Storage: nodes, operands, outputs. */
+/* Stores graphs: nodes, operands, outputs. */
 #include "graph.h"
 
 #include <stdio.h>
@@ -62,8 +62,8 @@ void cr_graph_free(struct cr_graph *g)
     free(g);
 }
 
-/* A string of another graph, which may be null, as one of this graph.  *last is the one before and
- * what became of it: nodes of one line and scope follow each other. */
+/* Interns a string of another graph, which may be null.  *last caches the previous string and its
+ * copy: successive nodes mostly have the same line and scope. */
 struct adopted {
     const char *theirs, *ours;
 };
@@ -77,8 +77,7 @@ static const char *adopt(struct cr_graph *g, const char *text, struct adopted *l
 
 enum { ADOPTED = 64 }; /* a power of two */
 
-/* The last interned axes that were looked up, by their addresses; a graph has few different
- * ones. */
+/* A cache of interned axes, by address; a graph has few different ones. */
 struct adopted_axes {
     const int64_t *theirs, *ours;
 };

@@ -1,4 +1,4 @@
-/* guard.c - the way back to the caller; see guard.h. */
+/* guard.c - returns to the caller after a fatal error; see guard.h. */
 #include "guard.h"
 
 #include <stdarg.h>

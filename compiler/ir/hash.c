@@ -9,8 +9,9 @@ enum { FIRST_SIZE = 64 };
 
 /* ---- numbers ---- */
 
-/* The first slot to look into.  Sizes are powers of two, and hashes of like names differ in their
- * high bits first, so that slots are taken from the middle of a product, on which all bits act. */
+/* Returns the first slot of a search.  Hashes of similar names differ mostly in high bits and the
+ * size is a power of two, so the slot is taken from the middle of a product, which depends on all
+ * bits. */
 static unsigned start_of(const struct cr_table *table, uint64_t hash)
 {
     return (unsigned)(hash * 0x9e3779b97f4a7c15u >> 32) & (unsigned)(table->size - 1);
@@ -41,8 +42,8 @@ static void put(struct cr_table *table, const struct cr_hash_slot *slot)
     table->slots[at] = *slot;
 }
 
-/* Doubles the table.  Going through the old one from a free slot on keeps the order of items that
- * have the same hash. */
+/* Doubles the table.  It copies from a free slot on, to keep the order of items with the same
+ * hash. */
 static void grow(struct cr_table *table)
 {
     const struct cr_table old = *table;
@@ -75,7 +76,7 @@ void cr_table_free(struct cr_table *table)
 
 /* ---- names ---- */
 
-/* A word at a time; the last one is filled up with zeros. */
+/* Hashes a text word by word; the last word is padded with zeros. */
 static uint64_t hash_text(const char *text)
 {
     uint64_t hash = 0, word;
@@ -96,7 +97,7 @@ void cr_names_add(struct cr_names *names, const char *name)
     *CR_PUSH(names->items, names->n, names->cap) = name;
 }
 
-/* A text that is looked for. */
+/* The text of a search. */
 struct wanted {
     const struct cr_names *names;
     const char *text;

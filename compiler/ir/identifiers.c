@@ -1,4 +1,4 @@
-/* identifiers.c - every identifier of emitted C that comes from a name of the user's; see identifiers.h. */
+/* identifiers.c - makes identifiers of emitted C from names of the user; see identifiers.h. */
 #include "identifiers.h"
 
 #include <stdint.h>
@@ -9,11 +9,11 @@
 #include "gradient.h"
 #include "mem.h"
 
-#define MODEL "model_" /* before the name of a model that cannot stand for itself */
+#define MODEL "model_" /* prefix of a model's name that is no valid identifier */
 
 enum { HASH = 9 /* bytes of '_' and eight digits */ };
 
-/* ASCII alone, whatever the locale. */
+/* True for letters of ASCII, independent of the locale. */
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -86,7 +86,7 @@ void cr_plain_text(char *buffer, size_t size, const char *text)
     buffer[n] = 0;
 }
 
-/* ---- words that are taken ---- */
+/* ---- reserved words ---- */
 
 /* Words in small letters that a compiler may take for something else than a name: keywords of C
  * up to C23, of C++, of GNU C and of older compilers, macros that compilers predefine without an
@@ -164,7 +164,7 @@ bool cr_is_reserved(const char *name)
 
 /* ---- names that callers see ---- */
 
-/* FNV-1a: eight digits that tell names apart which are otherwise one. */
+/* FNV-1a: gives the eight digits that distinguish otherwise equal names. */
 static uint32_t hash(const char *name, uint32_t seed)
 {
     uint32_t sum = 2166136261u ^ seed;
@@ -173,7 +173,7 @@ static uint32_t hash(const char *name, uint32_t seed)
     return sum;
 }
 
-/* Letters and digits of a name, and one '_' between them for all that stands there. */
+/* Copies the letters and digits of a name; any characters between them become one '_'. */
 static void plain_name(char *buffer, const char *name)
 {
     size_t n = 0;
@@ -190,7 +190,8 @@ static void plain_name(char *buffer, const char *name)
         memcpy(buffer, "unnamed", sizeof "unnamed");
 }
 
-/* Cuts a plain name so that, with eight digits behind it, it has no more than `most` bytes. */
+/* Cuts a plain name so that it has at most `most` bytes with the hash of eight digits, and appends
+ * the hash. */
 static void put_hash(char *plain, size_t most, const char *name, uint32_t seed)
 {
     size_t n = strlen(plain), room = most - HASH;
@@ -201,7 +202,7 @@ static void put_hash(char *plain, size_t most, const char *name, uint32_t seed)
     snprintf(plain + n, HASH + 1, "_%08x", (unsigned)hash(name, seed));
 }
 
-/* A plain name that is not too long, in memory of its own, with room for more digits. */
+/* Returns a plain name of at most `most` bytes, with room for a hash; the caller frees it. */
 static char *short_name(const char *name, size_t most)
 {
     char *plain = cr_calloc(strlen(name) + sizeof "unnamed" + HASH, 1);
@@ -245,7 +246,7 @@ char *cr_model_name(const char *name)
     return safe;
 }
 
-/* Names that are different also in capitals: open addressing, a power of two of places. */
+/* A set of names that ignores case: open addressing, a power of two of slots. */
 struct names {
     const char **places;
     size_t n;
@@ -258,7 +259,7 @@ static bool same_in_capitals(const char *a, const char *b)
     return !*a && !*b;
 }
 
-/* Adds a name unless it is there already; returns whether it was added. */
+/* Adds a name; returns false if it is present already. */
 static bool add_name(struct names *names, const char *name)
 {
     uint32_t at = 0;
@@ -275,7 +276,8 @@ static bool add_name(struct names *names, const char *name)
     }
 }
 
-/* Gives a name its identifier.  What is one already keeps it, so these come first. */
+/* Gives a name its identifier.  Names that are valid identifiers keep themselves, so these are
+ * handled first. */
 static void identify(struct names *names, const char *name, size_t most, bool plain,
                      const char **identifier)
 {

@@ -6,7 +6,7 @@
 #include "graph.h"
 #include "mem.h"
 
-enum { STRING_BYTES = 96 }; /* that a string takes besides its text: in tables, and malloc's own */
+enum { STRING_BYTES = 96 }; /* memory of a string besides its text: tables and malloc's overhead */
 
 void cr_interned_drop(struct cr_interned *in)
 {
@@ -31,7 +31,7 @@ void cr_interned_drop(struct cr_interned *in)
 
 /* ---- strings ---- */
 
-/* An address that is looked for. */
+/* The address of a search. */
 struct address {
     const struct cr_names *names;
     const char *text;
@@ -66,7 +66,7 @@ const char *cr_intern(struct cr_graph *g, const char *text)
 
 /* ---- lines ---- */
 
-/* A line that is looked for. */
+/* The line of a search. */
 struct place {
     const struct cr_interned *in;
     struct cr_text_line line;
@@ -79,7 +79,7 @@ static bool is_place(const void *context, int item)
     return line->file == place->line.file && line->line == place->line.line;
 }
 
-/* Numbers are one more than indices, as 0 says that there is no line. */
+/* Line numbers are indices + 1, since 0 means no line. */
 int cr_intern_line(struct cr_graph *g, const char *file, int line)
 {
     struct cr_interned *in = g->interned;
@@ -111,7 +111,7 @@ static int64_t *axes_at(const struct cr_interned *in, int number)
     return in->blocks[number / CR_AXES_IN_BLOCK] + number % CR_AXES_IN_BLOCK * CR_MAX_RANK;
 }
 
-/* Axes that are looked for. */
+/* The axes of a search. */
 struct wanted {
     const struct cr_interned *in;
     const int64_t *axes;
@@ -123,7 +123,7 @@ static bool are_wanted(const void *context, int item)
     return memcmp(axes_at(wanted->in, item), wanted->axes, sizeof cr_no_axes) == 0;
 }
 
-/* The axes are multiplied side by side, which is faster than one after another. */
+/* Hashes axes by independent multiplications, which is faster than a chain of them. */
 static uint64_t hash_axes(const int64_t *axes)
 {
     static const uint64_t odd[CR_MAX_RANK] = {
@@ -136,7 +136,7 @@ static uint64_t hash_axes(const int64_t *axes)
     return sum;
 }
 
-/* Those behind the last ones. */
+/* Returns room for one more list of axes, in a new block if the last is full. */
 static int64_t *push_axes(struct cr_interned *in)
 {
     if (in->n_axes == in->n_blocks * CR_AXES_IN_BLOCK) {
@@ -178,7 +178,7 @@ bool cr_are_interned(const struct cr_graph *g, const int64_t *axes)
 
 /* ---- literals ---- */
 
-/* A literal that is looked for. */
+/* The literal of a search. */
 struct content {
     const struct cr_interned *in;
     const struct cr_literal *literal;

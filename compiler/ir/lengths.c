@@ -9,13 +9,13 @@ struct finder {
     struct cr_graph *g;
     const struct cr_node *node;
     const cr_id *in;
-    const signed char *asked; /* the lengths that the node itself is to have, by axis */
-    signed char *found;       /* of the node: zeros at first */
+    const signed char *asked; /* the lengths in the node's own attributes, by axis */
+    signed char *found;       /* the node's lengths; zeros at first */
 };
 
 static bool fail(const struct finder *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Says in g->error why a length cannot go through, behind the op's name. */
+/* Sets g->error to why a length cannot go through the op, behind the op's name; returns false. */
 static bool fail(const struct finder *f, const char *format, ...)
 {
     size_t size = sizeof f->g->error;
@@ -32,7 +32,7 @@ static const signed char *of_operand(const struct finder *f, int i)
     return f->g->nodes[f->in[i]].lengths;
 }
 
-/* Refuses the length of an operand along one of its axes. */
+/* Fails for the length of an operand along an axis. */
 static bool fail_at(const struct finder *f, const char *what, int operand, int axis)
 {
     return fail(f, "%s length %s (axis %d), expected it to stay an axis of its own and whole", what,
@@ -52,7 +52,8 @@ static bool meet(const struct finder *f, int axis, int a, int b, signed char *re
 
 /* ---- a rule for each kind of op ---- */
 
-/* The length that an input or a limit is to have along an axis: one whose bound is the size. */
+/* Fails unless the length in the attributes of an input or a limit has the axis's size as its
+ * bound. */
 static bool check_asked(const struct finder *f, int axis)
 {
     int length = f->asked[axis];
@@ -65,9 +66,9 @@ static bool check_asked(const struct finder *f, int axis)
                 f->g->lengths[length - 1].name, (long long)f->g->lengths[length - 1].bound);
 }
 
-/* The length that the node itself is to have along an axis, or 0.  Passes copy attributes to other
- * shapes, so one with another bound does not count.  A length of at most 1 is the number 1: its axis
- * may be broadcast. */
+/* Returns the length in the node's attributes along an axis, or 0.  Passes copy attributes to other
+ * shapes, so a length with another bound does not count.  A length of at most 1 is the number 1:
+ * its axis may be broadcast. */
 static signed char asked(const struct finder *f, int axis)
 {
     int length = f->asked[axis];
@@ -87,7 +88,7 @@ static bool find_leaf(struct finder *f)
     return true;
 }
 
-/* All operands alike; of a concat, but for its axis. */
+/* Unites the lengths of all operands, axis by axis; the axis of a concat must be no length. */
 static bool find_meeting(struct finder *f)
 {
     bool concat = f->node->op == CR_OP_concat;
@@ -123,14 +124,14 @@ static bool find_contract(struct finder *f)
     return meet(f, r - 1, x[r - 1], y[r - 2], &inner);
 }
 
-/* Elements of the axes behind one. */
+/* Returns the number of elements of the axes behind one. */
 static int64_t behind(const struct cr_node *node, int axis)
 {
     return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
 }
 
-/* A length stays an axis if one of the result has its size and as many elements behind it.  There is one such
- * axis at most, as the bound is at least 2; see `asked`. */
+/* Infers a reshape: a length stays an axis if an axis of the result has its size and as many
+ * elements behind it.  There is at most one such axis, as the bound is at least 2; see `asked`. */
 static bool find_reshape(struct finder *f)
 {
     const struct cr_node *in = &f->g->nodes[f->in[0]];
@@ -161,7 +162,7 @@ static bool find_slice(struct finder *f)
     return true;
 }
 
-/* The lengths of the operand, and those asked for. */
+/* Infers a limit: the lengths of the operand, and those of the attributes. */
 static bool find_limit(struct finder *f)
 {
     for (int a = 0; a < f->node->rank; a++)
@@ -170,7 +171,8 @@ static bool find_limit(struct finder *f)
     return true;
 }
 
-/* The lengths of the operand, whose axes are the last ones, and those asked for. */
+/* Infers an expand: the lengths of the operand, whose axes are the last ones, and those of the
+ * attributes. */
 static bool find_expand(struct finder *f)
 {
     int more = f->node->rank - f->g->nodes[f->in[0]].rank;
@@ -180,7 +182,7 @@ static bool find_expand(struct finder *f)
     return true;
 }
 
-/* A view has the lengths of its operand, on the axes that show the operand's. */
+/* Infers a move: it has the lengths of its operand, on the axes that those become. */
 static bool find_move(struct finder *f)
 {
     const struct cr_node *node = f->node;
@@ -204,7 +206,7 @@ static bool find_move(struct finder *f)
     }
 }
 
-/* Rows of a table, of as many as the length says if that is what its rows are. */
+/* Infers a gather: the lengths of the index, then those of a row of the table. */
 static bool find_gather(struct finder *f)
 {
     const signed char *table = of_operand(f, 0), *index = of_operand(f, 1);
@@ -223,8 +225,8 @@ static bool find_scatter(struct finder *f)
     return true;
 }
 
-/* Sums run to the length of their axis; what lies before and behind is one axis of the kernel
- * each. */
+/* Infers a scan: its own axis may be a length; the other axes may not, since the kernel merges
+ * those before and those behind. */
 static bool find_scan(struct finder *f)
 {
     int axis = f->node->axis;

@@ -1,4 +1,4 @@
-/* near.c - what somebody may have meant; see near.h. */
+/* near.c - suggests a name for a mistyped word; see near.h. */
 #include "near.h"
 
 #include <stdio.h>
@@ -12,11 +12,11 @@ static int smallest(int a, int b, int c)
     return least < c ? least : c;
 }
 
-/* Returns the least number of letters to add, drop, change or swap with their neighbour (Damerau
+/* Returns the edit distance: insertions, deletions, changes and swaps of neighbours (Damerau
  * 1964). */
 static int distance(const char *a, int n, const char *b, int m)
 {
-    int d[3][MAX_WORD + 1]; /* the rows before the last, the last, this one */
+    int d[3][MAX_WORD + 1]; /* the last row but one, the last row, this row */
     for (int j = 0; j <= m; j++)
         d[1][j] = j;
     for (int i = 1; i <= n; i++) {
@@ -32,7 +32,8 @@ static int distance(const char *a, int n, const char *b, int m)
     return d[1][m];
 }
 
-/* The shortest of the names that begin with the word, or that the word begins with: "eps" of "epsilon". */
+/* Returns the shortest name that is a prefix of the word, or has it as a prefix: "epsilon" for
+ * "eps". */
 static const char *abbreviation(const char *word, const char *const *names, int n)
 {
     const char *best = NULL;

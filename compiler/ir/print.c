@@ -6,7 +6,7 @@
 #include "escape.h"
 #include "program.h"
 
-/* A Lua string literal. */
+/* Prints a Lua string literal. */
 static void print_string(FILE *out, const char *text)
 {
     size_t n = strlen(text), length;
@@ -31,7 +31,7 @@ static void print_list(FILE *out, int n, const int64_t *items, int base)
     fputc('}', out);
 }
 
-/* A number that reads back as the same double. */
+/* Prints a number that reads back as the same double. */
 static void print_number(FILE *out, double value)
 {
     if (isnan(value))
@@ -39,12 +39,12 @@ static void print_number(FILE *out, double value)
     else if (isinf(value))
         fputs(value < 0 ? "-math.huge" : "math.huge", out);
     else if (value == 0 && signbit(value))
-        fputs("-0.0", out); /* -0 is an integer to Lua, and 0 */
+        fputs("-0.0", out); /* Lua reads -0 as the integer 0 */
     else
         fprintf(out, "%.17g", value);
 }
 
-/* True if a node says what its tensor holds at first, which an input need not. */
+/* True if a node has initial values, which an input need not. */
 static bool has_init(const struct cr_node *node)
 {
     return node->init != CR_INIT_UNIFORM || node->value != 0;
@@ -58,7 +58,7 @@ static void print_init(FILE *out, const struct cr_node *node)
     fputc('}', out);
 }
 
-/* A shape with lengths, which stand in it as the nodes that hold them. */
+/* Prints a shape; a length is printed as the node that holds it. */
 static void print_sizes(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
     fputc('{', out);
@@ -77,7 +77,7 @@ static void print_sizes(FILE *out, const struct cr_graph *g, const struct cr_nod
     fputc('}', out);
 }
 
-/* The shortest number that reads back as the same element. */
+/* Prints the shortest number that reads back as the same element. */
 static void print_element(FILE *out, enum cr_dtype dtype, uint32_t word)
 {
     char text[32];
@@ -91,7 +91,7 @@ static void print_element(FILE *out, enum cr_dtype dtype, uint32_t word)
         print_number(out, value);
 }
 
-/* "{1, 2, 3}", at most so many elements a line. */
+/* Prints "{1, 2, 3}", with at most IN_LINE elements on a line. */
 static void print_elements(FILE *out, const struct cr_literal *literal)
 {
     enum { IN_LINE = 16 };
@@ -103,7 +103,7 @@ static void print_elements(FILE *out, const struct cr_literal *literal)
     fputc('}', out);
 }
 
-/* The arguments of a leaf, as the front end reads them: name or value, shape, type, init. */
+/* Prints the arguments of a leaf, as the front end reads them: name or value, shape, type, init. */
 static void print_leaf(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
     if (node->op == CR_OP_const)
@@ -146,7 +146,7 @@ static void print_operands(FILE *out, const struct cr_graph *g, const struct cr_
         fputc('}', out);
 }
 
-/* The arguments behind the operands. */
+/* Prints the arguments behind the operands. */
 static void print_attributes(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
     switch (node->op) {
@@ -183,7 +183,7 @@ static void print_attributes(FILE *out, const struct cr_graph *g, const struct c
     }
 }
 
-/* The function of the language that makes a node. */
+/* Returns the function of the language that makes a node. */
 static const char *function_of(const struct cr_graph *g, const struct cr_node *node)
 {
     if (node->op == CR_OP_literal)
@@ -192,7 +192,7 @@ static const char *function_of(const struct cr_graph *g, const struct cr_node *n
     return length ? "length" : cr_ops[node->op].name;
 }
 
-/* "f32[1, n<=128, 768]": a length with its bound. */
+/* Prints "f32[1, n<=128, 768]": a length with its bound. */
 static void print_type(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
     fprintf(out, "%s[", cr_dtype_name(node->dtype));
@@ -204,7 +204,7 @@ static void print_type(FILE *out, const struct cr_graph *g, const struct cr_node
     fputc(']', out);
 }
 
-/* One node's statement with its type as a comment, and its tap's. */
+/* Prints a node's statement, with its type as a comment, and that of its tap. */
 static void print_node(FILE *out, const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -239,7 +239,7 @@ static bool same_origin(const struct cr_where *a, const struct cr_where *b)
            strcmp(a->scope, b->scope) == 0;
 }
 
-/* "replace(v[1], v[7])", with the name of the entry where it has one. */
+/* Prints "replace(v[1], v[7])", with the name of the entry if it has one. */
 static void print_replacement(FILE *out, const struct cr_graph *g, const struct cr_output *output)
 {
     const char *entry = g->entries[output->entry];
@@ -251,7 +251,7 @@ static void print_replacement(FILE *out, const struct cr_graph *g, const struct 
     fputs(")\n", out);
 }
 
-/* "return { ["y"] = v[7] }"; of entries with names, a table of such tables. */
+/* Prints "return { ["y"] = v[7] }", or for named entries a table of such tables. */
 static void print_outputs(FILE *out, const struct cr_graph *g)
 {
     bool named = *g->entries[0];

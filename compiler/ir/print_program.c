@@ -1,4 +1,4 @@
-/* A program for a reader, as Lua comments: what lies where, what functions do, what is called. */
+/* Prints a program as Lua comments: where buffers lie, what functions do, which calls are made. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { WIDTH = 100, INDENT = 2 };
 
-/* Where a program is printed to, the function that is, and a line that is not done yet. */
+/* The state of printing: the output, the current function, and the unfinished line. */
 struct printer {
     FILE *out;
     const struct cr_program *p;
@@ -20,7 +20,7 @@ struct printer {
 
 /* ---- lines ---- */
 
-/* How much of a text goes before the break: up to the last space that fits. */
+/* Returns the length of a text up to the line break: at the last space that fits. */
 static size_t break_at(const char *text, size_t room)
 {
     size_t n = strlen(text), at = room;
@@ -31,7 +31,7 @@ static size_t break_at(const char *text, size_t room)
     return at ? at : n;
 }
 
-/* Prints the line and begins another; where a long one goes on in the next it hangs by more. */
+/* Prints the line; continuation lines of a long one are indented by `hang` more. */
 static void end_hanging(struct printer *p, int indent, int hang)
 {
     const char *rest = p->line.length ? p->line.data : "";
@@ -50,14 +50,14 @@ static void end_line(struct printer *p, int indent)
     end_hanging(p, indent, 0);
 }
 
-/* Begins a line that has a number, by which errors of the verifier speak of it. */
+/* Begins a numbered line; errors of the verifier use these numbers. */
 static int begin_numbered(struct printer *p, int number, int indent)
 {
     cr_put(&p->line, "%3d  %*s", number, indent, "");
     return 5 + indent;
 }
 
-/* A name of the script's, made harmless. */
+/* Appends a name of the script, with control characters escaped. */
 static void put_name(struct printer *p, const char *name)
 {
     char text[128];
@@ -67,7 +67,7 @@ static void put_name(struct printer *p, const char *name)
 
 /* ---- buffers ---- */
 
-/* "[2, T <= 64, 8]" */
+/* Appends "[2, T <= 64, 8]". */
 static void put_shape(struct printer *p, const struct cr_buffer *b)
 {
     cr_put(&p->line, "[");
@@ -91,7 +91,7 @@ static const char *const spaces[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
                                                    [CR_SPACE_STATE] = "state",
                                                    [CR_SPACE_LITERAL] = "literal"};
 
-/* " + 512", " - 512", or nothing. */
+/* Appends " + 512", " - 512", or nothing for 0. */
 static void put_plus(struct printer *p, int64_t number)
 {
     if (number)
@@ -99,7 +99,7 @@ static void put_plus(struct printer *p, int64_t number)
                (long long)(number < 0 ? -number : number));
 }
 
-/* "arena + 512", "input 3", or a number. */
+/* Appends "arena + 512", "input 3", or a number. */
 static void put_location(struct printer *p, enum cr_space space, int64_t offset)
 {
     cr_put(&p->line, "%s", spaces[space]);
@@ -114,7 +114,7 @@ static void pad_to(struct printer *p, size_t column)
     cr_put(&p->line, "%*s", p->line.length < column ? (int)(column - p->line.length) : 1, "");
 }
 
-/* "#3 name f32 [2, 8] arena + 512 64 bytes", and what it is an alias of. */
+/* Prints "#3 name f32 [2, 8] arena + 512 64 bytes", and the buffer it is an alias of. */
 static void print_buffer(struct printer *p, int i)
 {
     const struct cr_buffer *b = &p->p->buffers[i];
@@ -134,7 +134,7 @@ static void print_buffer(struct printer *p, int i)
     end_line(p, INDENT);
 }
 
-/* Lengths first, since shapes speak of them. */
+/* Prints the buffers, behind the lengths that their shapes use. */
 static void print_buffers(struct printer *p)
 {
     for (int i = 0; i < p->p->n_lengths; i++) {
@@ -151,7 +151,7 @@ static void print_buffers(struct printer *p)
 
 /* ---- integer expressions ---- */
 
-/* How tightly operators bind, loosest first. */
+/* Precedences of operators, lowest first. */
 enum binding { SELECT, OR, AND, COMPARE, SUM, PRODUCT, UNARY, ATOM };
 
 static const struct {
@@ -183,7 +183,7 @@ static void put_binary(struct printer *p, const struct cr_expr_node *e)
     put_expr(p, e->b, negative ? UNARY : (enum binding)(binding + (e->op != CR_EXPR_ADD)));
 }
 
-/* One node of an expression; operands that bind more loosely get parentheses. */
+/* Appends a node of an expression; operands of lower precedence get parentheses. */
 static void put_node(struct printer *p, const struct cr_expr_node *e)
 {
     switch (e->op) {
@@ -225,7 +225,7 @@ static void put_node(struct printer *p, const struct cr_expr_node *e)
     }
 }
 
-/* In parentheses if it binds more loosely than what stands around it. */
+/* Appends an expression, in parentheses if its precedence is below `least`. */
 static void put_expr(struct printer *p, cr_expr expr, enum binding least)
 {
     const struct cr_expr_node *e = &p->f->exprs[expr];
@@ -237,7 +237,7 @@ static void put_expr(struct printer *p, cr_expr expr, enum binding least)
 
 /* ---- calls ---- */
 
-/* "slot", "slot[i * 48 + 96]" */
+/* Appends "slot" or "slot[i * 48 + 96]". */
 static void put_address(struct printer *p, const struct cr_address *a)
 {
     cr_put(&p->line, "%s", p->f->slots[a->slot].name);
@@ -262,7 +262,7 @@ static void put_address(struct printer *p, const struct cr_address *a)
     cr_put(&p->line, "]");
 }
 
-/* As a reader thinks of it: an address is slot[index]. */
+/* Appends an argument; an address is printed as slot[index]. */
 static void put_argument(struct printer *p, const struct cr_argument *a)
 {
     switch (a->kind) {
@@ -300,7 +300,7 @@ static void put_call(struct printer *p, const struct cr_call *call)
 
 /* ---- bodies ---- */
 
-/* "for i = i0 to i1 by 24 while ..." */
+/* Appends "for i = i0 to i1 by 24 while ...". */
 static void put_loop(struct printer *p, const struct cr_statement *s)
 {
     cr_put(&p->line, "for %s = ", p->f->vars[s->var].name);
@@ -315,7 +315,7 @@ static void put_loop(struct printer *p, const struct cr_statement *s)
     put_expr(p, s->until, SELECT);
 }
 
-/* One line; the indentation is the caller's. */
+/* Appends a statement on one line; the caller indents it. */
 static void put_statement(struct printer *p, const struct cr_statement *s)
 {
     switch (s->kind) {
@@ -343,7 +343,7 @@ static void put_statement(struct printer *p, const struct cr_statement *s)
         cr_put(&p->line, "%s-- %s", s->kind == CR_STATEMENT_NOTE ? "" : "  ", s->note);
 }
 
-/* Blocks are indented, and where they end shows by that. */
+/* Prints a body; indentation shows where blocks end. */
 static void print_body(struct printer *p)
 {
     int indent = 0;
@@ -373,7 +373,7 @@ static void print_comment(struct printer *p)
     }
 }
 
-/* "x f32, w f32 in panels, out f32 written" */
+/* Prints "x f32, w f32 in panels, out f32 written". */
 static void print_arguments(struct printer *p)
 {
     cr_put(&p->line, "given");
@@ -389,7 +389,7 @@ static void print_arguments(struct printer *p)
     end_line(p, INDENT);
 }
 
-/* Each part, where it begins, and what it holds. */
+/* Prints each part of the scratch memory: its offset and its meaning. */
 static void print_scratch(struct printer *p)
 {
     for (int i = 0; i < p->f->n_slots; i++) {
@@ -404,7 +404,7 @@ static void print_scratch(struct printer *p)
     }
 }
 
-/* All in one line. */
+/* Prints all constants on one line. */
 static void print_constants(struct printer *p)
 {
     char number[64];
@@ -419,7 +419,7 @@ static void print_constants(struct printer *p)
         end_line(p, INDENT);
 }
 
-/* The runtime's functions that it calls, each once. */
+/* Prints the runtime functions that a function calls, each once. */
 static void print_callees(struct printer *p)
 {
     char name[64], other[64];
@@ -436,7 +436,8 @@ static void print_callees(struct printer *p)
     end_line(p, INDENT);
 }
 
-/* What it is given and calls, then its body with the numbers that the verifier names. */
+/* Prints a function: its arguments and callees, then its body with the numbers that the verifier
+ * uses. */
 static void print_function(struct printer *p, const struct cr_function *f)
 {
     p->f = f;
@@ -455,7 +456,7 @@ static void print_function(struct printer *p, const struct cr_function *f)
 
 /* ---- steps ---- */
 
-/* "arena + 64 + layer * 512", "input layer * 2 + 1" */
+/* Appends "arena + 64 + layer * 512" or "input layer * 2 + 1". */
 static void put_even(struct printer *p, const struct cr_binding *b)
 {
     bool bytes = b->space == CR_SPACE_ARENA || b->space == CR_SPACE_WEIGHTS;
@@ -477,7 +478,7 @@ static void put_table(struct printer *p, const struct cr_binding *b)
     cr_put(&p->line, "] by layer from %d on", b->first_layer);
 }
 
-/* " + 48 bytes", inside a port; nothing if it is as a whole. */
+/* Appends " + 48 bytes", an offset in a port; nothing for the whole port. */
 static void put_within(struct printer *p, int64_t within, int64_t stride)
 {
     if (stride)
@@ -488,7 +489,7 @@ static void put_within(struct printer *p, int64_t within, int64_t stride)
                (long long)(within < 0 ? -within : within));
 }
 
-/* What an argument is in each layer, as a form of the layer's number. */
+/* Appends the binding of an argument as a function of the layer. */
 static void put_form(struct printer *p, const struct cr_binding *b)
 {
     switch (b->form) {
@@ -520,7 +521,7 @@ static void put_form(struct printer *p, const struct cr_binding *b)
     }
 }
 
-/* The function of a step with operands, behind the name of its kind if that is not a call. */
+/* Appends the function of a step; before it the kind, if it is not a call. */
 static void put_function(struct printer *p, const struct cr_step *step)
 {
     const struct cr_function *f = &p->p->functions[step->function];
@@ -529,7 +530,7 @@ static void put_function(struct printer *p, const struct cr_step *step)
     cr_put(&p->line, "k%d_%s", f->number, f->title);
 }
 
-/* " + id[0] * 1024 bytes, one of 4": the part that an i32 chooses. */
+/* Appends " + id[0] * 1024 bytes, one of 4", for a part that an i32 chooses. */
 static void put_choice(struct printer *p, const struct cr_step *step, const struct cr_binding *b)
 {
     if (!b->choice.bound)
@@ -539,7 +540,7 @@ static void put_choice(struct printer *p, const struct cr_step *step, const stru
            (long long)b->choice.stride, (long long)b->choice.bound);
 }
 
-/* Outside loops an operand is a buffer. */
+/* Prints a step outside loops, where each operand is one buffer. */
 static void print_single(struct printer *p, const struct cr_step *step, int index)
 {
     const struct cr_function *f = &p->p->functions[step->function];
@@ -559,7 +560,7 @@ static void print_single(struct printer *p, const struct cr_step *step, int inde
     end_hanging(p, 0, hang);
 }
 
-/* In a loop it is one for each layer: the form, and the first and the last buffer. */
+/* Prints a step in a loop: for each operand its form, and its first and last buffer. */
 static void print_looped(struct printer *p, const struct cr_step *step,
                          const struct cr_step_walk *walk)
 {
@@ -585,7 +586,7 @@ static void print_looped(struct printer *p, const struct cr_step *step,
     }
 }
 
-/* The operands of a step are printed with what they are bound to; the row of the kind prints the rest. */
+/* Prints a step: its operands with their bindings, and the rest by the row of its kind. */
 static void print_step(struct printer *p, const struct cr_step *step,
                        const struct cr_step_walk *walk)
 {
@@ -611,7 +612,7 @@ static void print_entry(struct printer *p, const struct cr_entry *entry)
         print_step(p, step, &walk);
 }
 
-/* ---- all of it ---- */
+/* ---- the program ---- */
 
 void cr_print_program(FILE *out, const struct cr_program *program)
 {

@@ -49,7 +49,7 @@ const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
 #undef ARITHMETIC
 #undef PRODUCT
 
-/* The first row of a type: the formats that are asked for by name stand behind it. */
+/* Returns the first row of a type; formats that are chosen by name come behind it. */
 enum cr_format cr_format_of(enum cr_dtype dtype)
 {
     int format = 0;
@@ -89,14 +89,15 @@ const char *cr_c_type(enum cr_dtype dtype)
     return cr_formats[cr_format_of(dtype)].c_type;
 }
 
-/* True if a number with so many digits reads back as the same float. */
+/* True if the number with so many digits reads back as the same float. */
 static bool reads_back(char *text, size_t size, int digits, double value)
 {
     snprintf(text, size, "%.*g", digits, value);
     return (double)strtof(text, NULL) == value;
 }
 
-/* The shortest text that reads back as the same float.  Most have few digits, or nearly all. */
+/* Writes the shortest text that reads back as the same float.  Most numbers have few digits, or
+ * nearly all. */
 static void shortest(char *text, size_t size, double value)
 {
     int digits = reads_back(text, size, 6, value) ? 1 : 7;
@@ -130,7 +131,7 @@ const struct cr_arithmetic_info cr_arithmetics[CR_ARITHMETIC_COUNT] = {
 #undef PRODUCT
 };
 
-/* By format and arithmetic, but for f32, which formats.def has. */
+/* The products by format and arithmetic; those in f32 are in formats.def. */
 static const enum cr_callee products[CR_FORMAT_COUNT][CR_ARITHMETIC_COUNT] = {
 #define ARITHMETIC(name, bits, block, scale, c_type, round, read, description)
 #define PRODUCT(format, arithmetic, gemm)                                                          \
@@ -149,7 +150,7 @@ enum cr_arithmetic cr_arithmetic_find(const char *name, size_t length)
     return (enum cr_arithmetic)i;
 }
 
-/* The first row of functions.def multiplies nothing, so that 0 stands for none. */
+/* An entry of 0 means none: the first row of functions.def is no product. */
 enum cr_callee cr_product_of(enum cr_format format, enum cr_arithmetic arithmetic)
 {
     if (arithmetic == CR_ARITHMETIC_f32)
@@ -160,7 +161,7 @@ enum cr_callee cr_product_of(enum cr_format format, enum cr_arithmetic arithmeti
 
 /* ---- the runtime's functions ---- */
 
-/* Each row of the runtime's own tables has one here. */
+/* Each row of the runtime's tables must have a row in functions.def. */
 #define CR_FUNCTION(name, result, parameters)                                                      \
     _Static_assert(CR_CALLEE_##name < CR_CALLEE_MAP, "functions.def has no row for " #name);
 CR_FUNCTIONS CR_FUNCTIONS_I32
@@ -199,8 +200,8 @@ void cr_callee_name(char *buffer, size_t size, const struct cr_call *call)
     }
 }
 
-/* What is compared or converted becomes floats; what is selected is selected by floats, and what is
- * truncated is one. */
+/* Writes the signature of an elementwise op.  Comparisons and conversions give floats, `select` has
+ * a float condition, and `truncate` reads a float. */
 static void map_signature(char *buffer, size_t size, const struct cr_call *call)
 {
     enum cr_rule rule = cr_ops[call->op].rule;
@@ -233,9 +234,9 @@ void cr_callee_signature(char *buffer, size_t size, const struct cr_call *call)
     }
 }
 
-/* ---- the end ---- */
+/* ---- freeing ---- */
 
-/* Notes and comments are strings of the program. */
+/* Frees a function; its notes and comments belong to the program. */
 static void free_function(struct cr_function *f)
 {
     for (int i = 0; i < f->n_slots; i++)
@@ -261,7 +262,7 @@ static void free_ports(struct cr_port *ports, int n)
     free(ports);
 }
 
-/* Names are strings of the program, those of lengths and entries as well. */
+/* Frees the buffers and all names, which belong to the program. */
 static void free_buffers(struct cr_program *p)
 {
     for (int i = 0; i < p->n_lengths; i++)
@@ -294,7 +295,7 @@ static void free_literals(struct cr_program *p)
     free(p->literals);
 }
 
-/* Everything that a program points to is its own. */
+/* Frees a program, which owns everything it points to. */
 void cr_program_free(struct cr_program *p)
 {
     if (!p)

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which argument each count's letter is. */
+/* By letter of a count: the index of its argument. */
 struct counts {
     int argument['Z' + 1];
 };
 
-/* "K" is an argument, "16" a number, for `length` characters. */
+/* Parses `length` characters: "K" is an argument, "16" a number. */
 static struct cr_size size_of(const struct counts *counts, const char *text, int length)
 {
     struct cr_size size = {CR_NONE, 0};
@@ -22,7 +22,7 @@ static struct cr_size size_of(const struct counts *counts, const char *text, int
     return size;
 }
 
-/* A distance; an 's' is the argument after the last one. */
+/* Parses a stride; an 's' is the next argument. */
 static struct cr_size stride_of(struct cr_signature *s, const struct counts *counts, char letter)
 {
     if (letter != 's')
@@ -31,7 +31,7 @@ static struct cr_size stride_of(struct cr_signature *s, const struct counts *cou
     return (struct cr_size){s->n++, 0};
 }
 
-/* A word such as "rMN:s1?".  The last letter before the colon counts columns. */
+/* Parses an address such as "rMN:s1?".  The last letter before the colon counts columns. */
 static void add_address(struct cr_signature *s, const struct counts *counts, const char *word)
 {
     struct cr_parameter *p = &s->parameters[s->n++];

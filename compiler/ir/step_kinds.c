@@ -1,9 +1,9 @@
-/* step_kinds.c - CALL, LOOP and END: what the dump says of them, and which numbers they may have. */
+/* step_kinds.c - CALL, LOOP and END: their text in the dump, and the check of their numbers. */
 #include <stdlib.h>
 
 #include "steps.h"
 
-/* Nothing where threads do not share the items. */
+/* Appends the number of shares; nothing if threads do not share the items. */
 void cr_describe_step_call(struct cr_text *text, const struct cr_step *step)
 {
     if (step->call.shares > 1)
@@ -33,7 +33,7 @@ const char *cr_flaw_of_step_loop(const struct cr_step *step)
     return NULL;
 }
 
-/* The dump shows by indentation where a loop ends. */
+/* Appends nothing: indentation shows where a loop ends. */
 void cr_describe_step_end(struct cr_text *text, const struct cr_step *step)
 {
     (void)text, (void)step;

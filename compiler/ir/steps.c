@@ -47,7 +47,7 @@ struct cr_step_walk cr_walk_entry(const struct cr_program *program, const struct
     return cr_walk_steps(program, entry->first_step, entry->n_steps, unrolled);
 }
 
-/* What the last step opens or closes holds from the step behind it on. */
+/* Updates the loop of the walk behind the last step, which may begin, repeat or end one. */
 static void leave_step(struct cr_step_walk *walk)
 {
     const struct cr_step *last = &walk->program->steps[walk->index];

@@ -31,7 +31,7 @@ void cr_put_bytes(struct cr_text *text, const char *data, size_t length)
     text->data[text->length] = 0;
 }
 
-/* Most pieces are short; a longer one is formatted again once there is room. */
+/* Appends a formatted text; most are short, a longer one is formatted again once there is room. */
 static void put(struct cr_text *text, const char *format, va_list args)
 {
     va_list again;
@@ -55,7 +55,7 @@ void cr_put(struct cr_text *text, const char *format, ...)
     va_end(args);
 }
 
-/* Returns how many characters go before a line break: up to the last space that fits. */
+/* Returns the number of characters before a line break: up to the last space that fits. */
 static size_t break_at(const char *line, size_t room)
 {
     size_t at = 0;

@@ -44,7 +44,7 @@ static const char *check_fields(const struct cr_graph *g, cr_id id)
     return NULL;
 }
 
-/* The strings that a node has besides its name.  Neighbours mostly come from one place, which is
+/* Checks the strings of a node besides its name.  Neighbours mostly share an origin, which is
  * looked up once. */
 static const char *check_strings(const struct cr_graph *g, cr_id id)
 {
@@ -73,7 +73,7 @@ static struct name_set name_set_for(int n)
     return set;
 }
 
-/* False if the name is there already. */
+/* Adds a name; returns false if it is present already. */
 static bool add_name(struct name_set *set, const char *name)
 {
     unsigned at = (unsigned)cr_hash_word(0, (uintptr_t)name) & (set->size - 1);
@@ -84,7 +84,7 @@ static bool add_name(struct name_set *set, const char *name)
     return true;
 }
 
-/* The name that stands twice among interned ones, or null. */
+/* Returns a name that occurs twice among interned names, or null. */
 static const char *find_twice(const char *const *names, int n)
 {
     struct name_set set = name_set_for(n);
@@ -95,7 +95,7 @@ static const char *find_twice(const char *const *names, int n)
     return i < n ? names[i] : NULL;
 }
 
-/* Inputs and states share one space of names, parameters have another. */
+/* Checks that names differ: among inputs and states, and among parameters. */
 static int verify_names(const struct cr_graph *g, struct cr_error *error)
 {
     int n = 0;
@@ -116,7 +116,7 @@ static int verify_names(const struct cr_graph *g, struct cr_error *error)
                    cr_ops[twice->op == CR_OP_param ? CR_OP_param : CR_OP_input].name, twice->name);
 }
 
-/* Outputs that replace states come last, of the shape and the type of the state. */
+/* Checks that replacements of states come last and have the state's shape and type. */
 static int verify_replacement(const struct cr_graph *g, int i, struct cr_error *error)
 {
     const struct cr_output *output = &g->outputs[i];
@@ -147,7 +147,8 @@ static int verify_output(struct cr_graph *g, int i, struct cr_error *error)
     return verify_replacement(g, i, error);
 }
 
-/* The outputs of an entry have different names, and so have the states that it replaces. */
+/* Checks that the outputs of an entry have different names, and that it replaces each state
+ * once. */
 static int verify_listed(struct cr_graph *g, struct cr_error *error)
 {
     const char **names = cr_calloc((size_t)g->n_outputs, sizeof *names), *twice = NULL;
@@ -167,7 +168,7 @@ static int verify_listed(struct cr_graph *g, struct cr_error *error)
     return status;
 }
 
-/* Entries have names, which differ, and outputs; one alone needs no name. */
+/* Checks that entries have different names and some outputs; a single entry needs no name. */
 static int verify_entries(struct cr_graph *g, struct cr_error *error)
 {
     const char *names[CR_MAX_ENTRIES], *twice;
@@ -239,7 +240,7 @@ int cr_verify_outputs(const struct cr_graph *g, struct cr_error *error)
 
 /* ---- hashes of nodes ---- */
 
-/* A hash of all that makes two nodes equal. */
+/* Returns a hash of everything that makes two nodes equal. */
 static inline uint64_t hash_meaning(const struct cr_graph *g, const struct cr_node *node)
 {
     uint64_t value, h;
@@ -257,7 +258,7 @@ uint64_t cr_hash_node(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
     if (node->rank < 0 || node->rank > CR_MAX_RANK || !has_operands(g, node))
-        return 0; /* nothing that could be hashed */
+        return 0; /* the node is invalid */
     return cr_hash_word(hash_meaning(g, node), (uintptr_t)node->where.file ^
                                                    (uintptr_t)node->where.scope << 16 ^
                                                    (uintptr_t)node->tap << 32);
@@ -277,8 +278,7 @@ uint64_t cr_hash_outputs(const struct cr_graph *g)
 
 /* ---- simple graphs ---- */
 
-/* Walks from the outputs to all they depend on: in a simple graph nothing else is there, but for
- * inputs and parameters. */
+/* Checks that all nodes except inputs and parameters are reachable from the outputs. */
 static int verify_live(const struct cr_graph *g, struct cr_error *error)
 {
     bool *live = cr_calloc((size_t)g->n_nodes, sizeof *live);
@@ -304,7 +304,7 @@ static bool are_equal(const struct cr_graph *g, const struct cr_node *a, const s
            a->where.entry == b->where.entry;
 }
 
-/* Open hashing; each slot has a node and one more, or 0. */
+/* Checks that no two nodes are equal, by a hash table; a slot holds a node's id + 1, or 0. */
 static int verify_unequal(const struct cr_graph *g, struct cr_error *error)
 {
     unsigned size = 4;
