@@ -1,9 +1,9 @@
 /*
- * causal.c - values under the hypothesis that the key comes later; see causal.h.
+ * causal.c - finds the values of elements whose key comes later; see causal.h.
  *
- * With the query at position i the key is at i + 1 + k, for some k from 0 on.  Values that follow from
- * positions alone are c + i di + k dk here, with bounds that i and k give; a comparison of two such
- * is true or false if their difference has one sign within those bounds.
+ * If the query is at position i, the key is at i + 1 + k for some k >= 0.  Values that depend on
+ * positions only are represented as c + i di + k dk, for i and k within bounds.  A comparison of
+ * two such values is decided if their difference has one sign within those bounds.
  */
 #include "causal.h"
 
@@ -16,20 +16,20 @@ enum kind { UNKNOWN, AFFINE, HIDDEN };
 
 struct fact {
     enum kind kind;
-    double c, di, dk; /* AFFINE: c + i di + k dk.  HIDDEN: at most about c, whatever finite
-                       * scores are added */
+    double c, di, dk; /* AFFINE: c + i di + k dk.  HIDDEN: at most about c, even after finite scores
+                       * are added */
 };
 
-/* An axis whose elements are tokens, or of which there are none. */
+/* An axis whose elements are tokens. */
 struct side {
-    int axis;      /* or CR_NONE */
-    int64_t ahead; /* the place of the first token along it */
+    int axis;      /* or CR_NONE: there is none */
+    int64_t ahead; /* index along it of the first token */
 };
 
 struct search {
     const struct cr_graph *g;
-    double most; /* of i and k */
-    int steps;   /* that are left: a mask is no large graph */
+    double most; /* the maximum of i and k */
+    int steps;   /* steps left, which bounds the search: the graph of a mask is small */
 };
 
 enum { MOST_STEPS = 4096 };
@@ -46,7 +46,7 @@ static struct fact constant(double value)
     return affine(value, 0, 0);
 }
 
-/* A value of about c or less: HIDDEN if c is low enough to hide it, else UNKNOWN. */
+/* Returns the fact "at most about c": HIDDEN if c is low enough, else UNKNOWN. */
 static struct fact hidden(double c)
 {
     return c <= -CR_HIDES ? (struct fact){HIDDEN, c, 0, 0} : unknown;
@@ -115,8 +115,8 @@ static struct fact exact(const struct search *s, enum cr_dtype type, struct fact
     return hidden(greatest(s, &f));
 }
 
-/* The fact of a + sign b.  A hidden value stays hidden when scores are added, but not when a
- * number is added that lifts it above the bound. */
+/* Returns the fact of a + sign b.  A hidden value stays hidden if scores are added, but not if a
+ * number lifts it above the bound. */
 static struct fact plus(const struct search *s, struct fact a, struct fact b, double sign)
 {
     if (b.kind == AFFINE)
@@ -132,7 +132,7 @@ static struct fact plus(const struct search *s, struct fact a, struct fact b, do
     return a.kind == UNKNOWN ? unknown : hidden(highest(s, &a));
 }
 
-/* A product with 0 is 0, whatever the other factor is. */
+/* Returns the fact of a product; with 0 it is 0, whatever the other factor is. */
 static struct fact times(struct fact a, struct fact b)
 {
     if (is_value(&a, 0) || is_value(&b, 0))
@@ -164,7 +164,7 @@ static struct fact absolute(const struct search *s, struct fact a)
     return greatest(s, &a) <= 0 ? affine(-a.c, -a.di, -a.dk) : unknown;
 }
 
-/* The larger one, or with sign -1 the smaller one. */
+/* Returns the fact of the larger value, or with sign -1 of the smaller one. */
 static struct fact extreme(const struct search *s, struct fact a, struct fact b, double sign)
 {
     if (sign > 0 && hides(s, &a) && hides(s, &b))
@@ -183,7 +183,7 @@ static struct fact extreme(const struct search *s, struct fact a, struct fact b,
     return greatest(s, &gap) <= 0 ? (sign > 0 ? b : a) : unknown;
 }
 
-/* a < b, or with `equal` a <= b. */
+/* Returns the fact of a < b, or with `equal` of a <= b. */
 static struct fact less(const struct search *s, struct fact a, struct fact b, bool equal)
 {
     if (a.kind != AFFINE || b.kind != AFFINE)
@@ -224,7 +224,7 @@ static bool is_whole(const struct fact *f)
            f->dk == floor(f->dk);
 }
 
-/* The fact of an elementwise op in exact arithmetic, from the facts of its operands. */
+/* Returns the fact of an elementwise op in exact arithmetic, from the facts of its operands. */
 static struct fact ideal(const struct search *s, cr_id id, const struct fact *in)
 {
     switch (s->g->nodes[id].op) {
@@ -277,7 +277,8 @@ static struct fact ideal(const struct search *s, cr_id id, const struct fact *in
     }
 }
 
-/* The fact of an elementwise op as it is computed, from the facts of its operands. */
+/* Returns the fact of an elementwise op in the arithmetic of its type, from the facts of its
+ * operands. */
 static struct fact of_elementwise(const struct search *s, cr_id id, const struct fact *in)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -296,22 +297,22 @@ static struct side operand_side(const struct search *s, cr_id id, int i, struct 
     return side;
 }
 
-/* A fact of an operand, where the axes of the node come from. */
+/* Returns the fact of an operand, for the axes that the node's axes come from. */
 static struct fact find_operand(struct search *s, cr_id id, int i, struct side query,
                                 struct side key)
 {
     return find(s, cr_in(s->g, id, i), operand_side(s, id, i, query), operand_side(s, id, i, key));
 }
 
-/* The token that an element of a literal stands for along an axis. */
+/* Returns the token that an element of a literal stands for along an axis. */
 static int64_t token_of(const struct cr_node *node, int64_t element, struct side side)
 {
     int64_t behind = cr_elements(node->rank - side.axis - 1, node->shape + side.axis + 1);
     return element / behind % node->shape[side.axis] - side.ahead;
 }
 
-/* The fact of a literal's elements for later keys: their value if all have one, HIDDEN if all
- * hide. */
+/* Returns the fact of a literal's elements for later keys: their value if all have the same, HIDDEN
+ * if all hide. */
 static struct fact find_literal(const struct search *s, const struct cr_node *node,
                                 struct side query, struct side key)
 {
@@ -346,8 +347,7 @@ static struct fact find_leaf(const struct search *s, const struct cr_node *node,
     return node->op == CR_OP_literal ? find_literal(s, node, query, key) : unknown;
 }
 
-/* A view shows one element of its operand in each of its own, so that a fact of all holds if both
- * axes are known, or neither counts. */
+/* Returns the fact of a view: its operand's, if both axes are known or neither matters. */
 static struct fact find_view(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -365,7 +365,7 @@ static struct fact find_view(struct search *s, cr_id id, struct side query, stru
     return find_operand(s, id, 0, query, key);
 }
 
-/* A reduction of zeros, or a product with zeros, is 0; a maximum of hidden values is hidden. */
+/* Returns the fact of a reduction: of zeros it is 0; a maximum of hidden values is hidden. */
 static struct fact find_reduced(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -375,7 +375,7 @@ static struct fact find_reduced(struct search *s, cr_id id, struct side query, s
     return is_value(&in, 0) ? in : unknown;
 }
 
-/* Products are with zeros if one operand has both axes, and zeros there. */
+/* Returns the fact of a matmul: 0 if an operand that has both axes is 0. */
 static struct fact find_contract(struct search *s, cr_id id, struct side query, struct side key)
 {
     for (int i = 0; i < 2; i++) {
@@ -389,8 +389,8 @@ static struct fact find_contract(struct search *s, cr_id id, struct side query, 
     return unknown;
 }
 
-/* The fact of a `where`.  If positions decide the condition, the operand that is not chosen is
- * ignored. */
+/* Returns the fact of a `where`.  If positions decide the condition, the operand that is not chosen
+ * is ignored. */
 static struct fact find_where(struct search *s, cr_id id, struct side query, struct side key)
 {
     struct fact condition = find_operand(s, id, 0, query, key);
@@ -400,8 +400,8 @@ static struct fact find_where(struct search *s, cr_id id, struct side query, str
     return is_same(&a, &b) ? a : unknown;
 }
 
-/* The fact that all operands of a concat share.  Along a token axis only operands that hold some
- * of the tokens count. */
+/* Returns the fact that all operands of a concat share.  Along a token axis only operands that hold
+ * tokens count. */
 static struct fact find_concat(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];

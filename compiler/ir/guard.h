@@ -1,5 +1,16 @@
 /*
  * guard.h - returns to the caller when memory runs out, or when a bug is found.
+ *
+ * Functions deep inside cannot return such an error: cr_calloc has no status, and a pass expects
+ * every node it builds.  They call cr_give_up, which jumps to the innermost guard of the thread.
+ * Memory allocated since the guard was entered is lost; locks are never held there.
+ *
+ *     struct cr_guard guard;
+ *     cr_guard_enter(&guard, &error);
+ *     if (setjmp(guard.back))
+ *         return -1;                // cr_give_up was called: the error is set, the guard is left
+ *     ...
+ *     cr_guard_leave(&guard);
  */
 #ifndef CR_GUARD_H
 #define CR_GUARD_H

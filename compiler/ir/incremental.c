@@ -1,15 +1,14 @@
 /*
  * incremental.c - see incremental.h.
  *
- * A node's *token axes* are those that come from the second axis of the ids.  A node of which the
- * result needs one token after another, as the hidden states, is made of the n tokens that come now:
- * its token axis has n rows.  One of which a token needs all tokens, as keys and values, is wanted in
- * full: it is a state, into which the rows of the n tokens are written behind those there are.  Nodes
- * that no id has a part in, such as masks and tables of positions, are made in full, or for the rows of
- * the n tokens alone.
+ * A node's *token axes* come from the second axis of the ids.  A node that is computed token by
+ * token, such as hidden states, is made for the n new tokens only: its token axis has n rows.  A
+ * node that each token reads for all tokens, such as keys and values, is needed in full: it becomes
+ * a state, to which the rows of the new tokens are appended.  Nodes that do not depend on ids, such
+ * as masks and tables of positions, are made in full or for the rows of the new tokens.
  *
- * Two walks do that.  The first one, from the result to the leaves, finds which variants of each node
- * are wanted; the second one makes them.
+ * There are two walks.  The first one, from the result to the leaves, finds which variants of each
+ * node are needed; the second one makes them.
  */
 #include "incremental.h"
 
@@ -24,7 +23,7 @@
 #include "hash.h"
 #include "mem.h"
 
-/* The variants of a node: all of its rows; along a token axis, the rows of the n tokens; along a
+/* The variants of a node: all its rows; along a token axis, the rows of the new tokens; along a
  * token axis, the last of these rows. */
 enum { FULL, ROWS, LAST = ROWS + CR_MAX_RANK, VARIANTS = LAST + CR_MAX_RANK };
 
@@ -37,12 +36,12 @@ struct work {
     cr_id ids;
     int64_t context;
     unsigned char *tokens; /* by node: a bit for each token axis */
-    bool *varies;          /* by node: whether an id has a part in it */
-    unsigned *wanted;      /* by node: a bit for each variant */
+    bool *varies;          /* by node: true if it depends on ids */
+    unsigned *wanted;      /* by node: a bit for each variant that is needed */
     cr_id (*made)[VARIANTS];
-    struct cr_table shared;   /* the nodes of `to`, so that equal ones are one */
-    cr_id n, at;              /* of `to`: how many tokens come, and came before */
-    struct cr_output *states; /* and what each is to hold */
+    struct cr_table shared;   /* a hash of the nodes of `to`, to share equal ones */
+    cr_id n, at;              /* nodes of `to`: the number of new tokens, and of tokens before */
+    struct cr_output *states; /* the states, and the new value of each */
     int n_states, cap_states;
 };
 
@@ -61,7 +60,7 @@ static bool is_token_axis(const struct work *w, cr_id id, int axis)
     return w->tokens[id] >> axis & 1;
 }
 
-/* The only token axis of a node, or CR_NONE. */
+/* Returns the only token axis of a node, or CR_NONE. */
 static int token_axis(const struct work *w, cr_id id)
 {
     for (int a = 0; a < w->from->nodes[id].rank; a++)
@@ -70,14 +69,14 @@ static int token_axis(const struct work *w, cr_id id)
     return CR_NONE;
 }
 
-/* True if a node is gather(a, index, axis) and depends on ids.  It counts as one op, whose other
+/* True if a node is gather(a, index, axis) and depends on ids.  It is treated as one op; its other
  * axes come from both operands. */
 static bool find_along(const struct work *w, cr_id id, struct cr_along *along)
 {
     return w->varies[id] && cr_find_along(w->from, id, along);
 }
 
-/* An axis is one of tokens if one of an operand that it comes from is. */
+/* Finds the token axes: an axis is one if it comes from a token axis of an operand. */
 static void find_tokens(struct work *w)
 {
     for (cr_id id = 0; id < w->from->n_nodes; id++) {
@@ -102,7 +101,7 @@ static void find_tokens(struct work *w)
     }
 }
 
-/* ---- what is wanted ---- */
+/* ---- needed variants ---- */
 
 static void want(struct work *w, cr_id id, int variant)
 {
@@ -114,9 +113,9 @@ static bool is_wanted(const struct work *w, cr_id id, int variant)
     return w->wanted[id] >> variant & 1;
 }
 
-/* True if the operand of a view is kept as the state in place of the view, because there the
- * elements of one token lie closer together: of keys that scores read transposed, and of keys
- * that groups of queries share. */
+/* True if the operand of a view becomes the state instead of the view, because one token's
+ * elements are closer together there: for keys that scores read transposed, or that groups of
+ * queries share. */
 static bool is_seen_through(const struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -145,8 +144,8 @@ static int fail_merged(const struct work *w, cr_id id)
                    "tokens that stay an axis of their own");
 }
 
-/* Tokens look at a tensor without a token axis.  The error names the node that removed the axis: there
- * a token sees later ones. */
+/* Fails: tokens read a tensor without a token axis.  The error names the node that removed the
+ * axis, where a token sees later ones. */
 static int fail_without_tokens(const struct work *w, cr_id id)
 {
     for (int i = 0; i < w->from->nodes[id].n_in; i++) {
@@ -160,7 +159,7 @@ static int fail_without_tokens(const struct work *w, cr_id id)
     return fail_looks_ahead(w, id);
 }
 
-/* In full a node is what its operands give in full, or a state. */
+/* Marks what a node in full needs: full operands or, for a state, its own new rows. */
 static int want_full(struct work *w, cr_id id)
 {
     if (!w->varies[id] || is_seen_through(w, id)) {
@@ -198,8 +197,8 @@ static bool keeps_axis(const struct work *w, cr_id id, int i, int axis)
     return false;
 }
 
-/* Nobody can tell keys from others any more behind a view or a concat that cuts, merges or joins their
- * axis: later ones have to be hidden before. */
+/* Fails unless later keys are hidden before a view or a concat that cuts, merges or joins the axis
+ * of keys, which hides them from later checks. */
 static int check_kept(const struct work *w, cr_id id, int row)
 {
     for (int i = 0; i < w->from->nodes[id].n_in; i++) {
@@ -213,7 +212,7 @@ static int check_kept(const struct work *w, cr_id id, int row)
     return 0;
 }
 
-/* In a product over tokens one operand is 0 for later ones. */
+/* Fails unless in a product over tokens one operand is 0 for later tokens. */
 static int check_contract(const struct work *w, cr_id id, int row)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -276,7 +275,7 @@ static bool goes_by_rows(const struct work *w, cr_id id, int axis)
     return node->n_in > 0;
 }
 
-/* Rows of elements along another axis are elements of the same rows. */
+/* Marks the operands for rows of a gather along another axis: the same rows of both. */
 static int want_along(struct work *w, cr_id id, const struct cr_along *along, int axis, int variant)
 {
     const struct cr_node *a = &w->from->nodes[along->a];
@@ -290,7 +289,7 @@ static int want_along(struct work *w, cr_id id, const struct cr_along *along, in
     return 0;
 }
 
-/* Some rows along an axis, which are one after another; `variant` is ROWS or LAST. */
+/* Marks the operands for rows along an axis; `variant` is ROWS or LAST. */
 static int want_rows(struct work *w, cr_id id, int axis, int variant)
 {
     struct cr_along along;
@@ -385,7 +384,7 @@ static cr_id add(struct work *w, cr_id a, cr_id b)
     return make(w, CR_OP_add, 2, (cr_id[]){a, b}, NULL);
 }
 
-/* The position of the first row of a variant. */
+/* Returns the position of the first row of a variant. */
 static cr_id first_position(struct work *w, int variant)
 {
     return variant == ROWS ? w->at : add(w, add(w, w->at, w->n), one_i32(w, -1));
@@ -403,7 +402,7 @@ static int64_t rows_of(const struct work *w, int variant)
     return variant == ROWS ? w->how->chunk : 1;
 }
 
-/* The positions of some rows along an axis. */
+/* Returns the positions of a variant's rows along an axis, in the given shape. */
 static cr_id positions(struct work *w, int variant, int rank, const int64_t *shape, int axis)
 {
     struct cr_attr attr = {.dtype = CR_I32, .rank = rank, .axis = axis};
@@ -413,7 +412,7 @@ static cr_id positions(struct work *w, int variant, int rank, const int64_t *sha
     return variant == LAST ? first : add(w, make(w, CR_OP_iota, 0, NULL, &attr), first);
 }
 
-/* Rows of a tensor along an axis, by an index [n] of theirs. */
+/* Gathers rows of a tensor along an axis by an index [n]. */
 static cr_id take_rows(struct work *w, cr_id table, int axis, cr_id index)
 {
     struct cr_attr order = {.index = {axis}}, back = {.index = {0}};
@@ -437,7 +436,7 @@ static cr_id take_positions(struct work *w, cr_id table, int axis, int variant)
     return take_rows(w, table, axis, make(w, CR_OP_minimum, 2, (cr_id[]){at, last}, NULL));
 }
 
-/* The last one of the rows of the n tokens. */
+/* Returns the last of the rows of the new tokens. */
 static cr_id take_last(struct work *w, cr_id rows, int axis)
 {
     cr_id last = add(w, w->n, one_i32(w, -1));
@@ -453,8 +452,8 @@ static cr_id make_again(struct work *w, cr_id id, const cr_id *in, int axis, int
     return make(w, w->from->nodes[id].op, w->from->nodes[id].n_in, in, &attr);
 }
 
-/* Adds the same op, made of those variants of its operands that the rows along an axis need; in
- * full if the axis is CR_NONE. */
+/* Adds the same op on the variants of its operands that its rows along an axis need, or on full
+ * operands if the axis is CR_NONE. */
 static cr_id make_of_operands(struct work *w, cr_id id, int axis, int variant)
 {
     int n = w->from->nodes[id].n_in;
@@ -469,7 +468,8 @@ static cr_id make_of_operands(struct work *w, cr_id id, int axis, int variant)
     return made;
 }
 
-/* The name of a state: what the script calls the value, or its scope, and a number if it is taken. */
+/* Returns the name of a state: that of the value in the script or else its scope, with a number if
+ * it is taken. */
 static const char *name_state(struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -492,7 +492,7 @@ static const char *name_state(struct work *w, cr_id id)
     }
 }
 
-/* The state that keeps some rows along an axis already, or CR_NONE. */
+/* Returns the existing state for some rows along an axis, or CR_NONE. */
 static cr_id find_state(const struct work *w, cr_id rows, int axis)
 {
     for (int i = 0; i < w->n_states; i++)
@@ -501,8 +501,8 @@ static cr_id find_state(const struct work *w, cr_id rows, int axis)
     return CR_NONE;
 }
 
-/* Returns the state that holds all tokens: the rows of the n tokens are written behind the rows
- * of the tokens before. */
+/* Returns the state of all tokens: the rows of the new tokens are written behind those of earlier
+ * ones. */
 static cr_id make_state(struct work *w, cr_id id)
 {
     struct cr_attr attr = cr_attr_of(&w->from->nodes[id]);
@@ -520,7 +520,7 @@ static cr_id make_state(struct work *w, cr_id id)
     return value;
 }
 
-/* The ids that come now. */
+/* Adds the input of new ids. */
 static cr_id make_ids(struct work *w)
 {
     struct cr_attr attr = cr_attr_of(&w->from->nodes[w->ids]);
@@ -536,7 +536,7 @@ static cr_id two(struct work *w, enum cr_op op, cr_id a, cr_id b)
     return make(w, op, 2, (cr_id[]){a, b}, NULL);
 }
 
-/* `value` everywhere in the shape of a node. */
+/* Adds a constant in the shape of a node. */
 static cr_id number(struct work *w, cr_id like, enum cr_dtype dtype, double value)
 {
     struct cr_attr attr = {.dtype = dtype, .rank = w->to->nodes[like].rank, .value = value};
@@ -544,7 +544,7 @@ static cr_id number(struct work *w, cr_id like, enum cr_dtype dtype, double valu
     return make(w, CR_OP_const, 0, NULL, &attr);
 }
 
-/* A node with one more axis, of size `n`, along which it is repeated. */
+/* Repeats a node along a new axis of size `n`. */
 static cr_id repeat(struct work *w, cr_id in, int axis, int64_t n)
 {
     const struct cr_node *node = &w->to->nodes[in];
@@ -556,7 +556,7 @@ static cr_id repeat(struct work *w, cr_id in, int axis, int64_t n)
     return make(w, CR_OP_expand, 1, &in, &attr);
 }
 
-/* NaN where an index is no position; of i32 the least number is there already. */
+/* Puts NaN where an index is out of bounds; i32 values are the least number there already. */
 static cr_id or_outside(struct work *w, cr_id taken, cr_id index, int64_t size)
 {
     if (w->to->nodes[taken].dtype == CR_I32)
@@ -568,9 +568,9 @@ static cr_id or_outside(struct work *w, cr_id taken, cr_id index, int64_t size)
 }
 
 /*
- * Rows of elements along another axis, of rows of both operands.  Rows of n tokens cannot be laid flat, so
- * an index is compared with all positions, along an axis behind its own, and the largest of what stands
- * where it points is taken: of one element.
+ * Makes the rows of a gather along another axis from rows of both operands.  The rows of n tokens
+ * cannot be merged into one axis; so the index is compared with all positions along a new axis, and
+ * a maximum along that axis picks the one element that it points to.
  */
 static cr_id take_along(struct work *w, const struct cr_along *along, int axis, int variant)
 {
@@ -590,7 +590,7 @@ static cr_id take_along(struct work *w, const struct cr_along *along, int axis, 
     return or_outside(w, make(w, CR_OP_reshape, 1, &found, &shape), index, size);
 }
 
-/* The rows along an axis that come now, or the last one of them. */
+/* Makes the rows of the new tokens along an axis, or the last of them. */
 static cr_id make_rows(struct work *w, cr_id id, int axis, int variant)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -614,7 +614,7 @@ static void make_full(struct work *w, cr_id id)
     w->made[id][FULL] = stays ? make_of_operands(w, id, CR_NONE, FULL) : make_state(w, id);
 }
 
-/* All wanted variants of a node; its operands' are made. */
+/* Makes all needed variants of a node; those of its operands exist already. */
 static void make_node(struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -638,7 +638,7 @@ static int fail(const struct work *w, const char *found, const char *expected)
     return cr_fail(w->error, "%.400s: found %s, expected %s", w->path, found, expected);
 }
 
-/* The input of tokens; there are no others. */
+/* Finds the input of tokens; fails if there is another input. */
 static int find_ids(struct work *w)
 {
     const struct cr_graph *g = w->from;
@@ -671,7 +671,7 @@ static int find_ids(struct work *w)
                    (long long)w->how->chunk, (long long)w->context);
 }
 
-/* The output that is wanted. */
+/* Finds the output of the result. */
 static int find_result(struct work *w, cr_id *result)
 {
     const struct cr_graph *g = w->from;
@@ -688,7 +688,7 @@ static int find_result(struct work *w, cr_id *result)
     return 0;
 }
 
-/* The length and the state of positions come first. */
+/* Starts the new graph with the length and the state of positions. */
 static int begin(struct work *w)
 {
     w->to = cr_graph_successor(w->from);
@@ -706,7 +706,7 @@ static int begin(struct work *w)
     return 0;
 }
 
-/* Refuses a model of which some op cannot have the rows of n tokens: the length CR_TOKENS. */
+/* Fails if an op cannot have the length CR_TOKENS. */
 static int check_lengths(const struct work *w)
 {
     for (cr_id id = 0; id < w->to->n_nodes; id++) {
@@ -719,7 +719,7 @@ static int check_lengths(const struct work *w)
     return 0;
 }
 
-/* The outputs: the result, and what the states are to hold. */
+/* Adds the outputs: the result, and the new values of the states. */
 static void finish(struct work *w, cr_id result)
 {
     cr_add_output(w->to, CR_LOGITS, w->made[result][w->how->last_only ? LAST + 1 : ROWS + 1]);
@@ -729,7 +729,7 @@ static void finish(struct work *w, cr_id result)
     cr_add_replacement(w->to, 0, w->at, add(w, w->at, w->n));
 }
 
-/* Both walks, and what is around them. */
+/* Does the whole conversion: checks, both walks, outputs. */
 static int make_incremental(struct work *w)
 {
     cr_id result;

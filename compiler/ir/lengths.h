@@ -1,5 +1,14 @@
 /*
  * lengths.h - infers which sizes of a node are lengths, that is, run-time sizes.
+ *
+ * Inputs declare which of their axes are lengths, and so may const, iota, expand and limit; lengths
+ * of other nodes are inferred.  An axis is a length if the operand axis that it comes from is one.
+ * An operand axis of the bound's size that meets a length, such as that of a table of positions, is
+ * read from its begin: elements past the length do not exist.  A reduction over a length has that
+ * many terms.
+ *
+ * A length cannot be sliced, concatenated or merged: slice and concat keep such an axis whole, and
+ * a reshape keeps it as an axis of its own.
  */
 #ifndef CR_LENGTHS_H
 #define CR_LENGTHS_H
@@ -7,9 +16,9 @@
 #include "graph.h"
 
 /*
- * Infers node->lengths, zeros before, from the operands `in` and, of an op that cr_takes_lengths, from
- * what is asked for by axis.  The node, whose shape is known, need not be in the graph.  False with
- * g->error if a length cannot go through the op.
+ * Infers node->lengths, which must be zero, from the operands `in` and, for ops of
+ * cr_takes_lengths, from `asked`, the declared length by axis.  The node has a shape and need not
+ * be in the graph.  Returns false and sets g->error if a length cannot go through the op.
  */
 bool cr_infer_lengths(struct cr_graph *g, struct cr_node *node, const cr_id *in,
                       const signed char *asked);

@@ -204,7 +204,7 @@ static void print_type(FILE *out, const struct cr_graph *g, const struct cr_node
     fputc(']', out);
 }
 
-/* Prints a node's statement, with its type as a comment, and that of its tap. */
+/* Prints a node's statement with its type as a comment, and the statement of its tap. */
 static void print_node(FILE *out, const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];

@@ -283,7 +283,7 @@ enum cr_step_kind {
     CR_STEP_KINDS
 };
 
-/* How the binding of an argument depends on the layer. */
+/* The form in which the binding of an argument depends on the layer. */
 enum cr_form {
     CR_FORM_SAME,
     CR_FORM_EVEN,  /* at equal distances */
