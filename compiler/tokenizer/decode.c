@@ -1,4 +1,4 @@
-/* decode.c - from ids to text; see tokenizer.h. */
+/* decode.c - decodes ids to text; see tokenizer.h. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"

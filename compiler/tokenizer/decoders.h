@@ -1,5 +1,5 @@
 /*
- * decoders.h - from the texts of tokens to text, token by token.
+ * decoders.h - turns the texts of tokens into text, token by token.
  *
  * Each token goes through all decoders at once, so that text can be shown while it is generated.
  * The bytes are the same as those of decoding all tokens together.

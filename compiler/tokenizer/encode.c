@@ -1,4 +1,4 @@
-/* encode.c - from text to ids; see tokenizer.h. */
+/* encode.c - encodes text to ids; see tokenizer.h. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"

@@ -1,5 +1,5 @@
 /*
- * model_kind.h - the models of tokenizers: from a piece of text to ids.
+ * model_kind.h - the models of tokenizers, which encode a piece of text to ids.
  *
  * Each kind is a row of the table in model_kinds.c, and a file of its own.
  */

@@ -1,4 +1,4 @@
-/* post_processors.h - the ids that are put before and behind those of a text. */
+/* post_processors.h - adds ids before and behind the ids of a text. */
 #ifndef CR_POST_PROCESSORS_H
 #define CR_POST_PROCESSORS_H
 

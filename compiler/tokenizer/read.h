@@ -26,10 +26,10 @@ struct cr_listed {
 int cr_read_listed(struct cr_listed **listed, const struct cr_document *document,
                    struct cr_error *error);
 
-/* Adds the tokens of the tokenizer_config.json and the special_tokens_map.json beside a tokenizer.json, as
- * transformers does.  A path is null where the file is not read.  The tokens of added_tokens_decoder come first,
- * and their flags replace those of tokenizer.json.  Special tokens such as eos_token come next.  Where both
- * files have one, that of the map is taken. */
+/* Adds the tokens of the tokenizer_config.json and the special_tokens_map.json beside a
+ * tokenizer.json, as transformers does.  A null path means that the file is not read.  First come
+ * the tokens of added_tokens_decoder, whose flags replace those of tokenizer.json, then special
+ * tokens such as eos_token; of one that both files have, the map's is taken. */
 int cr_read_config_tokens(struct cr_tokenizer *tokenizer, const char *config, const char *map,
                           struct cr_error *error);
 

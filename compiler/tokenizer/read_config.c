@@ -131,7 +131,7 @@ static int take_special(struct reading *r, int value, const char *name)
     return cr_add_added(&r->t->added, &token, &r->t->vocabulary, r->d->path, r->error);
 }
 
-/* Adds the named special tokens.  The map's goes before the configuration's. */
+/* Adds the named special tokens.  If both documents have one, the map's is taken. */
 static int take_names(struct reading *config, struct reading *map)
 {
     for (int i = 0; i < N_NAMES; i++) {

@@ -1,6 +1,5 @@
 /*
- * tokenizer.h - from text to the ids of tokens, and back, as the tokenizers library of Hugging Face
- * does.
+ * tokenizer.h - converts text to token ids and back, as Hugging Face's tokenizers library does.
  *
  *     text -> added tokens -> normalizers -> added tokens -> pre-tokenizers -> byte-pair encoding
  *          -> ids -> post-processors
@@ -34,9 +33,9 @@ struct cr_tokenizer {
 enum { CR_LONGEST_TEXT = (1 << 28) - 1 };
 
 /*
- * Reads the tokenizer at `path`: a tokenizer.json, or a folder with one or with vocab.json and
- * merges.txt, or encoder.json and vocab.bpe, or that of a GGUF file.  Null with an error that names the
- * file.
+ * Reads the tokenizer at `path`: a tokenizer.json, a GGUF file, or a folder with tokenizer.json,
+ * with vocab.json and merges.txt, or with encoder.json and vocab.bpe.  Returns null with an error
+ * that names the file.
  */
 struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error);
 void cr_tokenizer_free(struct cr_tokenizer *tokenizer);
