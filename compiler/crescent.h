@@ -96,7 +96,7 @@ const char *crescent_note_at(const crescent_context *context, int index);
 /* CRESCENT_VERSION of the library that is linked. */
 const char *crescent_version(void);
 
-/* How the library was built, and what it uses on this machine.  The strings are constants. */
+/* The library's build, and the instruction set it uses on this machine.  The strings are constants. */
 typedef struct {
     const char *version;
     const char *lua; /* "Lua 5.4.4", "LuaJIT 2.1.0-beta3" */
@@ -117,7 +117,7 @@ typedef struct {
     const char *key, *value;
 } crescent_setting;
 
-/* How a script is run.  Zeros are the defaults, and so is a null pointer. */
+/* Options for running a script.  Zeros are the defaults; a null pointer stands for all zeros. */
 typedef struct {
     const crescent_setting *settings; /* the script must declare them; of several for a key the
                                        * last one counts */
@@ -152,7 +152,7 @@ typedef struct {
 int crescent_graph_open(crescent_context *context, const char *path, const crescent_script *how,
                         crescent_graph **graph);
 
-/* As crescent_graph_open, for a text in memory.  `name` stands for the path in messages, and
+/* Does the same as crescent_graph_open for a text in memory.  `name` stands for the path in messages, and
  * modules are looked for in its folder. */
 int crescent_graph_open_text(crescent_context *context, const char *name, const char *text,
                              size_t length, const crescent_script *how, crescent_graph **graph);
@@ -211,7 +211,7 @@ const char *crescent_graph_tap_at(const crescent_graph *graph, int index);
  */
 int crescent_graph_gradients(crescent_graph *graph, const char *const *cotangents, int n);
 
-/* How a model continues a text whose first tokens were fed before. */
+/* Options for a graph that takes the next tokens of a text and keeps earlier ones in its states. */
 typedef struct {
     int64_t chunk; /* tokens that can come at once: 1 to the context */
     int last_only; /* 1: logits of the last one of them are wanted, not of all */
@@ -246,7 +246,7 @@ typedef enum {
 /* "tcc" and so on; null for a number that is no backend. */
 const char *crescent_backend_name(crescent_backend backend);
 
-/* How a graph is compiled.  Zeros are the defaults, and so is a null pointer. */
+/* Options for compiling a graph.  Zeros are the defaults; a null pointer stands for all zeros. */
 typedef struct {
     crescent_backend backend;
     int threads;             /* 1 to 256; 0: one */
@@ -577,7 +577,7 @@ typedef struct {
     int64_t max_ulp; /* negative: any */
 } crescent_tolerance;
 
-/* How far results are from expected ones.  Two NaN agree, two infinities of one sign agree, and
+/* The errors of results against expected values.  Two NaN agree, two infinities of one sign agree, and
  * a number beyond the range of float agrees with the infinity that it rounds to.  An error
  * between an infinity and a number is infinite; one between a NaN and a number is NaN. */
 typedef struct {
@@ -895,7 +895,7 @@ int crescent_autopsy_culprit(const crescent_autopsy *autopsy);
  */
 typedef struct crescent_generator crescent_generator;
 
-/* How a model generates.  Zeros are the defaults, and so is a null pointer. */
+/* Options for generating.  Zeros are the defaults; a null pointer stands for all zeros. */
 typedef struct {
     int64_t context; /* positions there is room for; 0: as many as the model has */
     int64_t chunk;   /* tokens that go through the model at a time, at most; 0: some */
@@ -913,7 +913,7 @@ int crescent_generator_open(crescent_context *context, const char *path, const c
                             const crescent_config *config, const crescent_generation *generation,
                             crescent_generator **generator);
 
-/* As crescent_generator_open, for a script in memory; see crescent_graph_open_text. */
+/* Does the same as crescent_generator_open for a script in memory; see crescent_graph_open_text. */
 int crescent_generator_open_text(crescent_context *context, const char *name, const char *text,
                                  size_t length, const crescent_script *how,
                                  const crescent_config *config,
@@ -970,7 +970,7 @@ int crescent_generator_reset(crescent_generator *generator);
 
 /* ---- evaluating ----------------------------------------------------------------------- */
 
-/* How a text is cut into windows of `tokens` tokens.  Each window begins with the token `begin`,
+/* Windows of `tokens` tokens that a text is cut into.  Each window begins with the token `begin`,
  * unless that is CRESCENT_NONE.  All tokens of a window but the first are predicted. */
 typedef struct {
     int64_t tokens; /* 2 to the positions there is room for */
@@ -1200,7 +1200,7 @@ int crescent_encode(crescent_tokenizer *tokenizer, const char *text, size_t leng
 
 /* The special tokens that decoding shows. */
 typedef enum {
-    CRESCENT_SPECIALS_WITHIN, /* all but those that encoding adds around a text */
+    CRESCENT_SPECIALS_WITHIN, /* special tokens inside the text, not those that encoding adds around it */
     CRESCENT_SPECIALS_ALL,
     CRESCENT_SPECIALS_NONE
 } crescent_specials;
@@ -1237,11 +1237,11 @@ typedef enum { CRESCENT_EMIT_RUN, CRESCENT_EMIT_STEP } crescent_emit_kind;
 int crescent_emit(const crescent_graph *graph, const crescent_config *config,
                   crescent_emit_kind kind, const char *path, crescent_report *report);
 
-/* How a program holds its weights: not at all, from the packed file by the assembler, or as an
- * array. */
+/* Where an emitted program has its weights: in a file, in its object code (the assembler includes the packed
+ * file), or in its C as an array. */
 typedef enum { CRESCENT_EMBED_NOT, CRESCENT_EMBED_FILE, CRESCENT_EMBED_ARRAY } crescent_embedding;
 
-/* The parts of a program that generates.  Zeros are the defaults, and so is a null pointer. */
+/* Options for a program that generates.  Zeros are the defaults; a null pointer stands for all zeros. */
 typedef struct {
     const char *tokenizer; /* a tokenizer.json or a folder with one, or a GGUF file; null: the model's */
     int ids_only;          /* 1: no tokenizer: ids go in and come out */

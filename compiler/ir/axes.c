@@ -6,9 +6,7 @@ static int64_t behind(const struct cr_node *node, int axis)
     return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
 }
 
-/* Returns the axis of a reshape's operand with the same size and as many elements behind it, or
- * CR_NONE. */
-static int reshaped_axis(const struct cr_node *in, const struct cr_node *node, int axis)
+int cr_reshaped_axis(const struct cr_node *in, const struct cr_node *node, int axis)
 {
     for (int a = 0; a < in->rank; a++)
         if (in->shape[a] == node->shape[axis] && behind(in, a) == behind(node, axis))
@@ -22,7 +20,7 @@ static int moved_axis(const struct cr_node *in, const struct cr_node *node, int 
     int aligned = axis - (node->rank - in->rank);
     switch (node->op) {
     case CR_OP_reshape:
-        return reshaped_axis(in, node, axis);
+        return cr_reshaped_axis(in, node, axis);
     case CR_OP_permute:
         return (int)node->index[axis];
     case CR_OP_expand:

@@ -12,4 +12,8 @@
  */
 int cr_operand_axis(const struct cr_graph *g, cr_id id, int i, int axis);
 
+/* Returns the axis of `in` that a reshape between the two nodes, whichever is the operand, keeps as
+ * `axis` of `node`: it has the same size and as many elements behind it.  CR_NONE if there is none. */
+int cr_reshaped_axis(const struct cr_node *in, const struct cr_node *node, int axis);
+
 #endif

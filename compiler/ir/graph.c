@@ -311,6 +311,15 @@ bool cr_same_shape(const struct cr_node *a, const struct cr_node *b)
             memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0);
 }
 
+bool cr_equal_nodes(const struct cr_graph *g, const struct cr_node *a, const struct cr_node *b)
+{
+    return a->op == b->op && a->dtype == b->dtype && cr_same_sizes(a, b) && a->n_in == b->n_in &&
+           memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0 &&
+           a->index == b->index && a->axis == b->axis &&
+           memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name &&
+           a->where.entry == b->where.entry;
+}
+
 char *cr_shape_text(char *buf, size_t size, int rank, const int64_t *shape)
 {
     size_t at = 0;

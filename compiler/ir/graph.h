@@ -426,6 +426,10 @@ static inline bool cr_same_sizes(const struct cr_node *a, const struct cr_node *
     return memcmp(a->lengths, b->lengths, sizeof a->lengths) == 0 && cr_same_shape(a, b);
 }
 
+/* True if two nodes have the same value: the same op of the same operands, with the same attributes,
+ * for the same entry. */
+bool cr_equal_nodes(const struct cr_graph *g, const struct cr_node *a, const struct cr_node *b);
+
 /* Returns 1 + the number of the length that is the size of an axis, or 0. */
 static inline int cr_length_at(const struct cr_graph *g, cr_id id, int axis)
 {

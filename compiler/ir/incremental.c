@@ -339,11 +339,7 @@ static int want_operands(struct work *w, cr_id id)
 static bool is_newest(const void *graph, int id)
 {
     const struct cr_graph *g = graph;
-    const struct cr_node *a = &g->nodes[id], *b = &g->nodes[g->n_nodes - 1];
-    return a->op == b->op && a->dtype == b->dtype && a->axis == b->axis && cr_same_sizes(a, b) &&
-           a->index == b->index && memcmp(&a->value, &b->value, sizeof a->value) == 0 &&
-           a->name == b->name && a->n_in == b->n_in &&
-           memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0;
+    return cr_equal_nodes(g, &g->nodes[id], &g->nodes[g->n_nodes - 1]);
 }
 
 static uint64_t hash_newest(const struct cr_graph *g)

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "axes.h"
+
 /* The input and output of a rule: a node whose shape is known, and its operands. */
 struct finder {
     struct cr_graph *g;
@@ -124,12 +126,6 @@ static bool find_contract(struct finder *f)
     return meet(f, r - 1, x[r - 1], y[r - 2], &inner);
 }
 
-/* Returns the number of elements of the axes behind one. */
-static int64_t behind(const struct cr_node *node, int axis)
-{
-    return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
-}
-
 /* Infers a reshape: a length stays an axis if an axis of the result has its size and as many
  * elements behind it.  There is at most one such axis, as the bound is at least 2; see `asked`. */
 static bool find_reshape(struct finder *f)
@@ -137,15 +133,11 @@ static bool find_reshape(struct finder *f)
     const struct cr_node *in = &f->g->nodes[f->in[0]];
     const signed char *from = of_operand(f, 0);
     for (int a = 0; a < in->rank; a++) {
-        int to = 0;
-        if (!from[a])
-            continue;
-        while (to < f->node->rank && (f->node->shape[to] != in->shape[a] ||
-                                      behind(f->node, to) != behind(in, a)))
-            to++;
-        if (to == f->node->rank)
+        int to = from[a] ? cr_reshaped_axis(f->node, in, a) : CR_NONE;
+        if (from[a] && to == CR_NONE)
             return fail_at(f, "cannot merge or cut the", 0, a);
-        f->found[to] = from[a];
+        if (from[a])
+            f->found[to] = from[a];
     }
     return true;
 }

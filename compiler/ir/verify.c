@@ -295,15 +295,6 @@ static int verify_live(const struct cr_graph *g, struct cr_error *error)
     return dead == CR_NONE ? 0 : broken(error, g, dead, "it is dead");
 }
 
-static bool are_equal(const struct cr_graph *g, const struct cr_node *a, const struct cr_node *b)
-{
-    return a->op == b->op && a->dtype == b->dtype && cr_same_sizes(a, b) && a->n_in == b->n_in &&
-           memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0 &&
-           a->index == b->index && a->axis == b->axis &&
-           memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name &&
-           a->where.entry == b->where.entry;
-}
-
 /* Checks that no two nodes are equal, by a hash table; a slot holds a node's id + 1, or 0. */
 static int verify_unequal(const struct cr_graph *g, struct cr_error *error)
 {
@@ -314,7 +305,7 @@ static int verify_unequal(const struct cr_graph *g, struct cr_error *error)
     for (; id < g->n_nodes && other == CR_NONE; id++) {
         unsigned at = (unsigned)hash_meaning(g, &g->nodes[id]) & (size - 1);
         for (; table[at] && other == CR_NONE; at = (at + 1) & (size - 1))
-            if (are_equal(g, &g->nodes[id], &g->nodes[table[at] - 1]))
+            if (cr_equal_nodes(g, &g->nodes[id], &g->nodes[table[at] - 1]))
                 other = table[at] - 1;
         table[at] = id + 1;
     }

@@ -20,15 +20,6 @@ static unsigned hash_node(const struct cr_graph *g, const struct cr_node *node)
     return (unsigned)cr_hash_word(h, cr_hash_axes(node));
 }
 
-static bool equal_nodes(const struct cr_graph *g, const struct cr_node *a, const struct cr_node *b)
-{
-    return a->op == b->op && a->dtype == b->dtype && cr_same_sizes(a, b) && a->n_in == b->n_in &&
-           memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0 &&
-           a->index == b->index && a->axis == b->axis &&
-           memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name &&
-           a->where.entry == b->where.entry;
-}
-
 /* Returns the slot of a node equal to `id`, whose hash is `hash`, or the free slot where `id`
  * belongs. */
 static struct cr_rewrite_slot *find_slot(const struct cr_rewrite *rw, unsigned hash, cr_id id)
@@ -38,7 +29,7 @@ static struct cr_rewrite_slot *find_slot(const struct cr_rewrite *rw, unsigned h
     for (;; at = (at + 1) & last) {
         struct cr_rewrite_slot *slot = &rw->table[at];
         if (!slot->id_plus_1 ||
-            (slot->hash == hash && equal_nodes(g, &g->nodes[slot->id_plus_1 - 1], &g->nodes[id])))
+            (slot->hash == hash && cr_equal_nodes(g, &g->nodes[slot->id_plus_1 - 1], &g->nodes[id])))
             return slot;
     }
 }
