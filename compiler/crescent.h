@@ -1157,8 +1157,8 @@ int crescent_tuner_finish(crescent_tuner *tuner, const char *path, crescent_tuni
 /* ---- tokenizers ----------------------------------------------------------------------- */
 
 /*
- * From text to the ids of tokens, and back: byte-pair encoding as a tokenizer.json describes it, with
- * the ids that Hugging Face's tokenizers give.  docs/tokenizers.md says what is read.
+ * From text to the ids of tokens, and back: BPE, WordPiece, Unigram or WordLevel as a tokenizer.json
+ * describes it, with the ids that Hugging Face's tokenizers give.  docs/tokenizers.md says what is read.
  *
  *     crescent_tokenizer *tokenizer;
  *     int32_t *ids;
@@ -1197,6 +1197,31 @@ typedef enum { CRESCENT_PLAIN, CRESCENT_FRAMED } crescent_framing;
 /* The ids of a text, to be freed with crescent_free. */
 int crescent_encode(crescent_tokenizer *tokenizer, const char *text, size_t length,
                     crescent_framing framing, int32_t **ids, size_t *n);
+
+/* A text, or a pair of texts as a question and a document are, and the most ids that both may have. */
+typedef struct {
+    const char *text, *pair; /* the latter null for one text */
+    size_t length, pair_length;
+    crescent_framing framing;
+    int64_t most; /* ids, those around the texts included; longer texts are cut as the tokenizer's file
+                   * says, or else the longer one at its end.  0: as many as there are */
+} crescent_text;
+
+/* The ids, and by id the number of its segment, which BERT calls token_type_ids.  Both are one block
+ * of memory, to be freed by crescent_free(ids). */
+typedef struct {
+    int32_t *ids, *types;
+    size_t n;
+    int truncated; /* 1 if a text was cut, else 0 */
+} crescent_encoding;
+
+/* Encodes a text or a pair.  Refused are pairs where the tokenizer does not say how they stand beside
+ * each other. */
+int crescent_encode_text(crescent_tokenizer *tokenizer, const crescent_text *text,
+                         crescent_encoding *encoding);
+
+/* The most ids of a text by the tokenizer's file, those around it included; 0 if it does not say. */
+int64_t crescent_tokenizer_limit(const crescent_tokenizer *tokenizer);
 
 /* The special tokens that decoding shows. */
 typedef enum {

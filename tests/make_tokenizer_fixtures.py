@@ -6,7 +6,8 @@ tokenizers, and what that library makes of many texts.
     python3 tests/make_tokenizer_fixtures.py
 
 NAME.json is the tokenizer; NAME.cases.json a list of [text, ids, text of the ids with special tokens],
-without the latter where it is the text.
+without the latter where it is the text.  pairs.json is a list of [tokenizer, text, second text or null, most
+ids or 0, strategy, direction, ids, segments].
 
 patterns.json is a list of [pattern, [text, ends of the pieces in bytes], ...], of which the library refuses
 those without texts.
@@ -219,7 +220,117 @@ def words():
     return without_decoder(tokenizer)
 
 
-ALL = [gpt2, prefixed, added, llama3, qwen2, gpt4o, spm_prepend, spm_first, spm_always, gemma, parts, words]
+def bert(normalizer, cut, **how):
+    tokenizer = Tokenizer(models.WordPiece(unk_token='[UNK]', **how))
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = cut
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.train_from_iterator(without_zeros(), trainers.WordPieceTrainer(
+        vocab_size=420, special_tokens=['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'], show_progress=False,
+        limit_alphabet=120))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single='[CLS] $A [SEP]', pair='[CLS] $A [SEP] $B:1 [SEP]:1', special_tokens=[('[CLS]', 2), ('[SEP]', 3)])
+    return tokenizer
+
+
+def without_zeros():
+    """JSON files with the character 0 in a string are refused."""
+    return (text for text in corpus() if '\0' not in text)
+
+
+def bert_uncased():
+    tokenizer = bert(normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer())
+    tokenizer.enable_truncation(24)
+    return tokenizer
+
+
+def bert_cased():
+    """Nothing tidied up, short words, and parts in other places."""
+    tokenizer = bert(normalizers.BertNormalizer(lowercase=False, handle_chinese_chars=False), pre_tokenizers.Sequence([
+        pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()]), max_input_chars_per_word=12)
+    tokenizer.decoder = decoders.WordPiece(cleanup=False)
+    tokenizer.post_processor = processors.BertProcessing(('[SEP]', 3), ('[CLS]', 2))
+    return tokenizer
+
+
+def unigram(normalizer, cut, decoder, bytes_too=False):
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = cut
+    specials = ['<s>', '<pad>', '</s>', '<unk>'] + ['<0x%02X>' % i for i in range(256 if bytes_too else 0)]
+    tokenizer.train_from_iterator(without_zeros(), trainers.UnigramTrainer(
+        vocab_size=420 + 256 * bytes_too, special_tokens=specials, unk_token='<unk>', show_progress=False))
+    model = json.loads(tokenizer.to_str())
+    model['model']['byte_fallback'] = bytes_too
+    model['added_tokens'] = model['added_tokens'][:4]
+    tokenizer = Tokenizer.from_str(json.dumps(model))
+    tokenizer.decoder = decoder
+    return tokenizer
+
+
+def charsmap():
+    """A map of a few texts in SentencePiece's form: a trie as darts-clone lays it, and the results."""
+    import base64
+    table = {'ﬁ': 'fi', '①': '1', '\u00a0': ' ', '\u3000': ' ', '\u200b': ' ', '\x01': '', 'e\u0301': 'é', 'Ａ': 'A',
+             'ｶﾞ': 'ガ', 'ｶ': 'カ', '㎏': 'kg', '…': '...'}
+    results, units, used = b'', [0] * 65536, {0}
+
+    def place(node, entries, depth):
+        labels = sorted({key[depth] if depth < len(key) else 0 for key, _ in entries})
+        base = next(b for b in range(1, 65000) if all(b ^ label not in used for label in labels))
+        used.update(base ^ label for label in labels)
+        offset = node ^ base
+        units[node] |= offset << 10 | (256 if 0 in labels else 0)
+        for label in labels:
+            inside = [(key, value) for key, value in entries if (key[depth] if depth < len(key) else 0) == label]
+            if label:
+                units[base ^ label] = label
+                place(base ^ label, inside, depth + 1)
+            else:
+                units[base] = inside[0][1] | 1 << 31
+    entries = []
+    for key, value in sorted(table.items()):
+        entries.append((key.encode(), len(results)))
+        results += value.encode() + b'\0'
+    place(0, entries, 0)
+    size = (max(used) // 256 + 1) * 256  # a byte that no label is must find a unit, too
+    trie = b''.join(unit.to_bytes(4, 'little') for unit in units[:size])
+    return len(trie).to_bytes(4, 'little') + trie + results
+
+
+def unigram_map():
+    """As XLM-RoBERTa's: SentencePiece's map, and white space as visible spaces."""
+    tokenizer = unigram(normalizers.Sequence([normalizers.Precompiled(charsmap()), normalizers.Strip(left=False, right=True),
+                                              normalizers.Replace(Regex(' {2,}'), '▁')]),
+                        pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]),
+                        decoders.Metaspace())
+    tokenizer.post_processor = processors.RobertaProcessing(('</s>', 2), ('<s>', 0))
+    return tokenizer
+
+
+def unigram_bytes():
+    tokenizer = unigram(normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC()]),
+                        pre_tokenizers.Metaspace(prepend_scheme='first', split=False),
+                        decoders.Sequence([decoders.Replace('▁', ' '), decoders.ByteFallback(), decoders.Fuse()]), True)
+    return tokenizer
+
+
+def scripts():
+    return unigram(normalizers.NFKC(), pre_tokenizers.Sequence([pre_tokenizers.UnicodeScripts(), pre_tokenizers.Metaspace()]),
+                   decoders.Metaspace())
+
+
+def word_level():
+    tokenizer = Tokenizer(models.WordLevel(unk_token='<unk>'))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.train_from_iterator(without_zeros(), trainers.WordLevelTrainer(
+        vocab_size=300, special_tokens=['<unk>'], show_progress=False))
+    return without_decoder(tokenizer)
+
+
+ALL = [gpt2, prefixed, added, llama3, qwen2, gpt4o, spm_prepend, spm_first, spm_always, gemma, parts, words,
+       bert_uncased, bert_cased, unigram_map, unigram_bytes, scripts, word_level]
 
 
 # Where Oniguruma, which the library has, reads a pattern in another way than PCRE2, and what models cut by.
@@ -273,10 +384,35 @@ def pattern_cases(pattern):
 
 
 def cases(tokenizer):
+    tokenizer.no_truncation()
     for text in TEXTS:
         ids = tokenizer.encode(text).ids
         decoded = tokenizer.decode(ids, skip_special_tokens=False)
+        young = '🦙' in text and 'UnicodeScripts' in tokenizer.to_str()  # the library's table of scripts lacks it
+        if young or '\ufffd' in decoded and '\ufffd' not in text:
+            continue
         yield [text, ids] if decoded == text else [text, ids, decoded]
+
+
+PAIRS = [['The graph', 'A compiler'], ['', ''], ['one', ''], ['', 'two'], ['a b c d e f g h', 'i'], ['i', 'a b c d e f g h'],
+         ['a b c d e f g', 'h i j k l m n o p'], ['only one text here', None]]
+
+
+def pair_cases(name):
+    """What a file says of pairs, and of texts that are too long."""
+    for strategy, direction, most in [('longest_first', 'right', 0)] + [
+            (strategy, direction, most) for strategy in ('longest_first', 'only_first', 'only_second')
+            for direction in ('right', 'left') for most in (5, 8, 12)]:
+        tokenizer = Tokenizer.from_file('%s/%s.json' % (FOLDER, name))
+        tokenizer.no_truncation()
+        if most:
+            tokenizer.enable_truncation(most, strategy=strategy, direction=direction)
+        for text, pair in PAIRS:
+            try:
+                found = tokenizer.encode(text, pair)
+            except Exception:
+                continue
+            yield [name, text, pair, most, strategy, direction, found.ids, found.type_ids]
 
 
 def main():
@@ -289,6 +425,10 @@ def main():
         with open('%s/%s.cases.json' % (FOLDER, make.__name__), 'w', encoding='utf8') as file:
             lines = (json.dumps(case, ensure_ascii=False, separators=(',', ':')) for case in cases(tokenizer))
             file.write('[\n' + ',\n'.join(lines) + '\n]\n')
+    with open('%s/pairs.json' % FOLDER, 'w', encoding='utf8') as file:
+        lines = (json.dumps(case, ensure_ascii=False, separators=(',', ':'))
+                 for name in ('bert_uncased', 'bert_cased', 'unigram_map', 'llama3', 'word_level') for case in pair_cases(name))
+        file.write('[\n' + ',\n'.join(lines) + '\n]\n')
     with open('%s/patterns.json' % FOLDER, 'w', encoding='utf8') as file:
         lines = (json.dumps(pattern_cases(pattern), ensure_ascii=False, separators=(',', ':')) for pattern in PATTERNS)
         file.write('[\n' + ',\n'.join(lines) + '\n]\n')

@@ -122,6 +122,8 @@ static const struct fixture {
     {"gpt2", 1},     {"llama3", 1},      {"gpt4o", 1},     {"qwen2", 0},
     {"prefixed", 0}, {"added", 0},       {"spm_first", 0}, {"spm_always", 0},
     {"gemma", 0},    {"spm_prepend", 0}, {"parts", 0},     {"words", 0},
+    {"bert_uncased", 0}, {"bert_cased", 0}, {"unigram_map", 0}, {"unigram_bytes", 0},
+    {"scripts", 0},  {"word_level", 0},
 };
 enum { N_FIXTURES = sizeof fixtures / sizeof *fixtures };
 
@@ -169,6 +171,104 @@ START_TEST(agrees_with_the_library)
     for (size_t i = 0; i < json_array_size(cases); i++)
         check_case(tokenizer, f->name, json_array_get(cases, i), f->gives_back);
     json_decref(cases);
+    crescent_tokenizer_close(tokenizer);
+}
+END_TEST
+
+/* Pairs and texts that are cut, as the library lays them.  Its file says the most ids; here the call
+ * does. */
+static void check_pair(const json_t *item, const char *strategy, const char *direction)
+{
+    char path[200], *json;
+    const json_t *second = json_array_get(item, 2), *ids = json_array_get(item, 6), *types = json_array_get(item, 7);
+    json_error_t why;
+    snprintf(path, sizeof path, "tests/tokenizers/%s.json", json_string_value(json_array_get(item, 0)));
+    json_t *file = json_load_file(path, JSON_ALLOW_NUL, &why);
+    json_object_set_new(file, "truncation",
+                        json_pack("{s:i,s:s,s:s,s:i}", "max_length", 7, "strategy", strategy, "direction", direction,
+                                  "stride", 0));
+    json = json_dumps(file, 0);
+    crescent_tokenizer *tokenizer = open_text(json);
+    ck_assert_int_eq(crescent_tokenizer_limit(tokenizer), 7);
+    const crescent_text text = {.text = json_string_value(json_array_get(item, 1)),
+                                .length = json_string_length(json_array_get(item, 1)),
+                                .pair = json_string_value(second),
+                                .pair_length = json_string_length(second),
+                                .framing = CRESCENT_FRAMED,
+                                .most = json_integer_value(json_array_get(item, 3))};
+    crescent_encoding encoding;
+    ck_assert_msg(crescent_encode_text(tokenizer, &text, &encoding) == CRESCENT_OK, "%s", crescent_error(context));
+    ck_assert_uint_eq(encoding.n, json_array_size(ids));
+    for (size_t i = 0; i < encoding.n; i++) {
+        ck_assert_int_eq(encoding.ids[i], json_integer_value(json_array_get(ids, i)));
+        ck_assert_int_eq(encoding.types[i], json_integer_value(json_array_get(types, i)));
+    }
+    crescent_free(encoding.ids);
+    crescent_tokenizer_close(tokenizer);
+    json_decref(file);
+    free(json);
+}
+
+START_TEST(lays_pairs_as_the_library)
+{
+    static const char *const names[][2] = {
+        {"longest_first", "LongestFirst"}, {"only_first", "OnlyFirst"}, {"only_second", "OnlySecond"}};
+    json_error_t why;
+    json_t *cases = json_load_file("tests/tokenizers/pairs.json", JSON_ALLOW_NUL, &why);
+    ck_assert_msg(cases, "%s", why.text);
+    ck_assert_uint_gt(json_array_size(cases), 400);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *item = json_array_get(cases, i);
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (strcmp(names[k][0], json_string_value(json_array_get(item, 4))) == 0)
+                check_pair(item, names[k][1],
+                           strcmp(json_string_value(json_array_get(item, 5)), "left") == 0 ? "Left" : "Right");
+    }
+    json_decref(cases);
+}
+END_TEST
+
+/* What cannot be encoded is refused with a line, and a cut is told. */
+START_TEST(tells_what_it_cuts)
+{
+    crescent_tokenizer *tokenizer = open_at("tests/tokenizers/bert_uncased.json");
+    crescent_text text = {"one two", NULL, 7, 0, CRESCENT_FRAMED, 3};
+    crescent_encoding encoding;
+    ck_assert_int_eq(crescent_tokenizer_limit(tokenizer), 24);
+    ck_assert_int_eq(crescent_encode_text(tokenizer, &text, &encoding), CRESCENT_OK);
+    ck_assert_uint_eq(encoding.n, 3);
+    ck_assert_int_eq(encoding.truncated, 1);
+    crescent_free(encoding.ids);
+    text.most = 100;
+    ck_assert_int_eq(crescent_encode_text(tokenizer, &text, &encoding), CRESCENT_OK);
+    ck_assert_int_eq(encoding.truncated, 0);
+    crescent_free(encoding.ids);
+    text.most = 1;
+    ck_assert_int_eq(crescent_encode_text(tokenizer, &text, &encoding), CRESCENT_FAILED);
+    ck_assert_str_eq(crescent_error(context),
+                     "found a limit of 1 tokens, expected at least the 2 that are put around the text");
+    crescent_tokenizer_close(tokenizer);
+}
+END_TEST
+
+/* A vocabulary that has no token for a text, and none for unknown ones. */
+static const char *const lacking[][2] = {
+    {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0}}}",
+     "the text has a word without a token, and the vocabulary has no token '[UNK]' for those, expected one"},
+    {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0}}}",
+     "the text has 'ab', which is no token, and the vocabulary has no token <unk> for those, expected one"},
+    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1.5]]}}",
+     "the text has 'b', which no tokens make up, and the vocabulary has no unknown token, expected one"},
+};
+
+START_TEST(refuses_texts_without_tokens)
+{
+    crescent_tokenizer *tokenizer = open_text(lacking[_i][0]);
+    int32_t *ids;
+    size_t n;
+    expect_ids(tokenizer, "a", "0");
+    ck_assert_int_eq(crescent_encode(tokenizer, "ab", 2, CRESCENT_FRAMED, &ids, &n), CRESCENT_FAILED);
+    ck_assert_str_eq(crescent_error(context), lacking[_i][1]);
     crescent_tokenizer_close(tokenizer);
 }
 END_TEST
@@ -503,9 +603,23 @@ static const struct refused {
     {"{} {}", ":1: JSON: found more than one value"},
     {"[]", ": found an array, expected an object"},
     {"{}", ": tokenizer: found nothing for \"model\", expected an object"},
-    {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{}}}",
-     ": found the model WordPiece, expected BPE"},
-    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", ": found the model Unigram, expected BPE"},
+    {"{\"model\":{\"type\":\"Letters\",\"vocab\":{}}}",
+     ": found the model Letters, expected BPE, WordPiece, WordLevel, Unigram"},
+    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1],[\"b\"]]}}",
+     ": model: found an array for the token of id 1, expected [\"TOKEN\", SCORE]"},
+    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1],[\"a\",-2]]}}", ": found token 'a' twice, expected it once"},
+    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1]],\"unk_id\":1}}",
+     ": model: found the unk_id 1, expected one of 1 tokens"},
+    {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":\"b\"}}}", ": found a string for token 'a', expected its id"},
+    {PART("truncation", "{\"max_length\":8,\"strategy\":\"Never\"}"),
+     ": truncation: found the strategy Never, expected LongestFirst, OnlyFirst or OnlySecond"},
+    {PART("truncation", "{\"max_length\":8,\"direction\":\"Up\"}"), ": truncation: found a max_length of 8 and the direction Up, expected a length and Left or Right"},
+    {PART("normalizer", "{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAA!\"}"),
+     ": Precompiled: found a precompiled_charsmap that is no base64, expected base64"},
+    {PART("normalizer", "{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"CAAAAAAA\"}"),
+     ": found a precompiled_charsmap of 6 bytes whose trie has 8, expected a size and a trie of whole units "
+     "of 4 bytes"},
+    {PART("normalizer", "{\"type\":\"BertNormalizer\",\"lowercase\":1}"), ": BertNormalizer: found an integer for \"lowercase\", expected true or false"},
     {"{" MODEL("", "\"a\":\"x\"", "") "}", ": found a string for token 'a', expected its id"},
     {"{" MODEL("", "\"a\":1.5", "") "}",
      ": found a number that is no integer for token 'a', expected its id"},
@@ -536,16 +650,17 @@ static const struct refused {
      ": found the unk_token '?', expected a token of the vocabulary"},
     {"{" MODEL("\"ignore_merges\":1,", ABC, "") "}",
      ": model: found an integer for \"ignore_merges\", expected true or false"},
-    {PART("normalizer", "{\"type\":\"Precompiled\"}"),
-     ": found the normalizer Precompiled, expected one of NFC, NFD, NFKC, NFKD, Lowercase, "
-     "StripAccents, Strip, Replace, Prepend, ByteLevel, Sequence"},
+    {PART("normalizer", "{\"type\":\"Letters\"}"),
+     ": found the normalizer Letters, expected one of NFC, NFD, NFKC, NFKD, Lowercase, "
+     "StripAccents, Strip, Replace, Prepend, ByteLevel, BertNormalizer, Precompiled, Nmt, Sequence"},
     {PART("normalizer",
           "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":7}]}"),
      ": normalizer: found an integer for \"type\", expected a string"},
     {PART("normalizer", "[]"), ": found an array for a normalizer, expected an object"},
-    {PART("pre_tokenizer", "{\"type\":\"UnicodeScripts\"}"),
-     ": found the pre_tokenizer UnicodeScripts, expected one of ByteLevel, Split, Metaspace, "
-     "Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, Sequence"},
+    {PART("pre_tokenizer", "{\"type\":\"Letters\"}"),
+     ": found the pre_tokenizer Letters, expected one of ByteLevel, Split, Metaspace, "
+     "Digits, Punctuation, Whitespace, WhitespaceSplit, BertPreTokenizer, UnicodeScripts, "
+     "CharDelimiterSplit, Sequence"},
     {PART("pre_tokenizer", "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"}}"),
      ": Split: found a group without its ) in a pattern, expected one"},
     {PART("pre_tokenizer",
@@ -555,9 +670,9 @@ static const struct refused {
     {PART("pre_tokenizer",
           "{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"x\"}"),
      ": Metaspace: found the prepend_scheme x, expected always, first or never"},
-    {PART("decoder", "{\"type\":\"WordPiece\"}"),
-     ": found the decoder WordPiece, expected one of ByteLevel, Metaspace, Replace, ByteFallback, "
-     "Fuse, Strip, Sequence"},
+    {PART("decoder", "{\"type\":\"CTC\"}"),
+     ": found the decoder CTC, expected one of ByteLevel, Metaspace, Replace, ByteFallback, "
+     "Fuse, Strip, WordPiece, Sequence"},
     {PART("post_processor", "{\"type\":\"X\"}"),
      ": found the post_processor X, expected one of TemplateProcessing, ByteLevel, "
      "BertProcessing, RobertaProcessing, Sequence"},
@@ -565,7 +680,7 @@ static const struct refused {
           "{\"type\":\"RobertaProcessing\",\"cls\":[\"a\",0],\"sep\":[\"z\",77]}"),
      ": post_processor: found the id 77, expected one of a token"},
     {PART("post_processor", "{\"type\":\"TemplateProcessing\",\"single\":[]}"),
-     ": TemplateProcessing: found 0 Sequences in \"single\", expected one"},
+     ": TemplateProcessing: found 0 times A and 0 times B in \"single\", expected A once"},
     {PART("added_tokens", "[{\"id\":1,\"content\":\"a\"}]"),
      ": found the id 1 of added token 'a', expected 0 as in the vocabulary"},
     {PART("added_tokens", "[{\"id\":1,\"content\":\"z\"}]"),
@@ -982,6 +1097,9 @@ int main(void)
     suite_add_tcase(suite, t);
     tcase_add_loop_test(t, agrees_with_the_library, 0, N_FIXTURES);
     tcase_add_loop_test(t, streams_what_it_decodes, 0, N_FIXTURES);
+    tcase_add_test(t, lays_pairs_as_the_library);
+    tcase_add_test(t, tells_what_it_cuts);
+    tcase_add_loop_test(t, refuses_texts_without_tokens, 0, 3);
     tcase_add_test(t, closes_in_any_order);
     tcase_add_test(t, cuts_by_patterns_of_oniguruma);
     tcase_add_test(t, refuses_patterns_by_what_is_in_them);

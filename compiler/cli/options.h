@@ -30,12 +30,12 @@ struct cr_options {
     const char *grads, *expect_grads, *expect_taps, *after, *out, *isa, *target, *backend, *backends, *entry;
     const char *script, *config;
     const char *format, *arithmetic;
-    const char *tokenizer, *text, *decode, *file; /* file: the second positional argument */
+    const char *tokenizer, *text, *pair, *decode, *file; /* file: the second positional argument */
     const char *resume, *checkpoint, *save, *loss_curve;
     bool strict, train, json, kernels, markdown, onnx, help, per_kernel, compile_only, turns, log_scale;
-    bool plain, special, taps;
+    bool plain, special, segments, taps;
     bool all; /* option of inspect */
-    int64_t threads, seed, max_ulp, steps, every, log, max_arena, cache_weights, validate_every;
+    int64_t threads, seed, max_ulp, steps, every, log, max_arena, cache_weights, validate_every, max_length;
     double atol, rtol, seconds;
     bool seed_given; /* false: `seed` is the default 0 */
     const char *prompt, *prompt_file, *prompt_ids, *logits;

@@ -56,8 +56,7 @@ int cr_parse_ids(int32_t **ids, int64_t *n, const char *text, struct cr_error *e
     return 0;
 }
 
-/* Reads the text of the command line, or the file that it names. */
-static int read_text(const struct cr_options *o, struct cr_bytes *b, struct cr_error *error)
+int cr_read_text(const struct cr_options *o, struct cr_bytes *b, struct cr_error *error)
 {
     if (o->text && o->file)
         return cr_fail(error, "%.200s: found a file beside --text, expected one of them", o->file);
@@ -68,8 +67,7 @@ static int read_text(const struct cr_options *o, struct cr_bytes *b, struct cr_e
     return 0;
 }
 
-/* Returns the name of the text for messages. */
-static const char *text_name(const struct cr_options *o)
+const char *cr_text_name(const struct cr_options *o)
 {
     return o->text ? "--text" : o->file && strcmp(o->file, "-") != 0 ? o->file : "standard input";
 }
@@ -79,9 +77,9 @@ int cr_encode_text(const struct cr_options *o, crescent_tokenizer *tokenizer,
 {
     struct cr_bytes text = {0};
     size_t count = 0;
-    int status = read_text(o, &text, error);
+    int status = cr_read_text(o, &text, error);
     if (status == 0 && crescent_encode(tokenizer, text.data, text.n, framing, ids, &count))
-        status = cr_fail(error, "%.300s: %s", text_name(o), crescent_error(o->context));
+        status = cr_fail(error, "%.300s: %s", cr_text_name(o), crescent_error(o->context));
     *n = (int64_t)count;
     free(text.data);
     return status;

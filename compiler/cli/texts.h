@@ -15,6 +15,13 @@ int cr_generator_load(const struct cr_options *options, const crescent_generatio
 /* Parses "1,2,3"; the caller frees the ids. */
 int cr_parse_ids(int32_t **ids, int64_t *n, const char *text, struct cr_error *error);
 
+struct cr_bytes;
+
+/* Reads the text of --text, or of the file that is the second argument, or of standard input; the
+ * caller frees the bytes.  And its name for messages. */
+int cr_read_text(const struct cr_options *options, struct cr_bytes *bytes, struct cr_error *error);
+const char *cr_text_name(const struct cr_options *options);
+
 /* Encodes --text, or the file that is the second argument, or standard input; the ids are freed
  * with crescent_free. */
 int cr_encode_text(const struct cr_options *options, crescent_tokenizer *tokenizer,

@@ -79,19 +79,38 @@ static int decode(const struct cr_options *o, crescent_tokenizer *tokenizer, str
 
 /* ---- text to ids ---- */
 
-/* Prints the ids of a text on one line. */
+static void print_numbers(const int32_t *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        printf("%s%d", i ? " " : "", (int)numbers[i]);
+    putchar('\n');
+}
+
+/* Prints the ids of a text, or of a pair, on one line. */
 static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, struct cr_error *error)
 {
-    int32_t *ids = NULL;
-    int64_t n = 0;
-    crescent_framing framing = o->plain ? CRESCENT_PLAIN : CRESCENT_FRAMED;
-    int status = cr_encode_text(o, tokenizer, framing, &ids, &n, error);
-    for (int64_t i = 0; i < n; i++)
-        printf("%s%d", i ? " " : "", (int)ids[i]);
-    if (status == 0)
-        putchar('\n');
-    crescent_free(ids);
-    return status;
+    struct cr_bytes bytes = {0};
+    crescent_encoding encoding = {0};
+    if (cr_read_text(o, &bytes, error)) {
+        free(bytes.data);
+        return -1;
+    }
+    const crescent_text text = {.text = bytes.data,
+                                .length = bytes.n,
+                                .pair = o->pair,
+                                .pair_length = o->pair ? strlen(o->pair) : 0,
+                                .framing = o->plain ? CRESCENT_PLAIN : CRESCENT_FRAMED,
+                                .most = o->max_length};
+    int status = crescent_encode_text(tokenizer, &text, &encoding);
+    if (status)
+        cr_fail(error, "%.300s: %s", cr_text_name(o), crescent_error(o->context));
+    else
+        print_numbers(encoding.ids, encoding.n);
+    if (status == 0 && o->segments)
+        print_numbers(encoding.types, encoding.n);
+    crescent_free(encoding.ids);
+    free(bytes.data);
+    return status ? -1 : 0;
 }
 
 /* ---- the verb ---- */

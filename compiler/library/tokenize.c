@@ -110,6 +110,38 @@ int crescent_encode(crescent_tokenizer *tokenizer, const char *text, size_t leng
     return CRESCENT_OK;
 }
 
+/* Encodes a text or a pair; ids and segments share one block. */
+int crescent_encode_text(crescent_tokenizer *tokenizer, const crescent_text *text,
+                         crescent_encoding *encoding)
+{
+    CR_REQUIRE(tokenizer, text && text->text && encoding);
+    CR_ENTER(tokenizer->context);
+    struct cr_encoding made = {{0}, {0}, false};
+    struct cr_encoding_request request = {.text = text->text,
+                                          .pair = text->pair,
+                                          .length = text->length,
+                                          .pair_length = text->pair_length,
+                                          .framed = text->framing == CRESCENT_FRAMED,
+                                          .most = text->most,
+                                          .truncation = &tokenizer->tokenizer->truncation};
+    int status = cr_encode_request(tokenizer->tokenizer, &request, &made, guard.error);
+    if (status == 0) {
+        size_t n = (size_t)made.ids.n, bytes = n * sizeof *encoding->ids;
+        *encoding = (crescent_encoding){cr_calloc(2 * n + 1, sizeof *encoding->ids), NULL, n, made.truncated};
+        encoding->types = encoding->ids + n;
+        memcpy(encoding->ids, n ? made.ids.items : encoding->ids, bytes);
+        memcpy(encoding->types, n ? made.types.items : encoding->ids, bytes);
+    }
+    free(made.ids.items);
+    free(made.types.items);
+    return cr_done(&guard, status);
+}
+
+int64_t crescent_tokenizer_limit(const crescent_tokenizer *t)
+{
+    return t ? t->tokenizer->truncation.most : 0;
+}
+
 /* Decodes ids; the text is null-terminated, even if it is empty. */
 int crescent_decode(crescent_tokenizer *tokenizer, const int32_t *ids, size_t n,
                     crescent_specials specials, char **text, size_t *length)

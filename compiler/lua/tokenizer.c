@@ -39,15 +39,10 @@ struct cr_lua_ids cr_lua_encode(lua_State *L, crescent_tokenizer *tokenizer, int
     struct cr_lua_ids ids = {0};
     int32_t *encoded;
     const char *text = luaL_checklstring(L, index, &length);
-    /* A text has at most one token for each byte, plus those that frame it. */
-    ids.items = cr_lua_scratch(L, length + 64, sizeof *ids.items);
     cr_lua_pass(L, crescent_encode(tokenizer, text, length, framing, &encoded, &ids.n));
-    int fits = ids.n <= length + 64;
-    if (fits)
-        memcpy(ids.items, encoded, ids.n * sizeof *encoded);
+    ids.items = cr_lua_scratch(L, ids.n, sizeof *ids.items);
+    memcpy(ids.items, encoded, ids.n * sizeof *encoded);
     crescent_free(encoded);
-    if (!fits)
-        cr_lua_fail(L, "encode: %d ids of a text of %d bytes", (int)ids.n, (int)length);
     return ids;
 }
 
@@ -92,18 +87,35 @@ static crescent_tokenizer *self(lua_State *L)
     return t->tokenizer;
 }
 
-/* t:encode(text, {framed = false}): returns a table of ids, by default with the tokens that frame a
- * text. */
+/* Reads the option `pair`, a text that may have zeros in it. */
+static void read_pair(lua_State *L, int index, crescent_text *text)
+{
+    if (lua_type(L, index) != LUA_TTABLE)
+        return;
+    lua_getfield(L, index, "pair");
+    if (!lua_isnil(L, -1))
+        text->pair = luaL_checklstring(L, -1, &text->pair_length);
+}
+
+/* t:encode(text, {framed = false, pair = text, max_length = n}): returns a table of ids, by default
+ * with the tokens that frame a text, and a table of their segments' numbers. */
 static int encode(lua_State *L)
 {
-    static const char *const known[] = {"framed", NULL};
+    static const char *const known[] = {"framed", "pair", "max_length", NULL};
     crescent_tokenizer *t = self(L);
+    crescent_text text = {0};
+    crescent_encoding encoding;
     lua_settop(L, 3);
     cr_lua_check_options(L, 3, known, NULL);
-    int framed = cr_lua_flag_option(L, 3, "framed", 1);
-    struct cr_lua_ids ids = cr_lua_encode(L, t, 2, framed ? CRESCENT_FRAMED : CRESCENT_PLAIN);
-    cr_lua_push_ids(L, ids.items, ids.n);
-    return 1;
+    text.text = luaL_checklstring(L, 2, &text.length);
+    text.framing = cr_lua_flag_option(L, 3, "framed", 1) ? CRESCENT_FRAMED : CRESCENT_PLAIN;
+    text.most = cr_lua_integer_option(L, 3, "max_length", 0);
+    read_pair(L, 3, &text);
+    cr_lua_pass(L, crescent_encode_text(t, &text, &encoding));
+    cr_lua_push_ids(L, encoding.ids, encoding.n);
+    cr_lua_push_ids(L, encoding.types, encoding.n);
+    crescent_free(encoding.ids);
+    return 2;
 }
 
 /* A text with its length, for a protected call. */

@@ -10,6 +10,7 @@
 #include "metaspace.h"
 #include "replace.h"
 #include "shape.h"
+#include "wordpiece.h"
 
 #include "stripping.inc"
 
@@ -125,6 +126,7 @@ static const struct cr_part_kind kinds[] = {
     {.type = "ByteFallback", .decode = byte_fallback, .shape = shape_token},
     {.type = "Fuse", .decode = fuse, .shape = shape_token, .fuses = true},
     {.type = "Strip", .read = read_strip, .decode = strip, .shape = shape_strip},
+    {.type = "WordPiece", .read = cr_read_wordpiece_decoder, .decode = cr_decode_wordpiece},
 };
 
 const struct cr_part_table cr_decoders = {"decoder", "decoders", kinds,

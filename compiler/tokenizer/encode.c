@@ -27,26 +27,24 @@ static int normalize_pieces(const struct cr_tokenizer *t, const struct cr_pieces
     return status;
 }
 
-static void add_frame(struct cr_ids *ids, const int32_t *items, int n)
+/* Appends the ids of tokens, and of the pieces between them by the model. */
+static int encode_pieces(struct cr_tokenizer *t, const struct cr_pieces *pieces,
+                         struct cr_ids *ids, struct cr_error *error)
 {
-    for (int i = 0; i < n; i++)
-        *CR_PUSH(ids->items, ids->n, ids->cap) = items[i];
-}
-
-static void encode_pieces(struct cr_tokenizer *t, const struct cr_pieces *pieces,
-                          struct cr_ids *ids)
-{
-    for (int i = 0; i < pieces->n; i++) {
+    int status = 0;
+    for (int i = 0; i < pieces->n && status == 0; i++) {
         const struct cr_piece *piece = &pieces->items[i];
         if (piece->token != CR_NO_TOKEN)
             *CR_PUSH(ids->items, ids->n, ids->cap) = piece->token;
         else
-            t->model->encode(t, pieces->text.data + piece->at, piece->length, ids);
+            status = t->model->encode(t, pieces->text.data + piece->at, piece->length, ids, error);
     }
+    return status;
 }
 
-int cr_encode(struct cr_tokenizer *t, const char *text, size_t n, bool framed, struct cr_ids *ids,
-              struct cr_error *error)
+/* Encodes a text without special ids around it. */
+static int encode_text(struct cr_tokenizer *t, const char *text, size_t n, struct cr_ids *ids,
+                       struct cr_error *error)
 {
     struct cr_pieces raw = {0}, normal = {0};
     size_t at;
@@ -56,15 +54,87 @@ int cr_encode(struct cr_tokenizer *t, const char *text, size_t n, bool framed, s
         return cr_fail(error, "byte %zu of the text is no UTF-8, expected UTF-8", at);
     cr_cut_added(&t->added, &t->added.raw, text, n, true, &raw);
     int status = normalize_pieces(t, &raw, &normal, error) ||
-                         cr_pre_tokenize(&t->pre_tokenizers, &normal, error)
+                         cr_pre_tokenize(&t->pre_tokenizers, &normal, error) ||
+                         encode_pieces(t, &normal, ids, error)
                      ? -1
                      : 0;
-    if (status == 0) {
-        add_frame(ids, t->frame.before, framed ? t->frame.n_before : 0);
-        encode_pieces(t, &normal, ids);
-        add_frame(ids, t->frame.after, framed ? t->frame.n_after : 0);
-    }
     cr_free_pieces(&raw);
     cr_free_pieces(&normal);
+    return status;
+}
+
+/* ---- one text, or a pair ---- */
+
+static void put(struct cr_encoding *e, int32_t id, int32_t type)
+{
+    *CR_PUSH(e->ids.items, e->ids.n, e->ids.cap) = id;
+    *CR_PUSH(e->types.items, e->types.n, e->types.cap) = type;
+}
+
+/* Lays the ids of both texts as the template says, without the special ids unless `framed`. */
+static void lay(const struct cr_template *template, bool framed, const struct cr_ids texts[2],
+                struct cr_encoding *e)
+{
+    for (int i = 0; i < template->n; i++) {
+        const struct cr_template_item *item = &template->items[i];
+        if (item->id >= 0 && framed)
+            put(e, item->id, item->type);
+        for (int k = 0; item->id < 0 && k < texts[CR_FIRST_TEXT - item->id].n; k++)
+            put(e, texts[CR_FIRST_TEXT - item->id].items[k], item->type);
+    }
+}
+
+/* Cuts the texts so that they and the special ids fit. */
+static int cut(const struct cr_encoding_request *r, const struct cr_template *template,
+               struct cr_ids texts[2], struct cr_encoding *e, struct cr_error *error)
+{
+    int special = 0;
+    int64_t before = (int64_t)texts[0].n + texts[1].n;
+    if (r->most <= 0)
+        return 0;
+    for (int i = 0; i < template->n && r->framed; i++)
+        special += template->items[i].id >= 0;
+    if (r->most < special)
+        return cr_fail(error, "found a limit of %lld tokens, expected at least the %d that are put around the text",
+                       (long long)r->most, special);
+    if (cr_truncate(r->truncation, r->most - special, &texts[0], r->pair ? &texts[1] : NULL, error))
+        return -1;
+    e->truncated = (int64_t)texts[0].n + texts[1].n < before;
+    return 0;
+}
+
+int cr_encode_request(struct cr_tokenizer *t, const struct cr_encoding_request *r,
+                      struct cr_encoding *e, struct cr_error *error)
+{
+    struct cr_template_item both[] = {{CR_FIRST_TEXT, 0}, {CR_SECOND_TEXT, 1}};
+    const struct cr_template plain = {both, 2, 2};
+    const struct cr_template *template = !r->pair                    ? &t->single
+                                         : t->pair.n > 0 || r->framed ? &t->pair
+                                                                      : &plain;
+    struct cr_ids texts[2] = {{0}};
+    if (template->n == 0)
+        return cr_fail(error, "found a pair of texts, expected one text: the tokenizer says nothing of pairs");
+    int status = encode_text(t, r->text, r->length, &texts[0], error);
+    if (status == 0 && r->pair)
+        status = encode_text(t, r->pair, r->pair_length, &texts[1], error);
+    if (status == 0)
+        status = cut(r, template, texts, e, error);
+    if (status == 0)
+        lay(template, r->framed, texts, e);
+    free(texts[0].items);
+    free(texts[1].items);
+    return status;
+}
+
+int cr_encode(struct cr_tokenizer *t, const char *text, size_t n, bool framed, struct cr_ids *ids,
+              struct cr_error *error)
+{
+    const struct cr_encoding_request request = {.text = text, .length = n, .framed = framed};
+    struct cr_encoding encoding = {0};
+    int status = cr_encode_request(t, &request, &encoding, error);
+    for (int i = 0; i < encoding.ids.n && status == 0; i++)
+        *CR_PUSH(ids->items, ids->n, ids->cap) = encoding.ids.items[i];
+    free(encoding.ids.items);
+    free(encoding.types.items);
     return status;
 }

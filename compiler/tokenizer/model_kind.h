@@ -17,16 +17,20 @@ struct cr_model_kind {
     /* Reads the member `model` of a tokenizer.json, with the vocabulary. */
     int (*read)(struct cr_tokenizer *tokenizer, const struct cr_document *document, int model,
                 struct cr_error *error);
-    void (*index)(struct cr_tokenizer *tokenizer); /* called once, after the file was read, whatever
-                                                    * its format */
-    void (*encode)(struct cr_tokenizer *tokenizer, const char *text, size_t n, struct cr_ids *ids);
-    void (*release)(struct cr_tokenizer *tokenizer);
+    /* Called once, after the file was read, whatever its format; may be null. */
+    void (*index)(struct cr_tokenizer *tokenizer);
+    /* Appends the ids of a piece of text, which is not empty.  Fails if the vocabulary has no token
+     * for it, not even an unknown one. */
+    int (*encode)(struct cr_tokenizer *tokenizer, const char *text, size_t n, struct cr_ids *ids,
+                  struct cr_error *error);
+    void (*release)(struct cr_tokenizer *tokenizer); /* may be null */
     /* Fails if emitted C cannot encode with this model; null: it never can. */
     int (*shape)(const struct cr_tokenizer *tokenizer, const struct cr_shape *shape,
                  struct cr_error *error);
 };
 
-extern const struct cr_model_kind cr_bpe_model;
+extern const struct cr_model_kind cr_bpe_model, cr_wordpiece_model, cr_word_level_model,
+    cr_unigram_model;
 
 /* Reads the model of a tokenizer.json by the row of its type. */
 int cr_read_model(struct cr_tokenizer *tokenizer, const struct cr_document *document,

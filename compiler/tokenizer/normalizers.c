@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bert.h"
 #include "byte_letters.h"
 #include "part.h"
+#include "precompiled.h"
 #include "replace.h"
 #include "shape.h"
 
@@ -46,6 +48,25 @@ static int byte_level(const struct cr_text_part *part, const char *text, size_t 
 {
     (void)part, (void)first, (void)error;
     cr_put_byte_letters(out, text, n);
+    return 0;
+}
+
+/* Removes control characters and makes all white space a space, as SentencePiece's rules for
+ * translation do. */
+static int nmt(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
+               bool *first, struct cr_error *error)
+{
+    (void)part, (void)first, (void)error;
+    for (size_t at = 0, bytes; at < n; at += bytes) {
+        uint32_t c = cr_character_at(text, at, &bytes);
+        bool removed = (c >= 1 && c <= 8) || c == 0xb || (c >= 0xe && c <= 0x1f) || c == 0x7f ||
+                       c == 0x8f || c == 0x9f;
+        bool space = c == 9 || c == 0xa || c == 0xc || c == 0xd || c == 0x1680 ||
+                     (c >= 0x200b && c <= 0x200f) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
+                     c == 0xfeff || c == 0xfffd;
+        if (!removed)
+            cr_put_bytes(out, space ? " " : text + at, space ? 1 : bytes);
+    }
     return 0;
 }
 
@@ -138,6 +159,9 @@ static const struct cr_part_kind kinds[] = {
     {.type = "Replace", .read = cr_read_replace, .normalize = replace, .shape = shape_replace},
     {.type = "Prepend", .read = read_prepend, .normalize = prepend, .shape = shape_prepend},
     {.type = "ByteLevel", .normalize = byte_level},
+    {.type = "BertNormalizer", .read = cr_read_bert_normalizer, .normalize = cr_normalize_bert},
+    {.type = "Precompiled", .read = cr_read_precompiled, .normalize = cr_normalize_precompiled},
+    {.type = "Nmt", .normalize = nmt},
 };
 
 const struct cr_part_table cr_normalizers = {"normalizer", "normalizers", kinds,

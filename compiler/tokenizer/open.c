@@ -89,17 +89,15 @@ static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_P
     return cr_read_tokenizer_json(t, path, error);
 }
 
-/* Fails if an id that is put around texts is not a token's. */
-static int check_frame(const struct cr_tokenizer *t, const char *path, struct cr_error *error)
+/* Fails if an id of a template is not a token's. */
+static int check_template(const struct cr_tokenizer *t, const struct cr_template *template,
+                          const char *path, struct cr_error *error)
 {
     size_t length;
-    for (int i = 0; i < t->frame.n_before + t->frame.n_after; i++) {
-        int32_t id =
-            i < t->frame.n_before ? t->frame.before[i] : t->frame.after[i - t->frame.n_before];
-        if (!cr_token_text(t, id, &length))
+    for (int i = 0; i < template->n; i++)
+        if (template->items[i].id >= 0 && !cr_token_text(t, template->items[i].id, &length))
             return cr_fail(error, "%s: post_processor: found the id %d, expected one of a token",
-                           path, id);
-    }
+                           path, template->items[i].id);
     return 0;
 }
 
@@ -118,9 +116,12 @@ static int link(struct cr_tokenizer *t, const char *path, const char *folder,
 {
     t->n_ids = t->vocabulary.n > t->added.words.n ? t->vocabulary.n : t->added.words.n;
     t->frame = cr_frame_of(&t->post_processors);
-    t->model->index(t);
+    cr_templates_of(&t->post_processors, &t->frame, &t->single, &t->pair);
+    if (t->model->index)
+        t->model->index(t);
     cr_link_decoders(&t->decoders);
-    return index_added(t, path, error) || check_frame(t, path, error) ||
+    return index_added(t, path, error) || check_template(t, &t->single, path, error) ||
+                   check_template(t, &t->pair, path, error) ||
                    (*folder && cr_read_ends(t, folder, error))
                ? -1
                : 0;
@@ -150,11 +151,14 @@ void cr_tokenizer_free(struct cr_tokenizer *t)
     cr_free_parts(&t->pre_tokenizers);
     cr_free_parts(&t->decoders);
     cr_free_parts(&t->post_processors);
-    t->model->release(t);
+    if (t->model->release)
+        t->model->release(t);
     cr_free_vocabulary(&t->vocabulary);
     cr_free_added(&t->added);
     free(t->frame.before);
     free(t->frame.after);
+    free(t->single.items);
+    free(t->pair.items);
     free(t->ends.items);
     for (int i = 0; i < t->n_strings; i++)
         free(t->strings[i]);

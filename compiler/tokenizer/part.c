@@ -88,6 +88,10 @@ void cr_free_parts(struct cr_text_parts *parts)
         cr_pattern_free(parts->items[i].pattern);
         free(parts->items[i].frame.before);
         free(parts->items[i].frame.after);
+        free(parts->items[i].single.items);
+        free(parts->items[i].pair.items);
+        free(parts->items[i].map.units);
+        free(parts->items[i].map.results);
     }
     free(parts->items);
     *parts = (struct cr_text_parts){0};

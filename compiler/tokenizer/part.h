@@ -45,6 +45,18 @@ struct cr_frame {
     int n_before, n_after, before_cap, after_cap;
 };
 
+/* Where the ids of one text or of two stand among special ids.  An id below 0 is a text. */
+enum { CR_FIRST_TEXT = -1, CR_SECOND_TEXT = -2 };
+
+struct cr_template_item {
+    int32_t id, type; /* the type tells the segments of a pair apart: BERT's token_type_ids */
+};
+
+struct cr_template {
+    struct cr_template_item *items;
+    int n, cap;
+};
+
 /* Describes a part to emitted C, or fails if emitted C does not support it; see shape.h. */
 struct cr_shape;
 typedef int cr_shape_function(const struct cr_text_part *part, struct cr_shape *shape,
@@ -66,6 +78,18 @@ struct cr_part_kind {
     bool fuses; /* a decoder: those behind it see all tokens as one */
 };
 
+/* The settings of a BertNormalizer. */
+struct cr_bert {
+    bool clean, chinese, strips_accents, lowercase;
+};
+
+/* The map of a Precompiled. */
+struct cr_text_map {
+    uint32_t *units; /* of the trie */
+    char *results;   /* texts, each with a zero behind it */
+    size_t n_units, n_results;
+};
+
 /* A part and its settings; each kind uses some of them. */
 struct cr_text_part {
     const struct cr_part_kind *kind;
@@ -74,10 +98,13 @@ struct cr_text_part {
     size_t length;
     enum cr_behavior behavior;
     enum cr_prepending prepending;
-    bool invert, prefix_space, by_regex, split;
+    bool invert, prefix_space, by_regex, split, cleanup;
     int64_t start, stop;
     bool fused, gathers; /* of a decoder: all tokens come as one; it waits for the end of them */
     struct cr_frame frame;
+    struct cr_template single, pair; /* of a post-processor; empty: the frame alone is known */
+    struct cr_bert bert;
+    struct cr_text_map map;
 };
 
 struct cr_text_parts {

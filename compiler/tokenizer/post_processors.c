@@ -8,28 +8,34 @@
 
 enum { MOST_IDS = 4096 };
 
-/* Adds an id before the text, or behind it. */
-static int add_id(struct cr_frame *frame, bool behind, int64_t id, const char *path,
-                  const char *where, struct cr_error *error)
+static int check_id(int64_t id, const char *path, const char *where, struct cr_error *error)
 {
-    if (id < 0 || id > INT32_MAX)
-        return cr_fail(error, "%s: %s: found the id %lld, expected one of the vocabulary", path,
-                       where, (long long)id);
-    if (frame->n_before + frame->n_after >= MOST_IDS)
-        return cr_fail(error, "%s: %s: found more than %d ids around a text, expected fewer", path,
-                       where, MOST_IDS);
-    if (behind)
-        *CR_PUSH(frame->after, frame->n_after, frame->after_cap) = (int32_t)id;
-    else
-        *CR_PUSH(frame->before, frame->n_before, frame->before_cap) = (int32_t)id;
-    return 0;
+    return id >= 0 && id <= INT32_MAX
+               ? 0
+               : cr_fail(error, "%s: %s: found the id %lld, expected one of the vocabulary", path,
+                         where, (long long)id);
 }
 
 /* ---- TemplateProcessing ---- */
 
+/* Appends an item; the ids of special tokens are checked to be positive by the caller. */
+static int add_item(struct cr_template *template, int64_t id, int64_t type, const char *path,
+                    const char *where, struct cr_error *error)
+{
+    if (type < 0 || type > INT32_MAX)
+        return cr_fail(error, "%s: %s: found the type_id %lld, expected a number of a segment", path,
+                       where, (long long)type);
+    if (template->n >= MOST_IDS)
+        return cr_fail(error, "%s: %s: found more than %d ids around a text, expected fewer", path,
+                       where, MOST_IDS);
+    *CR_PUSH(template->items, template->n, template->cap) =
+        (struct cr_template_item){(int32_t)id, (int32_t)type};
+    return 0;
+}
+
 /* Appends the ids of a special token, named in the template. */
-static int add_special(struct cr_text_part *part, const struct cr_document *d, int specials,
-                       const char *name, bool behind, const char *where, struct cr_error *error)
+static int add_special(struct cr_template *template, const struct cr_document *d, int specials,
+                       const char *name, int64_t type, const char *where, struct cr_error *error)
 {
     int special = cr_member(d, specials, name);
     if (special < 0)
@@ -42,63 +48,145 @@ static int add_special(struct cr_text_part *part, const struct cr_document *d, i
         if (d->values[i].kind != CR_JSON_INTEGER)
             return cr_fail(error, "%s: %s: found %s among ids, expected integers", d->path, where,
                            cr_kind_of_value(d, i));
-        if (add_id(&part->frame, behind, d->values[i].integer, d->path, where, error))
+        if (check_id(d->values[i].integer, d->path, where, error) ||
+            add_item(template, d->values[i].integer, type, d->path, where, error))
             return -1;
     }
     return 0;
 }
 
-/* Reads the template of a single text: [{"SpecialToken": {"id": ...}}, {"Sequence": {"id":
- * "A"}}]. */
+/* Reads an item: {"SpecialToken": {"id": NAME, "type_id": N}} or {"Sequence": {"id": "A" or "B",
+ * "type_id": N}}. */
+static int read_item(struct cr_template *template, const struct cr_document *d, int item,
+                     int specials, const char *where, struct cr_error *error)
+{
+    int special = cr_member(d, item, "SpecialToken"), text = cr_member(d, item, "Sequence");
+    const char *name = NULL;
+    int64_t type = 0;
+    if (special < 0 && text < 0)
+        return cr_fail(error, "%s: %s: found %s, expected a SpecialToken or a Sequence", d->path,
+                       where, cr_kind_of_value(d, item));
+    if (cr_read_string(d, special < 0 ? text : special, where, "id", &name, error) ||
+        cr_read_integer(d, special < 0 ? text : special, where, "type_id", &type, error))
+        return -1;
+    name = name ? name : "";
+    if (special >= 0)
+        return add_special(template, d, specials, name, type, where, error);
+    if (strcmp(name, "A") != 0 && strcmp(name, "B") != 0)
+        return cr_fail(error, "%s: %s: found the Sequence %.80s, expected A or B", d->path, where, name);
+    return add_item(template, *name == 'A' ? CR_FIRST_TEXT : CR_SECOND_TEXT, type, d->path, where,
+                    error);
+}
+
+static int count_texts(const struct cr_template *template, int32_t text)
+{
+    int count = 0;
+    for (int i = 0; i < template->n; i++)
+        count += template->items[i].id == text;
+    return count;
+}
+
+/* Reads the template `name`, "single" or "pair", which has each of its texts once. */
+static int read_list(struct cr_template *template, const struct cr_document *d, int object,
+                     const char *where, const char *name, int texts, struct cr_error *error)
+{
+    int list = cr_need_member(d, object, where, name, CR_JSON_ARRAY, error);
+    int specials = cr_member(d, object, "special_tokens");
+    if (list < 0)
+        return -1;
+    for (int i = d->values[list].first; i >= 0; i = d->values[i].next)
+        if (read_item(template, d, i, specials, where, error))
+            return -1;
+    int first = count_texts(template, CR_FIRST_TEXT), second = count_texts(template, CR_SECOND_TEXT);
+    return first == 1 && second == texts - 1
+               ? 0
+               : cr_fail(error, "%s: %s: found %d times A and %d times B in \"%s\", expected %s", d->path,
+                         where, first, second, name, texts == 1 ? "A once" : "each once");
+}
+
+/* Fills the frame from the template of a single text. */
+static void frame_single(struct cr_text_part *part)
+{
+    struct cr_frame *f = &part->frame;
+    bool behind = false;
+    for (int i = 0; i < part->single.n; i++) {
+        int32_t id = part->single.items[i].id;
+        if (id < 0)
+            behind = true;
+        else if (behind)
+            *CR_PUSH(f->after, f->n_after, f->after_cap) = id;
+        else
+            *CR_PUSH(f->before, f->n_before, f->before_cap) = id;
+    }
+}
+
 static int read_template(struct cr_text_part *part, const struct cr_document *d, int object,
                          const char *where, struct cr_error *error)
 {
-    int single = cr_need_member(d, object, where, "single", CR_JSON_ARRAY, error);
-    int specials = cr_member(d, object, "special_tokens"), texts = 0;
-    if (single < 0)
+    if (read_list(&part->single, d, object, where, "single", 1, error) ||
+        (cr_member(d, object, "pair") >= 0 &&
+         read_list(&part->pair, d, object, where, "pair", 2, error)))
         return -1;
-    for (int i = d->values[single].first; i >= 0; i = d->values[i].next) {
-        int special = cr_member(d, i, "SpecialToken");
-        const char *name = NULL;
-        if (special < 0 && cr_member(d, i, "Sequence") < 0)
-            return cr_fail(error, "%s: %s: found %s, expected a SpecialToken or a Sequence",
-                           d->path, where, cr_kind_of_value(d, i));
-        texts += special < 0;
-        if (special < 0)
-            continue;
-        if (cr_read_string(d, special, where, "id", &name, error) ||
-            add_special(part, d, specials, name ? name : "", texts > 0, where, error))
-            return -1;
-    }
-    return texts == 1 ? 0
-                      : cr_fail(error, "%s: %s: found %d Sequences in \"single\", expected one",
-                                d->path, where, texts);
+    frame_single(part);
+    return 0;
 }
 
 /* ---- BertProcessing, RobertaProcessing ---- */
 
 /* Reads a member ["TEXT", ID]. */
-static int read_pair(struct cr_text_part *part, const struct cr_document *d, int object,
-                     const char *where, const char *name, bool behind, struct cr_error *error)
+static int read_special(int32_t *out, const struct cr_document *d, int object, const char *where,
+                        const char *name, struct cr_error *error)
 {
-    int pair = cr_need_member(d, object, where, name, CR_JSON_ARRAY, error);
-    int id = pair < 0 || d->values[pair].count != 2 ? CR_NO_VALUE
-                                                    : d->values[d->values[pair].first].next;
-    if (pair < 0)
+    int list = cr_need_member(d, object, where, name, CR_JSON_ARRAY, error);
+    int id = list < 0 || d->values[list].count != 2 ? CR_NO_VALUE
+                                                    : d->values[d->values[list].first].next;
+    if (list < 0)
         return -1;
     if (id < 0 || d->values[id].kind != CR_JSON_INTEGER)
         return cr_fail(error, "%s: %s: found no id in \"%s\", expected [\"TEXT\", ID]", d->path,
                        where, name);
-    return add_id(&part->frame, behind, d->values[id].integer, d->path, where, error);
+    if (check_id(d->values[id].integer, d->path, where, error))
+        return -1;
+    *out = (int32_t)d->values[id].integer;
+    return 0;
 }
 
-static int read_ends(struct cr_text_part *part, const struct cr_document *d, int object,
+static void put_items(struct cr_template *template, const struct cr_template_item *items, int n)
+{
+    for (int i = 0; i < n; i++)
+        *CR_PUSH(template->items, template->n, template->cap) = items[i];
+}
+
+/* BERT: [CLS] A [SEP] B [SEP], B and what is behind it of type 1. */
+static int read_bert(struct cr_text_part *part, const struct cr_document *d, int object,
                      const char *where, struct cr_error *error)
 {
-    return read_pair(part, d, object, where, "cls", false, error) ||
-                   read_pair(part, d, object, where, "sep", true, error)
-               ? -1
-               : 0;
+    int32_t cls, sep;
+    if (read_special(&cls, d, object, where, "cls", error) ||
+        read_special(&sep, d, object, where, "sep", error))
+        return -1;
+    const struct cr_template_item items[] = {
+        {cls, 0}, {CR_FIRST_TEXT, 0}, {sep, 0}, {CR_SECOND_TEXT, 1}, {sep, 1}};
+    put_items(&part->single, items, 3);
+    put_items(&part->pair, items, 5);
+    frame_single(part);
+    return 0;
+}
+
+/* RoBERTa: <s> A </s> </s> B </s>, all of type 0. */
+static int read_roberta(struct cr_text_part *part, const struct cr_document *d, int object,
+                        const char *where, struct cr_error *error)
+{
+    int32_t cls, sep;
+    if (read_special(&cls, d, object, where, "cls", error) ||
+        read_special(&sep, d, object, where, "sep", error))
+        return -1;
+    const struct cr_template_item items[] = {{cls, 0}, {CR_FIRST_TEXT, 0},  {sep, 0},
+                                             {sep, 0}, {CR_SECOND_TEXT, 0}, {sep, 0}};
+    put_items(&part->single, items, 3);
+    put_items(&part->pair, items, 6);
+    frame_single(part);
+    return 0;
 }
 
 /* ---- the table ---- */
@@ -107,8 +195,8 @@ static int read_ends(struct cr_text_part *part, const struct cr_document *d, int
 static const struct cr_part_kind kinds[] = {
     {.type = "TemplateProcessing", .read = read_template},
     {.type = "ByteLevel"},
-    {.type = "BertProcessing", .read = read_ends},
-    {.type = "RobertaProcessing", .read = read_ends},
+    {.type = "BertProcessing", .read = read_bert},
+    {.type = "RobertaProcessing", .read = read_roberta},
 };
 
 const struct cr_part_table cr_post_processors = {"post_processor", "processors", kinds,
@@ -124,4 +212,43 @@ struct cr_frame cr_frame_of(const struct cr_text_parts *parts)
         for (int k = 0; k < parts->items[i].frame.n_after; k++)
             *CR_PUSH(all.after, all.n_after, all.after_cap) = parts->items[i].frame.after[k];
     return all;
+}
+
+/* ---- of all parts ---- */
+
+static void copy_template(struct cr_template *to, const struct cr_template *from)
+{
+    put_items(to, from->items, from->n);
+}
+
+/* Makes a template of a single text from the ids around it. */
+static void single_of_frame(struct cr_template *single, const struct cr_frame *frame)
+{
+    for (int i = 0; i < frame->n_before; i++)
+        put_items(single, &(struct cr_template_item){frame->before[i], 0}, 1);
+    put_items(single, &(struct cr_template_item){CR_FIRST_TEXT, 0}, 1);
+    for (int i = 0; i < frame->n_after; i++)
+        put_items(single, &(struct cr_template_item){frame->after[i], 0}, 1);
+}
+
+void cr_templates_of(const struct cr_text_parts *parts, const struct cr_frame *frame,
+                     struct cr_template *single, struct cr_template *pair)
+{
+    static const struct cr_template_item both[] = {{CR_FIRST_TEXT, 0}, {CR_SECOND_TEXT, 1}};
+    const struct cr_text_part *only = NULL;
+    int framing = 0;
+    for (int i = 0; i < parts->n; i++) {
+        const struct cr_text_part *part = &parts->items[i];
+        bool frames = part->single.n > 0 || part->frame.n_before + part->frame.n_after > 0;
+        framing += frames;
+        only = frames ? part : only;
+    }
+    if (framing == 1 && only->single.n > 0)
+        copy_template(single, &only->single);
+    else
+        single_of_frame(single, frame);
+    if (framing == 0)
+        put_items(pair, both, 2);
+    else if (framing == 1)
+        copy_template(pair, &only->pair);
 }

@@ -8,4 +8,10 @@
  * arrays. */
 struct cr_frame cr_frame_of(const struct cr_text_parts *post_processors);
 
+/* Makes the templates of a single text and of a pair, whose arrays the caller frees.  That of a pair
+ * is empty if it is not known: several parts put ids around texts, or the one that does is of a file
+ * without pairs. */
+void cr_templates_of(const struct cr_text_parts *post_processors, const struct cr_frame *frame,
+                     struct cr_template *single, struct cr_template *pair);
+
 #endif

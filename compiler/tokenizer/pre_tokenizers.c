@@ -2,10 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bert.h"
 #include "byte_letters.h"
 #include "metaspace.h"
 #include "replace.h"
 #include "shape.h"
+#include "unicode_scripts.h"
 
 /* ---- Split and similar ---- */
 
@@ -199,6 +201,8 @@ static const struct cr_part_kind kinds[] = {
     {.type = "Punctuation", .read = read_punctuation, .cut = split},
     {.type = "Whitespace", .read = read_whitespace, .cut = split},
     {.type = "WhitespaceSplit", .read = read_whitespace_split, .cut = split},
+    {.type = "BertPreTokenizer", .cut = cr_cut_bert},
+    {.type = "UnicodeScripts", .read = cr_read_unicode_scripts, .cut = split},
     {.type = "CharDelimiterSplit", .read = read_delimiter, .cut = split},
 };
 

@@ -73,6 +73,7 @@ static int read_document(struct cr_tokenizer *t, const struct cr_document *d,
         return cr_fail(error, "%s: found %s, expected an object", d->path, cr_kind_of_value(d, 0));
     t->has_decoder = cr_member(d, 0, cr_decoders.role) >= 0;
     return cr_read_model(t, d, error) || read_added(t, d, error) ||
+                   cr_read_truncation(&t->truncation, d, error) ||
                    cr_read_parts(&t->normalizers, &cr_normalizers, d, error) ||
                    cr_read_parts(&t->pre_tokenizers, &cr_pre_tokenizers, d, error) ||
                    cr_read_parts(&t->decoders, &cr_decoders, d, error) ||

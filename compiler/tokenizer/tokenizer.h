@@ -1,7 +1,7 @@
 /*
  * tokenizer.h - converts text to token ids and back, as Hugging Face's tokenizers library does.
  *
- *     text -> added tokens -> normalizers -> added tokens -> pre-tokenizers -> byte-pair encoding
+ *     text -> added tokens -> normalizers -> added tokens -> pre-tokenizers -> model (BPE, ...)
  *          -> ids -> post-processors
  *
  * Text is UTF-8, which may hold zeros.  A tokenizer is used by one thread at a time.
@@ -13,15 +13,23 @@
 #include "bpe.h"
 #include "model_kind.h"
 #include "post_processors.h"
+#include "truncation.h"
+#include "unigram.h"
+#include "wordpiece.h"
 
 struct cr_tokenizer {
     struct cr_text_parts normalizers, pre_tokenizers, decoders, post_processors;
     bool has_decoder; /* false: decoding puts spaces between tokens */
     struct cr_vocabulary vocabulary;
     const struct cr_model_kind *model;
-    struct cr_bpe bpe; /* of a model of BPE */
+    struct cr_bpe bpe; /* of a model of BPE; those below of other kinds of models */
+    struct cr_wordpiece wordpiece;
+    struct cr_unigram unigram;
+    const char *unknown_word; /* text of the unknown token of a WordLevel model */
     struct cr_added added;
-    struct cr_frame frame;
+    struct cr_frame frame;             /* of a single text */
+    struct cr_template single, pair; /* the latter is empty if pairs are not known */
+    struct cr_truncation truncation; /* of the file */
     int n_ids;          /* the greatest id + 1 */
     struct cr_ids ends; /* ids that end a text, from the configuration files */
     char **strings;     /* buffers that texts of tokens point into */
@@ -44,6 +52,26 @@ void cr_tokenizer_free(struct cr_tokenizer *tokenizer);
  * it. */
 int cr_encode(struct cr_tokenizer *tokenizer, const char *text, size_t n, bool framed,
               struct cr_ids *ids, struct cr_error *error);
+
+/* A text or a pair of texts, and how long the ids may be. */
+struct cr_encoding_request {
+    const char *text, *pair; /* the latter may be null */
+    size_t length, pair_length;
+    bool framed;
+    int64_t most; /* ids at most; or 0: as many as there are */
+    const struct cr_truncation *truncation;
+};
+
+/* What is made of it: ids and the numbers of their segments; true if ids were cut off.  The caller
+ * frees the lists. */
+struct cr_encoding {
+    struct cr_ids ids, types;
+    bool truncated;
+};
+
+/* Encodes a text or a pair; the encoding is zero at first. */
+int cr_encode_request(struct cr_tokenizer *tokenizer, const struct cr_encoding_request *request,
+                      struct cr_encoding *encoding, struct cr_error *error);
 
 /* Returns the text of a token as in the file; null for an id without a token. */
 const char *cr_token_text(const struct cr_tokenizer *tokenizer, int32_t id, size_t *length);

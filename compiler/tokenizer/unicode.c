@@ -117,3 +117,19 @@ void cr_put_without_accents(struct cr_text *out, const char *text, size_t n)
             put_character(out, character);
     }
 }
+
+/* ---- graphemes ---- */
+
+size_t cr_grapheme_end(const char *text, size_t at, size_t n)
+{
+    utf8proc_int32_t state = 0;
+    size_t bytes;
+    uint32_t character = cr_character(text, at, &bytes);
+    for (at += bytes; at < n; at += bytes) {
+        uint32_t next = cr_character(text, at, &bytes);
+        if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)character, (utf8proc_int32_t)next, &state))
+            break;
+        character = next;
+    }
+    return at;
+}

@@ -17,6 +17,9 @@ void cr_put_without_accents(struct cr_text *out, const char *text, size_t n);
 /* True if case folding turns the character into several, as the sharp s into ss. */
 bool cr_folds_to_many(uint32_t character);
 
+/* Returns the end of the extended grapheme cluster that begins at `at` < n. */
+size_t cr_grapheme_end(const char *text, size_t at, size_t n);
+
 /* True if n bytes are valid UTF-8; else *at is the first invalid byte. */
 bool cr_is_utf8(const char *text, size_t n, size_t *at);
 

@@ -1,0 +1,21 @@
+/*
+ * precompiled.h - Precompiled: SentencePiece's normalizer, a map from texts of a few characters to
+ * others, as its files have it.
+ *
+ * The map is the size of a double-array trie, its units, 32 bits each, and the results, each with a
+ * zero behind it; the trie gives the offset of a result.  Source: darts-clone, whose units have a
+ * label, an offset and a flag for a leaf.
+ */
+#ifndef CR_PRECOMPILED_H
+#define CR_PRECOMPILED_H
+
+#include "part.h"
+
+/* Reads `precompiled_charsmap`, the map in base64. */
+int cr_read_precompiled(struct cr_text_part *part, const struct cr_document *document, int object,
+                        const char *where, struct cr_error *error);
+
+int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, size_t n,
+                             struct cr_text *out, bool *first, struct cr_error *error);
+
+#endif

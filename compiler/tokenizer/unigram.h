@@ -1,0 +1,43 @@
+/*
+ * unigram.h - the unigram language model of SentencePiece: of all ways to cut a text into tokens, the
+ * one whose scores, logarithms of probabilities, have the greatest sum.
+ *
+ * Source: Kudo, "Subword regularization" (2018); the search is Viterbi's.
+ */
+#ifndef CR_UNIGRAM_H
+#define CR_UNIGRAM_H
+
+#include <stdbool.h>
+
+#include "bpe.h"
+#include "vocabulary.h"
+
+/* Tokens of at least CR_UNIGRAM_HEAD bytes are looked up only if one of that length begins with the
+ * same bytes as the text. */
+enum { CR_UNIGRAM_HEAD = 4, CR_UNIGRAM_HEADS = 1 << 14 };
+
+struct cr_unigram {
+    const struct cr_vocabulary *vocabulary;
+    double *scores; /* by id */
+    int n_scores, scores_cap;
+    double unknown_score; /* of a character that is no token */
+    int32_t unknown;      /* the id of the unknown token, or -1 */
+    int32_t bytes[256];   /* by byte: with byte_fallback the id of its token <0xHH>, or -1 */
+    bool byte_fallback;
+    uint32_t *longest; /* by the hash of the first bytes: bytes of the longest such token */
+};
+
+/* Adds a token; its id is the number of tokens before it. */
+int cr_add_unigram(struct cr_unigram *unigram, struct cr_vocabulary *vocabulary, const char *text,
+                   size_t length, double score, const char *path, struct cr_error *error);
+
+/* Builds the tables for encoding; called once, after all tokens were added. */
+void cr_index_unigram(struct cr_unigram *unigram);
+void cr_free_unigram(struct cr_unigram *unigram);
+
+/* Encodes a text and appends the ids.  Fails if a character is no token and there is no unknown
+ * token. */
+int cr_unigram_encode(const struct cr_unigram *unigram, const char *text, size_t n,
+                      struct cr_ids *ids, struct cr_error *error);
+
+#endif

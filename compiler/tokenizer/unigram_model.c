@@ -1,0 +1,75 @@
+/* unigram_model.c - the unigram language model as the model of a tokenizer; see model_kind.h. */
+#include "compiler/files/mapping.h"
+#include "model_kind.h"
+#include "tokenizer.h"
+
+/* Reads an entry ["TOKEN", SCORE]. */
+static int read_entry(struct cr_tokenizer *t, const struct cr_document *d, int entry,
+                      struct cr_error *error)
+{
+    const struct cr_json_value *pair = &d->values[entry];
+    int text = pair->kind == CR_JSON_ARRAY && pair->count == 2 ? pair->first : CR_NO_VALUE;
+    int score = text >= 0 ? d->values[text].next : CR_NO_VALUE;
+    if (text < 0 || d->values[text].kind != CR_JSON_STRING ||
+        (d->values[score].kind != CR_JSON_REAL && d->values[score].kind != CR_JSON_INTEGER))
+        return cr_fail(error, "%s: model: found %s for the token of id %d, expected [\"TOKEN\", SCORE]",
+                       d->path, cr_kind_of_value(d, entry), t->unigram.n_scores);
+    return cr_add_unigram(&t->unigram, &t->vocabulary, d->values[text].text, d->values[text].length,
+                          cr_real_of(&d->values[score]), d->path, error);
+}
+
+/* Reads the id of the unknown token; a model may have none. */
+static int read_unknown(struct cr_unigram *u, const struct cr_document *d, int model,
+                        struct cr_error *error)
+{
+    int64_t id = -1;
+    if (cr_read_integer(d, model, "model", "unk_id", &id, error))
+        return -1;
+    if (cr_member(d, model, "unk_id") >= 0 && (id < 0 || id >= u->n_scores))
+        return cr_fail(error, "%s: model: found the unk_id %lld, expected one of %d tokens", d->path,
+                       (long long)id, u->n_scores);
+    u->unknown = (int32_t)id;
+    return 0;
+}
+
+/* Reads the list of tokens, whose places are their ids, and the settings. */
+static int read_unigram(struct cr_tokenizer *t, const struct cr_document *d, int model,
+                        struct cr_error *error)
+{
+    static const char where[] = "model";
+    struct cr_unigram *u = &t->unigram;
+    int list = cr_need_member(d, model, where, "vocab", CR_JSON_ARRAY, error);
+    if (list < 0)
+        return -1;
+    u->vocabulary = &t->vocabulary;
+    cr_reserve_words(&t->vocabulary, d->values[list].count);
+    for (int i = d->values[list].first; i >= 0; i = d->values[i].next)
+        if (read_entry(t, d, i, error))
+            return -1;
+    return read_unknown(u, d, model, error) ||
+                   cr_read_bool(d, model, where, "byte_fallback", &u->byte_fallback, error)
+               ? -1
+               : 0;
+}
+
+static void index_unigram(struct cr_tokenizer *t)
+{
+    cr_index_unigram(&t->unigram);
+}
+
+static int encode_unigram(struct cr_tokenizer *t, const char *text, size_t n, struct cr_ids *ids,
+                          struct cr_error *error)
+{
+    return cr_unigram_encode(&t->unigram, text, n, ids, error);
+}
+
+static void release_unigram(struct cr_tokenizer *t)
+{
+    cr_free_unigram(&t->unigram);
+}
+
+const struct cr_model_kind cr_unigram_model = {.type = "Unigram",
+                                               .read = read_unigram,
+                                               .index = index_unigram,
+                                               .encode = encode_unigram,
+                                               .release = release_unigram};

@@ -1,0 +1,27 @@
+/*
+ * wordpiece.h - WordPiece: the longest tokens that make up a word, from left to right.
+ *
+ * Tokens behind the first one of a word have a prefix in the vocabulary, as "##ing" has.  A word that
+ * no tokens make up is one unknown token.  Source: Schuster and Nakajima, "Japanese and Korean voice
+ * search" (2012), as BERT applies it.
+ */
+#ifndef CR_WORDPIECE_H
+#define CR_WORDPIECE_H
+
+#include "part.h"
+
+struct cr_wordpiece {
+    const char *unknown; /* text of the unknown token */
+    const char *prefix;  /* of tokens that continue a word */
+    int64_t longest;     /* characters of a word; a longer word is unknown */
+    size_t longest_token; /* bytes */
+};
+
+/* The decoder: removes the prefix of tokens, puts spaces between words and, with `cleanup`, none
+ * before punctuation and English contractions. */
+int cr_read_wordpiece_decoder(struct cr_text_part *part, const struct cr_document *document,
+                              int object, const char *where, struct cr_error *error);
+int cr_decode_wordpiece(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
+                        size_t n, struct cr_text *out, struct cr_error *error);
+
+#endif
