@@ -293,7 +293,7 @@ static const struct {
     {"tokenize " TOKENIZER "a b", "'b' after the model"},
     {"tokenize $T/none --text a", "none: cannot be opened: No such file or directory"},
     {"tokenize tests --text a",
-     "tests: found no tokenizer, expected tokenizer.json, or vocab.json"},
+     "tests: found no tokenizer, expected tokenizer.json, vocab.json"},
     {"tokenize graphs/gpt2_block.lua --text a",
      "found a script, which has no tokenizer, expected --tokenizer"},
     {"tokenize graphs/gpt2_block.lua --tokenizer $T --text a", "found no tokenizer"},

@@ -749,8 +749,8 @@ START_TEST(names_what_is_not_there)
                      "tests/nothing: cannot be opened: No such file or directory");
     ck_assert_int_eq(crescent_tokenizer_open(context, "tests", &t), CRESCENT_FAILED);
     ck_assert_str_eq(crescent_error(context),
-                     "tests: found no tokenizer, expected tokenizer.json, or vocab.json and "
-                     "merges.txt");
+                     "tests: found no tokenizer, expected tokenizer.json, vocab.json and "
+                     "merges.txt, or vocab.txt");
 }
 END_TEST
 
@@ -988,6 +988,34 @@ START_TEST(reads_two_files)
 }
 END_TEST
 
+/* vocab.txt, by what tokenizer_config.json says of it. */
+static void expect_words(const char *config, const char *text, const char *expected)
+{
+    const char *files[][2] = {
+        {"vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n##re\nThe\ne\r\n\xc3\xa9\n,\n\xe6\xbc\xa2\n<s>\n</s>\n"},
+        {"tokenizer_config.json", config ? config : ""}};
+    crescent_tokenizer *t = open_folder(files, config ? 2 : 1);
+    ck_assert_msg(t, "%s", crescent_error(context));
+    expect_ids(t, text, expected);
+    crescent_tokenizer_close(t);
+}
+
+START_TEST(reads_vocab_txt)
+{
+    expect_words(NULL, "There,[MASK] \xc3\x89 \xe6\xbc\xa2\xe6\xbc\xa2 x", "2 5 6 10 4 8 11 11 1 3");
+    expect_words("{\"do_lower_case\":false}", "There \xc3\xa9", "2 7 6 9 3");
+    expect_words("{\"do_lower_case\":false,\"strip_accents\":true}", "The\xc3\xa9 \xc3\xa9", "2 1 8 3");
+    expect_words("{\"tokenizer_class\":\"DistilBertTokenizerFast\",\"tokenize_chinese_chars\":false}",
+                 "\xe6\xbc\xa2\xe6\xbc\xa2 \xe6\xbc\xa2", "2 1 11 3");
+    expect_words("{\"tokenizer_class\":\"MPNetTokenizer\"}", "the", "12 5 13");
+    const char *files[][2] = {{"vocab.txt", "a\nb\n"}, {"tokenizer_config.json", "{\"tokenizer_class\":\"Other\"}"}};
+    ck_assert_ptr_null(open_folder(files, 1));
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "/vocab.txt: found no token '[CLS]', which is put around"));
+    ck_assert_ptr_null(open_folder(files, 2));
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), ": found the tokenizer_class Other beside vocab.txt, expected "));
+}
+END_TEST
+
 #define LISTED(id, content, more)                                                                  \
     "\"" id "\":{\"content\":\"" content "\"" more "}"
 
@@ -1122,6 +1150,7 @@ int main(void)
     tcase_add_loop_test(t, knows_gpt2, 0, 2);
     tcase_add_test(t, reads_what_ends_a_text);
     tcase_add_test(t, reads_two_files);
+    tcase_add_test(t, reads_vocab_txt);
     tcase_add_test(t, knows_stories);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -22,29 +22,43 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* The file names of a vocabulary and its merges. */
-static const char *const pairs[][2] = {{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}};
-enum { N_PAIRS = sizeof pairs / sizeof *pairs };
-
-/* Reads the first pair whose vocabulary exists in the folder; only the pair of vocabulary `only`,
- * if it is not null. */
-static int read_pair(struct cr_tokenizer *t, const char *folder, const char *only,
-                     struct cr_error *error)
+static int read_wordpiece(struct cr_tokenizer *t, const char *vocabulary, const char *none,
+                          const char *config, struct cr_error *error)
 {
-    for (int i = 0; i < N_PAIRS; i++) {
-        char vocabulary[CR_PATH_SIZE], merges[CR_PATH_SIZE], config[CR_PATH_SIZE];
-        if ((only && strcmp(only, pairs[i][0]) != 0) ||
-            cr_join_path(vocabulary, folder, pairs[i][0], error) ||
-            cr_join_path(merges, folder, pairs[i][1], error) ||
+    (void)none;
+    return cr_read_wordpiece_files(t, vocabulary, config, error);
+}
+
+/* The files of a tokenizer that has no tokenizer.json. */
+static const struct layout {
+    const char *vocabulary, *other; /* names of files; the latter may be "" */
+    int (*read)(struct cr_tokenizer *t, const char *vocabulary, const char *other,
+                const char *config, struct cr_error *error);
+} layouts[] = {
+    {"vocab.json", "merges.txt", cr_read_gpt2_files},
+    {"encoder.json", "vocab.bpe", cr_read_gpt2_files},
+    {"vocab.txt", "", read_wordpiece},
+};
+enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
+
+/* Reads the files of the first layout whose vocabulary exists in the folder; only of the one with the
+ * vocabulary `only`, if it is not null. */
+static int read_layout(struct cr_tokenizer *t, const char *folder, const char *only,
+                       struct cr_error *error)
+{
+    for (int i = 0; i < N_LAYOUTS; i++) {
+        char vocabulary[CR_PATH_SIZE], other[CR_PATH_SIZE], config[CR_PATH_SIZE];
+        if ((only && strcmp(only, layouts[i].vocabulary) != 0) ||
+            cr_join_path(vocabulary, folder, layouts[i].vocabulary, error) ||
+            cr_join_path(other, folder, layouts[i].other, error) ||
             cr_join_path(config, folder, "tokenizer_config.json", error))
             continue;
         if (is_there(vocabulary))
-            return cr_read_gpt2_files(t, vocabulary, merges, is_there(config) ? config : NULL,
-                                      error);
+            return layouts[i].read(t, vocabulary, other, is_there(config) ? config : NULL, error);
     }
     return cr_fail(error,
-                   "%s: found no tokenizer, expected tokenizer.json, or vocab.json and "
-                   "merges.txt",
+                   "%s: found no tokenizer, expected tokenizer.json, vocab.json and merges.txt, or "
+                   "vocab.txt",
                    folder);
 }
 
@@ -73,7 +87,7 @@ static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_P
         if (cr_join_path(json, path, "tokenizer.json", error))
             return -1;
         snprintf(folder, CR_PATH_SIZE, "%s", path);
-        return is_there(json) ? read_json(t, path, json, error) : read_pair(t, path, NULL, error);
+        return is_there(json) ? read_json(t, path, json, error) : read_layout(t, path, NULL, error);
     }
     *folder = '\0';
     if (cr_is_gguf(path))
@@ -83,9 +97,9 @@ static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_P
              slash == path ? "/"
              : slash       ? path
                            : ".");
-    for (int i = 0; i < N_PAIRS; i++)
-        if (strcmp(name, pairs[i][0]) == 0)
-            return read_pair(t, folder, name, error);
+    for (int i = 0; i < N_LAYOUTS; i++)
+        if (strcmp(name, layouts[i].vocabulary) == 0)
+            return read_layout(t, folder, name, error);
     return cr_read_tokenizer_json(t, path, error);
 }
 

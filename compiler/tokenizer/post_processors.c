@@ -214,6 +214,18 @@ struct cr_frame cr_frame_of(const struct cr_text_parts *parts)
     return all;
 }
 
+void cr_add_pair_template(struct cr_text_parts *parts, int32_t cls, int32_t sep, int separators,
+                          int32_t first_type)
+{
+    struct cr_text_part *part = cr_add_part(parts, &cr_post_processors, "TemplateProcessing");
+    const struct cr_template_item first[] = {{cls, first_type}, {CR_FIRST_TEXT, 0}, {sep, 0}};
+    const struct cr_template_item second[] = {{sep, 0}, {CR_SECOND_TEXT, 1}, {sep, 1}};
+    put_items(&part->single, first, 3);
+    put_items(&part->pair, first, 3);
+    put_items(&part->pair, second + (separators == 1), separators == 1 ? 2 : 3);
+    frame_single(part);
+}
+
 /* ---- of all parts ---- */
 
 static void copy_template(struct cr_template *to, const struct cr_template *from)

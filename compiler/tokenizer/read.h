@@ -5,6 +5,9 @@
 #include "compiler/files/gguf.h"
 #include "tokenizer.h"
 
+/* True if a tokenizer_class of transformers is that class, with or without "Fast" at its end. */
+bool cr_is_class(const char *name, const char *class);
+
 /* Reads a tokenizer.json. */
 int cr_read_tokenizer_json(struct cr_tokenizer *tokenizer, const char *path,
                            struct cr_error *error);
@@ -37,6 +40,11 @@ int cr_read_config_tokens(struct cr_tokenizer *tokenizer, const char *config, co
  * tokenizer_config.json or null, says how text is cut, and which tokens were added. */
 int cr_read_gpt2_files(struct cr_tokenizer *tokenizer, const char *vocabulary, const char *merges,
                        const char *config, struct cr_error *error);
+
+/* Reads a vocab.txt of WordPiece.  `config`, a tokenizer_config.json or null, says of which class the
+ * tokenizer is, and whether it lower-cases; without it it is BERT's. */
+int cr_read_wordpiece_files(struct cr_tokenizer *tokenizer, const char *vocabulary,
+                            const char *config, struct cr_error *error);
 
 /* Adds the parts of byte-level BPE: NFC, if `nfc`, and cutting by `pattern`, or by GPT-2's if it is
  * null.  The tokenizer owns the pattern. */

@@ -7,6 +7,12 @@
 #include "compiler/ir/mem.h"
 #include "read.h"
 
+bool cr_is_class(const char *name, const char *class)
+{
+    size_t n = strlen(class);
+    return strncmp(name, class, n) == 0 && (!name[n] || strcmp(name + n, "Fast") == 0);
+}
+
 /* ---- added_tokens_decoder ---- */
 
 static int by_id(const void *a, const void *b)

@@ -75,14 +75,12 @@ static const struct class
 };
 enum { N_CLASSES = sizeof classes / sizeof *classes };
 
-/* Returns the class of that name, with or without "Fast" at its end, or null. */
+/* Returns the class of that name, or null. */
 static const struct class *find_class(const char *name)
 {
-    for (int i = 0; i < N_CLASSES; i++) {
-        size_t n = strlen(classes[i].name);
-        if (strncmp(name, classes[i].name, n) == 0 && (!name[n] || strcmp(name + n, "Fast") == 0))
+    for (int i = 0; i < N_CLASSES; i++)
+        if (cr_is_class(name, classes[i].name))
             return &classes[i];
-    }
     return NULL;
 }
 
