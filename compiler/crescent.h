@@ -1172,7 +1172,7 @@ int crescent_tuner_finish(crescent_tuner *tuner, const char *path, crescent_tuni
 typedef struct crescent_tokenizer crescent_tokenizer;
 
 /* Opens a tokenizer: a tokenizer.json, a folder with one, with vocab.json and merges.txt or with
- * encoder.json and vocab.bpe, or a vocab.txt, or a GGUF file. */
+ * encoder.json and vocab.bpe, with a vocab.txt or with a tokenizer.model, or a GGUF file. */
 int crescent_tokenizer_open(crescent_context *context, const char *path,
                             crescent_tokenizer **tokenizer);
 void crescent_tokenizer_close(crescent_tokenizer *tokenizer);

@@ -2,12 +2,14 @@
 """Writes tests/tokenizers/: small tokenizers, trained on this project's documentation by Hugging Face's
 tokenizers, and what that library makes of many texts.
 
-    pip install tokenizers
+    pip install tokenizers sentencepiece
     python3 tests/make_tokenizer_fixtures.py
 
 NAME.json is the tokenizer; NAME.cases.json a list of [text, ids, text of the ids with special tokens],
 without the latter where it is the text.  pairs.json is a list of [tokenizer, text, second text or null, most
 ids or 0, strategy, direction, ids, segments].
+
+sp_NAME.model is a tokenizer of SentencePiece; sp_NAME.cases.json a list of [text, ids].
 
 patterns.json is a list of [pattern, [text, ends of the pieces in bytes], ...], of which the library refuses
 those without texts.
@@ -394,6 +396,32 @@ def cases(tokenizer):
         yield [text, ids] if decoded == text else [text, ids, decoded]
 
 
+SENTENCEPIECE = {
+    'unigram': dict(model_type='unigram', byte_fallback=True, user_defined_symbols=['<L>', '▁▁ ']),
+    'bpe': dict(model_type='bpe', remove_extra_whitespaces=False, add_dummy_prefix=False),
+}
+
+
+def sentencepiece_models():
+    """Tokenizers of SentencePiece with rules of their own, as those that it has make 240 KB."""
+    import sentencepiece
+    rules = {'ﬁ': 'fi', 'A': 'a', 'B': 'b', '\u00a0': ' ', '\t': ' ', '\n': ' ', 'e\u0301': 'é', '①': '(1)', '\u200b': ''}
+    with open('/tmp/rules.tsv', 'w', encoding='utf8') as file:
+        for key, value in rules.items():
+            file.write('\t'.join(' '.join('%X' % ord(c) for c in text) for text in (key, value)) + '\n')
+    for name, how in SENTENCEPIECE.items():
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=without_zeros(), model_prefix='/tmp/sp_' + name, vocab_size=560 if name == 'unigram' else 300,
+            normalization_rule_tsv='/tmp/rules.tsv', character_coverage=0.99, hard_vocab_limit=False, minloglevel=2, **how)
+        with open('/tmp/sp_%s.model' % name, 'rb') as file, open('%s/sp_%s.model' % (FOLDER, name), 'wb') as to:
+            to.write(file.read())
+        model = sentencepiece.SentencePieceProcessor(model_file='/tmp/sp_%s.model' % name)
+        with open('%s/sp_%s.cases.json' % (FOLDER, name), 'w', encoding='utf8') as file:
+            lines = (json.dumps([text, model.encode(text)], ensure_ascii=False, separators=(',', ':')) for text in TEXTS
+                     if not any(special in text for special in ('<s>', '</s>', '<unk>', '\0')))
+            file.write('[\n' + ',\n'.join(lines) + '\n]\n')
+
+
 PAIRS = [['The graph', 'A compiler'], ['', ''], ['one', ''], ['', 'two'], ['a b c d e f g h', 'i'], ['i', 'a b c d e f g h'],
          ['a b c d e f g', 'h i j k l m n o p'], ['only one text here', None]]
 
@@ -425,6 +453,7 @@ def main():
         with open('%s/%s.cases.json' % (FOLDER, make.__name__), 'w', encoding='utf8') as file:
             lines = (json.dumps(case, ensure_ascii=False, separators=(',', ':')) for case in cases(tokenizer))
             file.write('[\n' + ',\n'.join(lines) + '\n]\n')
+    sentencepiece_models()
     with open('%s/pairs.json' % FOLDER, 'w', encoding='utf8') as file:
         lines = (json.dumps(case, ensure_ascii=False, separators=(',', ':'))
                  for name in ('bert_uncased', 'bert_cased', 'unigram_map', 'llama3', 'word_level') for case in pair_cases(name))

@@ -750,7 +750,7 @@ START_TEST(names_what_is_not_there)
     ck_assert_int_eq(crescent_tokenizer_open(context, "tests", &t), CRESCENT_FAILED);
     ck_assert_str_eq(crescent_error(context),
                      "tests: found no tokenizer, expected tokenizer.json, vocab.json and "
-                     "merges.txt, or vocab.txt");
+                     "merges.txt, vocab.txt or tokenizer.model");
 }
 END_TEST
 
@@ -1016,6 +1016,107 @@ START_TEST(reads_vocab_txt)
 }
 END_TEST
 
+/* Texts by a tokenizer.model, and what SentencePiece makes of them. */
+START_TEST(agrees_with_sentencepiece)
+{
+    static const char *const names[] = {"unigram", "bpe"};
+    char path[200];
+    json_error_t why;
+    snprintf(path, sizeof path, "tests/tokenizers/sp_%s.model", names[_i]);
+    crescent_tokenizer *tokenizer = open_at(path);
+    snprintf(path, sizeof path, "tests/tokenizers/sp_%s.cases.json", names[_i]);
+    json_t *cases = json_load_file(path, 0, &why);
+    ck_assert_msg(cases, "%s", why.text);
+    ck_assert_uint_gt(json_array_size(cases), 100);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *text = json_array_get(json_array_get(cases, i), 0), *ids = json_array_get(json_array_get(cases, i), 1);
+        int32_t *found;
+        size_t n;
+        ck_assert_int_eq(crescent_encode(tokenizer, json_string_value(text), json_string_length(text), CRESCENT_FRAMED,
+                                         &found, &n),
+                         CRESCENT_OK);
+        ck_assert_msg(n == json_array_size(ids), "'%s' has %zu ids, expected %zu", json_string_value(text), n,
+                      json_array_size(ids));
+        for (size_t k = 0; k < n; k++)
+            ck_assert_int_eq(found[k], json_integer_value(json_array_get(ids, k)));
+        crescent_free(found);
+    }
+    json_decref(cases);
+    crescent_tokenizer_close(tokenizer);
+}
+END_TEST
+
+/* The classes of transformers: XLM-RoBERTa's ids are one greater, T5's text has an end. */
+START_TEST(gives_sentencepiece_a_class)
+{
+    size_t n, k;
+    int32_t *plain, *ids;
+    static char bytes[1 << 16];
+    FILE *file = fopen("tests/tokenizers/sp_unigram.model", "rb");
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    crescent_tokenizer *t = open_at("tests/tokenizers/sp_unigram.model");
+    crescent_encode(t, "the graph", 9, CRESCENT_FRAMED, &plain, &n);
+    crescent_tokenizer_close(t);
+    static const char *const classes[] = {"XLMRobertaTokenizer", "T5TokenizerFast", "LlamaTokenizer"};
+    static const int before[] = {1, 0, 1}, after[] = {1, 1, 0}, more[] = {1, 0, 0};
+    for (int i = 0; i < 3; i++) {
+        char folder[] = "/tmp/test_tokenizer.XXXXXX", path[100], config[100];
+        ck_assert_ptr_nonnull(mkdtemp(folder));
+        snprintf(path, sizeof path, "%s/tokenizer.model", folder);
+        snprintf(config, sizeof config, "%s/tokenizer_config.json", folder);
+        file = fopen(path, "wb");
+        fwrite(bytes, 1, size, file);
+        fclose(file);
+        file = fopen(config, "w");
+        fprintf(file, "{\"tokenizer_class\":\"%s\"}", classes[i]);
+        fclose(file);
+        t = open_at(folder);
+        crescent_encode(t, "the graph", 9, CRESCENT_FRAMED, &ids, &k);
+        ck_assert_uint_eq(k, n + (size_t)before[i] + (size_t)after[i]);
+        for (size_t j = 0; j < n; j++)
+            ck_assert_int_eq(ids[(size_t)before[i] + j], plain[j] + more[i]);
+        ck_assert_int_eq(ids[0], before[i] ? crescent_token_id(t, "<s>") : plain[0]);
+        ck_assert_int_eq(crescent_token_id(t, "<mask>") >= 0, i == 0);
+        ck_assert_int_eq(crescent_token_id(t, "<extra_id_7>") >= 0, i == 1);
+        crescent_free(ids);
+        crescent_tokenizer_close(t);
+        remove(path);
+        remove(config);
+        rmdir(folder);
+    }
+    crescent_free(plain);
+}
+END_TEST
+
+/* A file that ends anywhere, or has other bytes, is read or refused with a line. */
+START_TEST(refuses_damaged_sentencepiece)
+{
+    static char bytes[1 << 16];
+    FILE *file = fopen("tests/tokenizers/sp_bpe.model", "rb");
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    for (size_t n = 0; n < size; n += n < 200 ? 1 : 97) {
+        crescent_tokenizer *t;
+        char old = bytes[n];
+        const char *path = write_file("x.model", bytes, n);
+        if (crescent_tokenizer_open(context, path, &t) == CRESCENT_OK)
+            crescent_tokenizer_close(t);
+        else
+            ck_assert_msg(strstr(crescent_error(context), "expected"), "%s", crescent_error(context));
+        remove_file(path);
+        bytes[n] = (char)(old ^ 0x55);
+        path = write_file("x.model", bytes, size);
+        if (crescent_tokenizer_open(context, path, &t) == CRESCENT_OK)
+            crescent_tokenizer_close(t);
+        else
+            ck_assert_msg(strstr(crescent_error(context), "expected"), "%s", crescent_error(context));
+        remove_file(path);
+        bytes[n] = old;
+    }
+}
+END_TEST
+
 #define LISTED(id, content, more)                                                                  \
     "\"" id "\":{\"content\":\"" content "\"" more "}"
 
@@ -1151,6 +1252,9 @@ int main(void)
     tcase_add_test(t, reads_what_ends_a_text);
     tcase_add_test(t, reads_two_files);
     tcase_add_test(t, reads_vocab_txt);
+    tcase_add_loop_test(t, agrees_with_sentencepiece, 0, 2);
+    tcase_add_test(t, gives_sentencepiece_a_class);
+    tcase_add_test(t, refuses_damaged_sentencepiece);
     tcase_add_test(t, knows_stories);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -8,7 +8,7 @@
 #include "compiler/ir/mem.h"
 #include "calls.h"
 #include "tensor.h"
-#include "wire.h"
+#include "compiler/files/wire.h"
 
 enum { DEPTH = 16 }; /* the deepest nesting of graphs */
 

@@ -3,7 +3,7 @@
 #define CR_ONNX_TENSOR_H
 
 #include "model.h"
-#include "wire.h"
+#include "compiler/files/wire.h"
 
 /* Reads a tensor whose elements are in the message or in a file in the model's folder. */
 int cr_onnx_read_tensor(struct cr_onnx_model *model, struct cr_wire wire,

@@ -29,6 +29,13 @@ static int read_wordpiece(struct cr_tokenizer *t, const char *vocabulary, const 
     return cr_read_wordpiece_files(t, vocabulary, config, error);
 }
 
+static int read_sentencepiece(struct cr_tokenizer *t, const char *path, const char *none,
+                              const char *config, struct cr_error *error)
+{
+    (void)none;
+    return cr_read_sentencepiece(t, path, config, error);
+}
+
 /* The files of a tokenizer that has no tokenizer.json. */
 static const struct layout {
     const char *vocabulary, *other; /* names of files; the latter may be "" */
@@ -38,6 +45,10 @@ static const struct layout {
     {"vocab.json", "merges.txt", cr_read_gpt2_files},
     {"encoder.json", "vocab.bpe", cr_read_gpt2_files},
     {"vocab.txt", "", read_wordpiece},
+    {"tokenizer.model", "", read_sentencepiece},
+    {"spiece.model", "", read_sentencepiece},
+    {"sentencepiece.bpe.model", "", read_sentencepiece},
+    {"spm.model", "", read_sentencepiece},
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
 
@@ -57,8 +68,8 @@ static int read_layout(struct cr_tokenizer *t, const char *folder, const char *o
             return layouts[i].read(t, vocabulary, other, is_there(config) ? config : NULL, error);
     }
     return cr_fail(error,
-                   "%s: found no tokenizer, expected tokenizer.json, vocab.json and merges.txt, or "
-                   "vocab.txt",
+                   "%s: found no tokenizer, expected tokenizer.json, vocab.json and merges.txt, "
+                   "vocab.txt or tokenizer.model",
                    folder);
 }
 
@@ -100,7 +111,9 @@ static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_P
     for (int i = 0; i < N_LAYOUTS; i++)
         if (strcmp(name, layouts[i].vocabulary) == 0)
             return read_layout(t, folder, name, error);
-    return cr_read_tokenizer_json(t, path, error);
+    const char *end = strrchr(name, '.');
+    return end && strcmp(end, ".model") == 0 ? cr_read_sentencepiece(t, path, NULL, error)
+                                             : cr_read_tokenizer_json(t, path, error);
 }
 
 /* Fails if an id of a template is not a token's. */

@@ -1,5 +1,6 @@
 /* part.c - reading parts of a tokenizer by their tables; see part.h. */
 #include "part.h"
+#include "precompiled.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,8 +91,8 @@ void cr_free_parts(struct cr_text_parts *parts)
         free(parts->items[i].frame.after);
         free(parts->items[i].single.items);
         free(parts->items[i].pair.items);
-        free(parts->items[i].map.units);
-        free(parts->items[i].map.results);
+        cr_free_text_map(&parts->items[i].map);
+        cr_free_vocabulary(&parts->items[i].kept);
     }
     free(parts->items);
     *parts = (struct cr_text_parts){0};

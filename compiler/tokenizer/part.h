@@ -17,6 +17,7 @@
 #include "pieces.h"
 #include "text_state.h"
 #include "unicode.h"
+#include "vocabulary.h"
 
 /* The functions of normalizers and pre-tokenizers; `first` is as in struct cr_piece. */
 struct cr_text_part;
@@ -83,6 +84,13 @@ struct cr_bert {
     bool clean, chinese, strips_accents, lowercase;
 };
 
+/* What SentencePiece's normalizer does with spaces. */
+struct cr_spaces {
+    bool trims;   /* none at the ends, one for several */
+    bool prefix;  /* one in front of the text */
+    bool visible; /* they become U+2581 */
+};
+
 /* The map of a Precompiled. */
 struct cr_text_map {
     uint32_t *units; /* of the trie */
@@ -105,6 +113,8 @@ struct cr_text_part {
     struct cr_template single, pair; /* of a post-processor; empty: the frame alone is known */
     struct cr_bert bert;
     struct cr_text_map map;
+    struct cr_spaces spaces;
+    struct cr_vocabulary kept; /* texts that SentencePiece's normalizer leaves as they are */
 };
 
 struct cr_text_parts {

@@ -214,15 +214,27 @@ struct cr_frame cr_frame_of(const struct cr_text_parts *parts)
     return all;
 }
 
-void cr_add_pair_template(struct cr_text_parts *parts, int32_t cls, int32_t sep, int separators,
-                          int32_t first_type)
+/* Appends an item unless it is an id that is not there. */
+static void put_item(struct cr_template *template, int32_t id, int32_t type)
 {
+    if (id != CR_NO_TOKEN)
+        put_items(template, &(struct cr_template_item){id, type}, 1);
+}
+
+/* Text items are put directly, since CR_FIRST_TEXT is no token either. */
+void cr_add_pair_template(struct cr_text_parts *parts, const struct cr_pair_template *p)
+{
+    static const struct cr_template_item a = {CR_FIRST_TEXT, 0};
     struct cr_text_part *part = cr_add_part(parts, &cr_post_processors, "TemplateProcessing");
-    const struct cr_template_item first[] = {{cls, first_type}, {CR_FIRST_TEXT, 0}, {sep, 0}};
-    const struct cr_template_item second[] = {{sep, 0}, {CR_SECOND_TEXT, 1}, {sep, 1}};
-    put_items(&part->single, first, 3);
-    put_items(&part->pair, first, 3);
-    put_items(&part->pair, second + (separators == 1), separators == 1 ? 2 : 3);
+    put_item(&part->single, p->cls, p->first_type);
+    put_items(&part->single, &a, 1);
+    put_item(&part->single, p->sep, 0);
+    put_items(&part->pair, part->single.items, p->separators ? part->single.n : 0);
+    if (p->separators) {
+        put_item(&part->pair, p->separators == 2 ? p->sep : CR_NO_TOKEN, 0);
+        put_items(&part->pair, &(struct cr_template_item){CR_SECOND_TEXT, p->second_type}, 1);
+        put_item(&part->pair, p->sep, p->second_type);
+    }
     frame_single(part);
 }
 

@@ -15,11 +15,10 @@ static uint32_t word_at(const unsigned char *bytes)
 }
 
 /* Copies the units in the machine's byte order, and the results with a zero behind them. */
-static int set_map(struct cr_text_part *part, const unsigned char *bytes, size_t n,
-                   const char *path, struct cr_error *error)
+int cr_set_text_map(struct cr_text_map *map, const unsigned char *bytes, size_t n, const char *path,
+                    struct cr_error *error)
 {
     size_t size = n >= 4 ? word_at(bytes) : 0;
-    struct cr_text_map *map = &part->map;
     if (n < 4 || size % 4 || size == 0 || size > n - 4)
         return cr_fail(error,
                        "%s: found a precompiled_charsmap of %zu bytes whose trie has %zu, expected a "
@@ -76,7 +75,7 @@ int cr_read_precompiled(struct cr_text_part *part, const struct cr_document *d, 
     int64_t n = decode_base64(d->values[member].text, length, bytes);
     int status = n < 0 ? cr_fail(error, "%s: %s: found a precompiled_charsmap that is no base64, expected base64",
                                  d->path, where)
-                       : set_map(part, bytes, (size_t)n, d->path, error);
+                       : cr_set_text_map(&part->map, bytes, (size_t)n, d->path, error);
     free(bytes);
     return status;
 }
@@ -88,32 +87,48 @@ static size_t offset_of(uint32_t unit)
     return (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
 }
 
-/* Returns the offset of the result for the shortest beginning of a text that the trie has, or
- * SIZE_MAX. */
-static size_t find_shortest(const struct cr_text_map *map, const char *text, size_t n)
+/* Returns the offset of the result for the shortest beginning of a text that the trie has, or for the
+ * longest; SIZE_MAX if there is none.  *length is the bytes of the beginning. */
+static size_t find(const struct cr_text_map *map, const char *text, size_t n, bool longest,
+                   size_t *length)
 {
     enum { LEAF = 1 << 8 };
     const uint32_t label_bits = 0x800000ffu, value_bits = 0x7fffffffu;
-    size_t at = offset_of(map->units[0]);
-    for (size_t i = 0; i < n && text[i]; i++) {
+    size_t at = map->n_units ? offset_of(map->units[0]) : 0, found = SIZE_MAX;
+    for (size_t i = 0; i < n && text[i] && (longest || found == SIZE_MAX); i++) {
         unsigned char byte = (unsigned char)text[i];
         at ^= byte;
         if (at >= map->n_units || (map->units[at] & label_bits) != byte)
-            return SIZE_MAX;
+            break;
         uint32_t unit = map->units[at];
         at ^= offset_of(unit);
-        if (unit & LEAF)
-            return at < map->n_units ? map->units[at] & value_bits : SIZE_MAX;
+        if (unit & LEAF && at < map->n_units && (map->units[at] & value_bits) <= map->n_results) {
+            found = map->units[at] & value_bits;
+            *length = i + 1;
+        }
     }
-    return SIZE_MAX;
+    return found;
+}
+
+const char *cr_find_longest(const struct cr_text_map *map, const char *text, size_t n,
+                            size_t *length)
+{
+    size_t result = find(map, text, n, true, length);
+    return result == SIZE_MAX ? NULL : map->results + result;
+}
+
+void cr_free_text_map(struct cr_text_map *map)
+{
+    free(map->units);
+    free(map->results);
 }
 
 /* Appends the result for a text; false if there is none. */
 static bool put_result(const struct cr_text_map *map, const char *text, size_t n,
                        struct cr_text *out)
 {
-    size_t result = find_shortest(map, text, n);
-    if (result > map->n_results)
+    size_t length, result = find(map, text, n, false, &length);
+    if (result == SIZE_MAX)
         return false;
     cr_put_bytes(out, map->results + result, strlen(map->results + result));
     return true;

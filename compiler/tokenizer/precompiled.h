@@ -5,6 +5,9 @@
  * The map is the size of a double-array trie, its units, 32 bits each, and the results, each with a
  * zero behind it; the trie gives the offset of a result.  Source: darts-clone, whose units have a
  * label, an offset and a flag for a leaf.
+ *
+ * SentencePiece replaces, from left to right, the longest text that the map has.  Hugging Face's
+ * Precompiled does the same for most texts, but grapheme by grapheme.
  */
 #ifndef CR_PRECOMPILED_H
 #define CR_PRECOMPILED_H
@@ -14,6 +17,16 @@
 /* Reads `precompiled_charsmap`, the map in base64. */
 int cr_read_precompiled(struct cr_text_part *part, const struct cr_document *document, int object,
                         const char *where, struct cr_error *error);
+
+/* Takes a map of n bytes, which are copied.  An error begins with the path. */
+int cr_set_text_map(struct cr_text_map *map, const unsigned char *bytes, size_t n, const char *path,
+                    struct cr_error *error);
+void cr_free_text_map(struct cr_text_map *map);
+
+/* Returns the result for the longest beginning of a text that the map has, and its bytes in the text;
+ * null if there is none. */
+const char *cr_find_longest(const struct cr_text_map *map, const char *text, size_t n,
+                            size_t *length);
 
 int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, size_t n,
                              struct cr_text *out, bool *first, struct cr_error *error);

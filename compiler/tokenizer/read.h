@@ -46,6 +46,11 @@ int cr_read_gpt2_files(struct cr_tokenizer *tokenizer, const char *vocabulary, c
 int cr_read_wordpiece_files(struct cr_tokenizer *tokenizer, const char *vocabulary,
                             const char *config, struct cr_error *error);
 
+/* Reads a tokenizer.model of SentencePiece.  `config`, a tokenizer_config.json or null, says of which
+ * class the tokenizer is; without it ids are SentencePiece's, and nothing is put around a text. */
+int cr_read_sentencepiece(struct cr_tokenizer *tokenizer, const char *path, const char *config,
+                          struct cr_error *error);
+
 /* Adds the parts of byte-level BPE: NFC, if `nfc`, and cutting by `pattern`, or by GPT-2's if it is
  * null.  The tokenizer owns the pattern. */
 void cr_add_byte_level_parts(struct cr_tokenizer *tokenizer, struct cr_pattern *pattern, bool nfc,

@@ -13,6 +13,7 @@
 #include "compiler/files/gguf.h"
 #include "compiler/ir/mem.h"
 #include "read.h"
+#include "scored_merges.h"
 
 #define KEY "tokenizer.ggml."
 #define SPACE "\xe2\x96\x81" /* U+2581 */
@@ -226,80 +227,24 @@ static int read_byte_level(struct reading *r, bool *begins)
 
 /* ---- SentencePiece ---- */
 
-static size_t character_bytes(const char *text)
-{
-    unsigned char c = (unsigned char)*text;
-    return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-}
-
-/* Adds as merges all pairs of tokens that concatenate to a token. */
-static int add_pairs(const struct reading *r, int32_t id)
-{
-    const struct cr_vocabulary *v = &r->t->vocabulary;
-    struct cr_token token = v->tokens[id];
-    enum token_type type = type_of(r, id);
-    if (type == BYTE || type == CONTROL || type == UNKNOWN || !token.length)
-        return 0;
-    for (size_t at = character_bytes(token.text); at < token.length;
-         at += character_bytes(token.text + at)) {
-        const char *right = token.text + at;
-        if (cr_find_word(v, token.text, at) >= 0 &&
-            cr_find_word(v, right, token.length - at) >= 0 &&
-            cr_add_merge(&r->t->bpe, token.text, at, right, token.length - at, r->file.path,
-                         r->error))
-            return -1;
-    }
-    return 0;
-}
-
-/* A token and its score. */
-struct scored {
-    double score;
-    int32_t id;
-};
-
-/* Sorts by descending score. */
-static int by_score(const void *a, const void *b)
-{
-    const struct scored *x = a, *y = b;
-    return (x->score < y->score) - (x->score > y->score);
-}
-
-/* Computes the level of each token: its rank by score.  The highest score has 0; equal scores share
- * a level. */
-static int find_levels(const struct reading *r, int32_t *levels)
-{
-    int n = r->t->vocabulary.n, status = 0;
-    struct scored *tokens = cr_calloc((size_t)n + 1, sizeof *tokens);
-    for (int i = 0; i < n && !status; i++) {
-        tokens[i].id = i;
-        if (r->scores &&
-            (!cr_gguf_real(r->scores, (uint64_t)i, &tokens[i].score) || isnan(tokens[i].score)))
-            status = wrong_value(r, KEY "scores", "an array of numbers, one for each token");
-    }
-    qsort(tokens, (size_t)n, sizeof *tokens, by_score);
-    for (int i = 0, level = 0; i < n; i++) {
-        level += i && tokens[i].score != tokens[i - 1].score;
-        levels[tokens[i].id] = level;
-    }
-    free(tokens);
-    return status;
-}
-
-/* Adds all pairs as merges; their order is the level of the resulting token. */
+/* Reads the scores and types of the tokens, which say how pairs merge. */
 static int add_scored_merges(const struct reading *r)
 {
-    struct cr_bpe *bpe = &r->t->bpe;
-    int n = bpe->vocabulary->n, status = 0;
-    int32_t *levels = cr_calloc((size_t)n + 1, sizeof *levels);
-    for (int32_t id = 0; id < n && !status; id++)
-        status = add_pairs(r, id);
-    if (!status)
-        status = find_levels(r, levels);
-    bpe->levels = cr_calloc((size_t)bpe->n_merges + 1, sizeof *bpe->levels);
-    for (int i = 0; i < bpe->n_merges; i++)
-        bpe->levels[i] = levels[bpe->made[i]];
-    free(levels);
+    int n = r->t->vocabulary.n, status = 0;
+    double *scores = cr_calloc((size_t)n + 1, sizeof *scores);
+    bool *whole = cr_calloc((size_t)n + 1, sizeof *whole);
+    for (int i = 0; i < n && !status; i++) {
+        enum token_type type = type_of(r, i);
+        whole[i] = type == BYTE || type == CONTROL || type == UNKNOWN;
+        if (r->scores &&
+            (!cr_gguf_real(r->scores, (uint64_t)i, &scores[i]) || isnan(scores[i])))
+            status = wrong_value(r, KEY "scores", "an array of numbers, one for each token");
+    }
+    const struct cr_scored_tokens tokens = {scores, whole, n};
+    if (status == 0)
+        status = cr_add_scored_merges(&r->t->bpe, &tokens, r->file.path, r->error);
+    free(scores);
+    free(whole);
     return status;
 }
 

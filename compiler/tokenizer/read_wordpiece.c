@@ -129,15 +129,15 @@ static int add_special(struct cr_tokenizer *t, const char *text, bool lstrip, in
 static int add_specials(struct cr_tokenizer *t, const struct class *class,
                         const struct cr_document *d, const char *path, struct cr_error *error)
 {
-    int32_t cls, sep;
+    struct cr_pair_template pair = {.separators = class->separators, .first_type = class->first_type, .second_type = 1};
     bool lstrip = class->separators == 2; /* MPNet's <mask> takes the space in front of it */
-    if (add_special(t, special_of(d, "cls_token", class->cls), false, &cls, path, error) ||
-        add_special(t, special_of(d, "sep_token", class->sep), false, &sep, path, error) ||
+    if (add_special(t, special_of(d, "cls_token", class->cls), false, &pair.cls, path, error) ||
+        add_special(t, special_of(d, "sep_token", class->sep), false, &pair.sep, path, error) ||
         add_special(t, t->wordpiece.unknown, false, NULL, path, error) ||
         add_special(t, special_of(d, "pad_token", class->pad), false, NULL, path, error) ||
         add_special(t, special_of(d, "mask_token", class->mask), lstrip, NULL, path, error))
         return -1;
-    cr_add_pair_template(&t->post_processors, cls, sep, class->separators, class->first_type);
+    cr_add_pair_template(&t->post_processors, &pair);
     return 0;
 }
 

@@ -25,6 +25,18 @@ int cr_add_unigram(struct cr_unigram *u, struct cr_vocabulary *v, const char *te
     return 0;
 }
 
+static bool is_sought(const struct cr_unigram *u, int32_t id)
+{
+    return u->scores[id] > -INFINITY;
+}
+
+/* Returns the id of a text that is looked for, or -1. */
+static int32_t find(const struct cr_unigram *u, const char *text, size_t n)
+{
+    int32_t id = cr_find_word(u->vocabulary, text, n);
+    return id >= 0 && is_sought(u, id) ? id : -1;
+}
+
 static uint32_t head_of(const char *text)
 {
     uint32_t word;
@@ -32,21 +44,23 @@ static uint32_t head_of(const char *text)
     return (uint32_t)(cr_hash_word(0, word) >> 16) & (CR_UNIGRAM_HEADS - 1);
 }
 
-/* Finds the longest token of each beginning, and the score of an unknown character, which is 10 below
- * that of any token. */
+/* Finds the longest token of each beginning, and the score of an unknown character. */
 void cr_index_unigram(struct cr_unigram *u)
 {
     double least = INFINITY;
     u->longest = cr_calloc(CR_UNIGRAM_HEADS, sizeof *u->longest);
     for (int id = 0; id < u->n_scores; id++) {
         const struct cr_token *token = &u->vocabulary->tokens[id];
+        if (!is_sought(u, id))
+            continue;
         least = u->scores[id] < least ? u->scores[id] : least;
         if (token->length < CR_UNIGRAM_HEAD)
             continue;
         uint32_t *longest = &u->longest[head_of(token->text)];
         *longest = token->length > *longest ? token->length : *longest;
     }
-    u->unknown_score = least - 10;
+    if (u->unknown_score == 0)
+        u->unknown_score = least - 10;
     for (int i = 0; i < 256; i++) {
         char name[8];
         snprintf(name, sizeof name, "<0x%02X>", i);
@@ -80,6 +94,12 @@ static void take(struct ending *ending, double score, size_t begin, int32_t id)
         *ending = (struct ending){score, (uint32_t)begin, id};
 }
 
+/* Returns the score of a path with one more token. */
+static double longer(const struct cr_unigram *u, double path, double token)
+{
+    return u->single ? (double)((float)path + (float)token) : path + token;
+}
+
 /* Takes all tokens that begin at a character of `bytes` bytes. */
 static void take_tokens(const struct cr_unigram *u, const char *text, size_t n, size_t at,
                         size_t bytes, struct ending *endings)
@@ -93,14 +113,14 @@ static void take_tokens(const struct cr_unigram *u, const char *text, size_t n, 
     for (size_t length = 1; length <= longest || length <= bytes; length++) {
         if (length < n - at && ((unsigned char)text[at + length] & 0xc0) == 0x80)
             continue;
-        int32_t id = cr_find_word(u->vocabulary, text + at, length);
+        int32_t id = find(u, text + at, length);
         if (id < 0)
             continue;
-        take(&endings[at + length], endings[at].score + u->scores[id], at, id);
+        take(&endings[at + length], longer(u, endings[at].score, u->scores[id]), at, id);
         is_single |= length == bytes;
     }
     if (!is_single)
-        take(&endings[at + bytes], endings[at].score + u->unknown_score, at, u->unknown);
+        take(&endings[at + bytes], longer(u, endings[at].score, u->unknown_score), at, u->unknown);
 }
 
 /* ---- ids ---- */
@@ -110,7 +130,7 @@ static void take_tokens(const struct cr_unigram *u, const char *text, size_t n, 
 static int put_part(const struct cr_unigram *u, const char *text, size_t n, struct cr_ids *ids,
                     struct cr_error *error)
 {
-    int32_t id = cr_find_word(u->vocabulary, text, n);
+    int32_t id = find(u, text, n);
     bool by_bytes = id < 0 && u->byte_fallback;
     for (size_t i = 0; i < n && by_bytes; i++)
         by_bytes = u->bytes[(unsigned char)text[i]] >= 0;

@@ -18,12 +18,13 @@ enum { CR_UNIGRAM_HEAD = 4, CR_UNIGRAM_HEADS = 1 << 14 };
 
 struct cr_unigram {
     const struct cr_vocabulary *vocabulary;
-    double *scores; /* by id */
+    double *scores; /* by id; -INFINITY: the token is not looked for in texts */
     int n_scores, scores_cap;
-    double unknown_score; /* of a character that is no token */
+    double unknown_score; /* of a character that is no token; 0: 10 less than any token has */
     int32_t unknown;      /* the id of the unknown token, or -1 */
     int32_t bytes[256];   /* by byte: with byte_fallback the id of its token <0xHH>, or -1 */
     bool byte_fallback;
+    bool single; /* sums are rounded to float32, as SentencePiece's are; Hugging Face's are of float64 */
     uint32_t *longest; /* by the hash of the first bytes: bytes of the longest such token */
 };
 
