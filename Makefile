@@ -462,12 +462,12 @@ train-fables: setup all
 	$(link) -MF $(BUILD)/make_fables.d tests/make_fables.c -o $(BUILD)/make_fables
 	@CRESCENT=$(BUILD)/crescent MAKE_FABLES=$(BUILD)/make_fables sh tests/train_fables.sh $(BUILD)/fables
 
-# The numbers of docs/experiments.md and its pictures, which gnuplot draws.
+# The numbers of docs/experiments*.md and their pictures, which gnuplot draws.
 experiments: setup all
 	@sh tests/setup.sh pictures
-	@sh -c $(call docs,--write docs/experiments.md)
+	@sh -c $(call docs,--write docs/experiments.md docs/experiments-blocks.md)
 	@CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/experiments.sh --draw
-	@echo 'Wrote the numbers of docs/experiments.md, and docs/experiments/*.svg.'
+	@echo 'Wrote the numbers of docs/experiments*.md, and docs/experiments/*.svg.'
 
 # SCRIPT:OPTIONS, measured with each number of THREADS; the word grads stands for forward and
 # backward.  Exported to the scripts.
@@ -492,7 +492,7 @@ bench: all
 # Beside its peers.  LLAMA_CPP= and IK_LLAMA_CPP= name the folders of native builds, PARTS what is measured: whole
 # models, which ends at once if such a folder has no build, blocks, what comes before the first result, a step of a
 # training (LLM_C= names the sources of llm.c).  Runs are kept in docs/bench/PROCESSOR.tsv, of which the page
-# beside it, README.md and docs/performance.md are made.
+# beside it, README.md and docs/performance*.md are made.
 PARTS ?= models blocks start training
 peers_blocks = tests/bench_peers.py
 peers_models = tests/bench_generate_peers.py
@@ -507,11 +507,11 @@ bench-peers: all
 	    sh tests/bench_tables.sh keep $$page.tsv $(BUILD)/peers.tsv >$(BUILD)/kept.tsv && \
 	    sh tests/bench_tables.sh page $(BUILD)/kept.tsv >/dev/null && mv $(BUILD)/kept.tsv $$page.tsv && \
 	    printf '<!-- $$ sh tests/bench_tables.sh page %s.tsv -->\n<!-- end -->\n' $$page >$$page.md && \
-	    sh tests/docs.sh --write $$page.md README.md docs/performance.md && cat $$page.md
+	    sh tests/docs.sh --write $$page.md README.md docs/performance*.md && cat $$page.md
 
-# The table of docs/variants.md: what ways to attend cost beside plain attention.
+# The table of docs/variants-cost.md: what ways to attend cost beside plain attention.
 variants: all
-	@CRESCENT=$(BUILD)/$(LUA)/crescent python3 tests/variants.py docs/variants.md
+	@CRESCENT=$(BUILD)/$(LUA)/crescent python3 tests/variants.py docs/variants-cost.md
 
 # ---- Housekeeping --------------------------------------------------------------------
 
@@ -616,7 +616,7 @@ help:
 	@echo 'make train-demo        train a small GPT that sorts digits, and ask it; MODEL=llama: a Llama'
 	@echo 'make accuracy          measure what narrow weights cost in trained models'
 	@echo 'make train-fables      train a small Llama that tells fables'
-	@echo 'make experiments       run graphs/experiments anew: numbers and pictures of docs/experiments.md'
+	@echo 'make experiments       run graphs/experiments anew: numbers and pictures of docs/experiments*.md'
 	@echo 'make test              set up, build, and run every test with both Luas'
 	@echo 'make check             build and run the tests with one Lua; no set-up'
 	@echo 'make setup             install what is missing (Debian packages)'
@@ -635,10 +635,10 @@ help:
 	@echo '                       ROWS="gpt2_block:T=128 gpt2_block:T=32,grads ..." THREADS="1 2" BENCH_SECONDS=1'
 	@echo '                       BENCH_FORMATS="q8 q8:int8" BENCH_ROUNDS=3'
 	@echo 'make bench-peers       the same beside PyTorch, ONNX Runtime and others that are there, into'
-	@echo '                       docs/bench/PROCESSOR.tsv and .md, README.md and docs/performance.md;'
+	@echo '                       docs/bench/PROCESSOR.tsv and .md, README.md and docs/performance*.md;'
 	@echo '                       LLAMA_CPP=FOLDER IK_LLAMA_CPP=FOLDER of native builds, PARTS="models blocks start training"'
 	@echo '                       MODELS="gpt2 llama-220m llama-1b" FORMATS="f32 q8_0" PROMPTS="2 512" ROUNDS=3 SKIP='
-	@echo 'make variants          what ways to attend cost, into the table of docs/variants.md'
+	@echo 'make variants          what ways to attend cost, into the table of docs/variants-cost.md'
 	@echo 'make unicode           the classes of characters anew, from utf8proc'
 	@echo 'make format            clang-format in place'
 	@echo 'make install PREFIX=   program, libraries, header, manual, completions, graphs; STRIP=: keeps'

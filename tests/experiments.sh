@@ -1,7 +1,7 @@
 #!/bin/sh
 # experiments.sh - runs the scripts of graphs/experiments and shows what comes out.
 #
-# experiments.sh NAME       prints the tables of an experiment, for docs/experiments.md
+# experiments.sh NAME       prints the tables of an experiment, for docs/experiments*.md
 # experiments.sh --draw [FOLDER]
 #                           writes the pictures, docs/experiments/NAME.svg, by gnuplot
 # experiments.sh --check    holds the experiments against PyTorch (tests/experiments, written

@@ -132,7 +132,7 @@ sed -n 's/^[a-z].*[ *]\(crescent_[a-z0-9_]*\)(.*/\1/p' compiler/crescent.h | sor
 nm -D --defined-only "$prefix/lib/libcrescent.so" | awk '{ print $3 }' | sort -u >"$T/defined"
 diff "$T/declared" "$T/defined" >"$log"
 report $? 'functions of crescent.h, and those of the library'
-sed -n '/^## Function by function/,/^## An/p' docs/library.md | grep '^|' | cut -d'|' -f2 | grep -o 'crescent_[a-z0-9_]*' |
+sed -n '/^## Function by function/,$p' docs/library.md | grep '^|' | cut -d'|' -f2 | grep -o 'crescent_[a-z0-9_]*' |
     sort | diff "$T/declared" - >"$log"
 report $? 'functions of crescent.h, and the rows of docs/library.md'
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# library.sh PROGRAM - docs/call_library.c, built as PROGRAM, does what docs/library.md says, and
+# library.sh PROGRAM - docs/call_library.c, built as PROGRAM, does what docs/library-example.md says, and
 # crescent.h can be included anywhere.
 #
 # output     PROGRAM prints the lines of the page; a folder that is not there is a line on stderr
@@ -15,9 +15,9 @@ program="$1"
 
 "$program" "$T" >"$T/out" 2>"$log"
 report $? 'call_library'
-sed -n '/^    \$ call_library/,/^$/s/^    //p' docs/library.md | sed 1d >"$T/page"
+sed -n '/^    \$ call_library/,/^$/s/^    //p' docs/library-example.md | sed 1d >"$T/page"
 [ -s "$T/page" ] && diff "$T/out" "$T/page" >"$log"
-report $? 'call_library: other lines than in docs/library.md'
+report $? 'call_library: other lines than in docs/library-example.md'
 
 "$program" "$T/none" >/dev/null 2>"$log"
 [ $? -eq 2 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -q "$T/none/xor" "$log"

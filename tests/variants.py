@@ -3,7 +3,7 @@
 
     python3 tests/variants.py [PAGE]
 
-Prints the table of docs/variants.md, or writes it into that page, between the lines
+Prints the table of docs/variants-cost.md, or writes it into that page, between the lines
 `<!-- make variants -->` and `<!-- end -->`.  Each variant takes turns with the plain layer on one
 thread, and what is told is the median of the ratios of their times, beside the ratio that its
 operations account for:
