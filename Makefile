@@ -309,14 +309,14 @@ standalone = $(foreach s,standalone extend entries machines train_c pool,$(call 
 test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) $(call suites,$(LUA)) \
     $(BUILD)/$(LUA)/crescent-work all
 	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) \
-	    $(standalone) $(call docs,--check) 'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' \
+	    $(standalone) $(call docs,--check) $(pages) 'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' \
 	    'sh tests/luas.sh $(LUAS:%=$(BUILD)/%/crescent)' \
 	    $(foreach lua,$(LUAS),$(call suites_of,$(lua)))
 
 # The suites of one Lua only, without the set-up.
 check: $(call built_for,$(LUA)) $(call suites,$(LUA)) $(BUILD)/$(LUA)/crescent-work
 	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) \
-	    $(standalone) $(call docs,--check) $(call suites_of,$(LUA))
+	    $(standalone) $(call docs,--check) $(pages) $(call suites_of,$(LUA))
 
 # What is installed, and four threads that use it at once.
 library_of = $(BUILD)/$(1)/crescent $(BUILD)/$(1)/libcrescent.a $(BUILD)/$(1)/libcrescent.so $(runtime_library)
@@ -427,9 +427,10 @@ check-generated: $(BUILD)/$(LUA)/crescent
 	@sh -c $(call generate,--check,$(LUA))
 
 # ---- docs/ ---------------------------------------------------------------------------
-# What README.md and docs/ show of the program's output, made anew; see docs.sh.
+# What README.md and docs/ show of the program's output, made anew; see docs.sh.  pages.sh checks their sizes and links.
 
 docs = 'CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/docs.sh $(1)'
+pages = 'sh tests/pages.sh'
 
 docs: $(BUILD)/$(LUA)/crescent
 	@sh -c $(call docs,--write)

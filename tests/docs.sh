@@ -6,9 +6,8 @@
 # fences stay around it.
 #
 # --write   runs the commands and writes the passages anew
-# --check   proves that they are what the commands print, that relative links lead to files,
-#           that the sources which the tour names are there, and that README.md has no measured figure
-#           but in such passages, which make them of docs/bench/*.tsv
+# --check   proves that they are what the commands print, and that README.md has no measured figure but in
+#           such passages, which make them of docs/bench/*.tsv; tests/pages.sh checks links and sizes of pages
 # $CRESCENT is the program.
 set -u
 
@@ -19,7 +18,7 @@ case "$mode" in
 *) echo "docs.sh: found '$mode', expected --write or --check" >&2; exit 2 ;;
 esac
 shift
-[ $# -gt 0 ] || set -- README.md docs/*.md docs/bench/*.md
+[ $# -gt 0 ] || set -- README.md docs/*.md docs/tour/*.md docs/bench/*.md
 . "$(dirname "$0")/report.sh"
 scratch=$T
 
@@ -60,23 +59,6 @@ renew() {
     END { exit broken }' "$1"
 }
 
-# Relative links of a page that lead nowhere.
-broken_links() {
-    grep -o '](\([^)#:]*\)[^)]*)' "$1" | sed 's/^](//; s/[#)].*//' | while read -r link; do
-        [ -z "$link" ] || [ -e "$(dirname "$1")/$link" ] || echo "$1: $link: found no such file"
-    done
-}
-
-# Names of sources in a page, passages aside, of which the tree has no file.
-missing_sources() {
-    sed '/^<!-- \$ /,/^<!-- end -->$/d' "$1" |
-        grep -o '[A-Za-z0-9_/*]*\.\(c\|h\|inc\|def\)\>' | grep -v '[A-Z*]' | sort -u |
-        while read -r name; do
-            find compiler runtime tests -path "*/$name" | grep -q . || [ -f "$name" ] ||
-                echo "$1: $name: found no such file"
-        done
-}
-
 # Times, rates and shares that stand in a page outside of its passages.
 typed_figures() {
     sed '/^<!-- \$ /,/^<!-- end -->$/d' "$1" |
@@ -98,10 +80,6 @@ for page in "$@"; do
         [ "$status" -eq 0 ] || echo "$page is not what the program prints: see 'make docs'"
     fi
     report "$status" "$page: its passages"
-    links=$(broken_links "$page")
-    [ -z "$links" ] || echo "$links"
-    [ -z "$links" ]
-    report $? "$page: its links"
     if [ "$page" = README.md ]; then
         typed=$(typed_figures "$page")
         [ -z "$typed" ] || echo "$typed"
@@ -115,11 +93,6 @@ for page in "$@"; do
         report $? "the tables of docs/bench/*.tsv"
         : >"$log"
     fi
-    [ "$page" = docs/tour.md ] || continue
-    missing=$(missing_sources "$page")
-    [ -z "$missing" ] || echo "$missing"
-    [ -z "$missing" ]
-    report $? "$page: the files it names"
 done
 [ "$mode" = --write ] && exit 0
 conclude
