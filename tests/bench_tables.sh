@@ -320,8 +320,9 @@ readme() {
         n = choose()
         k = peers_of(list, n, peers)
         if (file != 1) print ""
-        printf "%s, %s, one thread. Milliseconds of Crescent, with the share of the peak or of a token of the\n" \
-            "bandwidth; of the others their time over it.\n\n", processor[file], days(file)
+        printf "%s, %s, one thread. Crescent: milliseconds, and in parentheses the share of the peak, or for a\n" \
+            "token of the memory bandwidth. The others: their time divided by the time of Crescent.\n\n", \
+            processor[file], days(file)
         line = "| | Crescent |"
         for (j = 1; j <= k; j++)
             if (!is_bound(peers[j])) line = line " " peers[j] version_of(file, peers[j]) " |"
@@ -376,9 +377,9 @@ story() {
             if (row_at[i] !~ /^row\tstory\t/) continue
             split(row_at[i], f, "\t")
             match(f[4], /rate=[0-9]+/)
-            printf "What follows the prompt is printed, one line, wrapped here. With `--stats` the program says that the first token was\n" \
-                "there after %s ms, reading and compiling the model included, and that the others came at %s a second: on %s of\n" \
-                "an %s, %s.\n", f[6], substr(f[4], RSTART + 5, RLENGTH - 5), \
+            printf "The program prints the continuation as one line, which is wrapped here. `--stats` adds the times: the first token\n" \
+                "after %s ms, which includes reading and compiling the model, the others at %s a second, with %s of an\n" \
+                "%s, %s.\n", f[6], substr(f[4], RSTART + 5, RLENGTH - 5), \
                 (f[5] == 1 ? "one thread" : f[5] " threads"), processor[1], run_date[run_of[i]]
             exit
         }
