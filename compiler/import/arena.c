@@ -10,7 +10,7 @@
 
 #include "compiler/ir/mem.h"
 
-enum { BLOCK = 1 << 16, ALIGNED = 16 };
+enum { FIRST = 1 << 12, BLOCK = 1 << 16, ALIGNED = 16 }; /* blocks grow from FIRST to BLOCK bytes */
 
 struct cr_arena_block {
     struct cr_arena_block *next;
@@ -36,8 +36,10 @@ void *cr_arena_new(struct cr_arena *arena, size_t count, size_t size)
     size_t n = (count * size + ALIGNED - 1) / ALIGNED * ALIGNED;
     if (n > BLOCK / 4 && arena->blocks)
         return new_block(arena, n, true)->bytes;
+    size_t least = arena->blocks ? 2 * arena->blocks->size : FIRST;
+    least = least < BLOCK ? least : BLOCK;
     if (n > arena->left)
-        arena->left = new_block(arena, n > BLOCK ? n : BLOCK, false)->size;
+        arena->left = new_block(arena, n > least ? n : least, false)->size;
     void *at = arena->blocks->bytes + arena->blocks->size - arena->left;
     arena->left -= n;
     return at;

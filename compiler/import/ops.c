@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formula.h"
+#include "lua_op.h"
+
 #define CR_ONNX_OP(domain, name, since, function, meaning)                                         \
     {domain, name, since, function, NULL, NULL, NULL, NULL, meaning},
 #define CR_ONNX_FORMULA(domain, name, since, operands, formula)                                    \
@@ -38,4 +41,14 @@ const struct cr_onnx_op *cr_onnx_find_op(const char *domain, const char *name)
         if (by_name(&made_ops[i], &wanted) == 0)
             return &made_ops[i];
     return bsearch(&wanted, cr_onnx_ops, (size_t)cr_onnx_n_ops, sizeof *cr_onnx_ops, by_name);
+}
+
+void cr_onnx_translate_op(struct cr_translation *t, const struct cr_onnx_op *op)
+{
+    if (op->formula)
+        cr_translate_formula(t, op);
+    else if (op->lua)
+        cr_translate_by_lua(t, op);
+    else
+        op->translate(t);
 }

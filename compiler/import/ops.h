@@ -9,10 +9,10 @@
 
 #include "term.h"
 
-typedef void cr_onnx_translate_op(struct cr_translation *t);
+typedef void cr_onnx_op_function(struct cr_translation *t);
 
 /* The functions of the table. */
-#define CR_ONNX_OP(domain, name, since, function, meaning) cr_onnx_translate_op function;
+#define CR_ONNX_OP(domain, name, since, function, meaning) cr_onnx_op_function function;
 #define CR_ONNX_FORMULA(domain, name, since, operands, formula)
 #define CR_ONNX_LUA(domain, name, since, function, inputs, attributes, meaning)
 #include "ops.def"
@@ -25,7 +25,7 @@ typedef void cr_onnx_translate_op(struct cr_translation *t);
 struct cr_onnx_op {
     const char *domain, *name;
     int since; /* the first version of the domain that the row is for */
-    cr_onnx_translate_op *translate;
+    cr_onnx_op_function *translate;
     const char *formula;                   /* "-floor(-x)", or null */
     const char *lua, *inputs, *attributes; /* "onnx.det" and its operands, or null */
     const char *meaning;
@@ -35,6 +35,9 @@ extern const struct cr_onnx_op cr_onnx_ops[];
 extern const int cr_onnx_n_ops;
 
 const struct cr_onnx_op *cr_onnx_find_op(const char *domain, const char *name);
+
+/* Translates t->node by the row of its operator. */
+void cr_onnx_translate_op(struct cr_translation *t, const struct cr_onnx_op *op);
 
 /* ---- shared by translations ---- */
 

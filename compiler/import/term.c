@@ -148,18 +148,26 @@ static bool has_room(const struct cr_translation *t, int64_t elements)
     return elements <= CR_ELEMENTS_FEW || cr_elements_have_room(&t->graph->elements);
 }
 
+/* True if a term is small enough to be folded. */
+static bool is_small(const struct cr_translation *t, const struct cr_onnx_term *x)
+{
+    bool whole = cr_language_type(x->type) != CR_LANGUAGE_F32;
+    int64_t most = t->most_folded ? t->most_folded : whole ? CR_FOLDED_WHOLE : CR_FOLDED;
+    return cr_t_elements(x) <= most && has_room(t, cr_t_elements(x));
+}
+
 bool cr_t_folds(const struct cr_translation *t, const struct cr_onnx_term *like, int n,
                 const cr_t *operands)
 {
     bool whole = cr_language_type(like->type) != CR_LANGUAGE_F32;
     if (cr_t_elements(like) == 0)
         return true;
-    if (!has_room(t, cr_t_elements(like)))
+    if (!is_small(t, like))
         return false;
     for (int i = 0; i < n; i++)
         if (!operands[i]->data || (operands[i]->kind != CR_TERM_DATA && !whole))
             return false;
-    return cr_t_elements(like) <= (whole ? CR_FOLDED_WHOLE : CR_FOLDED);
+    return true;
 }
 
 cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
@@ -169,7 +177,8 @@ cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, c
     if (!x)
         return NULL;
     bool is_whole = cr_language_type(type) == CR_LANGUAGE_I32;
-    for (int64_t i = 0; i < cr_t_elements(x); i++) {
+    int64_t n = cr_t_elements(x);
+    for (int64_t i = 0; i < n; i++) {
         data[i] = round_to(type, data[i]);
         if (is_whole && isfinite(data[i]) && data[i] != floor(data[i]))
             return cr_onnx_refuse(t, "a number %g of type %s, expected a whole one", data[i],
@@ -238,7 +247,7 @@ cr_t cr_t_iota(struct cr_translation *t, int rank, const int64_t *shape, int axi
         t->failed ? NULL : cr_t_new(t, CR_TERM_CALL, CR_ONNX_INT64, rank, shape);
     if (!x)
         return NULL;
-    if (cr_t_elements(x) > CR_FOLDED_WHOLE || !has_room(t, cr_t_elements(x)))
+    if (!is_small(t, x))
         return cr_t_call(t, "iota", CR_ONNX_INT64, rank, shape,
                          (struct cr_onnx_argument[]){{NULL, cr_t_list(t, rank, shape)},
                                                      {NULL, cr_t_text(t, axis + 1)}},

@@ -68,6 +68,7 @@ struct cr_translation {
     cr_t *in, *out;
     bool failed;
     int unknown; /* the value whose unknown elements prevent the translation, or CR_ONNX_NONE */
+    int64_t most_folded; /* the most elements of a folded term if not 0: see cr_t_folds */
 };
 
 /* Sets the error "PATH: OP (NAME): " and the message; returns null. */

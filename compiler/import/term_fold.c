@@ -15,13 +15,15 @@ void cr_t_strides(int rank, const int64_t *shape, int64_t *strides)
 int64_t *cr_t_places(struct cr_translation *t, const struct cr_onnx_term *like,
                      const int64_t *strides, int64_t offset)
 {
-    int64_t n = cr_t_elements(like), *places = cr_t_array(t, n);
+    int64_t n = cr_t_elements(like), *places = cr_t_array(t, n), at[CR_ONNX_RANK] = {0};
     for (int64_t i = 0; i < n; i++) {
-        int64_t rest = i;
         places[i] = offset;
-        for (int a = like->rank - 1; a >= 0; a--) {
-            places[i] += rest % like->shape[a] * strides[a];
-            rest /= like->shape[a];
+        for (int a = like->rank - 1; a >= 0; a--) { /* the next index */
+            offset += strides[a];
+            if (++at[a] < like->shape[a])
+                break;
+            offset -= strides[a] * like->shape[a];
+            at[a] = 0;
         }
     }
     return places;

@@ -6,14 +6,15 @@
 
 /* ---- folding ---- */
 
-/* Makes a known term of the shape of `like`: element i is element from[i] of x, which is known. */
-static cr_t pick(struct cr_translation *t, const struct cr_onnx_term *like, cr_t x,
-                 const int64_t *from)
+/* Makes `like` a known term: element i is element from[i] of x, which is known. */
+static cr_t pick(struct cr_translation *t, struct cr_onnx_term *like, cr_t x, const int64_t *from)
 {
+    int64_t n = cr_t_elements(like);
     double *data = cr_t_room(t, like);
-    for (int64_t i = 0; i < cr_t_elements(like); i++)
+    for (int64_t i = 0; i < n; i++)
         data[i] = x->data[from[i]];
-    return cr_t_computed(t, x->type, like->rank, like->shape, data);
+    like->data = data;
+    return like;
 }
 
 static bool same_shape(cr_t x, int rank, const int64_t *shape)

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "formula.h"
-#include "lua_op.h"
+#include "ops.h"
 #include "term_parts.h"
 #include "unread.h"
 
@@ -622,12 +621,7 @@ static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
     if (n->n_inputs && !t.in[0] && op->translate != cr_op_optional_has_element)
         return refuse_node(w, node, "its first input is left out");
     n->mistyped = &mistyped;
-    if (op->formula)
-        cr_translate_formula(&t, op);
-    else if (op->lua)
-        cr_translate_by_lua(&t, op);
-    else
-        op->translate(&t);
+    cr_onnx_translate_op(&t, op);
     n->mistyped = NULL;
     if (mistyped)
         return refuse_mistyped(w, node, mistyped);
