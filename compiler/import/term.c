@@ -1,11 +1,14 @@
 /* term.c - expressions of the graph language: leaves, elementwise functions, folding; see term.h. */
 #include "term.h"
 
+#include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "compiler/ir/eval.h"
 #include "term_parts.h"
 
 #define MOST_ELEMENTS (INT64_C(1) << 31)
@@ -327,61 +330,39 @@ static int64_t at_broadcast(cr_t x, int rank, const int64_t *shape, int64_t i)
 
 /* ---- elementwise ---- */
 
-static const char *const unary_names[] = {"neg",   "abs",         "exp",     "log", "sqrt", "rsqrt",
-                                          "tanh",  "erf",         "sigmoid", "sin", "cos",  "floor",
-                                          "round", "logical_not", "float",   "int"};
-
-/* Operand types: numbers for neg and abs, floats for exp to round, booleans for logical_not. */
-static int unary_operands(int op)
+/* Returns the elementwise op of a name or an arithmetic sign, or CR_OP_COUNT. */
+static enum cr_op op_of(const char *name)
 {
-    return op < 2 ? CR_OF_NUMBERS : op < 13 ? CR_OF_FLOATS : op == 13 ? CR_OF_BOOLEANS : CR_OF_ANY;
+    static const char signs[] = "+-*/";
+    static const enum cr_op arithmetic[] = {CR_OP_add, CR_OP_sub, CR_OP_mul, CR_OP_div};
+    const char *sign = *name ? strchr(signs, *name) : NULL;
+    if (sign)
+        return arithmetic[sign - signs];
+    for (enum cr_op op = 0; op < CR_OP_COUNT; op++)
+        if (cr_ops[op].kind == CR_KIND_ELEMENTWISE && strcmp(cr_ops[op].name, name) == 0)
+            return op;
+    return CR_OP_COUNT;
 }
 
-/* Computes the function number `op` of unary_names. */
-static double unary(int op, double x)
+/* The types of an op's operands; booleans are cast for arithmetic ops of two operands. */
+static int operands_of_op(enum cr_op op)
 {
-    switch (op) {
-    case 0:
-        return -x;
-    case 1:
-        return fabs(x);
-    case 2:
-        return exp(x);
-    case 3:
-        return log(x);
-    case 4:
-        return sqrt(x);
-    case 5:
-        return 1 / sqrt(x);
-    case 6:
-        return tanh(x);
-    case 7:
-        return erf(x);
-    case 8:
-        return 1 / (1 + exp(-x));
-    case 9:
-        return sin(x);
-    case 10:
-        return cos(x);
-    case 11:
-        return floor(x);
-    case 12:
-        return nearbyint(x);
-    case 13:
-        return !(x != 0);
-    case 14:
-        return x;
-    default:
-        return isfinite(x) ? trunc(x) : (double)INT32_MIN;
-    }
+    enum cr_rule rule = cr_ops[op].rule;
+    return rule == CR_RULE_FLOAT                            ? CR_OF_FLOATS
+           : rule == CR_RULE_LOGIC                          ? CR_OF_BOOLEANS
+           : rule == CR_RULE_ARITH && cr_ops[op].arity == 1 ? CR_OF_NUMBERS
+                                                            : CR_OF_ANY;
 }
 
-static int find(const char *const *names, int n, const char *name)
+/* Computes an op of numbers of a type.  Integers do not wrap, as ONNX has some of 64 bits. */
+static double compute(enum cr_op op, enum cr_onnx_type type, double a, double b)
 {
-    for (int i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    return -1;
+    bool divides = op == CR_OP_floor_divide || op == CR_OP_remainder;
+    if (divides && b == 0 && cr_language_type(type) == CR_LANGUAGE_I32)
+        return 0;
+    if (op == CR_OP_int && isfinite(a))
+        return trunc(a);
+    return cr_evaluator_of(op, CR_F32)(op, a, b, 0);
 }
 
 /* Makes a unary whose result may have another type, as float and int do. */
@@ -391,13 +372,13 @@ static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr
         return NULL;
     struct cr_onnx_term like = *x;
     like.type = type;
-    int op = find(unary_names, (int)(sizeof unary_names / sizeof *unary_names), name);
-    if (op >= 0 && !cr_t_is_of(t, x, unary_operands(op)))
+    enum cr_op op = op_of(name);
+    if (op < CR_OP_COUNT && !cr_t_is_of(t, x, operands_of_op(op)))
         return NULL;
-    if (op >= 0 && cr_t_folds(t, &like, 1, &x)) {
+    if (op < CR_OP_COUNT && cr_t_folds(t, &like, 1, &x)) {
         double *data = cr_t_room(t, x);
         for (int64_t i = 0; i < cr_t_elements(x); i++)
-            data[i] = unary(op, x->data[i]);
+            data[i] = compute(op, x->type, x->data[i], 0);
         return cr_t_computed(t, type, x->rank, x->shape, data);
     }
     return cr_t_call(t, name, type, x->rank, x->shape, (struct cr_onnx_argument[]){{x, NULL}}, 1);
@@ -406,53 +387,6 @@ static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr
 cr_t cr_t_unary(struct cr_translation *t, const char *name, cr_t x)
 {
     return x ? unary_to(t, name, x, x->type) : NULL;
-}
-
-static const char *const binary_names[] = {
-    "+",  "-",  "*",  "/",  "pow", "floor_divide", "remainder",   "maximum",   "minimum",
-    "lt", "le", "gt", "ge", "eq",  "ne",           "logical_and", "logical_or"};
-
-enum { DIVIDE = 3, LOGICAL = 15 }; /* indices in binary_names: of "/" and of "logical_and" */
-
-/* Computes the function number `op` of binary_names. */
-static double binary(int op, double a, double b)
-{
-    switch (op) {
-    case 0:
-        return a + b;
-    case 1:
-        return a - b;
-    case 2:
-        return a * b;
-    case 3:
-        return a / b;
-    case 4:
-        return pow(a, b);
-    case 5:
-        return b == 0 ? 0 : floor(a / b);
-    case 6:
-        return b == 0 ? 0 : a - floor(a / b) * b;
-    case 7:
-        return isnan(a) || a > b ? a : b;
-    case 8:
-        return isnan(a) || a < b ? a : b;
-    case 9:
-        return a < b;
-    case 10:
-        return a <= b;
-    case 11:
-        return a > b;
-    case 12:
-        return a >= b;
-    case 13:
-        return a == b;
-    case 14:
-        return a != b;
-    case 15:
-        return a != 0 && b != 0;
-    default:
-        return a != 0 || b != 0;
-    }
 }
 
 /* Returns a term with another ONNX type and the same elements. */
@@ -482,12 +416,13 @@ static cr_t wrap(struct cr_translation *t, cr_t x)
 }
 
 /* Makes a binary function: folded if possible, else a call. */
-static cr_t make_binary(struct cr_translation *t, int op, cr_t a, cr_t b)
+static cr_t make_binary(struct cr_translation *t, const char *name, enum cr_op op, cr_t a, cr_t b)
 {
-    const char *name = binary_names[op];
-    enum cr_onnx_type type = op >= 9 ? CR_ONNX_BOOL : a->type;
+    bool is_infix = !isalpha((unsigned char)*name);
+    bool is_bool = cr_ops[op].rule == CR_RULE_COMPARE || cr_ops[op].rule == CR_RULE_LOGIC;
+    enum cr_onnx_type type = is_bool ? CR_ONNX_BOOL : a->type;
     struct cr_onnx_term *x =
-        cr_t_new(t, op < 4 ? CR_TERM_INFIX : CR_TERM_CALL, type, a->rank, a->shape);
+        cr_t_new(t, is_infix ? CR_TERM_INFIX : CR_TERM_CALL, type, a->rank, a->shape);
     if (!x)
         return NULL;
     if (!broadcast(&x->rank, x->shape, b))
@@ -496,8 +431,8 @@ static cr_t make_binary(struct cr_translation *t, int op, cr_t a, cr_t b)
     if (cr_t_folds(t, x, 2, (cr_t[]){a, b})) {
         double *data = cr_t_room(t, x);
         for (int64_t i = 0; i < cr_t_elements(x); i++)
-            data[i] = binary(op, a->data[at_broadcast(a, x->rank, x->shape, i)],
-                             b->data[at_broadcast(b, x->rank, x->shape, i)]);
+            data[i] = compute(op, a->type, a->data[at_broadcast(a, x->rank, x->shape, i)],
+                              b->data[at_broadcast(b, x->rank, x->shape, i)]);
         return cr_t_computed(t, type, x->rank, x->shape, data);
     }
     struct cr_onnx_argument *arguments = cr_arena_new(t->arena, 2, sizeof *arguments);
@@ -510,34 +445,35 @@ static cr_t make_binary(struct cr_translation *t, int op, cr_t a, cr_t b)
 }
 
 /* True if operand b does not change a: x + 0, x * 1 and the like. */
-static bool is_neutral(int op, cr_t a, cr_t b)
+static bool is_neutral(enum cr_op op, cr_t a, cr_t b)
 {
-    double neutral = op == 0 || op == 1 ? 0 : 1;
-    if (op > 3 || !b->data || b->kind != CR_TERM_DATA || cr_t_elements(b) != 1 || b->rank > a->rank)
+    bool is_sum = op == CR_OP_add || op == CR_OP_sub;
+    if ((!is_sum && op != CR_OP_mul && op != CR_OP_div) || !b->data || b->kind != CR_TERM_DATA || cr_t_elements(b) != 1 || b->rank > a->rank)
         return false;
-    return b->data[0] == neutral && !(op == 0 && cr_language_type(a->type) == CR_LANGUAGE_F32);
+    return b->data[0] == !is_sum && !(op == CR_OP_add && cr_language_type(a->type) == CR_LANGUAGE_F32);
 }
 
 cr_t cr_t_binary(struct cr_translation *t, const char *name, cr_t a, cr_t b)
 {
-    int op = find(binary_names, (int)(sizeof binary_names / sizeof *binary_names), name);
+    enum cr_op op = op_of(name);
+    assert(op < CR_OP_COUNT);
     if (t->failed || !a || !b)
         return NULL;
     if (cr_language_type(a->type) != cr_language_type(b->type))
         return cr_onnx_refuse(t, "operands of type %s and %s, expected ones alike",
                               cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
-    if (!cr_t_is_of(t, a, op == DIVIDE ? CR_OF_FLOATS : op < LOGICAL ? CR_OF_ANY : CR_OF_BOOLEANS))
+    if (!cr_t_is_of(t, a, operands_of_op(op)))
         return NULL;
-    if (a->type == CR_ONNX_BOOL && op < LOGICAL) { /* the language compares numbers */
+    if (a->type == CR_ONNX_BOOL && cr_ops[op].rule != CR_RULE_LOGIC) { /* the language compares numbers */
         a = cr_t_cast(t, a, CR_ONNX_INT32);
         b = cr_t_cast(t, b, CR_ONNX_INT32);
     }
     if (!a || !b || is_neutral(op, a, b))
         return a;
-    if (is_neutral(op, b, a) && (op == 0 || op == 2))
+    if (is_neutral(op, b, a) && (op == CR_OP_add || op == CR_OP_mul))
         return b;
-    cr_t x = make_binary(t, op, a, b);
-    return op < 3 ? wrap(t, x) : x;
+    cr_t x = make_binary(t, name, op, a, b);
+    return op == CR_OP_add || op == CR_OP_sub || op == CR_OP_mul ? wrap(t, x) : x;
 }
 
 cr_t cr_t_with(struct cr_translation *t, const char *name, cr_t a, double number)

@@ -1,6 +1,7 @@
 /* term_fold.c - folds sums, products and lookups of known terms; see term_parts.h. */
 #include <math.h>
 
+#include "compiler/ir/eval.h"
 #include "term_parts.h"
 
 void cr_t_strides(int rank, const int64_t *shape, int64_t *strides)
@@ -29,15 +30,11 @@ int64_t *cr_t_places(struct cr_translation *t, const struct cr_onnx_term *like,
     return places;
 }
 
-/* The language's max: NaN if an operand is NaN; +0 is larger than -0. */
-static double larger(double a, double b)
-{
-    return isnan(a) || a > b || (a == b && !signbit(a)) ? a : b;
-}
-
 cr_t cr_t_fold_reduce(struct cr_translation *t, bool is_sum, cr_t x,
                       const struct cr_onnx_term *like)
 {
+    enum cr_op op = is_sum ? CR_OP_sum : CR_OP_max;
+    cr_evaluator *combine = cr_evaluator_of(op, CR_F32);
     double *data = cr_t_room(t, like);
     int64_t strides[CR_ONNX_RANK], n = cr_t_elements(x);
     cr_t_strides(like->rank, like->shape, strides);
@@ -45,9 +42,9 @@ cr_t cr_t_fold_reduce(struct cr_translation *t, bool is_sum, cr_t x,
         strides[a] = like->shape[a] == 1 ? 0 : strides[a];
     int64_t *to = cr_t_places(t, x, strides, 0);
     for (int64_t i = 0; i < cr_t_elements(like); i++)
-        data[i] = is_sum ? 0 : -INFINITY;
+        data[i] = cr_identity(op, CR_F32);
     for (int64_t i = 0; i < n; i++)
-        data[to[i]] = is_sum ? data[to[i]] + x->data[i] : larger(data[to[i]], x->data[i]);
+        data[to[i]] = combine(op, data[to[i]], x->data[i], 0);
     return cr_t_computed(t, like->type, like->rank, like->shape, data);
 }
 
