@@ -281,7 +281,8 @@ fuzz_look = N=4000 SEED=1 JOBS=2 SECONDS=30 REACH=1
 
 # Includes follow the layers, and no file calls others in circles.
 layers = 'sh tests/check_layers.sh $(BUILD)/obj $(LUA)'
-comments = 'sh tests/check_comments.sh'
+# Comments stand before long functions, and a list holds all messages.
+texts = 'sh tests/check_comments.sh' 'sh tests/messages.sh'
 
 # Of one Lua: no variable of the libraries changes without a lock.
 statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_library)'
@@ -308,14 +309,14 @@ standalone = $(foreach s,standalone extend entries machines train_c pool,$(call 
 
 test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) $(call suites,$(LUA)) \
     $(BUILD)/$(LUA)/crescent-work all
-	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) \
+	@sh tests/run.sh $(layers) $(texts) $(call statics,$(LUA)) \
 	    $(standalone) $(call docs,--check) $(pages) 'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' \
 	    'sh tests/luas.sh $(LUAS:%=$(BUILD)/%/crescent)' \
 	    $(foreach lua,$(LUAS),$(call suites_of,$(lua)))
 
 # The suites of one Lua only, without the set-up.
 check: $(call built_for,$(LUA)) $(call suites,$(LUA)) $(BUILD)/$(LUA)/crescent-work
-	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) \
+	@sh tests/run.sh $(layers) $(texts) $(call statics,$(LUA)) \
 	    $(standalone) $(call docs,--check) $(pages) $(call suites_of,$(LUA))
 
 # What is installed, and four threads that use it at once.
@@ -334,7 +335,7 @@ layers: all
 	@sh -c $(layers)
 
 comments:
-	@sh -c $(comments)
+	@sh tests/check_comments.sh
 
 # Random graphs against every oracle (docs/testing.md): N of them, from number FIRST of SEED on, by
 # JOBS processes.  What is found is reduced, which may take SECONDS, and left in OUT.
@@ -443,6 +444,7 @@ ldoc:
 bless: generated
 	@sh -c $(call docs,--write)
 	@BLESS=1 CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/golden.sh
+	@BLESS=1 sh tests/messages.sh
 
 # ---- Showing and measuring -----------------------------------------------------------
 

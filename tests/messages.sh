@@ -1,0 +1,113 @@
+#!/bin/sh
+# messages.sh - proves that tests/golden/messages.txt lists every message that a user can see, so that
+# they can be read one after another.  BLESS=1 rewrites the list.
+#
+# A message is the text of a call of an error function, as `tells` below names them, or a text with
+# ", expected" that stands elsewhere.  Reports of bugs of the compiler are not listed.  A line of the
+# list is FILE: TEXT.  " | " stands between several texts of one call, such as the two of a condition;
+# "..." stands for a value that Lua concatenates.  The last line of output is "N passed, M failed".
+set -u
+. "$(dirname "$0")/report.sh"
+
+expected=tests/golden/messages.txt
+# Tokens: what texts, comments and calls begin and end with.
+quoted='"([^"\\]|\\.)*"'"|'([^'\\\\]|\\\\.)*'"
+words='[A-Za-z_][A-Za-z_0-9]*|[();]'
+
+# list FILE...: "FILE: TEXT" for each message, once for each file.
+list() {
+    C="$quoted|/\*|\*/|//.*|$words" LUA="$quoted|--.*|$words" awk '
+        # True if the texts among the arguments of a function are messages.
+        function tells(name) {
+            return name ~ /(^|_)(fail|refuse|misfit|complain|raise|raise_in)(_|$)/ ||
+                name ~ /^(cr_note|cr_keep_note|cr_report_text|luaL_error|luaL_argerror)$/ ||
+                lua && name ~ /^(error|assert)$/
+        }
+        # Ends a text; one without a word is no message.
+        function end_text() {
+            if (text ~ /[a-z][a-z]/)
+                message = message (message == "" ? "" : lua ? "..." : " | ") text
+            text = ""
+        }
+        # Prints the texts of a call, or of a statement if it says what was expected.
+        function end_message(call) {
+            end_text()
+            if (message != "" && (call || message ~ /(^|, )expected/) && !seen[FILENAME, message]++)
+                print FILENAME ": " message
+            message = ""
+        }
+        FNR == 1 {
+            comment = depth = 0
+            text = message = ""
+            lua = FILENAME ~ /\.lua$/
+            token = ENVIRON[lua ? "LUA" : "C"]
+        }
+        {
+            rest = $0
+            while (match(rest, token)) {
+                between = substr(rest, 1, RSTART - 1)
+                t = substr(rest, RSTART, RLENGTH)
+                rest = substr(rest, RSTART + RLENGTH)
+                if (comment) {
+                    comment = t != "*/"
+                    continue
+                }
+                if (t == "/*") {
+                    comment = 1
+                    continue
+                }
+                if (t ~ /^(\/\/|--)/)
+                    break
+                if (t ~ /^PRI/)
+                    t = "\"%" (t ~ /64/ ? "lld" : "d") "\""
+                if (t !~ /^"/ || between ~ /[^ ]/)
+                    end_text()
+                if (t ~ /^"/ && between !~ /[=~!]= *$/)
+                    text = text substr(t, 2, length(t) - 2)
+                else if (depth && t == "(")
+                    depth++
+                else if (depth && t == ")" && --depth == 0)
+                    end_message(1)
+                else if (!depth && rest ~ /^\(/ &&
+                         (tells(t) || t == "fprintf" && rest ~ /^\(stderr/)) {
+                    end_message(0)
+                    depth = 1
+                    rest = substr(rest, 2)
+                } else if (!depth && t == ";")
+                    end_message(0)
+            }
+            if (rest ~ /[^ \\]/)
+                end_text()
+            if (lua && !depth)
+                end_message(0)
+        }' "$@" | sed 's/%%lld/%lld/g; s/%%d/%d/g'
+}
+
+find compiler runtime graphs/lib -name '*.[ch]' -o -name '*.inc' -o -name '*.lua' |
+    grep -v -e '/verify' -e '/verifier/' | LC_ALL=C sort >"$T/files"
+list $(cat "$T/files") >"$T/found"
+
+# A planted message is found, whole, and a comment or a text that is compared is none.
+cat >"$T/planted.c" <<'END'
+/* cr_fail(error, "a comment"); */
+return cr_fail(error, "%s: found %" PRId64
+               " rows, "
+               "expected %d", strcmp(a, "b") ? "no" : "one or more", n); // "one"
+const char *why = x == "no message" ? ": a table, expected a number" : NULL;
+END
+cat >"$T/planted.lua" <<'END'
+error("n_embd " .. n .. ", expected a multiple of " .. heads) -- error("a comment")
+END
+list "$T/planted.c" "$T/planted.lua" | sed 's,.*/,,' >"$T/planted"
+cat >"$T/wanted" <<'END'
+planted.c: %s: found %lld rows, expected %d | no | one or more
+planted.c: : a table, expected a number
+planted.lua: n_embd ..., expected a multiple of 
+END
+same "planted messages" "$T/wanted" "$T/planted"
+
+[ -z "${BLESS:-}" ] || cmp -s "$T/found" "$expected" ||
+    { cp "$T/found" "$expected" && echo "blessed $expected"; }
+diff -u "$expected" "$T/found" >"$log"
+report $? "$expected lists every message (make bless writes it)"
+conclude
