@@ -50,7 +50,7 @@ refused() {
 }
 
 refused 'no -o, expected -o REPORT.html' docs/tour.lua
-refused 'backend ref shows no kernels' docs/tour.lua -o "$T/none.html" --backend ref
+refused 'backend ref has no kernels' docs/tour.lua -o "$T/none.html" --backend ref
 refused 'unknown option' docs/tour.lua -o "$T/none.html" --set X=1
 refused '--against foo: expected standalone, FILE.lua, or NAME=VALUE' docs/tour.lua -o "$T/none.html" --against foo
 refused 'cannot be written' docs/tour.lua -o "$T/no/folder.html"

@@ -26,7 +26,7 @@ refused() {
 # least VERB ARGUMENT...: the least arena, as it is told.
 least() {
     "$crescent" "$@" --max-arena 1 2>&1 |
-        sed -n 's/^crescent: [^ ]*: the arena takes at least \([0-9]*\) bytes, expected --max-arena of no less$/\1/p'
+        sed -n 's/^crescent: [^ ]*: the arena takes at least \([0-9]*\) bytes, expected --max-arena of at least so many$/\1/p'
 }
 
 # field NAME: a number of the JSON in $log.

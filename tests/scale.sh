@@ -141,7 +141,7 @@ model=$T/m.lua
 # Schedules that make values again are not near linear.
 make_model 1500
 "$crescent" run "$T/m.lua" --grads none --max-arena 1K >"$T/out" 2>"$log"
-[ $? -eq 2 ] && grep -q -- '--max-arena orders at most' "$log" && [ "$(wc -l <"$log")" -eq 1 ]
+[ $? -eq 2 ] && grep -q -- '--max-arena is for at most' "$log" && [ "$(wc -l <"$log")" -eq 1 ]
 report $? '--max-arena of too many values is refused with a line'
 
 conclude

@@ -276,8 +276,8 @@ START_TEST(states_stay)
     GOOD(crescent_reset_states(model));
     GOOD(crescent_run(model, in, out));
     ck_assert(y[0] == 2 && y[1] == 4);
-    REFUSED(crescent_get_state(model, 1, sum), "state 1, there are 1");
-    REFUSED(crescent_set_state(model, -1, sum), "state -1, there are 1");
+    REFUSED(crescent_get_state(model, 1, sum), "found state 1, expected one of 1, counted from 0");
+    REFUSED(crescent_set_state(model, -1, sum), "found state -1, expected one of 1, counted from 0");
     crescent_close(model);
     crescent_close(other);
     crescent_graph_close(graph);
@@ -375,7 +375,7 @@ START_TEST(inspected_graphs)
     ck_assert_int_eq(n_params, crescent_graph_port_count(graph, CRESCENT_PARAM));
     ck_assert_int_eq(crescent_node_count(in, stage.graph + 1), 0);
     REFUSED(crescent_node_at(in, stage.graph + 1, 0, &node), "graph ");
-    REFUSED(crescent_node_at(in, 0, -1, &node), "node -1, there are");
+    REFUSED(crescent_node_at(in, 0, -1, &node), "found node -1, expected one of");
     REFUSED(crescent_stage_at(in, last + 1, &stage), "stage ");
     ck_assert_int_eq(crescent_stage_at(NULL, 0, &stage), CRESCENT_FAILED);
     ck_assert_ptr_nonnull(strstr(crescent_error(NULL), "null"));
@@ -426,8 +426,8 @@ START_TEST(inspected_calls)
     }
     REFUSED(crescent_inspection_kernel_at(in, report.n_kernels, &kernel, &detail), "kernel ");
     REFUSED(crescent_inspection_kernel_at(in, 0, &kernel, NULL), "null");
-    REFUSED(crescent_call_at(in, -1, &call), "call -1, there are");
-    REFUSED(crescent_loop_at(in, 1, &loop), "loop 1, there are 1");
+    REFUSED(crescent_call_at(in, -1, &call), "found call -1, expected one of");
+    REFUSED(crescent_loop_at(in, 1, &loop), "found loop 1, expected one of 1, counted from 0");
     REFUSED(crescent_live_range_at(in, crescent_live_range_count(in), &range), "live range ");
     crescent_close(model);
     crescent_graph_close(graph);
@@ -457,7 +457,7 @@ START_TEST(inspected_c)
     char *dump;
     size_t length;
     int n[3] = {0};
-    REFUSED(crescent_inspect(graph, &ref, &in), "backend ref shows no kernels");
+    REFUSED(crescent_inspect(graph, &ref, &in), "backend ref has no kernels");
     REFUSED(crescent_inspect(graph, &wrong, &in), "no_such_pass");
     ck_assert_ptr_null(in);
     GOOD(crescent_inspect(graph, &config, &in));
@@ -480,7 +480,7 @@ START_TEST(inspected_c)
     ck_assert_int_eq(crescent_output_count(in), 1);
     GOOD(crescent_output_at(in, 0, &output));
     ck_assert(!output.of && !output.state);
-    REFUSED(crescent_output_at(in, 1, &output), "output 1, there are 1");
+    REFUSED(crescent_output_at(in, 1, &output), "found output 1, expected one of 1, counted from 0");
     REFUSED(crescent_lines_at(in, -1, &lines), "span of lines -1");
     crescent_free(dump);
     crescent_graph_close(graph);
@@ -513,7 +513,7 @@ START_TEST(a_traced_run)
         ck_assert_int_le(times[i].begin_ns, times[i].end_ns);
         ck_assert(!i || times[i - 1].end_ns <= times[i].begin_ns);
     }
-    REFUSED(crescent_run_traced(interpreted, in, out, times), "shows no kernels");
+    REFUSED(crescent_run_traced(interpreted, in, out, times), "has no kernels");
     REFUSED(crescent_run_traced(model, in, out, NULL), "null");
     crescent_close(interpreted);
     crescent_close(model);
@@ -553,7 +553,7 @@ START_TEST(a_replay)
     crescent_graph_close(graph);
     ck_assert_int_eq(crescent_replay_next(replay, &value), CRESCENT_STOPPED);
     ck_assert_int_eq(crescent_replay_size(replay), 0);
-    REFUSED(crescent_replay_operand(replay, 0, &operand), "operand 0, there are 0");
+    REFUSED(crescent_replay_operand(replay, 0, &operand), "found operand 0, expected one of 0, counted from 0");
     REFUSED(crescent_replay_run(replay, (crescent_replay_kind)7, in, out), "no such kind");
     REFUSED(crescent_replay_run(replay, CRESCENT_REPLAY_KERNELS, in, out), "are not kept");
     GOOD(crescent_keep_weights(crescent_replay_model(replay)));
@@ -570,7 +570,7 @@ START_TEST(a_replay)
         ck_assert_int_lt(value.number, crescent_replay_size(replay));
         GOOD(crescent_replay_operand(replay, 0, &operand));
         ck_assert(operand.data[operand.stride[0]] == 6 + 2 * i);
-        REFUSED(crescent_replay_operand(replay, 1, &operand), "operand 1, there are 1");
+        REFUSED(crescent_replay_operand(replay, 1, &operand), "found operand 1, expected one of 1, counted from 0");
     }
     crescent_close(crescent_replay_model(replay)); /* closes nothing: it is a part */
     crescent_replay_close(replay);
@@ -656,7 +656,7 @@ START_TEST(an_autopsy)
     ck_assert_str_eq(node.where, "sum.lua:1");
     ck_assert_int_eq(node.verdict, CRESCENT_NAN);
     ck_assert_int_eq(node.worst, 2);
-    REFUSED(crescent_autopsy_at(autopsy, 100, &node), "node 100, there are");
+    REFUSED(crescent_autopsy_at(autopsy, 100, &node), "found node 100, expected one of");
     REFUSED(crescent_autopsy_at(autopsy, 0, NULL), "null");
     crescent_graph_close(graph);
     crescent_close(crescent_autopsy_model(autopsy)); /* closes nothing: it is a part */
@@ -1482,7 +1482,7 @@ START_TEST(reports)
     GOOD(crescent_report_of(ref, &report));
     ck_assert(!report.compiled && report.n_kernels == 0 && report.backend == CRESCENT_REF);
     GOOD(crescent_draw_weights(ref, 0));
-    REFUSED(crescent_run_timed(ref, (const void *const *)in, timed, ns), "shows no kernels");
+    REFUSED(crescent_run_timed(ref, (const void *const *)in, timed, ns), "has no kernels");
     free_tensors(in);
     free_tensors(out);
     free_tensors(timed);

@@ -161,7 +161,7 @@ static const struct {
     {.what = "files are short", .file_size = 100},
     {.what = "nothing is executable",
      .rules = {{SYS_mmap, PROT_EXEC, REFUSE}, {SYS_mprotect, PROT_EXEC, REFUSE}},
-     .message = "this system lets no code run that was compiled in memory"},
+     .message = "this system forbids code that is compiled in memory"},
 };
 enum { N_SYSTEMS = sizeof systems / sizeof *systems };
 

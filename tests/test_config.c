@@ -152,21 +152,21 @@ static const struct {
     {"a.json", "{\"whole\": 1 \"a\": 2}", "a.json:1: JSON: expected ',' or '}'"},
     {"a.json", "{\"whole\": 1", "a.json:1: found the end of the file, expected JSON to go on"},
     {"a.json", "{} {}", "a.json:1: JSON: found more than one value"},
-    {"a.json", "{\"a\": 1, \"a\": 1}", "a.json:1: JSON: the key 'a' is there twice, expected it once"},
+    {"a.json", "{\"a\": 1, \"a\": 1}", "a.json:1: JSON: found the key 'a' twice, expected it once"},
     {"a.json", "{\"rope\": {\"a\": 1,\n \"b\": 2,\n\n \"a\":\n 3}}",
-     "a.json:5: JSON: the key 'a' is there twice, expected it once"},
+     "a.json:5: JSON: found the key 'a' twice, expected it once"},
     {"a.json",
      "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
-     "a.json:1: JSON: a text that is nested too deep"},
+     "a.json:1: JSON: a text that is nested too deep, expected fewer levels"},
     {"a.lua", "return 3", "a.lua: found number, expected a table of values for options"},
     {"a.lua", "local a = 1\nreturn {whole = math.pi}", "a.lua:2: attempt to index"},
     {"a.lua", "local a = 1\nreturn {", "a.lua:2: unexpected symbol"},
     {"a.lua", "return {whole = function() end}",
-     "a.lua: whole: found function, expected a number, a text, true or false"},
+     "a.lua: whole: found function, expected a number, a string, true or false"},
     {"a.lua", "local t = {} t.t = t return t", "a.lua: t.t.t.t"},
     {"a.lua", "return {unknown = 1}", "a.lua: unknown 1: m.lua has no such option"},
     {"a.lua", "while true do end", "a.lua:1: the script takes more than"},
-    {"a.lua", "\033Lua", "a.lua: is no text, a table of values is expected"},
+    {"a.lua", "\033Lua", "a.lua: the file is not text, expected a table of values"},
 };
 
 START_TEST(refuses)
@@ -237,9 +237,9 @@ static const struct {
     {"{\"b\": null}", "b", "3"},
     {"{\"b\": {}}", "b", "3"},
     {"{\"b\": {\"c\": 1, \"d\": 2}}", "b.c", "a.json: b.d 2: m.lua has no such option, expected "
-                                              "--ignore-config b if it may be passed over"},
-    {"{\"b.c\": {\"d\": 1}}", "b", "a.json: --ignore-config b: the file has no such key"},
-    {"{\"bc\": 1}", "b", "a.json: --ignore-config b: the file has no such key"},
+                                              "--ignore-config b if it may be ignored"},
+    {"{\"b.c\": {\"d\": 1}}", "b", "a.json: --ignore-config b: the file has no such key, expected one of its keys"},
+    {"{\"bc\": 1}", "b", "a.json: --ignore-config b: the file has no such key, expected one of its keys"},
     {"{\"old\": 4, \"older\": 5}", "older", "4"},
     {"{\"old\": 4, \"older\": 5}", "old", "5"},
 };
@@ -299,7 +299,7 @@ START_TEST(needs_a_script_with_options)
     error.text[0] = '\0';
     ck_assert(cr_script_run_from(&third, NULL, 0, &script, &error) != 0);
     ck_assert_str_eq(error.text,
-                     "m.lua:1: options: found number, a table {name = \"option\"} is expected");
+                     "m.lua:1: options: found number, expected a table {name = \"option\"}");
 }
 END_TEST
 
@@ -346,7 +346,7 @@ START_TEST(is_noted_by_the_context)
     how.ignored = none;
     ck_assert_int_ne(crescent_graph_open_text(context, "m.lua", asked, sizeof asked - 1, &how, &graph),
                      CRESCENT_OK);
-    ck_assert_str_eq(crescent_error(context), "m.lua: key 0 that is ignored is none, expected a name");
+    ck_assert_str_eq(crescent_error(context), "m.lua: ignored key 0 is null, expected a name");
     crescent_context_free(context);
 }
 END_TEST

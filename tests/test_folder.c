@@ -378,7 +378,7 @@ static const struct {
      "config.json: no model_type and no architectures, expected \"model_type\": \"gpt2\", as the tensors are "
      "named, or --script F.lua"},
     {"config.json", "{\"model_type\": \"gpt2\", \"model_type\": \"gpt2\"}",
-     "config.json:1: JSON: the key 'model_type' is there twice, expected it once"},
+     "config.json:1: JSON: found the key 'model_type' twice, expected it once"},
     {"config.json", "{\"architectures\": []}", "config.json: no model_type and no architectures"},
     {"config.json", "{\"architectures\": \"GPT2LMHeadModel\"}", "no model_type and no architectures"},
     {"config.json", "{\"architectures\": [3]}", "config.json:1: JSON: expected the name of an"},
@@ -386,7 +386,7 @@ static const struct {
      "config.json: no model_type, and the architecture 'BertModel', expected a class of one of bert, "},
     {"config.json", "{\"architectures\": [\"Phi3ForCausalLM\"]}", "the architecture 'Phi3ForCausalLM', "},
     {"config.json", "{\"architectures\": [\"GPT2\"]}", "the architecture 'GPT2', expected a class"},
-    {"config.json", "{\"model_type\": 3}", "config.json:1: JSON: model_type is no text"},
+    {"config.json", "{\"model_type\": 3}", "config.json:1: JSON: model_type is not a string"},
     {"config.json", "[]", "config.json:1: JSON: expected '{'"},
     {"config.json", "{\n\"a\": [1, 2\n}", "config.json:3: JSON: expected ',' or ']'"},
     {"config.json", "{\"model_type\": \"gpt2\", \"rotor_scale\": 3}", "config.json: rotor_scale 3: "},

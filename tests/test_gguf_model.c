@@ -303,14 +303,14 @@ static const struct wrong {
     double number;
     const char *expected;
 } wrongs[] = {
-    {"llama.rope.twist", NULL, 1, "'llama.rope.twist' is a key that is not understood"},
+    {"llama.rope.twist", NULL, 1, "found the key 'llama.rope.twist', which is not supported"},
     {"llama.attention.sliding_window", NULL, 4096,
-     "'llama.attention.sliding_window' is 4096, expected 0: no other value is understood"},
+     "'llama.attention.sliding_window' is 4096, expected 0, the only value that is supported"},
     {"llama.expert_used_count", NULL, 2, "'llama.expert_used_count' is 2, expected 0"},
     {"llama.rope.scaling.type", "longrope", 0,
      "'llama.rope.scaling.type' is a string, expected 'none', 'linear' or 'yarn'"},
     {"llama.attention.layer_norm_epsilon", NULL, 1, "expected no such key for this architecture"},
-    {"split.count", NULL, 3, "one of several files of a model, expected them as one"},
+    {"split.count", NULL, 3, "found one of several files of a split model, expected a single file"},
     {"llama.rope.scaling.factor", "4", 0, "is a string, expected a finite number"},
 };
 

@@ -1126,7 +1126,7 @@ START_TEST(refuses_what_cannot_be)
         {"Concat", "x x", "axis", "1", "attribute 'axis' is of another type", 0},
         {"Softmax", "x", "axis", "", "attribute 'axis' is of another type", 0},
         {"Transpose", "x", "perm", "10", "attribute 'perm' is of another type", 0},
-        {"Elu", "x", "alpha", "1", "alpha: found '1', a number is expected", 0},
+        {"Elu", "x", "alpha", "1", "alpha: found '1', expected a number", 0},
     };
     struct message graph = {.n = 0}, attributes = {.n = 0};
     put_text(&graph, 2, "refused");

@@ -261,7 +261,7 @@ START_TEST(keeps_nothing_that_changed)
     load(model);
     usleep(20000);
     change_a_byte();
-    fails_to_write(model, "changed since it was read");
+    fails_to_write(model, "the file changed since it was read, expected it unchanged");
     ck_assert_int_eq(count_files(path), 0);
     crescent_close(model);
 }
@@ -338,7 +338,7 @@ START_TEST(writes_alone)
     ck_assert(mkdir(cache, 0700) == 0 && mkdir(inner, 0700) == 0);
     int fd = open(inner, O_RDONLY | O_DIRECTORY);
     ck_assert(fd >= 0 && flock(fd, LOCK_EX) == 0);
-    fails_to_write(model, "another process writes weights there");
+    fails_to_write(model, "another process is writing weights there, expected one process at a time");
     ck_assert_int_eq(count_files(path), 0);
     close(fd);
     ck_assert_int_eq(crescent_write_cache(model, &written), CRESCENT_OK);

@@ -214,8 +214,8 @@ START_TEST(a_length_may_have_a_file)
     ck_assert_float_eq(((float *)inputs[X])[T_BOUND * 3 + 2], (4 * 3 + 2) % 7 - 3);
     write_arrays(5, 2, files);
     REFUSED(crescent_read_inputs(model, files, 4, inputs),
-            "x.npy: axis 2 of the array has 5 elements, expected 4, which the length T is by the "
-            "file of T");
+            "x.npy: axis 2 of the array has 5 elements, expected 4, as length T has in the file "
+            "of T");
     n = T_BOUND + 1;
     write_npy("t.npy", CRESCENT_I32, 0, 0, 0, 0, &n);
     REFUSED(crescent_read_inputs(model, files + 3, 1, inputs), "length T is 13, expected 1 to 12");
@@ -231,8 +231,8 @@ START_TEST(arrays_have_to_agree)
     other[0] = (crescent_input_file){"y", write_npy("b.npy", CRESCENT_F32, 2, 2, 4, 0, numbers)};
     other[1] = files[0];
     REFUSED(crescent_read_inputs(model, other, 2, inputs),
-            "b.npy: axis 2 of the array has 4 elements, expected 5, which the length T is by the "
-            "file of x");
+            "b.npy: axis 2 of the array has 4 elements, expected 5, as length T has in the file "
+            "of x");
     other[0].path = write_npy("b.npy", CRESCENT_F32, 2, 6, 4, 0, numbers);
     REFUSED(crescent_read_inputs(model, other, 1, inputs), "[6, 4], expected [5, 12]");
     other[0].path = write_npy("b.npy", CRESCENT_F32, 2, 0, 4, 0, numbers);

@@ -1076,7 +1076,7 @@ static const struct {
 } mistakes[] = {
     {"local n = length('n', 3)\nlocal s = state('s', {3})\nlocal v = s + input('x', {n})\n"
      "replace(s, v)\nreturn {y = sum(s, 1)}",
-     ":3: replace: axis 1 of what state s is to hold is the length n, expected it to be known"},
+     ":3: replace: axis 1 of the value for state s is the length n, expected a fixed size"},
     {"local n = length('n', 3)\nlocal x = input('x', {n})\nlocal r = input('r', {2})\n"
      "return {y = write(x, r, 0)}",
      ":4: write: found rows written along the length n (axis 1), expected it to stay an axis of "
@@ -1092,19 +1092,19 @@ static const struct {
     {"local x = input('x', {3})\nreplace(x + 1, x)\nreturn {y = x}",
      ":2: replace: found add, expected a state"},
     {"local x = input('x', {3})\nlocal s = state('s', {3})\nreplace(s, x)\nreturn {y = x}",
-     ":2: state: 's' is never read, expected a value or an output that is made of it"},
+     ":2: state: 's' is never read, expected a value or an output that depends on it"},
     {"local s = state('s', {3})\nreturn {y = s}",
-     ":1: state: 's' is never replaced, expected replace(state, value), or an input"},
+     ":1: state: 's' is never replaced, expected replace(state, value), or an input in its place"},
     {"local s = state('s', {3})\nreplace(s, s + 1)\nreturn {a = {y = s}, b = {y = s * 2}}",
-     ":2: replace: found no entry, expected replace(state, value, entry) as the script returns "
-     "several"},
+     ":2: replace: found no entry, expected replace(state, value, entry), as the script returns "
+     "several entries"},
     {"local s = state('s', {3})\nreplace(s, s + 1, 'decod')\n"
      "return {decode = {y = s}, b = {y = s * 2}}",
      ":2: replace: entry 'decod': the script returned none of that name, did you mean decode?"},
     {"local s = state('s', {3})\nreplace(s, s + 1, 'a')\nreturn {y = s}",
      ":2: replace: entry 'a': the script returned none of that name"},
     {"local s = state('s', {3})\nreplace(s, s + 1, s)\nreturn {y = s}",
-     ":2: replace: entry: found tensor, a string is expected"},
+     ":2: replace: entry: found tensor, expected a string"},
     {"local s = state('s', {3})\nreplace(s, s + 1, 'a')\nreplace(s, s, 'b')\n"
      "replace(s, s * 2, 'a')\nreturn {a = {y = s}, b = {y = s}}",
      ":4: replace: 's' is replaced already, expected one value for it"},
@@ -1112,29 +1112,32 @@ static const struct {
      ": replace: 's' is replaced with and without the entry's name, expected one value for it"},
     {"local s, x = state('s', {3}), input('x', {3})\nreplace(s, x, 'a')\n"
      "return {a = {y = x}, b = {y = x * 2}}",
-     ":1: state: 's' is never read, expected a value or an output that is made of it"},
+     ":1: state: 's' is never read, expected a value or an output that depends on it"},
     {"local s = state('s', {3})\nlocal x = input('s', {3})\nreturn {y = x}",
-     ":2: input: 's' is a state already (line 1)"},
+     ":2: input: 's' is a state already (line 1), expected another name"},
     {"local x = input('x', {3})\nlocal s = state('x', {3})\nreturn {y = x}",
-     ":2: state: 'x' is an input already (line 1)"},
+     ":2: state: 'x' is an input already (line 1), expected another name"},
     {"local s = state('s', {3})\nlocal t = state('s', {4})\nreturn {y = s}",
-     ":2: state: 's' is f32 [4] here and f32 [3] before (line 1)"},
+     ":2: state: 's' is f32 [4] here and f32 [3] before (line 1), expected the same"},
     {"local s = state('s', {3})\nreplace(s, s + 1)\nreturn {}",
-     ": the script returned no outputs, a table such as {y = y} is expected"},
+     ": the script returned no outputs, expected a table such as {y = y}"},
     {"local x = input('x', {3, 4})\nreturn {y = write(x, x, 0.5)}",
-     ":2: write: at: found 0.5, a whole number is expected"},
+     ":2: write: at: found 0.5, expected a whole number"},
     {"local x = input('x', {3, 4})\nreturn {y = write(x, x, x)}",
-     ":2: write: `at` is f32 [3, 4], one i32 is expected"},
+     ":2: write: `at` is f32 [3, 4], expected one i32"},
     {"local x = input('x', {3, 4})\nreturn {y = write(x, input('r', {4, 4}), 0)}",
-     ":2: write: 4 rows, [3, 4] has room for 3"},
+     ":2: write: found 4 rows to write to [3, 4], expected at most 3"},
     {"local x = input('x', {3, 4})\nreturn {y = write(x, input('r', {2, 3}), 0)}",
-     ":2: write: f32 [3, 4] and rows f32 [2, 3] differ beyond axis 1"},
+     ":2: write: found f32 [3, 4] and rows f32 [2, 3], expected one type, and shapes that "
+     "differ along axis 1 only"},
     {"local x = input('x', {3, 4})\nreturn {y = write(x, input('r', {4}), 0)}",
-     ":2: write: f32 [3, 4] and rows f32 [4] differ beyond axis 1"},
+     ":2: write: found f32 [3, 4] and rows f32 [4], expected one type, and shapes that differ "
+     "along axis 1 only"},
     {"local x = input('x', {3, 4})\nreturn {y = write(x, x, 0, 3)}",
-     ":2: write: axis 3 of a tensor of rank 2, axes count from 1 or from -1 backwards"},
+     ":2: write: found axis 3 of a tensor of rank 2, expected one counted from 1, or from -1 "
+     "backwards"},
     {"local x = input('x', {})\nreturn {y = write(x, x, 0)}",
-     ":2: write: axis 1 of a tensor of rank 0"},
+     ":2: write: found axis 1 of a tensor of rank 0, expected one that it has"},
 };
 
 START_TEST(test_mistakes)

@@ -651,14 +651,14 @@ static const struct {
     ROW(too_many_axes, "simplify", MAY, 0, "node %d (reshape): no such rank"),
     ROW(another_shape, "simplify", MAY, 0, "node %d (matmul): shape or type is not what"),
     ROW(shape_from_elsewhere, "simplify", MAY, 0, "node %d (mul): shape or type is not what"),
-    ROW(huge_shape, "simplify", MAY, 0, "node %d (expand): expand: a tensor ["),
+    ROW(huge_shape, "simplify", MAY, 0, "node %d (expand): expand: found a tensor ["),
     ROW(itself_as_operand, "simplify", MAY, 0, "node %d (mul): an operand does not come before"),
     ROW(negative_operand, "simplify", MAY, 0, "node %d (mul): an operand does not come before"),
     ROW(operands_beyond, "simplify", MAY, 0, "node %d (mul): its operands lie outside the pool"),
-    ROW(operand_too_many, "simplify", MAY, 0, "node %d (mul): mul: 3 operands, 2 expected"),
-    ROW(axis_beyond, "simplify", MAY, 0, "node %d (sum): sum: axis 6 of a tensor of rank"),
+    ROW(operand_too_many, "simplify", MAY, 0, "node %d (mul): mul: found 3 operands, expected 2"),
+    ROW(axis_beyond, "simplify", MAY, 0, "node %d (sum): sum: found axis 6 of a tensor of rank"),
     ROW(axis_of_an_add, "simplify", MAY, 0, "node %d (add): it has an attribute"),
-    ROW(axis_twice, "simplify", MAY, 0, "node %d (permute): permute: axis "),
+    ROW(axis_twice, "simplify", MAY, 0, "node %d (permute): permute: found axis "),
     ROW(slice_beyond, "simplify", MAY, 0, "node %d (slice): slice: "),
     ROW(no_such_init, "simplify", MAY, 0, "node %d (param): no such init"),
     ROW(name_from_elsewhere, "simplify", MAY, 0, "node %d (param): its name is not interned"),
@@ -863,14 +863,14 @@ START_TEST(needed_passes_are_not_skipped)
         const char *skip[2];
         const char *message;
     } skips[] = {
-        {{"simplify"}, "--skip simplify: join needs what it gives, and is not skipped"},
+        {{"simplify"}, "--skip simplify: pass join needs it, expected it to be skipped, too"},
         {{"simplify", "join"}, NULL},
         {{"join"}, NULL},
         {{"join_grads"}, NULL},
-        {{"fuse"}, "--skip fuse: settle needs what it gives, and is not skipped"},
+        {{"fuse"}, "--skip fuse: pass settle needs it, expected it to be skipped, too"},
         {{"recompute"}, NULL},
         {{"outline"}, NULL},
-        {{"plan"}, "--skip plan: schedule needs what it gives, and is not skipped"},
+        {{"plan"}, "--skip plan: pass schedule needs it, expected it to be skipped, too"},
     };
     for (size_t i = 0; i < sizeof skips / sizeof *skips; i++) {
         const struct cr_pass_options options = {

@@ -102,7 +102,7 @@ same '8 steps are 4, a checkpoint, and 4 that are told nothing' "$T/eight" "$T/r
 train graphs/train_sort.lua --resume "$T/four" --steps 4 --checkpoint "$T/other" \
     --set lr=0.02 --set B=8
 [ "$(wc -l <"$log")" -eq 4 ] &&
-    grep -q "^crescent: note: $T/four: made with lr=0.01, goes on with lr=0.02\$" "$log"
+    grep -q "^crescent: note: $T/four: the checkpoint was made with lr=0.01, the training continues with lr=0.02\$" "$log"
 report $? 'another rate is told, an option set to what it was is not'
 ! cmp -s "$T/eight" "$T/other"
 report $? 'another rate, the same bits'

@@ -65,7 +65,7 @@ static int check_options(const struct cr_options *o, struct cr_error *error)
 {
     crescent_backend backend = cr_backend_of(o);
     if (o->per_kernel && backend != CRESCENT_TCC && backend != CRESCENT_CC)
-        return cr_fail(error, "--per-kernel: backend %s shows no kernels, expected tcc or cc",
+        return cr_fail(error, "--per-kernel: backend %s has no kernels, expected tcc or cc",
                        crescent_backend_name(backend));
     if (o->turns && (o->vs.n || o->per_kernel))
         return cr_fail(error, "--turns: one model is measured, expected no --vs and --per-kernel");

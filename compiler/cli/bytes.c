@@ -30,7 +30,8 @@ static int read_stream(FILE *in, const char *name, size_t most, struct cr_bytes 
         n = fread(b->data + b->n, 1, b->room - b->n - 1, in);
         b->n += n;
         if (b->n > most)
-            return cr_fail(error, "%.300s: more than %zu bytes, expected at most so many", name, most);
+            return cr_fail(error, "%.300s: the input is too long, expected at most %zu bytes", name,
+                           most);
     } while (n > 0);
     b->data[b->n] = '\0';
     return ferror(in) ? cr_fail(error, "%.300s: cannot be read: %s", name, strerror(errno)) : 0;

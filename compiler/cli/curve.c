@@ -33,7 +33,8 @@ static FILE *memory_file(struct cr_error *error)
     int fd = memfd_create("curve", MFD_CLOEXEC);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w+");
     if (!file)
-        cr_fail(error, "no memory for gnuplot's script and picture: %s", strerror(errno));
+        cr_fail(error, "cannot allocate memory for gnuplot's script and picture: %s",
+                strerror(errno));
     if (!file && fd >= 0)
         close(fd);
     return file;
@@ -80,7 +81,8 @@ int cr_curve_check(const char *path, struct cr_error *error)
                                     "(it draws the curve)");
         else if (result)
             status =
-                cr_fail(error, "--loss-curve %.400s: this gnuplot cannot draw such a file", path);
+                cr_fail(error, "--loss-curve %.400s: this gnuplot cannot draw such a file, "
+                        "expected one with the terminal for it", path);
     }
     fclose(script);
     return status;
@@ -206,7 +208,7 @@ static int write_picture(const struct cr_curve *c, int picture, const char *path
         return cr_fail(error, "%.400s: gnuplot drew nothing, expected a picture", path);
     int result = -1;
     if (!is_whole(path, bytes, size)) {
-        cr_fail(error, "%.400s: gnuplot's picture has no end, expected a whole one", path);
+        cr_fail(error, "%.400s: gnuplot's picture is cut short, expected a whole one", path);
     } else {
         result = crescent_file_open(c->options->context, path, &file) ||
                  crescent_file_put(file, bytes, size) || crescent_file_commit(file);

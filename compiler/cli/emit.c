@@ -51,10 +51,8 @@ static int check_plain(const struct cr_options *o, struct cr_error *error)
     if (o->ids && o->tokenizer)
         return cr_fail(error, "--tokenizer: expected no --ids beside it");
     if (o->weights.n && !o->pack && !o->embed && !o->embed_array)
-        return cr_fail(error,
-                       "--weights %.300s: expected --pack or --embed beside it, for weights are "
-                       "else read by the program",
-                       o->weights.items[0]);
+        return cr_fail(error, "--weights %.300s: expected --pack or --embed beside it, as the "
+                       "emitted program reads the weights otherwise", o->weights.items[0]);
     return 0;
 }
 

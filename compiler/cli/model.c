@@ -48,7 +48,8 @@ static int check_passes(const struct cr_options *o, struct cr_error *error)
         if (check_pass("skip", o->skip.items[i], error))
             return -1;
         if (o->after && strcmp(o->after, o->skip.items[i]) == 0)
-            return cr_fail(error, "--skip %s: also the pass of --after", o->after);
+            return cr_fail(error, "--skip %s: --after names the same pass, expected another one",
+                           o->after);
     }
     return 0;
 }

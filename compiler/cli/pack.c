@@ -57,8 +57,9 @@ static int keep(const struct pack *p, struct cr_error *error)
     if (cr_passed(o, crescent_write_cache(p->model, &written), error))
         return -1;
     if (!written)
-        return cr_fail(error, "%.400s: its weights cannot be kept: there is no cache folder, or its files "
-                              "are in memory only", o->model);
+        return cr_fail(error,
+                       "%.400s: its weights cannot be kept, expected a cache folder on a disk",
+                       o->model);
     printf("%.400s: keeps %s of weights for `%s`\n", o->model, cr_bytes(written).text,
            p->generator ? "generate" : "run");
     return 0;

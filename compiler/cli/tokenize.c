@@ -30,7 +30,7 @@ static int read_ids(struct ids *ids, const char *text, const crescent_tokenizer 
                            word > 60 ? 60 : (int)word, at);
         if (!crescent_token_text(tokenizer, (int)id))
             return cr_fail(error,
-                           "--decode: found the id %ld, which no token has, expected some below %d",
+                           "--decode: found the id %ld, which no token has, expected ids below %d",
                            id, crescent_tokenizer_size(tokenizer));
         *CR_PUSH(ids->items, ids->n, ids->cap) = (int32_t)id;
         at = end;

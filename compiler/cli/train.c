@@ -133,7 +133,8 @@ static void note_settings(const struct cr_options *o, const crescent_graph *grap
         n += (size_t)snprintf(now + n, room - n, " %s=%.60s", old->key, value);
     }
     if (*before)
-        cr_note("%.400s: made with%s, goes on with%s", o->resume, before, now);
+        cr_note("%.400s: the checkpoint was made with%s, the training continues with%s", o->resume,
+                before, now);
 }
 
 /* ---- the loop ---- */

@@ -35,7 +35,8 @@ static int make_room(struct cr_engine *e, struct cr_error *error)
     const struct cr_program *p = e->program;
     int64_t scratch;
     if (__builtin_mul_overflow(p->scratch_bytes, (int64_t)e->threads, &scratch))
-        return cr_fail(error, "%s: %d threads need too much memory", e->path, e->threads);
+        return cr_fail(error, "%s: %d threads need too much memory, expected fewer", e->path,
+                       e->threads);
     int64_t arena = p->arena_bytes + scratch;
     if (cr_engine_check_memory(e, p->weights_bytes, arena, error))
         return -1;
@@ -67,7 +68,8 @@ int cr_run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
         e->program_outputs[i] = outputs[e->to_output[i]];
     int status = e->code.execute[entry](e->rt, e->pool, e->weights, e->program_inputs,
                                         e->program_outputs, e->arena);
-    return status ? cr_fail(error, "%s: the program returned %d", e->path, status) : 0;
+    return status ? cr_fail(error, "%s: the program ended with status %d, expected 0", e->path,
+                            status) : 0;
 }
 
 /* Packs all parameters by one call: threads share all pieces, and no thread waits between two

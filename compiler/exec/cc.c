@@ -111,14 +111,16 @@ static int load(const char *path, const struct cr_wanted *wanted, struct cr_code
     const struct cr_program *p = wanted->program;
     void *handle = dlopen(path, RTLD_LOCAL | RTLD_NOW);
     if (!handle)
-        return cr_fail(error, "what the C compiler made cannot be loaded: %s", dlerror());
+        return cr_fail(error, "the shared object of the C compiler cannot be loaded: %s",
+                       dlerror());
     for (int i = 0; i < p->n_entries; i++) {
         char name[128];
         cr_entry_function(name, sizeof name, p, &p->entries[i], wanted->function);
         void *address = dlsym(handle, name);
         if (!address) {
             dlclose(handle);
-            return cr_fail(error, "%s: not in the shared object the C compiler made", name);
+            return cr_fail(error, "%s: not in the shared object of the C compiler, expected a "
+                           "function of that name", name);
         }
         memcpy(&code->execute[i], &address, sizeof address);
     }
@@ -136,7 +138,7 @@ static int compile(const struct compilation *job, const char *const *options,
     char *argv[MAX_WORDS + MAX_OURS + 1], line[256] = "";
     int status = 0;
     if (command_line(text, options, job->path, argv)) {
-        status = cr_fail(error, "CC: more than %d words", MAX_WORDS);
+        status = cr_fail(error, "CC: too many words, expected at most %d", MAX_WORDS);
     } else if ((status = run(argv, job)) < 0) {
         cr_fail(error, "%s: no C compiler could be started (%s): set CC, or use --backend tcc",
                 argv[0], strerror(errno));
@@ -189,7 +191,7 @@ static int compile_nameless(struct compilation *job, const char *const *options,
     char path[40];
     job->object = nameless_file();
     if (job->object < 0) {
-        cr_fail(error, "no file for the C compiler can be made: %s", strerror(errno));
+        cr_fail(error, "cannot create a file for the C compiler: %s", strerror(errno));
         return 1;
     }
     snprintf(path, sizeof path, "/proc/self/fd/%d", job->object);
@@ -289,7 +291,7 @@ int cr_cc_compile(const struct cr_text *text, const char *const *options,
     struct compilation job = {.source = nameless_file(), .log = nameless_file()};
     int status = -1;
     if (job.source < 0 || job.log < 0 || fill(job.source, text))
-        cr_fail(error, "no file for the C compiler can be made: %s", strerror(errno));
+        cr_fail(error, "cannot create a file for the C compiler: %s", strerror(errno));
     else
         status = compile_nameless(&job, options, wanted, code, error);
     if (status > 0 && lseek(job.source, 0, SEEK_SET) == 0 && ftruncate(job.log, 0) == 0 &&

@@ -44,15 +44,13 @@ static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
                         struct cr_error *error)
 {
     if (o->isa && cr_backends[o->backend].chooses_isa)
-        return cr_fail(error,
-                       "instruction set '%.60s': standalone C chooses its own, expected "
-                       "another backend",
-                       o->isa);
+        return cr_fail(error, "instruction set '%.60s': standalone C chooses one when it runs, "
+                       "expected another backend", o->isa);
     e->rt = cr_runtime_select(o->isa);
     if (!e->rt)
         return fail_isa(o->isa, error);
     if (o->threads > 1 && !(e->pool = cr_pool_new(o->threads)))
-        return cr_fail(error, "%d threads could not be started", o->threads);
+        return cr_fail(error, "cannot start %d threads, expected fewer", o->threads);
     e->threads = cr_pool_threads(e->pool);
     return 0;
 }

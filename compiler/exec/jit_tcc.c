@@ -57,13 +57,10 @@ static int report(const char *text, const struct complaint *complaint, struct cr
 {
     char path[256];
     if (complaint->refused)
-        return cr_fail(
-            error,
-            "this system lets no code run that was compiled in memory: %s; the backend cc "
-            "needs none",
-            strerror(complaint->refused));
+        return cr_fail(error, "this system forbids code that is compiled in memory: %s, expected "
+                       "the backend cc, which needs none", strerror(complaint->refused));
     if (strstr(complaint->text, "memory full"))
-        return cr_fail(error, "not enough memory for TinyCC to compile it");
+        return cr_fail(error, "out of memory for TinyCC to compile the C");
     bool kept = keep_text(text, path, sizeof path);
     return cr_fail(error,
                    "bug: TinyCC does not accept the C of it: %s (the C is %s%s); please report it",
@@ -173,7 +170,7 @@ static bool compile(const struct cr_program *program, const char *text, struct c
     good = good && place(tcc, memory, complaint) && find_execute(tcc, program, code) &&
            !*complaint->text;
     if (!good)
-        complain(complaint, "its function is not there");
+        complain(complaint, "its function is not in the compiled code");
     if (tcc)
         tcc_delete(tcc);
     return good;
@@ -198,7 +195,8 @@ int cr_tinycc_version(struct cr_error *error)
         tcc_delete(tcc);
     cr_code_memory_free(&memory);
     pthread_mutex_unlock(&lock);
-    return found > 0 ? found : cr_fail(error, "TinyCC cannot compile a function of one line");
+    return found > 0 ? found : cr_fail(error, "TinyCC cannot compile a function of one line, "
+                                       "expected it to work on this system");
 }
 
 static void release(void *handle)
@@ -213,7 +211,7 @@ int cr_compile_tcc(const struct cr_program *program, struct cr_code *code, struc
     struct cr_text text = {0};
     struct cr_code_memory *memory = calloc(1, sizeof *memory);
     if (!memory)
-        return cr_fail(error, "not enough memory for TinyCC to compile it");
+        return cr_fail(error, "out of memory for TinyCC to compile the C");
     cr_put_declarations(&text, program);
     cr_put_literals(&text, program, false);
     cr_put_bytes(&text, program->text, program->text_length);

@@ -316,7 +316,8 @@ static int lock_folder(const char *folder, struct cr_error *error)
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return fd; /* continue without a lock if the file system has none */
     close(fd);
-    return cr_fail(error, "%.300s: another process writes weights there", folder);
+    return cr_fail(error, "%.300s: another process is writing weights there, expected one process "
+                   "at a time", folder);
 }
 
 /* Writes the file: the key padded to whole pages, then the weights. */
@@ -335,7 +336,8 @@ static int write_file(const struct cr_kept *k, const struct cr_engine *e, struct
         return -1;
     if (!is_unchanged(k)) {
         cr_writer_discard(&writer);
-        return cr_fail(error, "%.400s: changed since it was read", k->sources[0].path);
+        return cr_fail(error, "%.400s: the file changed since it was read, expected it unchanged",
+                       k->sources[0].path);
     }
     return cr_writer_commit(&writer, error->text, text);
 }

@@ -39,7 +39,8 @@ int cr_view_own(struct cr_interpreter *in, struct cr_view *value, int64_t count)
         return -1;
     struct cr_view_buffer *buffer = malloc((size_t)bytes);
     if (!buffer)
-        return cr_fail(in->error, "the interpreter needs %s more, which could not be had",
+        return cr_fail(in->error,
+                       "the interpreter cannot allocate %s more, expected so much free memory",
                        cr_amount(bytes).text);
     buffer->uses = 1;
     buffer->bytes = bytes;

@@ -45,13 +45,11 @@ static int wrong_size(const struct reading *r, const struct cr_npy *file, int ax
 {
     const struct cr_engine *e = r->engine;
     const struct cr_port *of = &e->inputs[e->lengths[length].input];
-    return cr_fail(
-        r->error,
-        "%.300s: axis %d of the array has %lld elements, expected %d, which the length %.100s is "
-        "by the file of %.100s",
-        file->path, axis + 1, (long long)file->shape[axis],
-        *(const int32_t *)r->tensors[e->lengths[length].input], of->name,
-        e->inputs[r->said_by[length]].name);
+    return cr_fail(r->error, "%.300s: axis %d of the array has %lld elements, expected %d, as "
+                   "length %.100s has in the file of %.100s", file->path, axis + 1,
+                   (long long)file->shape[axis],
+                   *(const int32_t *)r->tensors[e->lengths[length].input], of->name,
+                   e->inputs[r->said_by[length]].name);
 }
 
 /* Takes the size of an axis that is a length: the first array sets it, unless it has a file; later

@@ -52,11 +52,11 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
 {
     int64_t most = memory_limit();
     if (bytes < 0)
-        return cr_fail(error, "%s would take more bytes than can be counted, there are %s of memory", what,
-                       cr_amount(most).text);
+        return cr_fail(error, "%s would take more bytes than can be counted, expected at most the "
+                       "%s of memory", what, cr_amount(most).text);
     if (bytes > most)
-        return cr_fail(error, "%s would take %s, there are %s of memory", what, cr_amount(bytes).text,
-                       cr_amount(most).text);
+        return cr_fail(error, "%s would take %s, expected at most the %s of memory", what,
+                       cr_amount(bytes).text, cr_amount(most).text);
     return 0;
 }
 
@@ -70,7 +70,8 @@ void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 64;
     size_t room = ((size_t)bytes + align) / align * align; /* whole pages, at least one */
     if (posix_memalign(&memory, align, room)) {
-        cr_fail(error, "%s would take %s, which could not be had", what, cr_amount(bytes).text);
+        cr_fail(error, "%s would take %s, which cannot be allocated, expected so much free memory",
+                what, cr_amount(bytes).text);
         return NULL;
     }
     if (align == HUGE_PAGE) /* a hint: weights streamed from memory miss the TLB on small pages */
@@ -86,7 +87,9 @@ int cr_zeros_new(struct cr_zeros *zeros, int64_t bytes, const char *what, struct
     size_t room = (size_t)bytes + 1; /* at least one byte */
     void *m = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (m == MAP_FAILED)
-        return cr_fail(error, "%s would take %s, which could not be had", what, cr_amount(bytes).text);
+        return cr_fail(error,
+                       "%s would take %s, which cannot be allocated, expected so much free memory",
+                       what, cr_amount(bytes).text);
     *zeros = (struct cr_zeros){m, room};
     return 0;
 }

@@ -61,7 +61,7 @@ static int check_graph(const crescent_graph *graph, const crescent_config *confi
     int n_entries = crescent_graph_entry_count(graph);
     if (config && config->backend != CRESCENT_TCC && config->backend != CRESCENT_CC)
         return cr_client_fail(crescent_graph_context(graph),
-                              "%.400s: an autopsy with the backend %s, expected tcc or cc",
+                              "%.400s: found an autopsy with the backend %s, expected tcc or cc",
                               crescent_graph_script(graph), crescent_backend_name(config->backend));
     return n_entries ? refuse_entries(graph, n_entries) : CRESCENT_OK;
 }
@@ -421,8 +421,9 @@ int crescent_autopsy_at(const crescent_autopsy *autopsy, int index, crescent_tap
 {
     CR_CLIENT_REQUIRE(autopsy ? autopsy->context : NULL, autopsy && node);
     if (index < 0 || index >= autopsy->n)
-        return cr_client_fail(autopsy->context, "%.400s: node %d, there are %d", autopsy->path,
-                              index, autopsy->n);
+        return cr_client_fail(autopsy->context,
+                              "%.400s: found node %d, expected one of %d, counted from 0",
+                              autopsy->path, index, autopsy->n);
     const struct finding *f = &autopsy->findings[index];
     *node = f->node;
     node->where = f->where;

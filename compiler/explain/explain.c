@@ -125,11 +125,12 @@ static int make_text(const crescent_explanation *e, const crescent_explanation *
                      crescent_explanation_format format, char **text, size_t *length)
 {
     if ((unsigned)format >= CRESCENT_EXPLAIN_FORMATS)
-        return cr_client_fail(e->context, "%.400s: format %d, expected one of the enum",
-                              crescent_graph_script(e->graph), (int)format);
+        return cr_client_fail(e->context, "%.400s: found format %d, expected one of "
+                              "crescent_explanation_format", crescent_graph_script(e->graph),
+                              (int)format);
     if (format == CRESCENT_EXPLAIN_TRACE && !e->measured)
-        return cr_client_fail(e->context, "%.400s: a trace of what was not measured",
-                              crescent_graph_script(e->graph));
+        return cr_client_fail(e->context, "%.400s: found a trace without a measurement, expected "
+                              "a measurement before it", crescent_graph_script(e->graph));
     char *memory = NULL;
     FILE *out = open_memstream(&memory, length);
     if (!out)

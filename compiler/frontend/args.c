@@ -26,17 +26,17 @@ void cr_arg_count(lua_State *L, const char *op, int least, int most)
 {
     int n = lua_gettop(L);
     if (n != least && least == most)
-        cr_raise(L, "%s: %d arguments, %d expected", op, n, least);
+        cr_raise(L, "%s: found %d arguments, expected %d", op, n, least);
     if (n < least)
-        cr_raise(L, "%s: %d arguments, at least %d expected", op, n, least);
+        cr_raise(L, "%s: found %d arguments, expected at least %d", op, n, least);
     if (n > most)
-        cr_raise(L, "%s: %d arguments, at most %d expected", op, n, most);
+        cr_raise(L, "%s: found %d arguments, expected at most %d", op, n, most);
 }
 
 cr_id cr_arg_tensor(lua_State *L, int index, const char *op)
 {
     if (!cr_is_tensor(L, index))
-        cr_raise(L, "%s: argument %d: found %s, a tensor is expected", op, index,
+        cr_raise(L, "%s: argument %d: found %s, expected a tensor", op, index,
                  cr_type_name(L, index));
     return cr_tensor_at(L, index);
 }
@@ -44,17 +44,17 @@ cr_id cr_arg_tensor(lua_State *L, int index, const char *op)
 cr_id *cr_arg_tensors(lua_State *L, int index, const char *op, int least, int *n)
 {
     if (lua_type(L, index) != LUA_TTABLE)
-        cr_raise(L, "%s: found %s, a list of tensors is expected", op, cr_type_name(L, index));
+        cr_raise(L, "%s: found %s, expected a list of tensors", op, cr_type_name(L, index));
     size_t length = lua_rawlen(L, index);
     if (length < (size_t)least || length > CR_MAX_NODES)
-        cr_raise(L, "%s: a list of %zu tensors, %d to %d are expected", op, length, least,
+        cr_raise(L, "%s: found a list of %zu tensors, expected %d to %d", op, length, least,
                  CR_MAX_NODES);
     cr_work(L, length);
     cr_id *ids = lua_newuserdata(L, (length + 1) * sizeof *ids);
     for (size_t i = 0; i < length; i++) {
         lua_rawgeti(L, index, (int)i + 1);
         if (!cr_is_tensor(L, -1))
-            cr_raise(L, "%s: item %zu: found %s, a tensor is expected", op, i + 1,
+            cr_raise(L, "%s: item %zu: found %s, expected a tensor", op, i + 1,
                      cr_type_name(L, -1));
         ids[i] = cr_tensor_at(L, -1);
         lua_pop(L, 1);
@@ -66,12 +66,13 @@ cr_id *cr_arg_tensors(lua_State *L, int index, const char *op, int least, int *n
 const char *cr_arg_string(lua_State *L, int index, const char *op, const char *what)
 {
     if (lua_type(L, index) != LUA_TSTRING)
-        cr_raise(L, "%s: %s: found %s, a string is expected", op, what, cr_type_name(L, index));
+        cr_raise(L, "%s: %s: found %s, expected a string", op, what, cr_type_name(L, index));
     size_t size;
     const char *text = lua_tolstring(L, index, &size);
     cr_work(L, size / 64 + 1);
     if (strlen(text) != size || size > CR_MAX_STRING)
-        cr_raise(L, "%s: %s: found a string with a zero byte or without end", op, what);
+        cr_raise(L, "%s: %s: found a string with a zero byte, or too long, expected a shorter "
+                 "text without zero bytes", op, what);
     return text;
 }
 
@@ -79,13 +80,13 @@ void cr_check_name(lua_State *L, const char *name, const char *op, const char *w
 {
     size_t size = strlen(name);
     if (size == 0 || size > CR_NAME_MAX)
-        cr_raise(L, "%s: %s: a name of %zu bytes, 1 to %d are expected", op, what, size,
+        cr_raise(L, "%s: %s: found a name of %zu bytes, expected 1 to %d", op, what, size,
                  CR_NAME_MAX);
     const char *marks = cr_run_of(L)->in_dump ? "_.-:" : "_.-";
     for (const char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr(marks, *c))
-            cr_raise(L, "%s: %s '%s': letters, digits, '_', '-' and '.' are expected", op, what,
-                     name);
+            cr_raise(L, "%s: found the %s '%s', expected letters, digits, '_', '-' and '.'", op,
+                     what, name);
 }
 
 const char *cr_arg_name(lua_State *L, int index, const char *op, const char *what)
@@ -98,7 +99,7 @@ const char *cr_arg_name(lua_State *L, int index, const char *op, const char *wha
 double cr_arg_number(lua_State *L, int index, const char *op, const char *what)
 {
     if (lua_type(L, index) != LUA_TNUMBER)
-        cr_raise(L, "%s: %s: found %s, a number is expected", op, what, cr_type_name(L, index));
+        cr_raise(L, "%s: %s: found %s, expected a number", op, what, cr_type_name(L, index));
     return lua_tonumber(L, index);
 }
 
@@ -113,11 +114,11 @@ static bool is_integer(lua_State *L, int index)
 int64_t cr_arg_integer(lua_State *L, int index, const char *op, const char *what)
 {
     if (lua_type(L, index) != LUA_TNUMBER)
-        cr_raise(L, "%s: %s: found %s, a whole number is expected", op, what,
+        cr_raise(L, "%s: %s: found %s, expected a whole number", op, what,
                  cr_type_name(L, index));
     double value = lua_tonumber(L, index);
     if (!is_integer(L, index))
-        cr_raise(L, "%s: %s: found %.14g, a whole number is expected", op, what,
+        cr_raise(L, "%s: %s: found %.14g, expected a whole number", op, what,
                  isnan(value) ? (double)NAN : value); /* else NaN would print its sign */
     return (int64_t)value;
 }
@@ -145,17 +146,17 @@ enum cr_dtype cr_arg_dtype(lua_State *L, int index, const char *op)
             return (enum cr_dtype)dtype;
     for (size_t i = 0; i < sizeof type_aliases / sizeof *type_aliases; i++)
         if (strcmp(name, type_aliases[i].name) == 0)
-            cr_raise(L, "%s: type '%.100s', f32, i32 or bool is expected, did you mean %s?", op,
+            cr_raise(L, "%s: found type '%.100s', expected f32, i32 or bool, did you mean %s?", op,
                      name, cr_dtype_name(type_aliases[i].dtype));
-    cr_raise(L, "%s: type '%.100s', f32, i32 or bool is expected", op, name);
+    cr_raise(L, "%s: found type '%.100s', expected f32, i32 or bool", op, name);
 }
 
 int cr_arg_axis(lua_State *L, int index, const char *op, int rank)
 {
     int64_t axis = cr_arg_integer(L, index, op, "axis");
     if (axis == 0 || axis > rank || axis < -rank)
-        cr_raise(L, "%s: axis %lld of a tensor of rank %d, axes count from 1 or from -1 backwards",
-                 op, (long long)axis, rank);
+        cr_raise(L, "%s: found axis %lld of a tensor of rank %d, expected one counted from 1, or "
+                 "from -1 backwards", op, (long long)axis, rank);
     return (int)(axis > 0 ? axis - 1 : rank + axis);
 }
 
@@ -192,12 +193,12 @@ int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int6
                  signed char *lengths)
 {
     if (lua_type(L, index) != LUA_TTABLE)
-        cr_raise(L, "%s: %s: found %s, a list such as {2, 3} is expected", op, what,
+        cr_raise(L, "%s: %s: found %s, expected a list such as {2, 3}", op, what,
                  cr_type_name(L, index));
     int n = cr_count_entries(L, index, CR_MAX_RANK);
     if (n > CR_MAX_RANK)
-        cr_raise(L, "%s: %s: more than %d items, the largest rank is %d", op, what, CR_MAX_RANK,
-                 CR_MAX_RANK);
+        cr_raise(L, "%s: %s: more than %d items, expected at most %d, the largest rank", op, what,
+                 CR_MAX_RANK, CR_MAX_RANK);
     for (int i = 0; i < n; i++) {
         char item[64] = "";
         lua_rawgeti(L, index, i + 1);
@@ -205,7 +206,7 @@ int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int6
             snprintf(item, sizeof item, "%s: item %d", what, i + 1);
         int length = length_on_top(L);
         if (length >= 0 && !lengths)
-            cr_raise(L, "%s: %s: found the length %s, a whole number is expected", op, item,
+            cr_raise(L, "%s: %s: found the length %s, expected a whole number", op, item,
                      cr_run_of(L)->graph->lengths[length].name);
         list[i] = length < 0 ? cr_arg_integer(L, -1, op, item)
                              : cr_run_of(L)->graph->lengths[length].bound;

@@ -216,7 +216,7 @@ int cr_report(lua_State *L)
     char limit[128];
     bool refused = strcmp(message, "not enough memory") == 0; /* refused inside Lua's library */
     if (refused || (*run->passed && !run->stopping)) {
-        snprintf(limit, sizeof limit, "the script takes more than %s", cr_limit_passed(run));
+        snprintf(limit, sizeof limit, "the script takes more than %s, expected less", cr_limit_passed(run));
         message = limit;
     }
     int line;

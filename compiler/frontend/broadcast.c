@@ -55,7 +55,7 @@ struct cr_tensor_or_number cr_arg_tensor_or_number(lua_State *L, int index, cons
     if (lua_type(L, index) == LUA_TNUMBER)
         return (struct cr_tensor_or_number){.is_number = true, .number = lua_tonumber(L, index)};
     if (!cr_is_tensor(L, index))
-        cr_raise(L, "%s: argument %d: found %s, a tensor or number is expected", op, index,
+        cr_raise(L, "%s: argument %d: found %s, expected a tensor or number", op, index,
                  cr_type_name(L, index));
     return (struct cr_tensor_or_number){.id = cr_tensor_at(L, index)};
 }
@@ -66,8 +66,8 @@ static void no_broadcast(lua_State *L, enum cr_op op, const struct shape *before
     char left[200], right[200];
     cr_shape_text(left, sizeof left, before->rank, before->size);
     cr_shape_text(right, sizeof right, node->rank, node->shape);
-    cr_raise(L, "%s: %s and %s do not broadcast: sizes from the last axis on must be equal or 1",
-             cr_ops[op].name, left, right);
+    cr_raise(L, "%s: shapes %s and %s do not broadcast, expected sizes that are equal or 1, from "
+             "the last axis on", cr_ops[op].name, left, right);
 }
 
 /* Returns the common shape of all operands that are tensors. */
@@ -86,7 +86,7 @@ static struct shape common_shape(lua_State *L, enum cr_op op,
             no_broadcast(L, op, &before, &node);
     }
     if (tensors == 0)
-        cr_raise(L, "%s: found numbers only, a tensor is expected (numbers have math.*)",
+        cr_raise(L, "%s: found numbers only, expected a tensor (numbers have math.*)",
                  cr_ops[op].name);
     return result;
 }
@@ -110,11 +110,12 @@ static cr_id constant(lua_State *L, enum cr_op op, double value, enum cr_dtype d
     struct cr_attr attr = {.dtype = dtype, .rank = shape->rank, .value = value};
     memcpy(attr.shape, shape->size, sizeof shape->size);
     if (dtype == CR_BOOL)
-        cr_raise(L, "%s: found %.14g beside a bool tensor", cr_ops[op].name, value);
+        cr_raise(L, "%s: found the number %.14g beside a bool tensor, expected a bool tensor",
+                 cr_ops[op].name, value);
     if (dtype == CR_I32 && !cr_is_i32(value))
-        cr_raise(L, "%s: found %.14g beside an i32 tensor, a whole number %sis expected",
+        cr_raise(L, "%s: found %.14g beside an i32 tensor, expected a whole number%s",
                  cr_ops[op].name, isnan(value) ? (double)NAN : value,
-                 value == floor(value) ? "from -2147483648 to 2147483647 " : "");
+                 value == floor(value) ? " from -2147483648 to 2147483647" : "");
     return cr_add(L, CR_OP_const, 0, NULL, &attr);
 }
 
@@ -123,7 +124,7 @@ cr_id cr_elementwise(lua_State *L, enum cr_op op, const struct cr_tensor_or_numb
     struct shape shape = common_shape(L, op, operands);
     enum cr_dtype dtype = type_of_numbers(L, op, operands);
     if (cr_ops[op].rule == CR_RULE_SELECT && operands[0].is_number)
-        cr_raise(L, "%s: argument 1: found number, a bool tensor is expected", cr_ops[op].name);
+        cr_raise(L, "%s: argument 1: found number, expected a bool tensor", cr_ops[op].name);
     cr_id in[3];
     for (int i = 0; i < cr_ops[op].arity; i++)
         in[i] = operands[i].is_number ? constant(L, op, operands[i].number, dtype, &shape)
@@ -199,11 +200,12 @@ int cr_lua_matmul(lua_State *L)
     cr_shape_text(left, sizeof left, a.rank, a.shape);
     cr_shape_text(right, sizeof right, b.rank, b.shape);
     if (a.rank < 1 || b.rank < 1)
-        cr_raise(L, "matmul: %s and %s: both need rank 1 or more", left, right);
+        cr_raise(L, "matmul: found shapes %s and %s, expected rank 1 or more for both", left,
+                 right);
     int64_t inner = b.shape[b.rank == 1 ? 0 : b.rank - 2];
     if (a.shape[a.rank - 1] != inner)
-        cr_raise(L, "matmul: %s and %s: inner dimensions %lld and %lld differ", left, right,
-                 (long long)a.shape[a.rank - 1], (long long)inner);
+        cr_raise(L, "matmul: shapes %s and %s: inner dimensions %lld and %lld differ, expected "
+                 "equal ones", left, right, (long long)a.shape[a.rank - 1], (long long)inner);
     bool row = a.rank == 1, column = b.rank == 1;
     in[0] = as_matrix(L, in[0], true);
     in[1] = as_matrix(L, in[1], false);
@@ -211,7 +213,8 @@ int cr_lua_matmul(lua_State *L)
     b = node_of(L, in[1]);
     struct shape batch = {0, {0}};
     if (!broadcast_to(&batch, a.rank - 2, a.shape) || !broadcast_to(&batch, b.rank - 2, b.shape))
-        cr_raise(L, "matmul: %s and %s: batch dimensions do not broadcast", left, right);
+        cr_raise(L, "matmul: shapes %s and %s: batch dimensions do not broadcast, expected sizes "
+                 "that are equal or 1", left, right);
     in[0] = expand_batch(L, in[0], batch);
     in[1] = expand_batch(L, in[1], batch);
     cr_id product = cr_add(L, CR_OP_matmul, 2, in, NULL);

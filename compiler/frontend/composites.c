@@ -88,10 +88,10 @@ static cr_id index_along(lua_State *L, const char *name, cr_id a, cr_id index, i
     cr_shape_text(left, sizeof left, from.rank, from.shape);
     cr_shape_text(right, sizeof right, node.rank, node.shape);
     if (!fits)
-        cr_raise(L, "%s: %s and index %s: all sizes but that of axis %d must be equal, or 1 of the "
-                 "index", name, left, right, axis + 1);
+        cr_raise(L, "%s: found shape %s and an index of shape %s, expected sizes of the index "
+                 "that are equal or 1 on all axes but %d", name, left, right, axis + 1);
     if (node.dtype != CR_I32)
-        cr_raise(L, "%s: index is %s, i32 is expected", name, cr_dtype_name(node.dtype));
+        cr_raise(L, "%s: index is %s, expected i32", name, cr_dtype_name(node.dtype));
     wide.shape[axis] = node.shape[axis];
     return shaped(L, CR_OP_expand, index, wide.rank, wide.shape);
 }
@@ -104,7 +104,8 @@ static cr_id numbers_along(lua_State *L, cr_id a, cr_id index, int axis)
     struct grid all = grid_of(&from, axis), some = grid_of(&node, axis);
     const int64_t shape[] = {some.outer, some.size, some.inner};
     if (cr_elements(from.rank, from.shape) > INT32_MAX)
-        cr_raise(L, "gather: a tensor of more than 2147483647 elements, which no i32 counts");
+        cr_raise(L, "gather: found a tensor of more than 2147483647 elements, expected at most so "
+                 "many, as indices are i32");
     cr_id at = shaped(L, CR_OP_reshape, index, 3, shape);
     cr_id inside = two(L, CR_OP_logical_and, with_number(L, CR_OP_ge, at, 0),
                        with_number(L, CR_OP_lt, at, (double)all.size));
@@ -201,7 +202,7 @@ int cr_lua_scatter(lua_State *L)
     cr_shape_text(left, sizeof left, given.rank, given.shape);
     cr_shape_text(right, sizeof right, places.rank, places.shape);
     if (!cr_same_shape(&given, &places) || given.dtype != node.dtype)
-        cr_raise(L, "scatter: values are %s %s, %s %s as the index is expected",
+        cr_raise(L, "scatter: values are %s %s, expected %s %s as the index",
                  cr_dtype_name(given.dtype), left, cr_dtype_name(node.dtype), right);
     cr_id last = last_along(L, a, up_to_values(L, index, values, axis), axis);
     const int64_t flat[] = {cr_elements(given.rank, given.shape)};
@@ -238,7 +239,7 @@ int cr_lua_argmax(lua_State *L)
     int axis = 0, rank = 0;
     bool all = lua_isnoneornil(L, 2), keep = !all;
     if (!lua_isnoneornil(L, 3) && !lua_isboolean(L, 3))
-        cr_raise(L, "argmax: keep: found %s, true or false is expected", cr_type_name(L, 3));
+        cr_raise(L, "argmax: keep: found %s, expected true or false", cr_type_name(L, 3));
     if (lua_isboolean(L, 3))
         keep = lua_toboolean(L, 3);
     if (all)

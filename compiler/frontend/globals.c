@@ -47,7 +47,7 @@ static int undefined_global(lua_State *L)
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2);
     const char *module = cr_builtin_module_with(name);
     if (module)
-        cr_raise(L, "'%.100s' is not defined, did you mean %s.%.100s, of require \"%s\"?", name,
+        cr_raise(L, "'%.100s' is not defined, did you mean %s.%.100s of require \"%s\"?", name,
                  module, name, module);
     cr_raise(L, "'%.100s' is not defined%s", name, near_name(L, near, sizeof near, name));
 }
@@ -58,8 +58,8 @@ void cr_check_new_global(lua_State *L)
     lua_pushvalue(L, 2);
     lua_rawget(L, lua_upvalueindex(1));
     if (!lua_isnil(L, -1))
-        cr_raise(L, "'%.100s' belongs to the language, a local of that name is possible",
-                 lua_tostring(L, 2));
+        cr_raise(L, "'%.100s' is a function of the language, expected another name, or a local "
+                 "variable", lua_tostring(L, 2));
     lua_settop(L, 3);
 }
 
@@ -73,7 +73,7 @@ int cr_new_global(lua_State *L)
 static int no_new_global(lua_State *L)
 {
     lua_settop(L, 2);
-    cr_raise(L, "a module of a library has no globals of its own, found '%.100s'",
+    cr_raise(L, "found the global '%.100s' in a library's module, expected a local variable",
              lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2));
 }
 

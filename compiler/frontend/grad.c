@@ -23,16 +23,16 @@ static void check_loss(lua_State *L, const struct cr_node *loss)
     char shape[200];
     cr_shape_text(shape, sizeof shape, loss->rank, loss->shape);
     if (loss->dtype != CR_F32)
-        cr_raise(L, "grad: the loss is %s, f32 is expected", cr_dtype_name(loss->dtype));
+        cr_raise(L, "grad: the loss is %s, expected f32", cr_dtype_name(loss->dtype));
     if (cr_elements(loss->rank, loss->shape) != 1)
-        cr_raise(L, "grad: the loss has shape %s, one element is expected", shape);
+        cr_raise(L, "grad: the loss has shape %s, expected a tensor of one element", shape);
 }
 
 static void check_wanted(lua_State *L, const struct cr_graph *g, int n, const cr_id *wanted)
 {
     for (int i = 0; i < n; i++)
         if (g->nodes[wanted[i]].dtype != CR_F32)
-            cr_raise(L, "grad: item %d is %s, f32 is expected", i + 1,
+            cr_raise(L, "grad: item %d is %s, expected f32", i + 1,
                      cr_dtype_name(g->nodes[wanted[i]].dtype));
 }
 
@@ -49,15 +49,15 @@ int cr_lua_grad(lua_State *L)
     check_loss(L, &g->nodes[loss]);
     check_wanted(L, g, n, wanted);
     if (g->n_lengths)
-        cr_raise(L, "grad: the model has the length %s, gradients need sizes that are fixed",
+        cr_raise(L, "grad: the model has the length %s, expected fixed sizes only",
                  g->lengths[0].name);
     struct cr_seed seed = {loss, one_like(L, &g->nodes[loss])};
     cr_add_gradients(g, 1, &seed, n, wanted, gradients);
     cr_look(L);
     cr_check_memory(L);
     if (g->n_nodes > CR_MAX_NODES)
-        cr_raise(L, "grad: the graph has %d operations with it, the most there may be are %d",
-                 g->n_nodes, CR_MAX_NODES);
+        cr_raise(L, "grad: found %d operations with the gradients, expected at most %d", g->n_nodes,
+                 CR_MAX_NODES);
     lua_createtable(L, n, 0);
     for (int i = 0; i < n; i++) {
         cr_push_tensor(L, gradients[i]);

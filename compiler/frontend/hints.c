@@ -34,7 +34,7 @@ static const char *hint_at_local(const char *message, char *text, size_t size)
     char name[MAX_NAME];
     if (!name_of_nil(message, "local", name))
         return NULL;
-    snprintf(text, size, "found no argument `%s`, a %s is expected", name,
+    snprintf(text, size, "found no argument `%s`, expected a %s", name,
              is_call(message) ? "function" : "table");
     return text;
 }
@@ -82,7 +82,7 @@ static const char *hint_at_field(const char *message, char *text, size_t size)
     int n = cr_builtin_functions(buf, sizeof buf, names, MAX_FUNCTIONS);
     const char *near = cr_nearest(name, names, n);
     const char *module = near ? cr_builtin_module_with(near) : NULL;
-    snprintf(text, size, "found nothing in the field '%s', a function is expected%s%s%s%s%s", name,
+    snprintf(text, size, "found nothing in the field '%s', expected a function%s%s%s%s%s", name,
              near ? ", did you mean " : "", near ? module : "", near ? "." : "", near ? near : "",
              near ? "?" : "");
     return text;
@@ -109,10 +109,8 @@ static const char *hint_at_global(lua_State *L, const char *message, char *text,
         snprintf(text, size, "%.400s, did you mean %s.%s, of require \"%s\"?", message, module,
                  name, module);
     else if (is_of_language(L, name))
-        snprintf(text, size,
-                 "%.400s, expected it of the argument of the function that builds the graph, "
-                 "which has the language for functions outside",
-                 message);
+        snprintf(text, size, "%.400s, expected it as a field of the argument of the function that "
+                 "builds the graph", message);
     else
         return NULL;
     return text;

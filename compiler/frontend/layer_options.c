@@ -80,7 +80,7 @@ static const char *word_text(const struct type *type, int *length)
 {
     static const char *const words[][2] = {
         {"number", "a number"},     {"whole", "a whole number"}, {"size", "a whole number from 1 on"},
-        {"boolean", "true or false"}, {"string", "a text"},      {"function", "a function"},
+        {"boolean", "true or false"}, {"string", "a string"},    {"function", "a function"},
         {"table", "a table"},       {"tensor", "a tensor"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (is_word(type, words[i][0])) {
@@ -130,7 +130,9 @@ static const char *push_declaration(lua_State *L, const char *name)
     struct type word = {type, 0};
     for (int length; next_word(&word);)
         if (!word_text(&word, &length))
-            cr_raise(L, "layer_options: %.100s: '%.*s' is no type", name, length, word.at);
+            cr_raise(L, "layer_options: %.100s: found the type '%.*s', expected number, whole, "
+                     "size, boolean, string, function, table, tensor or a text in quotes", name,
+                     length, word.at);
     return type;
 }
 
@@ -146,9 +148,9 @@ static _Noreturn void refuse_value(lua_State *L, const char *name, const char *t
     else
         snprintf(found, sizeof found, "%s", cr_type_name(L, -1));
     if (lua_isnil(L, -1))
-        snprintf(text, sizeof text, "%.100s is missing, %s is expected", name, expected);
+        snprintf(text, sizeof text, "%.100s is missing, expected %s", name, expected);
     else
-        snprintf(text, sizeof text, "%.100s: found %s, %s is expected", name, found, expected);
+        snprintf(text, sizeof text, "%.100s: found %s, expected %s", name, found, expected);
     blame_caller(L, text);
 }
 
@@ -187,9 +189,10 @@ static int declared_names(lua_State *L, const char *names[MAX_OPTIONS])
     while (lua_next(L, DECLARED)) {
         lua_pop(L, 1);
         if (lua_type(L, -1) != LUA_TSTRING)
-            cr_raise(L, "layer_options: found a key that is no name, {name = type, ...} is expected");
+            cr_raise(L,
+                     "layer_options: found a key that is not a name, expected {name = type, ...}");
         if (n == MAX_OPTIONS)
-            cr_raise(L, "layer_options: more than %d", MAX_OPTIONS);
+            cr_raise(L, "layer_options: too many options, expected at most %d", MAX_OPTIONS);
         names[n++] = lua_tostring(L, -1);
     }
     if (n)
@@ -213,7 +216,7 @@ static const char *unknown_key(lua_State *L)
 /* Writes ", the options are bias, eps", or "" if the list is too long. */
 static void list_names(char *text, size_t size, const char *const *names, int n)
 {
-    size_t at = (size_t)snprintf(text, size, ", the options are ");
+    size_t at = (size_t)snprintf(text, size, ", expected one of ");
     for (int i = 0; i < n && at < size; i++)
         at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", names[i]);
     if (at >= size)
@@ -234,7 +237,7 @@ static void check_keys(lua_State *L, const char *const *names, int n)
             first = key;
     }
     if (first && !*first)
-        blame_caller(L, "found an item without a name, {name = value, ...} is expected");
+        blame_caller(L, "found an item without a name, expected {name = value, ...}");
     if (!first)
         return;
     cr_did_you_mean(near, sizeof near, first, names, n);
@@ -251,7 +254,7 @@ static void merge_declared(lua_State *L)
     lua_newtable(L);
     for (int i = DECLARED; i <= top; i++) {
         if (!lua_istable(L, i))
-            cr_raise(L, "layer_options: found %s, {name = type, ...} is expected", cr_type_name(L, i));
+            cr_raise(L, "layer_options: found %s, expected {name = type, ...}", cr_type_name(L, i));
         cr_unseal(L, i);
         lua_pushnil(L);
         while (lua_next(L, i)) {
@@ -304,7 +307,7 @@ int cr_lua_layer_options(lua_State *L)
     cr_arg_string(L, NAME, "layer_options", "name");
     merge_declared(L);
     if (!lua_istable(L, GIVEN)) {
-        snprintf(text, sizeof text, "found %s, a table of options is expected",
+        snprintf(text, sizeof text, "found %s, expected a table of options",
                  cr_type_name(L, GIVEN));
         blame_caller(L, text);
     }

@@ -87,7 +87,7 @@ static _Noreturn void stop(lua_State *L, struct cr_run *run)
     run->stopping = true;
     run->period = 1;
     cr_watch(L, run);
-    cr_raise(L, "the script takes more than %s", run->passed);
+    cr_raise(L, "the script takes more than %s, expected less", run->passed);
 }
 
 /* Records the line that asked for too much memory, since Lua calls no handler then.  The last one
@@ -253,8 +253,8 @@ void cr_enter(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
     if (!run->hosted && ++run->n_calls > MOST_CALLS)
-        cr_raise(L, "stack overflow: functions of the language call each other more than %d deep",
-                 MOST_CALLS);
+        cr_raise(L, "stack overflow: functions of the language are nested too deep, expected at "
+                 "most %d levels", MOST_CALLS);
 }
 
 void cr_leave(lua_State *L)

@@ -28,8 +28,8 @@ static int64_t count_items(lua_State *L)
     for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
         double key = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
         if (!(key >= 1) || key != floor(key))
-            cr_raise(L, "const: a table has a key that is no whole number from 1 on, a list of "
-                        "values is expected");
+            cr_raise(L, "const: found a table with a key other than 1, 2, ..., expected a list of "
+                     "values");
         most = key > most ? key : most;
     }
     return most <= (double)CR_MAX_LITERAL ? (int64_t)most : CR_MAX_LITERAL + 1;
@@ -44,13 +44,14 @@ static void find_shape(lua_State *L, struct reading *r)
     luaL_checkstack(L, CR_MAX_RANK + 1, "const");
     while (lua_type(L, -1) == LUA_TTABLE) {
         if (r->rank == CR_MAX_RANK)
-            cr_raise(L, "const: tables are nested deeper than %d, the largest rank", CR_MAX_RANK);
+            cr_raise(L, "const: tables are nested too deep, expected at most %d levels, the "
+                     "largest rank", CR_MAX_RANK);
         int64_t n = count_items(L);
         if (n < 1)
-            cr_raise(L, "const: a table without values, at least one is expected");
+            cr_raise(L, "const: found a table without values, expected at least one");
         if (n > CR_MAX_LITERAL / r->room)
-            cr_raise(L, "const: more than %lld values, larger tensors are parameters or inputs",
-                     (long long)CR_MAX_LITERAL);
+            cr_raise(L, "const: too many values, expected at most %lld (larger tensors are "
+                     "parameters or inputs)", (long long)CR_MAX_LITERAL);
         r->shape[r->rank++] = n;
         r->room *= n;
         lua_rawgeti(L, -1, 1);
@@ -73,14 +74,16 @@ static uint32_t read_element(lua_State *L, const struct reading *r)
     if (r->dtype == CR_BOOL && lua_type(L, -1) == LUA_TBOOLEAN)
         return float_bits(lua_toboolean(L, -1));
     if (lua_type(L, -1) != LUA_TNUMBER)
-        cr_raise(L, "const: value %lld: found %s, a number is expected", (long long)r->n + 1,
+        cr_raise(L, "const: value %lld: found %s, expected a number", (long long)r->n + 1,
                  cr_type_name(L, -1));
     double value = lua_tonumber(L, -1);
     if (r->dtype == CR_BOOL && value != 0 && value != 1)
-        cr_raise(L, "const: value %lld: found %.14g, a bool is 0 or 1", (long long)r->n + 1, value);
+        cr_raise(L, "const: value %lld: found %.14g, expected 0 or 1 for a bool",
+                 (long long)r->n + 1, value);
     if (r->dtype == CR_I32 && !cr_is_i32(value))
-        cr_raise(L, "const: value %lld: found %.14g, an i32, a whole number from -2147483648 to "
-                 "2147483647, is expected", (long long)r->n + 1, isnan(value) ? (double)NAN : value);
+        cr_raise(L, "const: value %lld: found %.14g, expected an i32, a whole number from "
+                 "-2147483648 to 2147483647", (long long)r->n + 1,
+                 isnan(value) ? (double)NAN : value);
     return r->dtype == CR_I32 ? (uint32_t)(int32_t)value : float_bits(value);
 }
 
@@ -88,9 +91,9 @@ static uint32_t read_element(lua_State *L, const struct reading *r)
 static void read_level(lua_State *L, struct reading *r, int level)
 {
     if (lua_type(L, -1) != LUA_TTABLE || count_items(L) != r->shape[level])
-        cr_raise(L, "const: value %lld: found %s, a table of %lld as at the beginning is expected",
-                 (long long)r->n + 1, lua_type(L, -1) == LUA_TTABLE ? "a table of another size"
-                                                                   : cr_type_name(L, -1),
+        cr_raise(L, "const: value %lld: found %s, expected a table of %lld items, as the first of "
+                 "this level", (long long)r->n + 1,
+                 lua_type(L, -1) == LUA_TTABLE ? "a table of another size" : cr_type_name(L, -1),
                  (long long)r->shape[level]);
     cr_work(L, (size_t)r->shape[level]);
     for (int64_t i = 1; i <= r->shape[level]; i++) {
@@ -129,9 +132,9 @@ static void take_shape(lua_State *L, const struct reading *r, int index, struct 
     cr_shape_text(found, sizeof found, r->rank, r->shape);
     cr_shape_text(expected, sizeof expected, attr->rank, attr->shape);
     if (r->rank > 1 && !same)
-        cr_raise(L, "const: found tables of shape %s, %s is expected", found, expected);
+        cr_raise(L, "const: found tables of shape %s, expected %s", found, expected);
     if (!has_elements(attr, r->room))
-        cr_raise(L, "const: found %lld values, as many as a tensor %s has are expected",
+        cr_raise(L, "const: found %lld values, expected as many as a tensor %s has",
                  (long long)r->room, expected);
 }
 

@@ -35,10 +35,10 @@ static void set_kernel(lua_State *L, cr_id id)
     struct cr_run *run = cr_run_of(L);
     struct cr_node *node = &run->graph->nodes[id];
     if (run->kernel == CR_KERNEL_TAKEN)
-        cr_raise(L, "%s: a second node of the same kernel, kernel(-1) is expected before it",
+        cr_raise(L, "%s: found a second node in the same kernel, expected kernel(-1) before it",
                  cr_ops[node->op].name);
     if (run->kernel != CR_NONE && node->name)
-        cr_raise(L, "%s: no kernel computes it, kernel(-1) is expected before it",
+        cr_raise(L, "%s: found an op that no kernel computes, expected kernel(-1) before it",
                  cr_ops[node->op].name);
     node->kernel = run->kernel;
     if (run->kernel != CR_NONE)
@@ -49,8 +49,8 @@ cr_id cr_add(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct c
 {
     struct cr_run *run = cr_run_of(L);
     if (run->graph->n_nodes >= CR_MAX_NODES)
-        cr_raise(L, "%s: the graph has %d operations already, the most there may be",
-                 cr_ops[op].name, CR_MAX_NODES);
+        cr_raise(L, "%s: the graph has %d operations already, expected no more", cr_ops[op].name,
+                 CR_MAX_NODES);
     set_origin(L, run);
     cr_id id = cr_build(run->graph, op, n, in, attr);
     if (id == CR_NONE)

@@ -78,7 +78,8 @@ static int power(lua_State *L)
  * functions. */
 static int comparison(lua_State *L)
 {
-    cr_raise(L, "tensors are compared by lt, le, gt, ge, eq and ne, not by Lua's operators");
+    cr_raise(L, "found a comparison of tensors by an operator of Lua, expected lt, le, gt, ge, eq "
+             "or ne");
     return 0;
 }
 
@@ -106,7 +107,7 @@ static int field(lua_State *L)
 {
     lua_settop(L, 2);
     if (!cr_is_tensor(L, 1) || lua_type(L, 2) != LUA_TSTRING)
-        cr_raise(L, "a tensor has no elements to index, see slice and gather");
+        cr_raise(L, "found an index into a tensor, expected slice or gather");
     const struct cr_node *node = &cr_run_of(L)->graph->nodes[cr_tensor_at(L, 1)];
     const char *name = lua_tostring(L, 2);
     if (strcmp(name, "shape") == 0) {
@@ -126,14 +127,14 @@ static int field(lua_State *L)
 
 static int set_field(lua_State *L)
 {
-    cr_raise(L, "a tensor cannot be changed, operations make new ones");
+    cr_raise(L, "found an assignment to a tensor, expected an operation that makes a new one");
     return 0;
 }
 
 static int as_text(lua_State *L)
 {
     if (!cr_is_tensor(L, 1))
-        cr_raise(L, "found %s, a tensor is expected", cr_type_name(L, 1));
+        cr_raise(L, "found %s, expected a tensor", cr_type_name(L, 1));
     const struct cr_node *node = &cr_run_of(L)->graph->nodes[cr_tensor_at(L, 1)];
     char shape[200];
     cr_shape_text(shape, sizeof shape, node->rank, node->shape);

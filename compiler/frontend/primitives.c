@@ -32,7 +32,7 @@ static cr_id read_i32(lua_State *L, int index, const char *op, const char *what)
         return cr_tensor_at(L, index);
     struct cr_attr attr = {.dtype = CR_I32, .value = (double)cr_arg_integer(L, index, op, what)};
     if (!cr_is_i32(attr.value))
-        cr_raise(L, "%s: %s: found %.14g, an i32, at most 2147483647, is expected", op, what,
+        cr_raise(L, "%s: %s: found %.14g, expected an i32, at most 2147483647", op, what,
                  attr.value);
     return cr_add(L, CR_OP_const, 0, NULL, &attr);
 }
@@ -84,21 +84,20 @@ static void check_again(lua_State *L, enum cr_op op, const struct cr_attr *attr,
     cr_shape_text(before, sizeof before, old->rank, old->shape);
     cr_shape_text(now, sizeof now, attr->rank, attr->shape);
     if (old->op != op)
-        cr_raise(L, "%s: '%s' is %s already (line %d)", cr_ops[op].name, attr->name,
-                 old->op == CR_OP_param   ? "a parameter"
-                 : old->op == CR_OP_state ? "a state"
-                                          : "an input",
+        cr_raise(L, "%s: '%s' is %s already (line %d), expected another name", cr_ops[op].name,
+                 attr->name,
+                 old->op == CR_OP_param ? "a parameter" : old->op == CR_OP_state ? "a state" : "an input",
                  old->where.line);
     if (strcmp(before, now) != 0 || old->dtype != attr->dtype)
-        cr_raise(L, "%s: '%s' is %s %s here and %s %s before (line %d)", cr_ops[op].name,
-                 attr->name, cr_dtype_name(attr->dtype), now, cr_dtype_name(old->dtype), before,
-                 old->where.line);
+        cr_raise(L, "%s: '%s' is %s %s here and %s %s before (line %d), expected the same",
+                 cr_ops[op].name, attr->name, cr_dtype_name(attr->dtype), now,
+                 cr_dtype_name(old->dtype), before, old->where.line);
     if (memcmp(old->lengths, attr->lengths, sizeof old->lengths) != 0)
-        cr_raise(L, "%s: '%s' has other lengths than before (line %d)", cr_ops[op].name, attr->name,
-                 old->where.line);
+        cr_raise(L, "%s: '%s' has other lengths than before (line %d), expected the same",
+                 cr_ops[op].name, attr->name, old->where.line);
     if (old->init != attr->init || old->value != attr->value)
-        cr_raise(L, "%s: '%s' starts with other values than before (line %d)", cr_ops[op].name,
-                 attr->name, old->where.line);
+        cr_raise(L, "%s: '%s' starts with other values than before (line %d), expected the same",
+                 cr_ops[op].name, attr->name, old->where.line);
 }
 
 /* Makes an input, a parameter or a state, or returns the existing one of that name. */
@@ -123,9 +122,8 @@ static void note_tied(struct cr_run *run, struct cr_line user, const char *name,
     char text[1200];
     if (run->tied)
         return;
-    snprintf(text, sizeof text,
-             "%.400s:%d: parameter %.255s is declared again in the same scope (line %d), so two layers share "
-             "it, expected a scope for each layer, or {tied = true}",
+    snprintf(text, sizeof text, "%.400s:%d: parameter %.255s is declared again in the same scope "
+             "(line %d) and would be shared, expected a scope for each layer, or {tied = true}",
              user.path ? user.path : run->path, user.number, name, line);
     run->tied = cr_strdup(text);
 }
@@ -203,13 +201,11 @@ static bool read_init(lua_State *L, int index, const char *op, bool tied, struct
         lua_pop(L, 1);
     }
     if (found != 1)
-        cr_raise(L, "%s: init: {uniform = bound}, {normal = std} or {fill = value} is expected",
-                 op);
+        cr_raise(L, "%s: init: found another table, expected {uniform = bound}, {normal = std} or "
+                 "{fill = value}", op);
     if (!isfinite(attr->value) || (attr->init != CR_INIT_FILL && attr->value < 0))
-        cr_raise(L,
-                 "%s: init: found %s = %g, a finite number, not below 0 as a width, is "
-                 "expected",
-                 op, kinds[attr->init], attr->value);
+        cr_raise(L, "%s: init: found %s = %g, expected a finite number, and none below 0 for "
+                 "uniform and normal", op, kinds[attr->init], attr->value);
     return true;
 }
 
@@ -217,7 +213,8 @@ static bool read_init(lua_State *L, int index, const char *op, bool tied, struct
 static void check_integer_init(lua_State *L, const struct cr_attr *attr)
 {
     if (attr->dtype == CR_I32 && (attr->init != CR_INIT_FILL || !cr_is_i32(attr->value)))
-        cr_raise(L, "input: init: an i32 is expected to have {fill = a whole number}");
+        cr_raise(L,
+                 "input: init: found another value for an i32, expected {fill = a whole number}");
 }
 
 /* input(name, shape [, type [, init]]) */
@@ -229,7 +226,7 @@ static int make_input(lua_State *L)
     attr.rank = cr_arg_sizes(L, 2, "input", "shape", attr.shape, attr.lengths);
     attr.dtype = cr_arg_dtype(L, 3, "input");
     if (attr.dtype == CR_BOOL)
-        cr_raise(L, "input: type bool, f32 or i32 is expected");
+        cr_raise(L, "input: found type bool, expected f32 or i32");
     if (read_init(L, 4, "input", false, &attr))
         check_integer_init(L, &attr);
     if (attr.init == CR_INIT_UNIFORM && attr.value == 0 && !lua_isnoneornil(L, 4))
@@ -249,12 +246,12 @@ static int make_length(lua_State *L)
     attr.name = cr_arg_name(L, 1, "length", "name");
     int64_t bound = cr_arg_integer(L, 2, "length", "bound");
     if (bound < 1 || bound > INT32_MAX)
-        cr_raise(L, "length: bound %lld, 1 to %d is expected", (long long)bound, INT32_MAX);
+        cr_raise(L, "length: found the bound %lld, expected 1 to %d", (long long)bound, INT32_MAX);
     attr.value = (double)bound;
     bool is_new = find_name(L, attr.name) == CR_NONE;
     lua_pop(L, 1);
     if (is_new && cr_graph_add_length(g, attr.name, bound) < 0)
-        cr_raise(L, "length: '%s' is one more than %d, which is the most", attr.name,
+        cr_raise(L, "length: '%s' is one length too many, expected at most %d", attr.name,
                  CR_MAX_LENGTHS);
     return named_leaf(L, CR_OP_input, &attr);
 }
@@ -341,7 +338,7 @@ static int make_const(lua_State *L)
     attr.rank = cr_arg_sizes(L, 2, "const", "shape", attr.shape, attr.lengths);
     attr.dtype = cr_arg_dtype(L, 3, "const");
     if (attr.dtype == CR_BOOL && attr.value != 0 && attr.value != 1)
-        cr_raise(L, "const: value %g, a bool is 0 or 1", attr.value);
+        cr_raise(L, "const: found the value %g, expected 0 or 1 for a bool", attr.value);
     return cr_return(L, CR_OP_const, 0, NULL, &attr);
 }
 
@@ -382,7 +379,8 @@ static unsigned read_axes(lua_State *L, int index, const char *op, int rank)
         unsigned axis = 1u << cr_arg_axis(L, -1, op, rank);
         lua_pop(L, 1);
         if (axes & axis)
-            cr_raise(L, "%s: axis %lld stands twice among the axes", op, (long long)list[i]);
+            cr_raise(L, "%s: found axis %lld twice, expected each axis once", op,
+                     (long long)list[i]);
         axes |= axis;
     }
     return axes;
@@ -401,7 +399,7 @@ static int reduce(lua_State *L)
     unsigned axes = read_axes(L, 2, name, rank);
     bool keep = !lua_isnoneornil(L, 2);
     if (!lua_isnoneornil(L, 3) && !lua_isboolean(L, 3))
-        cr_raise(L, "%s: keep: found %s, true or false is expected", name, cr_type_name(L, 3));
+        cr_raise(L, "%s: keep: found %s, expected true or false", name, cr_type_name(L, 3));
     if (lua_isboolean(L, 3))
         keep = lua_toboolean(L, 3);
     for (int axis = rank - 1; axis >= 0; axis--)
@@ -419,7 +417,7 @@ static void infer_size(lua_State *L, struct cr_attr *attr, int64_t elements)
     int unknown = CR_NONE;
     for (int i = 0; i < attr->rank; i++) {
         if (attr->shape[i] == -1 && unknown != CR_NONE)
-            cr_raise(L, "reshape: one size may be -1, two are");
+            cr_raise(L, "reshape: found two sizes of -1, expected at most one");
         if (attr->shape[i] == -1)
             unknown = i;
         else if (attr->shape[i] < 1 || attr->shape[i] > elements / known)
@@ -428,8 +426,8 @@ static void infer_size(lua_State *L, struct cr_attr *attr, int64_t elements)
             known *= attr->shape[i];
     }
     if (unknown != CR_NONE && elements % known != 0)
-        cr_raise(L, "reshape: %lld elements cannot be divided by %lld", (long long)elements,
-                 (long long)known);
+        cr_raise(L, "reshape: found %lld elements, expected a multiple of %lld, the product of "
+                 "the other sizes", (long long)elements, (long long)known);
     if (unknown != CR_NONE)
         attr->shape[unknown] = elements / known;
 }
@@ -450,7 +448,8 @@ static void check_length(lua_State *L, const char *op, const char *what, int n, 
 {
     int rank = node_at(L, a)->rank;
     if (n != rank)
-        cr_raise(L, "%s: %d %s for a tensor of rank %d", op, n, what, rank);
+        cr_raise(L, "%s: found %d %s, expected as many as the rank of the tensor, %d", op, n, what,
+                 rank);
 }
 
 /* permute(a, axes) */
@@ -506,8 +505,7 @@ static int make_limit(lua_State *L)
     cr_shape_text(found, sizeof found, attr.rank, attr.shape);
     cr_shape_text(expected, sizeof expected, node->rank, node->shape);
     if (strcmp(found, expected) != 0)
-        cr_raise(L, "limit: found the shape %s, that of the tensor is expected, %s", found,
-                 expected);
+        cr_raise(L, "limit: found the shape %s, expected the tensor's shape %s", found, expected);
     return return_limited(L, a, &lengths);
 }
 
@@ -568,7 +566,7 @@ static int make_cumsum(lua_State *L)
     cr_id a = cr_arg_tensor(L, 1, "cumsum");
     struct cr_attr attr = {.axis = cr_arg_axis(L, 2, "cumsum", node_at(L, a)->rank)};
     if (!lua_isnoneornil(L, 3) && !lua_isboolean(L, 3))
-        cr_raise(L, "cumsum: reverse: found %s, true or false is expected", cr_type_name(L, 3));
+        cr_raise(L, "cumsum: reverse: found %s, expected true or false", cr_type_name(L, 3));
     attr.index[0] = lua_toboolean(L, 3);
     return cr_return(L, CR_OP_cumsum, 1, &a, &attr);
 }
@@ -581,8 +579,8 @@ static void check_random_lengths(lua_State *L, const struct cr_attr *attr,
     int64_t before = 1;
     for (int i = 0; i < attr->rank; before *= attr->shape[i++])
         if (lengths->of[i] && before > 1)
-            cr_raise(L, "random: axis %d is the length %s, expected axes of size 1 before it: "
-                     "numbers depend on their index", i + 1,
+            cr_raise(L, "random: axis %d is the length %s, expected sizes of 1 before it, as "
+                     "random numbers depend on their index", i + 1,
                      cr_run_of(L)->graph->lengths[lengths->of[i] - 1].name);
 }
 
@@ -598,7 +596,7 @@ static int make_random(lua_State *L)
     int64_t before = cr_run_of(L)->n_random++; /* each call gets a stream of its own */
     int64_t stream = given ? cr_arg_integer(L, 3, "random", "stream") : before;
     if (stream < 0)
-        cr_raise(L, "random: stream: found %lld, 0 or more is expected", (long long)stream);
+        cr_raise(L, "random: stream: found %lld, expected 0 or more", (long long)stream);
     attr.value = (double)stream;
     return return_limited(L, cr_add(L, CR_OP_random, 1, &seed, &attr), &lengths);
 }

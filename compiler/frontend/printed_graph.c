@@ -32,7 +32,7 @@ static int set_graph(lua_State *L)
     cr_arg_count(L, "graph", 1, 1);
     const char *name = cr_arg_name(L, 1, "graph", "name");
     if (!is_identifier(name))
-        cr_raise(L, "graph: name '%s', an identifier of C is expected", name);
+        cr_raise(L, "graph: found the name '%s', expected an identifier of C", name);
     run->graph->name = cr_intern(run->graph, name);
     run->in_dump = true;
     run->at = (struct cr_where){.file = cr_intern(run->graph, ""),
@@ -50,17 +50,17 @@ static int set_origin(lua_State *L)
     int64_t line = cr_arg_integer(L, 2, "at", "line");
     const char *scope = cr_arg_string(L, 3, "at", "scope");
     if (strlen(file) > MAX_PATH)
-        cr_raise(L, "at: a file's name of %zu bytes, at most %d are expected", strlen(file),
+        cr_raise(L, "at: found a file name of %zu bytes, expected at most %d", strlen(file),
                  MAX_PATH);
     for (const char *c = file; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
-            cr_raise(L, "at: the file's name holds a control character");
+            cr_raise(L, "at: found a control character in the name of a file, expected none");
     if (*scope)
         cr_check_name(L, scope, "at", "scope");
     if (line < 0 || line > INT_MAX)
-        cr_raise(L, "at: line %lld", (long long)line);
+        cr_raise(L, "at: found line %lld, expected 0 or more", (long long)line);
     if (!lua_isnoneornil(L, 4) && !lua_isboolean(L, 4))
-        cr_raise(L, "at: backward is a %s, true or false is expected", luaL_typename(L, 4));
+        cr_raise(L, "at: found %s for `backward`, expected true or false", luaL_typename(L, 4));
     run->in_dump = true;
     run->at = (struct cr_where){.file = cr_intern(run->graph, file),
                                 .scope = cr_intern(run->graph, scope),
@@ -78,9 +78,9 @@ static int set_entry(lua_State *L)
     cr_arg_count(L, "entry", 1, 1);
     int64_t entry = cr_arg_integer(L, 1, "entry", "number");
     if (!run->in_dump)
-        cr_raise(L, "entry: this is no printed graph, which begins with graph(name)");
+        cr_raise(L, "entry: found outside of a printed graph, expected graph(name) before it");
     if (entry < 0 || entry >= CR_MAX_ENTRIES)
-        cr_raise(L, "entry: number %lld, 0 to %d are expected", (long long)entry,
+        cr_raise(L, "entry: found number %lld, expected 0 to %d", (long long)entry,
                  CR_MAX_ENTRIES - 1);
     run->at.entry = (int)entry;
     return 0;
@@ -98,7 +98,8 @@ static void note_kernel(lua_State *L, int kernel)
     cr_push_kept_table(L, &kernels_key);
     lua_rawgeti(L, -1, kernel + 1);
     if (!lua_isnil(L, -1))
-        cr_raise(L, "kernel: number %d for a second time, each computes one node", kernel);
+        cr_raise(L, "kernel: found number %d a second time, expected one node for each kernel",
+                 kernel);
     lua_pop(L, 1);
     lua_pushboolean(L, 1);
     lua_rawseti(L, -2, kernel + 1);
@@ -116,9 +117,10 @@ static int set_kernel(lua_State *L)
     cr_arg_count(L, "kernel", 1, 1);
     int64_t kernel = cr_arg_integer(L, 1, "kernel", "number");
     if (!run->in_dump)
-        cr_raise(L, "kernel: this is no printed graph, which begins with graph(name)");
+        cr_raise(L, "kernel: found outside of a printed graph, expected graph(name) before it");
     if (kernel < CR_NONE || kernel > CR_MAX_NODES)
-        cr_raise(L, "kernel: number %lld, -1 to %d are expected", (long long)kernel, CR_MAX_NODES);
+        cr_raise(L, "kernel: found number %lld, expected -1 to %d", (long long)kernel,
+                 CR_MAX_NODES);
     if (kernel != CR_NONE)
         note_kernel(L, (int)kernel);
     run->kernel = (int)kernel;

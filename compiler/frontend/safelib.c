@@ -30,7 +30,7 @@ static int print_to_stderr(lua_State *L)
         const char *text = lua_tolstring(L, -1, &size);
         run->n_printed += size + 1;
         if (run->n_printed > MAX_PRINTED)
-            cr_raise(L, "print: the script prints more than %d MB", MAX_PRINTED >> 20);
+            cr_raise(L, "print: found too much output, expected at most %d MB", MAX_PRINTED >> 20);
         cr_work(L, size / 8 + 1);
         fputs(i > 1 ? "\t" : "", stderr);
         cr_escape_to(stderr, text, size, "\n\t");

@@ -23,7 +23,7 @@ void cr_add_length(lua_State *L, size_t *size, size_t more, const char *op)
 {
     cr_work(L, more / BYTES_OF_WORK + 1);
     if (more > CR_MAX_STRING || *size > CR_MAX_STRING - more)
-        cr_raise(L, "%s: the result has more than %d bytes", op, CR_MAX_STRING);
+        cr_raise(L, "%s: the result is too long, expected at most %d bytes", op, CR_MAX_STRING);
     *size += more;
 }
 
@@ -40,7 +40,7 @@ static int string_rep(lua_State *L)
         return 1;
     }
     if (times > CR_MAX_STRING)
-        cr_raise(L, "string.rep: the result has more than %d bytes", CR_MAX_STRING);
+        cr_raise(L, "string.rep: the result is too long, expected at most %d bytes", CR_MAX_STRING);
     cr_add_length(L, &total, unit * (size_t)times, "string.rep");
     char *result = lua_newuserdata(L, total);
     memcpy(result, text, size);
@@ -63,7 +63,7 @@ static bool push_by_metamethod(lua_State *L, int index)
     lua_pushvalue(L, index);
     cr_call(L, 1, 1);
     if (!lua_isstring(L, -1))
-        cr_raise(L, "__tostring returned %s, a string is expected", cr_type_name(L, -1));
+        cr_raise(L, "__tostring returned %s, expected a string", cr_type_name(L, -1));
     return true;
 }
 
@@ -103,8 +103,8 @@ static size_t read_directive(lua_State *L, const char *at, const char *end, char
     }
     size_t length = (size_t)(c - at) + 1;
     if (c >= end || length >= MAX_SPEC || !strchr("cdiouxXeEfgGaAqs", *c))
-        cr_raise(L, "string.format: invalid directive '%.*s'", (int)(length < 16 ? length : 16),
-                 at);
+        cr_raise(L, "string.format: found the directive '%.*s', expected one of Lua's",
+                 (int)(length < 16 ? length : 16), at);
     memcpy(spec, at, length);
     spec[length] = '\0';
     return length;
@@ -123,10 +123,10 @@ static void push_directive(lua_State *L, const char *spec, int argument)
     if (kind == 's') /* padding or cutting would stop at a zero byte */
         cr_arg_string(L, -1, "string.format", spec);
     if (strchr("cdiouxXeEfgGaA", kind) && !lua_isnumber(L, -1))
-        cr_raise(L, "string.format: '%s': found %s, a number is expected", spec,
+        cr_raise(L, "string.format: '%s': found %s, expected a number", spec,
                  cr_type_name(L, -1));
     if (kind == 'q' && lua_type(L, -1) != LUA_TSTRING)
-        cr_raise(L, "string.format: %%q: found %s, a string is expected", cr_type_name(L, -1));
+        cr_raise(L, "string.format: %%q: found %s, expected a string", cr_type_name(L, -1));
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, -2);
     lua_pushstring(L, spec);
@@ -174,7 +174,9 @@ static int string_format(lua_State *L)
         } else if (next == at) {
             next = at + read_directive(L, at, end, spec);
             if (++argument == parts)
-                cr_raise(L, "string.format: no value for '%s'", spec);
+                cr_raise(L,
+                         "string.format: found no value for '%s', expected one for each directive",
+                         spec);
             push_directive(L, spec, argument);
         } else {
             lua_pushlstring(L, at, (size_t)(next - at));

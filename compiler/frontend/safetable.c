@@ -23,12 +23,12 @@ enum { MAX_LENGTH = 1 << 25, MAX_UNPACK = 4096, WORK_OF_COMPARING = 8 };
 static int check_list(lua_State *L, int index, const char *op)
 {
     if (lua_type(L, index) != LUA_TTABLE)
-        cr_raise(L, "%s: found %s, a table is expected", op, cr_type_name(L, index));
+        cr_raise(L, "%s: found %s, expected a table", op, cr_type_name(L, index));
     if (lua_getmetatable(L, index))
-        cr_raise(L, "%s: found a table with a metatable, a plain one is expected", op);
+        cr_raise(L, "%s: found a table with a metatable, expected a plain one", op);
     size_t length = lua_rawlen(L, index);
     if (length > MAX_LENGTH)
-        cr_raise(L, "%s: the table is too long", op);
+        cr_raise(L, "%s: the table is too long, expected fewer items", op);
     return (int)length;
 }
 
@@ -41,7 +41,8 @@ static int list_insert(lua_State *L)
     if (lua_gettop(L) == 3)
         at = cr_arg_integer(L, 2, "table.insert", "position");
     if (at < 1 || at > length + 1)
-        cr_raise(L, "table.insert: position %lld in a list of %d", (long long)at, length);
+        cr_raise(L, "table.insert: found position %lld in a list of %d, expected one inside of it "
+                 "or right after it", (long long)at, length);
     for (int i = length; i >= at; i--) {
         cr_work(L, 1);
         lua_rawgeti(L, 1, i);
@@ -59,7 +60,8 @@ static int list_remove(lua_State *L)
     if (length == 0)
         return 0;
     if (at < 1 || at > length)
-        cr_raise(L, "table.remove: position %lld in a list of %d", (long long)at, length);
+        cr_raise(L, "table.remove: found position %lld in a list of %d, expected one inside of it",
+                 (long long)at, length);
     lua_rawgeti(L, 1, (int)at);
     for (int i = (int)at; i < length; i++) {
         cr_work(L, 1);
@@ -82,8 +84,8 @@ static int list_unpack(lua_State *L)
     if (first > last)
         return 0;
     if (first < -MAX_LENGTH || last > MAX_LENGTH || last - first >= MAX_UNPACK)
-        cr_raise(L, "table.unpack: items %lld to %lld, at most %d are expected", (long long)first,
-                 (long long)last, MAX_UNPACK);
+        cr_raise(L, "table.unpack: found the range of items %lld to %lld, expected at most %d",
+                 (long long)first, (long long)last, MAX_UNPACK);
     int n = (int)(last - first) + 1;
     cr_work(L, (size_t)n);
     luaL_checkstack(L, n, "table.unpack");
@@ -98,7 +100,7 @@ static void append_item(lua_State *L, luaL_Buffer *buffer, int64_t i, size_t *si
     size_t length;
     lua_rawgeti(L, 1, (int)i);
     if (!lua_isstring(L, -1))
-        cr_raise(L, "table.concat: item %lld is %s, a string or number is expected", (long long)i,
+        cr_raise(L, "table.concat: item %lld is %s, expected a string or number", (long long)i,
                  cr_type_name(L, -1));
     lua_tolstring(L, -1, &length);
     cr_add_length(L, size, length, "table.concat");
@@ -116,7 +118,8 @@ static int list_concat(lua_State *L)
     if (!lua_isnoneornil(L, 4))
         last = cr_arg_integer(L, 4, "table.concat", "last");
     if (first <= last && (first < -MAX_LENGTH || last > MAX_LENGTH))
-        cr_raise(L, "table.concat: items %lld to %lld", (long long)first, (long long)last);
+        cr_raise(L, "table.concat: found the range of items %lld to %lld, expected a shorter one",
+                 (long long)first, (long long)last);
     luaL_Buffer buffer;
     luaL_buffinit(L, &buffer);
     for (int64_t i = first; i <= last; i++) {
@@ -245,7 +248,7 @@ static int list_sort(lua_State *L)
 {
     int n = check_list(L, 1, "table.sort");
     if (!lua_isnoneornil(L, 2) && !lua_isfunction(L, 2))
-        cr_raise(L, "table.sort: found %s, a function is expected", cr_type_name(L, 2));
+        cr_raise(L, "table.sort: found %s, expected a function", cr_type_name(L, 2));
     lua_settop(L, 2);
     lua_newtable(L);
     lua_newtable(L);
@@ -270,8 +273,8 @@ static int push_keys(lua_State *L)
         cr_work(L, CR_WORK_OF_NEXT);
         lua_pop(L, 1);
         if (lua_type(L, -1) != LUA_TNUMBER && lua_type(L, -1) != LUA_TSTRING)
-            cr_raise(L, "pairs: found a key that is %s, numbers and strings have an order",
-                     cr_type_name(L, -1));
+            cr_raise(L, "pairs: found a key that is %s, expected numbers and strings, which have "
+                     "an order", cr_type_name(L, -1));
         lua_pushvalue(L, -1);
         lua_rawseti(L, -3, ++n);
     }
@@ -298,7 +301,7 @@ static int next_pair(lua_State *L)
 static int sorted_pairs(lua_State *L)
 {
     if (lua_type(L, 1) != LUA_TTABLE)
-        cr_raise(L, "pairs: found %s, a table is expected", cr_type_name(L, 1));
+        cr_raise(L, "pairs: found %s, expected a table", cr_type_name(L, 1));
     lua_settop(L, 1);
     lua_pushvalue(L, 1);
     cr_unseal(L, 1);

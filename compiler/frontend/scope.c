@@ -22,7 +22,8 @@ static void join_path(lua_State *L, const char *scope, const char *name, char *p
 {
     int n = snprintf(path, size, "%s%s%s", scope, *scope ? "." : "", name);
     if (n < 0 || (size_t)n >= size)
-        cr_raise(L, "%s: the path '%.60s...' has more than %d bytes", op, path, CR_NAME_MAX);
+        cr_raise(L, "%s: the path '%.60s...' is too long, expected at most %d bytes", op, path,
+                 CR_NAME_MAX);
 }
 
 /* Returns how often a tap of this name was used before, and counts this use. */
@@ -48,7 +49,8 @@ static void make_unique(lua_State *L, char *path, size_t size)
     while (before > 0) {
         int n = snprintf(path, size, "%s_%d", base, before + 1);
         if (n < 0 || (size_t)n >= size)
-            cr_raise(L, "tap: the path '%.60s...' has more than %d bytes", path, CR_NAME_MAX);
+            cr_raise(L, "tap: the path '%.60s...' is too long, expected at most %d bytes", path,
+                     CR_NAME_MAX);
         if (count_tap(L, path) == 0)
             return;
         before = count_tap(L, base);
@@ -112,9 +114,9 @@ static int run_in_scope(lua_State *L)
     struct cr_run *run = cr_run_of(L);
     const char *name = cr_arg_name(L, 1, "scope", "name");
     if (!lua_isfunction(L, 2))
-        cr_raise(L, "scope: found %s, a function is expected", cr_type_name(L, 2));
+        cr_raise(L, "scope: found %s, expected a function", cr_type_name(L, 2));
     if (run->n_scopes == MAX_SCOPES)
-        cr_raise(L, "scope: more than %d scopes within each other", MAX_SCOPES);
+        cr_raise(L, "scope: scopes are nested too deep, expected at most %d levels", MAX_SCOPES);
     size_t outer = strlen(run->scope);
     char path[CR_NAME_MAX + 1];
     join_path(L, run->scope, name, path, sizeof path, "scope");

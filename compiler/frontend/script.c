@@ -75,10 +75,10 @@ static void take_outputs(lua_State *L, struct cr_graph *g, int table, const char
     lua_pushnil(L);
     while (lua_next(L, table)) {
         if (lua_type(L, -2) != LUA_TSTRING)
-            cr_raise(L, "the script returned an output without a name, %s is expected", expected);
+            cr_raise(L, "the script returned an output without a name, expected %s", expected);
         const char *name = cr_arg_name(L, -2, "return", "output");
         if (!cr_is_tensor(L, -1))
-            cr_raise(L, "the script returned output '%s' that is %s, a tensor is expected", name,
+            cr_raise(L, "the script returned output '%s' that is %s, expected a tensor", name,
                      cr_type_name(L, -1));
         cr_add_output(g, name, cr_tensor_at(L, -1));
         cr_check_memory(L);
@@ -86,7 +86,7 @@ static void take_outputs(lua_State *L, struct cr_graph *g, int table, const char
         lua_pop(L, 1);
     }
     if (cr_n_results(g) == before)
-        cr_raise(L, "the script returned no outputs, a table such as %s is expected", expected);
+        cr_raise(L, "the script returned no outputs, expected a table such as %s", expected);
 }
 
 /* Fails unless an entry's name can be part of names in C; see identifiers.h. */
@@ -97,10 +97,8 @@ static void check_entry_name(lua_State *L, const char *name)
     for (size_t i = 0; good && i < size; i++)
         good = isalnum((unsigned char)name[i]) || (name[i] == '_' && isalnum((unsigned char)name[i + 1]));
     if (!good)
-        cr_raise(L,
-                 "the script returned entry '%.40s', a name of 1 to %d letters, digits and single "
-                 "'_' between them is expected",
-                 name, CR_ENTRY_NAME);
+        cr_raise(L, "the script returned entry '%.40s', expected a name of 1 to %d letters, "
+                 "digits and single '_' between them", name, CR_ENTRY_NAME);
 }
 
 /* True if the table at index `table` holds tables, which are entries, rather than tensors.  A
@@ -116,8 +114,8 @@ static bool holds_entries(lua_State *L, int table)
         lua_pop(L, 1);
     }
     if (tables && tensors)
-        cr_raise(L, "the script returned tensors beside tables, either outputs such as {y = y} or "
-                    "entries such as {decode = {y = y}} are expected");
+        cr_raise(L, "the script returned tensors beside tables, expected either outputs such as "
+                 "{y = y} or entries such as {decode = {y = y}}");
     return tables > 0;
 }
 
@@ -133,19 +131,19 @@ static int take_names(lua_State *L, int table, const char *names[CR_MAX_ENTRIES]
         const char *name = cr_arg_string(L, -2, "return", "entry");
         check_entry_name(L, name);
         if (lua_type(L, -1) != LUA_TTABLE)
-            cr_raise(L, "the script returned entry '%s' that is %s, a table of outputs is expected",
+            cr_raise(L, "the script returned entry '%s' that is %s, expected a table of outputs",
                      name, cr_type_name(L, -1));
         if (n == CR_MAX_ENTRIES)
-            cr_raise(L, "the script returned more than %d entries", CR_MAX_ENTRIES);
+            cr_raise(L, "the script returned too many entries, expected at most %d",
+                     CR_MAX_ENTRIES);
         int at = n++;
         for (; at > 0 && cr_compare_names(names[at - 1], name) > 0; at--)
             names[at] = names[at - 1];
         names[at] = name;
         for (int i = 0; i < n; i++)
             if (i != at && strcasecmp(names[i], name) == 0)
-                cr_raise(L, "the script returned entries '%s' and '%s', names that differ in more "
-                            "than capitals are expected",
-                         names[i], name);
+                cr_raise(L, "the script returned entries '%s' and '%s', expected names that "
+                         "differ in more than upper and lower case", names[i], name);
         lua_pop(L, 1);
     }
     return n;
@@ -157,7 +155,7 @@ static void take_result(lua_State *L, struct cr_run *run, int result)
     struct cr_graph *g = run->graph;
     const char *names[CR_MAX_ENTRIES];
     if (lua_type(L, result) != LUA_TTABLE)
-        cr_raise(L, "the script returned %s, a table of outputs such as {y = y} is expected",
+        cr_raise(L, "the script returned %s, expected a table of outputs such as {y = y}",
                  cr_type_name(L, result));
     if (!holds_entries(L, result)) {
         take_outputs(L, g, result, "{y = y}");
@@ -174,7 +172,7 @@ static void take_result(lua_State *L, struct cr_run *run, int result)
     qsort(g->outputs, (size_t)cr_n_results(g), sizeof *g->outputs, by_entry_and_name);
     for (cr_id id = 0; run->in_dump && id < g->n_nodes; id++)
         if (g->nodes[id].where.entry >= g->n_entries)
-            cr_raise(L, "entry: number %d, the script returned %d of them",
+            cr_raise(L, "entry: number %d, expected one of the %d that the script returned",
                      g->nodes[id].where.entry, g->n_entries);
 }
 
@@ -213,11 +211,12 @@ static bool run_protected(lua_State *L, struct cr_run *run)
         return true;
     if (status == LUA_ERRMEM) {
         char limit[128];
-        snprintf(limit, sizeof limit, "the script takes more than %s", cr_limit_passed(run));
+        snprintf(limit, sizeof limit, "the script takes more than %s, expected less", cr_limit_passed(run));
         cr_report_text(run, run->refused_at, limit);
     }
     const char *text = lua_tostring(L, -1);
-    cr_report_text(run, (struct cr_line){NULL, 0}, text ? text : "the script failed");
+    cr_report_text(run, (struct cr_line){NULL, 0},
+                   text ? text : "the script failed without a message, expected error(\"TEXT\")");
     return false;
 }
 
@@ -269,7 +268,7 @@ static bool run_in_host(struct cr_run *run)
     int top = lua_gettop(L) - 1;
     struct cr_guard guard;
     if (!lua_checkstack(L, 8))
-        return cr_fail(run->error, "%s: the stack of Lua has no room", run->path) == 0;
+        return cr_fail(run->error, "%s: out of memory for the stack of Lua", run->path) == 0;
     lua_pushcfunction(L, cr_report);
     lua_insert(L, top + 1);
     lua_pushcfunction(L, run_script);
@@ -290,7 +289,9 @@ static bool run_in_host(struct cr_run *run)
     } else {
         lua_replace(L, top + 1);
         lua_settop(L, top + 1);
-        cr_fail(run->error, "%s: an error that is no text", run->path);
+        cr_fail(run->error,
+                "%s: the script raised an error that is not a string, expected error(\"TEXT\")",
+                run->path);
     }
     return status == 0;
 }
@@ -302,7 +303,7 @@ static bool run_in_sandbox(struct cr_run *run)
     if (run->L)
         cr_start_limits(run);
     else if (!cr_sandbox_open(run)) {
-        cr_fail(run->error, "%s: not enough memory for Lua", run->path);
+        cr_fail(run->error, "%s: out of memory for Lua", run->path);
         return false;
     }
     if (!run->folder)
@@ -328,8 +329,8 @@ static bool replaced_whole(const struct cr_run *run)
         const struct cr_node *value = &g->nodes[g->outputs[i].id];
         for (int a = 0; a < value->rank; a++)
             if (value->lengths[a])
-                return !cr_fail(run->error, "%.400s:%d: replace: axis %d of what state %.100s is to "
-                                "hold is the length %s, expected it to be known",
+                return !cr_fail(run->error, "%.400s:%d: replace: axis %d of the value for state "
+                                "%.100s is the length %s, expected a fixed size",
                                 *value->where.file ? value->where.file : run->path,
                                 value->where.line, a + 1, g->outputs[i].name,
                                 g->lengths[value->lengths[a] - 1].name);
@@ -424,10 +425,8 @@ int cr_script_run_function(struct lua_State *L, const struct cr_script_source *s
                          .last_kernel = CR_NONE};
     if (cr_find_run(L)) {
         lua_pop(L, 1);
-        return cr_fail(error,
-                       "%s: a function that builds a graph builds another, expected one after "
-                       "the other",
-                       source->path);
+        return cr_fail(error, "%s: a function that builds a graph builds a second one, expected "
+                       "one after the other", source->path);
     }
     int status = run_whole(&run, script);
     if (status)

@@ -79,7 +79,7 @@ static const char *check_key(lua_State *L)
     for (const char *c = key; *c; c++)
         good = good && (isalnum((unsigned char)*c) || *c == '_');
     if (!good || strlen(key) > CR_NAME_MAX)
-        cr_raise(L, "options: found a key that is no name, {name = default, ...} is expected");
+        cr_raise(L, "options: found a key that is not a name, expected {name = default, ...}");
     return key;
 }
 
@@ -91,7 +91,7 @@ static void declare(lua_State *L, struct cr_run *run)
         lua_pop(L, 1);
         const char *key = check_key(L);
         if (run->n_options == MAX_OPTIONS)
-            cr_raise(L, "options: more than %d", MAX_OPTIONS);
+            cr_raise(L, "options: too many options, expected at most %d", MAX_OPTIONS);
         struct cr_script_option *option = CR_PUSH(run->options, run->n_options, run->cap_options);
         *option = (struct cr_script_option){cr_strdup(key), NULL};
     }
@@ -160,11 +160,11 @@ static void ignore_values(lua_State *L, struct cr_run *run)
             }
         cr_work(L, (size_t)run->n_values);
         if (!found && run->config)
-            cr_raise_in(L, run->config, 0, "--ignore-config %.100s: the file has no such key",
-                        run->ignored[i]);
+            cr_raise_in(L, run->config, 0, "--ignore-config %.100s: the file has no such key, "
+                        "expected one of its keys", run->ignored[i]);
         if (!found)
-            cr_raise(L, "--ignore-config %.100s: expected a file of values, as of --config",
-                     run->ignored[i]);
+            cr_raise(L, "--ignore-config %.100s: found no file of values, expected --config FILE "
+                     "beside it", run->ignored[i]);
     }
 }
 
@@ -207,8 +207,8 @@ static void check_known(lua_State *L, const struct cr_run *run)
         char known[MAX_LIST];
         list_options(run, known, sizeof known);
         if (run->n_options)
-            cr_raise(L, "unknown option '%.100s', the options are %s", name, known);
-        cr_raise(L, "unknown option '%.100s', the script declares none", name);
+            cr_raise(L, "unknown option '%.100s', expected one of %s", name, known);
+        cr_raise(L, "unknown option '%.100s', expected none, as the script declares none", name);
     }
 }
 
@@ -227,7 +227,7 @@ static _Noreturn void refuse_value(lua_State *L, const struct cr_run *run,
     char near[300];
     near_option(run, value->key, near, sizeof near);
     if (!*near)
-        snprintf(near, sizeof near, ", expected --ignore-config %.*s if it may be passed over",
+        snprintf(near, sizeof near, ", expected --ignore-config %.*s if it may be ignored",
                  (int)(value->top < 100 ? value->top : 100), value->key);
     cr_raise_in(L, run->config, 0, "%.100s %.100s: %.200s has no such option%s", value->key,
                 value->text, run->path, near);
@@ -428,14 +428,15 @@ static void push_choice_option(lua_State *L, const char *name, struct given give
     int choices = lua_gettop(L);
     size_t n = lua_rawlen(L, choices);
     if (n > MAX_CHOICES)
-        cr_raise(L, "options: %s: %zu choices, at most %d are expected", name, n, MAX_CHOICES);
+        cr_raise(L, "options: %s: found %zu choices, expected at most %d", name, n, MAX_CHOICES);
     for (int i = 1; i <= (int)n; i++) {
         lua_rawgeti(L, choices, i);
         char what[32];
         snprintf(what, sizeof what, "choice %d", i);
         const char *choice = cr_arg_string(L, -1, "options", what);
         if (strlen(choice) >= MAX_TEXT)
-            cr_raise(L, "options: %s: a choice of %zu bytes", name, strlen(choice));
+            cr_raise(L, "options: %s: found a choice of %zu bytes, expected a shorter one", name,
+                     strlen(choice));
         if (given.text && !given.null ? strcmp(choice, given.text) == 0 : i == 1)
             return;
         if (at < sizeof list)
@@ -444,7 +445,8 @@ static void push_choice_option(lua_State *L, const char *name, struct given give
         lua_pop(L, 1);
     }
     if (n == 0)
-        cr_raise(L, "options: %s: a default of an empty table", name);
+        cr_raise(L, "options: %s: found an empty table as the default, expected a list of choices "
+                 "or {number = 1}", name);
     misfit(L, name, given, list);
 }
 
@@ -470,7 +472,8 @@ static void push_value(lua_State *L, const char *name, struct given given)
     if (given.empty && lua_type(L, top) != LUA_TSTRING)
         misfit(L, name, given, "one value");
     if (given.text && strlen(given.text) >= MAX_TEXT)
-        cr_raise(L, "option %s: a value of %zu bytes", name, strlen(given.text));
+        cr_raise(L, "option %s: found a value of %zu bytes, expected a shorter one", name,
+                 strlen(given.text));
     switch (lua_type(L, top)) {
     case LUA_TNUMBER:
         push_number_option(L, name, lua_tonumber(L, top), cr_is_whole(lua_tonumber(L, top)), given);
@@ -480,16 +483,15 @@ static void push_value(lua_State *L, const char *name, struct given given)
         break;
     case LUA_TSTRING:
         if (lua_rawlen(L, top) >= MAX_TEXT)
-            cr_raise(L, "options: %s: a default of %zu bytes", name, (size_t)lua_rawlen(L, top));
+            cr_raise(L, "options: %s: found a default of %zu bytes, expected a shorter one", name,
+                     (size_t)lua_rawlen(L, top));
         lua_pushstring(L, given.text ? given.text : cr_arg_string(L, top, "options", name));
         break;
     case LUA_TTABLE:
         push_table_option(L, name, given);
         break;
     default:
-        cr_raise(L,
-                 "options: %s: found %s as the default, a number, boolean or string is "
-                 "expected",
+        cr_raise(L, "options: %s: found %s as the default, expected a number, boolean or string",
                  name, cr_type_name(L, top));
     }
 }
@@ -517,7 +519,7 @@ static char *value_text(lua_State *L)
 static int undeclared(lua_State *L)
 {
     lua_settop(L, 2);
-    cr_raise(L, "option '%.100s' is not declared",
+    cr_raise(L, "option '%.100s' is not declared, expected a name in the table of options()",
              lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2));
 }
 
@@ -536,7 +538,7 @@ bool cr_is_options(lua_State *L, int index)
 static void check_table(lua_State *L, int argument, const char *expected)
 {
     if (!lua_isnil(L, argument) && !lua_istable(L, argument))
-        cr_raise(L, "options: found %s, a table %s is expected", cr_type_name(L, argument),
+        cr_raise(L, "options: found %s, expected a table %s", cr_type_name(L, argument),
                  expected);
 }
 
@@ -550,11 +552,11 @@ int cr_lua_options(lua_State *L)
     cr_arg_count(L, "options", 1, 3);
     lua_settop(L, 3);
     if (lua_type(L, 1) != LUA_TTABLE)
-        cr_raise(L, "options: found %s, {name = default, ...} is expected", cr_type_name(L, 1));
+        cr_raise(L, "options: found %s, expected {name = default, ...}", cr_type_name(L, 1));
     check_table(L, 2, "{name = \"option\"}");
     check_table(L, 3, "{name = number}");
     if (run->options_declared)
-        cr_raise(L, "options: called twice, one table declares all");
+        cr_raise(L, "options: found a second call, expected one table that declares all options");
     run->options_declared = true;
     declare(L, run);
     check_known(L, run);

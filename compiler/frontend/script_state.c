@@ -41,8 +41,8 @@ struct cr_run *cr_run_of(lua_State *L)
 {
     struct cr_run *run = cr_find_run(L);
     if (!run)
-        luaL_error(L, "crescent: the graph is finished, expected this within the function that "
-                      "builds it");
+        luaL_error(L, "crescent: found a call after the graph was finished, expected it inside "
+                   "the function that builds the graph");
     if (run->hosted)
         run->L = L;
     return run;
@@ -71,6 +71,7 @@ void cr_push_library(lua_State *L, lua_CFunction open, const char *name)
     lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
     lua_getfield(L, -1, name);
     if (!lua_istable(L, -1))
-        luaL_error(L, "crescent: the library %s of Lua is not open", name);
+        luaL_error(L, "crescent: Lua's library %s is not open, expected luaL_openlibs before",
+                   name);
     lua_replace(L, -2);
 }

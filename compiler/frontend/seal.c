@@ -51,7 +51,7 @@ void cr_hide_metatable(lua_State *L)
 static int refuse_write(lua_State *L)
 {
     lua_settop(L, 2);
-    cr_raise(L, "'%.100s' cannot be set: the table belongs to a library",
+    cr_raise(L, "'%.100s' cannot be set in a table of a library, expected a table of the script",
              lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2));
 }
 
@@ -82,7 +82,7 @@ static int safe_rawget(lua_State *L)
 {
     cr_arg_count(L, "rawget", 2, 2);
     if (lua_type(L, 1) != LUA_TTABLE)
-        cr_raise(L, "rawget: found %s, a table is expected", cr_type_name(L, 1));
+        cr_raise(L, "rawget: found %s, expected a table", cr_type_name(L, 1));
     cr_unseal(L, 1);
     lua_rawget(L, 1);
     return 1;
@@ -93,12 +93,14 @@ static int safe_rawset(lua_State *L)
 {
     cr_arg_count(L, "rawset", 3, 3);
     if (lua_type(L, 1) != LUA_TTABLE)
-        cr_raise(L, "rawset: bad argument 1: found %s, a table is expected", cr_type_name(L, 1));
+        cr_raise(L, "rawset: argument 1: found %s, expected a table", cr_type_name(L, 1));
     if (get_mark(L, 1, &hidden_key))
-        cr_raise(L, "rawset: the table belongs to the language or to a library");
+        cr_raise(L, "rawset: found a table of the language or of a library, expected a table of "
+                 "the script");
     double key = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : 0;
     if (lua_isnil(L, 2) || key != key)
-        cr_raise(L, "rawset: found %s as the key", lua_isnil(L, 2) ? "nothing" : "nan");
+        cr_raise(L, "rawset: found %s as the key, expected another value",
+                 lua_isnil(L, 2) ? "nothing" : "nan");
     lua_rawset(L, 1);
     lua_settop(L, 1);
     return 1;
@@ -108,7 +110,7 @@ static int safe_rawset(lua_State *L)
 static int safe_rawlen(lua_State *L)
 {
     if (lua_type(L, 1) != LUA_TTABLE && lua_type(L, 1) != LUA_TSTRING)
-        cr_raise(L, "rawlen: found %s, a table or string is expected", cr_type_name(L, 1));
+        cr_raise(L, "rawlen: found %s, expected a table or string", cr_type_name(L, 1));
     lua_settop(L, 1);
     cr_unseal(L, 1);
     lua_pushinteger(L, (lua_Integer)lua_rawlen(L, 1));
@@ -170,13 +172,14 @@ static void refuse_events(lua_State *L, int metatable)
         lua_pushstring(L, refused[i]);
         lua_rawget(L, metatable);
         if (!lua_isnil(L, -1))
-            cr_raise(L, "setmetatable: %s is not available", refused[i]);
+            cr_raise(L, "setmetatable: found the field %s, expected a metatable without it",
+                     refused[i]);
         lua_pop(L, 1);
     }
     lua_pushliteral(L, "__call");
     lua_rawget(L, metatable);
     if (!lua_isnil(L, -1) && !lua_isfunction(L, -1))
-        cr_raise(L, "setmetatable: __call is %s, a function is expected", cr_type_name(L, -1));
+        cr_raise(L, "setmetatable: __call is %s, expected a function", cr_type_name(L, -1));
     lua_pop(L, 1);
 }
 
@@ -189,10 +192,11 @@ static int safe_setmetatable(lua_State *L)
 {
     lua_settop(L, 2);
     if (lua_type(L, 1) != LUA_TTABLE || (lua_type(L, 2) != LUA_TTABLE && !lua_isnil(L, 2)))
-        cr_raise(L, "setmetatable: found %s and %s, two tables are expected", cr_type_name(L, 1),
+        cr_raise(L, "setmetatable: found %s and %s, expected two tables", cr_type_name(L, 1),
                  cr_type_name(L, 2));
     if (lua_getmetatable(L, 1) && !get_mark(L, 1, &open_key))
-        cr_raise(L, "setmetatable: the table's metatable is protected");
+        cr_raise(L,
+                 "setmetatable: found a table with a protected metatable, expected another table");
     lua_settop(L, 2);
     if (lua_istable(L, 2)) {
         refuse_events(L, 2);

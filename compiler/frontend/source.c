@@ -43,7 +43,7 @@ static const char *read_all(FILE *file, struct source_text *text)
     text->size = fread(text->bytes, 1, MAX_SOURCE + 1, file);
     if (ferror(file))
         return strerror(errno);
-    return text->size > MAX_SOURCE ? "more than 1 MB, a script is expected" : NULL;
+    return text->size > MAX_SOURCE ? "the file is longer than 1 MB, expected a script" : NULL;
 }
 
 /* Reads a regular file: a pipe could block forever.  Returns null, or the reason of a failure. */
@@ -57,7 +57,7 @@ static const char *read_file(const char *path, int flags, struct source_text *te
     FILE *file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? fdopen(fd, "rb") : NULL;
     if (!file) {
         close(fd);
-        return S_ISDIR(info.st_mode) ? "is a directory, a script is expected"
+        return S_ISDIR(info.st_mode) ? "is a directory, expected a script"
                                      : "is not a regular file";
     }
     const char *wrong = read_all(file, text);
@@ -139,7 +139,7 @@ static void load_file(lua_State *L, struct cr_run *run, const char *path, bool l
 static void load_memory(lua_State *L, struct cr_run *run)
 {
     if (run->length > MAX_SOURCE)
-        cr_raise(L, "more than 1 MB, a script is expected");
+        cr_raise(L, "the file is longer than 1 MB, expected a script");
     if (load_text(L, run, run->path, false, run->text, run->length) != 0)
         lua_error(L);
 }
@@ -165,7 +165,7 @@ void cr_load_constants(lua_State *L, struct cr_run *run, const char *path)
         cr_raise_in(L, path, 0, "%s", wrong);
     if (text.size && *text.bytes == *LUA_SIGNATURE) {
         free(text.bytes);
-        cr_raise_in(L, path, 0, "is no text, a table of values is expected");
+        cr_raise_in(L, path, 0, "the file is not text, expected a table of values");
     }
     load_file(L, run, path, false, &text);
     lua_newtable(L);
@@ -202,7 +202,7 @@ static bool load_from(lua_State *L, struct cr_run *run, const char *sub, const c
     size_t start = strlen(run->folder) + strlen(sub);
     int size = snprintf(path, sizeof path, "%s%s%s.lua", run->folder, sub, module);
     if (size < 0 || (size_t)size >= sizeof path)
-        cr_raise(L, "require: the path of '%.100s' is too long", module);
+        cr_raise(L, "require: the path of '%.100s' is too long, expected a shorter one", module);
     for (size_t i = start; i < start + strlen(module); i++)
         if (path[i] == '.')
             path[i] = '/';
@@ -299,11 +299,14 @@ int cr_lua_require(lua_State *L)
     if (!is_module_name(name) && run->hosted)
         return require_of_host(L);
     if (!is_module_name(name))
-        cr_raise(L, "require: '%s' is no module name, names with dots between are", name);
+        cr_raise(L, "require: found '%s', expected a module's name, such as nn or family.layers",
+                 name);
     cr_push_kept_table(L, &modules_key);
     lua_getfield(L, 2, name);
     if (lua_islightuserdata(L, -1))
-        cr_raise(L, "require: '%s' needs itself: modules require each other in a circle", name);
+        cr_raise(L,
+                 "require: modules require each other in a circle through '%s', expected no circle",
+                 name);
     if (!lua_isnil(L, -1))
         return 1;
     lua_pushlightuserdata(L, run);
@@ -314,7 +317,8 @@ int cr_lua_require(lua_State *L)
         forget_module(L, name);
         if (run->hosted)
             return require_of_host(L);
-        cr_raise(L, "require: no module '%s' in lib/, beside the script or built in", name);
+        cr_raise(L, "require: found no module '%s', expected it in lib/, beside the script or "
+                 "built in", name);
     }
     cr_call(L, 0, 1);
     if (lua_isnil(L, -1)) {

@@ -22,7 +22,8 @@ static int entry_to_replace(lua_State *L, int index)
         if (strcmp(run->replacing[i], name) == 0)
             return i;
     if (run->n_replacing > CR_MAX_ENTRIES)
-        cr_raise(L, "replace: entry '%.40s': more than %d entries are named", name, CR_MAX_ENTRIES);
+        cr_raise(L, "replace: entry '%.40s' is one too many, expected at most %d entries", name,
+                 CR_MAX_ENTRIES);
     cr_find_lines(L, run, &run->replacing_at[run->n_replacing], &inner);
     run->replacing[run->n_replacing] = cr_intern(run->graph, name);
     return run->n_replacing++;
@@ -66,9 +67,8 @@ static int entry_replacing(lua_State *L, struct cr_run *run, int number)
     char near[CR_MAX_ENTRIES * 4 + 256], why[sizeof near + 80];
     int entry = *name ? cr_find_entry(g, name) : 0;
     if (!*name && g->n_entries > 1)
-        refuse_entry(L, run, number,
-                     "found no entry, expected replace(state, value, entry) as the "
-                     "script returns several");
+        refuse_entry(L, run, number, "found no entry, expected replace(state, value, entry), as "
+                     "the script returns several entries");
     if (entry != CR_NONE)
         return entry;
     snprintf(why, sizeof why, "the script returned none of that name%s",
@@ -135,11 +135,11 @@ void cr_check_states(lua_State *L, struct cr_run *run)
     }
     for (cr_id id = 0; id < g->n_nodes; id++) {
         if (g->nodes[id].op == CR_OP_state && !replaced[id])
-            refuse_state(L, run, id,
-                         "is never replaced, expected replace(state, value), or an input");
+            refuse_state(L, run, id, "is never replaced, expected replace(state, value), or an "
+                         "input in its place");
         if (g->nodes[id].op == CR_OP_state && !read[id])
             refuse_state(L, run, id,
-                         "is never read, expected a value or an output that is made of it");
+                         "is never read, expected a value or an output that depends on it");
     }
     lua_pop(L, 2);
 }

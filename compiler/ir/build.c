@@ -50,16 +50,16 @@ static const char *shape_of(const struct cr_node *node)
 static bool take_sizes(struct build *b, int rank, const int64_t *shape, int64_t least)
 {
     if (rank < 0 || rank > CR_MAX_RANK)
-        return misfit(b, "rank %d, the most is %d", rank, CR_MAX_RANK);
+        return misfit(b, "found rank %d, expected at most %d", rank, CR_MAX_RANK);
     int64_t elements = 1;
     char text[200];
     for (int i = 0; i < rank; i++) {
         if (shape[i] < least)
-            return misfit(b, "size %lld of axis %d, sizes are at least %lld", (long long)shape[i],
-                          i + 1, (long long)least);
+            return misfit(b, "found size %lld of axis %d, expected at least %lld",
+                          (long long)shape[i], i + 1, (long long)least);
         if (shape[i] > CR_MAX_ELEMENTS / elements)
-            return misfit(b, "a tensor %s of more than 2^40 elements (4 TiB), expected smaller sizes",
-                          cr_shape_text(text, sizeof text, rank, shape));
+            return misfit(b, "found a tensor %s of more than 2^40 elements (4 TiB), expected "
+                          "smaller sizes", cr_shape_text(text, sizeof text, rank, shape));
         elements *= shape[i] ? shape[i] : 1;
     }
     b->node->rank = rank;
@@ -91,7 +91,8 @@ static int64_t *begin_index(struct build *b)
 static bool take_axis(struct build *b, int rank)
 {
     if (b->attr->axis < 0 || b->attr->axis >= rank)
-        return misfit(b, "axis %d of a tensor of rank %d", b->attr->axis + 1, rank);
+        return misfit(b, "found axis %d of a tensor of rank %d, expected one that it has",
+                      b->attr->axis + 1, rank);
     b->node->axis = b->attr->axis;
     return true;
 }
@@ -107,13 +108,13 @@ static bool check_value(struct build *b)
 {
     struct cr_node *node = b->node;
     if (node->op == CR_OP_iota && node->shape[node->axis] - 1 > INT32_MAX)
-        return misfit(b, "%lld elements along the axis, an i32 counts 2147483648",
-                      (long long)node->shape[node->axis]);
+        return misfit(b, "found %lld elements along the axis, expected at most 2147483648, as "
+                      "indices are i32", (long long)node->shape[node->axis]);
     if (node->dtype != CR_I32 || node->op == CR_OP_iota)
         return true;
     if (!cr_is_i32(node->value))
-        return misfit(b, "value %.14g is no i32, a whole number from -2147483648 to 2147483647 is "
-                         "expected", isnan(node->value) ? (double)NAN : node->value);
+        return misfit(b, "found the value %.14g of an i32, expected a whole number from "
+                      "-2147483648 to 2147483647", isnan(node->value) ? (double)NAN : node->value);
     node->value += 0; /* turns -0 into 0 */
     return true;
 }
@@ -123,15 +124,15 @@ static bool take_literal(struct build *b)
 {
     double number = b->attr->value;
     if (!(number >= 0 && number < cr_n_literals(b->g) && number == floor(number)))
-        return misfit(b, "there is no such literal");
+        return misfit(b, "found no such literal, expected one of the graph");
     const struct cr_literal *literal = cr_literal_of(b->g, b->node);
     int64_t n = cr_elements(b->node->rank, b->node->shape);
     if (literal->n != n)
-        return misfit(b, "%lld values for %lld elements of %s", (long long)literal->n, (long long)n,
-                      shape_of(b->node));
+        return misfit(b, "found %lld values for %lld elements of %s, expected one for each",
+                      (long long)literal->n, (long long)n, shape_of(b->node));
     if (literal->dtype != b->node->dtype)
-        return misfit(b, "type %s, its values are %s", cr_dtype_name(b->node->dtype),
-                      cr_dtype_name(literal->dtype));
+        return misfit(b, "found type %s, expected %s as its values are",
+                      cr_dtype_name(b->node->dtype), cr_dtype_name(literal->dtype));
     b->node->name = cr_intern(b->g, "literal");
     return true;
 }
@@ -152,7 +153,7 @@ static bool infer_leaf(struct build *b)
     if (op == CR_OP_literal)
         return take_literal(b);
     if (op == CR_OP_param && b->attr->dtype != CR_F32)
-        return misfit(b, "parameter %s is %s, parameters are f32", b->attr->name,
+        return misfit(b, "parameter %s is %s, expected f32", b->attr->name,
                       cr_dtype_name(b->attr->dtype));
     b->node->init = b->attr->init;
     b->node->format = op == CR_OP_param ? b->attr->format : CR_FORMAT_f32;
@@ -169,25 +170,25 @@ static bool infer_type(struct build *b)
     const char *name = cr_dtype_name(a->dtype);
     bool select = b->info->rule == CR_RULE_SELECT;
     if (b->n > 1 && b->in[select ? 1 : 0]->dtype != last->dtype)
-        return misfit(b, "types %s and %s differ", cr_dtype_name(b->in[select ? 1 : 0]->dtype),
-                      cr_dtype_name(last->dtype));
+        return misfit(b, "found types %s and %s, expected equal ones",
+                      cr_dtype_name(b->in[select ? 1 : 0]->dtype), cr_dtype_name(last->dtype));
     b->node->dtype = last->dtype;
     switch (b->info->rule) {
     case CR_RULE_ARITH:
-        return a->dtype != CR_BOOL || misfit(b, "operand is bool, a number is expected");
+        return a->dtype != CR_BOOL || misfit(b, "operand is bool, expected f32 or i32");
     case CR_RULE_FLOAT:
-        return a->dtype == CR_F32 || misfit(b, "operand is %s, f32 is expected", name);
+        return a->dtype == CR_F32 || misfit(b, "operand is %s, expected f32", name);
     case CR_RULE_COMPARE:
         b->node->dtype = CR_BOOL;
-        return a->dtype != CR_BOOL || misfit(b, "operand is bool, a number is expected");
+        return a->dtype != CR_BOOL || misfit(b, "operand is bool, expected f32 or i32");
     case CR_RULE_CONVERT:
         b->node->dtype = CR_F32;
-        return a->dtype != CR_F32 || misfit(b, "operand is f32, i32 or bool is expected");
+        return a->dtype != CR_F32 || misfit(b, "operand is f32, expected i32 or bool");
     case CR_RULE_TRUNCATE:
         b->node->dtype = CR_I32;
-        return a->dtype != CR_I32 || misfit(b, "operand is i32, f32 or bool is expected");
+        return a->dtype != CR_I32 || misfit(b, "operand is i32, expected f32 or bool");
     default:
-        return a->dtype == CR_BOOL || misfit(b, "operand is %s, bool is expected", name);
+        return a->dtype == CR_BOOL || misfit(b, "operand is %s, expected bool", name);
     }
 }
 
@@ -195,7 +196,8 @@ static bool infer_elementwise(struct build *b)
 {
     for (int i = 1; i < b->n; i++)
         if (!cr_same_shape(b->in[0], b->in[i]))
-            return misfit(b, "shapes %s and %s differ", shape_of(b->in[0]), shape_of(b->in[i]));
+            return misfit(b, "found shapes %s and %s, expected equal ones", shape_of(b->in[0]),
+                          shape_of(b->in[i]));
     copy_shape(b, b->in[0]);
     return infer_type(b);
 }
@@ -216,16 +218,19 @@ static bool infer_contract(struct build *b)
 {
     const struct cr_node *x = b->in[0], *y = b->in[1];
     if (x->dtype != CR_F32 || y->dtype != CR_F32)
-        return misfit(b, "operands are %s and %s, f32 is expected", cr_dtype_name(x->dtype),
+        return misfit(b, "operands are %s and %s, expected f32", cr_dtype_name(x->dtype),
                       cr_dtype_name(y->dtype));
     int r = x->rank;
     if (r < 2 || y->rank < 2)
-        return misfit(b, "%s and %s: both need rank 2 or more", shape_of(x), shape_of(y));
+        return misfit(b, "found shapes %s and %s, expected rank 2 or more for both", shape_of(x),
+                      shape_of(y));
     if (r != y->rank || memcmp(x->shape, y->shape, (size_t)(r - 2) * sizeof *x->shape) != 0)
-        return misfit(b, "%s and %s: batch dimensions differ", shape_of(x), shape_of(y));
+        return misfit(b, "shapes %s and %s: batch dimensions differ, expected equal ones",
+                      shape_of(x), shape_of(y));
     if (x->shape[r - 1] != y->shape[r - 2])
-        return misfit(b, "%s and %s: inner dimensions %lld and %lld differ", shape_of(x),
-                      shape_of(y), (long long)x->shape[r - 1], (long long)y->shape[r - 2]);
+        return misfit(b, "shapes %s and %s: inner dimensions %lld and %lld differ, expected equal "
+                      "ones", shape_of(x), shape_of(y), (long long)x->shape[r - 1],
+                      (long long)y->shape[r - 2]);
     int64_t shape[CR_MAX_RANK];
     memcpy(shape, x->shape, sizeof shape);
     shape[r - 1] = y->shape[r - 1];
@@ -240,8 +245,8 @@ static bool infer_reshape(struct build *b)
     if (!take_sizes(b, b->attr->rank, b->attr->shape, cr_is_empty(b->in[0]) ? 0 : 1))
         return false;
     if (cr_elements(b->node->rank, b->node->shape) != cr_elements(b->in[0]->rank, b->in[0]->shape))
-        return misfit(b, "%s and %s have different numbers of elements", shape_of(b->in[0]),
-                      shape_of(b->node));
+        return misfit(b, "shapes %s and %s have different numbers of elements, expected equal ones",
+                      shape_of(b->in[0]), shape_of(b->node));
     return true;
 }
 
@@ -254,8 +259,8 @@ static bool infer_permute(struct build *b)
     for (int i = 0; i < a->rank; i++) {
         int64_t axis = b->attr->index[i];
         if (axis < 0 || axis >= a->rank || seen >> axis & 1)
-            return misfit(b, "axis %lld: each of the %d axes must stand once", (long long)axis + 1,
-                          a->rank);
+            return misfit(b, "found axis %lld twice or out of range, expected each of the %d axes "
+                          "once", (long long)axis + 1, a->rank);
         seen |= 1u << axis;
         index[i] = axis;
         shape[i] = a->shape[axis];
@@ -272,7 +277,8 @@ static bool infer_expand(struct build *b)
     bool fits = extra >= 0;
     for (int i = 0; fits && i < a->rank; i++)
         fits = a->shape[i] == 1 || a->shape[i] == b->node->shape[extra + i];
-    return fits || misfit(b, "%s does not broadcast to %s", shape_of(a), shape_of(b->node));
+    return fits || misfit(b, "shape %s does not broadcast to %s, expected sizes that are equal or "
+                          "1, from the last axis on", shape_of(a), shape_of(b->node));
 }
 
 /* Infers a slice: a range of shape[i] elements of each axis i that starts at index[i]. */
@@ -283,8 +289,8 @@ static bool infer_slice(struct build *b)
     for (int i = 0; i < a->rank; i++) {
         int64_t start = b->attr->index[i], size = b->attr->shape[i];
         if (size < 1 || start < 0 || size > a->shape[i] || start > a->shape[i] - size)
-            return misfit(b, "%lld elements from %lld on of axis %d of %s", (long long)size,
-                          (long long)start, i + 1, shape_of(a));
+            return misfit(b, "found %lld elements from %lld on of axis %d of %s, expected a range "
+                          "inside the axis", (long long)size, (long long)start, i + 1, shape_of(a));
         index[i] = start;
     }
     return take_shape(b, a->rank, b->attr->shape);
@@ -331,8 +337,9 @@ static bool infer_concat(struct build *b)
     for (int i = 1; i < b->n; i++) {
         const struct cr_node *next = &b->g->nodes[b->ids[i]];
         if (!differ_along(first, next, axis) || next->dtype != first->dtype)
-            return misfit(b, "%s %s and %s %s differ beyond axis %d", cr_dtype_name(first->dtype),
-                          shape_of(first), cr_dtype_name(next->dtype), shape_of(next), axis + 1);
+            return misfit(b, "found %s %s and %s %s, expected one type, and shapes that differ "
+                          "along axis %d only", cr_dtype_name(first->dtype), shape_of(first),
+                          cr_dtype_name(next->dtype), shape_of(next), axis + 1);
         shape[axis] += next->shape[axis];
     }
     b->node->dtype = first->dtype;
@@ -345,9 +352,9 @@ static bool infer_gather(struct build *b)
 {
     const struct cr_node *table = b->in[0], *index = b->in[1];
     if (index->dtype != CR_I32)
-        return misfit(b, "index is %s, i32 is expected", cr_dtype_name(index->dtype));
+        return misfit(b, "index is %s, expected i32", cr_dtype_name(index->dtype));
     if (table->rank < 1 || index->rank + table->rank - 1 > CR_MAX_RANK)
-        return misfit(b, "table %s and index %s: the result's rank must be at most %d",
+        return misfit(b, "found a table %s and an index %s, expected a result of rank %d or less",
                       shape_of(table), shape_of(index), CR_MAX_RANK);
     int64_t shape[CR_MAX_RANK];
     int rank = 0;
@@ -366,13 +373,13 @@ static bool infer_scatter(struct build *b)
     const struct cr_node *rows = b->in[0], *index = b->in[1];
     int rank = rows->rank - index->rank;
     if (rows->dtype != CR_F32 || index->dtype != CR_I32)
-        return misfit(b, "rows are %s and the index is %s, f32 and i32 are expected",
+        return misfit(b, "rows are %s and the index is %s, expected f32 and i32",
                       cr_dtype_name(rows->dtype), cr_dtype_name(index->dtype));
     if (rank < 0 || memcmp(rows->shape, index->shape, (size_t)index->rank * sizeof *index->shape))
-        return misfit(b, "rows %s and index %s: the rows' first axes must be the index's",
-                      shape_of(rows), shape_of(index));
+        return misfit(b, "found rows %s and an index %s, expected the axes of the index first "
+                      "among those of the rows", shape_of(rows), shape_of(index));
     if (rank == CR_MAX_RANK)
-        return misfit(b, "rows %s: the result's rank must be at most %d", shape_of(rows),
+        return misfit(b, "found rows %s, expected a result of rank %d or less", shape_of(rows),
                       CR_MAX_RANK);
     int64_t shape[CR_MAX_RANK] = {b->attr->shape[0]};
     memcpy(shape + 1, rows->shape + index->rank, (size_t)rank * sizeof *shape);
@@ -386,16 +393,16 @@ static bool infer_write(struct build *b)
 {
     const struct cr_node *a = b->in[0], *rows = b->in[1], *at = b->in[2];
     if (at->dtype != CR_I32 || cr_elements(at->rank, at->shape) != 1)
-        return misfit(b, "`at` is %s %s, one i32 is expected", cr_dtype_name(at->dtype),
+        return misfit(b, "`at` is %s %s, expected one i32", cr_dtype_name(at->dtype),
                       shape_of(at));
     if (!take_axis(b, a->rank))
         return false;
     if (!differ_along(a, rows, b->node->axis) || rows->dtype != a->dtype)
-        return misfit(b, "%s %s and rows %s %s differ beyond axis %d", cr_dtype_name(a->dtype),
-                      shape_of(a), cr_dtype_name(rows->dtype), shape_of(rows),
-                      b->node->axis + 1);
+        return misfit(b, "found %s %s and rows %s %s, expected one type, and shapes that differ "
+                      "along axis %d only", cr_dtype_name(a->dtype), shape_of(a),
+                      cr_dtype_name(rows->dtype), shape_of(rows), b->node->axis + 1);
     if (rows->shape[b->node->axis] > a->shape[b->node->axis])
-        return misfit(b, "%lld rows, %s has room for %lld",
+        return misfit(b, "found %lld rows to write to %s, expected at most %lld",
                       (long long)rows->shape[b->node->axis], shape_of(a),
                       (long long)a->shape[b->node->axis]);
     copy_shape(b, a);
@@ -407,7 +414,7 @@ static bool infer_random(struct build *b)
 {
     const struct cr_node *seed = b->in[0];
     if (seed->dtype != CR_I32 || cr_elements(seed->rank, seed->shape) != 1)
-        return misfit(b, "the seed is %s %s, one i32 is expected", cr_dtype_name(seed->dtype),
+        return misfit(b, "the seed is %s %s, expected one i32", cr_dtype_name(seed->dtype),
                       shape_of(seed));
     b->node->dtype = CR_F32;
     b->node->value = b->attr->value;
@@ -421,7 +428,7 @@ static bool infer_scan(struct build *b)
     b->node->dtype = b->in[0]->dtype;
     begin_index(b)[0] = b->attr->index[0] != 0;
     if (b->node->dtype == CR_BOOL)
-        return misfit(b, "operand is bool, a number is expected");
+        return misfit(b, "operand is bool, expected f32 or i32");
     return take_axis(b, b->node->rank);
 }
 
@@ -476,11 +483,12 @@ static bool infer_node(struct build *b, struct cr_graph *g, enum cr_op op, int n
     b->ids = in;
     b->attr = attr ? attr : &none;
     if (b->info->arity < 0 ? n < 1 : n != b->info->arity)
-        return misfit(b, "%d operands, %d expected", n, b->info->arity < 0 ? 1 : b->info->arity);
+        return misfit(b, "found %d operands, expected %d", n,
+                      b->info->arity < 0 ? 1 : b->info->arity);
     for (int i = 0; i < n; i++)
         if (cr_is_empty(&g->nodes[in[i]]) && op != CR_OP_reshape)
-            return misfit(b, "operand %d is %s, which has no elements: such a tensor can only be an "
-                          "output", i + 1, shape_of(&g->nodes[in[i]]));
+            return misfit(b, "operand %d is %s, which has no elements, expected such a tensor as "
+                          "an output only", i + 1, shape_of(&g->nodes[in[i]]));
     for (int i = 0; i < n && i < 3; i++)
         b->in[i] = &g->nodes[in[i]];
     return infer[b->info->kind](b);

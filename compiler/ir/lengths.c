@@ -46,8 +46,9 @@ static bool fail_at(const struct finder *f, const char *what, int operand, int a
 static bool meet(const struct finder *f, int axis, int a, int b, signed char *result)
 {
     if (a && b && a != b)
-        return fail(f, "axis %d is the length %s and the length %s, expected one", axis + 1,
-                    f->g->lengths[a - 1].name, f->g->lengths[b - 1].name);
+        return fail(f,
+                    "axis %d is the length %s in one operand and %s in another, expected the same",
+                    axis + 1, f->g->lengths[a - 1].name, f->g->lengths[b - 1].name);
     *result = (signed char)(a ? a : b);
     return true;
 }
@@ -61,11 +62,13 @@ static bool check_asked(const struct finder *f, int axis)
     int length = f->asked[axis];
     int64_t size = f->node->shape[axis];
     if (length < 0 || length > f->g->n_lengths)
-        return fail(f, "axis %d has length %d of %d", axis + 1, length, f->g->n_lengths);
+        return fail(f, "axis %d: found length number %d, expected one of the %d of the graph",
+                    axis + 1, length, f->g->n_lengths);
     if (!length || f->g->lengths[length - 1].bound == size)
         return true;
-    return fail(f, "axis %d has size %lld, the bound of length %s is %lld", axis + 1, (long long)size,
-                f->g->lengths[length - 1].name, (long long)f->g->lengths[length - 1].bound);
+    return fail(f, "axis %d: found size %lld, expected that of length %s, whose bound is %lld",
+                axis + 1, (long long)size, f->g->lengths[length - 1].name,
+                (long long)f->g->lengths[length - 1].bound);
 }
 
 /* Returns the length in the node's attributes along an axis, or 0.  Passes copy attributes to other

@@ -33,7 +33,7 @@ static int check_keys(const struct cr_document *d, int object, const struct cr_j
         const char *key = members[i]->key;
         if (strcmp(key, members[i - 1]->key) != 0)
             continue;
-        snprintf(what, sizeof what, "the key %s is there twice, expected it once",
+        snprintf(what, sizeof what, "found the key %s twice, expected it once",
                  cr_show(key, strlen(key)).text);
         return cr_fail_value(d, (int)(members[i] - d->values), what, error);
     }
@@ -63,7 +63,7 @@ int cr_config_text(const struct cr_document *d, const char *key, const char *wha
     int member = cr_member(d, 0, key);
     *text = NULL;
     if (member >= 0 && d->values[member].kind != CR_JSON_STRING) {
-        snprintf(message, sizeof message, "%s is no text, expected %s", key, what);
+        snprintf(message, sizeof message, "%s is not a string, expected %s", key, what);
         return cr_fail_value(d, member, message, error);
     }
     if (member >= 0)
@@ -100,7 +100,8 @@ static int read_integers(const struct cr_document *d, const char *key, int64_t *
     if (d->values[member].kind != CR_JSON_ARRAY)
         return cr_fail_value(d, member, "expected a whole number, or a list of some", error);
     if (d->values[member].count > most)
-        return cr_fail(error, "%.400s: %s: more than %d numbers", d->path, key, most);
+        return cr_fail(error, "%.400s: %s: too many numbers, expected at most %d", d->path, key,
+                       most);
     for (int i = d->values[member].first; i >= 0; i = d->values[i].next)
         if (!take_whole(&d->values[i], &values[(*n)++]))
             return cr_fail_value(d, i, "expected a whole number", error);

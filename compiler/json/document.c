@@ -175,7 +175,7 @@ static int read_value(struct reader *r, struct cr_error *error)
     *value = (struct cr_json_value){
         .first = CR_NO_VALUE, .next = CR_NO_VALUE, .at = (uint32_t)(r->json.at - r->json.begin)};
     if (++r->depth > MAX_DEPTH)
-        return fail_here(r, "a text that is nested too deep", error);
+        return fail_here(r, "a text that is nested too deep, expected fewer levels", error);
     if (cr_json_take(&r->json, '{')) { /* skips white space, too */
         value->kind = CR_JSON_OBJECT;
         status = read_items(r, number, '}', error);

@@ -111,7 +111,8 @@ int crescent_checkpoint_option_at(const crescent_checkpoint *checkpoint, int ind
 {
     CR_REQUIRE(checkpoint, option);
     if (index < 0 || index >= checkpoint->n_options)
-        return cr_fail(&checkpoint->context->error, "a checkpoint: option %d, there are %d", index,
+        return cr_fail(&checkpoint->context->error,
+                       "a checkpoint: found option %d, expected one of %d, counted from 0", index,
                        checkpoint->n_options);
     *option = checkpoint->options[index];
     return CRESCENT_OK;

@@ -570,7 +570,7 @@ static int measure(const crescent_contents *c, const struct item *item, crescent
     for (int64_t i = 0; i < item->tensor.elements; i += CHUNK) {
         const int64_t n = item->tensor.elements - i < CHUNK ? item->tensor.elements - i : CHUNK;
         if (c->kind->read(c, item, i, n, chunk))
-            return cr_fail(error, "%.400s: cannot be read any more, expected it unchanged",
+            return cr_fail(error, "%.400s: the file can no longer be read, expected it unchanged",
                            item->tensor.file);
         add_numbers(s, chunk, n, &finite);
     }
@@ -587,7 +587,7 @@ static int read_all(const crescent_contents *c, const struct item *item, double 
     if (c->kind->check(c, item, error))
         return -1;
     if (c->kind->read(c, item, 0, item->tensor.elements, out))
-        return cr_fail(error, "%.400s: cannot be read any more, expected it unchanged",
+        return cr_fail(error, "%.400s: the file can no longer be read, expected it unchanged",
                        item->tensor.file);
     return 0;
 }
@@ -597,8 +597,8 @@ static const struct item *item_at(const crescent_contents *c, int index, struct 
 {
     if (index >= 0 && index < c->n_items)
         return &c->items[index];
-    cr_fail(error, "%.400s: tensor number %d of %d, expected one that there is", c->path, index,
-            c->n_items);
+    cr_fail(error, "%.400s: found tensor %d of %d, expected one that the file has, counted from 0",
+            c->path, index, c->n_items);
     return NULL;
 }
 

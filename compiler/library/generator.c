@@ -251,9 +251,8 @@ static int check_sampling(const crescent_generator *g, const crescent_sampling *
                           struct cr_error *error)
 {
     if (!g->has_logits)
-        return cr_fail(error,
-                       "%.400s: a token is wanted of a text without any, expected one before it",
-                       path_of(g));
+        return cr_fail(error, "%.400s: found a text without tokens, expected at least one before "
+                       "another is generated", path_of(g));
     if (!(how->temperature >= 0) || isinf(how->temperature) || how->top_k < 0 ||
         !(how->top_p >= 0) || how->top_p > 1 || how->seed < 0)
         return cr_fail(error,

@@ -150,7 +150,7 @@ static int check_neutral(const struct reading *r, const struct row *row,
         return 0;
     snprintf(expected, sizeof expected, value->kind == CR_GGUF_BOOL ? "%s" : "%s%g",
              value->kind == CR_GGUF_BOOL ? (row->neutral ? "true" : "false") : "", row->neutral);
-    return cr_fail(r->error, "%.400s: %s is %g, expected %s: no other value is understood",
+    return cr_fail(r->error, "%.400s: %s is %g, expected %s, the only value that is supported",
                    r->file.path, cr_show(value->key.text, value->key.length).text, number,
                    expected);
 }
@@ -199,10 +199,9 @@ static int read_keys(struct reading *r)
             continue;
         const struct row *row = row_of(r, value);
         if (!row)
-            return cr_fail(r->error,
-                           "%.400s: %s is a key that is not understood, expected a model "
-                           "without it",
-                           r->file.path, cr_show(value->key.text, value->key.length).text);
+            return cr_fail(r->error, "%.400s: found the key %s, which is not supported, expected "
+                           "a model without it", r->file.path,
+                           cr_show(value->key.text, value->key.length).text);
         if (take_value(r, row, value))
             return -1;
     }
@@ -364,7 +363,8 @@ static int check_whole(const struct reading *r)
     int64_t parts;
     if (!value || (cr_gguf_integer(value, 0, &parts) && parts <= 1))
         return 0;
-    return cr_fail(r->error, "%.400s: one of several files of a model, expected them as one",
+    return cr_fail(r->error,
+                   "%.400s: found one of several files of a split model, expected a single file",
                    r->file.path);
 }
 

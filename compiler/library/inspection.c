@@ -253,7 +253,7 @@ static int inspect(const crescent_graph *graph, const crescent_config *config,
     if (cr_take_config(config, graph->origin->path, &c, error))
         return -1;
     if (c.backend != CRESCENT_TCC && c.backend != CRESCENT_CC)
-        return cr_fail(error, "%.400s: backend %s shows no kernels, expected tcc or cc",
+        return cr_fail(error, "%.400s: backend %s has no kernels, expected tcc or cc",
                        graph->origin->path, crescent_backend_name(c.backend));
     crescent_inspection *in = cr_calloc(1, sizeof *in);
     in->context = cr_refer(graph->context);
@@ -334,8 +334,8 @@ static int check(const crescent_inspection *in, const char *what, int index, int
 {
     if (index >= 0 && index < n)
         return CRESCENT_OK;
-    return cr_fail(&in->context->error, "%.400s: %s %d, there are %d", in->origin->path, what,
-                   index, n);
+    return cr_fail(&in->context->error, "%.400s: found %s %d, expected one of %d, counted from 0",
+                   in->origin->path, what, index, n);
 }
 
 int crescent_inspection_config(const crescent_inspection *inspection, crescent_config *config)

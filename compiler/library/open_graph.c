@@ -156,7 +156,7 @@ static int check_script(const crescent_script *how, const char *path, struct cr_
                        (long long)how->seed);
     for (int i = 0; i < how->n_ignored; i++)
         if (!how->ignored || !how->ignored[i] || !*how->ignored[i])
-            return cr_fail(error, "%.400s: key %d that is ignored is none, expected a name", path, i);
+            return cr_fail(error, "%.400s: ignored key %d is null, expected a name", path, i);
     return check_settings(how->settings, how->n_settings, path, error) ||
                    check_settings(how->defaults, how->n_defaults, path, error) ||
                    check_settings(how->lengths, how->n_lengths, path, error)
@@ -219,8 +219,8 @@ static int take_model(struct cr_origin *o, const char *path, const crescent_scri
     if (cr_is_onnx(path) && !how->script)
         return take_onnx(o, path, how, error);
     if (how->n_lengths)
-        return cr_fail(error, "%.300s: --length %s: expected an ONNX file, a script says itself what is "
-                       "a length", path,
+        return cr_fail(error, "%.300s: --length %s: expected an ONNX file, as a script declares "
+                       "its lengths itself", path,
                        cr_show(how->lengths[0].key, strlen(how->lengths[0].key)).text);
     if (cr_is_folder(path))
         return take_folder(o, path, how->script, error);
@@ -296,8 +296,8 @@ int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
                    const struct cr_setting *more, int n, crescent_graph **graph)
 {
     if (origin->is_function)
-        return cr_fail(cr_error_of(context), "%.400s: the graph is that of a function, which is called "
-                       "once, expected that of a script", origin->path);
+        return cr_fail(cr_error_of(context), "%.400s: the graph is made by a function, which is "
+                       "called once, expected the graph of a script", origin->path);
     struct cr_origin *o = new_origin(origin->path, origin->seed, origin->n_settings + n);
     o->folder = origin->folder ? cr_strdup(origin->folder) : NULL;
     o->family = origin->family ? cr_strdup(origin->family) : NULL;
@@ -405,8 +405,9 @@ int crescent_graph_option_at(const crescent_graph *graph, int index, crescent_se
     CR_REQUIRE(graph, option);
     const struct cr_origin *o = graph->origin;
     if (index < 0 || index >= o->n_options)
-        return cr_fail(&graph->context->error, "%.400s: option %d, there are %d", o->path, index,
-                       o->n_options);
+        return cr_fail(&graph->context->error,
+                       "%.400s: found option %d, expected one of %d, counted from 0", o->path,
+                       index, o->n_options);
     *option = (crescent_setting){o->options[index].name, o->options[index].value};
     return CRESCENT_OK;
 }

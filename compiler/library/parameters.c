@@ -19,7 +19,8 @@ static int check_number(const crescent_model *m, int index, struct cr_error *err
     const struct cr_engine *e = &m->engine;
     if (index >= 0 && index < e->n_params)
         return 0;
-    return cr_fail(error, "%.400s: parameter %d, there are %d", e->path, index, e->n_params);
+    return cr_fail(error, "%.400s: found parameter %d, expected one of %d, counted from 0", e->path,
+                   index, e->n_params);
 }
 
 int cr_check_weights(const crescent_model *m, struct cr_error *error)
@@ -57,10 +58,9 @@ static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule ru
     }
     if (!found->count || rule == CRESCENT_ANY_TENSORS)
         return 0;
-    return cr_fail(error,
-                   "%.400s: tensor %s is not in the model (of %d in all), --strict expects the "
-                   "model's only",
-                   found->file, found->name, found->count);
+    return cr_fail(error, "%.400s: tensor %s is not in the model (of %d in all), expected the "
+                   "model's tensors only, as --strict wants", found->file, found->name,
+                   found->count);
 }
 
 /* Loads weights from files; an imported model reads those of its own file through the import. */

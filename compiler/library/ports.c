@@ -88,8 +88,9 @@ int crescent_port_count(const crescent_model *model, crescent_port_kind kind)
 static int no_such_port(crescent_context *context, const char *path, crescent_port_kind kind,
                         int index, int n)
 {
-    return cr_fail(&context->error, "%.400s: port %d of kind %d, there are %d", path, index,
-                   (int)kind, n);
+    return cr_fail(&context->error,
+                   "%.400s: found port %d of kind %d, expected one of %d, counted from 0", path,
+                   index, (int)kind, n);
 }
 
 /* Returns a port of a model; shapes are those of the script. */

@@ -54,8 +54,8 @@ static int open_replay(const crescent_graph *graph, const crescent_config *confi
 {
     const char *path = graph->origin->path;
     if (config && config->backend != CRESCENT_TCC && config->backend != CRESCENT_CC)
-        return cr_fail(error, "%.400s: a replay with the backend %s, expected tcc or cc", path,
-                       crescent_backend_name(config->backend));
+        return cr_fail(error, "%.400s: found a replay with the backend %s, expected tcc or cc",
+                       path, crescent_backend_name(config->backend));
     crescent_model *model;
     if (cr_compile_stored(graph->context, graph->origin, cr_graph_copy(graph->graph), config,
                           &model, error))
@@ -504,7 +504,8 @@ int crescent_replay_operand(const crescent_replay *replay, int index, crescent_v
     bool given = replay->graph && replay->at >= 0 && replay->at < replay->graph->n_nodes;
     const struct cr_node *node = given ? &replay->graph->nodes[replay->at] : NULL;
     if (!node || index < 0 || index >= node->n_in)
-        return cr_fail(&replay->context->error, "%.400s: operand %d, there are %d",
+        return cr_fail(&replay->context->error,
+                       "%.400s: found operand %d, expected one of %d, counted from 0",
                        replay->model->engine.path, index, node ? node->n_in : 0);
     *local = values_of(&replay->local.values[cr_inputs(replay->graph, node)[index]]);
     return CRESCENT_OK;

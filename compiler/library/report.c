@@ -113,7 +113,8 @@ int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *
     const struct cr_program *p = model->engine.program;
     int n = p ? p->n_kernels : 0;
     if (index < 0 || index >= n)
-        return cr_fail(&model->context->error, "%.400s: kernel %d, there are %d",
+        return cr_fail(&model->context->error,
+                       "%.400s: found kernel %d, expected one of %d, counted from 0",
                        model->engine.path, index, n);
     *kernel = cr_public_kernel(p, index);
     return CRESCENT_OK;

@@ -13,7 +13,8 @@ static int check_input(const crescent_model *m, int index, struct cr_error *erro
     const struct cr_engine *e = &m->engine;
     if (index >= 0 && index < e->n_inputs)
         return 0;
-    return cr_fail(error, "%.400s: input %d, there are %d", e->path, index, e->n_inputs);
+    return cr_fail(error, "%.400s: found input %d, expected one of %d, counted from 0", e->path,
+                   index, e->n_inputs);
 }
 
 /* Finds an input.  An input that was made a constant of the script exists, but has no index. */
@@ -145,8 +146,7 @@ static int find_entry(const crescent_model *m, const char *name, struct entries 
     *entries = (struct entries){i, i + 1};
     if (i < e->n_entries)
         return 0;
-    return cr_fail(error,
-                   "%.400s: entry '%.100s': there is none of that name, the first of %d is '%s'",
+    return cr_fail(error, "%.400s: no entry '%.100s', expected one of the model's %d, such as '%s'",
                    e->path, name, e->n_entries, e->entries[0].name);
 }
 
@@ -175,7 +175,8 @@ static int check_state(const crescent_model *m, int index, struct cr_error *erro
     const struct cr_engine *e = &m->engine;
     if (index >= 0 && index < e->n_states)
         return 0;
-    return cr_fail(error, "%.400s: state %d, there are %d", e->path, index, e->n_states);
+    return cr_fail(error, "%.400s: found state %d, expected one of %d, counted from 0", e->path,
+                   index, e->n_states);
 }
 
 int crescent_get_state(const crescent_model *model, int index, void *tensor)
@@ -249,7 +250,7 @@ int cr_run_watched(crescent_model *m, const void *const *inputs, void *const *ou
 {
     const struct cr_engine *e = &m->engine;
     if (e->backend != CR_BACKEND_TCC && e->backend != CR_BACKEND_CC)
-        return cr_fail(error, "%.400s: backend %s shows no kernels, expected tcc or cc", e->path,
+        return cr_fail(error, "%.400s: backend %s has no kernels, expected tcc or cc", e->path,
                        cr_backend_name(e->backend));
     if (check_run(m, all_entries(m), inputs, outputs, error))
         return -1;

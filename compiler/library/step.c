@@ -153,7 +153,7 @@ static int get(const crescent_trainer *t, crescent_port_kind kind, int index, vo
     if (crescent_port_at(t->model, kind, index, &port))
         return -1;
     if (kind == CRESCENT_OUTPUT && !t->has_step)
-        return cr_fail(error, "%.400s: no step was made, expected one before its outputs are read",
+        return cr_fail(error, "%.400s: no step was run, expected one before its outputs are read",
                        cr_trainer_engine(t)->path);
     const void *data = current(t, kind, index, error);
     if (data)
@@ -189,7 +189,8 @@ int crescent_loss_at(const crescent_trainer *trainer, crescent_loss_kind kind, i
     const struct cr_history *h = &trainer->history;
     int n = crescent_loss_count(trainer, kind);
     if (index < 0 || index >= n)
-        return cr_fail(&trainer->context->error, "%.400s: loss %d, there are %d",
+        return cr_fail(&trainer->context->error,
+                       "%.400s: found loss %d, expected one of %d, counted from 0",
                        cr_trainer_engine(trainer)->path, index, n);
     struct cr_loss_point point =
         kind == CRESCENT_VALIDATION_LOSSES ? h->validations[index] : cr_history_point(h, index);

@@ -115,8 +115,8 @@ static int feed(crescent_trainer *t, const crescent_input_file *files, int n,
     const struct cr_engine *e = cr_trainer_engine(t);
     const struct cr_feed_source source = {"--input", files, n, t->handover.is_state};
     if (t->fed || t->started)
-        return cr_fail(error, "%.400s: files for inputs come once, and before the training starts",
-                       e->path);
+        return cr_fail(error, "%.400s: found files for inputs a second time or after the first "
+                       "step, expected them once, before it", e->path);
     int status = cr_feeds_open(&t->feeds, e, &source, t->inputs.data, error);
     if (status)
         cr_feeds_close(&t->feeds);
@@ -136,7 +136,8 @@ static int set_input(crescent_trainer *t, int i, const void *tensor, struct cr_e
 {
     const struct cr_engine *e = cr_trainer_engine(t);
     if (i < 0 || i >= e->n_inputs)
-        return cr_fail(error, "%.400s: input %d, there are %d", e->path, i, e->n_inputs);
+        return cr_fail(error, "%.400s: found input %d, expected one of %d, counted from 0", e->path,
+                       i, e->n_inputs);
     if (cr_feeds_find(&t->feeds, i))
         return cr_fail(error, "%.400s: input %.100s has a file, expected one that has none",
                        e->path, e->inputs[i].name);
@@ -160,7 +161,8 @@ static int start(crescent_trainer *t, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
     if (t->started)
-        return cr_fail(error, "%.400s: the training has started already", e->path);
+        return cr_fail(error, "%.400s: the training has started already, expected this call "
+                       "before the first step", e->path);
     for (int i = 0; i < e->n_inputs; i++) {
         const struct cr_port *port = &e->inputs[i];
         if (cr_feeds_find(&t->feeds, i) || t->is_set[i])

@@ -191,8 +191,9 @@ static int open_tuner(const crescent_graph *graph, const crescent_config *config
                          error))
         return -1;
     if (checked.backend == CRESCENT_REF || !(seconds > 0) || seconds > 1e6)
-        return cr_fail(error, "%.300s: %g seconds of backend %s, expected some of a compiler's",
-                       graph->origin->path, seconds, crescent_backend_name(checked.backend));
+        return cr_fail(error, "%.300s: found %g seconds of backend %s, expected a positive time, "
+                       "and tcc or cc", graph->origin->path, seconds,
+                       crescent_backend_name(checked.backend));
     crescent_tuner *t = cr_calloc(1, sizeof *t);
     t->context = cr_refer(graph->context);
     t->origin = cr_origin_refer(graph->origin);

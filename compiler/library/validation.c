@@ -213,7 +213,7 @@ static int open_validation(crescent_trainer *t, const crescent_input_file *files
     if (cr_check_started(t, error))
         return -1;
     if (t->validation)
-        return cr_fail(error, "%.400s: the training has its validation already",
+        return cr_fail(error, "%.400s: the training has a validation already, expected one call",
                        cr_trainer_engine(t)->path);
     struct cr_validation *v = cr_calloc(1, sizeof *v);
     if (prepare(v, t, files, n, error)) {

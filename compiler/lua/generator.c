@@ -23,7 +23,7 @@ static int close_generator(lua_State *L)
 {
     struct cr_lua_generator *g = luaL_checkudata(L, 1, class_name);
     if (g->busy)
-        return luaL_error(L, "the generator is in use");
+        return luaL_error(L, "the generator is in use, expected one call at a time");
     crescent_text_stream_close(g->stream);
     crescent_tokenizer_close(g->tokenizer);
     crescent_generator_close(g->generator);
@@ -43,7 +43,7 @@ static struct cr_lua_generator *self(lua_State *L)
 {
     struct cr_lua_generator *g = luaL_checkudata(L, 1, class_name);
     if (!g->generator)
-        luaL_argerror(L, 1, "the generator is closed");
+        luaL_argerror(L, 1, "the generator is closed, expected an open one");
     return g;
 }
 
@@ -225,7 +225,8 @@ static void read_prompt(lua_State *L, struct generation *r)
         r->prompt = cr_lua_encode(L, g->tokenizer, lua_gettop(L), CRESCENT_FRAMED);
     }
     if (!r->prompt.n)
-        cr_lua_fail(L, "generate: no prompt, and no bos_token_id to begin with: expected one of them");
+        cr_lua_fail(L,
+                    "generate: no prompt, and no bos_token_id to begin with, expected one of them");
     if ((int64_t)r->prompt.n > r->about.context)
         cr_lua_fail(L, "generate: a prompt of %lld tokens, expected at most the %lld of the context",
                     (long long)r->prompt.n, (long long)r->about.context);
@@ -378,7 +379,7 @@ static int generate(lua_State *L)
 {
     struct generation r = {.g = self(L)};
     if (r.g->busy)
-        return luaL_error(L, "the generator is in use");
+        return luaL_error(L, "the generator is in use, expected one call at a time");
     lua_settop(L, 3);
     lua_pushcfunction(L, generate_protected);
     lua_insert(L, 1);
@@ -427,7 +428,7 @@ static int walk_on(lua_State *L)
     if (w->over)
         return 0;
     if (!g->generator)
-        return cr_lua_fail(L, "each: the generator is closed");
+        return cr_lua_fail(L, "each: the generator is closed, expected an open one");
     if (g->busy || w->text != g->texts)
         return cr_lua_fail(L, "each: the generator has begun another text, expected one at a time");
     if (w->ended)
@@ -452,7 +453,7 @@ static int each(lua_State *L)
 {
     struct cr_lua_generator *g = self(L);
     if (g->busy)
-        return luaL_error(L, "the generator is in use");
+        return luaL_error(L, "the generator is in use, expected one call at a time");
     lua_settop(L, 3);
     struct walk *w = lua_newuserdata(L, sizeof *w); /* at index 4 */
     *w = (struct walk){.r = {.g = g}};

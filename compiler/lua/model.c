@@ -34,7 +34,7 @@ static struct cr_lua_model *self(lua_State *L)
 {
     struct cr_lua_model *m = luaL_checkudata(L, 1, class_name);
     if (!m->model)
-        luaL_argerror(L, 1, "the model is closed");
+        luaL_argerror(L, 1, "the model is closed, expected an open one");
     return m;
 }
 
@@ -223,7 +223,9 @@ static void check_names(lua_State *L, const struct cr_lua_model *m, int index, i
         if (!cotangents)
             cr_lua_pass(L, crescent_input_find(m->model, name, NULL, &number));
         else if (!known)
-            cr_lua_fail(L, "run: the cotangent of %.200s, expected one that open was told of", name);
+            cr_lua_fail(L,
+                        "run: found the cotangent of %.200s, expected one of the option cotangents",
+                        name);
         lua_pop(L, 1);
     }
 }

@@ -103,7 +103,7 @@ static struct cr_lua_tensor *self(lua_State *L)
 {
     struct cr_lua_tensor *t = luaL_checkudata(L, 1, class_name);
     if (!t->storage)
-        luaL_argerror(L, 1, "the tensor is closed");
+        luaL_argerror(L, 1, "the tensor is closed, expected an open one");
     return t;
 }
 
@@ -564,7 +564,8 @@ static int to_table(lua_State *L)
         return 1;
     }
     if (n > INT32_MAX)
-        cr_lua_fail(L, "tensor: %lld elements, more than a table holds", (long long)n);
+        cr_lua_fail(L, "tensor: found %lld elements, expected at most as many as a table holds",
+                    (long long)n);
     lua_createtable(L, (int)n, 0);
     for (int64_t i = 0; i < n; i++) {
         push_number(L, t, i);

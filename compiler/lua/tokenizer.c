@@ -83,7 +83,7 @@ static crescent_tokenizer *self(lua_State *L)
 {
     struct cr_lua_tokenizer *t = luaL_checkudata(L, 1, class_name);
     if (!t->tokenizer)
-        luaL_argerror(L, 1, "the tokenizer is closed");
+        luaL_argerror(L, 1, "the tokenizer is closed, expected an open one");
     return t->tokenizer;
 }
 

@@ -30,7 +30,8 @@ static int check_options(const struct cr_pass_options *options, struct cr_error 
     for (int i = 0; i < 2 + options->settings.n_skip; i++) {
         const char *name = i < 2 ? names[i] : options->settings.skip[i - 2];
         if (name && (!is_pass(name) || (i >= 2 && strcmp(name, "script") == 0)))
-            return cr_fail(error, "no pass is called '%s'; 'crescent dump' lists them", name);
+            return cr_fail(error, "no pass is called '%s', expected one of those that 'crescent "
+                           "dump' lists", name);
     }
     return 0;
 }
@@ -54,13 +55,12 @@ static int check_arena(const struct cr_module *module, const struct cr_pass_opti
     if (!limit || least * (int64_t)sizeof(float) <= limit)
         return 0;
     if (module->most_values)
-        return cr_fail(error,
-                       "%.400s: --max-arena orders at most %d stored values, there are more, "
-                       "expected --max-arena of no less than %lld",
-                       options->settings.path, module->most_values, (long long)least * (int)sizeof(float));
-    return cr_fail(error,
-                   "%.400s: the arena takes at least %lld bytes, expected --max-arena of no less",
-                   options->settings.path, (long long)least * (int)sizeof(float));
+        return cr_fail(error, "%.400s: --max-arena is for at most %d stored values, the model has "
+                       "more, expected --max-arena of at least %lld", options->settings.path,
+                       module->most_values, (long long)least * (int)sizeof(float));
+    return cr_fail(error, "%.400s: the arena takes at least %lld bytes, expected --max-arena of "
+                   "at least so many", options->settings.path,
+                   (long long)least * (int)sizeof(float));
 }
 
 /* Returns the skipped pass that gives a property, or null. */
@@ -81,8 +81,11 @@ static int check_needs(const struct cr_module *module, const struct cr_pass_opti
         return 0;
     const char *giver = skipped_giver(options, missing);
     if (giver)
-        return cr_fail(error, "--skip %s: %s needs what it gives, and is not skipped", giver, pass);
-    return cr_fail(error, "pass %s lacks what it needs: see the order in passes.def", pass);
+        return cr_fail(error, "--skip %s: pass %s needs it, expected it to be skipped, too", giver,
+                       pass);
+    return cr_fail(error,
+                   "pass %s runs before a pass that it needs, expected the order of passes.def",
+                   pass);
 }
 
 /* ---- verification ---- */

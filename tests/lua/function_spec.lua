@@ -54,7 +54,7 @@ it("options, gradients, taps, parameters, a seed", function()
     local out, grads = m:run{x = {3, 4}}
     equal(out.square:totable(), crescent.tensor({2}, {9, 16}):totable())
     equal(grads.x:totable(), crescent.tensor({2}, {18, 24}):totable())
-    fails("unknown option 'm', the options are n", crescent.model, function() options{n = 1} return {y = input("x", {1}) + 1} end,
+    fails("unknown option 'm', expected one of n", crescent.model, function() options{n = 1} return {y = input("x", {1}) + 1} end,
         {set = {m = 1}})
 end)
 
@@ -185,7 +185,7 @@ it("mistakes are the script's, at the line of the function", function()
             return {y = matmul(input("a", {2, 3}), input("b", {2, 3})) + 1}
         end)
     equal(line_of(function() local y = param("a", {0.5}) end),
-        "param: shape: item 1: found 0.5, a whole number is expected")
+        "param: shape: item 1: found 0.5, expected a whole number")
     equal(line_of(function() local y = require("rotary").angles() end)
         :match("%(in graphs/lib/rotary%.lua:%d+%)$") ~= nil, true)
     line = debug.getinfo(1, "l").currentline
@@ -197,9 +197,9 @@ it("mistakes are the script's, at the line of the function", function()
     equal(line_of(function() error("mine") end), "mine")
     equal(line_of(function() error("mine", 0) end), "mine")
     equal(line_of(function() return 5 end),
-        "the script returned number, a table of outputs such as {y = y} is expected")
+        "the script returned number, expected a table of outputs such as {y = y}")
     equal(line_of(function() return {} end),
-        "the script returned no outputs, a table such as {y = y} is expected")
+        "the script returned no outputs, expected a table such as {y = y}")
     equal(line_of(function() local x = linear(1) end):find("did you mean nn.linear", 1, true) ~= nil, true)
     equal(line_of(function() local x = nothing.x end):find("attempt to index", 1, true), 1)
     -- an error of the module is an object, and goes through
@@ -215,7 +215,7 @@ it("a helper outside is told of the argument", function()
         :find("expected it of the argument", 1, true) ~= nil, true)
 end)
 
-it("an error that is no text goes through", function()
+it("the script raised an error that is not a string, expected error(\"TEXT\") goes through", function()
     local mine = setmetatable({}, {__tostring = function() return "mine" end})
     local good, found = pcall(crescent.model, function() error(mine) end)
     equal(good, false)

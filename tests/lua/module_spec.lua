@@ -499,7 +499,7 @@ it("a loop whose generator went on without it says so", function()
     fails("option token: not known", g.each, g, "A", {token = 1})
     local third = g:each("A")
     g:close()
-    fails("the generator is closed", third)
+    fails("the generator is closed, expected an open one", third)
 end)
 
 it("an error has fields, and is its line as a string", function()
