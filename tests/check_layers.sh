@@ -121,7 +121,7 @@ violations() {
             set("cpuid.h immintrin.h x86intrin.h arm_neon.h sys/auxv.h", machine)
 
             set("compiler/ir/amount.h compiler/ir/error.h compiler/ir/escape.h compiler/ir/guard.h", helpers)
-            set("compiler/ir/hash.h compiler/ir/mem.h compiler/ir/near.h compiler/ir/text.h", helpers)
+            set("compiler/ir/hash.h compiler/ir/mem.h compiler/ir/nearest_name.h compiler/ir/text.h", helpers)
             set("compiler/exec/child.h", helpers)
 
             n = split("ir passes emit exec library", chain, " ")

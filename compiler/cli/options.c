@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/ir/near.h"
+#include "compiler/ir/nearest_name.h"
 #include "terminal.h"
 
 /* ---- the table ---- */

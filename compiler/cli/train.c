@@ -6,7 +6,7 @@
 
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
-#include "compiler/ir/near.h"
+#include "compiler/ir/nearest_name.h"
 #include "curve.h"
 #include "model.h"
 #include "outfiles.h"

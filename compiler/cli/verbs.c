@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "compiler/ir/near.h"
+#include "compiler/ir/nearest_name.h"
 #include "terminal.h"
 
 static const struct cr_verb verbs[] = {

@@ -7,7 +7,7 @@
 #include "args.h"
 #include "blame.h"
 #include "builtin_modules.h"
-#include "compiler/ir/near.h"
+#include "compiler/ir/nearest_name.h"
 #include "language.h"
 #include "safelib.h"
 #include "script_state.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "builtin_modules.h"
-#include "compiler/ir/near.h"
+#include "compiler/ir/nearest_name.h"
 
 enum { MAX_FUNCTIONS = 200, MAX_NAME = 64 };
 

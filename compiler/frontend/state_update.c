@@ -6,7 +6,7 @@
 
 #include "args.h"
 #include "blame.h"
-#include "compiler/ir/near.h"
+#include "compiler/ir/nearest_name.h"
 #include "language.h"
 #include "limits.h"
 #include "script_state.h"

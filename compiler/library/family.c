@@ -9,7 +9,7 @@
 #include "compiler/exec/weight_files.h"
 #include "compiler/frontend/builtin_modules.h"
 #include "compiler/ir/mem.h"
-#include "compiler/ir/near.h"
+#include "compiler/ir/nearest_name.h"
 #include "folder.h"
 #include "installed.h"
 

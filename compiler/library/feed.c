@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/ir/near.h"
+#include "compiler/ir/nearest_name.h"
 #include "handles.h"
 
 /* Returns the part of a file that holds batch number i. */

@@ -14,7 +14,7 @@
 #include "compiler/exec/weight_files.h"
 #include "compiler/files/lfs.h"
 #include "compiler/ir/mem.h"
-#include "compiler/ir/near.h"
+#include "compiler/ir/nearest_name.h"
 #include "installed.h"
 
 static bool ends_in(const char *text, const char *end)

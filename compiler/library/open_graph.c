@@ -7,7 +7,7 @@
 #include "compiler/files/mapping.h"
 #include "compiler/frontend/builtin_modules.h"
 #include "compiler/ir/mem.h"
-#include "compiler/ir/near.h"
+#include "compiler/ir/nearest_name.h"
 #include "folder.h"
 #include "family.h"
 #include "function.h"

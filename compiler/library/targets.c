@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/ir/near.h"
+#include "compiler/ir/nearest_name.h"
 #include "handles.h"
 #include "host_target.h"
 #include "target_file.h"

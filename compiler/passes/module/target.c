@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/near.h"
+#include "compiler/ir/nearest_name.h"
 
 /* ---- tables ---- */
 

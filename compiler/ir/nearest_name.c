@@ -1,5 +1,5 @@
-/* near.c - suggests a name for a mistyped word; see near.h. */
-#include "near.h"
+/* nearest_name.c - suggests a name for a mistyped word; see nearest_name.h. */
+#include "nearest_name.h"
 
 #include <stdio.h>
 #include <string.h>

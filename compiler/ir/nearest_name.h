@@ -1,6 +1,6 @@
-/* near.h - suggests a name for a mistyped word. */
-#ifndef CR_NEAR_H
-#define CR_NEAR_H
+/* nearest_name.h - suggests a name for a mistyped word. */
+#ifndef CR_NEAREST_NAME_H
+#define CR_NEAREST_NAME_H
 
 #include <stddef.h>
 
