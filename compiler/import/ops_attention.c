@@ -56,7 +56,7 @@ struct cr_positions cr_positions_of(struct cr_translation *t, int64_t T, int64_t
 {
     const int64_t shape[] = {T, S};
     struct cr_positions p = {cr_t_iota(t, 2, shape, 0), cr_t_iota(t, 2, shape, 1)};
-    p.query = offset ? cr_t_binary(t, "+", p.query, cr_along(t, offset, 4, 0))
+    p.query = offset ? cr_t_binary(t, "+", p.query, cr_gather_axis(t, offset, 4, 0))
                      : cr_t_with(t, "+", p.query, past);
     return p;
 }
@@ -101,7 +101,7 @@ static struct cr_masking masking_of(struct cr_translation *t, int64_t T, int64_t
     if (lengths) {
         cr_t key = cr_t_iota(t, 4, (int64_t[]){1, 1, 1, S}, 3);
         m.allowed =
-            cr_both_masks(t, m.allowed, cr_t_binary(t, "lt", key, cr_along(t, lengths, 4, 0)));
+            cr_both_masks(t, m.allowed, cr_t_binary(t, "lt", key, cr_gather_axis(t, lengths, 4, 0)));
     }
     return m;
 }

@@ -208,7 +208,7 @@ void cr_op_tensor_scatter(struct cr_translation *t)
     bool circular = strcmp(cr_string(t, "mode", "linear"), "circular") == 0;
     cr_t index = cr_t_iota(t, update->rank, update->shape, axis);
     if (start)
-        index = cr_t_binary(t, "+", index, cr_along(t, start, x->rank, 0));
+        index = cr_t_binary(t, "+", index, cr_gather_axis(t, start, x->rank, 0));
     if (circular)
         index = cr_t_with(t, "remainder", index, (double)x->shape[axis]);
     cr_give(t, 0, cr_t_scatter(t, x, update, index, axis));

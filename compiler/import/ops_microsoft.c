@@ -17,9 +17,9 @@ static cr_t padding_bias(struct cr_translation *t, cr_t mask, int64_t B, int64_t
     cr_t seen = NULL;
     if (mask && mask->rank == 1 && (mask->shape[0] == B || mask->shape[0] == 2 * B)) {
         cr_t key = cr_t_iota(t, 4, (int64_t[]){1, 1, 1, S}, 3);
-        seen = cr_t_binary(t, "lt", key, cr_along(t, cr_t_narrow(t, mask, 0, 0, B), 4, 0));
+        seen = cr_t_binary(t, "lt", key, cr_gather_axis(t, cr_t_narrow(t, mask, 0, 0, B), 4, 0));
         if (mask->shape[0] == 2 * B) {
-            cr_t first = cr_along(t, cr_t_narrow(t, mask, 0, B, B), 4, 0);
+            cr_t first = cr_gather_axis(t, cr_t_narrow(t, mask, 0, B, B), 4, 0);
             seen = cr_both_masks(t, seen, cr_t_binary(t, "ge", key, first));
         }
     } else if (mask && (mask->rank == 2 || mask->rank == 3) && mask->shape[0] == B &&
@@ -162,7 +162,7 @@ static cr_t first_position(struct cr_translation *t, int64_t T, double total)
     cr_t lengths = cr_input(t, 5);
     if (!lengths || total == (double)T) /* a prompt: nothing is cached */
         return NULL;
-    return cr_t_with(t, "+", cr_along(t, lengths, 4, 0), 1 - (double)T);
+    return cr_t_with(t, "+", cr_gather_axis(t, lengths, 4, 0), 1 - (double)T);
 }
 
 /* Writes new keys or values x [B, G, T, d] behind the cached ones.  Each batch has `first` cached

@@ -119,7 +119,7 @@ cr_t cr_mean(struct cr_translation *t, cr_t x, int n, const int *axes, bool keep
     return cr_t_with(t, "/", cr_t_reduce(t, "sum", x, n, axes, keep), count);
 }
 
-cr_t cr_along(struct cr_translation *t, cr_t x, int rank, int axis)
+cr_t cr_gather_axis(struct cr_translation *t, cr_t x, int rank, int axis)
 {
     int64_t shape[CR_ONNX_RANK];
     if (!x)

@@ -145,7 +145,7 @@ void cr_op_stft(struct cr_translation *t)
     }
     cr_t frames = frames_of(t, x, f.length, step);
     if (window)
-        frames = cr_t_binary(t, "*", frames, cr_along(t, window, 4, 2));
+        frames = cr_t_binary(t, "*", frames, cr_gather_axis(t, window, 4, 2));
     cr_give(t, 0, frames ? transform(t, frames, 2, f) : NULL);
 }
 

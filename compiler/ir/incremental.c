@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "along.h"
+#include "gather_axis.h"
 #include "axes.h"
 #include "causal.h"
 #include "hash.h"
@@ -71,9 +71,9 @@ static int token_axis(const struct work *w, cr_id id)
 
 /* True if a node is gather(a, index, axis) and depends on ids.  It is treated as one op; its other
  * axes come from both operands. */
-static bool find_along(const struct work *w, cr_id id, struct cr_along *along)
+static bool find_along(const struct work *w, cr_id id, struct cr_gather_axis *along)
 {
-    return w->varies[id] && cr_find_along(w->from, id, along);
+    return w->varies[id] && cr_find_gather_axis(w->from, id, along);
 }
 
 /* Finds the token axes: an axis is one if it comes from a token axis of an operand. */
@@ -81,7 +81,7 @@ static void find_tokens(struct work *w)
 {
     for (cr_id id = 0; id < w->from->n_nodes; id++) {
         const struct cr_node *node = &w->from->nodes[id];
-        struct cr_along along;
+        struct cr_gather_axis along;
         if (id == w->ids) {
             w->varies[id] = true;
             w->tokens[id] = 1u << 1;
@@ -120,7 +120,7 @@ static bool is_seen_through(const struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];
     int axis = token_axis(w, id);
-    struct cr_along along;
+    struct cr_gather_axis along;
     if (cr_kind_of(w->from, id) != CR_KIND_MOVE || node->op == CR_OP_slice || axis == CR_NONE ||
         find_along(w, id, &along))
         return false;
@@ -276,7 +276,7 @@ static bool goes_by_rows(const struct work *w, cr_id id, int axis)
 }
 
 /* Marks the operands for rows of a gather along another axis: the same rows of both. */
-static int want_along(struct work *w, cr_id id, const struct cr_along *along, int axis, int variant)
+static int want_along(struct work *w, cr_id id, const struct cr_gather_axis *along, int axis, int variant)
 {
     const struct cr_node *a = &w->from->nodes[along->a];
     if (a->dtype == CR_BOOL || a->rank == CR_MAX_RANK)
@@ -292,7 +292,7 @@ static int want_along(struct work *w, cr_id id, const struct cr_along *along, in
 /* Marks the operands for rows along an axis; `variant` is ROWS or LAST. */
 static int want_rows(struct work *w, cr_id id, int axis, int variant)
 {
-    struct cr_along along;
+    struct cr_gather_axis along;
     if (find_along(w, id, &along))
         return want_along(w, id, &along, axis, variant);
     if (!goes_by_rows(w, id, axis)) {
@@ -568,7 +568,7 @@ static cr_id or_outside(struct work *w, cr_id taken, cr_id index, int64_t size)
  * cannot be merged into one axis; so the index is compared with all positions along a new axis, and
  * a maximum along that axis picks the one element that it points to.
  */
-static cr_id take_along(struct work *w, const struct cr_along *along, int axis, int variant)
+static cr_id take_along(struct work *w, const struct cr_gather_axis *along, int axis, int variant)
 {
     cr_id a = w->made[along->a][variant + axis], index = w->made[along->index][variant + axis];
     int64_t size = w->to->nodes[a].shape[along->axis], n = w->to->nodes[index].shape[along->axis];
@@ -590,7 +590,7 @@ static cr_id take_along(struct work *w, const struct cr_along *along, int axis, 
 static cr_id make_rows(struct work *w, cr_id id, int axis, int variant)
 {
     const struct cr_node *node = &w->from->nodes[id];
-    struct cr_along along;
+    struct cr_gather_axis along;
     if (variant == LAST && is_last_of_rows(w, id, axis))
         return take_last(w, w->made[id][ROWS + axis], axis);
     if (find_along(w, id, &along))

@@ -1,4 +1,4 @@
-#include "along.h"
+#include "gather_axis.h"
 
 /* The shape of `a` around the axis, [outer, size, inner], and the index reshaped likewise. */
 struct grid {
@@ -67,7 +67,7 @@ static bool is_element(const struct grid *grid, cr_id id)
 }
 
 /* True if the element numbers are computed from the index along that axis. */
-static bool fits(const struct cr_graph *g, const struct cr_along *along, cr_id at, cr_id numbers)
+static bool fits(const struct cr_graph *g, const struct cr_gather_axis *along, cr_id at, cr_id numbers)
 {
     const struct cr_node *a = &g->nodes[along->a], *index = &g->nodes[along->index];
     int axis = along->axis, behind = a->rank - axis - 1;
@@ -94,7 +94,7 @@ static cr_id compared(const struct cr_graph *g, cr_id numbers)
 }
 
 /* Accepts the form without a reshape, which the language omits if the shape stays the same. */
-bool cr_find_along(const struct cr_graph *g, cr_id id, struct cr_along *along)
+bool cr_find_gather_axis(const struct cr_graph *g, cr_id id, struct cr_gather_axis *along)
 {
     const struct cr_node *node = &g->nodes[id];
     cr_id gather = node->op == CR_OP_reshape ? cr_in(g, id, 0) : id;
