@@ -120,7 +120,7 @@ violations() {
             set("sys/stat.h sys/sysinfo.h sys/time.h sys/types.h sys/uio.h sys/wait.h", libc)
             set("cpuid.h immintrin.h x86intrin.h arm_neon.h sys/auxv.h", machine)
 
-            set("compiler/ir/amount.h compiler/ir/error.h compiler/ir/escape.h compiler/ir/guard.h", helpers)
+            set("compiler/ir/byte_text.h compiler/ir/error.h compiler/ir/escape.h compiler/ir/guard.h", helpers)
             set("compiler/ir/hash.h compiler/ir/mem.h compiler/ir/nearest_name.h compiler/ir/text.h", helpers)
             set("compiler/exec/child.h", helpers)
 

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "compiler/ir/amount.h"
+#include "compiler/ir/byte_text.h"
 #include "compiler/ir/escape.h"
 
 struct cr_phrase cr_thousands(int64_t n)
@@ -38,7 +38,7 @@ struct cr_phrase cr_duration(int64_t nanoseconds)
 struct cr_phrase cr_bytes(int64_t bytes)
 {
     struct cr_phrase out;
-    snprintf(out.text, sizeof out.text, "%s", cr_amount(bytes).text);
+    snprintf(out.text, sizeof out.text, "%s", cr_byte_text(bytes).text);
     return out;
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/amount.h"
+#include "compiler/ir/byte_text.h"
 #include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
 #include "exec.h"
@@ -41,7 +41,7 @@ int cr_view_own(struct cr_interpreter *in, struct cr_view *value, int64_t count)
     if (!buffer)
         return cr_fail(in->error,
                        "the interpreter cannot allocate %s more, expected so much free memory",
-                       cr_amount(bytes).text);
+                       cr_byte_text(bytes).text);
     buffer->uses = 1;
     buffer->bytes = bytes;
     in->live_bytes += bytes;

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "compiler/ir/amount.h"
+#include "compiler/ir/byte_text.h"
 
 /* Returns the limit in a control group's file, or INT64_MAX if there is none ("max"). */
 static int64_t group_limit(const char *path)
@@ -53,10 +53,10 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
     int64_t most = memory_limit();
     if (bytes < 0)
         return cr_fail(error, "%s would take more bytes than can be counted, expected at most the "
-                       "%s of memory", what, cr_amount(most).text);
+                       "%s of memory", what, cr_byte_text(most).text);
     if (bytes > most)
         return cr_fail(error, "%s would take %s, expected at most the %s of memory", what,
-                       cr_amount(bytes).text, cr_amount(most).text);
+                       cr_byte_text(bytes).text, cr_byte_text(most).text);
     return 0;
 }
 
@@ -71,7 +71,7 @@ void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
     size_t room = ((size_t)bytes + align) / align * align; /* whole pages, at least one */
     if (posix_memalign(&memory, align, room)) {
         cr_fail(error, "%s would take %s, which cannot be allocated, expected so much free memory",
-                what, cr_amount(bytes).text);
+                what, cr_byte_text(bytes).text);
         return NULL;
     }
     if (align == HUGE_PAGE) /* a hint: weights streamed from memory miss the TLB on small pages */
@@ -89,7 +89,7 @@ int cr_zeros_new(struct cr_zeros *zeros, int64_t bytes, const char *what, struct
     if (m == MAP_FAILED)
         return cr_fail(error,
                        "%s would take %s, which cannot be allocated, expected so much free memory",
-                       what, cr_amount(bytes).text);
+                       what, cr_byte_text(bytes).text);
     *zeros = (struct cr_zeros){m, room};
     return 0;
 }

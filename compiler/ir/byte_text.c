@@ -1,12 +1,12 @@
-/* amount.c - formats a number of bytes for people; see amount.h. */
-#include "amount.h"
+/* byte_text.c - formats a number of bytes for people; see byte_text.h. */
+#include "byte_text.h"
 
 #include <stdio.h>
 
-struct cr_amount cr_amount(int64_t bytes)
+struct cr_byte_text cr_byte_text(int64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    struct cr_amount out;
+    struct cr_byte_text out;
     double value = (double)bytes;
     int unit = 0;
     for (; value >= 1024 && unit < 6; unit++)
