@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "blame.h"
+#include "script_errors.h"
 #include "limits.h"
 #include "script_state.h"
 #include "tensor.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "language.h"
 #include "node.h"
 #include "script_state.h"

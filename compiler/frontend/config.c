@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "compiler/ir/mem.h"
 #include "compiler/json/config_file.h"
 #include "json_table.h"

@@ -2,7 +2,7 @@
 #include "language.h"
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "compiler/ir/gradient.h"
 #include "limits.h"
 #include "node.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "blame.h"
+#include "script_errors.h"
 #include "compiler/ir/mem.h"
 #include "globals.h"
 #include "language.h"

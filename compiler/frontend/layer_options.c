@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "compiler/ir/nearest_name.h"
 #include "limits.h"
 #include "script_options.h"

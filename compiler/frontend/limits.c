@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "blame.h"
+#include "script_errors.h"
 #include "script_state.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* node.c - adds nodes to the graph of a script; see node.h. */
 #include "node.h"
 
-#include "blame.h"
+#include "script_errors.h"
 #include "limits.h"
 #include "script_state.h"
 #include "tensor.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "builtin_modules.h"
 #include "broadcast.h"
 #include "luaapi.h"

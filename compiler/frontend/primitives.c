@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "broadcast.h"
 #include "compiler/ir/mem.h"
 #include "composites.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "language.h"
 #include "limits.h"
 #include "luaapi.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "blame.h"
+#include "script_errors.h"
 #include "compiler/ir/escape.h"
 #include "limits.h"
 #include "luaapi.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "limits.h"
 #include "luaapi.h"
 #include "natural_order.h"

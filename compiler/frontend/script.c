@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "config.h"
 #include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/nearest_name.h"
 #include "language.h"

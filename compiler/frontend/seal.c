@@ -8,7 +8,7 @@
 #include "seal.h"
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "luaapi.h"
 #include "script_state.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "builtin_list.h"
 #include "builtin_modules.h"
 #include "compiler/ir/mem.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "blame.h"
+#include "script_errors.h"
 #include "compiler/ir/nearest_name.h"
 #include "language.h"
 #include "limits.h"

@@ -1,6 +1,6 @@
-/* blame.h - finds the line of a script that caused an error, and reports it. */
-#ifndef CR_BLAME_H
-#define CR_BLAME_H
+/* script_errors.h - finds the line of a script that caused an error, and reports it. */
+#ifndef CR_SCRIPT_ERRORS_H
+#define CR_SCRIPT_ERRORS_H
 
 #include "script_state.h"
 

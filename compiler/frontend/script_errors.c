@@ -1,5 +1,5 @@
-/* blame.c - finds the line that caused an error of a script, and reports it; see blame.h. */
-#include "blame.h"
+/* script_errors.c - finds the line that caused an error of a script, and reports it; see script_errors.h. */
+#include "script_errors.h"
 
 #include <stdarg.h>
 #include <stdio.h>
