@@ -11,7 +11,7 @@
 #include "language.h"
 #include "safelib.h"
 #include "script_state.h"
-#include "seal.h"
+#include "readonly_tables.h"
 #include "source.h"
 
 enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* most names; shortest name to suggest for */

@@ -7,7 +7,7 @@
 #include "compiler/ir/mem.h"
 #include "globals.h"
 #include "language.h"
-#include "seal.h"
+#include "readonly_tables.h"
 
 static const char function_key; /* kept: the function */
 static const char outer_key;    /* kept: the globals that it had */

@@ -18,7 +18,7 @@
 #include "limits.h"
 #include "script_options.h"
 #include "script_state.h"
-#include "seal.h"
+#include "readonly_tables.h"
 #include "tensor.h"
 
 enum { NAME = 1, GIVEN, DECLARED, RESULT, MAX_OPTIONS = 64, MAX_TABLES = 16, MAX_TEXT = 400 };

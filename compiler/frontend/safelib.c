@@ -15,7 +15,7 @@
 #include "limits.h"
 #include "luaapi.h"
 #include "script_state.h"
-#include "seal.h"
+#include "readonly_tables.h"
 
 enum { MAX_PRINTED = 16 << 20 }; /* the most bytes that a script may print */
 

@@ -15,7 +15,7 @@
 #include "limits.h"
 #include "luaapi.h"
 #include "script_state.h"
-#include "seal.h"
+#include "readonly_tables.h"
 
 enum { MAX_SPEC = 16, BYTES_OF_WORK = 64 };
 

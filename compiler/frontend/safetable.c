@@ -14,7 +14,7 @@
 #include "limits.h"
 #include "luaapi.h"
 #include "natural_order.h"
-#include "seal.h"
+#include "readonly_tables.h"
 
 enum { MAX_LENGTH = 1 << 25, MAX_UNPACK = 4096, WORK_OF_COMPARING = 8 };
 

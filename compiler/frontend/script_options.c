@@ -15,7 +15,7 @@
 #include "language.h"
 #include "limits.h"
 #include "script_state.h"
-#include "seal.h"
+#include "readonly_tables.h"
 
 enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 4096, MAX_NOTE = 1000 };
 

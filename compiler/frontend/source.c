@@ -19,7 +19,7 @@
 #include "language.h"
 #include "limits.h"
 #include "script_state.h"
-#include "seal.h"
+#include "readonly_tables.h"
 
 enum {
     MAX_PATH = 4096,

@@ -1,11 +1,11 @@
 /*
- * seal.c - seals: tables that scripts cannot change; see seal.h.
+ * readonly_tables.c - seals: tables that scripts cannot change; see readonly_tables.h.
  *
  * A table of the language or of a library module is handed to scripts behind an empty table, whose
  * hidden metatable leads reads to it and refuses writes.  Neither rawset nor setmetatable can
  * bypass it.
  */
-#include "seal.h"
+#include "readonly_tables.h"
 
 #include "args.h"
 #include "script_errors.h"

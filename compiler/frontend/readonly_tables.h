@@ -1,6 +1,6 @@
-/* seal.h - tables that scripts cannot change. */
-#ifndef CR_SEAL_H
-#define CR_SEAL_H
+/* readonly_tables.h - tables that scripts cannot change. */
+#ifndef CR_READONLY_TABLES_H
+#define CR_READONLY_TABLES_H
 
 #include "luaapi.h"
 
