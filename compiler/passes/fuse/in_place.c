@@ -5,7 +5,7 @@
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/module/kernel_kinds.h"
-#include "compiler/passes/module/starts.h"
+#include "compiler/passes/module/buffer_offsets.h"
 
 static int ref_of(const struct cr_kernel *k, cr_id id)
 {

@@ -75,7 +75,7 @@ struct cr_kernel_parts {
     bool elementwise; /* it is its program alone, by element or row; may store several nodes */
     bool several;     /* it may store several nodes */
     bool in_place;    /* a result may be stored over an operand with the same index */
-    bool starts;      /* cr_begin_at (starts.h) shifts every index of its refs and its result */
+    bool starts;      /* cr_set_buffer_offsets (buffer_offsets.h) shifts every index of its refs and its result */
     bool packs;       /* operand b may be weights that are packed at load */
     bool narrow;      /* its result may have no columns, if the program reduces them */
     bool writes_rows; /* it stores some rows of its buffer, known only at run time */

@@ -7,7 +7,7 @@
  * Goes out:   a module that has only the graph; passes fill in the rest.
  * Promise:    data, tables and functions that read them.  Nothing here changes a graph or decides.
  * Used later: kernel.h, a kernel; index_map.h, how its loops index elements; kernel_kinds.h, the
- *             kinds; starts.h, the offsets of kernels in buffers; target.h, tile sizes of loops.
+ *             kinds; buffer_offsets.h, the offsets of kernels in buffers; target.h, tile sizes of loops.
  */
 #ifndef CR_MODULE_H
 #define CR_MODULE_H
@@ -120,7 +120,7 @@ struct cr_storage {
     int64_t offset; /* floats in arena or weights; or the index of an input or output */
 };
 
-struct cr_starts;
+struct cr_buffer_offsets;
 
 struct cr_module {
     struct cr_graph *graph;
@@ -148,7 +148,7 @@ struct cr_module {
 
     /* outline */
     int *function; /* by kernel: the first kernel with the same code */
-    struct cr_starts *starts; /* by kernel: the operand offsets that calls pass to its code; null:
+    struct cr_buffer_offsets *starts; /* by kernel: the operand offsets that calls pass to its code; null:
                                * 0 */
     struct cr_loop *loops;
     int n_loops, cap_loops;

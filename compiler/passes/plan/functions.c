@@ -1,7 +1,7 @@
 #include "functions.h"
 #include "compiler/passes/fuse/in_place.h"
 #include "compiler/passes/module/kernel_kinds.h"
-#include "compiler/passes/module/starts.h"
+#include "compiler/passes/module/buffer_offsets.h"
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
 
@@ -46,7 +46,7 @@ static void put_affine(struct bytes *b, const struct cr_affine *affine, int64_t 
 
 /* Appends the fields that the source of a value uses; others may hold anything. */
 static void put_value(struct bytes *b, const struct cr_graph *g, const struct cr_value *v,
-                      const struct cr_starts *starts)
+                      const struct cr_buffer_offsets *starts)
 {
     int32_t fields[] = {(int32_t)v->source | (int32_t)v->op << 8,
                         (int32_t)g->nodes[v->node].dtype << 8 | v->vector,
@@ -79,7 +79,7 @@ static void put_value(struct bytes *b, const struct cr_graph *g, const struct cr
 }
 
 static void put_tiles(struct bytes *b, const struct cr_graph *g, const struct cr_tiles *tiles,
-                      const struct cr_starts *starts)
+                      const struct cr_buffer_offsets *starts)
 {
     put_int(b, tiles->n);
     for (int i = 0; i <= tiles->n_more; i++)
@@ -101,7 +101,7 @@ static int panel_arithmetic(const struct cr_graph *g, const struct cr_kernel *k)
 
 /* Appends all on which a kernel's code depends, if calls pass it these starts. */
 static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct cr_kernel *k,
-                       const struct cr_starts *starts)
+                       const struct cr_buffer_offsets *starts)
 {
     int64_t fields[] = {k->kind, k->row,    k->col,       k->k,       k->key,
                         k->n_refs, k->n_streams, k->n_outer, k->n_stored,
@@ -185,7 +185,7 @@ static int first_with_key(struct known *known, int kernel)
 /* Returns by kernel: the first with the same code and the same offsets, or itself. */
 static int *find_equal(const struct cr_module *m)
 {
-    static const struct cr_starts none = {{0}};
+    static const struct cr_buffer_offsets none = {{0}};
     struct known known;
     int *function = cr_calloc((size_t)m->n_kernels, sizeof *function);
     known_begin(&known, m->n_kernels);
@@ -205,7 +205,7 @@ static int *find_equal(const struct cr_module *m)
 struct joining {
     const struct cr_module *m;
     const int *function;
-    struct cr_starts *starts; /* by function: the offsets of its first kernel */
+    struct cr_buffer_offsets *starts; /* by function: the offsets of its first kernel */
     int *joined;              /* by function: the first that differs only in offsets, or itself */
     int *n;                   /* by such a first one: how many functions it joins */
     uint32_t *moves;          /* by such a first one: a bit for each offset that differs */
@@ -215,10 +215,10 @@ struct joining {
  * the code. */
 static bool may_move(const struct cr_module *m, const struct cr_kernel *k)
 {
-    return cr_has_starts(k) && k->n_stored == 1 && cr_state_of(m, k->buffer) == CR_NONE;
+    return cr_has_buffer_offsets(k) && k->n_stored == 1 && cr_state_of(m, k->buffer) == CR_NONE;
 }
 
-static uint32_t differences(const struct cr_starts *a, const struct cr_starts *b)
+static uint32_t differences(const struct cr_buffer_offsets *a, const struct cr_buffer_offsets *b)
 {
     uint32_t bits = 0;
     for (int i = 0; i <= CR_START_RESULT; i++)
@@ -236,7 +236,7 @@ static void find_joined(struct joining *j)
         j->joined[i] = i;
         if (j->function[i] != i || !may_move(j->m, k))
             continue;
-        cr_find_starts(k, &j->starts[i]);
+        cr_find_buffer_offsets(k, &j->starts[i]);
         known.key.n = 0;
         put_kernel(&known.key, j->m->graph, k, &j->starts[i]);
         int first = j->joined[i] = first_with_key(&known, i);
@@ -247,7 +247,7 @@ static void find_joined(struct joining *j)
 }
 
 /* Clears the offsets that are equal in all kernels of a function: they stay in its code. */
-static void keep_moving(struct cr_starts *starts, uint32_t moves)
+static void keep_moving(struct cr_buffer_offsets *starts, uint32_t moves)
 {
     for (int i = 0; i <= CR_START_RESULT; i++)
         if (!(moves >> i & 1))

@@ -3,14 +3,14 @@
 #define CR_FUNCTIONS_H
 
 #include "compiler/passes/module/module.h"
-#include "compiler/passes/module/starts.h"
+#include "compiler/passes/module/buffer_offsets.h"
 
 /* By kernel. */
 struct cr_functions {
     int *first;               /* the first kernel with the same code, or itself: they differ only in
                                * the tensors that they read and write and, if that joins several
                                * functions, in the offsets there */
-    struct cr_starts *starts; /* the offsets that calls pass to the code; null: all 0 */
+    struct cr_buffer_offsets *starts; /* the offsets that calls pass to the code; null: all 0 */
 };
 
 /* Finds the functions of a module's kernels.  The caller frees both arrays. */

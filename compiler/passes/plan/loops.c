@@ -31,7 +31,7 @@ struct origin {
 struct search {
     const struct cr_module *m;
     const int *function; /* by kernel: the first kernel whose code it shares */
-    const struct cr_starts *starts; /* by kernel: its offsets in its operands */
+    const struct cr_buffer_offsets *starts; /* by kernel: its offsets in its operands */
     struct cr_loops *found;
     int *first_def, *last_def; /* by node: the first and last kernel that writes it, or -1 */
     struct origin *origin;     /* by node */

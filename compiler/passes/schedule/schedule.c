@@ -16,7 +16,7 @@
 #include "compiler/ir/steps.h"
 #include "compiler/passes/fuse/in_place.h"
 #include "compiler/passes/module/kernel_kinds.h"
-#include "compiler/passes/module/starts.h"
+#include "compiler/passes/module/buffer_offsets.h"
 #include "compiler/passes/plan/lifetimes.h"
 #include "compiler/passes/weights/formats.h"
 #include "compiler/passes/weights/weights.h"
@@ -338,7 +338,7 @@ static const struct cr_kernel *code_of(const struct scheduling *s, int kernel,
     if (!s->m->starts)
         return &s->m->kernels[kernel];
     cr_kernel_copy(copy, &s->m->kernels[kernel]);
-    cr_begin_at(copy, &s->m->starts[kernel]);
+    cr_set_buffer_offsets(copy, &s->m->starts[kernel]);
     return copy;
 }
 

@@ -4,7 +4,7 @@
 
 #include "compiler/passes/fuse/in_place.h"
 #include "compiler/passes/module/kernel_kinds.h"
-#include "compiler/passes/module/starts.h"
+#include "compiler/passes/module/buffer_offsets.h"
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
 #include "verifier.h"
@@ -123,7 +123,7 @@ static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
 static void take_code(const struct cr_module *m, int kernel, struct cr_kernel *code)
 {
     cr_kernel_copy(code, &m->kernels[kernel]);
-    cr_begin_at(code, &m->starts[kernel]);
+    cr_set_buffer_offsets(code, &m->starts[kernel]);
 }
 
 /* True if a kernel can share the function of another. */

@@ -1,4 +1,4 @@
-#include "starts.h"
+#include "buffer_offsets.h"
 
 #include "kernel_kinds.h"
 
@@ -28,22 +28,22 @@ static bool reads_ref(const struct cr_value *v)
     return v->source == CR_LOAD || v->source == CR_GATHER;
 }
 
-bool cr_has_starts(const struct cr_kernel *kernel)
+bool cr_has_buffer_offsets(const struct cr_kernel *kernel)
 {
     return cr_parts_of(kernel)->starts;
 }
 
-static void lower(struct cr_starts *starts, bool *known, int ref, const struct cr_affine *at)
+static void lower(struct cr_buffer_offsets *starts, bool *known, int ref, const struct cr_affine *at)
 {
     if (!known[ref] || at->base < starts->at[ref])
         starts->at[ref] = at->base;
     known[ref] = true;
 }
 
-void cr_find_starts(const struct cr_kernel *kernel, struct cr_starts *starts)
+void cr_find_buffer_offsets(const struct cr_kernel *kernel, struct cr_buffer_offsets *starts)
 {
     bool known[CR_MAX_REFS + 1] = {false};
-    *starts = (struct cr_starts){{0}};
+    *starts = (struct cr_buffer_offsets){{0}};
     for (int p = 0; p < CR_PROGRAMS; p++)
         for (int i = 0; cr_parts_of(kernel)->programs[p].loops && i < kernel->programs[p].n; i++)
             if (reads_ref(&kernel->programs[p].values[i]))
@@ -55,7 +55,7 @@ void cr_find_starts(const struct cr_kernel *kernel, struct cr_starts *starts)
     lower(starts, known, CR_START_RESULT, &kernel->dest);
 }
 
-void cr_begin_at(struct cr_kernel *kernel, const struct cr_starts *starts)
+void cr_set_buffer_offsets(struct cr_kernel *kernel, const struct cr_buffer_offsets *starts)
 {
     for (int p = 0; p < CR_PROGRAMS; p++)
         for (int i = 0; cr_parts_of(kernel)->programs[p].loops && i < kernel->programs[p].n; i++)
