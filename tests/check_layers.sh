@@ -239,7 +239,7 @@ expect caught compiler/passes/pass_list.h '#include "compiler/passes/fuse/lower.
 expect allowed compiler/passes/kinds/lower_gemm.c '#include "compiler/passes/fuse/lower_common.h"'
 expect allowed compiler/passes/rewrite/join.c '#include "compiler/passes/pass_list.h"'
 expect allowed compiler/passes/driver.c '#include "compiler/passes/verifier/verifier.h"'
-expect allowed compiler/exec/ref.c '#include "compiler/passes/plan/stored.h"'
+expect allowed compiler/exec/ref.c '#include "compiler/passes/plan/stored_nodes.h"'
 expect allowed compiler/import/model.c '#include "compiler/files/mapping.h"'
 expect allowed compiler/ir/graph.h '#include "ops.def"'
 expect allowed compiler/tokenizer/bpe.c '#include "compiler/ir/mem.h"'

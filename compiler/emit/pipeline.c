@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "compiler/passes/plan/stored.h"
+#include "compiler/passes/plan/stored_nodes.h"
 
 int64_t cr_clock(void)
 {
@@ -22,7 +22,7 @@ struct cr_program *cr_make_program(struct cr_graph *graph, const struct cr_pass_
     int status = cr_run_passes(module, options, error);
     int64_t passed = cr_clock();
     if (!status && options && options->stored)
-        cr_find_stored(module, options->stored);
+        cr_find_stored_nodes(module, options->stored);
     if (!status)
         program = cr_emit_program(module);
     if (stages)

@@ -103,7 +103,7 @@ void cr_close_compiled(struct cr_engine *e)
 {
     cr_code_free(&e->code);
     cr_program_free(e->program);
-    cr_stored_free(&e->stored);
+    cr_free_stored_nodes(&e->stored);
     free(e->arena);
     free(e->program_outputs);
 }

@@ -11,7 +11,7 @@
 #define CR_ENGINE_H
 
 #include "compiler/emit/pipeline.h"
-#include "compiler/passes/plan/stored.h"
+#include "compiler/passes/plan/stored_nodes.h"
 #include "exec.h"
 #include "fill.h"
 #include "offsets.h"
@@ -79,7 +79,7 @@ struct cr_engine {
 
     /* the compilers */
     struct cr_program *program;
-    struct cr_stored_list stored; /* values that kernels store, if keep_stored was set */
+    struct cr_stored_nodes stored; /* values that kernels store, if keep_stored was set */
     struct cr_code code;
     const struct cr_runtime *rt;
     struct cr_pool *pool;

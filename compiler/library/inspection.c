@@ -7,7 +7,7 @@
 #include "compiler/ir/steps.h"
 #include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/plan/stored.h"
+#include "compiler/passes/plan/stored_nodes.h"
 #include "handles.h"
 #include "targets.h"
 

@@ -101,7 +101,7 @@ struct keeping {
     int next;     /* index of the next item */
 };
 
-static size_t bytes_of(const struct cr_stored_list *stored, int item)
+static size_t bytes_of(const struct cr_stored_nodes *stored, int item)
 {
     const struct cr_node *node = &stored->graph->nodes[stored->items[item].node];
     return (size_t)cr_elements(node->rank, node->shape) * sizeof(float);
@@ -125,7 +125,7 @@ static const void *find(const struct cr_engine *e, const struct cr_storage *at)
 static void keep(void *context, const struct cr_watched_call *call)
 {
     struct keeping *k = context;
-    const struct cr_stored_list *stored = &k->engine->stored;
+    const struct cr_stored_nodes *stored = &k->engine->stored;
     for (; k->next < stored->n && stored->items[k->next].call == call->number; k->next++)
         memcpy(k->kept[k->next], find(k->engine, &stored->items[k->next].at),
                bytes_of(stored, k->next));
@@ -134,7 +134,7 @@ static void keep(void *context, const struct cr_watched_call *call)
 /* Allocates memory for all stored values, after a check of the total. */
 static int make_room(crescent_replay *r, struct cr_error *error)
 {
-    const struct cr_stored_list *stored = &r->model->engine.stored;
+    const struct cr_stored_nodes *stored = &r->model->engine.stored;
     int64_t bytes = 0;
     for (int i = 0; i < stored->n; i++)
         bytes += (int64_t)bytes_of(stored, i);
@@ -220,7 +220,7 @@ static int take_leaves(crescent_replay *r, const void *const *inputs, struct cr_
 /* Fixes the lengths at their values in this run, and packs stored values to these sizes. */
 static int fix_sizes(crescent_replay *r, struct cr_error *error)
 {
-    const struct cr_stored_list *stored = &r->model->engine.stored;
+    const struct cr_stored_nodes *stored = &r->model->engine.stored;
     if (cr_fixed_open(&r->fixed, r->bounded, r->leaves.inputs, error))
         return -1;
     for (int i = 0; i < stored->n; i++)
@@ -232,7 +232,7 @@ static int fix_sizes(crescent_replay *r, struct cr_error *error)
 /* Finds the items of each node.  If a length equals its bound, two stored nodes may become one. */
 static void find_items(crescent_replay *r)
 {
-    const struct cr_stored_list *stored = &r->model->engine.stored;
+    const struct cr_stored_nodes *stored = &r->model->engine.stored;
     r->item = cr_calloc((size_t)r->graph->n_nodes, sizeof *r->item);
     r->also = cr_calloc((size_t)stored->n, sizeof *r->also);
     for (cr_id id = 0; id < r->graph->n_nodes; id++)

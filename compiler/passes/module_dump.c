@@ -8,7 +8,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/print.h"
 #include "compiler/passes/module/kernel_kinds.h"
-#include "compiler/passes/plan/stored.h"
+#include "compiler/passes/plan/stored_nodes.h"
 #include "passes.h"
 
 /* Prints a value as "%3 = add %1 %2" or "%0 = load v[7]", without the table index of a gather. */

@@ -13,7 +13,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/module/module.h"
 
-struct cr_stored_list;
+struct cr_stored_nodes;
 
 struct cr_pass {
     const char *name;
@@ -34,7 +34,7 @@ struct cr_pass_options {
     FILE *dump_to;
     void (*after)(void *context, const struct cr_pass *pass, const struct cr_module *module);
     void *context; /* passed to `after`, which is called after each pass; both may be null */
-    struct cr_stored_list *stored;  /* null, or receives the list of stored nodes */
+    struct cr_stored_nodes *stored;  /* null, or receives the list of stored nodes */
 };
 
 /*

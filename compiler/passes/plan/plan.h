@@ -6,7 +6,7 @@
  *             each node, the places of the weights, and the sizes of weights and arena.
  * Promise:    values that are live at once do not overlap.  No bit of a result depends on the plan.
  * Passes:     recompute, outline, plan.
- * Used later: lifetimes.h, live ranges; stored.h, the nodes that each call leaves in memory.
+ * Used later: lifetimes.h, live ranges; stored_nodes.h, the nodes that each call leaves in memory.
  */
 #ifndef CR_PLAN_H
 #define CR_PLAN_H

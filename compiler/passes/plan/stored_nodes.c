@@ -1,11 +1,11 @@
-/* stored.c - lists the nodes that kernels leave in memory; see stored.h. */
-#include "stored.h"
+/* stored_nodes.c - lists the nodes that kernels leave in memory; see stored_nodes.h. */
+#include "stored_nodes.h"
 
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
 
-static void add(struct cr_stored_list *list, const struct cr_module *m, int call, int result)
+static void add(struct cr_stored_nodes *list, const struct cr_module *m, int call, int result)
 {
     cr_id node = m->kernels[call].stored[result];
     *CR_PUSH(list->items, list->n, list->cap) =
@@ -13,10 +13,10 @@ static void add(struct cr_stored_list *list, const struct cr_module *m, int call
 }
 
 /* A buffer that several kernels fill is complete after the last of them. */
-void cr_find_stored(const struct cr_module *m, struct cr_stored_list *list)
+void cr_find_stored_nodes(const struct cr_module *m, struct cr_stored_nodes *list)
 {
     int *last = cr_calloc((size_t)m->graph->n_nodes, sizeof *last);
-    *list = (struct cr_stored_list){.graph = cr_graph_copy(m->graph)};
+    *list = (struct cr_stored_nodes){.graph = cr_graph_copy(m->graph)};
     for (int i = 0; i < m->n_kernels; i++)
         last[m->kernels[i].buffer] = i;
     for (int i = 0; i < m->n_kernels; i++) {
@@ -40,9 +40,9 @@ int *cr_find_last_reads(const struct cr_module *m)
     return last;
 }
 
-void cr_stored_free(struct cr_stored_list *list)
+void cr_free_stored_nodes(struct cr_stored_nodes *list)
 {
     cr_graph_free(list->graph);
     free(list->items);
-    *list = (struct cr_stored_list){0};
+    *list = (struct cr_stored_nodes){0};
 }
