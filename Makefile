@@ -294,7 +294,7 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 numbers := arena attention bf16_product bodies emit_generate entries formats gguf_formats half import_views \
     incremental int8 kept_weights lengths nonfinite places properties quantised state target variants verify verify_program
 without_script := compare tokenizer
-without_lua := code_memory emit_tokenizer files gradient integers jit linear recompute_order ref runtime \
+without_lua := code_memory emit_tokenizer files gradient integers jit linear_sums recompute_order ref runtime \
     sampler text
 of_one_lua := $(numbers) $(without_script) $(without_lua)
 with_lua    := $(filter-out $(of_one_lua:%=test_%),$(test_sources:tests/%.c=%))

@@ -1,6 +1,6 @@
 /*
  * verify_body.h - a walk through a body that tracks the value of each variable as a sum of unknowns
- * (linear.h).
+ * (linear_sums.h).
  *
  * verify_body.c goes through the statements, verify_expr.c turns expressions into sums, and
  * verify_addresses.c bounds the addresses of a call.
@@ -8,7 +8,7 @@
 #ifndef CR_VERIFY_BODY_H
 #define CR_VERIFY_BODY_H
 
-#include "linear.h"
+#include "linear_sums.h"
 #include "verify_program.h"
 
 /* An open block whose results are reused by later items of a call.  All variables that it reads

@@ -1,4 +1,4 @@
-#include "linear.h"
+#include "linear_sums.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * linear.h - linear sums of unknown integers, and bounds of these sums.
+ * linear_sums.h - linear sums of unknown integers, and bounds of these sums.
  *
  * An *unknown* is an integer with upper and lower bounds, which are sums of earlier unknowns.  It
  * may also be known to be one of two such sums, or a multiple of a step beyond one.  To bound a
@@ -7,8 +7,8 @@
  * lower bound), until a number is left.  So "i" cancels in i + m, if m <= last - i.  The bound that
  * is found is valid; it may be too large only if a sum needs two bounds of one unknown at once.
  */
-#ifndef CR_LINEAR_H
-#define CR_LINEAR_H
+#ifndef CR_LINEAR_SUMS_H
+#define CR_LINEAR_SUMS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
-/* test_linear.c - sums of unknown integers and what is known of them, of which the verifier of programs
+/* test_linear_sums.c - sums of unknown integers and what is known of them, of which the verifier of programs
  * makes its proofs: a bound that is too tight would let it accept a wrong program. */
 #include <check.h>
 #include <stdint.h>
 
-#include "compiler/passes/verifier/linear.h"
+#include "compiler/passes/verifier/linear_sums.h"
 
 /* Unknowns of the tests, and a sum. */
 static struct cr_unknowns unknowns;
