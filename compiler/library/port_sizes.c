@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "compiler/exec/box.h"
+#include "compiler/exec/subarray.h"
 #include "compiler/ir/mem.h"
 #include "feed.h"
 #include "handles.h"
@@ -73,7 +73,7 @@ int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, in
 /* Makes the box of the existing elements.  Fails in the name of `function` if the sizes exceed the
  * port. */
 static int box_of(const crescent_port *port, const crescent_port *sized, size_t width,
-                  const char *function, struct cr_box *box)
+                  const char *function, struct cr_subarray *box)
 {
     bool fits = port->rank == sized->rank && port->rank >= 0 && port->rank <= CRESCENT_MAX_RANK;
     for (int axis = 0; fits && axis < port->rank; axis++)
@@ -83,30 +83,30 @@ static int box_of(const crescent_port *port, const crescent_port *sized, size_t 
                          "the sizes are not inside the shape of the port, expected those of a run");
     if (width != 4 && width != 8)
         return cr_refuse(NULL, function, "an element has another width, expected 4 or 8 bytes");
-    *box = (struct cr_box){port->rank, sized->shape, port->shape, width};
+    *box = (struct cr_subarray){port->rank, sized->shape, port->shape, width};
     return CRESCENT_OK;
 }
 
 int crescent_pack(const crescent_port *port, const crescent_port *sized, size_t width,
                   const void *tensor, void *packed)
 {
-    struct cr_box box;
+    struct cr_subarray box;
     if (!port || !sized || !tensor || !packed)
         return cr_refuse_null(NULL, __func__);
     int status = box_of(port, sized, width, __func__, &box);
     if (status == CRESCENT_OK)
-        cr_box_pack(&box, tensor, packed);
+        cr_subarray_pack(&box, tensor, packed);
     return status;
 }
 
 int crescent_spread(const crescent_port *port, const crescent_port *sized, size_t width,
                     const void *packed, void *tensor)
 {
-    struct cr_box box;
+    struct cr_subarray box;
     if (!port || !sized || !tensor || !packed)
         return cr_refuse_null(NULL, __func__);
     int status = box_of(port, sized, width, __func__, &box);
     if (status == CRESCENT_OK)
-        cr_box_spread(&box, packed, tensor);
+        cr_subarray_unpack(&box, packed, tensor);
     return status;
 }

@@ -1,11 +1,11 @@
-/* box.c - a tensor inside a larger layout, as its first elements along each axis; see box.h. */
-#include "box.h"
+/* subarray.c - a tensor inside a larger layout, as its first elements along each axis; see subarray.h. */
+#include "subarray.h"
 
 #include <string.h>
 
 /* Returns the number of leading axes to iterate over; the elements along the other axes are
  * contiguous. */
-static int outer_axes(const struct cr_box *b)
+static int outer_axes(const struct cr_subarray *b)
 {
     int outer = b->rank;
     while (outer > 0 && b->sizes[outer - 1] == b->layout[outer - 1])
@@ -22,7 +22,7 @@ static int64_t product(const int64_t *sizes, int first, int end)
 }
 
 /* Returns the offset of piece number i in the layout, in elements. */
-static int64_t place_of(const struct cr_box *b, int outer, int64_t i)
+static int64_t place_of(const struct cr_subarray *b, int outer, int64_t i)
 {
     int64_t stride = product(b->layout, outer, b->rank), place = 0;
     for (int a = outer - 1; a >= 0; a--) {
@@ -35,7 +35,7 @@ static int64_t place_of(const struct cr_box *b, int outer, int64_t i)
 
 /* Moves pieces in ascending order.  This is safe in place: no piece moves to a higher address, so
  * none overwrites a later one. */
-void cr_box_pack(const struct cr_box *box, const void *laid_out, void *packed)
+void cr_subarray_pack(const struct cr_subarray *box, const void *laid_out, void *packed)
 {
     int outer = outer_axes(box);
     int64_t n = product(box->sizes, 0, outer);
@@ -46,7 +46,7 @@ void cr_box_pack(const struct cr_box *box, const void *laid_out, void *packed)
 }
 
 /* Moves pieces in descending order, which is safe in place: no piece moves to a lower address. */
-void cr_box_spread(const struct cr_box *box, const void *packed, void *laid_out)
+void cr_subarray_unpack(const struct cr_subarray *box, const void *packed, void *laid_out)
 {
     int outer = outer_axes(box);
     int64_t n = product(box->sizes, 0, outer);
