@@ -5,8 +5,8 @@
 
 #include "compiler/ir/fixed_lengths.h"
 #include "compiler/ir/mem.h"
-#include "subarray.h"
 #include "exec.h"
+#include "subarray.h"
 #include "tensor_memory.h"
 
 enum { BYTES = 4 }; /* bytes of an element of an input or output, of any type */

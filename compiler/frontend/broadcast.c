@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "args.h"
-#include "script_errors.h"
 #include "language.h"
 #include "node.h"
+#include "script_errors.h"
 #include "script_state.h"
 #include "tensor.h"
 

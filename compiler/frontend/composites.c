@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "args.h"
-#include "script_errors.h"
 #include "node.h"
+#include "script_errors.h"
 #include "script_state.h"
 #include "tensor.h"
 

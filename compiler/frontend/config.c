@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "args.h"
-#include "script_errors.h"
 #include "compiler/ir/mem.h"
 #include "compiler/json/config_file.h"
 #include "json_table.h"
 #include "limits.h"
+#include "script_errors.h"
 #include "script_options.h"
 #include "source.h"
 

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "args.h"
-#include "script_errors.h"
 #include "builtin_modules.h"
 #include "compiler/ir/nearest_name.h"
 #include "language.h"
-#include "safelib.h"
-#include "script_state.h"
 #include "readonly_tables.h"
+#include "safelib.h"
+#include "script_errors.h"
+#include "script_state.h"
 #include "source.h"
 
 enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* most names; shortest name to suggest for */

@@ -2,10 +2,10 @@
 #include "language.h"
 
 #include "args.h"
-#include "script_errors.h"
 #include "compiler/ir/gradient.h"
 #include "limits.h"
 #include "node.h"
+#include "script_errors.h"
 #include "script_state.h"
 #include "tensor.h"
 

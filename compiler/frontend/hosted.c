@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "script_errors.h"
 #include "compiler/ir/mem.h"
 #include "globals.h"
 #include "language.h"
 #include "readonly_tables.h"
+#include "script_errors.h"
 
 static const char function_key; /* kept: the function */
 static const char outer_key;    /* kept: the globals that it had */

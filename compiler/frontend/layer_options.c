@@ -13,12 +13,12 @@
 #include <string.h>
 
 #include "args.h"
-#include "script_errors.h"
 #include "compiler/ir/nearest_name.h"
 #include "limits.h"
+#include "readonly_tables.h"
+#include "script_errors.h"
 #include "script_options.h"
 #include "script_state.h"
-#include "readonly_tables.h"
 #include "tensor.h"
 
 enum { NAME = 1, GIVEN, DECLARED, RESULT, MAX_OPTIONS = 64, MAX_TABLES = 16, MAX_TEXT = 400 };

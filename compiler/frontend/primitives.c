@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "args.h"
-#include "script_errors.h"
 #include "broadcast.h"
 #include "compiler/ir/mem.h"
 #include "composites.h"
@@ -14,6 +13,7 @@
 #include "literal.h"
 #include "luaapi.h"
 #include "node.h"
+#include "script_errors.h"
 #include "script_state.h"
 #include "tensor.h"
 

@@ -8,8 +8,8 @@
 #include "readonly_tables.h"
 
 #include "args.h"
-#include "script_errors.h"
 #include "luaapi.h"
+#include "script_errors.h"
 #include "script_state.h"
 
 static const char hidden_key; /* in a metatable: it belongs to the front end */

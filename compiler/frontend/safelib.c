@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "script_errors.h"
 #include "compiler/ir/escape.h"
 #include "limits.h"
 #include "luaapi.h"
-#include "script_state.h"
 #include "readonly_tables.h"
+#include "script_errors.h"
+#include "script_state.h"
 
 enum { MAX_PRINTED = 16 << 20 }; /* the most bytes that a script may print */
 

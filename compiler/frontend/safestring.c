@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "args.h"
-#include "script_errors.h"
 #include "limits.h"
 #include "luaapi.h"
-#include "script_state.h"
 #include "readonly_tables.h"
+#include "script_errors.h"
+#include "script_state.h"
 
 enum { MAX_SPEC = 16, BYTES_OF_WORK = 64 };
 

@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #include "args.h"
-#include "script_errors.h"
 #include "builtin_list.h"
 #include "builtin_modules.h"
 #include "compiler/ir/mem.h"
 #include "language.h"
 #include "limits.h"
-#include "script_state.h"
 #include "readonly_tables.h"
+#include "script_errors.h"
+#include "script_state.h"
 
 enum {
     MAX_PATH = 4096,

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "args.h"
-#include "script_errors.h"
 #include "compiler/ir/nearest_name.h"
 #include "language.h"
 #include "limits.h"
+#include "script_errors.h"
 #include "script_state.h"
 #include "tensor.h"
 

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gather_axis.h"
 #include "axes.h"
 #include "causal.h"
+#include "gather_axis.h"
 #include "hash.h"
 #include "mem.h"
 

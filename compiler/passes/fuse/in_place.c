@@ -4,8 +4,8 @@
 
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/module/buffer_offsets.h"
+#include "compiler/passes/module/kernel_kinds.h"
 
 static int ref_of(const struct cr_kernel *k, cr_id id)
 {

@@ -2,8 +2,8 @@
 #ifndef CR_FUNCTIONS_H
 #define CR_FUNCTIONS_H
 
-#include "compiler/passes/module/module.h"
 #include "compiler/passes/module/buffer_offsets.h"
+#include "compiler/passes/module/module.h"
 
 /* By kernel. */
 struct cr_functions {

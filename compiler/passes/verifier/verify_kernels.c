@@ -10,8 +10,8 @@
 
 #include "compiler/ir/mem.h"
 #include "compiler/passes/fuse/evaluate.h"
-#include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/module/buffer_offsets.h"
+#include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/weights/weights.h"
 #include "kernel_check.h"
 #include "verifier.h"

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "compiler/passes/fuse/in_place.h"
-#include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/module/buffer_offsets.h"
+#include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
 #include "verifier.h"

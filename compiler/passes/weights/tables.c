@@ -2,8 +2,8 @@
 #include "tables.h"
 
 #include "compiler/ir/mem.h"
-#include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/module/buffer_offsets.h"
+#include "compiler/passes/module/kernel_kinds.h"
 #include "weights.h"
 
 bool cr_is_turned_table(const struct cr_node *table, const struct cr_place_info *piece)
