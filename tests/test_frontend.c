@@ -10,7 +10,7 @@
 #include "compiler/frontend/builtin_list.h"
 #include "compiler/frontend/builtin_modules.h"
 #include "compiler/frontend/script.h"
-#include "compiler/ir/print.h"
+#include "compiler/ir/print_graph.h"
 #include "compiler/ir/verify.h"
 
 enum { MAX_SETTINGS = 12, MAX_TEXT = 8192 };

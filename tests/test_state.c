@@ -18,7 +18,7 @@
 #include "compiler/exec/tensors.h"
 #include "compiler/frontend/script.h"
 #include "compiler/ir/mem.h"
-#include "compiler/ir/print.h"
+#include "compiler/ir/print_graph.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/verifier/verifier.h"
 

@@ -1,4 +1,4 @@
-/* printed_graph.h - reads back graphs written by compiler/ir/print.c. */
+/* printed_graph.h - reads back graphs written by compiler/ir/print_graph.c. */
 #ifndef CR_PRINTED_GRAPH_H
 #define CR_PRINTED_GRAPH_H
 

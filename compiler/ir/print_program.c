@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "escape.h"
-#include "print.h"
+#include "print_graph.h"
 #include "steps.h"
 #include "text.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/ir/print.h"
+#include "compiler/ir/print_graph.h"
 #include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/plan/stored_nodes.h"
 #include "passes.h"

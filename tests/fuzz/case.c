@@ -10,7 +10,7 @@
 
 #include "compiler/frontend/script.h"
 #include "compiler/ir/mem.h"
-#include "compiler/ir/print.h"
+#include "compiler/ir/print_graph.h"
 #include "leaves.h"
 
 /* ---- cases ---- */

@@ -1,7 +1,7 @@
 /* script.c - any text as a model script, and as a printed graph: refused with a line, or a
  * graph, which is printed, read back and printed as the same text. */
 #include "compiler/frontend/script.h"
-#include "compiler/ir/print.h"
+#include "compiler/ir/print_graph.h"
 
 #include "target.h"
 

@@ -1,6 +1,6 @@
-/* print.h - prints a graph as Lua that the front end reads back, and a program as text. */
-#ifndef CR_PRINT_H
-#define CR_PRINT_H
+/* print_graph.h - prints a graph as Lua that the front end reads back, and a program as text. */
+#ifndef CR_PRINT_GRAPH_H
+#define CR_PRINT_GRAPH_H
 
 #include <stdio.h>
 

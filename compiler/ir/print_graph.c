@@ -1,4 +1,4 @@
-#include "print.h"
+#include "print_graph.h"
 
 #include <math.h>
 #include <string.h>
