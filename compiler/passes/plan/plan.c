@@ -2,7 +2,7 @@
  * plan.c - assigns storage: weights in order of use, intermediates in one arena.
  *
  * An intermediate is live from the kernel that writes it to the last that reads it (lifetimes.c);
- * those that are not live at once may overlap (pack.c).
+ * those that are not live at once may overlap (arena_offsets.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "compiler/passes/weights/formats.h"
 #include "compiler/passes/weights/tables.h"
 #include "compiler/passes/weights/weights.h"
-#include "pack.h"
+#include "arena_offsets.h"
 #include "plan.h"
 
 enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */
@@ -228,7 +228,7 @@ static void plan_arena(struct cr_module *m)
 {
     struct cr_lifetimes l;
     cr_lifetimes_find(&l, m, m->loops, m->n_loops);
-    m->arena_floats = cr_pack_parts(&l, m->graph->n_nodes);
+    m->arena_floats = cr_set_arena_offsets(&l, m->graph->n_nodes);
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
         if (l.part[id] >= 0)
             m->storage[id] =

@@ -19,7 +19,7 @@
 #include "functions.h"
 #include "lifetimes.h"
 #include "loops.h"
-#include "pack.h"
+#include "arena_offsets.h"
 #include "plan.h"
 #include "recompute_order.h"
 
@@ -197,7 +197,7 @@ static int64_t arena_of(const struct cr_module *m, bool unrolled, int64_t *live)
         free(functions.starts);
     }
     cr_lifetimes_find(&lifetimes, m, loops.items, loops.n);
-    int64_t floats = cr_pack_parts(&lifetimes, m->graph->n_nodes);
+    int64_t floats = cr_set_arena_offsets(&lifetimes, m->graph->n_nodes);
     *live = lifetimes.most_live;
     cr_lifetimes_free(&lifetimes);
     free(loops.items);

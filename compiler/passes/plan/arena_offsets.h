@@ -1,18 +1,18 @@
 /*
- * pack.h - offsets for the parts of the arena; parts share memory if their values are not live at
+ * arena_offsets.h - offsets for the parts of the arena; parts share memory if their values are not live at
  * once.
  *
  * A part of many values, such as a stack of layers, is full only at its peak: other parts may use
  * the memory of values that are dead or not yet written.
  */
-#ifndef CR_PACK_H
-#define CR_PACK_H
+#ifndef CR_ARENA_OFFSETS_H
+#define CR_ARENA_OFFSETS_H
 
 #include "lifetimes.h"
 
 /* Sets the offsets of the parts so that values that are live at once do not overlap: the largest
  * part first, each at the lowest free offset.  Returns the size of all parts together, in
  * floats. */
-int64_t cr_pack_parts(struct cr_lifetimes *lifetimes, int n_nodes);
+int64_t cr_set_arena_offsets(struct cr_lifetimes *lifetimes, int n_nodes);
 
 #endif

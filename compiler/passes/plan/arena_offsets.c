@@ -1,4 +1,4 @@
-#include "pack.h"
+#include "arena_offsets.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -339,7 +339,7 @@ static int64_t place_slots(struct packer *parts)
     return floats;
 }
 
-int64_t cr_pack_parts(struct cr_lifetimes *l, int n_nodes)
+int64_t cr_set_arena_offsets(struct cr_lifetimes *l, int n_nodes)
 {
     struct packer p;
     find_places(&p, l, n_nodes);
