@@ -19,7 +19,7 @@
 #include "compiler/passes/attention/attention.h"
 #include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/weights/formats.h"
-#include "compiler/passes/weights/tables.h"
+#include "compiler/passes/weights/gathered_tables.h"
 #include "compiler/passes/weights/weights.h"
 #include "fuse.h"
 #include "lower.h"

@@ -160,7 +160,7 @@ struct cr_module {
     int64_t *packed;            /* by kernel: the offset of its packed weights in floats, or -1 */
     cr_id *columns_of; /* by node: the packed matrix whose columns are the rows of this table, from
                         * which kernels gather; the table itself if it has panels of its own
-                        * (tables.h); or CR_NONE */
+                        * (gathered_tables.h); or CR_NONE */
     struct cr_place_info *places;
     int n_places, cap_places;
     int64_t weights_floats, arena_floats;

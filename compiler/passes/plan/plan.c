@@ -10,7 +10,7 @@
 #include "activations.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/weights/formats.h"
-#include "compiler/passes/weights/tables.h"
+#include "compiler/passes/weights/gathered_tables.h"
 #include "compiler/passes/weights/weights.h"
 #include "arena_offsets.h"
 #include "plan.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/passes/weights/tables.h"
+#include "compiler/passes/weights/gathered_tables.h"
 #include "compiler/passes/weights/weights.h"
 #include "verifier.h"
 

@@ -7,7 +7,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/passes/module/kernel_kinds.h"
 #include "name_rules.h"
-#include "tables.h"
+#include "gathered_tables.h"
 #include "weights.h"
 
 /* ---- requests ---- */

@@ -3,7 +3,7 @@
  *
  * Rules by name request formats before the passes; kernels determine which can be kept.  A weight
  * gets the requested format if only products and gathers read it: products as their right operand,
- * from panels that hold only weights of one format; gathers by whole rows (tables.h).  Other
+ * from panels that hold only weights of one format; gathers by whole rows (gathered_tables.h).  Other
  * weights stay f32.
  */
 #ifndef CR_FORMATS_H

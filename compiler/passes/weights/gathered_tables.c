@@ -1,5 +1,5 @@
-/* tables.c - tables that are kept in panels; see tables.h. */
-#include "tables.h"
+/* gathered_tables.c - tables that are kept in panels; see gathered_tables.h. */
+#include "gathered_tables.h"
 
 #include "compiler/ir/mem.h"
 #include "compiler/passes/module/buffer_offsets.h"

@@ -1,12 +1,12 @@
 /*
- * tables.h - tables whose rows are gathered from panels: a row of the table is a column of the
+ * gathered_tables.h - tables whose rows are gathered from panels: a row of the table is a column of the
  * panels.
  *
  * Embeddings that a model ties to its head are stored once, in the panels of the product.  A table
  * that has a format other than f32 and that no product reads as a whole has panels of its own.
  */
-#ifndef CR_TABLES_H
-#define CR_TABLES_H
+#ifndef CR_GATHERED_TABLES_H
+#define CR_GATHERED_TABLES_H
 
 #include "compiler/passes/module/module.h"
 
