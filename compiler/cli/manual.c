@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "verbs.h"
-#include "words.h"
+#include "option_values.h"
 
 /* ---- manual pages ---- */
 
@@ -169,7 +169,7 @@ static void put_bash_values(FILE *out)
             for (int i = 0; i < n; i++)
                 for (int p = 0; cr_option_of(all[i], p, &other); p++)
                     seen |= strcmp(other.name, option.name) == 0;
-            if (!seen && *cr_option_words(words, sizeof words, option.name))
+            if (!seen && *cr_option_values(words, sizeof words, option.name))
                 fprintf(out, "    --%s) COMPREPLY=($(compgen -W '%s' -- \"$word\")); %s ;;\n", option.name,
                         words, option.file ? "[ ${#COMPREPLY[@]} -eq 0 ] || return" : "return");
         }
@@ -218,7 +218,7 @@ static void put_zsh_option(FILE *out, const struct cr_option_about *option)
         char words[400];
         fputc(':', out);
         put_line(out, option->value);
-        if (*cr_option_words(words, sizeof words, option->name))
+        if (*cr_option_values(words, sizeof words, option->name))
             fprintf(out, ":(%s)", words);
         else
             fputs(option->file ? ":_files" : ":", out);
@@ -264,7 +264,7 @@ static void put_fish(FILE *out)
             char words[400];
             fprintf(out, "complete -c crescent -n '__fish_seen_subcommand_from %s' -l %s%s", verb->name,
                     option.name, *option.value ? " -r" : "");
-            if (*cr_option_words(words, sizeof words, option.name))
+            if (*cr_option_values(words, sizeof words, option.name))
                 fprintf(out, "%s -a '%s'", option.file ? "" : " -f", words);
             fputs(" -d '", out);
             put_line(out, option.help);

@@ -1,5 +1,5 @@
-/* words.c - lists the values that an option takes; see words.h. */
-#include "words.h"
+/* option_values.c - lists the values that an option takes; see option_values.h. */
+#include "option_values.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static const struct {
     {"grads", "none", NULL},
 };
 
-const char *cr_option_words(char *buf, size_t size, const char *option)
+const char *cr_option_values(char *buf, size_t size, const char *option)
 {
     buf[0] = '\0';
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
