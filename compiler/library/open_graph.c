@@ -16,7 +16,7 @@
 #include "imported.h"
 #include "installed.h"
 #include "model_path.h"
-#include "own_formats.h"
+#include "file_formats.h"
 
 /* ---- the script ---- */
 

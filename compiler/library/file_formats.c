@@ -1,5 +1,5 @@
-/* own_formats.c - gives parameters the formats of their file; see own_formats.h. */
-#include "own_formats.h"
+/* file_formats.c - gives parameters the formats of their file; see file_formats.h. */
+#include "file_formats.h"
 
 #include <string.h>
 

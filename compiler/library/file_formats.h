@@ -1,6 +1,6 @@
-/* own_formats.h - gives parameters the formats of the file that the model is opened from. */
-#ifndef CR_OWN_FORMATS_H
-#define CR_OWN_FORMATS_H
+/* file_formats.h - gives parameters the formats of the file that the model is opened from. */
+#ifndef CR_FILE_FORMATS_H
+#define CR_FILE_FORMATS_H
 
 #include "handles.h"
 
