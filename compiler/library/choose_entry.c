@@ -1,4 +1,4 @@
-/* choose.c - lists the entries of a graph and chooses one; see crescent.h. */
+/* choose_entry.c - lists the entries of a graph and chooses one; see crescent.h. */
 #include <stdio.h>
 #include <string.h>
 
