@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "verbs.h"
 #include "option_values.h"
+#include "verbs.h"
 
 /* ---- manual pages ---- */
 

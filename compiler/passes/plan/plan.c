@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "activations.h"
+#include "arena_offsets.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/weights/formats.h"
 #include "compiler/passes/weights/gathered_tables.h"
 #include "compiler/passes/weights/weights.h"
-#include "arena_offsets.h"
 #include "plan.h"
 
 enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */

@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena_offsets.h"
 #include "compiler/ir/mem.h"
 #include "functions.h"
 #include "lifetimes.h"
 #include "loops.h"
-#include "arena_offsets.h"
 #include "plan.h"
 #include "recompute_order.h"
 

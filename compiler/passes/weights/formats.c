@@ -6,8 +6,8 @@
 
 #include "compiler/ir/mem.h"
 #include "compiler/passes/module/kernel_kinds.h"
-#include "name_rules.h"
 #include "gathered_tables.h"
+#include "name_rules.h"
 #include "weights.h"
 
 /* ---- requests ---- */
