@@ -6,7 +6,7 @@
 #
 #     .script .simplify .join .fma .fuse .outline .plan   the dump after that pass
 #     .program   what the dump after schedule says of the program
-#     .kernels   the lines of the dump after fuse that name the kernels, and bounds on their keys
+#     .kernels   the lines of the dump after states that name the kernels, and bounds on their keys
 #     .joined    the lines of the dump after join_tiles that name the kernels
 #     .c         the model's C
 #     .err       the one line on stderr, with exit status 2
@@ -24,7 +24,7 @@ found=$T/found
 # produce SCRIPT ENDING: what is to be compared, on stdout.
 produce() {
     case "$2" in
-    kernels) "$crescent" dump "$1" --after fuse | sed -n '/^-- [0-9]* kernels*$/p; /^--   kernel /p; /^--     key /p' ;;
+    kernels) "$crescent" dump "$1" --after states | sed -n '/^-- [0-9]* kernels*$/p; /^--   kernel /p; /^--     key /p' ;;
     joined) "$crescent" dump "$1" --after join_tiles | sed -n '/^-- [0-9]* kernels*$/p; /^--   kernel /p' ;;
     program) "$crescent" dump "$1" --after schedule | sed -n '/^-- program /,$p' ;;
     c) "$crescent" dump "$1" --after emit ;;

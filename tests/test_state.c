@@ -272,7 +272,7 @@ START_TEST(test_reads_back)
     size_t size = 0;
     for (int after = 0; after < 2; after++) {
         struct cr_module *module = cr_module_new(graph_of(text, NULL));
-        const struct cr_pass_options options = {.stop_after = after ? "fuse" : "simplify"};
+        const struct cr_pass_options options = {.stop_after = after ? "states" : "simplify"};
         struct cr_error error;
         ck_assert_msg(cr_run_passes(module, &options, &error) == 0, "%s", error.text);
         FILE *file = open_memstream(&printed, &size);
@@ -822,7 +822,7 @@ START_TEST(test_entries_read_back)
     char *printed = NULL;
     size_t size = 0;
     for (int after = 0; after < 3; after++) {
-        static const char *const passes[] = {"entries", "simplify", "fuse"};
+        static const char *const passes[] = {"entries", "simplify", "states"};
         struct cr_module *module = cr_module_new(graph_of(text, NULL));
         const struct cr_pass_options options = {.stop_after = passes[after]};
         struct cr_error error;

@@ -415,6 +415,13 @@ DAMAGE(joined_left_out)
     k->n_stored--;
     k->program.n_more--;
 }
+DAMAGE(stored_beside_its_state)
+{
+    cr_id id = 0;
+    while (m->in_state[id] == CR_NONE)
+        id++;
+    m->in_state[id] = CR_NONE;
+}
 DAMAGE(joined_over_what_is_read)
 {
     struct cr_tiles *tiles = &joined_of(m)->program;
@@ -754,7 +761,8 @@ static const struct {
           "kernel %d: v[%d] is no node that it can store besides"),
     TILES(joined_moved, "join_tiles", "kernel %d: v[%d] does not lie as v[%d] does"),
     TILES(joined_left_out, "join_tiles", "node %d: no kernel stores all of it"),
-    TILES(joined_over_what_is_read, "plan",
+    TILES(stored_beside_its_state, "states", "node %d: it is not stored in the state that it replaces"),
+    TILES(joined_over_what_is_read, "join_tiles",
           "kernel %d: it reads v[%d], where v[%d] is written over it"),
     KERNEL(SLOPES, array_too_many, "kernel %d: array %d is not there, or nothing is made of it"),
     KERNEL(SLOPES, gradient_of_no_sink,
@@ -867,7 +875,7 @@ START_TEST(needed_passes_are_not_skipped)
         {{"simplify", "join"}, NULL},
         {{"join"}, NULL},
         {{"join_grads"}, NULL},
-        {{"fuse"}, "--skip fuse: pass settle needs it, expected it to be skipped, too"},
+        {{"fuse"}, "--skip fuse: pass states needs it, expected it to be skipped, too"},
         {{"recompute"}, NULL},
         {{"outline"}, NULL},
         {{"plan"}, "--skip plan: pass schedule needs it, expected it to be skipped, too"},

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/verify.h"
 #include "compiler/passes/verifier/verifier.h"
@@ -96,7 +97,7 @@ static unsigned broken_by(const struct cr_pass *pass)
 {
     unsigned breaks = pass->breaks;
     if (breaks & CR_HAS_KERNELS)
-        breaks |= CR_HAS_LOOPS;
+        breaks |= CR_HAS_LOOPS | CR_HAS_STATES;
     if (breaks & CR_HAS_LOOPS)
         breaks |= CR_HAS_PLAN;
     if (breaks & CR_HAS_PLAN)
@@ -104,9 +105,39 @@ static unsigned broken_by(const struct cr_pass *pass)
     return breaks;
 }
 
-/* Verifies all properties of the module.  An unchanged graph is not verified again. */
-static int verify(const struct cr_module *m, bool new_graph, struct cr_error *error)
+/* Mixes n bytes into a hash, a multiple of 8. */
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 {
+    uint64_t word;
+    for (size_t i = 0; i < n; i += sizeof word) {
+        memcpy(&word, (const char *)bytes + i, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    }
+    return cr_hash_word(hash, n);
+}
+
+/* True if the kernels, or which nodes they store, changed since the last call. */
+static bool have_kernels_changed(struct cr_module *m)
+{
+    uint64_t hash = (uint64_t)m->n_kernels, old = m->kernels_hash;
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        hash = cr_hash_word(hash, 2 * (uint64_t)m->graph->nodes[id].kernel + m->materialised[id]);
+    for (int i = 0; i < m->n_kernels; i++) {
+        hash = hash_bytes(hash, &m->kernels[i], sizeof *m->kernels);
+        for (int p = 0; p < CR_PROGRAMS; p++) {
+            const struct cr_tiles *tiles = &m->kernels[i].programs[p];
+            hash = hash_bytes(hash, tiles->values, (size_t)tiles->n * sizeof *tiles->values);
+        }
+    }
+    m->kernels_hash = hash;
+    return hash != old;
+}
+
+/* Verifies all properties of the module.  An unchanged graph is not verified again, and neither are
+ * its kernels. */
+static int verify(struct cr_module *m, bool new_graph, struct cr_error *error)
+{
+    bool new_kernels = m->has & CR_HAS_KERNELS && (have_kernels_changed(m) || new_graph);
     if (new_graph && cr_verify(m->graph, error))
         return -1;
     if (new_graph && m->has & CR_HAS_SIMPLE && cr_verify_simple(m->graph, error))
@@ -115,7 +146,9 @@ static int verify(const struct cr_module *m, bool new_graph, struct cr_error *er
         return -1;
     if (m->has & CR_HAS_OUTPUTS && cr_verify_outputs(m->graph, error))
         return -1;
-    if (m->has & CR_HAS_KERNELS && cr_verify_kernels(m, error))
+    if (new_kernels && cr_verify_kernels(m, error))
+        return -1;
+    if (m->has & CR_HAS_STATES && cr_verify_states(m, error))
         return -1;
     if (m->has & CR_HAS_LOOPS && cr_verify_steps(m, error))
         return -1;

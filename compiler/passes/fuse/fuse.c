@@ -23,7 +23,6 @@
 #include "compiler/passes/weights/weights.h"
 #include "fuse.h"
 #include "lower.h"
-#include "states.h"
 
 enum {
     CHEAP = 12,   /* the highest cost at which a value is recomputed rather than stored */
@@ -753,7 +752,9 @@ static int list_kernels(const struct fusion *f, int *order)
     return n;
 }
 
-/* Sorts the kernels in place: rotates each cycle of the permutation. */
+/* Sorts the kernels in place by node: rotates each cycle of the permutation.  Operands precede their
+ * users, so this is an order of execution.  The verifier checks that every stored node has its
+ * kernels. */
 static void sort_kernels(struct fusion *f)
 {
     struct cr_module *m = f->m;
@@ -774,19 +775,6 @@ static void sort_kernels(struct fusion *f)
     }
     m->n_kernels = n;
     free(order);
-}
-
-/* Sorts the kernels by node: operands precede their users, so this is an order of execution, except
- * that a kernel that replaces a state may have to wait.  The verifier checks that every stored node
- * has its kernels. */
-static void order_kernels(struct fusion *f)
-{
-    struct cr_module *m = f->m;
-    sort_kernels(f);
-    if (f->g->n_replaced)
-        cr_settle_states(m);
-    for (int i = 0; i < m->n_kernels; i++)
-        f->g->nodes[m->kernels[i].buffer].kernel = i;
 }
 
 /* Stores first the nodes that must be stored, then those that are too expensive to recompute, then,
@@ -827,7 +815,8 @@ void cr_pass_fuse(struct cr_module *module)
     store_deep(&f);
     f.lowering = cr_lowering_new(module);
     store_obstacles(&f);
-    order_kernels(&f);
+    sort_kernels(&f);
+    cr_number_kernels(module);
     cr_lowering_free(f.lowering);
     cr_users_free(&f.users);
     free(f.inside);

@@ -221,16 +221,6 @@ static bool join(const struct cr_module *m, struct cr_kernel *before, struct cr_
     return true;
 }
 
-/* Sets node->kernel to the kernel of which the node is the buffer; the last, if several store
- * parts. */
-static void number_kernels(struct cr_module *m)
-{
-    for (cr_id id = 0; id < m->graph->n_nodes; id++)
-        m->graph->nodes[id].kernel = CR_NONE;
-    for (int i = 0; i < m->n_kernels; i++)
-        m->graph->nodes[m->kernels[i].buffer].kernel = i;
-}
-
 /* Joins kernels with the one before; they keep their order. */
 void cr_pass_join_tiles(struct cr_module *module)
 {
@@ -245,6 +235,6 @@ void cr_pass_join_tiles(struct cr_module *module)
             kernels[n++] = k;
     }
     module->n_kernels = n;
-    number_kernels(module);
+    cr_number_kernels(module);
     free(apart);
 }

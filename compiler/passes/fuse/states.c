@@ -1,10 +1,14 @@
-#include "states.h"
-
+/*
+ * states.c - decides where the next value of a state is computed: in the state's memory, if all
+ * kernels that read the old value can run before; else in memory of its own, from which it is
+ * copied at the end.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
+#include "fuse.h"
 #include "in_place.h"
 #include "lower.h"
 
@@ -177,13 +181,6 @@ static bool find_order(struct order *o)
 
 /* ---- in place or copied ---- */
 
-/* True if an output is a write of rows to the state that it replaces, so that only these rows are
- * stored. */
-static bool is_own_write(const struct cr_graph *g, const struct cr_output *output)
-{
-    return g->nodes[output->id].op == CR_OP_write && cr_in(g, output->id, 0) == output->state;
-}
-
 /* True if the kernels that compute a value may write over the state it replaces, judged by their
  * own reads of it. */
 static bool may_write_over(const struct order *o, const struct cr_output *output)
@@ -259,7 +256,7 @@ static void copy_values(struct cr_module *m, const bool *copied)
         if (!copied[i])
             continue;
         cr_id value = cr_in(g, o->id, 0);
-        if (is_own_write(g, &(struct cr_output){.id = value, .state = o->state}))
+        if (g->nodes[value].op == CR_OP_write && cr_in(g, value, 0) == o->state)
             add_copy(m, lowering, o->state, value);
         add_copy(m, lowering, o->id, o->id);
     }
@@ -281,7 +278,7 @@ static void make_room(struct cr_module *m)
 
 /* Decides for each state, and each entry that replaces it, whether the next value is computed in
  * place. */
-static void settle(struct cr_module *m)
+static void place_values(struct cr_module *m)
 {
     struct order o;
     struct cr_graph *g = m->graph;
@@ -325,7 +322,7 @@ static void order_kernels(struct cr_module *m)
     begin_order(&o, m);
     for (int i = cr_n_results(m->graph); i < m->graph->n_outputs; i++)
         *next_by(&o, &m->graph->outputs[i]) = m->graph->outputs[i].id;
-    CR_CHECK(find_order(&o)); /* settle left no cycle */
+    CR_CHECK(find_order(&o)); /* place_values left no cycle */
     for (int i = 0; i < m->n_kernels; i++)
         *CR_PUSH(ordered, n, cap) = m->kernels[o.found[i]];
     free(m->kernels);
@@ -334,9 +331,14 @@ static void order_kernels(struct cr_module *m)
     end_order(&o);
 }
 
-void cr_settle_states(struct cr_module *m)
+/* Fills in module->in_state and appends kernels that copy the values that cannot be computed in
+ * place, then sorts the kernels. */
+void cr_pass_states(struct cr_module *module)
 {
-    settle(m);
-    qsort(m->kernels, (size_t)m->n_kernels, sizeof *m->kernels, by_entry_and_root);
-    order_kernels(m);
+    if (!module->graph->n_replaced)
+        return;
+    place_values(module);
+    qsort(module->kernels, (size_t)module->n_kernels, sizeof *module->kernels, by_entry_and_root);
+    order_kernels(module);
+    cr_number_kernels(module);
 }

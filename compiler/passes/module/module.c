@@ -85,6 +85,14 @@ const struct cr_loop *cr_loop_at(const struct cr_loop *loops, int n, int kernel)
     return NULL;
 }
 
+void cr_number_kernels(struct cr_module *m)
+{
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        m->graph->nodes[id].kernel = CR_NONE;
+    for (int i = 0; i < m->n_kernels; i++)
+        m->graph->nodes[m->kernels[i].buffer].kernel = i;
+}
+
 bool cr_writes_over(const struct cr_module *m, const struct cr_kernel *k)
 {
     for (int i = 0; i < k->n_stored; i++) {

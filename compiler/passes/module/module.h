@@ -28,6 +28,7 @@ enum {
     CR_HAS_ENTRIES = 1 << 5, /* two entries share no nodes except inputs, states and parameters */
     CR_HAS_OUTPUTS = 1 << 6, /* each output is a node of its own that a kernel can store */
     CR_HAS_FORMATS = 1 << 7, /* each parameter has its final format */
+    CR_HAS_STATES = 1 << 8,  /* module->in_state; no kernel reads a state after its next value is stored */
 };
 
 /* An additional score in a softmax, which belongs to no key: see softmax.h. */
@@ -127,6 +128,7 @@ struct cr_module {
     unsigned has;
     uint64_t *hashes; /* of the nodes, then of the outputs, after the last pass */
     int n_hashes;
+    uint64_t kernels_hash; /* of the kernels after the last pass */
     int ops_before; /* number of arithmetic nodes in the script's graph */
     struct cr_settings settings;
 
@@ -138,6 +140,8 @@ struct cr_module {
     int n_backwards, cap_backwards;
     struct cr_kernel *kernels;
     int n_kernels, cap_kernels;
+
+    /* states */
     cr_id *in_state; /* by node: the state in whose memory it is stored, or CR_NONE; null if the
                         graph replaces no state */
 
@@ -195,6 +199,10 @@ static inline cr_id cr_state_of(const struct cr_module *module, cr_id id)
 {
     return module->in_state ? module->in_state[id] : CR_NONE;
 }
+
+/* Sets node->kernel to the kernel of which the node is the buffer; the last, if several store
+ * parts; CR_NONE if none does. */
+void cr_number_kernels(struct cr_module *module);
 
 /* True if a kernel stores a node over a state that it reads. */
 bool cr_writes_over(const struct cr_module *module, const struct cr_kernel *kernel);

@@ -284,14 +284,10 @@ static void set_materialised(struct cr_module *m)
 {
     free(m->materialised);
     m->materialised = cr_calloc((size_t)m->graph->n_nodes, sizeof *m->materialised);
-    for (cr_id id = 0; id < m->graph->n_nodes; id++)
-        m->graph->nodes[id].kernel = CR_NONE;
-    for (int i = 0; i < m->n_kernels; i++) {
-        m->materialised[m->kernels[i].buffer] = true;
-        m->graph->nodes[m->kernels[i].buffer].kernel = i;
-        for (int s = 1; s < m->kernels[i].n_stored; s++)
+    for (int i = 0; i < m->n_kernels; i++)
+        for (int s = 0; s < m->kernels[i].n_stored; s++)
             m->materialised[m->kernels[i].stored[s]] = true;
-    }
+    cr_number_kernels(m);
 }
 
 /* Moves the kernels out of the module, which then gets those of an order. */
@@ -314,8 +310,7 @@ static void restore(struct recompute *r)
     free(r->m->kernels);
     r->m->kernels = r->kernels;
     r->m->n_kernels = r->m->cap_kernels = r->n_kernels;
-    for (int i = 0; i < r->n_kernels; i++)
-        r->m->graph->nodes[r->kernels[i].buffer].kernel = i;
+    cr_number_kernels(r->m);
     r->kernels = NULL;
     r->n_kernels = 0;
 }

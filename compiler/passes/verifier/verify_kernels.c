@@ -304,6 +304,15 @@ static int verify_results(const struct cr_kernel_check *c, struct cr_made_part *
 
 /* ---- a kernel ---- */
 
+/* True if a node replaces a state, so that the state's memory holds the value below it. */
+static bool replaces(const struct cr_graph *g, cr_id id, cr_id state)
+{
+    int i = cr_n_results(g);
+    while (i < g->n_outputs && (g->outputs[i].id != id || g->outputs[i].state != state))
+        i++;
+    return i < g->n_outputs;
+}
+
 /* Checks the root of a kernel that stores a write: first the old value (unless it is a state that
  * the write replaces, which is there already), then the rows. */
 static int verify_write_root(const struct cr_kernel_check *c, struct cr_made_part *made)
@@ -311,8 +320,7 @@ static int verify_write_root(const struct cr_kernel_check *c, struct cr_made_par
     const struct cr_kernel *k = c->k;
     cr_id below = cr_in(c->g, k->buffer, 0);
     bool rows = k->root == k->buffer;
-    bool in_place = cr_state_of(c->m, k->buffer) == below && c->g->nodes[below].op == CR_OP_state;
-    if (rows && !made->part && in_place)
+    if (rows && !made->part && replaces(c->g, k->buffer, below))
         made->part = 1;
     if (rows != c->parts->writes_rows || made->part != rows || (!rows && k->root != below))
         return cr_kernel_fault(c, "v[%d] is not the next part of v[%d]", (int)k->root,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/passes/fuse/in_place.h"
 #include "compiler/passes/weights/weights.h"
 #include "last_writer.h"
 #include "verifier.h"
@@ -18,7 +17,6 @@ struct run {
     int *inputs;       /* by node: the number of an input or a state, or -1 */
     int *outputs;      /* by node: the number of an output, or -1 */
     int *replaced;     /* by node: the state that it replaces, or -1 */
-    int *held;         /* by state: the node whose value its memory holds */
     int *parts;        /* by node: the number of kernels that compute it ... */
     int *made;         /* ... and how many of them ran so far */
     int *first, *last; /* by node: the time of its first write, and of its last read or write */
@@ -112,23 +110,10 @@ static int verify_storage(const struct run *r)
 
 /* ---- the run ---- */
 
-/* Fails unless the memory of a state still holds its old value, or the kernel itself overwrites it
- * in place, each element after its last read. */
-static int read_state(struct run *r, int kernel, cr_id id)
-{
-    const struct cr_kernel *k = &r->m->kernels[kernel];
-    int held = r->held[id], result = cr_find_stored_node(k, held);
-    if (held == id || (result >= 0 && r->parts[held] == 1 && cr_reads_in_place(k, result, id)))
-        return 0;
-    return broken(r, kernel, "it reads v[%d], where v[%d] is written over it", (int)id, held);
-}
-
 /* Fails unless a node that a kernel reads is complete and not overwritten, not even by the kernel's
  * own results. */
 static int read_operand(struct run *r, int kernel, cr_id id, int now)
 {
-    if (r->g->nodes[id].op == CR_OP_state)
-        return read_state(r, kernel, id);
     if (is_handed_in(r, id))
         return 0;
     if (!r->made[id] || r->made[id] != r->parts[id])
@@ -151,8 +136,6 @@ static int write_result(struct run *r, int kernel, cr_id id, int now)
     r->last[id] = now;
     if (!r->made[id])
         r->first[id] = now;
-    if (r->replaced[id] >= 0)
-        r->held[r->replaced[id]] = id;
     if (r->m->storage[id].space != CR_SPACE_ARENA)
         return 0;
     if (!r->made[id])
@@ -162,13 +145,6 @@ static int write_result(struct run *r, int kernel, cr_id id, int now)
         return broken(r, kernel, "it writes a part of v[%d], where v[%d] is written over another",
                       (int)id, writer);
     return 0;
-}
-
-/* At the start of an entry, states hold their old values. */
-static void begin_entry(struct run *r)
-{
-    for (cr_id id = 0; id < r->g->n_nodes; id++)
-        r->held[id] = id;
 }
 
 /* Returns how many of its stored nodes a kernel computes: all, or only the first if the kernel
@@ -182,8 +158,6 @@ static int n_made(const struct cr_kernel *k)
 static int run_kernel(struct run *r, int kernel, int now)
 {
     const struct cr_kernel *k = &r->m->kernels[kernel];
-    if (!kernel || k->entry != k[-1].entry)
-        begin_entry(r);
     for (int s = 0; s < n_made(k); s++)
         if (write_result(r, kernel, k->stored[s], now))
             return -1;
@@ -318,8 +292,7 @@ static void begin_arena(struct run *r)
 int cr_verify_plan(const struct cr_module *m, struct cr_error *error)
 {
     struct run r = {.m = m, .g = m->graph, .error = error};
-    int **arrays[] = {&r.inputs, &r.outputs, &r.replaced, &r.held,
-                      &r.parts,  &r.made,    &r.first,    &r.last};
+    int **arrays[] = {&r.inputs, &r.outputs, &r.replaced, &r.parts, &r.made, &r.first, &r.last};
     enum { N = sizeof arrays / sizeof *arrays };
     for (int i = 0; i < N; i++)
         *arrays[i] = cr_calloc((size_t)m->graph->n_nodes, sizeof **arrays[i]);
