@@ -422,6 +422,18 @@ DAMAGE(stored_beside_its_state)
         id++;
     m->in_state[id] = CR_NONE;
 }
+DAMAGE(gradients_exchanged)
+{
+    m->backwards[0].dq = m->backwards[0].dk;
+}
+DAMAGE(gradient_of_another_concat)
+{
+    m->backwards[0].output = m->backwards[0].dq;
+}
+DAMAGE(array_apart_in_the_concat)
+{
+    m->backwards[0].arrays[0].apart = true;
+}
 DAMAGE(joined_over_what_is_read)
 {
     struct cr_tiles *tiles = &joined_of(m)->program;
@@ -649,6 +661,7 @@ static const struct {
 #define KERNEL(module, damage, message) {#damage, "fuse", damage, KEEP, 0, module, message}
 #define PARTS(damage, after, message) {#damage, after, damage, KEEP, 0, LAYER, message}
 #define TILES(damage, after, message) {#damage, after, damage, KEEP, 0, JOINED, message}
+#define GRADS(damage, message) {#damage, "match_grads", damage, KEEP, 0, SLOPES, message}
     /* the graph */
     ROW(no_such_op, "simplify", MAY, 0, "node %d (?): no such op"),
     ROW(another_op, "simplify", MAY, 0, "node %d (lt): shape or type is not what"),
@@ -761,6 +774,11 @@ static const struct {
           "kernel %d: v[%d] is no node that it can store besides"),
     TILES(joined_moved, "join_tiles", "kernel %d: v[%d] does not lie as v[%d] does"),
     TILES(joined_left_out, "join_tiles", "node %d: no kernel stores all of it"),
+    GRADS(gradients_exchanged, "node %d: the gradient of an attention has other products"),
+    GRADS(gradient_of_another_concat,
+          "node %d: the gradient of an attention does not join its gradients"),
+    GRADS(array_apart_in_the_concat,
+          "node %d: the gradient of an attention does not join its gradients"),
     TILES(stored_beside_its_state, "states", "node %d: it is not stored in the state that it replaces"),
     TILES(joined_over_what_is_read, "join_tiles",
           "kernel %d: it reads v[%d], where v[%d] is written over it"),

@@ -146,6 +146,8 @@ static int verify(struct cr_module *m, bool new_graph, struct cr_error *error)
         return -1;
     if (m->has & CR_HAS_OUTPUTS && cr_verify_outputs(m->graph, error))
         return -1;
+    if (m->has & CR_HAS_GRADIENTS && cr_verify_backwards(m, error))
+        return -1;
     if (new_kernels && cr_verify_kernels(m, error))
         return -1;
     if (m->has & CR_HAS_STATES && cr_verify_states(m, error))

@@ -4,11 +4,11 @@
  * This directory matches attention and its gradients.
  *
  * Comes in:   a graph in which softmax and its gradients have one spelling (softmax_rules.c).
- * Goes out:   a graph in which the gradients of an attention are parts of one concat; for fuse,
- *             module->attentions and backwards, the patterns that one kernel each may compute.
+ * Goes out:   a graph in which the gradients of an attention are parts of one concat; CR_HAS_GRADIENTS:
+ *             module->backwards, those that one kernel may compute; for fuse, module->attentions.
  * Promise:    patterns are found by structure, never by a name.  What matches none keeps its meaning, and
  *             other kernels compute it.
- * Passes:     join_grads.
+ * Passes:     join_grads, match_grads.
  */
 #ifndef CR_ATTENTION_H
 #define CR_ATTENTION_H
@@ -82,9 +82,6 @@ bool cr_match_products(const struct cr_module *module, const struct cr_users *us
  * projection. */
 bool cr_are_joined(const struct cr_module *module, const struct cr_users *users,
                    const struct cr_attention_backward *backward);
-
-/* Appends the gradients that a concat joins to module->backwards. */
-void cr_find_backwards(struct cr_module *module, const struct cr_users *users);
 
 /* Calls `visit` for each node that the gradients' kernel computes without storing it. */
 void cr_each_inside(const struct cr_module *module, const struct cr_users *users,

@@ -4,7 +4,7 @@
  * probabilities block by block (Dao et al. 2022).
  *
  * A kernel stores one node.  So the pass joins the gradients in a concat, unless the graph does so
- * already, and readers get slices of it.  fuse matches the pattern by the concat.
+ * already, and readers get slices of it.  match_grads finds the pattern by the concat.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -653,12 +653,15 @@ static cr_id part_of(const struct search *s, cr_id concat, int i)
     return is_op(s, id, CR_OP_matmul) ? id : CR_NONE;
 }
 
-void cr_find_backwards(struct cr_module *module, const struct cr_users *users)
+/* Appends the gradients that a concat joins to module->backwards. */
+void cr_pass_match_grads(struct cr_module *module)
 {
     if (module->graph->n_lengths)
         return; /* the kernel's loops run to the bounds */
+    struct cr_users users;
+    cr_users_list(&users, module->graph);
     bool *weights = cr_find_weights(module->graph);
-    struct search s = {module, module->graph, users, weights};
+    struct search s = {module, module->graph, &users, weights};
     struct cr_attention_backward b;
     for (cr_id id = 0; id < s.g->n_nodes; id++) {
         int n = s.g->nodes[id].n_in;
@@ -666,7 +669,7 @@ void cr_find_backwards(struct cr_module *module, const struct cr_users *users)
             continue;
         for (int i = 0; i < n; i++) {
             cr_id dq = part_of(&s, id, i);
-            if (dq == CR_NONE || !cr_match_backward(module, users, weights, dq, &b) ||
+            if (dq == CR_NONE || !cr_match_backward(module, &users, weights, dq, &b) ||
                 !joins(&s, id, &b))
                 continue;
             b.output = id;
@@ -675,6 +678,7 @@ void cr_find_backwards(struct cr_module *module, const struct cr_users *users)
         }
     }
     free(weights);
+    cr_users_free(&users);
 }
 
 /* Visits the nodes that the kernel computes for an operand of a product, such as random numbers and

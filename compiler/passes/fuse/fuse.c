@@ -3,7 +3,7 @@
  *
  * A kernel stores its root and computes all nodes between the root and other stored nodes.  The
  * pass stores
- *   - outputs, and results of concat and write;
+ *   - outputs (separate.c), and results of concat and write;
  *   - for each contraction, the end of its epilogue: the last node that elementwise work
  *     on the product leads to, so bias, activation and residual cost no trip to memory;
  *   - nodes that several kernels need, if recomputing them costs more than a few operations; for a
@@ -81,13 +81,6 @@ static cr_id last_reshape(const struct fusion *f, cr_id id)
     return user != CR_NONE && f->g->nodes[user].op == CR_OP_concat ? id : last;
 }
 
-/* Stores the outputs, except those without elements. */
-static void store_outputs(struct fusion *f)
-{
-    for (int i = 0; i < f->g->n_outputs; i++)
-        f->m->materialised[f->g->outputs[i].id] = !cr_is_empty(&f->g->nodes[f->g->outputs[i].id]);
-}
-
 /* Stores results of scatters, scans, writes and reductions down columns; and concats, unless they
  * are concats of weights, which are joined when they are loaded. */
 static void store_obvious(struct fusion *f)
@@ -157,10 +150,9 @@ static void store_viewed(struct fusion *f, cr_id id)
         f->m->materialised[id] = true;
 }
 
-/* Finds the gradients of attentions: their operands are stored, and no nodes between. */
-static void find_backwards(struct fusion *f)
+/* Stores the operands of the gradients of attentions, and no nodes between. */
+static void store_operands_of_gradients(struct fusion *f)
 {
-    cr_find_backwards(f->m, &f->users);
     for (int i = 0; i < f->m->n_backwards; i++) {
         const struct cr_attention_backward *b = &f->m->backwards[i];
         cr_each_inside(f->m, &f->users, b, mark_inside, f);
@@ -783,7 +775,6 @@ void cr_pass_fuse(struct cr_module *module)
 {
     size_t n = (size_t)module->graph->n_nodes;
     struct fusion f = {.m = module, .g = module->graph, .n_stored = 1};
-    module->materialised = cr_calloc(n, sizeof *module->materialised);
     f.inside = cr_calloc(n, sizeof *f.inside);
     f.owner = cr_calloc(n, sizeof *f.owner);
     f.cost = cr_calloc(n, sizeof *f.cost);
@@ -802,8 +793,7 @@ void cr_pass_fuse(struct cr_module *module)
     for (int i = 0; i < f.g->n_outputs; i++)
         f.state[f.g->outputs[i].id] = f.g->outputs[i].state;
     cr_users_find(&f.users, f.g);
-    store_outputs(&f);
-    find_backwards(&f);
+    store_operands_of_gradients(&f);
     store_obvious(&f);
     store_long_sums(&f);
     cr_find_attentions(module, &f.users);

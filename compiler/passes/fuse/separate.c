@@ -41,8 +41,18 @@ static void chain_reshapes(struct cr_graph *g)
     free(first);
 }
 
+/* Marks the outputs as stored, except those without elements. */
+static void store_outputs(struct cr_module *m)
+{
+    const struct cr_graph *g = m->graph;
+    m->materialised = cr_calloc((size_t)g->n_nodes, sizeof *m->materialised);
+    for (int i = 0; i < g->n_outputs; i++)
+        m->materialised[g->outputs[i].id] = !cr_is_empty(&g->nodes[g->outputs[i].id]);
+}
+
 void cr_pass_separate(struct cr_module *module)
 {
     separate_outputs(module->graph);
     chain_reshapes(module->graph);
+    store_outputs(module);
 }

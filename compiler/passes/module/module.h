@@ -26,9 +26,10 @@ enum {
     CR_HAS_PLAN = 1 << 3,    /* module->storage, module->places */
     CR_HAS_PROGRAM = 1 << 4, /* module->program */
     CR_HAS_ENTRIES = 1 << 5, /* two entries share no nodes except inputs, states and parameters */
-    CR_HAS_OUTPUTS = 1 << 6, /* each output is a node of its own that a kernel can store */
+    CR_HAS_OUTPUTS = 1 << 6, /* each output is a node of its own that a kernel can store, and so marked */
     CR_HAS_FORMATS = 1 << 7, /* each parameter has its final format */
     CR_HAS_STATES = 1 << 8,  /* module->in_state; no kernel reads a state after its next value is stored */
+    CR_HAS_GRADIENTS = 1 << 9, /* module->backwards */
 };
 
 /* An additional score in a softmax, which belongs to no key: see softmax.h. */
@@ -132,12 +133,16 @@ struct cr_module {
     int ops_before; /* number of arithmetic nodes in the script's graph */
     struct cr_settings settings;
 
-    /* fuse */
+    /* separate, which marks outputs, and fuse */
     bool *materialised; /* by node: a kernel stores it */
-    struct cr_attention *attentions;
-    int n_attentions, cap_attentions;
+
+    /* match_grads */
     struct cr_attention_backward *backwards;
     int n_backwards, cap_backwards;
+
+    /* fuse */
+    struct cr_attention *attentions;
+    int n_attentions, cap_attentions;
     struct cr_kernel *kernels;
     int n_kernels, cap_kernels;
 
@@ -207,7 +212,7 @@ void cr_number_kernels(struct cr_module *module);
 /* True if a kernel stores a node over a state that it reads. */
 bool cr_writes_over(const struct cr_module *module, const struct cr_kernel *kernel);
 
-/* True if fuse has decided to store a node. */
+/* True if it is decided that a kernel stores a node. */
 static inline bool cr_is_materialised(const struct cr_module *module, cr_id id)
 {
     return module->materialised && module->materialised[id];

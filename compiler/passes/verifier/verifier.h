@@ -20,6 +20,10 @@
 #include "compiler/passes/module/module.h"
 #include "compiler/passes/plan/lifetimes.h"
 
+/* CR_HAS_GRADIENTS: each product is of the operands that module.h says, and each result is one part
+ * of the concat or an output. */
+int cr_verify_backwards(const struct cr_module *m, struct cr_error *error);
+
 /*
  * CR_HAS_KERNELS: kernels store every stored node once and completely, and read only nodes stored
  * before; an index depends only on loops of its kernel, and stays inside its tensor for all
