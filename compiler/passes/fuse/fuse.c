@@ -35,7 +35,6 @@ enum {
 struct need {
     struct cr_goal goal;
     int kernel; /* its index in the module's kernels, not sorted yet, or CR_NONE */
-    bool made;
 };
 
 struct fusion {
@@ -621,7 +620,7 @@ static cr_id cut_table(const struct fusion *f, const struct cr_kernel *k)
 }
 
 /* Makes a kernel, in place of the one made when fewer nodes were stored.  Returns the obstacle, see
- * cr_lower. */
+ * cr_lower; then the kernel is all zero. */
 static cr_id make_kernel(struct fusion *f, struct need *need)
 {
     struct cr_module *m = f->m;
@@ -632,10 +631,14 @@ static cr_id make_kernel(struct fusion *f, struct need *need)
     struct cr_kernel *kernel = &m->kernels[need->kernel];
     cr_kernel_free(kernel);
     cr_id obstacle = cr_lower(f->lowering, &need->goal, kernel);
-    if (obstacle == CR_NONE)
-        obstacle = cut_table(f, kernel);
+    if (obstacle != CR_NONE)
+        return obstacle;
+    obstacle = cut_table(f, kernel);
+    if (obstacle != CR_NONE) {
+        cr_kernel_free(kernel);
+        *kernel = (struct cr_kernel){0};
+    }
     kernel->entry = f->g->nodes[need->goal.buffer].where.entry;
-    need->made = obstacle == CR_NONE;
     return obstacle;
 }
 
@@ -724,49 +727,17 @@ static void store_obstacles(struct fusion *f)
     }
 }
 
-/* Lists the indices of the kernels that were made, by entry, then by stored node; returns their
- * number.  The indices of the others follow. */
-static int list_kernels(const struct fusion *f, int *order)
-{
-    int n = 0;
-    for (int entry = 0; entry < f->g->n_entries; entry++)
-        for (cr_id id = 0; id < f->g->n_nodes; id++) {
-            const struct need *needs = f->needs + f->first_need[id];
-            bool stored = f->m->materialised[id] && f->g->nodes[id].where.entry == entry;
-            for (int i = 0; stored && i < n_needs_of(f, id); i++)
-                if (needs[i].made)
-                    order[n++] = needs[i].kernel;
-        }
-    int rest = n;
-    for (int i = 0; i < f->n_needs; i++)
-        if (f->needs[i].kernel != CR_NONE && !f->needs[i].made)
-            order[rest++] = f->needs[i].kernel;
-    return n;
-}
-
-/* Sorts the kernels in place by node: rotates each cycle of the permutation.  Operands precede their
+/* Drops the kernels that could not be made, and sorts the others by node.  Operands precede their
  * users, so this is an order of execution.  The verifier checks that every stored node has its
  * kernels. */
-static void sort_kernels(struct fusion *f)
+static void order_kernels(struct cr_module *m)
 {
-    struct cr_module *m = f->m;
-    int *order = cr_calloc((size_t)m->n_kernels, sizeof *order), n = list_kernels(f, order);
-    for (int i = 0; i < m->n_kernels; i++) {
-        if (order[i] == i)
-            continue;
-        struct cr_kernel first = m->kernels[i];
-        int at = i;
-        while (order[at] != i) {
-            int from = order[at];
-            m->kernels[at] = m->kernels[from];
-            order[at] = at;
-            at = from;
-        }
-        m->kernels[at] = first;
-        order[at] = at;
-    }
+    int n = 0;
+    for (int i = 0; i < m->n_kernels; i++)
+        if (m->kernels[i].n_stored)
+            m->kernels[n++] = m->kernels[i];
     m->n_kernels = n;
-    free(order);
+    cr_sort_kernels(m);
 }
 
 /* Stores first the nodes that must be stored, then those that are too expensive to recompute, then,
@@ -805,8 +776,7 @@ void cr_pass_fuse(struct cr_module *module)
     store_deep(&f);
     f.lowering = cr_lowering_new(module);
     store_obstacles(&f);
-    sort_kernels(&f);
-    cr_number_kernels(module);
+    order_kernels(module);
     cr_lowering_free(f.lowering);
     cr_users_free(&f.users);
     free(f.inside);

@@ -300,18 +300,6 @@ static void place_values(struct cr_module *m)
 
 /* ---- the order, settled ---- */
 
-static int by_entry_and_root(const void *a, const void *b)
-{
-    const struct cr_kernel *x = a, *y = b;
-    if (x->entry != y->entry)
-        return x->entry - y->entry;
-    if (x->buffer != y->buffer)
-        return x->buffer < y->buffer ? -1 : 1;
-    if (x->dest.base != y->dest.base)
-        return x->dest.base < y->dest.base ? -1 : 1;
-    return (x->root == x->buffer) - (y->root == y->buffer); /* rows follow what is below */
-}
-
 /* Sorts the kernels: each follows those that compute its operands, and one that writes to a state
  * follows all that read its old value.  The others keep their order. */
 static void order_kernels(struct cr_module *m)
@@ -338,7 +326,7 @@ void cr_pass_states(struct cr_module *module)
     if (!module->graph->n_replaced)
         return;
     place_values(module);
-    qsort(module->kernels, (size_t)module->n_kernels, sizeof *module->kernels, by_entry_and_root);
+    cr_sort_kernels(module);
     order_kernels(module);
     cr_number_kernels(module);
 }

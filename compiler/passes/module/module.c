@@ -85,6 +85,24 @@ const struct cr_loop *cr_loop_at(const struct cr_loop *loops, int n, int kernel)
     return NULL;
 }
 
+static int by_entry_and_root(const void *a, const void *b)
+{
+    const struct cr_kernel *x = a, *y = b;
+    if (x->entry != y->entry)
+        return x->entry - y->entry;
+    if (x->buffer != y->buffer)
+        return x->buffer < y->buffer ? -1 : 1;
+    if (x->dest.base != y->dest.base)
+        return x->dest.base < y->dest.base ? -1 : 1;
+    return (x->root == x->buffer) - (y->root == y->buffer); /* rows follow what is below */
+}
+
+void cr_sort_kernels(struct cr_module *m)
+{
+    qsort(m->kernels, (size_t)m->n_kernels, sizeof *m->kernels, by_entry_and_root);
+    cr_number_kernels(m);
+}
+
 void cr_number_kernels(struct cr_module *m)
 {
     for (cr_id id = 0; id < m->graph->n_nodes; id++)

@@ -205,6 +205,9 @@ static inline cr_id cr_state_of(const struct cr_module *module, cr_id id)
     return module->in_state ? module->in_state[id] : CR_NONE;
 }
 
+/* Sorts kernels by entry, node and part of the node, and numbers them. */
+void cr_sort_kernels(struct cr_module *module);
+
 /* Sets node->kernel to the kernel of which the node is the buffer; the last, if several store
  * parts; CR_NONE if none does. */
 void cr_number_kernels(struct cr_module *module);
