@@ -126,7 +126,8 @@ static bool have_kernels_changed(struct cr_module *m)
         hash = hash_bytes(hash, &m->kernels[i], sizeof *m->kernels);
         for (int p = 0; p < CR_PROGRAMS; p++) {
             const struct cr_tiles *tiles = &m->kernels[i].programs[p];
-            hash = hash_bytes(hash, tiles->values, (size_t)tiles->n * sizeof *tiles->values);
+            int n = tiles->n < 0 || tiles->n > CR_MAX_VALUES ? 0 : tiles->n;
+            hash = hash_bytes(hash, tiles->values, (size_t)n * sizeof *tiles->values);
         }
     }
     m->kernels_hash = hash;

@@ -45,9 +45,9 @@ int cr_run_passes(struct cr_module *module, const struct cr_pass_options *option
                   struct cr_error *error);
 
 /*
- * Runs one pass and verifies all that the module then has: graph, kernels, steps and plan, even if
- * the pass does not change them.  A failed check is a bug of the compiler: the error is "bug:
- * after PASS, " and the node or kernel concerned.  The module must not be used afterwards.
+ * Runs one pass and verifies all that the module then has: graph and kernels if they changed, steps
+ * and plan even if they did not.  A failed check is a bug of the compiler: the error is "bug: after
+ * PASS, " and the node or kernel concerned.  The module must not be used afterwards.
  */
 int cr_run_pass(struct cr_module *module, const struct cr_pass *pass, struct cr_error *error);
 
