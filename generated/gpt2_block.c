@@ -425,33 +425,24 @@ static void k1_attn_c_attn(const void *args, long begin, long end, float *scratc
     float *const t2 = scratch + 1552; /* 16 x 48 */
     static const float c_1em05 = 1e-05f;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 16;
-        const long j0 = item % 2 * 128;
+        const long j0 = item * 128;
         const long j1 = j0 + 128 < 144 ? j0 + 128 : 144;
-        for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
-            const long m = i1 - i < 16 ? i1 - i : 16;
+        if (item == begin) {
             /* ln_1 */
-            rt->sum(m, 48, r0, a->x + i * 48, 48);
-            rt->div_vs(1, m, r0, 0, r0, 0, &c_48, 0);
-            rt->sub_vs(m, 48, t1, 48, a->x + i * 48, 48, r0, 1);
-            rt->mul_vv(m, 48, t2, 48, t1, 48, t1, 48);
-            rt->sum(m, 48, r0, t2, 48);
-            rt->div_vs(1, m, r0, 0, r0, 0, &c_48, 0);
-            rt->add_vs(1, m, r0, 0, r0, 0, &c_1em05, 0);
-            rt->rsqrt_v(1, m, r0, 0, r0, 0);
-            rt->mul_vs(m, 48, t1, 48, t1, 48, r0, 1);
-            rt->fma_vvv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->ln_1_weight, 0, a->ln_1_bias,
-                0);
+            rt->sum(16, 48, r0, a->x, 48);
+            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
+            rt->sub_vs(16, 48, t1, 48, a->x, 48, r0, 1);
+            rt->mul_vv(16, 48, t2, 48, t1, 48, t1, 48);
+            rt->sum(16, 48, r0, t2, 48);
+            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
+            rt->add_vs(1, 16, r0, 0, r0, 0, &c_1em05, 0);
+            rt->rsqrt_v(1, 16, r0, 0, r0, 0);
+            rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
+            rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln_1_weight, 0, a->ln_1_bias, 0);
         }
-        for (long j = j0; j < j1; j += 128) {
-            const long n = j1 - j < 128 ? j1 - j : 128;
-            for (long i = i0; i < i1; i += 16) {
-                const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536,
-                    a->out + i * 144 + j, 144, a->attn_c_attn_bias + j, 0, 0, 16384);
-            }
-        }
+        const long n = j1 - j0;
+        rt->gemm(16, n, 48, rows, 48, 1, a->w + j0 * 48, 1536, a->out + j0, 144,
+            a->attn_c_attn_bias + j0, 0, 0, 16384);
     }
 }
 
@@ -486,42 +477,24 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long o1 = item % 3;
         const long o0 = item / 3;
-        const long i0 = 0;
-        const long i1 = 8;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
         const long finite = rt->finite(8, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + 96, 144, 1);
-        long visible = 8; /* keys that any query sees lie before */
-        if (finite && i1 < visible)
-            visible = i1;
-        if (visible < 0)
-            visible = 0;
-        rt->pack(visible, 16, values, 256, a->attn_c_attn + o0 * 1152 + o1 * 16 + 96, 144, 1);
-        for (long i = i0; i < i1; i += 8) {
-            const long m = i1 - i < 8 ? i1 - i : 8;
-            rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
-            rt->load(1, m, sum, 0, &c_0, 0, 0);
-            rt->load(m, 16, sums, 32, &c_0, 0, 0);
-            long last = visible;
-            if (finite && i + m < last)
-                last = i + m;
-            const long first = 0;
-            const long next = o1 < 2; /* is there another head? */
-            rt->fetch(m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + i * 144 + next * 16, 144);
-            rt->fetch(m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + i * 144 + next * 16 + 48, 144);
-            rt->fetch(m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + i * 144 + next * 16 + 96, 144);
-            rt->pack(16, m, queries, 512, a->attn_c_attn + o0 * 1152 + o1 * 16 + i * 144, 1, 144);
-            for (long j = first; j < last; j += 128) {
-                const long n = last - j < 128 ? last - j : 128;
-                rt->gemm_band(n, m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + j * 144 + 48, 144, 1,
-                    queries, 512, scores, 32, j - i, m);
-                if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
-                rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
-                rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale, -m,
-                    finite ? i - j + 1 : n, 0, 0);
-            }
-            rt->div_vs(m, 16, a->out + o0 * 384 + o1 * 16 + i * 48, 48, sums, 32, sum, 1);
-        }
+        rt->pack(8, 16, values, 256, a->attn_c_attn + o0 * 1152 + o1 * 16 + 96, 144, 1);
+        rt->load(1, 8, max, 0, &c_MINUS_INFINITY, 0, 0);
+        rt->load(1, 8, sum, 0, &c_0, 0, 0);
+        rt->load(8, 16, sums, 32, &c_0, 0, 0);
+        const long next = o1 < 2; /* is there another head? */
+        rt->fetch(8, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + next * 16, 144);
+        rt->fetch(8, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + next * 16 + 48, 144);
+        rt->fetch(8, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + next * 16 + 96, 144);
+        rt->pack(16, 8, queries, 512, a->attn_c_attn + o0 * 1152 + o1 * 16, 1, 144);
+        rt->gemm_band(8, 8, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + 48, 144, 1, queries, 512,
+            scores, 32, 0, 8);
+        rt->hide(8, 8, scores, 32, 0, 8, c_MINUS_INFINITY);
+        rt->softmax_block(8, 8, scores, 32, c_0_25, max, sum, scale);
+        rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, finite ? 1 : 8,
+            0, 0);
+        rt->div_vs(8, 16, a->out + o0 * 384 + o1 * 16, 48, sums, 32, sum, 1);
     }
 }
 
@@ -547,20 +520,12 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 16;
-        const long j0 = item % 2 * 32;
+        const long j0 = item * 32;
         const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 16) {
-                const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 48, a->attn_y + i * 48, 48, 1, a->w + j * 48, 1536,
-                    a->out + i * 48 + j, 48, a->attn_c_proj_bias + j, 0, 0, 16384);
-                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->x + i * 48 + j, 48,
-                    a->out + i * 48 + j, 48);
-            }
-        }
+        const long n = j1 - j0;
+        rt->gemm(16, n, 48, a->attn_y, 48, 1, a->w + j0 * 48, 1536, a->out + j0, 48,
+            a->attn_c_proj_bias + j0, 0, 0, 16384);
+        rt->add_vv(16, n, a->out + j0, 48, a->x + j0, 48, a->out + j0, 48);
     }
 }
 
@@ -597,36 +562,27 @@ static void k4_mlp_act(const void *args, long begin, long end, float *scratch)
     static const float c_1_5957692 = 1.5957692f;
     float *const t3 = scratch + 4368; /* 16 x 128 */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 16;
-        const long j0 = item % 2 * 128;
+        const long j0 = item * 128;
         const long j1 = j0 + 128 < 192 ? j0 + 128 : 192;
-        for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
-            const long m = i1 - i < 16 ? i1 - i : 16;
+        if (item == begin) {
             /* ln_2 */
-            rt->sum(m, 48, r0, a->attn_residual + i * 48, 48);
-            rt->div_vs(1, m, r0, 0, r0, 0, &c_48, 0);
-            rt->sub_vs(m, 48, t1, 48, a->attn_residual + i * 48, 48, r0, 1);
-            rt->mul_vv(m, 48, t2, 48, t1, 48, t1, 48);
-            rt->sum(m, 48, r0, t2, 48);
-            rt->div_vs(1, m, r0, 0, r0, 0, &c_48, 0);
-            rt->add_vs(1, m, r0, 0, r0, 0, &c_1em05, 0);
-            rt->rsqrt_v(1, m, r0, 0, r0, 0);
-            rt->mul_vs(m, 48, t1, 48, t1, 48, r0, 1);
-            rt->fma_vvv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->ln_2_weight, 0, a->ln_2_bias,
-                0);
+            rt->sum(16, 48, r0, a->attn_residual, 48);
+            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
+            rt->sub_vs(16, 48, t1, 48, a->attn_residual, 48, r0, 1);
+            rt->mul_vv(16, 48, t2, 48, t1, 48, t1, 48);
+            rt->sum(16, 48, r0, t2, 48);
+            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
+            rt->add_vs(1, 16, r0, 0, r0, 0, &c_1em05, 0);
+            rt->rsqrt_v(1, 16, r0, 0, r0, 0);
+            rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
+            rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln_2_weight, 0, a->ln_2_bias, 0);
         }
-        for (long j = j0; j < j1; j += 128) {
-            const long n = j1 - j < 128 ? j1 - j : 128;
-            for (long i = i0; i < i1; i += 16) {
-                const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536, product, 128,
-                    a->mlp_c_fc_bias + j, 0, 0, 16384);
-                /* mlp */
-                rt->odd_cubic(m, n, t3, 128, product, 128, c_0_071354814, c_1_5957692);
-                rt->mul_sigmoid(m, n, a->out + i * 192 + j, 192, product, 128, t3, 128);
-            }
-        }
+        const long n = j1 - j0;
+        rt->gemm(16, n, 48, rows, 48, 1, a->w + j0 * 48, 1536, product, 128, a->mlp_c_fc_bias + j0,
+            0, 0, 16384);
+        /* mlp */
+        rt->odd_cubic(16, n, t3, 128, product, 128, c_0_071354814, c_1_5957692);
+        rt->mul_sigmoid(16, n, a->out + j0, 192, product, 128, t3, 128);
     }
 }
 
@@ -652,20 +608,12 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 16;
-        const long j0 = item % 2 * 32;
+        const long j0 = item * 32;
         const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 16) {
-                const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 192, a->mlp_act + i * 192, 192, 1, a->w + j * 192, 6144,
-                    a->out + i * 48 + j, 48, a->mlp_c_proj_bias + j, 0, 0, 16384);
-                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->attn_residual + i * 48 + j, 48,
-                    a->out + i * 48 + j, 48);
-            }
-        }
+        const long n = j1 - j0;
+        rt->gemm(16, n, 192, a->mlp_act, 192, 1, a->w + j0 * 192, 6144, a->out + j0, 48,
+            a->mlp_c_proj_bias + j0, 0, 0, 16384);
+        rt->add_vv(16, n, a->out + j0, 48, a->attn_residual + j0, 48, a->out + j0, 48);
     }
 }
 

@@ -425,31 +425,23 @@ static void k1_attn_qkv_proj(const void *args, long begin, long end, float *scra
     float *const t1 = scratch + 784; /* 16 x 48 */
     float *const t2 = scratch + 1552; /* 16 x 48 */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 16;
-        const long j0 = item % 2 * 128;
+        const long j0 = item * 128;
         const long j1 = j0 + 128 < 144 ? j0 + 128 : 144;
-        for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
-            const long m = i1 - i < 16 ? i1 - i : 16;
+        if (item == begin) {
             /* ln1 */
-            rt->sum(m, 48, r0, a->x + i * 48, 48);
-            rt->div_vs(1, m, r0, 0, r0, 0, &c_48, 0);
-            rt->sub_vs(m, 48, t1, 48, a->x + i * 48, 48, r0, 1);
-            rt->mul_vv(m, 48, t2, 48, t1, 48, t1, 48);
-            rt->sum(m, 48, r0, t2, 48);
-            rt->div_vs(1, m, r0, 0, r0, 0, &c_48, 0);
-            rt->rsqrt_v(1, m, r0, 0, r0, 0);
-            rt->mul_vs(m, 48, t1, 48, t1, 48, r0, 1);
-            rt->fma_vvv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->ln1_weight, 0, a->ln1_bias, 0);
+            rt->sum(16, 48, r0, a->x, 48);
+            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
+            rt->sub_vs(16, 48, t1, 48, a->x, 48, r0, 1);
+            rt->mul_vv(16, 48, t2, 48, t1, 48, t1, 48);
+            rt->sum(16, 48, r0, t2, 48);
+            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
+            rt->rsqrt_v(1, 16, r0, 0, r0, 0);
+            rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
+            rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln1_weight, 0, a->ln1_bias, 0);
         }
-        for (long j = j0; j < j1; j += 128) {
-            const long n = j1 - j < 128 ? j1 - j : 128;
-            for (long i = i0; i < i1; i += 16) {
-                const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536,
-                    a->out + i * 144 + j, 144, a->attn_qkv_proj_bias + j, 0, 0, 16384);
-            }
-        }
+        const long n = j1 - j0;
+        rt->gemm(16, n, 48, rows, 48, 1, a->w + j0 * 48, 1536, a->out + j0, 144,
+            a->attn_qkv_proj_bias + j0, 0, 0, 16384);
     }
 }
 
@@ -483,34 +475,20 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long o1 = item % 3;
         const long o0 = item / 3;
-        const long i0 = 0;
-        const long i1 = 8;
-        const long visible = 8; /* keys that any query sees lie before */
-        rt->pack(visible, 16, values, 256, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + 96, 144, 1);
-        for (long i = i0; i < i1; i += 8) {
-            const long m = i1 - i < 8 ? i1 - i : 8;
-            rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
-            rt->load(1, m, sum, 0, &c_0, 0, 0);
-            rt->load(m, 16, sums, 32, &c_0, 0, 0);
-            const long last = visible;
-            const long first = 0;
-            const long next = o1 < 2; /* is there another head? */
-            rt->fetch(m, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144 + next * 16, 144);
-            rt->fetch(m, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144 + next * 16 + 48,
-                144);
-            rt->fetch(m, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144 + next * 16 + 96,
-                144);
-            rt->pack(16, m, queries, 512, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144, 1, 144);
-            for (long j = first; j < last; j += 128) {
-                const long n = last - j < 128 ? last - j : 128;
-                rt->gemm(n, m, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + j * 144 + 48, 144, 1,
-                    queries, 512, scores, 32, 0, 0, 0, 0);
-                rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
-                rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale, -m,
-                    n, 0, 0);
-            }
-            rt->div_vs(m, 16, a->out + o0 * 384 + o1 * 16 + i * 48, 48, sums, 32, sum, 1);
-        }
+        rt->pack(8, 16, values, 256, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + 96, 144, 1);
+        rt->load(1, 8, max, 0, &c_MINUS_INFINITY, 0, 0);
+        rt->load(1, 8, sum, 0, &c_0, 0, 0);
+        rt->load(8, 16, sums, 32, &c_0, 0, 0);
+        const long next = o1 < 2; /* is there another head? */
+        rt->fetch(8, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + next * 16, 144);
+        rt->fetch(8, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + next * 16 + 48, 144);
+        rt->fetch(8, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + next * 16 + 96, 144);
+        rt->pack(16, 8, queries, 512, a->attn_qkv_proj + o0 * 1152 + o1 * 16, 1, 144);
+        rt->gemm(8, 8, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + 48, 144, 1, queries, 512,
+            scores, 32, 0, 0, 0, 0);
+        rt->softmax_block(8, 8, scores, 32, c_0_25, max, sum, scale);
+        rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, 8, 0, 0);
+        rt->div_vs(8, 16, a->out + o0 * 384 + o1 * 16, 48, sums, 32, sum, 1);
     }
 }
 
@@ -536,20 +514,12 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 16;
-        const long j0 = item % 2 * 32;
+        const long j0 = item * 32;
         const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 16) {
-                const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 48, a->attn_y + i * 48, 48, 1, a->w + j * 48, 1536,
-                    a->out + i * 48 + j, 48, a->attn_out_proj_bias + j, 0, 0, 16384);
-                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->x + i * 48 + j, 48,
-                    a->out + i * 48 + j, 48);
-            }
-        }
+        const long n = j1 - j0;
+        rt->gemm(16, n, 48, a->attn_y, 48, 1, a->w + j0 * 48, 1536, a->out + j0, 48,
+            a->attn_out_proj_bias + j0, 0, 0, 16384);
+        rt->add_vv(16, n, a->out + j0, 48, a->x + j0, 48, a->out + j0, 48);
     }
 }
 
@@ -582,33 +552,25 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
     float *const t2 = scratch + 1552; /* 16 x 48 */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 16;
-        const long j0 = item % 2 * 128;
+        const long j0 = item * 128;
         const long j1 = j0 + 128 < 192 ? j0 + 128 : 192;
-        for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
-            const long m = i1 - i < 16 ? i1 - i : 16;
+        if (item == begin) {
             /* ln2 */
-            rt->sum(m, 48, r0, a->attn_residual + i * 48, 48);
-            rt->div_vs(1, m, r0, 0, r0, 0, &c_48, 0);
-            rt->sub_vs(m, 48, t1, 48, a->attn_residual + i * 48, 48, r0, 1);
-            rt->mul_vv(m, 48, t2, 48, t1, 48, t1, 48);
-            rt->sum(m, 48, r0, t2, 48);
-            rt->div_vs(1, m, r0, 0, r0, 0, &c_48, 0);
-            rt->rsqrt_v(1, m, r0, 0, r0, 0);
-            rt->mul_vs(m, 48, t1, 48, t1, 48, r0, 1);
-            rt->fma_vvv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->ln2_weight, 0, a->ln2_bias, 0);
+            rt->sum(16, 48, r0, a->attn_residual, 48);
+            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
+            rt->sub_vs(16, 48, t1, 48, a->attn_residual, 48, r0, 1);
+            rt->mul_vv(16, 48, t2, 48, t1, 48, t1, 48);
+            rt->sum(16, 48, r0, t2, 48);
+            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
+            rt->rsqrt_v(1, 16, r0, 0, r0, 0);
+            rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
+            rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln2_weight, 0, a->ln2_bias, 0);
         }
-        for (long j = j0; j < j1; j += 128) {
-            const long n = j1 - j < 128 ? j1 - j : 128;
-            for (long i = i0; i < i1; i += 16) {
-                const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536,
-                    a->out + i * 192 + j, 192, a->ffn_fc1_bias + j, 0, 0, 16384);
-                /* ffn */
-                rt->maximum_vs(m, n, a->out + i * 192 + j, 192, a->out + i * 192 + j, 192, &c_0, 0);
-            }
-        }
+        const long n = j1 - j0;
+        rt->gemm(16, n, 48, rows, 48, 1, a->w + j0 * 48, 1536, a->out + j0, 192,
+            a->ffn_fc1_bias + j0, 0, 0, 16384);
+        /* ffn */
+        rt->maximum_vs(16, n, a->out + j0, 192, a->out + j0, 192, &c_0, 0);
     }
 }
 
@@ -634,20 +596,12 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 16;
-        const long j0 = item % 2 * 32;
+        const long j0 = item * 32;
         const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 16) {
-                const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 192, a->ffn_act + i * 192, 192, 1, a->w + j * 192, 6144,
-                    a->out + i * 48 + j, 48, a->ffn_fc2_bias + j, 0, 0, 16384);
-                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->attn_residual + i * 48 + j, 48,
-                    a->out + i * 48 + j, 48);
-            }
-        }
+        const long n = j1 - j0;
+        rt->gemm(16, n, 192, a->ffn_act, 192, 1, a->w + j0 * 192, 6144, a->out + j0, 48,
+            a->ffn_fc2_bias + j0, 0, 0, 16384);
+        rt->add_vv(16, n, a->out + j0, 48, a->attn_residual + j0, 48, a->out + j0, 48);
     }
 }
 

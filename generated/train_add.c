@@ -500,13 +500,12 @@ static void k1_next_step(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const int i_1 = 1;
     int *const ri0 = (int *)scratch; /* one number a row, 1 */
-    for (long item = begin; item < end; item++) {
-        rt->i32->load(1, 1, ri0, 0, &i_1, 0, 0);
-        rt->i32->add_sv(1, 1, ri0, 0, a->step, 0, ri0, 0);
-        rt->i32->store(1, 1, a->out, 0, 0, ri0, 0);
-    }
+    rt->i32->load(1, 1, ri0, 0, &i_1, 0, 0);
+    rt->i32->add_sv(1, 1, ri0, 0, a->step, 0, ri0, 0);
+    rt->i32->store(1, 1, a->out, 0, 0, ri0, 0);
 }
 
 /*
@@ -528,6 +527,7 @@ static void k2_digits(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const int i_0 = 0;
     float *const t0 = scratch; /* 64 x 2 */
     static const float c_10 = 10.0f;
@@ -544,38 +544,36 @@ static void k2_digits(const void *args, long begin, long end, float *scratch)
     static const float c_7 = 7.0f;
     static const float c_8 = 8.0f;
     static const float c_9 = 9.0f;
-    for (long item = begin; item < end; item++) {
-        /* digits */
-        rt->random(64, 2, t0, 2, a->step, a->stream0, 0, 2, 1);
-        rt->mul_vs(64, 2, t0, 2, t0, 2, &c_10, 0);
-        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_1, 0);
-        rt->i32->where_vss(64, 2, ti2, 2, t1, 2, &i_1, 0, &i_0, 0);
-        rt->i32->add_sv(64, 2, ti2, 2, &i_0, 0, ti2, 2);
-        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_2, 0);
-        rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-        rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_3, 0);
-        rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-        rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_4, 0);
-        rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-        rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_5, 0);
-        rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-        rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_6, 0);
-        rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-        rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_7, 0);
-        rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-        rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_8, 0);
-        rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-        rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-        rt->ge_vs(64, 2, t0, 2, t0, 2, &c_9, 0);
-        rt->i32->where_vss(64, 2, ti3, 2, t0, 2, &i_1, 0, &i_0, 0);
-        rt->i32->add_vv(64, 2, a->out, 2, ti2, 2, ti3, 2);
-    }
+    /* digits */
+    rt->random(64, 2, t0, 2, a->step, a->stream0, 0, 2, 1);
+    rt->mul_vs(64, 2, t0, 2, t0, 2, &c_10, 0);
+    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_1, 0);
+    rt->i32->where_vss(64, 2, ti2, 2, t1, 2, &i_1, 0, &i_0, 0);
+    rt->i32->add_sv(64, 2, ti2, 2, &i_0, 0, ti2, 2);
+    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_2, 0);
+    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_3, 0);
+    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_4, 0);
+    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_5, 0);
+    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_6, 0);
+    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_7, 0);
+    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_8, 0);
+    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+    rt->ge_vs(64, 2, t0, 2, t0, 2, &c_9, 0);
+    rt->i32->where_vss(64, 2, ti3, 2, t0, 2, &i_1, 0, &i_0, 0);
+    rt->i32->add_vv(64, 2, a->out, 2, ti2, 2, ti3, 2);
 }
 
 /*
@@ -595,19 +593,18 @@ static void k3_target(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     int *const ti0 = (int *)scratch; /* 1 x 64 */
     int *const ti1 = (int *)scratch + 64; /* 1 x 64 */
     static const int i_10 = 10;
     float *const t2 = scratch + 128; /* 1 x 64 */
-    for (long item = begin; item < end; item++) {
-        rt->i32->load(1, 64, ti0, 64, a->digits, 0, 2);
-        rt->i32->load(1, 64, ti1, 64, a->digits + 1, 0, 2);
-        /* target */
-        rt->i32->add_vv(1, 64, ti0, 64, ti0, 64, ti1, 64);
-        rt->i32->ge_vs(1, 64, t2, 64, ti0, 64, &i_10, 0);
-        rt->i32->sub_vs(1, 64, ti1, 64, ti0, 64, &i_10, 0);
-        rt->i32->where_vvv(1, 64, a->out, 0, t2, 64, ti1, 64, ti0, 64);
-    }
+    rt->i32->load(1, 64, ti0, 64, a->digits, 0, 2);
+    rt->i32->load(1, 64, ti1, 64, a->digits + 1, 0, 2);
+    /* target */
+    rt->i32->add_vv(1, 64, ti0, 64, ti0, 64, ti1, 64);
+    rt->i32->ge_vs(1, 64, t2, 64, ti0, 64, &i_10, 0);
+    rt->i32->sub_vs(1, 64, ti1, 64, ti0, 64, &i_10, 0);
+    rt->i32->where_vvv(1, 64, a->out, 0, t2, 64, ti1, 64, ti0, 64);
 }
 
 /*
@@ -627,12 +624,11 @@ static void k4_embedding(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const t0 = scratch; /* 128 x 16 */
-    for (long item = begin; item < end; item++) {
-        /* embedding */
-        rt->gather(128, 16, t0, 16, a->embedding_weight, 16, 10, a->digits);
-        rt->load(128, 16, a->out, 16, t0, 16, 1);
-    }
+    /* embedding */
+    rt->gather(128, 16, t0, 16, a->embedding_weight, 16, 10, a->digits);
+    rt->load(128, 16, a->out, 16, t0, 16, 1);
 }
 
 /*
@@ -656,17 +652,11 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 64;
-        const long j0 = item % 2 * 32;
-        const long j1 = j0 + 32 < 64 ? j0 + 32 : 64;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 24) {
-                const long m = i1 - i < 24 ? i1 - i : 24;
-                rt->gemm(m, n, 32, a->embedding + i * 32, 32, 1, a->w + j * 32, 1024,
-                    a->out + i * 64 + j, 64, a->hidden_bias + j, 0, 0, 16384);
-            }
+        const long j0 = item * 32;
+        for (long i = 0; i < 64; i += 24) {
+            const long m = 64 - i < 24 ? 64 - i : 24;
+            rt->gemm(m, 32, 32, a->embedding + i * 32, 32, 1, a->w + j0 * 32, 1024,
+                a->out + i * 64 + j0, 64, a->hidden_bias + j0, 0, 0, 16384);
         }
     }
 }
@@ -693,10 +683,9 @@ static void k6_act(const void *args, long begin, long end, float *scratch)
     float *const t0 = scratch; /* 32 x 64 */
     for (long item = begin; item < end; item++) {
         const long i = item * 32;
-        const long m = 64 - i < 32 ? 64 - i : 32;
         /* act */
-        rt->odd_cubic(m, 64, t0, 64, a->hidden + i * 64, 64, c_0_071354814, c_1_5957692);
-        rt->mul_sigmoid(m, 64, a->out + i * 64, 64, a->hidden + i * 64, 64, t0, 64);
+        rt->odd_cubic(32, 64, t0, 64, a->hidden + i * 64, 64, c_0_071354814, c_1_5957692);
+        rt->mul_sigmoid(32, 64, a->out + i * 64, 64, a->hidden + i * 64, 64, t0, 64);
     }
 }
 
@@ -719,20 +708,12 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
 {
     const struct k7_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 64;
-        const long j0 = 0;
-        const long j1 = 10;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 24) {
-                const long m = i1 - i < 24 ? i1 - i : 24;
-                rt->gemm(m, n, 64, a->act + i * 64, 64, 1, a->w + j * 64, 2048, a->out + i * 10 + j,
-                    10, a->output_bias + j, 0, 0, 16384);
-            }
-        }
+    for (long i = 0; i < 64; i += 24) {
+        const long m = 64 - i < 24 ? 64 - i : 24;
+        rt->gemm(m, 10, 64, a->act + i * 64, 64, 1, a->w, 2048, a->out + i * 10, 10, a->output_bias,
+            0, 0, 16384);
     }
 }
 
@@ -753,12 +734,11 @@ static void k8_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k8_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const r0 = scratch; /* one number a row, 64 */
-    for (long item = begin; item < end; item++) {
-        /* loss */
-        rt->max(64, 10, r0, a->output, 10);
-        rt->store(1, 64, a->out, 0, 1, r0, 0);
-    }
+    /* loss */
+    rt->max(64, 10, r0, a->output, 10);
+    rt->store(1, 64, a->out, 0, 1, r0, 0);
 }
 
 /*
@@ -779,15 +759,14 @@ static void k9_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k9_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const t0 = scratch; /* 64 x 10 */
     float *const r1 = scratch + 640; /* one number a row, 64 */
-    for (long item = begin; item < end; item++) {
-        /* loss */
-        rt->sub_vs(64, 10, t0, 10, a->output, 10, a->k8_loss, 1);
-        rt->exp_v(64, 10, t0, 10, t0, 10);
-        rt->sum(64, 10, r1, t0, 10);
-        rt->store(1, 64, a->out, 0, 1, r1, 0);
-    }
+    /* loss */
+    rt->sub_vs(64, 10, t0, 10, a->output, 10, a->k8_loss, 1);
+    rt->exp_v(64, 10, t0, 10, t0, 10);
+    rt->sum(64, 10, r1, t0, 10);
+    rt->store(1, 64, a->out, 0, 1, r1, 0);
 }
 
 /*
@@ -809,20 +788,19 @@ static void k10_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k10_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     int *const ti0 = (int *)scratch; /* 64 x 10 */
     float *const t1 = scratch + 640; /* 64 x 10 */
     float *const t2 = scratch + 1280; /* 64 x 10 */
     static const float c_0 = 0.0f;
     float *const r3 = scratch + 1920; /* one number a row, 64 */
-    for (long item = begin; item < end; item++) {
-        rt->i32->iota(64, 10, ti0, 10, 0, 0, 1);
-        /* loss */
-        rt->i32->eq_vs(64, 10, t1, 10, ti0, 10, a->k3_target, 1);
-        rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss, 1);
-        rt->where_vvs(64, 10, t1, 10, t1, 10, t2, 10, &c_0, 0);
-        rt->sum(64, 10, r3, t1, 10);
-        rt->store(1, 64, a->out, 0, 1, r3, 0);
-    }
+    rt->i32->iota(64, 10, ti0, 10, 0, 0, 1);
+    /* loss */
+    rt->i32->eq_vs(64, 10, t1, 10, ti0, 10, a->k3_target, 1);
+    rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss, 1);
+    rt->where_vvs(64, 10, t1, 10, t1, 10, t2, 10, &c_0, 0);
+    rt->sum(64, 10, r3, t1, 10);
+    rt->store(1, 64, a->out, 0, 1, r3, 0);
 }
 
 /*
@@ -842,12 +820,11 @@ static void k11_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k11_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
     static const int i_m100 = -100;
-    for (long item = begin; item < end; item++) {
-        /* loss */
-        rt->i32->ne_vs(1, 64, a->out, 0, a->k3_target, 0, &i_m100, 0);
-    }
+    /* loss */
+    rt->i32->ne_vs(1, 64, a->out, 0, a->k3_target, 0, &i_m100, 0);
 }
 
 /*
@@ -867,14 +844,13 @@ static void k12_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k12_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const t0 = scratch; /* 1 x 64 */
     float *const r1 = scratch + 64; /* one number a row, 1 */
-    for (long item = begin; item < end; item++) {
-        /* loss */
-        rt->float_v(1, 64, t0, 64, a->k11_loss, 0);
-        rt->sum(1, 64, r1, t0, 64);
-        rt->store(1, 1, a->out, 0, 0, r1, 0);
-    }
+    /* loss */
+    rt->float_v(1, 64, t0, 64, a->k11_loss, 0);
+    rt->sum(1, 64, r1, t0, 64);
+    rt->store(1, 1, a->out, 0, 0, r1, 0);
 }
 
 /*
@@ -897,18 +873,17 @@ static void k13_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k13_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const t0 = scratch; /* 1 x 64 */
     static const float c_0 = 0.0f;
     float *const r1 = scratch + 64; /* one number a row, 1 */
-    for (long item = begin; item < end; item++) {
-        /* loss */
-        rt->log_v(1, 64, t0, 64, a->k9_loss, 0);
-        rt->sub_vv(1, 64, t0, 64, t0, 64, a->k10_loss, 0);
-        rt->where_vvs(1, 64, t0, 64, a->k11_loss, 0, t0, 64, &c_0, 0);
-        rt->sum(1, 64, r1, t0, 64);
-        rt->div_vs(1, 1, r1, 0, r1, 0, a->k12_loss, 0);
-        rt->store(1, 1, a->out, 0, 0, r1, 0);
-    }
+    /* loss */
+    rt->log_v(1, 64, t0, 64, a->k9_loss, 0);
+    rt->sub_vv(1, 64, t0, 64, t0, 64, a->k10_loss, 0);
+    rt->where_vvs(1, 64, t0, 64, a->k11_loss, 0, t0, 64, &c_0, 0);
+    rt->sum(1, 64, r1, t0, 64);
+    rt->div_vs(1, 1, r1, 0, r1, 0, a->k12_loss, 0);
+    rt->store(1, 1, a->out, 0, 0, r1, 0);
 }
 
 /*
@@ -934,6 +909,7 @@ static void k14_d_output(const void *args, long begin, long end, float *scratch)
 {
     const struct k14_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const float c_1 = 1.0f;
     float *const r0 = scratch; /* one number a row, 64 */
     static const float c_0 = 0.0f;
@@ -941,20 +917,18 @@ static void k14_d_output(const void *args, long begin, long end, float *scratch)
     float *const t2 = scratch + 128; /* 64 x 10 */
     int *const ti3 = (int *)scratch + 768; /* 64 x 10 */
     float *const t4 = scratch + 1408; /* 64 x 10 */
-    for (long item = begin; item < end; item++) {
-        /* loss */
-        rt->load(1, 64, r0, 0, a->k12_loss, 0, 0);
-        rt->div_sv(1, 64, r0, 0, &c_1, 0, r0, 0);
-        rt->where_vvs(1, 64, r0, 0, a->k11_loss, 0, r0, 0, &c_0, 0);
-        rt->div_vv(1, 64, r1, 0, r0, 0, a->k9_loss, 0);
-        rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss, 1);
-        rt->exp_v(64, 10, t2, 10, t2, 10);
-        rt->i32->iota(64, 10, ti3, 10, 0, 0, 1);
-        rt->i32->eq_vs(64, 10, t4, 10, ti3, 10, a->k3_target, 1);
-        rt->neg_v(1, 64, r0, 0, r0, 0);
-        rt->where_vss(64, 10, t4, 10, t4, 10, r0, 1, &c_0, 0);
-        rt->fma_svv(64, 10, a->out, 10, r1, 1, t2, 10, t4, 10);
-    }
+    /* loss */
+    rt->load(1, 64, r0, 0, a->k12_loss, 0, 0);
+    rt->div_sv(1, 64, r0, 0, &c_1, 0, r0, 0);
+    rt->where_vvs(1, 64, r0, 0, a->k11_loss, 0, r0, 0, &c_0, 0);
+    rt->div_vv(1, 64, r1, 0, r0, 0, a->k9_loss, 0);
+    rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss, 1);
+    rt->exp_v(64, 10, t2, 10, t2, 10);
+    rt->i32->iota(64, 10, ti3, 10, 0, 0, 1);
+    rt->i32->eq_vs(64, 10, t4, 10, ti3, 10, a->k3_target, 1);
+    rt->neg_v(1, 64, r0, 0, r0, 0);
+    rt->where_vss(64, 10, t4, 10, t4, 10, r0, 1, &c_0, 0);
+    rt->fma_svv(64, 10, a->out, 10, r1, 1, t2, 10, t4, 10);
 }
 
 /*
@@ -974,20 +948,15 @@ static void k15_d_output_bias(const void *args, long begin, long end, float *scr
 {
     const struct k15_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
-    for (long item = begin; item < end; item++) {
-        const long j0 = 0;
-        const long j1 = 10;
-        const long n = j1 - j0;
-        rt->load(16, n, lanes, n, &c_0, 0, 0);
-        for (long i = 0; i < 64; i += 16) {
-            const long m = 64 - i < 16 ? 64 - i : 16;
-            rt->sum_down(m, n, lanes, a->d_output + i * 10 + j0, 10);
-        }
-        rt->sum_lanes(n, lanes);
-        rt->store(1, n, a->out + j0, 0, 1, lanes, 0);
+    rt->load(16, 10, lanes, 10, &c_0, 0, 0);
+    for (long i = 0; i < 64; i += 16) {
+        rt->sum_down(16, 10, lanes, a->d_output + i * 10, 10);
     }
+    rt->sum_lanes(10, lanes);
+    rt->store(1, 10, a->out, 0, 1, lanes, 0);
 }
 
 /*
@@ -1007,24 +976,12 @@ static void k16_d_output_weight(const void *args, long begin, long end, float *s
 {
     const struct k16_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 4096; /* rows of the left operand */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 10;
-        const long j0 = 0;
-        const long j1 = 64;
-        rt->load(i1 - i0, 64, rows, 80, a->d_output + i0, 1, 10);
-        for (long j = j0; j < j1; j += 64) {
-            const long n = j1 - j < 64 ? j1 - j : 64;
-            rt->pack(64, n, panels, 2048, a->act + j, 64, 1);
-            for (long i = i0; i < i1; i += 10) {
-                const long m = i1 - i < 10 ? i1 - i : 10;
-                rt->gemm(m, n, 64, rows + (i - i0) * 80, 80, 1, panels, 2048, a->out + i * 64 + j,
-                    64, 0, 0, 0, 16384);
-            }
-        }
-    }
+    rt->load(10, 64, rows, 80, a->d_output, 1, 10);
+    rt->pack(64, 64, panels, 2048, a->act, 64, 1);
+    rt->gemm(10, 64, 64, rows, 80, 1, panels, 2048, a->out, 64, 0, 0, 0, 16384);
 }
 
 /*
@@ -1056,29 +1013,23 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
     float *const t3 = scratch + 3072; /* 24 x 32 */
     static const float c_0_21406445 = 0.21406445f;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 64;
-        const long j0 = item % 2 * 32;
-        const long j1 = j0 + 32 < 64 ? j0 + 32 : 64;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 24) {
-                const long m = i1 - i < 24 ? i1 - i : 24;
-                rt->gemm(m, n, 10, a->d_output + i * 10, 10, 1, a->w + j * 10, 320, product, 32, 0,
-                    0, 0, 16384);
-                /* act */
-                rt->mul_vv(m, n, t0, 32, product, 32, a->hidden + i * 64 + j, 64);
-                rt->mul_vv(m, n, t1, 32, a->hidden + i * 64 + j, 64, a->hidden + i * 64 + j, 64);
-                rt->fma_svs(m, n, t2, 32, &c_0_071354814, 0, t1, 32, &c_1_5957692, 0);
-                rt->mul_vv(m, n, t2, 32, a->hidden + i * 64 + j, 64, t2, 32);
-                rt->sigmoid_v(m, n, t2, 32, t2, 32);
-                rt->sub_sv(m, n, t3, 32, &c_1, 0, t2, 32);
-                rt->mul_vv(m, n, t3, 32, t2, 32, t3, 32);
-                rt->mul_vv(m, n, t0, 32, t0, 32, t3, 32);
-                rt->fma_svs(m, n, t1, 32, &c_0_21406445, 0, t1, 32, &c_1_5957692, 0);
-                rt->mul_vv(m, n, t2, 32, product, 32, t2, 32);
-                rt->fma_vvv(m, n, a->out + i * 64 + j, 64, t0, 32, t1, 32, t2, 32);
-            }
+        const long j0 = item * 32;
+        for (long i = 0; i < 64; i += 24) {
+            const long m = 64 - i < 24 ? 64 - i : 24;
+            rt->gemm(m, 32, 10, a->d_output + i * 10, 10, 1, a->w + j0 * 10, 320, product, 32, 0, 0,
+                0, 16384);
+            /* act */
+            rt->mul_vv(m, 32, t0, 32, product, 32, a->hidden + i * 64 + j0, 64);
+            rt->mul_vv(m, 32, t1, 32, a->hidden + i * 64 + j0, 64, a->hidden + i * 64 + j0, 64);
+            rt->fma_svs(m, 32, t2, 32, &c_0_071354814, 0, t1, 32, &c_1_5957692, 0);
+            rt->mul_vv(m, 32, t2, 32, a->hidden + i * 64 + j0, 64, t2, 32);
+            rt->sigmoid_v(m, 32, t2, 32, t2, 32);
+            rt->sub_sv(m, 32, t3, 32, &c_1, 0, t2, 32);
+            rt->mul_vv(m, 32, t3, 32, t2, 32, t3, 32);
+            rt->mul_vv(m, 32, t0, 32, t0, 32, t3, 32);
+            rt->fma_svs(m, 32, t1, 32, &c_0_21406445, 0, t1, 32, &c_1_5957692, 0);
+            rt->mul_vv(m, 32, t2, 32, product, 32, t2, 32);
+            rt->fma_vvv(m, 32, a->out + i * 64 + j0, 64, t0, 32, t1, 32, t2, 32);
         }
     }
 }
@@ -1100,20 +1051,15 @@ static void k18_d_hidden_bias(const void *args, long begin, long end, float *scr
 {
     const struct k18_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
-    for (long item = begin; item < end; item++) {
-        const long j0 = 0;
-        const long j1 = 64;
-        const long n = j1 - j0;
-        rt->load(16, n, lanes, n, &c_0, 0, 0);
-        for (long i = 0; i < 64; i += 16) {
-            const long m = 64 - i < 16 ? 64 - i : 16;
-            rt->sum_down(m, n, lanes, a->d_hidden + i * 64 + j0, 64);
-        }
-        rt->sum_lanes(n, lanes);
-        rt->store(1, n, a->out + j0, 0, 1, lanes, 0);
+    rt->load(16, 64, lanes, 64, &c_0, 0, 0);
+    for (long i = 0; i < 64; i += 16) {
+        rt->sum_down(16, 64, lanes, a->d_hidden + i * 64, 64);
     }
+    rt->sum_lanes(64, lanes);
+    rt->store(1, 64, a->out, 0, 1, lanes, 0);
 }
 
 /*
@@ -1133,20 +1079,12 @@ static void k19_d_embedding(const void *args, long begin, long end, float *scrat
 {
     const struct k19_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 64;
-        const long j0 = 0;
-        const long j1 = 32;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 24) {
-                const long m = i1 - i < 24 ? i1 - i : 24;
-                rt->gemm(m, n, 64, a->d_hidden + i * 64, 64, 1, a->w + j * 64, 2048,
-                    a->out + i * 32 + j, 32, 0, 0, 0, 16384);
-            }
-        }
+    for (long i = 0; i < 64; i += 24) {
+        const long m = 64 - i < 24 ? 64 - i : 24;
+        rt->gemm(m, 32, 64, a->d_hidden + i * 64, 64, 1, a->w, 2048, a->out + i * 32, 32, 0, 0, 0,
+            16384);
     }
 }
 
@@ -1167,23 +1105,15 @@ static void k20_d_hidden_weight(const void *args, long begin, long end, float *s
 {
     const struct k20_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 2048; /* rows of the left operand */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 64;
-        const long j0 = 0;
-        const long j1 = 32;
-        rt->load(i1 - i0, 64, rows, 80, a->d_hidden + i0, 1, 64);
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            rt->pack(64, n, panels, 2048, a->embedding + j, 32, 1);
-            for (long i = i0; i < i1; i += 24) {
-                const long m = i1 - i < 24 ? i1 - i : 24;
-                rt->gemm(m, n, 64, rows + (i - i0) * 80, 80, 1, panels, 2048, a->out + i * 32 + j,
-                    32, 0, 0, 0, 16384);
-            }
-        }
+    rt->load(64, 64, rows, 80, a->d_hidden, 1, 64);
+    rt->pack(64, 32, panels, 2048, a->embedding, 32, 1);
+    for (long i = 0; i < 64; i += 24) {
+        const long m = 64 - i < 24 ? 64 - i : 24;
+        rt->gemm(m, 32, 64, rows + i * 80, 80, 1, panels, 2048, a->out + i * 32, 32, 0, 0, 0,
+            16384);
     }
 }
 
@@ -1203,10 +1133,9 @@ static void k21_d_embedding(const void *args, long begin, long end, float *scrat
 {
     const struct k21_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        rt->load(128, 16, a->out, 16, a->k19_d_embedding, 16, 1);
-    }
+    rt->load(128, 16, a->out, 16, a->k19_d_embedding, 16, 1);
 }
 
 /*
@@ -1228,10 +1157,8 @@ static void k22_d_embedding_weight(const void *args, long begin, long end, float
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long first = item % 10 * 1;
-        const long last = first + 1 < 10 ? first + 1 : 10;
-        rt->scatter_add(last - first, 16, a->out + first * 16, 16, first, 128, a->d_embedding, 16,
-            a->digits);
+        const long first = item;
+        rt->scatter_add(1, 16, a->out + first * 16, 16, first, 128, a->d_embedding, 16, a->digits);
     }
 }
 
@@ -1252,14 +1179,13 @@ static void k23_next_adam_part1(const void *args, long begin, long end, float *s
 {
     const struct k23_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const r0 = scratch; /* one number a row, 1 */
-    for (long item = begin; item < end; item++) {
-        rt->load(1, 1, r0, 0, &c_0_1, 0, 0);
-        rt->fma_ssv(1, 1, r0, 0, &c_0_9, 0, a->adam_part1, 0, r0, 0);
-        rt->store(1, 1, a->out, 0, 0, r0, 0);
-    }
+    rt->load(1, 1, r0, 0, &c_0_1, 0, 0);
+    rt->fma_ssv(1, 1, r0, 0, &c_0_9, 0, a->adam_part1, 0, r0, 0);
+    rt->store(1, 1, a->out, 0, 0, r0, 0);
 }
 
 /*
@@ -1279,14 +1205,13 @@ static void k24_next_adam_part2(const void *args, long begin, long end, float *s
 {
     const struct k24_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
     float *const r0 = scratch; /* one number a row, 1 */
-    for (long item = begin; item < end; item++) {
-        rt->load(1, 1, r0, 0, &c_0_001, 0, 0);
-        rt->fma_ssv(1, 1, r0, 0, &c_0_999, 0, a->adam_part2, 0, r0, 0);
-        rt->store(1, 1, a->out, 0, 0, r0, 0);
-    }
+    rt->load(1, 1, r0, 0, &c_0_001, 0, 0);
+    rt->fma_ssv(1, 1, r0, 0, &c_0_999, 0, a->adam_part2, 0, r0, 0);
+    rt->store(1, 1, a->out, 0, 0, r0, 0);
 }
 
 /*
@@ -1315,6 +1240,7 @@ static void k25_next_embedding_weight(const void *args, long begin, long end, fl
 {
     const struct k25_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 10 x 16 */
@@ -1326,26 +1252,24 @@ static void k25_next_embedding_weight(const void *args, long begin, long end, fl
     float *const t2 = scratch + 176; /* 10 x 16 */
     float *const t3 = scratch + 336; /* 10 x 16 */
     static const float c_1em08 = 1e-08f;
-    for (long item = begin; item < end; item++) {
-        rt->mul_sv(10, 16, t0, 16, &c_0_1, 0, a->d_embedding_weight, 16);
-        rt->fma_svv(10, 16, a->next_adam_m_embedding_weight, 16, &c_0_9, 0,
-            a->adam_m_embedding_weight, 16, t0, 16);
-        rt->mul_vv(10, 16, t0, 16, a->d_embedding_weight, 16, a->d_embedding_weight, 16);
-        rt->mul_sv(10, 16, t0, 16, &c_0_001, 0, t0, 16);
-        rt->fma_svv(10, 16, a->next_adam_v_embedding_weight, 16, &c_0_999, 0,
-            a->adam_v_embedding_weight, 16, t0, 16);
-        rt->mul_vs(10, 16, t0, 16, a->embedding_weight, 16, &c_0_9999, 0);
-        rt->load(1, 10, r1, 0, a->k23_next_adam_part1, 0, 0);
-        rt->div_sv(1, 10, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(10, 16, t2, 16, r1, 1, a->next_adam_m_embedding_weight, 16);
-        rt->sqrt_v(10, 16, t3, 16, a->next_adam_v_embedding_weight, 16);
-        rt->load(1, 10, r1, 0, a->k24_next_adam_part2, 0, 0);
-        rt->sqrt_v(1, 10, r1, 0, r1, 0);
-        rt->div_vs(10, 16, t3, 16, t3, 16, r1, 1);
-        rt->add_vs(10, 16, t3, 16, t3, 16, &c_1em08, 0);
-        rt->div_vv(10, 16, t2, 16, t2, 16, t3, 16);
-        rt->sub_vv(10, 16, a->out, 16, t0, 16, t2, 16);
-    }
+    rt->mul_sv(10, 16, t0, 16, &c_0_1, 0, a->d_embedding_weight, 16);
+    rt->fma_svv(10, 16, a->next_adam_m_embedding_weight, 16, &c_0_9, 0, a->adam_m_embedding_weight,
+        16, t0, 16);
+    rt->mul_vv(10, 16, t0, 16, a->d_embedding_weight, 16, a->d_embedding_weight, 16);
+    rt->mul_sv(10, 16, t0, 16, &c_0_001, 0, t0, 16);
+    rt->fma_svv(10, 16, a->next_adam_v_embedding_weight, 16, &c_0_999, 0,
+        a->adam_v_embedding_weight, 16, t0, 16);
+    rt->mul_vs(10, 16, t0, 16, a->embedding_weight, 16, &c_0_9999, 0);
+    rt->load(1, 10, r1, 0, a->k23_next_adam_part1, 0, 0);
+    rt->div_sv(1, 10, r1, 0, &c_0_01, 0, r1, 0);
+    rt->mul_sv(10, 16, t2, 16, r1, 1, a->next_adam_m_embedding_weight, 16);
+    rt->sqrt_v(10, 16, t3, 16, a->next_adam_v_embedding_weight, 16);
+    rt->load(1, 10, r1, 0, a->k24_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 10, r1, 0, r1, 0);
+    rt->div_vs(10, 16, t3, 16, t3, 16, r1, 1);
+    rt->add_vs(10, 16, t3, 16, t3, 16, &c_1em08, 0);
+    rt->div_vv(10, 16, t2, 16, t2, 16, t3, 16);
+    rt->sub_vv(10, 16, a->out, 16, t0, 16, t2, 16);
 }
 
 /*
@@ -1373,6 +1297,7 @@ static void k26_next_hidden_bias(const void *args, long begin, long end, float *
 {
     const struct k26_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 1 x 64 */
@@ -1384,26 +1309,23 @@ static void k26_next_hidden_bias(const void *args, long begin, long end, float *
     float *const t2 = scratch + 80; /* 1 x 64 */
     float *const t3 = scratch + 144; /* 1 x 64 */
     static const float c_1em08 = 1e-08f;
-    for (long item = begin; item < end; item++) {
-        rt->mul_sv(1, 64, t0, 64, &c_0_1, 0, a->d_hidden_bias, 0);
-        rt->fma_svv(1, 64, a->next_adam_m_hidden_bias, 0, &c_0_9, 0, a->adam_m_hidden_bias, 0, t0,
-            64);
-        rt->mul_vv(1, 64, t0, 64, a->d_hidden_bias, 0, a->d_hidden_bias, 0);
-        rt->mul_sv(1, 64, t0, 64, &c_0_001, 0, t0, 64);
-        rt->fma_svv(1, 64, a->next_adam_v_hidden_bias, 0, &c_0_999, 0, a->adam_v_hidden_bias, 0, t0,
-            64);
-        rt->mul_vs(1, 64, t0, 64, a->hidden_bias, 0, &c_0_9999, 0);
-        rt->load(1, 1, r1, 0, a->k23_next_adam_part1, 0, 0);
-        rt->div_sv(1, 1, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(1, 64, t2, 64, r1, 1, a->next_adam_m_hidden_bias, 0);
-        rt->sqrt_v(1, 64, t3, 64, a->next_adam_v_hidden_bias, 0);
-        rt->load(1, 1, r1, 0, a->k24_next_adam_part2, 0, 0);
-        rt->sqrt_v(1, 1, r1, 0, r1, 0);
-        rt->div_vs(1, 64, t3, 64, t3, 64, r1, 1);
-        rt->add_vs(1, 64, t3, 64, t3, 64, &c_1em08, 0);
-        rt->div_vv(1, 64, t2, 64, t2, 64, t3, 64);
-        rt->sub_vv(1, 64, a->out, 0, t0, 64, t2, 64);
-    }
+    rt->mul_sv(1, 64, t0, 64, &c_0_1, 0, a->d_hidden_bias, 0);
+    rt->fma_svv(1, 64, a->next_adam_m_hidden_bias, 0, &c_0_9, 0, a->adam_m_hidden_bias, 0, t0, 64);
+    rt->mul_vv(1, 64, t0, 64, a->d_hidden_bias, 0, a->d_hidden_bias, 0);
+    rt->mul_sv(1, 64, t0, 64, &c_0_001, 0, t0, 64);
+    rt->fma_svv(1, 64, a->next_adam_v_hidden_bias, 0, &c_0_999, 0, a->adam_v_hidden_bias, 0, t0,
+        64);
+    rt->mul_vs(1, 64, t0, 64, a->hidden_bias, 0, &c_0_9999, 0);
+    rt->load(1, 1, r1, 0, a->k23_next_adam_part1, 0, 0);
+    rt->div_sv(1, 1, r1, 0, &c_0_01, 0, r1, 0);
+    rt->mul_sv(1, 64, t2, 64, r1, 1, a->next_adam_m_hidden_bias, 0);
+    rt->sqrt_v(1, 64, t3, 64, a->next_adam_v_hidden_bias, 0);
+    rt->load(1, 1, r1, 0, a->k24_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 1, r1, 0, r1, 0);
+    rt->div_vs(1, 64, t3, 64, t3, 64, r1, 1);
+    rt->add_vs(1, 64, t3, 64, t3, 64, &c_1em08, 0);
+    rt->div_vv(1, 64, t2, 64, t2, 64, t3, 64);
+    rt->sub_vv(1, 64, a->out, 0, t0, 64, t2, 64);
 }
 
 /*
@@ -1431,6 +1353,7 @@ static void k27_next_hidden_weight(const void *args, long begin, long end, float
 {
     const struct k27_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 64 x 32 */
@@ -1442,26 +1365,24 @@ static void k27_next_hidden_weight(const void *args, long begin, long end, float
     float *const t2 = scratch + 2112; /* 64 x 32 */
     float *const t3 = scratch + 4160; /* 64 x 32 */
     static const float c_1em08 = 1e-08f;
-    for (long item = begin; item < end; item++) {
-        rt->mul_sv(64, 32, t0, 32, &c_0_1, 0, a->d_hidden_weight, 32);
-        rt->fma_svv(64, 32, a->next_adam_m_hidden_weight, 32, &c_0_9, 0, a->adam_m_hidden_weight,
-            32, t0, 32);
-        rt->mul_vv(64, 32, t0, 32, a->d_hidden_weight, 32, a->d_hidden_weight, 32);
-        rt->mul_sv(64, 32, t0, 32, &c_0_001, 0, t0, 32);
-        rt->fma_svv(64, 32, a->next_adam_v_hidden_weight, 32, &c_0_999, 0, a->adam_v_hidden_weight,
-            32, t0, 32);
-        rt->mul_vs(64, 32, t0, 32, a->hidden_weight, 32, &c_0_9999, 0);
-        rt->load(1, 64, r1, 0, a->k23_next_adam_part1, 0, 0);
-        rt->div_sv(1, 64, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(64, 32, t2, 32, r1, 1, a->next_adam_m_hidden_weight, 32);
-        rt->sqrt_v(64, 32, t3, 32, a->next_adam_v_hidden_weight, 32);
-        rt->load(1, 64, r1, 0, a->k24_next_adam_part2, 0, 0);
-        rt->sqrt_v(1, 64, r1, 0, r1, 0);
-        rt->div_vs(64, 32, t3, 32, t3, 32, r1, 1);
-        rt->add_vs(64, 32, t3, 32, t3, 32, &c_1em08, 0);
-        rt->div_vv(64, 32, t2, 32, t2, 32, t3, 32);
-        rt->sub_vv(64, 32, a->out, 32, t0, 32, t2, 32);
-    }
+    rt->mul_sv(64, 32, t0, 32, &c_0_1, 0, a->d_hidden_weight, 32);
+    rt->fma_svv(64, 32, a->next_adam_m_hidden_weight, 32, &c_0_9, 0, a->adam_m_hidden_weight, 32,
+        t0, 32);
+    rt->mul_vv(64, 32, t0, 32, a->d_hidden_weight, 32, a->d_hidden_weight, 32);
+    rt->mul_sv(64, 32, t0, 32, &c_0_001, 0, t0, 32);
+    rt->fma_svv(64, 32, a->next_adam_v_hidden_weight, 32, &c_0_999, 0, a->adam_v_hidden_weight, 32,
+        t0, 32);
+    rt->mul_vs(64, 32, t0, 32, a->hidden_weight, 32, &c_0_9999, 0);
+    rt->load(1, 64, r1, 0, a->k23_next_adam_part1, 0, 0);
+    rt->div_sv(1, 64, r1, 0, &c_0_01, 0, r1, 0);
+    rt->mul_sv(64, 32, t2, 32, r1, 1, a->next_adam_m_hidden_weight, 32);
+    rt->sqrt_v(64, 32, t3, 32, a->next_adam_v_hidden_weight, 32);
+    rt->load(1, 64, r1, 0, a->k24_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 64, r1, 0, r1, 0);
+    rt->div_vs(64, 32, t3, 32, t3, 32, r1, 1);
+    rt->add_vs(64, 32, t3, 32, t3, 32, &c_1em08, 0);
+    rt->div_vv(64, 32, t2, 32, t2, 32, t3, 32);
+    rt->sub_vv(64, 32, a->out, 32, t0, 32, t2, 32);
 }
 
 /*
@@ -1489,6 +1410,7 @@ static void k28_next_output_bias(const void *args, long begin, long end, float *
 {
     const struct k28_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 1 x 10 */
@@ -1500,26 +1422,23 @@ static void k28_next_output_bias(const void *args, long begin, long end, float *
     float *const t2 = scratch + 32; /* 1 x 10 */
     float *const t3 = scratch + 48; /* 1 x 10 */
     static const float c_1em08 = 1e-08f;
-    for (long item = begin; item < end; item++) {
-        rt->mul_sv(1, 10, t0, 10, &c_0_1, 0, a->d_output_bias, 0);
-        rt->fma_svv(1, 10, a->next_adam_m_output_bias, 0, &c_0_9, 0, a->adam_m_output_bias, 0, t0,
-            10);
-        rt->mul_vv(1, 10, t0, 10, a->d_output_bias, 0, a->d_output_bias, 0);
-        rt->mul_sv(1, 10, t0, 10, &c_0_001, 0, t0, 10);
-        rt->fma_svv(1, 10, a->next_adam_v_output_bias, 0, &c_0_999, 0, a->adam_v_output_bias, 0, t0,
-            10);
-        rt->mul_vs(1, 10, t0, 10, a->output_bias, 0, &c_0_9999, 0);
-        rt->load(1, 1, r1, 0, a->k23_next_adam_part1, 0, 0);
-        rt->div_sv(1, 1, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(1, 10, t2, 10, r1, 1, a->next_adam_m_output_bias, 0);
-        rt->sqrt_v(1, 10, t3, 10, a->next_adam_v_output_bias, 0);
-        rt->load(1, 1, r1, 0, a->k24_next_adam_part2, 0, 0);
-        rt->sqrt_v(1, 1, r1, 0, r1, 0);
-        rt->div_vs(1, 10, t3, 10, t3, 10, r1, 1);
-        rt->add_vs(1, 10, t3, 10, t3, 10, &c_1em08, 0);
-        rt->div_vv(1, 10, t2, 10, t2, 10, t3, 10);
-        rt->sub_vv(1, 10, a->out, 0, t0, 10, t2, 10);
-    }
+    rt->mul_sv(1, 10, t0, 10, &c_0_1, 0, a->d_output_bias, 0);
+    rt->fma_svv(1, 10, a->next_adam_m_output_bias, 0, &c_0_9, 0, a->adam_m_output_bias, 0, t0, 10);
+    rt->mul_vv(1, 10, t0, 10, a->d_output_bias, 0, a->d_output_bias, 0);
+    rt->mul_sv(1, 10, t0, 10, &c_0_001, 0, t0, 10);
+    rt->fma_svv(1, 10, a->next_adam_v_output_bias, 0, &c_0_999, 0, a->adam_v_output_bias, 0, t0,
+        10);
+    rt->mul_vs(1, 10, t0, 10, a->output_bias, 0, &c_0_9999, 0);
+    rt->load(1, 1, r1, 0, a->k23_next_adam_part1, 0, 0);
+    rt->div_sv(1, 1, r1, 0, &c_0_01, 0, r1, 0);
+    rt->mul_sv(1, 10, t2, 10, r1, 1, a->next_adam_m_output_bias, 0);
+    rt->sqrt_v(1, 10, t3, 10, a->next_adam_v_output_bias, 0);
+    rt->load(1, 1, r1, 0, a->k24_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 1, r1, 0, r1, 0);
+    rt->div_vs(1, 10, t3, 10, t3, 10, r1, 1);
+    rt->add_vs(1, 10, t3, 10, t3, 10, &c_1em08, 0);
+    rt->div_vv(1, 10, t2, 10, t2, 10, t3, 10);
+    rt->sub_vv(1, 10, a->out, 0, t0, 10, t2, 10);
 }
 
 /*
@@ -1547,6 +1466,7 @@ static void k29_next_output_weight(const void *args, long begin, long end, float
 {
     const struct k29_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 10 x 64 */
@@ -1558,26 +1478,24 @@ static void k29_next_output_weight(const void *args, long begin, long end, float
     float *const t2 = scratch + 656; /* 10 x 64 */
     float *const t3 = scratch + 1296; /* 10 x 64 */
     static const float c_1em08 = 1e-08f;
-    for (long item = begin; item < end; item++) {
-        rt->mul_sv(10, 64, t0, 64, &c_0_1, 0, a->d_output_weight, 64);
-        rt->fma_svv(10, 64, a->next_adam_m_output_weight, 64, &c_0_9, 0, a->adam_m_output_weight,
-            64, t0, 64);
-        rt->mul_vv(10, 64, t0, 64, a->d_output_weight, 64, a->d_output_weight, 64);
-        rt->mul_sv(10, 64, t0, 64, &c_0_001, 0, t0, 64);
-        rt->fma_svv(10, 64, a->next_adam_v_output_weight, 64, &c_0_999, 0, a->adam_v_output_weight,
-            64, t0, 64);
-        rt->mul_vs(10, 64, t0, 64, a->output_weight, 64, &c_0_9999, 0);
-        rt->load(1, 10, r1, 0, a->k23_next_adam_part1, 0, 0);
-        rt->div_sv(1, 10, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(10, 64, t2, 64, r1, 1, a->next_adam_m_output_weight, 64);
-        rt->sqrt_v(10, 64, t3, 64, a->next_adam_v_output_weight, 64);
-        rt->load(1, 10, r1, 0, a->k24_next_adam_part2, 0, 0);
-        rt->sqrt_v(1, 10, r1, 0, r1, 0);
-        rt->div_vs(10, 64, t3, 64, t3, 64, r1, 1);
-        rt->add_vs(10, 64, t3, 64, t3, 64, &c_1em08, 0);
-        rt->div_vv(10, 64, t2, 64, t2, 64, t3, 64);
-        rt->sub_vv(10, 64, a->out, 64, t0, 64, t2, 64);
-    }
+    rt->mul_sv(10, 64, t0, 64, &c_0_1, 0, a->d_output_weight, 64);
+    rt->fma_svv(10, 64, a->next_adam_m_output_weight, 64, &c_0_9, 0, a->adam_m_output_weight, 64,
+        t0, 64);
+    rt->mul_vv(10, 64, t0, 64, a->d_output_weight, 64, a->d_output_weight, 64);
+    rt->mul_sv(10, 64, t0, 64, &c_0_001, 0, t0, 64);
+    rt->fma_svv(10, 64, a->next_adam_v_output_weight, 64, &c_0_999, 0, a->adam_v_output_weight, 64,
+        t0, 64);
+    rt->mul_vs(10, 64, t0, 64, a->output_weight, 64, &c_0_9999, 0);
+    rt->load(1, 10, r1, 0, a->k23_next_adam_part1, 0, 0);
+    rt->div_sv(1, 10, r1, 0, &c_0_01, 0, r1, 0);
+    rt->mul_sv(10, 64, t2, 64, r1, 1, a->next_adam_m_output_weight, 64);
+    rt->sqrt_v(10, 64, t3, 64, a->next_adam_v_output_weight, 64);
+    rt->load(1, 10, r1, 0, a->k24_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 10, r1, 0, r1, 0);
+    rt->div_vs(10, 64, t3, 64, t3, 64, r1, 1);
+    rt->add_vs(10, 64, t3, 64, t3, 64, &c_1em08, 0);
+    rt->div_vv(10, 64, t2, 64, t2, 64, t3, 64);
+    rt->sub_vv(10, 64, a->out, 64, t0, 64, t2, 64);
 }
 
 /* Computes the outputs. */

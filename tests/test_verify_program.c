@@ -11,16 +11,19 @@
 
 /* A training step of a small GPT: every kind of kernel, random numbers, loops up and down. */
 static const struct cr_setting step_settings[] = {
-    {"n_layer", "4", false}, {"T", "8", false},      {"n_embd", "12", false},
+    {"n_layer", "4", false}, {"T", "40", false},     {"n_embd", "12", false},
     {"n_head", "2", false},  {"vocab", "10", false},
 };
 
 /* A block of GPT-2, whose rows are cut into several blocks and columns into several groups. */
 static const struct cr_setting block_settings[] = {{"T", "256", false}};
 
+/* The same with few heads, whose queries are cut into several chunks. */
+static const struct cr_setting chunk_settings[] = {{"T", "256", false}, {"n_head", "2", false}};
+
 /* Layers that hand on what they make through two buffers, used in turns. */
 /* And a function with three results, each in place of a state; and weights that a number chooses. */
-enum subject { STEP, BLOCK, LAYERS, RECURRENCE, JOINED, CHOSEN, N_SUBJECTS };
+enum subject { STEP, BLOCK, CHUNKS, LAYERS, RECURRENCE, JOINED, CHOSEN, N_SUBJECTS };
 
 static const struct {
     const char *path;
@@ -29,6 +32,7 @@ static const struct {
 } subjects[] = {
     [STEP] = {"tests/scripts/stack_training.lua", step_settings, 5},
     [BLOCK] = {"graphs/gpt2_block.lua", block_settings, 1},
+    [CHUNKS] = {"graphs/gpt2_block.lua", chunk_settings, 2},
     [LAYERS] = {"tests/golden/layers.lua", NULL, 0},
     [RECURRENCE] = {"tests/golden/recurrence.lua", NULL, 0},
     [JOINED] = {"tests/golden/joined_tiles.lua", NULL, 0},
@@ -270,7 +274,9 @@ DAMAGE(rows_too_far_apart) { number_at(sub_of(m), 3)->number++; }
 DAMAGE(rows_apart_by_a_variable)
 {
     struct site s = sub_of(m);
-    argument_of(s, 3)->number = argument_of(s, 0)->number;
+    for (int i = 0; i < s.f->n_exprs; i++)
+        if (s.f->exprs[i].op == CR_EXPR_VAR && s.f->exprs[i].a == CR_VAR_ITEM)
+            argument_of(s, 0)->number = argument_of(s, 3)->number = i;
 }
 DAMAGE(body_loop_too_long)
 {
@@ -307,7 +313,13 @@ DAMAGE(scratch_before_all) { scratch_of(m, 0)->offset = -16; }
 DAMAGE(scratch_of_function_too_small) { gemm_of(m).f->scratch_floats -= 16; }
 DAMAGE(scratch_of_program_too_small) { m->program->scratch_bytes -= 64; }
 DAMAGE(count_negative) { number_at(gemm_of(m), 2)->number = -1; }
-DAMAGE(part_empty) { node_of_op(gemm_of(m).f, CR_EXPR_MIN)->op = CR_EXPR_SUB; }
+DAMAGE(part_too_small)
+{
+    struct cr_function *f = gemm_of(m).f;
+    for (int i = 0; i < f->n_body; i++)
+        if (f->body[i].kind == CR_STATEMENT_LET && f->exprs[f->body[i].value].op == CR_EXPR_ADD)
+            f->exprs[f->exprs[f->body[i].value].b].number--;
+}
 DAMAGE(not_clamped)
 {
     struct cr_function *f = site_of(m, CR_CALLEE_gemm_scaled, 0).f;
@@ -601,7 +613,7 @@ static const struct {
     ROW(STEP, slots_bound_too_few, "function %d: slot %d is of another kind than its place"),
     ROW(STEP, slot_of_no_format, "function %d: slot %d has no such format as %d"),
     ROW(STEP, scratch_of_nothing, "function %d: scratch ri0 has %d elements"),
-    ROW(STEP, var_too_many, "function %d: expression %d is made of %d, which is not there"),
+    ROW(BLOCK, var_too_many, "function %d: expression %d is made of %d, which is not there"),
     ROW(STEP, expr_of_itself, "function %d: expression %d is made of expression %d"),
     ROW(STEP, no_such_expr_op, "function %d: expression %d: no such op as %d"),
     ROW(STEP, number_not_there, "function %d: there is no expression %d"),
@@ -621,13 +633,13 @@ static const struct {
     ROW(STEP, panels_of_another_format,
         "function %d: argument 6 of gemm is of f32, w is of bool"),
     ROW(STEP, packed_as_rows, "function %d: gather takes wte_weight, which is packed, as "),
-    ROW(STEP, end_left_out, "function %d: %d loops or conditions do not end"),
+    ROW(BLOCK, end_left_out, "function %d: %d loops or conditions do not end"),
     ROW(STEP, end_too_many, "function %d, statement %d: nothing is open that could end here"),
     ROW(STEP, not_in_scope, "function %d, statement %d: variable m is not declared here"),
-    ROW(STEP, declared_again, "function %d, statement %d: variable item is declared again"),
+    ROW(BLOCK, declared_again, "function %d, statement %d: variable item is declared again"),
     ROW(STEP, set_though_fixed, "function %d, statement %d: variable visible is set, but "),
-    ROW(STEP, counter_is_set, "function %d, statement %d: the counter item is set"),
-    ROW(STEP, loop_without_step, "function %d, statement %d: a loop goes by steps of %d"),
+    ROW(BLOCK, counter_is_set, "function %d, statement %d: the counter item is set"),
+    ROW(BLOCK, loop_without_step, "function %d, statement %d: a loop goes by steps of %d"),
     ROW(STEP, no_such_statement, "function %d, statement %d: there is no such kind of "),
     ROW(STEP, no_such_call, "function %d, statement %d: there is no call %d"),
     ROW(STEP, items_of_a_variable, "function %d: its items depend on what it does"),
@@ -651,8 +663,8 @@ static const struct {
     ROW(BLOCK, scratch_of_function_too_small, "function %d: scratch t2 lies outside the %d "),
     ROW(BLOCK, scratch_of_program_too_small, "function %d: its scratch takes more than the "),
     ROW(BLOCK, count_negative, "function %d, statement %d: a count may be negative"),
-    ROW(BLOCK, part_empty, "buffer %d: elements %d to %d of %d are written, expected all"),
-    ROW(BLOCK, not_clamped, "function %d, statement %d: a count may be negative"),
+    ROW(BLOCK, part_too_small, "buffer %d: elements %d to %d of %d are written, expected all"),
+    ROW(CHUNKS, not_clamped, "function %d, statement %d: a count may be negative"),
     ROW(BLOCK, divided_by_zero, "function %d, statement %d: it divides by what may not be "),
     ROW(BLOCK, divides_negative, "function %d, statement %d: it divides what may be negative"),
     ROW(BLOCK, panels_too_close, "function %d, statement %d: panels are not far enough apart "),

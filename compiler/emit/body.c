@@ -338,8 +338,20 @@ static void print_constant(struct cr_text *t, const struct cr_slot *slot)
         cr_put(t, named ? ";\n" : strpbrk(text, ".e") ? "f;\n" : ".0f;\n");
 }
 
+/* True if a function has a loop over its items; else it has a single one. */
+static bool loops_over_items(const struct cr_function *f)
+{
+    for (int i = 0; i < f->n_body; i++)
+        if (f->body[i].kind == CR_STATEMENT_LOOP && f->body[i].var == CR_VAR_ITEM)
+            return true;
+    return false;
+}
+
+/* Prints the slots that are no arguments, and what the function does not use. */
 static void print_slots(struct cr_text *t, const struct cr_function *f)
 {
+    if (!loops_over_items(f))
+        cr_put(t, "    (void)begin, (void)end; /* there is one item */\n");
     if (!f->scratch_floats)
         cr_put(t, "    (void)scratch;\n");
     for (int i = f->n_bound; i < f->n_slots; i++) {

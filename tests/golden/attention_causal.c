@@ -32,7 +32,7 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long o0 = item / 4;
         const long i0 = item % 4 * 50;
-        const long i1 = i0 + 50 < 200 ? i0 + 50 : 200;
+        const long i1 = i0 + 50;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
         const long finite = rt->finite(200, 8, a->v + o0 * 1600, 8, 1);
         long visible = 200; /* keys that any query sees lie before */
@@ -42,26 +42,24 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
             visible = 0;
         rt->pack(visible, 8, values, 6400, a->v + o0 * 1600, 8, 1);
         for (long i = i0; i < i1; i += 25) {
-            const long m = i1 - i < 25 ? i1 - i : 25;
-            rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
-            rt->load(1, m, sum, 0, &c_0, 0, 0);
-            rt->load(m, 8, sums, 32, &c_0, 0, 0);
+            rt->load(1, 25, max, 0, &c_MINUS_INFINITY, 0, 0);
+            rt->load(1, 25, sum, 0, &c_0, 0, 0);
+            rt->load(25, 8, sums, 32, &c_0, 0, 0);
             long last = visible;
-            if (finite && i + m < last)
-                last = i + m;
-            const long first = 0;
-            rt->pack(8, m, queries, 256, a->q + o0 * 1600 + i * 8, 1, 8);
-            for (long j = first; j < last; j += 128) {
+            if (finite && i + 25 < last)
+                last = i + 25;
+            rt->pack(8, 25, queries, 256, a->q + o0 * 1600 + i * 8, 1, 8);
+            for (long j = 0; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                rt->gemm_band(n, m, 8, a->k + o0 * 1600 + j * 8, 8, 1, queries, 256, scores, 32,
-                    j - i, m);
+                rt->gemm_band(n, 25, 8, a->k + o0 * 1600 + j * 8, 8, 1, queries, 256, scores, 32,
+                    j - i, 25);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
-                rt->softmax_block(n, m, scores, 32, c_0_35355338, max, sum, scale);
-                rt->gemm_scaled(m, 8, n, scores, 1, 32, values + j * 32, 6400, sums, 32, scale, -m,
-                    finite ? i - j + 1 : n, 0, 0);
+                    rt->hide(n, 25, scores, 32, j - i, 25, c_MINUS_INFINITY);
+                rt->softmax_block(n, 25, scores, 32, c_0_35355338, max, sum, scale);
+                rt->gemm_scaled(25, 8, n, scores, 1, 32, values + j * 32, 6400, sums, 32, scale,
+                    -25, finite ? i - j + 1 : n, 0, 0);
             }
-            rt->div_vs(m, 8, a->out + o0 * 1600 + i * 8, 8, sums, 32, sum, 1);
+            rt->div_vs(25, 8, a->out + o0 * 1600 + i * 8, 8, sums, 32, sum, 1);
         }
     }
 }

@@ -22,18 +22,15 @@ static void k1_middle(const void *args, long begin, long end, float *scratch)
     float *const tile = scratch + 640; /* what is reduced */
     for (long item = begin; item < end; item++) {
         const long o0 = item;
-        const long j0 = 0;
-        const long j1 = 40;
-        const long n = j1 - j0;
-        rt->load(16, n, lanes, n, &c_0, 0, 0);
+        rt->load(16, 40, lanes, 40, &c_0, 0, 0);
         for (long i = 0; i < 50; i += 16) {
             const long m = 50 - i < 16 ? 50 - i : 16;
-            rt->fma_vvv(m, n, tile, 40, a->x + o0 * 2000 + i * 40 + j0, 40,
-                a->x + o0 * 2000 + i * 40 + j0, 40, a->b + j0, 0);
-            rt->sum_down(m, n, lanes, tile, 40);
+            rt->fma_vvv(m, 40, tile, 40, a->x + o0 * 2000 + i * 40, 40, a->x + o0 * 2000 + i * 40,
+                40, a->b, 0);
+            rt->sum_down(m, 40, lanes, tile, 40);
         }
-        rt->sum_lanes(n, lanes);
-        rt->store(1, n, a->out + o0 * 40 + j0, 0, 1, lanes, 0);
+        rt->sum_lanes(40, lanes);
+        rt->store(1, 40, a->out + o0 * 40, 0, 1, lanes, 0);
     }
 }
 
@@ -58,16 +55,10 @@ static void k2_first(const void *args, long begin, long end, float *scratch)
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
         const long o0 = item;
-        const long j0 = 0;
-        const long j1 = 40;
-        const long n = j1 - j0;
-        rt->load(16, n, lanes, n, &c_0, 0, 0);
-        for (long i = 0; i < 3; i += 16) {
-            const long m = 3 - i < 16 ? 3 - i : 16;
-            rt->sum_down(m, n, lanes, a->x + o0 * 40 + i * 2000 + j0, 2000);
-        }
-        rt->sum_lanes(n, lanes);
-        rt->store(1, n, a->out + o0 * 40 + j0, 0, 1, lanes, 0);
+        rt->load(16, 40, lanes, 40, &c_0, 0, 0);
+        rt->sum_down(3, 40, lanes, a->x + o0 * 40, 2000);
+        rt->sum_lanes(40, lanes);
+        rt->store(1, 40, a->out + o0 * 40, 0, 1, lanes, 0);
     }
 }
 
@@ -94,17 +85,14 @@ static void k3_largest(const void *args, long begin, long end, float *scratch)
     float *const tile = scratch + 640; /* what is reduced */
     for (long item = begin; item < end; item++) {
         const long o0 = item;
-        const long j0 = 0;
-        const long j1 = 40;
-        const long n = j1 - j0;
-        rt->load(16, n, lanes, n, &c_MINUS_INFINITY, 0, 0);
+        rt->load(16, 40, lanes, 40, &c_MINUS_INFINITY, 0, 0);
         for (long i = 0; i < 50; i += 16) {
             const long m = 50 - i < 16 ? 50 - i : 16;
-            rt->sub_vv(m, n, tile, 40, a->x + o0 * 2000 + i * 40 + j0, 40, a->b + j0, 0);
-            rt->max_down(m, n, lanes, tile, 40);
+            rt->sub_vv(m, 40, tile, 40, a->x + o0 * 2000 + i * 40, 40, a->b, 0);
+            rt->max_down(m, 40, lanes, tile, 40);
         }
-        rt->max_lanes(n, lanes);
-        rt->store(1, n, a->out + o0 * 40 + j0, 0, 1, lanes, 0);
+        rt->max_lanes(40, lanes);
+        rt->store(1, 40, a->out + o0 * 40, 0, 1, lanes, 0);
     }
 }
 
@@ -123,26 +111,22 @@ static void k4_row(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     float *const tile = scratch + 640; /* what is reduced */
     int *const ri0 = (int *)scratch + 1280; /* one number a row, 16 */
     float *const r1 = scratch + 1296; /* one number a row, 16 */
-    for (long item = begin; item < end; item++) {
-        const long j0 = 0;
-        const long j1 = 40;
-        const long n = j1 - j0;
-        rt->load(16, n, lanes, n, &c_0, 0, 0);
-        for (long i = 0; i < 50; i += 16) {
-            const long m = 50 - i < 16 ? 50 - i : 16;
-            rt->i32->iota(1, m, ri0, 0, i, 0, 1);
-            rt->i32->float_v(1, m, r1, 0, ri0, 0);
-            rt->load(m, n, tile, 40, r1, 1, 0);
-            rt->sum_down(m, n, lanes, tile, 40);
-        }
-        rt->sum_lanes(n, lanes);
-        rt->store(1, n, a->out + j0, 0, 1, lanes, 0);
+    rt->load(16, 40, lanes, 40, &c_0, 0, 0);
+    for (long i = 0; i < 50; i += 16) {
+        const long m = 50 - i < 16 ? 50 - i : 16;
+        rt->i32->iota(1, m, ri0, 0, i, 0, 1);
+        rt->i32->float_v(1, m, r1, 0, ri0, 0);
+        rt->load(m, 40, tile, 40, r1, 1, 0);
+        rt->sum_down(m, 40, lanes, tile, 40);
     }
+    rt->sum_lanes(40, lanes);
+    rt->store(1, 40, a->out, 0, 1, lanes, 0);
 }
 
 /* Computes the outputs. */

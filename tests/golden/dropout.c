@@ -17,12 +17,11 @@ static void k1_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const t0 = scratch; /* 6 x 5 */
     static const float c_0_25 = 0.25f;
-    for (long item = begin; item < end; item++) {
-        rt->random(6, 5, t0, 5, a->step, a->stream0, 0, 5, 1);
-        rt->ge_vs(6, 5, a->out, 5, t0, 5, &c_0_25, 0);
-    }
+    rt->random(6, 5, t0, 5, a->step, a->stream0, 0, 5, 1);
+    rt->ge_vs(6, 5, a->out, 5, t0, 5, &c_0_25, 0);
 }
 
 /*
@@ -44,27 +43,14 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     static const float c_1_3333334 = 1.3333334f;
     float *const t0 = scratch + 192; /* 6 x 32 */
     static const float c_0 = 0.0f;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 6;
-        const long j0 = 0;
-        const long j1 = 5;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 6) {
-                const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0, 0,
-                    16384);
-                rt->mul_vs(m, n, t0, 32, product, 32, &c_1_3333334, 0);
-                rt->where_vvs(m, n, a->out + i * 5 + j, 5, a->k1_dropout + i * 5 + j, 5, t0, 32,
-                    &c_0, 0);
-            }
-        }
-    }
+    rt->gemm(6, 5, 8, a->x, 8, 1, a->w, 256, product, 32, 0, 0, 0, 16384);
+    rt->mul_vs(6, 5, t0, 32, product, 32, &c_1_3333334, 0);
+    rt->where_vvs(6, 5, a->out, 5, a->k1_dropout, 5, t0, 32, &c_0, 0);
 }
 
 /*
@@ -83,13 +69,12 @@ static void k3_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const int i_3 = 3;
     float *const t0 = scratch; /* 6 x 5 */
     static const float c_0_5 = 0.5f;
-    for (long item = begin; item < end; item++) {
-        rt->random(6, 5, t0, 5, &i_3, a->stream0, 0, 5, 1);
-        rt->ge_vs(6, 5, a->out, 5, t0, 5, &c_0_5, 0);
-    }
+    rt->random(6, 5, t0, 5, &i_3, a->stream0, 0, 5, 1);
+    rt->ge_vs(6, 5, a->out, 5, t0, 5, &c_0_5, 0);
 }
 
 /*
@@ -110,14 +95,13 @@ static void k4_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const t0 = scratch; /* 6 x 5 */
     static const float c_2 = 2.0f;
     static const float c_0 = 0.0f;
-    for (long item = begin; item < end; item++) {
-        rt->tanh_v(6, 5, t0, 5, a->k2_dropout, 5);
-        rt->mul_vs(6, 5, t0, 5, t0, 5, &c_2, 0);
-        rt->where_vvs(6, 5, a->out, 5, a->k3_dropout, 5, t0, 5, &c_0, 0);
-    }
+    rt->tanh_v(6, 5, t0, 5, a->k2_dropout, 5);
+    rt->mul_vs(6, 5, t0, 5, t0, 5, &c_2, 0);
+    rt->where_vvs(6, 5, a->out, 5, a->k3_dropout, 5, t0, 5, &c_0, 0);
 }
 
 /*
@@ -140,6 +124,7 @@ static void k5_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const float c_8 = 8.0f;
     float *const t0 = scratch; /* 6 x 5 */
     static const float c_0 = 0.0f;
@@ -148,18 +133,16 @@ static void k5_dropout(const void *args, long begin, long end, float *scratch)
     static const float c_1 = 1.0f;
     float *const t2 = scratch + 64; /* 6 x 5 */
     static const float c_1_3333334 = 1.3333334f;
-    for (long item = begin; item < end; item++) {
-        rt->add_vv(6, 5, t0, 5, a->k4_y, 5, a->k4_y, 5);
-        rt->where_vvs(6, 5, t0, 5, a->k3_dropout, 5, t0, 5, &c_0, 0);
-        rt->mul_sv(6, 5, t1, 5, &c_2, 0, a->k2_dropout, 5);
-        rt->sigmoid_v(6, 5, t1, 5, t1, 5);
-        rt->sub_sv(6, 5, t2, 5, &c_1, 0, t1, 5);
-        rt->mul_vv(6, 5, t1, 5, t1, 5, t2, 5);
-        rt->mul_vv(6, 5, t0, 5, t0, 5, t1, 5);
-        rt->mul_sv(6, 5, t0, 5, &c_8, 0, t0, 5);
-        rt->where_vvs(6, 5, t0, 5, a->k1_dropout, 5, t0, 5, &c_0, 0);
-        rt->mul_vs(6, 5, a->out, 5, t0, 5, &c_1_3333334, 0);
-    }
+    rt->add_vv(6, 5, t0, 5, a->k4_y, 5, a->k4_y, 5);
+    rt->where_vvs(6, 5, t0, 5, a->k3_dropout, 5, t0, 5, &c_0, 0);
+    rt->mul_sv(6, 5, t1, 5, &c_2, 0, a->k2_dropout, 5);
+    rt->sigmoid_v(6, 5, t1, 5, t1, 5);
+    rt->sub_sv(6, 5, t2, 5, &c_1, 0, t1, 5);
+    rt->mul_vv(6, 5, t1, 5, t1, 5, t2, 5);
+    rt->mul_vv(6, 5, t0, 5, t0, 5, t1, 5);
+    rt->mul_sv(6, 5, t0, 5, &c_8, 0, t0, 5);
+    rt->where_vvs(6, 5, t0, 5, a->k1_dropout, 5, t0, 5, &c_0, 0);
+    rt->mul_vs(6, 5, a->out, 5, t0, 5, &c_1_3333334, 0);
 }
 
 /*
@@ -179,24 +162,12 @@ static void k6_d_w(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 192; /* rows of the left operand */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 8;
-        const long j0 = 0;
-        const long j1 = 5;
-        rt->load(i1 - i0, 6, rows, 6, a->x + i0, 1, 8);
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            rt->pack(6, n, panels, 192, a->k5_dropout + j, 5, 1);
-            for (long i = i0; i < i1; i += 8) {
-                const long m = i1 - i < 8 ? i1 - i : 8;
-                rt->gemm(m, n, 6, rows + (i - i0) * 6, 6, 1, panels, 192, a->out + i * 5 + j, 5, 0,
-                    0, 0, 16384);
-            }
-        }
-    }
+    rt->load(8, 6, rows, 6, a->x, 1, 8);
+    rt->pack(6, 5, panels, 192, a->k5_dropout, 5, 1);
+    rt->gemm(8, 5, 6, rows, 6, 1, panels, 192, a->out, 5, 0, 0, 0, 16384);
 }
 
 /* Computes the outputs. */

@@ -18,23 +18,11 @@ static void k1_entries(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
     static const float c_0 = 0.0f;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 8;
-        const long j0 = 0;
-        const long j1 = 4;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 8) {
-                const long m = i1 - i < 8 ? i1 - i : 8;
-                rt->gemm(m, n, 32, a->x + i * 32, 32, 1, a->w + j * 32, 1024, a->out + i * 4 + j, 4,
-                    a->encoder_bias + j, 0, 0, 16384);
-                rt->maximum_vs(m, n, a->out + i * 4 + j, 4, a->out + i * 4 + j, 4, &c_0, 0);
-            }
-        }
-    }
+    rt->gemm(8, 4, 32, a->x, 32, 1, a->w, 1024, a->out, 4, a->encoder_bias, 0, 0, 16384);
+    rt->maximum_vs(8, 4, a->out, 4, a->out, 4, &c_0, 0);
 }
 
 /*
@@ -56,21 +44,9 @@ static void k2_decoder_2(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 8;
-        const long j0 = 0;
-        const long j1 = 32;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 8) {
-                const long m = i1 - i < 8 ? i1 - i : 8;
-                rt->gemm(m, n, 4, a->k1_entries + i * 4, 4, 1, a->w + j * 4, 128,
-                    a->out + i * 32 + j, 32, a->decoder_bias + j, 0, 0, 16384);
-            }
-        }
-    }
+    rt->gemm(8, 32, 4, a->k1_entries, 4, 1, a->w, 128, a->out, 32, a->decoder_bias, 0, 0, 16384);
 }
 
 /*
@@ -91,11 +67,10 @@ static void k3_entries(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const t0 = scratch; /* 8 x 32 */
-    for (long item = begin; item < end; item++) {
-        rt->sub_vv(8, 32, t0, 32, a->decoder_2, 32, a->x, 32);
-        rt->mul_vv(8, 32, a->out, 32, t0, 32, t0, 32);
-    }
+    rt->sub_vv(8, 32, t0, 32, a->decoder_2, 32, a->x, 32);
+    rt->mul_vv(8, 32, a->out, 32, t0, 32, t0, 32);
 }
 
 /*
@@ -115,13 +90,12 @@ static void k4_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const r0 = scratch; /* one number a row, 1 */
     static const float c_256 = 256.0f;
-    for (long item = begin; item < end; item++) {
-        rt->sum(1, 256, r0, a->k3_entries, 0);
-        rt->div_vs(1, 1, r0, 0, r0, 0, &c_256, 0);
-        rt->store(1, 1, a->out, 0, 0, r0, 0);
-    }
+    rt->sum(1, 256, r0, a->k3_entries, 0);
+    rt->div_vs(1, 1, r0, 0, r0, 0, &c_256, 0);
+    rt->store(1, 1, a->out, 0, 0, r0, 0);
 }
 
 /* Computes the outputs of both. */

@@ -18,21 +18,9 @@ static void k1_h_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 6;
-        const long j0 = 0;
-        const long j1 = 8;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 6) {
-                const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8,
-                    a->h_fc_bias + j, 0, 0, 16384);
-            }
-        }
-    }
+    rt->gemm(6, 8, 8, a->x, 8, 1, a->w, 256, a->out, 8, a->h_fc_bias, 0, 0, 16384);
 }
 
 /*
@@ -53,13 +41,12 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const t0 = scratch; /* 6 x 8 */
     static const float c_0_5 = 0.5f;
-    for (long item = begin; item < end; item++) {
-        /* h.# */
-        rt->random(6, 8, t0, 8, a->step, a->stream0, 0, 8, 1);
-        rt->ge_vs(6, 8, a->out, 8, t0, 8, &c_0_5, 0);
-    }
+    /* h.# */
+    rt->random(6, 8, t0, 8, a->step, a->stream0, 0, 8, 1);
+    rt->ge_vs(6, 8, a->out, 8, t0, 8, &c_0_5, 0);
 }
 
 /*
@@ -81,16 +68,15 @@ static void k3_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const t0 = scratch; /* 6 x 8 */
     static const float c_2 = 2.0f;
     static const float c_0 = 0.0f;
-    for (long item = begin; item < end; item++) {
-        /* h.# */
-        rt->tanh_v(6, 8, t0, 8, a->h_fc, 8);
-        rt->mul_vs(6, 8, t0, 8, t0, 8, &c_2, 0);
-        rt->where_vvs(6, 8, t0, 8, a->k2_h, 8, t0, 8, &c_0, 0);
-        rt->add_vv(6, 8, a->out, 8, a->x, 8, t0, 8);
-    }
+    /* h.# */
+    rt->tanh_v(6, 8, t0, 8, a->h_fc, 8);
+    rt->mul_vs(6, 8, t0, 8, t0, 8, &c_2, 0);
+    rt->where_vvs(6, 8, t0, 8, a->k2_h, 8, t0, 8, &c_0, 0);
+    rt->add_vv(6, 8, a->out, 8, a->x, 8, t0, 8);
 }
 
 /*
@@ -112,6 +98,7 @@ static void k4_d_h_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const float c_8 = 8.0f;
     float *const t0 = scratch; /* 6 x 8 */
     static const float c_0 = 0.0f;
@@ -119,17 +106,15 @@ static void k4_d_h_fc(const void *args, long begin, long end, float *scratch)
     float *const t1 = scratch + 48; /* 6 x 8 */
     static const float c_1 = 1.0f;
     float *const t2 = scratch + 96; /* 6 x 8 */
-    for (long item = begin; item < end; item++) {
-        rt->add_vv(6, 8, t0, 8, a->h, 8, a->h, 8);
-        /* h.# */
-        rt->where_vvs(6, 8, t0, 8, a->k2_h, 8, t0, 8, &c_0, 0);
-        rt->mul_sv(6, 8, t1, 8, &c_2, 0, a->h_fc, 8);
-        rt->sigmoid_v(6, 8, t1, 8, t1, 8);
-        rt->sub_sv(6, 8, t2, 8, &c_1, 0, t1, 8);
-        rt->mul_vv(6, 8, t1, 8, t1, 8, t2, 8);
-        rt->mul_vv(6, 8, t0, 8, t0, 8, t1, 8);
-        rt->mul_sv(6, 8, a->out, 8, &c_8, 0, t0, 8);
-    }
+    rt->add_vv(6, 8, t0, 8, a->h, 8, a->h, 8);
+    /* h.# */
+    rt->where_vvs(6, 8, t0, 8, a->k2_h, 8, t0, 8, &c_0, 0);
+    rt->mul_sv(6, 8, t1, 8, &c_2, 0, a->h_fc, 8);
+    rt->sigmoid_v(6, 8, t1, 8, t1, 8);
+    rt->sub_sv(6, 8, t2, 8, &c_1, 0, t1, 8);
+    rt->mul_vv(6, 8, t1, 8, t1, 8, t2, 8);
+    rt->mul_vv(6, 8, t0, 8, t0, 8, t1, 8);
+    rt->mul_sv(6, 8, a->out, 8, &c_8, 0, t0, 8);
 }
 
 /*
@@ -149,20 +134,13 @@ static void k5_d_h_fc_bias(const void *args, long begin, long end, float *scratc
 {
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
-    for (long item = begin; item < end; item++) {
-        const long j0 = 0;
-        const long j1 = 8;
-        const long n = j1 - j0;
-        rt->load(16, n, lanes, n, &c_0, 0, 0);
-        for (long i = 0; i < 6; i += 16) {
-            const long m = 6 - i < 16 ? 6 - i : 16;
-            rt->sum_down(m, n, lanes, a->d_h_fc + i * 8 + j0, 8);
-        }
-        rt->sum_lanes(n, lanes);
-        rt->store(1, n, a->out + j0, 0, 1, lanes, 0);
-    }
+    rt->load(16, 8, lanes, 8, &c_0, 0, 0);
+    rt->sum_down(6, 8, lanes, a->d_h_fc, 8);
+    rt->sum_lanes(8, lanes);
+    rt->store(1, 8, a->out, 0, 1, lanes, 0);
 }
 
 /*
@@ -184,25 +162,13 @@ static void k6_d_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 192; /* 6 x 32 */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 6;
-        const long j0 = 0;
-        const long j1 = 8;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 6) {
-                const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, a->d_h_fc + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0, 0,
-                    16384);
-                rt->add_vv(m, n, t0, 32, a->h + i * 8 + j, 8, a->h + i * 8 + j, 8);
-                /* h.#.fc */
-                rt->add_vv(m, n, a->out + i * 8 + j, 8, t0, 32, product, 32);
-            }
-        }
-    }
+    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->w, 256, product, 32, 0, 0, 0, 16384);
+    rt->add_vv(6, 8, t0, 32, a->h, 8, a->h, 8);
+    /* h.#.fc */
+    rt->add_vv(6, 8, a->out, 8, t0, 32, product, 32);
 }
 
 /*
@@ -222,24 +188,12 @@ static void k7_d_h_fc_weight(const void *args, long begin, long end, float *scra
 {
     const struct k7_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 192; /* rows of the left operand */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 8;
-        const long j0 = 0;
-        const long j1 = 8;
-        rt->load(i1 - i0, 6, rows, 6, a->d_h_fc + i0, 1, 8);
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            rt->pack(6, n, panels, 192, a->h + j, 8, 1);
-            for (long i = i0; i < i1; i += 8) {
-                const long m = i1 - i < 8 ? i1 - i : 8;
-                rt->gemm(m, n, 6, rows + (i - i0) * 6, 6, 1, panels, 192, a->out + i * 8 + j, 8, 0,
-                    0, 0, 16384);
-            }
-        }
-    }
+    rt->load(8, 6, rows, 6, a->d_h_fc, 1, 8);
+    rt->pack(6, 8, panels, 192, a->h, 8, 1);
+    rt->gemm(8, 8, 6, rows, 6, 1, panels, 192, a->out, 8, 0, 0, 0, 16384);
 }
 
 /*
@@ -261,6 +215,7 @@ static void k8_d_h_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k8_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const float c_8 = 8.0f;
     static const float c_0 = 0.0f;
     float *const t0 = scratch; /* 6 x 8 */
@@ -268,16 +223,14 @@ static void k8_d_h_fc(const void *args, long begin, long end, float *scratch)
     float *const t1 = scratch + 48; /* 6 x 8 */
     static const float c_1 = 1.0f;
     float *const t2 = scratch + 96; /* 6 x 8 */
-    for (long item = begin; item < end; item++) {
-        /* h.# */
-        rt->where_vvs(6, 8, t0, 8, a->k2_h, 8, a->d_h, 8, &c_0, 0);
-        rt->mul_sv(6, 8, t1, 8, &c_2, 0, a->h_fc, 8);
-        rt->sigmoid_v(6, 8, t1, 8, t1, 8);
-        rt->sub_sv(6, 8, t2, 8, &c_1, 0, t1, 8);
-        rt->mul_vv(6, 8, t1, 8, t1, 8, t2, 8);
-        rt->mul_vv(6, 8, t0, 8, t0, 8, t1, 8);
-        rt->mul_sv(6, 8, a->out, 8, &c_8, 0, t0, 8);
-    }
+    /* h.# */
+    rt->where_vvs(6, 8, t0, 8, a->k2_h, 8, a->d_h, 8, &c_0, 0);
+    rt->mul_sv(6, 8, t1, 8, &c_2, 0, a->h_fc, 8);
+    rt->sigmoid_v(6, 8, t1, 8, t1, 8);
+    rt->sub_sv(6, 8, t2, 8, &c_1, 0, t1, 8);
+    rt->mul_vv(6, 8, t1, 8, t1, 8, t2, 8);
+    rt->mul_vv(6, 8, t0, 8, t0, 8, t1, 8);
+    rt->mul_sv(6, 8, a->out, 8, &c_8, 0, t0, 8);
 }
 
 /*
@@ -299,24 +252,11 @@ static void k9_d_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k9_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 6;
-        const long j0 = 0;
-        const long j1 = 8;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 6) {
-                const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, a->d_h_fc + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8,
-                    0, 0, 0, 16384);
-                /* h.#.fc */
-                rt->add_vv(m, n, a->out + i * 8 + j, 8, a->d_h + i * 8 + j, 8, a->out + i * 8 + j,
-                    8);
-            }
-        }
-    }
+    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->w, 256, a->out, 8, 0, 0, 0, 16384);
+    /* h.#.fc */
+    rt->add_vv(6, 8, a->out, 8, a->d_h, 8, a->out, 8);
 }
 
 /*
@@ -340,6 +280,7 @@ static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k10_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     static const float c_8 = 8.0f;
     float *const t0 = scratch + 192; /* 6 x 32 */
@@ -348,30 +289,17 @@ static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
     float *const t1 = scratch + 384; /* 6 x 32 */
     static const float c_1 = 1.0f;
     float *const t2 = scratch + 576; /* 6 x 32 */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 6;
-        const long j0 = 0;
-        const long j1 = 8;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 6) {
-                const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, a->d_h_fc + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0, 0,
-                    16384);
-                /* h.#.fc */
-                rt->add_vv(m, n, t0, 32, a->d_h + i * 8 + j, 8, product, 32);
-                /* h.# */
-                rt->where_vvs(m, n, t0, 32, a->k2_h + i * 8 + j, 8, t0, 32, &c_0, 0);
-                rt->mul_sv(m, n, t1, 32, &c_2, 0, a->h_fc + i * 8 + j, 8);
-                rt->sigmoid_v(m, n, t1, 32, t1, 32);
-                rt->sub_sv(m, n, t2, 32, &c_1, 0, t1, 32);
-                rt->mul_vv(m, n, t1, 32, t1, 32, t2, 32);
-                rt->mul_vv(m, n, t0, 32, t0, 32, t1, 32);
-                rt->mul_sv(m, n, a->out + i * 8 + j, 8, &c_8, 0, t0, 32);
-            }
-        }
-    }
+    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->w, 256, product, 32, 0, 0, 0, 16384);
+    /* h.#.fc */
+    rt->add_vv(6, 8, t0, 32, a->d_h, 8, product, 32);
+    /* h.# */
+    rt->where_vvs(6, 8, t0, 32, a->k2_h, 8, t0, 32, &c_0, 0);
+    rt->mul_sv(6, 8, t1, 32, &c_2, 0, a->h_fc, 8);
+    rt->sigmoid_v(6, 8, t1, 32, t1, 32);
+    rt->sub_sv(6, 8, t2, 32, &c_1, 0, t1, 32);
+    rt->mul_vv(6, 8, t1, 32, t1, 32, t2, 32);
+    rt->mul_vv(6, 8, t0, 32, t0, 32, t1, 32);
+    rt->mul_sv(6, 8, a->out, 8, &c_8, 0, t0, 32);
 }
 
 /* Computes the outputs. */

@@ -18,17 +18,15 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = item / 2 % 2 * 150;
-        const long i1 = i0 + 150 < 300 ? i0 + 150 : 300;
+        const long i0 = item / 2 * 150;
+        const long i1 = i0 + 150;
         const long j0 = item % 2 * 32;
         const long j1 = j0 + 32 < 36 ? j0 + 32 : 36;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 24) {
-                const long m = i1 - i < 24 ? i1 - i : 24;
-                rt->gemm(m, n, 12, a->x + i * 12, 12, 1, a->w + j * 12, 384, a->out + i * 36 + j,
-                    36, 0, 0, 0, 16384);
-            }
+        const long n = j1 - j0;
+        for (long i = i0; i < i1; i += 24) {
+            const long m = i1 - i < 24 ? i1 - i : 24;
+            rt->gemm(m, n, 12, a->x + i * 12, 12, 1, a->w + j0 * 12, 384, a->out + i * 36 + j0, 36,
+                0, 0, 0, 16384);
         }
     }
 }
@@ -65,7 +63,7 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
         const long o1 = item / 2 % 3;
         const long o0 = item / 6;
         const long i0 = item % 2 * 75;
-        const long i1 = i0 + 75 < 150 ? i0 + 75 : 150;
+        const long i1 = i0 + 75;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
         const long finite = rt->finite(150, 4, a->qkv + o0 * 5400 + o1 * 4 + 24, 36, 1);
         long visible = 150; /* keys that any query sees lie before */
@@ -75,26 +73,24 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
             visible = 0;
         rt->pack(visible, 4, values, 4800, a->qkv + o0 * 5400 + o1 * 4 + 24, 36, 1);
         for (long i = i0; i < i1; i += 25) {
-            const long m = i1 - i < 25 ? i1 - i : 25;
-            rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
-            rt->load(1, m, sum, 0, &c_0, 0, 0);
-            rt->load(m, 4, sums, 32, &c_0, 0, 0);
+            rt->load(1, 25, max, 0, &c_MINUS_INFINITY, 0, 0);
+            rt->load(1, 25, sum, 0, &c_0, 0, 0);
+            rt->load(25, 4, sums, 32, &c_0, 0, 0);
             long last = visible;
-            if (finite && i + m < last)
-                last = i + m;
-            const long first = 0;
-            rt->pack(4, m, queries, 128, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 1, 36);
-            for (long j = first; j < last; j += 128) {
+            if (finite && i + 25 < last)
+                last = i + 25;
+            rt->pack(4, 25, queries, 128, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 1, 36);
+            for (long j = 0; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                rt->gemm_band(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries,
-                    128, scores, 32, j - i, m);
+                rt->gemm_band(n, 25, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries,
+                    128, scores, 32, j - i, 25);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
-                rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
-                rt->gemm_scaled(m, 4, n, scores, 1, 32, values + j * 32, 4800, sums, 32, scale, -m,
-                    finite ? i - j + 1 : n, 0, 0);
+                    rt->hide(n, 25, scores, 32, j - i, 25, c_MINUS_INFINITY);
+                rt->softmax_block(n, 25, scores, 32, c_0_5, max, sum, scale);
+                rt->gemm_scaled(25, 4, n, scores, 1, 32, values + j * 32, 4800, sums, 32, scale,
+                    -25, finite ? i - j + 1 : n, 0, 0);
             }
-            rt->div_vs(m, 4, a->out + o0 * 1800 + o1 * 4 + i * 12, 12, sums, 32, sum, 1);
+            rt->div_vs(25, 4, a->out + o0 * 1800 + o1 * 4 + i * 12, 12, sums, 32, sum, 1);
         }
     }
 }
@@ -118,17 +114,12 @@ static void k3_out(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = item % 2 * 150;
-        const long i1 = i0 + 150 < 300 ? i0 + 150 : 300;
-        const long j0 = 0;
-        const long j1 = 12;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 24) {
-                const long m = i1 - i < 24 ? i1 - i : 24;
-                rt->gemm(m, n, 12, a->y + i * 12, 12, 1, a->w + j * 12, 384, a->out + i * 12 + j,
-                    12, 0, 0, 0, 16384);
-            }
+        const long i0 = item * 150;
+        const long i1 = i0 + 150;
+        for (long i = i0; i < i1; i += 24) {
+            const long m = i1 - i < 24 ? i1 - i : 24;
+            rt->gemm(m, 12, 12, a->y + i * 12, 12, 1, a->w, 384, a->out + i * 12, 12, 0, 0, 0,
+                16384);
         }
     }
 }
@@ -213,7 +204,6 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             long last = 150;
             if (i + m < last)
                 last = i + m;
-            const long first = 0;
             const long next = o1 < 2; /* is there another head? */
             rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + next * 4, 36);
             rt->fetch(m, 4, a->d_y + o0 * 1800 + o1 * 4 + i * 12 + next * 4, 12);
@@ -227,7 +217,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             rt->neg_v(1, m, delta, 0, delta, 0);
             rt->load(m, 4, a->out + o0 * 5400 + o1 * 4 + i * 36, 36, &c_0, 0, 0);
             /* a maximum and a sum for each query */
-            for (long j = first; j < last; j += 128) {
+            for (long j = 0; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm_band(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries,
                     128, scores, 32, j - i, m);
@@ -241,9 +231,9 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                 sum, 0, 1);
             last = finite ? last : 150;
             /* probabilities, and what they hand back */
-            for (long j = first; j < last; j += 128) {
+            for (long j = 0; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                if (last - first > 128 || !finite) {
+                if (last > 128 || !finite) {
                     rt->gemm_band(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1,
                         queries, 128, scores, 32, j - i, m);
                     if (j + n > i + 1) /* some query does not see some key */
@@ -291,17 +281,12 @@ static void k6_d_x(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = item % 2 * 150;
-        const long i1 = i0 + 150 < 300 ? i0 + 150 : 300;
-        const long j0 = 0;
-        const long j1 = 12;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 24) {
-                const long m = i1 - i < 24 ? i1 - i : 24;
-                rt->gemm(m, n, 36, a->d_qkv + i * 36, 36, 1, a->w + j * 36, 1152,
-                    a->out + i * 12 + j, 12, 0, 0, 0, 16384);
-            }
+        const long i0 = item * 150;
+        const long i1 = i0 + 150;
+        for (long i = i0; i < i1; i += 24) {
+            const long m = i1 - i < 24 ? i1 - i : 24;
+            rt->gemm(m, 12, 36, a->d_qkv + i * 36, 36, 1, a->w, 1152, a->out + i * 12, 12, 0, 0, 0,
+                16384);
         }
     }
 }

@@ -17,17 +17,16 @@ static void k1_rows(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const int i_7 = 7;
     int *const ri0 = (int *)scratch; /* one number a row, 6 */
     static const int i_3 = 3;
     int *const ti1 = (int *)scratch + 16; /* 6 x 5 */
-    for (long item = begin; item < end; item++) {
-        rt->i32->mul_vs(1, 6, ri0, 0, a->ids, 0, &i_7, 0);
-        rt->i32->sub_vs(1, 6, ri0, 0, ri0, 0, &i_3, 0);
-        rt->i32->abs_v(1, 6, ri0, 0, ri0, 0);
-        rt->i32->gather(6, 5, ti1, 5, a->table, 5, 9, ri0);
-        rt->i32->load(6, 5, a->out, 5, ti1, 5, 1);
-    }
+    rt->i32->mul_vs(1, 6, ri0, 0, a->ids, 0, &i_7, 0);
+    rt->i32->sub_vs(1, 6, ri0, 0, ri0, 0, &i_3, 0);
+    rt->i32->abs_v(1, 6, ri0, 0, ri0, 0);
+    rt->i32->gather(6, 5, ti1, 5, a->table, 5, 9, ri0);
+    rt->i32->load(6, 5, a->out, 5, ti1, 5, 1);
 }
 
 /*
@@ -47,21 +46,20 @@ static void k2_first(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const r0 = scratch; /* one number a row, 9 */
     float *const t1 = scratch + 16; /* 9 x 5 */
     int *const ti2 = (int *)scratch + 64; /* 9 x 5 */
     static const int i_m2147483648 = -2147483647 - 1;
     int *const ri3 = (int *)scratch + 112; /* one number a row, 9 */
-    for (long item = begin; item < end; item++) {
-        rt->max(9, 5, r0, a->x, 5);
-        rt->eq_vs(9, 5, t1, 5, a->x, 5, r0, 1);
-        rt->i32->iota(9, 5, ti2, 5, 0, 0, 1);
-        rt->i32->neg_v(9, 5, ti2, 5, ti2, 5);
-        rt->i32->where_vvs(9, 5, ti2, 5, t1, 5, ti2, 5, &i_m2147483648, 0);
-        rt->i32->max(9, 5, ri3, ti2, 5);
-        rt->i32->neg_v(1, 9, ri3, 0, ri3, 0);
-        rt->i32->store(1, 9, a->out, 0, 1, ri3, 0);
-    }
+    rt->max(9, 5, r0, a->x, 5);
+    rt->eq_vs(9, 5, t1, 5, a->x, 5, r0, 1);
+    rt->i32->iota(9, 5, ti2, 5, 0, 0, 1);
+    rt->i32->neg_v(9, 5, ti2, 5, ti2, 5);
+    rt->i32->where_vvs(9, 5, ti2, 5, t1, 5, ti2, 5, &i_m2147483648, 0);
+    rt->i32->max(9, 5, ri3, ti2, 5);
+    rt->i32->neg_v(1, 9, ri3, 0, ri3, 0);
+    rt->i32->store(1, 9, a->out, 0, 1, ri3, 0);
 }
 
 /*
@@ -81,13 +79,12 @@ static void k3_along(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     int *const ti0 = (int *)scratch; /* 6 x 5 */
     int *const ri1 = (int *)scratch + 32; /* one number a row, 6 */
-    for (long item = begin; item < end; item++) {
-        rt->i32->mul_vv(6, 5, ti0, 5, a->k1_rows, 5, a->k1_rows, 5);
-        rt->i32->sum(6, 5, ri1, ti0, 5);
-        rt->i32->store(1, 6, a->out, 0, 1, ri1, 0);
-    }
+    rt->i32->mul_vv(6, 5, ti0, 5, a->k1_rows, 5, a->k1_rows, 5);
+    rt->i32->sum(6, 5, ri1, ti0, 5);
+    rt->i32->store(1, 6, a->out, 0, 1, ri1, 0);
 }
 
 /*
@@ -107,20 +104,13 @@ static void k4_down(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     int *const lanes = (int *)scratch; /* 16 partial results a column */
     static const int i_m2147483648 = -2147483647 - 1;
-    for (long item = begin; item < end; item++) {
-        const long j0 = 0;
-        const long j1 = 5;
-        const long n = j1 - j0;
-        rt->i32->load(16, n, lanes, n, &i_m2147483648, 0, 0);
-        for (long i = 0; i < 9; i += 16) {
-            const long m = 9 - i < 16 ? 9 - i : 16;
-            rt->i32->max_down(m, n, lanes, a->table + i * 5 + j0, 5);
-        }
-        rt->i32->max_lanes(n, lanes);
-        rt->i32->store(1, n, a->out + j0, 0, 1, lanes, 0);
-    }
+    rt->i32->load(16, 5, lanes, 5, &i_m2147483648, 0, 0);
+    rt->i32->max_down(9, 5, lanes, a->table, 5);
+    rt->i32->max_lanes(5, lanes);
+    rt->i32->store(1, 5, a->out, 0, 1, lanes, 0);
 }
 
 /*
@@ -141,11 +131,10 @@ static void k5_scaled(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const t0 = scratch; /* 9 x 5 */
-    for (long item = begin; item < end; item++) {
-        rt->i32->float_v(9, 5, t0, 5, a->table, 5);
-        rt->mul_vv(9, 5, a->out, 5, a->x, 5, t0, 5);
-    }
+    rt->i32->float_v(9, 5, t0, 5, a->table, 5);
+    rt->mul_vv(9, 5, a->out, 5, a->x, 5, t0, 5);
 }
 
 /* Computes the outputs. */

@@ -19,23 +19,12 @@ static void k1_layer_ports(const void *args, long begin, long end, float *scratc
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 32; /* 1 x 32 */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 1;
-        const long j0 = 0;
-        const long j1 = 4;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i++) {
-                const long m = i1 - i < 1 ? i1 - i : 1;
-                rt->gemm(m, n, 4, a->x, 0, 1, a->w + j * 4, 128, product, 32, 0, 0, 0, 16384);
-                rt->fma_vvv(m, n, t0, 32, a->c1 + j, 0, a->s1 + j, 0, product, 32);
-                rt->tanh_v(m, n, a->out + j, 0, t0, 32);
-            }
-        }
-    }
+    rt->gemm(1, 4, 4, a->x, 0, 1, a->w, 128, product, 32, 0, 0, 0, 16384);
+    rt->fma_vvv(1, 4, t0, 32, a->c1, 0, a->s1, 0, product, 32);
+    rt->tanh_v(1, 4, a->out, 0, t0, 32);
 }
 
 /*
@@ -54,10 +43,9 @@ static void k2_layer_ports(const void *args, long begin, long end, float *scratc
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        rt->load(1, 4, a->out, 0, a->k1_layer_ports, 0, 1);
-    }
+    rt->load(1, 4, a->out, 0, a->k1_layer_ports, 0, 1);
 }
 
 /*
@@ -76,10 +64,9 @@ static void k3_next_s1(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        rt->load(4, 4, a->out, 4, a->c1, 4, 1);
-    }
+    rt->load(4, 4, a->out, 4, a->c1, 4, 1);
 }
 
 /* Computes the outputs. */

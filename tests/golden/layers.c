@@ -21,6 +21,7 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const rows = scratch; /* rows of the left operand */
     float *const r0 = scratch + 48; /* one number a row, 6 */
     static const float c_8 = 8.0f;
@@ -28,37 +29,20 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
     float *const t2 = scratch + 112; /* 6 x 8 */
     static const float c_1em05 = 1e-05f;
     static const float c_0 = 0.0f;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 6;
-        const long j0 = 0;
-        const long j1 = 16;
-        for (long i = i0; i < i1; i += 6) {
-            const long m = i1 - i < 6 ? i1 - i : 6;
-            /* h.#.norm */
-            rt->sum(m, 8, r0, a->x + i * 8, 8);
-            rt->div_vs(1, m, r0, 0, r0, 0, &c_8, 0);
-            rt->sub_vs(m, 8, t1, 8, a->x + i * 8, 8, r0, 1);
-            rt->mul_vv(m, 8, t2, 8, t1, 8, t1, 8);
-            rt->sum(m, 8, r0, t2, 8);
-            rt->div_vs(1, m, r0, 0, r0, 0, &c_8, 0);
-            rt->add_vs(1, m, r0, 0, r0, 0, &c_1em05, 0);
-            rt->rsqrt_v(1, m, r0, 0, r0, 0);
-            rt->mul_vs(m, 8, t1, 8, t1, 8, r0, 1);
-            rt->fma_vvv(m, 8, rows + (i - i0) * 8, 8, t1, 8, a->h_norm_weight, 0, a->h_norm_bias,
-                0);
-        }
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 6) {
-                const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, rows + (i - i0) * 8, 8, 1, a->w + j * 8, 256, a->out + i * 16 + j,
-                    16, a->h_in_bias + j, 0, 0, 16384);
-                /* h.# */
-                rt->maximum_vs(m, n, a->out + i * 16 + j, 16, a->out + i * 16 + j, 16, &c_0, 0);
-            }
-        }
-    }
+    /* h.#.norm */
+    rt->sum(6, 8, r0, a->x, 8);
+    rt->div_vs(1, 6, r0, 0, r0, 0, &c_8, 0);
+    rt->sub_vs(6, 8, t1, 8, a->x, 8, r0, 1);
+    rt->mul_vv(6, 8, t2, 8, t1, 8, t1, 8);
+    rt->sum(6, 8, r0, t2, 8);
+    rt->div_vs(1, 6, r0, 0, r0, 0, &c_8, 0);
+    rt->add_vs(1, 6, r0, 0, r0, 0, &c_1em05, 0);
+    rt->rsqrt_v(1, 6, r0, 0, r0, 0);
+    rt->mul_vs(6, 8, t1, 8, t1, 8, r0, 1);
+    rt->fma_vvv(6, 8, rows, 8, t1, 8, a->h_norm_weight, 0, a->h_norm_bias, 0);
+    rt->gemm(6, 16, 8, rows, 8, 1, a->w, 256, a->out, 16, a->h_in_bias, 0, 0, 16384);
+    /* h.# */
+    rt->maximum_vs(6, 16, a->out, 16, a->out, 16, &c_0, 0);
 }
 
 /*
@@ -81,23 +65,11 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 6;
-        const long j0 = 0;
-        const long j1 = 8;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 6) {
-                const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 16, a->k1_h + i * 16, 16, 1, a->w + j * 16, 512, a->out + i * 8 + j,
-                    8, a->h_out_bias + j, 0, 0, 16384);
-                /* h.# */
-                rt->add_vv(m, n, a->out + i * 8 + j, 8, a->x + i * 8 + j, 8, a->out + i * 8 + j, 8);
-            }
-        }
-    }
+    rt->gemm(6, 8, 16, a->k1_h, 16, 1, a->w, 512, a->out, 8, a->h_out_bias, 0, 0, 16384);
+    /* h.# */
+    rt->add_vv(6, 8, a->out, 8, a->x, 8, a->out, 8);
 }
 
 /* Computes the outputs. */

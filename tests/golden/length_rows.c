@@ -27,19 +27,14 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
         long i1 = i0 + block < a->length0 ? i0 + block : a->length0;
         if (i1 < i0)
             i1 = i0;
-        const long j0 = 0;
-        const long j1 = 48;
         for (long i = i0; i < i1; i += 32) {
             const long m = i1 - i < 32 ? i1 - i : 32;
             rt->tanh_v(m, 64, rows + (i - i0) * 64, 64, a->x + i * 64, 64);
         }
-        for (long j = j0; j < j1; j += 64) {
-            const long n = j1 - j < 64 ? j1 - j : 64;
-            for (long i = i0; i < i1; i += 24) {
-                const long m = i1 - i < 24 ? i1 - i : 24;
-                rt->gemm(m, n, 64, rows + (i - i0) * 64, 64, 1, a->w + j * 64, 2048,
-                    a->out + i * 48 + j, 48, 0, 0, 0, 16384);
-            }
+        for (long i = i0; i < i1; i += 24) {
+            const long m = i1 - i < 24 ? i1 - i : 24;
+            rt->gemm(m, 48, 64, rows + (i - i0) * 64, 64, 1, a->w, 2048, a->out + i * 48, 48, 0, 0,
+                0, 16384);
         }
     }
 }

@@ -21,31 +21,16 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const rows = scratch; /* rows of the left operand */
     float *const t0 = scratch + 16; /* 4 x 3 */
     static const float c_2 = 2.0f;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 4;
-        const long j0 = 0;
-        const long j1 = 3;
-        for (long i = i0; i < i1; i += 4) {
-            const long m = i1 - i < 4 ? i1 - i : 4;
-            rt->gather(m, 3, t0, 3, a->v2_literal, 3, 2, a->v3_literal + i);
-            rt->mul_vv(m, 3, t0, 3, a->x + i * 3, 3, t0, 3);
-            rt->mul_vs(m, 3, rows + (i - i0) * 3, 3, t0, 3, &c_2, 0);
-        }
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 4) {
-                const long m = i1 - i < 4 ? i1 - i : 4;
-                rt->gemm(m, n, 3, rows + (i - i0) * 3, 3, 1, a->w + j * 3, 96, a->out + i * 3 + j,
-                    3, 0, 0, 0, 16384);
-                /* h.# */
-                rt->mul_vv(m, n, a->out + i * 3 + j, 3, a->out + i * 3 + j, 3, a->literal + j, 0);
-            }
-        }
-    }
+    rt->gather(4, 3, t0, 3, a->v2_literal, 3, 2, a->v3_literal);
+    rt->mul_vv(4, 3, t0, 3, a->x, 3, t0, 3);
+    rt->mul_vs(4, 3, rows, 3, t0, 3, &c_2, 0);
+    rt->gemm(4, 3, 3, rows, 3, 1, a->w, 96, a->out, 3, 0, 0, 0, 16384);
+    /* h.# */
+    rt->mul_vv(4, 3, a->out, 3, a->out, 3, a->literal, 0);
 }
 
 /*
@@ -67,23 +52,11 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 4;
-        const long j0 = 0;
-        const long j1 = 3;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 4) {
-                const long m = i1 - i < 4 ? i1 - i : 4;
-                rt->gemm(m, n, 3, a->h + i * 3, 3, 1, a->w + j * 3, 96, a->out + i * 3 + j, 3, 0, 0,
-                    0, 16384);
-                /* h.# */
-                rt->mul_vv(m, n, a->out + i * 3 + j, 3, a->out + i * 3 + j, 3, a->literal + j, 0);
-            }
-        }
-    }
+    rt->gemm(4, 3, 3, a->h, 3, 1, a->w, 96, a->out, 3, 0, 0, 0, 16384);
+    /* h.# */
+    rt->mul_vv(4, 3, a->out, 3, a->out, 3, a->literal, 0);
 }
 
 /*
@@ -107,26 +80,13 @@ static void k3_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 128; /* 4 x 32 */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 4;
-        const long j0 = 0;
-        const long j1 = 3;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 4) {
-                const long m = i1 - i < 4 ? i1 - i : 4;
-                rt->gemm(m, n, 3, a->h + i * 3, 3, 1, a->w + j * 3, 96, product, 32, 0, 0, 0,
-                    16384);
-                /* h.# */
-                rt->mul_vv(m, n, t0, 32, product, 32, a->v1_literal + j, 0);
-                rt->where_vvv(m, n, a->out + i * 3 + j, 3, a->literal + j, 0, t0, 32,
-                    a->v2_literal + j, 0);
-            }
-        }
-    }
+    rt->gemm(4, 3, 3, a->h, 3, 1, a->w, 96, product, 32, 0, 0, 0, 16384);
+    /* h.# */
+    rt->mul_vv(4, 3, t0, 32, product, 32, a->v1_literal, 0);
+    rt->where_vvv(4, 3, a->out, 3, a->literal, 0, t0, 32, a->v2_literal, 0);
 }
 
 /*
@@ -145,10 +105,9 @@ static void k4_t(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        rt->load(2, 3, a->out, 3, a->literal, 3, 1);
-    }
+    rt->load(2, 3, a->out, 3, a->literal, 3, 1);
 }
 
 /* Computes the outputs. */

@@ -16,11 +16,10 @@ static void k1_recurrence(const void *args, long begin, long end, float *scratch
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const r0 = scratch; /* one number a row, 3 */
-    for (long item = begin; item < end; item++) {
-        rt->sum(3, 4, r0, a->x, 32);
-        rt->store(1, 3, a->out, 0, 1, r0, 0);
-    }
+    rt->sum(3, 4, r0, a->x, 32);
+    rt->store(1, 3, a->out, 0, 1, r0, 0);
 }
 
 /*
@@ -41,30 +40,15 @@ static void k2_recurrence(const void *args, long begin, long end, float *scratch
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const rows = scratch; /* rows of the left operand */
     static const float c_0 = 0.0f;
     float *const product = scratch + 16; /* a tile of the product */
     float *const t0 = scratch + 112; /* 3 x 32 */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 3;
-        const long j0 = 0;
-        const long j1 = 5;
-        for (long i = i0; i < i1; i += 3) {
-            const long m = i1 - i < 3 ? i1 - i : 3;
-            rt->load(m, 5, rows + (i - i0) * 5, 5, &c_0, 0, 0);
-        }
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 3) {
-                const long m = i1 - i < 3 ? i1 - i : 3;
-                rt->gemm(m, n, 5, rows + (i - i0) * 5, 5, 1, a->w + j * 5, 160, product, 32, 0, 0,
-                    0, 16384);
-                rt->add_sv(m, n, t0, 32, a->k1_recurrence + i, 1, product, 32);
-                rt->tanh_v(m, n, a->out + i * 5 + j, 5, t0, 32);
-            }
-        }
-    }
+    rt->load(3, 5, rows, 5, &c_0, 0, 0);
+    rt->gemm(3, 5, 5, rows, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->add_sv(3, 5, t0, 32, a->k1_recurrence, 1, product, 32);
+    rt->tanh_v(3, 5, a->out, 5, t0, 32);
 }
 
 /*
@@ -86,24 +70,12 @@ static void k3_recurrence(const void *args, long begin, long end, float *scratch
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 3;
-        const long j0 = 0;
-        const long j1 = 5;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 3) {
-                const long m = i1 - i < 3 ? i1 - i : 3;
-                rt->gemm(m, n, 5, a->k2_recurrence + i * 5, 5, 1, a->w + j * 5, 160, product, 32, 0,
-                    0, 0, 16384);
-                rt->add_sv(m, n, t0, 32, a->k1_recurrence + i, 1, product, 32);
-                rt->tanh_v(m, n, a->out + i * 5 + j, 5, t0, 32);
-            }
-        }
-    }
+    rt->gemm(3, 5, 5, a->k2_recurrence, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->add_sv(3, 5, t0, 32, a->k1_recurrence, 1, product, 32);
+    rt->tanh_v(3, 5, a->out, 5, t0, 32);
 }
 
 /*
@@ -122,10 +94,9 @@ static void k4_recurrence(const void *args, long begin, long end, float *scratch
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        rt->load(3, 5, a->out, 40, a->k2_recurrence, 5, 1);
-    }
+    rt->load(3, 5, a->out, 40, a->k2_recurrence, 5, 1);
 }
 
 /*
@@ -147,24 +118,12 @@ static void k5_recurrence(const void *args, long begin, long end, float *scratch
 {
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 3;
-        const long j0 = 0;
-        const long j1 = 5;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 3) {
-                const long m = i1 - i < 3 ? i1 - i : 3;
-                rt->gemm(m, n, 5, a->k3_recurrence + i * 5, 5, 1, a->w + j * 5, 160, product, 32, 0,
-                    0, 0, 16384);
-                rt->add_sv(m, n, t0, 32, a->k1_recurrence + i, 1, product, 32);
-                rt->tanh_v(m, n, a->out + i * 40 + j + 35, 40, t0, 32);
-            }
-        }
-    }
+    rt->gemm(3, 5, 5, a->k3_recurrence, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->add_sv(3, 5, t0, 32, a->k1_recurrence, 1, product, 32);
+    rt->tanh_v(3, 5, a->out + 35, 40, t0, 32);
 }
 
 /* Computes the outputs. */

@@ -17,19 +17,18 @@ static void k1_scatter(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const float c_4 = 4.0f;
     static const float c_2 = 2.0f;
     float *const t0 = scratch; /* 10 x 6 */
     static const float c_1 = 1.0f;
     float *const t1 = scratch + 64; /* 10 x 6 */
-    for (long item = begin; item < end; item++) {
-        rt->gather(10, 6, t0, 6, a->wte, 6, 11, a->tokens);
-        rt->mul_sv(10, 6, t0, 6, &c_2, 0, t0, 6);
-        rt->sigmoid_v(10, 6, t0, 6, t0, 6);
-        rt->sub_sv(10, 6, t1, 6, &c_1, 0, t0, 6);
-        rt->mul_vv(10, 6, t0, 6, t0, 6, t1, 6);
-        rt->mul_sv(10, 6, a->out, 6, &c_4, 0, t0, 6);
-    }
+    rt->gather(10, 6, t0, 6, a->wte, 6, 11, a->tokens);
+    rt->mul_sv(10, 6, t0, 6, &c_2, 0, t0, 6);
+    rt->sigmoid_v(10, 6, t0, 6, t0, 6);
+    rt->sub_sv(10, 6, t1, 6, &c_1, 0, t0, 6);
+    rt->mul_vv(10, 6, t0, 6, t0, 6, t1, 6);
+    rt->mul_sv(10, 6, a->out, 6, &c_4, 0, t0, 6);
 }
 
 /*
@@ -51,10 +50,8 @@ static void k2_d_wte(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long first = item % 11 * 1;
-        const long last = first + 1 < 11 ? first + 1 : 11;
-        rt->scatter_add(last - first, 6, a->out + first * 6, 6, first, 10, a->k1_scatter, 6,
-            a->tokens);
+        const long first = item;
+        rt->scatter_add(1, 6, a->out + first * 6, 6, first, 10, a->k1_scatter, 6, a->tokens);
     }
 }
 

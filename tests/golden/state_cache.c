@@ -16,21 +16,9 @@ static void k1_state_cache(const void *args, long begin, long end, float *scratc
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 2;
-        const long j0 = 0;
-        const long j1 = 8;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 2) {
-                const long m = i1 - i < 2 ? i1 - i : 2;
-                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8, 0,
-                    0, 0, 16384);
-            }
-        }
-    }
+    rt->gemm(2, 8, 8, a->x, 8, 1, a->w, 256, a->out, 8, 0, 0, 0, 16384);
 }
 
 /*
@@ -76,13 +64,12 @@ static void k3_next_at(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     static const int i_2 = 2;
     int *const ri0 = (int *)scratch; /* one number a row, 1 */
-    for (long item = begin; item < end; item++) {
-        rt->i32->load(1, 1, ri0, 0, &i_2, 0, 0);
-        rt->i32->add_sv(1, 1, ri0, 0, a->at, 0, ri0, 0);
-        rt->i32->store(1, 1, a->out, 0, 0, ri0, 0);
-    }
+    rt->i32->load(1, 1, ri0, 0, &i_2, 0, 0);
+    rt->i32->add_sv(1, 1, ri0, 0, a->at, 0, ri0, 0);
+    rt->i32->store(1, 1, a->out, 0, 0, ri0, 0);
 }
 
 /*
@@ -102,22 +89,10 @@ static void k4_scores(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 2;
-        const long j0 = 0;
-        const long j1 = 16;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            rt->pack(8, n, panels, 256, a->k2_next_keys + j * 8, 1, 8);
-            for (long i = i0; i < i1; i += 2) {
-                const long m = i1 - i < 2 ? i1 - i : 2;
-                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, panels, 256, a->out + i * 16 + j, 16, 0, 0, 0,
-                    16384);
-            }
-        }
-    }
+    rt->pack(8, 16, panels, 256, a->k2_next_keys, 1, 8);
+    rt->gemm(2, 16, 8, a->x, 8, 1, panels, 256, a->out, 16, 0, 0, 0, 16384);
 }
 
 /* Computes the outputs. */

@@ -16,11 +16,10 @@ static void k1_x(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const t0 = scratch; /* 10 x 6 */
-    for (long item = begin; item < end; item++) {
-        rt->gather_panels(10, 6, t0, 6, a->wte, 192, 70, a->ids);
-        rt->load(10, 6, a->out, 6, t0, 6, 1);
-    }
+    rt->gather_panels(10, 6, t0, 6, a->wte, 192, 70, a->ids);
+    rt->load(10, 6, a->out, 6, t0, 6, 1);
 }
 
 /*
@@ -39,13 +38,12 @@ static void k2_at(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     int *const ri0 = (int *)scratch; /* one number a row, 5 */
     float *const t1 = scratch + 16; /* 5 x 5 */
-    for (long item = begin; item < end; item++) {
-        rt->i32->iota(1, 5, ri0, 0, 0, 0, 1);
-        rt->gather(5, 5, t1, 5, a->wpe, 5, 6, ri0);
-        rt->load(5, 5, a->out, 5, t1, 5, 1);
-    }
+    rt->i32->iota(1, 5, ri0, 0, 0, 0, 1);
+    rt->gather(5, 5, t1, 5, a->wpe, 5, 6, ri0);
+    rt->load(5, 5, a->out, 5, t1, 5, 1);
 }
 
 /*
@@ -65,21 +63,9 @@ static void k3_logits(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 10;
-        const long j0 = 0;
-        const long j1 = 70;
-        for (long j = j0; j < j1; j += 96) {
-            const long n = j1 - j < 96 ? j1 - j : 96;
-            for (long i = i0; i < i1; i += 10) {
-                const long m = i1 - i < 10 ? i1 - i : 10;
-                rt->gemm(m, n, 6, a->k1_x + i * 6, 6, 1, a->w + j * 6, 192, a->out + i * 70 + j, 70,
-                    0, 0, 0, 16384);
-            }
-        }
-    }
+    rt->gemm(10, 70, 6, a->k1_x, 6, 1, a->w, 192, a->out, 70, 0, 0, 0, 16384);
 }
 
 /*
@@ -99,11 +85,10 @@ static void k4_tied(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const r0 = scratch; /* one number a row, 6 */
-    for (long item = begin; item < end; item++) {
-        rt->sum(6, 5, r0, a->wpe, 5);
-        rt->store(1, 6, a->out, 0, 1, r0, 0);
-    }
+    rt->sum(6, 5, r0, a->wpe, 5);
+    rt->store(1, 6, a->out, 0, 1, r0, 0);
 }
 
 /*
@@ -125,22 +110,10 @@ static void k5_places(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 5;
-        const long j0 = 0;
-        const long j1 = 6;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 5) {
-                const long m = i1 - i < 5 ? i1 - i : 5;
-                rt->gemm(m, n, 5, a->k2_at + i * 5, 5, 1, a->w + j * 5, 160, a->out + i * 6 + j, 6,
-                    0, 0, 0, 16384);
-                rt->add_vv(m, n, a->out + i * 6 + j, 6, a->out + i * 6 + j, 6, a->k4_tied + j, 0);
-            }
-        }
-    }
+    rt->gemm(5, 6, 5, a->k2_at, 5, 1, a->w, 160, a->out, 6, 0, 0, 0, 16384);
+    rt->add_vv(5, 6, a->out, 6, a->out, 6, a->k4_tied, 0);
 }
 
 /* Computes the outputs. */

@@ -19,26 +19,11 @@ static void k1_two_carries(const void *args, long begin, long end, float *scratc
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const rows = scratch; /* rows of the left operand */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 4;
-        const long j0 = 0;
-        const long j1 = 8;
-        for (long i = i0; i < i1; i += 4) {
-            const long m = i1 - i < 4 ? i1 - i : 4;
-            rt->add_vv(m, 8, rows + (i - i0) * 8, 8, a->x + i * 8, 8, a->memory + i * 8, 8);
-        }
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 4) {
-                const long m = i1 - i < 4 ? i1 - i : 4;
-                rt->gemm(m, n, 8, rows + (i - i0) * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j,
-                    8, 0, 0, 0, 16384);
-                rt->tanh_v(m, n, a->out + i * 8 + j, 8, a->out + i * 8 + j, 8);
-            }
-        }
-    }
+    rt->add_vv(4, 8, rows, 8, a->x, 8, a->memory, 8);
+    rt->gemm(4, 8, 8, rows, 8, 1, a->w, 256, a->out, 8, 0, 0, 0, 16384);
+    rt->tanh_v(4, 8, a->out, 8, a->out, 8);
 }
 
 /*
@@ -60,23 +45,10 @@ static void k2_two_carries(const void *args, long begin, long end, float *scratc
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 4;
-        const long j0 = 0;
-        const long j1 = 8;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 4) {
-                const long m = i1 - i < 4 ? i1 - i : 4;
-                rt->gemm(m, n, 8, a->k1_two_carries + i * 8, 8, 1, a->w + j * 8, 256,
-                    a->out + i * 8 + j, 8, 0, 0, 0, 16384);
-                rt->add_vv(m, n, a->out + i * 8 + j, 8, a->memory + i * 8 + j, 8,
-                    a->out + i * 8 + j, 8);
-            }
-        }
-    }
+    rt->gemm(4, 8, 8, a->k1_two_carries, 8, 1, a->w, 256, a->out, 8, 0, 0, 0, 16384);
+    rt->add_vv(4, 8, a->out, 8, a->memory, 8, a->out, 8);
 }
 
 /* Computes the outputs. */

@@ -18,24 +18,12 @@ static void k1_uneven(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 3;
-        const long j0 = 0;
-        const long j1 = 8;
-        for (long j = j0; j < j1; j += 32) {
-            const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 3) {
-                const long m = i1 - i < 3 ? i1 - i : 3;
-                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, product, 32, a->b + j, 0,
-                    0, 16384);
-                rt->tanh_v(m, n, t0, 32, product, 32);
-                rt->add_vv(m, n, a->out + i * 8 + j, 8, a->x + i * 8 + j, 8, t0, 32);
-            }
-        }
-    }
+    rt->gemm(3, 8, 8, a->x, 8, 1, a->w, 256, product, 32, a->b, 0, 0, 16384);
+    rt->tanh_v(3, 8, t0, 32, product, 32);
+    rt->add_vv(3, 8, a->out, 8, a->x, 8, t0, 32);
 }
 
 /*
@@ -55,11 +43,10 @@ static void k2_b(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     (void)scratch;
     static const float c_2 = 2.0f;
-    for (long item = begin; item < end; item++) {
-        rt->mul_vs(1, 8, a->out, 0, a->b, 0, &c_2, 0);
-    }
+    rt->mul_vs(1, 8, a->out, 0, a->b, 0, &c_2, 0);
 }
 
 /* Computes the outputs. */

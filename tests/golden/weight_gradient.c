@@ -16,25 +16,17 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 131072; /* rows of the left operand */
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 70;
-        const long j0 = 0;
-        const long j1 = 100;
-        for (long k0 = 0; k0 < 1100; k0 += 1024) {
-            const long d = 1100 - k0 < 1024 ? 1100 - k0 : 1024;
-            rt->load(i1 - i0, d, rows, 1040, a->x + k0 * 70 + i0, 1, 70);
-            for (long j = j0; j < j1; j += 128) {
-                const long n = j1 - j < 128 ? j1 - j : 128;
-                rt->pack(d, n, panels, 32768, a->dy + k0 * 100 + j, 100, 1);
-                for (long i = i0; i < i1; i += 24) {
-                    const long m = i1 - i < 24 ? i1 - i : 24;
-                    rt->gemm(m, n, d, rows + (i - i0) * 1040, 1040, 1, panels, 32768,
-                        a->out + i * 100 + j, 100, k0 ? a->out + i * 100 + j : 0, 100, 0, 16384);
-                }
-            }
+    for (long k0 = 0; k0 < 1100; k0 += 1024) {
+        const long d = 1100 - k0 < 1024 ? 1100 - k0 : 1024;
+        rt->load(70, d, rows, 1040, a->x + k0 * 70, 1, 70);
+        rt->pack(d, 100, panels, 32768, a->dy + k0 * 100, 100, 1);
+        for (long i = 0; i < 70; i += 24) {
+            const long m = 70 - i < 24 ? 70 - i : 24;
+            rt->gemm(m, 100, d, rows + i * 1040, 1040, 1, panels, 32768, a->out + i * 100, 100, k0 ?
+                a->out + i * 100 : 0, 100, 0, 16384);
         }
     }
 }
@@ -57,25 +49,17 @@ static void k2_short(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
+    (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 5120; /* rows of the left operand */
     static const float c_0_5 = 0.5f;
-    for (long item = begin; item < end; item++) {
-        const long i0 = 0;
-        const long i1 = 70;
-        const long j0 = 0;
-        const long j1 = 100;
-        rt->load(i1 - i0, 40, rows, 40, a->x + i0, 1, 70);
-        for (long j = j0; j < j1; j += 128) {
-            const long n = j1 - j < 128 ? j1 - j : 128;
-            rt->pack(40, n, panels, 1280, a->dy + j, 100, 1);
-            for (long i = i0; i < i1; i += 24) {
-                const long m = i1 - i < 24 ? i1 - i : 24;
-                rt->gemm(m, n, 40, rows + (i - i0) * 40, 40, 1, panels, 1280, a->out + i * 100 + j,
-                    100, 0, 0, 0, 16384);
-                rt->mul_vs(m, n, a->out + i * 100 + j, 100, a->out + i * 100 + j, 100, &c_0_5, 0);
-            }
-        }
+    rt->load(70, 40, rows, 40, a->x, 1, 70);
+    rt->pack(40, 100, panels, 1280, a->dy, 100, 1);
+    for (long i = 0; i < 70; i += 24) {
+        const long m = 70 - i < 24 ? 70 - i : 24;
+        rt->gemm(m, 100, 40, rows + i * 40, 40, 1, panels, 1280, a->out + i * 100, 100, 0, 0, 0,
+            16384);
+        rt->mul_vs(m, 100, a->out + i * 100, 100, a->out + i * 100, 100, &c_0_5, 0);
     }
 }
 

@@ -99,7 +99,7 @@ int64_t cr_schedule_scan(struct cr_builder *b)
     int64_t blocks = cr_ceil_div(k->scan.cols, BLOCK), step = k->scan.cols;
     int limited = limited_atom(k), last = CR_NONE;
     step = k->scan.reverse ? -step : step;
-    cr_begin_loop(b, "item", cr_var(b, CR_VAR_BEGIN), cr_var(b, CR_VAR_END), 1, CR_NONE);
+    cr_begin_item_loop(b, k->scan.items * blocks);
     int item = cr_let(b, "row", cr_digit(b, blocks, k->scan.items, true));
     struct cr_share part = cr_let_share(b, "j0", "j1", 1, blocks, cr_ceil_div(k->scan.cols, blocks),
                                         cr_number(b, k->scan.cols));
@@ -107,7 +107,7 @@ int64_t cr_schedule_scan(struct cr_builder *b)
     if (limited >= 0 && k->scan.reverse)
         last = cr_let(b, "last", cr_plus(b, cr_size(b, limited), -1));
     CR_CALL(b, CR_CALLEE_cumsum, b->f->slots[b->out].format, cr_x(rows),
-            cr_x(cr_minus_var(b, part.last, part.first)),
+            cr_x(cr_share_size(b, &part)),
             first_row(b, cr_start_of(b->out), item, part.first, last), cr_n(b, step),
             first_row(b, cr_operand_at(b, &k->a, -1, CR_NONE, -1, CR_NONE), item, part.first, last),
             cr_n(b, step));

@@ -159,14 +159,15 @@ static struct cr_argument n_of(struct cr_builder *b, const struct attention *s)
 static void let_visible(struct cr_builder *b, struct attention *s, const struct cr_share *i)
 {
     const struct cr_kernel *k = b->k;
-    bool upper = cr_has_bound(k, true);
     cr_expr keys = cr_size(b, k->key), last = cr_var(b, i->last);
+    cr_expr end = cr_position(b, &s->v, last);
+    bool upper = cr_narrows(b, true, end, keys);
     if (s->few)
         keys = cr_select(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, i->first), last), keys,
                          cr_number(b, 0));
     s->visible = cr_let_noted(b, "visible", keys, upper, "keys that any query sees lie before");
-    cr_narrow_to_bounds(b, true, s->visible, cr_position(b, &s->v, last), s->finite);
     if (upper) {
+        cr_narrow_to_bounds(b, true, s->visible, end, s->finite);
         cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, s->visible), cr_number(b, 0)), NULL);
         cr_set(b, s->visible, cr_number(b, 0));
         cr_end(b);
@@ -532,7 +533,7 @@ static void attend_each(struct cr_builder *b, struct attention *s, const struct 
     const struct cr_kernel *k = b->k;
     bool skips = cr_may_skip(b);
     s->v.alone = true;
-    s->v.i = cr_begin_steps(b, "i", "m", cr_var(b, i->first), cr_var(b, i->last), 1, CR_NONE);
+    s->v.i = cr_begin_share(b, "i", "m", i, 1, CR_NONE);
     start_rows(b, s, cr_size(b, k->key));
     struct cr_address query = k->prologue.n
                                   ? compute_queries(b, s)
@@ -587,7 +588,7 @@ static void attend_members(struct cr_builder *b, struct attention *s, const stru
 {
     const struct cr_kernel *k = b->k;
     s->v.alone = true;
-    s->v.i = cr_begin_steps(b, "i", "m", cr_var(b, i->first), cr_var(b, i->last), 1, CR_NONE);
+    s->v.i = cr_begin_share(b, "i", "m", i, 1, CR_NONE);
     begin_members(b, s, heads);
     start_member(b, s);
     end_members(b, s);
@@ -630,7 +631,7 @@ static void attend(struct cr_builder *b, struct attention *s, const struct cr_sh
     pack_values(b, s);
     if (b->k->key_rows->n)
         compute_keys(b, s);
-    s->v.i = cr_begin_steps(b, "i", "m", cr_var(b, i->first), cr_var(b, i->last), s->rows, CR_NONE);
+    s->v.i = cr_begin_share(b, "i", "m", i, s->rows, CR_NONE);
     start_rows(b, s, cr_var(b, s->visible));
     fetch_next(b, s);
     loop_over_keys(b, s);
@@ -650,6 +651,8 @@ static void attend_few_or_many(struct cr_builder *b, struct attention *s, const 
         each.last = together.first =
             cr_let_noted(b, "few", cr_select(b, are_few, last, first), false,
                          "queries before it read keys and values in place");
+        each.even = together.even = false;
+        each.may_be_empty = together.may_be_empty = true;
     }
     if (s->few)
         attend_each(b, s, &each);

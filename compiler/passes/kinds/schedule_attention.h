@@ -35,9 +35,6 @@ cr_expr cr_position(struct cr_builder *b, const struct cr_attention_vars *v, cr_
 /* Resets the online softmax of queries i to i + m: the maximum to -inf, the sum to 0. */
 void cr_start_softmax(struct cr_builder *b, const struct cr_attention_vars *v);
 
-/* True if the mask has an upper (or a lower) bound on the keys that a query sees. */
-bool cr_has_bound(const struct cr_kernel *k, bool upper);
-
 /* True if a block inside the range of keys may be skipped: the mask has a gap between visible keys,
  * or depends on data. */
 bool cr_may_skip(struct cr_builder *b);
@@ -59,6 +56,10 @@ cr_expr cr_may_be_seen(struct cr_builder *b, const struct cr_attention_vars *v);
 /* Narrows the variable `var`, the end (upper) or beginning of a range of keys, to the keys visible
  * to `row`.  If `condition` is a variable, it does so only if that is not 0. */
 void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row, int condition);
+
+/* True if the bounds may narrow a range of keys that ends at `keys` (upper), or begins there, for
+ * the query at `row`. */
+bool cr_narrows(struct cr_builder *b, bool upper, cr_expr row, cr_expr keys);
 
 /* Declares v->first and v->last, the range of keys that queries i to i + m see of `all` keys.  If
  * `condition` is a variable, the range is narrowed only if that is not 0. */

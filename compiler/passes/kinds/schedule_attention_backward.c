@@ -516,10 +516,10 @@ static void widen_key_range(struct cr_builder *b, struct backward *s)
         return;
     s->finite = let_finite(b, s);
     cr_expr finite = cr_var(b, s->finite);
-    if (cr_has_bound(b->k, true))
+    if (s->v.last >= 0) /* it is a variable, not all keys */
         cr_set(b, s->v.last,
                cr_select(b, finite, cr_var(b, s->v.last), cr_number(b, s->keys)));
-    if (cr_has_bound(b->k, false))
+    if (s->v.first >= 0)
         cr_set(b, s->v.first, cr_select(b, finite, cr_var(b, s->v.first), cr_number(b, 0)));
 }
 
@@ -698,7 +698,7 @@ static void begin_heads(struct cr_builder *b, const struct backward *s)
         cr_begin_items(b, 1);
         return;
     }
-    cr_begin_loop(b, "item", cr_var(b, CR_VAR_BEGIN), cr_var(b, CR_VAR_END), 1, CR_NONE);
+    cr_begin_item_loop(b, items);
     for (int o = k->n_outer - 1; o >= 0; o--) {
         int64_t size = cr_extent(k, k->outer[o]);
         if (k->attention.serial >> k->outer[o] & 1)

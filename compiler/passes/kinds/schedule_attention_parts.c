@@ -46,14 +46,6 @@ static bool has_only(const struct cr_bound *bound, bool upper)
            !cr_has_edge(upper ? &bound->first : &bound->last);
 }
 
-bool cr_has_bound(const struct cr_kernel *k, bool upper)
-{
-    for (int i = 0; i < k->attention.n_bounds; i++)
-        if (has_only(&k->attention.bounds[i], upper))
-            return true;
-    return false;
-}
-
 static bool has_gap(const struct cr_kernel *k)
 {
     for (int i = 0; i < k->attention.n_bounds; i++)
@@ -143,16 +135,32 @@ void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row,
     }
 }
 
+bool cr_narrows(struct cr_builder *b, bool upper, cr_expr row, cr_expr keys)
+{
+    for (int i = 0; i < b->k->attention.n_bounds; i++) {
+        const struct cr_bound *bound = &b->k->attention.bounds[i];
+        struct cr_edge edge = upper ? bound->last : bound->first;
+        int64_t at, end;
+        edge.at += upper;
+        if (has_only(bound, upper) &&
+            (!cr_number_of(b, edge_at(b, &edge, upper, row, 0), &at) ||
+             !cr_number_of(b, keys, &end) || (upper ? at < end : at > end)))
+            return true;
+    }
+    return false;
+}
+
 void cr_let_key_range(struct cr_builder *b, struct cr_attention_vars *v, cr_expr all, int condition)
 {
-    bool upper = cr_has_bound(b->k, true), lower = cr_has_bound(b->k, false);
-    cr_expr i = query_at(b, v), m = cr_var(b, v->i.count);
+    cr_expr i = query_at(b, v), end = cr_binary(b, CR_EXPR_ADD, i, cr_var(b, v->i.count));
+    bool upper = cr_narrows(b, true, end, all), lower = cr_narrows(b, false, i, cr_number(b, 0));
     v->last = cr_let_noted(b, "last", all, upper, NULL);
-    cr_narrow_to_bounds(b, true, v->last, cr_binary(b, CR_EXPR_ADD, i, m), condition);
+    if (upper)
+        cr_narrow_to_bounds(b, true, v->last, end, condition);
     v->first = cr_let_noted(b, "first", cr_number(b, 0), lower, NULL);
-    cr_narrow_to_bounds(b, false, v->first, i, condition);
     if (!lower)
         return;
+    cr_narrow_to_bounds(b, false, v->first, i, condition);
     cr_remark(b, "blocks begin at fixed keys");
     cr_expr first = cr_var(b, v->first);
     cr_expr rest = cr_binary(b, CR_EXPR_MOD, first, cr_number(b, CR_KEY_BLOCK));

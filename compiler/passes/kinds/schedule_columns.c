@@ -110,7 +110,7 @@ int64_t cr_schedule_columns(struct cr_builder *b)
     cr_begin_items(b, groups);
     struct cr_share j = cr_let_share(b, "j0", "j1", 1, groups, c.cols, cr_size(b, k->col));
     c.j0 = j.first;
-    c.n = cr_let(b, "n", cr_minus_var(b, j.last, j.first));
+    c.n = cr_let(b, "n", cr_share_size(b, &j));
     struct cr_argument n = cr_x(cr_var(b, c.n)), lanes = cr_at(cr_start_of(totals));
     reduce_rows(b, &c, totals);
     call_reduction(b, &c, CR_CALLEE_REDUCE_LANES, 2, (const struct cr_argument[]){n, lanes});

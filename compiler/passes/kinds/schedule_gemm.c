@@ -14,10 +14,7 @@ static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
 {
     if (s->groups == 1)
         return CR_NONE;
-    cr_expr first_item = cr_binary(b, CR_EXPR_EQUAL, cr_var(b, CR_VAR_ITEM),
-                                   cr_var(b, CR_VAR_BEGIN));
-    cr_expr first_group = cr_binary(b, CR_EXPR_EQUAL, cr_var(b, v->j_part.first), cr_number(b, 0));
-    return cr_binary(b, CR_EXPR_OR, first_item, first_group);
+    return cr_begins_anew(b, &v->j_part, s->groups);
 }
 
 /* The left operand of one call: rounded rows, rows of the prologue (K floats apart), or the tensor
@@ -120,8 +117,7 @@ static int schedule_rounding(struct cr_builder *b, const struct cr_gemm_loops *s
 {
     const struct cr_kernel *k = b->k;
     int slot = cr_rounded_rows(b, s);
-    struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, v->i_part.first),
-                                       cr_var(b, v->i_part.last), s->rows, until);
+    struct cr_steps i = cr_begin_share(b, "i", "m", &v->i_part, s->rows, until);
     struct cr_gemm_operand rows = {cr_operand_at(b, &k->a, k->row, i.first, -1, CR_NONE),
                                    cr_coef(&k->a.at, k->row), cr_coef(&k->a.at, k->k)};
     cr_round_rows(b, s, v, &i, &rows, slot);

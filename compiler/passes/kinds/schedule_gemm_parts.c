@@ -51,15 +51,13 @@ void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
 struct cr_steps cr_begin_columns(struct cr_builder *b, const struct cr_gemm_loops *s,
                                  const struct cr_gemm_vars *v)
 {
-    return cr_begin_steps(b, "j", "n", cr_var(b, v->j_part.first), cr_var(b, v->j_part.last),
-                          s->cols, CR_NONE);
+    return cr_begin_share(b, "j", "n", &v->j_part, s->cols, CR_NONE);
 }
 
 struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
                               const struct cr_gemm_vars *v)
 {
-    return cr_begin_steps(b, "i", "m", cr_var(b, v->i_part.first), cr_var(b, v->i_part.last),
-                          s->rows, CR_NONE);
+    return cr_begin_share(b, "i", "m", &v->i_part, s->rows, CR_NONE);
 }
 
 /* ---- rows of the left operand ---- */
@@ -104,8 +102,7 @@ int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
     int slot = cr_scratch(b, "rows", CR_FORMAT_f32, (rounds ? rows : s->block) * s->K,
                           "rows of the left operand");
     int rounded = rounds ? cr_rounded_rows(b, s) : CR_NONE;
-    struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, v->i_part.first),
-                                       cr_var(b, v->i_part.last), rows, until);
+    struct cr_steps i = cr_begin_share(b, "i", "m", &v->i_part, rows, until);
     struct cr_tile_job job = {
         .tiles = &k->prologue,
         .row = k->row,

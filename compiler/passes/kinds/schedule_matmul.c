@@ -127,18 +127,14 @@ static void pack(struct cr_builder *b, const struct matmul *m, const struct cr_g
     bool step = when == BY_STEP, whole = is_whole(m);
     bool once = !step && whole && x->is_shared;
     const struct cr_kernel *k = b->k;
-    if (once) {
-        cr_expr first = cr_binary(b, CR_EXPR_EQUAL, cr_var(b, CR_VAR_ITEM),
-                                  cr_var(b, CR_VAR_BEGIN));
-        cr_expr zero = cr_binary(b, CR_EXPR_EQUAL, cr_var(b, x->other->first), cr_number(b, 0));
-        cr_begin_if(b, cr_binary(b, CR_EXPR_OR, first, zero), NULL);
-    }
+    if (once)
+        cr_begin_if(b, cr_begins_anew(b, x->other, x->is_rows ? m->s.groups : m->s.blocks), NULL);
     struct cr_address at =
         cr_operand_at(b, x->operand, whole ? -1 : k->k, whole ? CR_NONE : v->k.first, x->across,
                       step ? x->step->first : x->part->first);
     call_pack(b, m, x, &at, cr_x(whole ? cr_size(b, k->k) : cr_var(b, v->k.count)),
               cr_x(step ? cr_var(b, x->step->count)
-                        : cr_minus_var(b, x->part->last, x->part->first)));
+                        : cr_share_size(b, x->part)));
     if (once)
         cr_end(b);
 }

@@ -12,11 +12,11 @@ int64_t cr_schedule_scatter(struct cr_builder *b)
     const struct cr_kernel *k = b->k;
     int64_t rows = b->g->nodes[k->root].shape[0];
     int64_t block = cr_ceil_div(rows, b->target->scatter_items), items = cr_ceil_div(rows, block);
-    cr_begin_loop(b, "item", cr_var(b, CR_VAR_BEGIN), cr_var(b, CR_VAR_END), 1, CR_NONE);
+    cr_begin_item_loop(b, items);
     struct cr_share part = cr_let_share(b, "first", "last", 1, items, block,
                                         cr_number(b, rows));
     struct cr_argument width = cr_n(b, k->scatter.width);
-    CR_CALL(b, CR_CALLEE_scatter_add, CR_FORMAT_f32, cr_x(cr_minus_var(b, part.last, part.first)),
+    CR_CALL(b, CR_CALLEE_scatter_add, CR_FORMAT_f32, cr_x(cr_share_size(b, &part)),
             width, cr_at(cr_offset(b, cr_start_of(b->out), part.first, CR_NONE, k->scatter.width)),
             width, cr_x(cr_var(b, part.first)), cr_n(b, k->scatter.rows),
             cr_at(cr_operand_at(b, &k->a, -1, CR_NONE, -1, CR_NONE)), width,

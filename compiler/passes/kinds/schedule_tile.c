@@ -39,7 +39,8 @@ static struct cr_written_row begin_written_row(struct cr_builder *b)
     cr_expr at = w->at.ref < 0 ? cr_number(b, w->at.at.base)
                                : cr_load(b, b->ref[w->at.ref], w->at.at.base);
     cr_expr row = cr_affine_value(b, &w->row, -1, CR_NONE, -1, CR_NONE);
-    if (b->f->exprs[row].op == CR_EXPR_NUMBER) /* there is only row 0 */
+    int64_t number;
+    if (cr_number_of(b, row, &number) && number == 0)
         written.var = cr_let(b, "to", at);
     else /* min(at, rows), so that the sum cannot overflow */
         written.var = cr_let(b, "to", cr_binary(b, CR_EXPR_ADD, row,
@@ -82,15 +83,16 @@ static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t b
         if (k->n_outer == 0)
             b->items = cr_count_steps(b, job->rows, rows);
         struct cr_share share = cr_let_share(b, "i0", "i1", 1, blocks, rows, job->rows);
-        struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, share.first),
-                                           cr_var(b, share.last), rows, CR_NONE);
+        struct cr_steps i = cr_begin_share(b, "i", "m", &share, rows, CR_NONE);
         job->first_row = i.first;
         job->rows = cr_var(b, i.count);
         return true;
     }
     cr_expr block = cr_digit(b, 1, blocks, k->n_outer == 0);
     job->first_row = cr_let(b, "i", cr_binary(b, CR_EXPR_MUL, block, cr_number(b, rows)));
-    job->rows = cr_var(b, cr_let_count(b, "m", job->first_row, rows, job->rows));
+    bool even = cr_extent(k, k->row) % rows == 0;
+    job->rows = even ? cr_number(b, rows)
+                     : cr_var(b, cr_let_count(b, "m", job->first_row, rows, job->rows));
     return false;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
 
@@ -24,8 +25,23 @@ cr_expr cr_number(struct cr_builder *b, int64_t number)
     return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_NUMBER, .number = number});
 }
 
+bool cr_number_of(const struct cr_builder *b, cr_expr x, int64_t *number)
+{
+    const struct cr_expr_node *e = &b->f->exprs[x];
+    *number = e->number;
+    return e->op == CR_EXPR_NUMBER;
+}
+
+/* A variable below CR_NONE is a number, and no variable of the function. */
+static int64_t *known_value(struct cr_builder *b, int var)
+{
+    return var < CR_NONE ? &b->known[CR_NONE - 1 - var] : NULL;
+}
+
 cr_expr cr_var(struct cr_builder *b, int var)
 {
+    if (known_value(b, var))
+        return cr_number(b, *known_value(b, var));
     return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_VAR, .a = var});
 }
 
@@ -34,18 +50,78 @@ cr_expr cr_field(struct cr_builder *b, int slot)
     return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_FIELD, .a = slot});
 }
 
+/* Returns x op y of two numbers. */
+static int64_t fold(enum cr_expr_op op, int64_t x, int64_t y)
+{
+    switch (op) {
+    case CR_EXPR_ADD:
+        return x + y;
+    case CR_EXPR_SUB:
+        return x - y;
+    case CR_EXPR_MUL:
+        return x * y;
+    case CR_EXPR_DIV:
+        return x / y;
+    case CR_EXPR_MOD:
+        return x % y;
+    case CR_EXPR_MIN:
+        return x < y ? x : y;
+    case CR_EXPR_LESS:
+        return x < y;
+    case CR_EXPR_GREATER:
+        return x > y;
+    case CR_EXPR_EQUAL:
+        return x == y;
+    case CR_EXPR_AND:
+        return x && y;
+    default:
+        CR_CHECK(op == CR_EXPR_OR);
+        return x || y;
+    }
+}
+
+/* Returns the result of an op one of whose operands, `other`, is not a number, and the other one is;
+ * CR_NONE if the op is needed.  Operands of AND and OR are 0 or 1. */
+static cr_expr fold_half(struct cr_builder *b, enum cr_expr_op op, int64_t number, cr_expr other,
+                         bool right)
+{
+    bool one = number == 1, zero = number == 0;
+    if ((op == CR_EXPR_ADD && zero) || (op == CR_EXPR_SUB && zero && right) ||
+        (op == CR_EXPR_MUL && one) || (op == CR_EXPR_DIV && one && right) ||
+        (op == CR_EXPR_AND && !zero) || (op == CR_EXPR_OR && zero))
+        return other;
+    if (((op == CR_EXPR_MUL || op == CR_EXPR_AND) && zero) || (op == CR_EXPR_MOD && one && right))
+        return cr_number(b, 0);
+    return op == CR_EXPR_OR && !zero ? cr_number(b, 1) : CR_NONE;
+}
+
 cr_expr cr_binary(struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y)
 {
+    int64_t left, right;
+    bool is_left = cr_number_of(b, x, &left), is_right = cr_number_of(b, y, &right);
+    if (is_left && is_right)
+        return cr_number(b, fold(op, left, right));
+    cr_expr folded = is_left    ? fold_half(b, op, left, y, false)
+                     : is_right ? fold_half(b, op, right, x, true)
+                                : CR_NONE;
+    if (folded != CR_NONE)
+        return folded;
     return add_expr(b, (struct cr_expr_node){.op = op, .a = x, .b = y});
 }
 
 cr_expr cr_not(struct cr_builder *b, cr_expr x)
 {
+    int64_t number;
+    if (cr_number_of(b, x, &number))
+        return cr_number(b, !number);
     return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_NOT, .a = x});
 }
 
 cr_expr cr_select(struct cr_builder *b, cr_expr condition, cr_expr x, cr_expr y)
 {
+    int64_t number;
+    if (cr_number_of(b, condition, &number))
+        return number ? x : y;
     return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_SELECT, .a = condition, .b = x, .c = y});
 }
 
@@ -56,8 +132,10 @@ cr_expr cr_load(struct cr_builder *b, int slot, int64_t index)
 
 cr_expr cr_plus(struct cr_builder *b, cr_expr x, int64_t number)
 {
-    if (number == 0)
-        return x;
+    struct cr_expr_node e = b->f->exprs[x];
+    int64_t more;
+    if ((e.op == CR_EXPR_ADD || e.op == CR_EXPR_SUB) && cr_number_of(b, e.b, &more))
+        return cr_plus(b, e.a, e.op == CR_EXPR_ADD ? number + more : number - more);
     return cr_binary(b, number < 0 ? CR_EXPR_SUB : CR_EXPR_ADD, x,
                      cr_number(b, number < 0 ? -number : number));
 }
@@ -73,6 +151,33 @@ cr_expr cr_call_value(struct cr_builder *b, int call)
 }
 
 /* ---- statements ---- */
+
+/* Returns the declaration of a variable of that name in the innermost open block; or null. */
+static const struct cr_statement *find_let(const struct cr_builder *b, const char *name)
+{
+    int depth = 0;
+    for (int i = b->f->n_body - 1; i >= 0 && depth >= 0; i--) {
+        const struct cr_statement *s = &b->f->body[i];
+        depth += s->kind == CR_STATEMENT_END;
+        depth -= s->kind == CR_STATEMENT_LOOP || s->kind == CR_STATEMENT_IF;
+        if (depth == 0 && s->kind == CR_STATEMENT_LET && !strcmp(b->f->vars[s->var].name, name))
+            return s;
+    }
+    return NULL;
+}
+
+/* True if two expressions are the same sum or the like; those with calls never are. */
+static bool is_same_expr(const struct cr_function *f, cr_expr x, cr_expr y)
+{
+    const struct cr_expr_node *s = &f->exprs[x], *t = &f->exprs[y];
+    if (s->op != t->op || s->op == CR_EXPR_CALL || s->op == CR_EXPR_SELECT)
+        return false;
+    if (s->op == CR_EXPR_NUMBER || s->op == CR_EXPR_LOAD)
+        return s->number == t->number && s->a == t->a;
+    if (s->op == CR_EXPR_VAR || s->op == CR_EXPR_FIELD)
+        return s->a == t->a && !(s->op == CR_EXPR_VAR && f->vars[s->a].changes);
+    return is_same_expr(f, s->a, t->a) && (s->op == CR_EXPR_NOT || is_same_expr(f, s->b, t->b));
+}
 
 static int add_var(struct cr_builder *b, const char *name, bool changes)
 {
@@ -95,9 +200,32 @@ int cr_let(struct cr_builder *b, const char *name, cr_expr value)
     return cr_let_noted(b, name, value, false, NULL);
 }
 
+int cr_let_number(struct cr_builder *b, int64_t number)
+{
+    int i = 0;
+    while (i < b->n_known && b->known[i] != number)
+        i++;
+    CR_CHECK(i < CR_MAX_KNOWN);
+    b->known[i] = number;
+    b->n_known += i == b->n_known;
+    return CR_NONE - 1 - i;
+}
+
 int cr_let_noted(struct cr_builder *b, const char *name, cr_expr value, bool changes,
                  const char *note)
 {
+    int64_t number;
+    if (!changes && cr_number_of(b, value, &number))
+        return cr_let_number(b, number);
+    const char *plain = name;
+    char other[24];
+    const struct cr_statement *s = find_let(b, name);
+    if (s && !changes && !b->f->vars[s->var].changes && is_same_expr(b->f, s->value, value))
+        return s->var;
+    for (int i = 2; s; i++, s = find_let(b, name)) {
+        snprintf(other, sizeof other, "%.12s%d", plain, i);
+        name = other;
+    }
     int var = add_var(b, name, changes);
     add_statement(b, (struct cr_statement){.kind = CR_STATEMENT_LET, .var = var, .value = value},
                   note);
@@ -116,28 +244,75 @@ int cr_let_count(struct cr_builder *b, const char *name, int var, int64_t step, 
     return cr_let(b, name, cr_binary(b, CR_EXPR_MIN, left, cr_number(b, step)));
 }
 
+static void open_block(struct cr_builder *b, struct cr_open_block block)
+{
+    CR_CHECK(b->n_open < CR_MAX_OPEN);
+    b->open[b->n_open++] = block;
+}
+
+void cr_begin_plain(struct cr_builder *b)
+{
+    open_block(b, (struct cr_open_block){.kind = CR_BLOCK_PLAIN});
+}
+
+static void begin_loop(struct cr_builder *b, struct cr_statement loop)
+{
+    loop.kind = CR_STATEMENT_LOOP;
+    open_block(b, (struct cr_open_block){.kind = CR_BLOCK_STATEMENT});
+    add_statement(b, loop, NULL);
+}
+
 int cr_begin_loop(struct cr_builder *b, const char *name, cr_expr first, cr_expr last,
                   int64_t step, cr_expr until)
 {
+    int64_t begin, end;
+    if (until == CR_NONE && cr_number_of(b, first, &begin) && cr_number_of(b, last, &end) &&
+        begin < end && end - begin <= step) {
+        cr_begin_plain(b);
+        return cr_let_number(b, begin);
+    }
     int var = add_var(b, name, false);
-    struct cr_statement loop = {.kind = CR_STATEMENT_LOOP,
-                                .var = var,
-                                .value = first,
-                                .last = last,
-                                .until = until,
-                                .step = step};
-    add_statement(b, loop, NULL);
+    begin_loop(b, (struct cr_statement){.var = var,
+                                        .value = first,
+                                        .last = last,
+                                        .until = until,
+                                        .step = step});
     return var;
+}
+
+void cr_begin_item_loop(struct cr_builder *b, int64_t items)
+{
+    b->n_items = items;
+    if (items == 1)
+        cr_begin_plain(b);
+    else
+        begin_loop(b, (struct cr_statement){.var = CR_VAR_ITEM,
+                                            .value = cr_var(b, CR_VAR_BEGIN),
+                                            .last = cr_var(b, CR_VAR_END),
+                                            .until = CR_NONE,
+                                            .step = 1});
 }
 
 void cr_begin_if(struct cr_builder *b, cr_expr condition, const char *note)
 {
+    int64_t number;
+    bool decided = cr_number_of(b, condition, &number);
+    open_block(b, (struct cr_open_block){decided && number ? CR_BLOCK_PLAIN
+                                         : decided         ? CR_BLOCK_NEVER
+                                                           : CR_BLOCK_STATEMENT,
+                                         b->f->n_body});
+    if (decided)
+        return;
     add_statement(b, (struct cr_statement){.kind = CR_STATEMENT_IF, .value = condition}, note);
 }
 
 void cr_end(struct cr_builder *b)
 {
-    add_statement(b, (struct cr_statement){.kind = CR_STATEMENT_END}, NULL);
+    const struct cr_open_block *block = &b->open[--b->n_open];
+    while (block->kind == CR_BLOCK_NEVER && b->f->n_body > block->begin)
+        free((char *)b->f->body[--b->f->n_body].note);
+    if (block->kind == CR_BLOCK_STATEMENT)
+        add_statement(b, (struct cr_statement){.kind = CR_STATEMENT_END}, NULL);
 }
 
 void cr_remark(struct cr_builder *b, const char *note)
@@ -276,6 +451,14 @@ struct cr_address cr_offset(struct cr_builder *b, struct cr_address address, int
     struct cr_function *f = b->f;
     if (coef == 0 || var == CR_NONE)
         return address;
+    if (known_value(b, var)) {
+        address.base += coef * *known_value(b, var);
+        return cr_offset(b, address, origin, CR_NONE, -coef);
+    }
+    if (known_value(b, origin)) {
+        address.base -= coef * *known_value(b, origin);
+        origin = CR_NONE;
+    }
     if (address.n_terms == 0)
         address.first_term = f->n_terms;
     begin_terms(b, &address);

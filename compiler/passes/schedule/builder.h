@@ -19,6 +19,15 @@
 
 enum { CR_PANEL_FLOATS = CR_PANEL };
 
+enum { CR_MAX_KNOWN = 256, CR_MAX_OPEN = 64 };
+
+/* A block that the body has only if it needs one: neither a condition that always holds nor a loop
+ * of one iteration is a statement, and a condition that never holds takes its block with it. */
+struct cr_open_block {
+    enum { CR_BLOCK_STATEMENT, CR_BLOCK_PLAIN, CR_BLOCK_NEVER } kind;
+    int begin; /* NEVER: the number of statements before it */
+};
+
 struct cr_builder {
     const struct cr_module *m;
     const struct cr_graph *g;
@@ -35,6 +44,11 @@ struct cr_builder {
     int length[CR_MAX_LENGTHS]; /* slots of the lengths that its loops run to, or CR_NONE */
     int outer[CR_MAX_ATOMS];    /* variables of its outer loops */
     int n_outer_ifs;            /* open conditions of outer loops that run to a length */
+    int64_t n_items;            /* the number of items if that is fixed and known; else 0 */
+    int64_t known[CR_MAX_KNOWN]; /* values of variables that are constants; see cr_let */
+    int n_known;
+    struct cr_open_block open[CR_MAX_OPEN]; /* blocks that cr_end has not ended yet */
+    int n_open;
     cr_expr items;              /* the number of items if it depends on lengths; else CR_NONE */
     int n_temps;                /* temporaries of tile programs so far, to name them */
     const char *scope;          /* the scope of the last remark */
@@ -43,6 +57,7 @@ struct cr_builder {
 
 /* ---- integer expressions ---- */
 
+/* These compute at once what is known: of two numbers, of 0 and of 1. */
 cr_expr cr_number(struct cr_builder *b, int64_t number);
 cr_expr cr_var(struct cr_builder *b, int var);
 cr_expr cr_field(struct cr_builder *b, int slot);
@@ -56,11 +71,16 @@ cr_expr cr_load(struct cr_builder *b, int slot, int64_t index);
 /* Returns x + number, or x if the number is 0. */
 cr_expr cr_plus(struct cr_builder *b, cr_expr x, int64_t number);
 
+/* True if an expression is a number; then sets *number. */
+bool cr_number_of(const struct cr_builder *b, cr_expr x, int64_t *number);
+
 /* A variable's value minus another's. */
 cr_expr cr_minus_var(struct cr_builder *b, int var, int origin);
 
 /* ---- statements ---- */
 
+/* Declares a variable.  Returns the one of the same name and value if the block has it.  One whose value is a number, and does not change, is that number wherever it
+ * is used, and has no declaration. */
 int cr_let(struct cr_builder *b, const char *name, cr_expr value);
 
 /* Declares a variable with a note for the reader, or null; `changes` allows cr_set later. */
@@ -71,11 +91,21 @@ void cr_set(struct cr_builder *b, int var, cr_expr value);
 /* Declares "name = last - var < step ? last - var : step", the size of a loop's iteration. */
 int cr_let_count(struct cr_builder *b, const char *name, int var, int64_t step, cr_expr last);
 
+/* Returns the number of a variable that has no declaration. */
+int cr_let_number(struct cr_builder *b, int64_t number);
+
 /* Begins a loop from first to last (exclusive); `until`, or CR_NONE, is an additional condition.
  * Returns the counter. */
 int cr_begin_loop(struct cr_builder *b, const char *name, cr_expr first, cr_expr last,
                   int64_t step, cr_expr until);
+/* Begins the loop over the items of a call.  A kernel with a single item needs none; 0: their number
+ * depends on a length. */
+void cr_begin_item_loop(struct cr_builder *b, int64_t items);
+
 void cr_begin_if(struct cr_builder *b, cr_expr condition, const char *note);
+
+/* Begins a block that is no statement; cr_end ends it, too. */
+void cr_begin_plain(struct cr_builder *b);
 void cr_end(struct cr_builder *b);
 void cr_remark(struct cr_builder *b, const char *note);
 
@@ -135,6 +165,9 @@ struct cr_address cr_element(struct cr_builder *b, int slot, const struct cr_aff
 /* The value of an affine index, as an integer expression. */
 cr_expr cr_affine_value(struct cr_builder *b, const struct cr_affine *at, int row_atom, int row_var,
                         int col_atom, int col_var);
+
+/* After the last statement: drops declarations of variables that nothing uses. */
+void cr_drop_unused(struct cr_builder *b);
 
 /* True if two addresses are equal. */
 bool cr_same_address(const struct cr_builder *b, const struct cr_address *x,

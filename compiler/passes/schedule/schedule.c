@@ -322,8 +322,8 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
 
 static void add_own_vars(struct cr_function *f)
 {
-    static const char *const names[] = {"begin", "end"};
-    for (int i = 0; i < 2; i++) {
+    static const char *const names[] = {"begin", "end", "item"};
+    for (int i = 0; i < CR_N_OWN_VARS; i++) {
         struct cr_var *var = CR_PUSH(f->vars, f->n_vars, f->cap_vars);
         *var = (struct cr_var){.changes = false};
         snprintf(var->name, sizeof var->name, "%s", names[i]);
@@ -364,6 +364,7 @@ static void add_function(struct scheduling *s, int kernel)
     add_arguments(s, &b);
     b.node = cr_main_node(b.k);
     s->items[kernel] = cr_kernel_kinds[b.k->kind].schedule(&b);
+    cr_drop_unused(&b);
     f->items = b.items == CR_NONE ? cr_number(&b, s->items[kernel]) : b.items;
     f->comment = cr_describe(&b, title);
     if (b.k == &copy)

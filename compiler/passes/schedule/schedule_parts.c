@@ -20,6 +20,8 @@ int64_t cr_count_shares(const struct cr_kernel *k, int64_t items, const struct c
 cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top)
 {
     cr_expr digit = cr_var(b, CR_VAR_ITEM);
+    if (extent == 1)
+        return cr_number(b, 0);
     if (below > 1)
         digit = cr_binary(b, CR_EXPR_DIV, digit, cr_number(b, below));
     if (!top)
@@ -67,7 +69,11 @@ static void begin_outer(struct cr_builder *b, int i, int64_t below, bool top)
 static void begin_items(struct cr_builder *b, int n, int64_t below, bool topmost)
 {
     const struct cr_kernel *k = b->k;
-    cr_begin_loop(b, "item", cr_var(b, CR_VAR_BEGIN), cr_var(b, CR_VAR_END), 1, CR_NONE);
+    int64_t items = below;
+    for (int i = 0; i < n; i++)
+        items *= cr_extent(k, k->outer[i]);
+    bool fixed = topmost && !(n && k->atoms.length[k->outer[0]]);
+    cr_begin_item_loop(b, fixed ? items : 0);
     for (int i = n - 1; i >= 0; i--) {
         begin_outer(b, i, below, topmost && i == 0);
         below *= cr_extent(k, k->outer[i]);
@@ -97,6 +103,9 @@ static struct cr_share let_even_share(struct cr_builder *b, cr_expr digit, int64
     cr_expr end = cr_binary(b, CR_EXPR_ADD, cr_var(b, rows.first), cr_var(b, step));
     rows.last = cr_let_noted(b, "i1", cr_binary(b, CR_EXPR_MIN, end, size), true, NULL);
     end_share(b, &rows);
+    rows.most = block;
+    rows.even = false;
+    rows.may_be_empty = true;
     return rows;
 }
 
@@ -134,29 +143,73 @@ void cr_end_items(struct cr_builder *b)
 struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char *last,
                              int64_t below, int64_t parts, int64_t step, cr_expr size)
 {
-    struct cr_share part;
+    int64_t number;
+    bool fixed = cr_number_of(b, size, &number);
+    struct cr_share part = {.most = fixed ? cr_min(number, step) : step,
+                            .even = fixed && (parts == 1 || number % step == 0),
+                            .may_be_empty = !fixed && parts > 1};
     if (parts == 1) {
-        part.first = cr_let(b, first, cr_number(b, 0));
+        part.first = cr_let_number(b, 0);
         part.last = cr_let(b, last, size);
         return part;
     }
-    cr_expr digit = cr_digit(b, below, parts, false);
+    cr_expr digit = cr_digit(b, below, parts, b->n_items == below * parts);
     part.first = cr_let(b, first, cr_binary(b, CR_EXPR_MUL, digit, cr_number(b, step)));
-    cr_expr end = cr_binary(b, CR_EXPR_MIN, cr_plus(b, cr_var(b, part.first), step), size);
-    bool fixed = b->f->exprs[size].op == CR_EXPR_NUMBER;
+    cr_expr end = cr_plus(b, cr_var(b, part.first), step);
+    if (!part.even)
+        end = cr_binary(b, CR_EXPR_MIN, end, size);
     part.last = cr_let_noted(b, last, end, !fixed, NULL);
     if (!fixed)
         end_share(b, &part);
     return part;
 }
 
+cr_expr cr_share_size(struct cr_builder *b, const struct cr_share *share)
+{
+    return share->even ? cr_number(b, share->most) : cr_minus_var(b, share->last, share->first);
+}
+
 struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const char *count,
                                cr_expr first, cr_expr last, int64_t step, cr_expr until)
 {
     struct cr_steps steps;
+    int64_t begin, end;
+    bool fixed = cr_number_of(b, first, &begin) && cr_number_of(b, last, &end);
     steps.first = cr_begin_loop(b, name, first, last, step, until);
-    steps.count = cr_let_count(b, count, steps.first, step, last);
+    steps.count = fixed && (end - begin) % step == 0
+                      ? cr_let_number(b, step)
+                      : cr_let_count(b, count, steps.first, step, last);
     return steps;
+}
+
+struct cr_steps cr_begin_share(struct cr_builder *b, const char *name, const char *count,
+                               const struct cr_share *share, int64_t step, cr_expr until)
+{
+    cr_expr last = cr_var(b, share->last);
+    struct cr_steps steps = {.first = share->first};
+    bool once = share->most <= step && !share->may_be_empty;
+    if (!once)
+        steps.first = cr_begin_loop(b, name, cr_var(b, share->first), last, step, until);
+    else if (until == CR_NONE)
+        cr_begin_plain(b);
+    else
+        cr_begin_if(b, until, NULL);
+    if (share->even && (once || share->most % step == 0))
+        steps.count = cr_let_number(b, cr_min(step, share->most));
+    else if (once)
+        steps.count = cr_let(b, count, cr_share_size(b, share));
+    else
+        steps.count = cr_let_count(b, count, steps.first, step, last);
+    return steps;
+}
+
+cr_expr cr_begins_anew(struct cr_builder *b, const struct cr_share *share, int64_t parts)
+{
+    cr_expr first = cr_binary(b, CR_EXPR_EQUAL, cr_var(b, CR_VAR_ITEM), cr_var(b, CR_VAR_BEGIN));
+    if (b->n_items == parts)
+        return first;
+    cr_expr zero = cr_binary(b, CR_EXPR_EQUAL, cr_var(b, share->first), cr_number(b, 0));
+    return cr_binary(b, CR_EXPR_OR, first, zero);
 }
 
 struct cr_argument cr_tile_columns(struct cr_builder *b)

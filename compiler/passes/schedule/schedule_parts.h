@@ -70,6 +70,9 @@ void cr_end_items(struct cr_builder *b);
 /* The part of a dimension that an item does: the variables of its begin and its end (exclusive). */
 struct cr_share {
     int first, last;
+    int64_t most;   /* the greatest size of a share */
+    bool even;      /* all shares have this size */
+    bool may_be_empty;
 };
 
 /* Declares the share of an item in a dimension of `size` that is cut into `parts` of `step` each.
@@ -91,10 +94,22 @@ struct cr_steps {
     int first, count; /* variables */
 };
 
+/* The size of a share. */
+cr_expr cr_share_size(struct cr_builder *b, const struct cr_share *share);
+
 /* Begins "for (i = first; i < last; i += step)" and declares `count` inside; `until`, or CR_NONE,
  * is an additional condition of the loop. */
 struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const char *count,
                                cr_expr first, cr_expr last, int64_t step, cr_expr until);
+
+/* The same from the begin of a share to its end.  A share that one step covers has no loop, unless
+ * it may be empty. */
+struct cr_steps cr_begin_share(struct cr_builder *b, const char *name, const char *count,
+                               const struct cr_share *share, int64_t step, cr_expr until);
+
+/* The condition that an item is the first one of a call, or the first one of a share that begins at
+ * 0: what items with the same remaining shares have in common is computed then. */
+cr_expr cr_begins_anew(struct cr_builder *b, const struct cr_share *share, int64_t parts);
 
 /* The address of column `var` in a slot of packed panels that begins at column `origin`; a column
  * has K units. */
