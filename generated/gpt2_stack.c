@@ -399,19 +399,18 @@ static int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool,
 /*
  * k1_h_attn_c_attn: h.#.attn.c_attn, graphs/gpt2_stack.lua:16
  * out[2, 8, 144] = rows[16, 48] x columns[48, 144]
- * reads h_attn_c_attn_bias[144], x[2, 8, 48], h_ln_1_weight[48], h_ln_1_bias[48]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add
  * 221.2 kflop, reads 31.68 kB, writes 9.216 kB
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *h_attn_c_attn_bias;
-    const float *x;
-    const float *h_ln_1_weight;
-    const float *h_ln_1_bias;
-    const float *w; /* packed */
-    float *out;
+    const float *h_attn_c_attn_bias; /* [144] */
+    const float *x; /* [2, 8, 48] */
+    const float *h_ln_1_weight; /* [48] */
+    const float *h_ln_1_bias; /* [48] */
+    const float *h_attn_c_attn_weight; /* [48, 144], packed */
+    float *out; /* [2, 8, 144] */
 };
 
 static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scratch)
@@ -441,7 +440,7 @@ static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scra
             rt->fma_vvv(16, 48, rows, 48, t1, 48, a->h_ln_1_weight, 0, a->h_ln_1_bias, 0);
         }
         const long n = j1 - j0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->w + j0 * 48, 1536, a->out + j0, 144,
+        rt->gemm(16, n, 48, rows, 48, 1, a->h_attn_c_attn_weight + j0 * 48, 1536, a->out + j0, 144,
             a->h_attn_c_attn_bias + j0, 0, 0, 16384);
     }
 }
@@ -449,15 +448,14 @@ static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scra
 /*
  * k2_h_attn_y: h.#.attn.y, graphs/gpt2_stack.lua:16
  * out[2, 8, 48] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
- * reads h_attn_c_attn[2, 8, 144]
  * scores times 0.25
  * mask: query i sees keys <= i +0
  * 13.82 kflop, reads 9.216 kB, writes 3.072 kB
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *h_attn_c_attn;
-    float *out;
+    const float *h_attn_c_attn; /* [2, 8, 144] */
+    float *out; /* [2, 8, 48] */
 };
 
 static void k2_h_attn_y(const void *args, long begin, long end, float *scratch)
@@ -501,17 +499,16 @@ static void k2_h_attn_y(const void *args, long begin, long end, float *scratch)
 /*
  * k3_h_attn_residual: h.#.attn_residual, graphs/gpt2_stack.lua:16
  * out[2, 8, 48] = rows[16, 48] x columns[48, 48]
- * reads x[2, 8, 48], h_attn_c_proj_bias[48], h_attn_y[2, 8, 48]
  * then: add, add
  * 73.73 kflop, reads 15.55 kB, writes 3.072 kB
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *h_attn_c_proj_bias;
-    const float *h_attn_y;
-    const float *w; /* packed */
-    float *out;
+    const float *x; /* [2, 8, 48] */
+    const float *h_attn_c_proj_bias; /* [48] */
+    const float *h_attn_y; /* [2, 8, 48] */
+    const float *h_attn_c_proj_weight; /* [48, 48], packed */
+    float *out; /* [2, 8, 48] */
 };
 
 static void k3_h_attn_residual(const void *args, long begin, long end, float *scratch)
@@ -523,8 +520,8 @@ static void k3_h_attn_residual(const void *args, long begin, long end, float *sc
         const long j0 = item * 32;
         const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
         const long n = j1 - j0;
-        rt->gemm(16, n, 48, a->h_attn_y, 48, 1, a->w + j0 * 48, 1536, a->out + j0, 48,
-            a->h_attn_c_proj_bias + j0, 0, 0, 16384);
+        rt->gemm(16, n, 48, a->h_attn_y, 48, 1, a->h_attn_c_proj_weight + j0 * 48, 1536,
+            a->out + j0, 48, a->h_attn_c_proj_bias + j0, 0, 0, 16384);
         /* h.# */
         rt->add_vv(16, n, a->out + j0, 48, a->x + j0, 48, a->out + j0, 48);
     }
@@ -533,19 +530,18 @@ static void k3_h_attn_residual(const void *args, long begin, long end, float *sc
 /*
  * k4_h_mlp_act: h.#.mlp.act, graphs/gpt2_stack.lua:16
  * out[2, 8, 192] = rows[16, 48] x columns[48, 192]
- * reads h_mlp_c_fc_bias[192], h_attn_residual[2, 8, 48], h_ln_2_weight[48], h_ln_2_bias[48]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add, mul, fma, mul, sigmoid, mul
  * 294.9 kflop, reads 41.09 kB, writes 12.29 kB
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *h_mlp_c_fc_bias;
-    const float *h_attn_residual;
-    const float *h_ln_2_weight;
-    const float *h_ln_2_bias;
-    const float *w; /* packed */
-    float *out;
+    const float *h_mlp_c_fc_bias; /* [192] */
+    const float *h_attn_residual; /* [2, 8, 48] */
+    const float *h_ln_2_weight; /* [48] */
+    const float *h_ln_2_bias; /* [48] */
+    const float *h_mlp_c_fc_weight; /* [48, 192], packed */
+    float *out; /* [2, 8, 192] */
 };
 
 static void k4_h_mlp_act(const void *args, long begin, long end, float *scratch)
@@ -579,7 +575,7 @@ static void k4_h_mlp_act(const void *args, long begin, long end, float *scratch)
             rt->fma_vvv(16, 48, rows, 48, t1, 48, a->h_ln_2_weight, 0, a->h_ln_2_bias, 0);
         }
         const long n = j1 - j0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->w + j0 * 48, 1536, product, 128,
+        rt->gemm(16, n, 48, rows, 48, 1, a->h_mlp_c_fc_weight + j0 * 48, 1536, product, 128,
             a->h_mlp_c_fc_bias + j0, 0, 0, 16384);
         /* h.#.mlp */
         rt->odd_cubic(16, n, t3, 128, product, 128, c_0_071354814, c_1_5957692);
@@ -590,17 +586,16 @@ static void k4_h_mlp_act(const void *args, long begin, long end, float *scratch)
 /*
  * k5_h_ffn_residual: h.#.ffn_residual, graphs/gpt2_stack.lua:16
  * out[2, 8, 48] = rows[16, 192] x columns[192, 48]
- * reads h_attn_residual[2, 8, 48], h_mlp_c_proj_bias[48], h_mlp_act[2, 8, 192]
  * then: add, add
  * 294.9 kflop, reads 52.42 kB, writes 3.072 kB
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *h_attn_residual;
-    const float *h_mlp_c_proj_bias;
-    const float *h_mlp_act;
-    const float *w; /* packed */
-    float *out;
+    const float *h_attn_residual; /* [2, 8, 48] */
+    const float *h_mlp_c_proj_bias; /* [48] */
+    const float *h_mlp_act; /* [2, 8, 192] */
+    const float *h_mlp_c_proj_weight; /* [192, 48], packed */
+    float *out; /* [2, 8, 48] */
 };
 
 static void k5_h_ffn_residual(const void *args, long begin, long end, float *scratch)
@@ -612,8 +607,8 @@ static void k5_h_ffn_residual(const void *args, long begin, long end, float *scr
         const long j0 = item * 32;
         const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
         const long n = j1 - j0;
-        rt->gemm(16, n, 192, a->h_mlp_act, 192, 1, a->w + j0 * 192, 6144, a->out + j0, 48,
-            a->h_mlp_c_proj_bias + j0, 0, 0, 16384);
+        rt->gemm(16, n, 192, a->h_mlp_act, 192, 1, a->h_mlp_c_proj_weight + j0 * 192, 6144,
+            a->out + j0, 48, a->h_mlp_c_proj_bias + j0, 0, 0, 16384);
         /* h.# */
         rt->add_vv(16, n, a->out + j0, 48, a->h_attn_residual + j0, 48, a->out + j0, 48);
     }
@@ -633,54 +628,54 @@ int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
         {
             const struct k1_args args = {
                 .rt = rt,
-                .h_attn_c_attn_bias = layer_weights,
-                .x = layer == 0 ? in0 : arena + 3840,
-                .h_ln_1_weight = layer_weights + 144,
-                .h_ln_1_bias = layer_weights + 192,
-                .w = layer_weights + 240,
-                .out = arena,
+                .h_attn_c_attn_bias = layer_weights, /* h.#.attn.c_attn.bias[144] */
+                .x = layer == 0 ? in0 : arena + 3840, /* x[2, 8, 48] */
+                .h_ln_1_weight = layer_weights + 144, /* h.#.ln_1.weight[48] */
+                .h_ln_1_bias = layer_weights + 192, /* h.#.ln_1.bias[48] */
+                .h_attn_c_attn_weight = layer_weights + 240, /* h.#.attn.c_attn.weight[48, 160] */
+                .out = arena, /* h.#.attn.c_attn[2, 8, 144] */
             };
             rt->parallel(pool, 2, 2, k1_h_attn_c_attn, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .h_attn_c_attn = arena,
-                .out = arena + 2304,
+                .h_attn_c_attn = arena, /* h.#.attn.c_attn[2, 8, 144] */
+                .out = arena + 2304, /* h.#.attn.y[2, 8, 48] */
             };
             rt->parallel(pool, 6, 1, k2_h_attn_y, &args, scratch, scratch_floats);
         }
         {
             const struct k3_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in0 : arena + 3840,
-                .h_attn_c_proj_bias = layer_weights + 7920,
-                .h_attn_y = arena + 2304,
-                .w = layer_weights + 7968,
-                .out = arena + 3072,
+                .x = layer == 0 ? in0 : arena + 3840, /* x[2, 8, 48] */
+                .h_attn_c_proj_bias = layer_weights + 7920, /* h.#.attn.c_proj.bias[48] */
+                .h_attn_y = arena + 2304, /* h.#.attn.y[2, 8, 48] */
+                .h_attn_c_proj_weight = layer_weights + 7968, /* h.#.attn.c_proj.weight[48, 64] */
+                .out = arena + 3072, /* h.#.attn_residual[2, 8, 48] */
             };
             rt->parallel(pool, 2, 2, k3_h_attn_residual, &args, scratch, scratch_floats);
         }
         {
             const struct k4_args args = {
                 .rt = rt,
-                .h_mlp_c_fc_bias = layer_weights + 11040,
-                .h_attn_residual = arena + 3072,
-                .h_ln_2_weight = layer_weights + 11232,
-                .h_ln_2_bias = layer_weights + 11280,
-                .w = layer_weights + 11328,
-                .out = arena,
+                .h_mlp_c_fc_bias = layer_weights + 11040, /* h.#.mlp.c_fc.bias[192] */
+                .h_attn_residual = arena + 3072, /* h.#.attn_residual[2, 8, 48] */
+                .h_ln_2_weight = layer_weights + 11232, /* h.#.ln_2.weight[48] */
+                .h_ln_2_bias = layer_weights + 11280, /* h.#.ln_2.bias[48] */
+                .h_mlp_c_fc_weight = layer_weights + 11328, /* h.#.mlp.c_fc.weight[48, 192] */
+                .out = arena, /* h.#.mlp.act[2, 8, 192] */
             };
             rt->parallel(pool, 2, 2, k4_h_mlp_act, &args, scratch, scratch_floats);
         }
         {
             const struct k5_args args = {
                 .rt = rt,
-                .h_attn_residual = arena + 3072,
-                .h_mlp_c_proj_bias = layer_weights + 20544,
-                .h_mlp_act = arena,
-                .w = layer_weights + 20592,
-                .out = layer == 0 ? arena + 3840 : out0,
+                .h_attn_residual = arena + 3072, /* h.#.attn_residual[2, 8, 48] */
+                .h_mlp_c_proj_bias = layer_weights + 20544, /* h.#.mlp.c_proj.bias[48] */
+                .h_mlp_act = arena, /* h.#.mlp.act[2, 8, 192] */
+                .h_mlp_c_proj_weight = layer_weights + 20592, /* h.#.mlp.c_proj.weight[192, 64] */
+                .out = layer == 0 ? arena + 3840 : out0, /* h.#.ffn_residual[2, 8, 48] */
             };
             rt->parallel(pool, 2, 2, k5_h_ffn_residual, &args, scratch, scratch_floats);
         }

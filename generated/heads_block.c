@@ -400,17 +400,16 @@ static int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool
 /*
  * k1_attn_heads_value: attn.heads.#.value, graphs/heads_block.lua:24
  * out[2, 8, 144] = rows[16, 48] x columns[48, 144]
- * reads x[2, 8, 48], ln1_weight[48], ln1_bias[48]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * 221.2 kflop, reads 31.1 kB, writes 9.216 kB
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *ln1_weight;
-    const float *ln1_bias;
-    const float *w; /* packed */
-    float *out;
+    const float *x; /* [2, 8, 48] */
+    const float *ln1_weight; /* [48] */
+    const float *ln1_bias; /* [48] */
+    const float *v3_w; /* [48, 144], packed */
+    float *out; /* [2, 8, 144] */
 };
 
 static void k1_attn_heads_value(const void *args, long begin, long end, float *scratch)
@@ -440,22 +439,21 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
             rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln1_weight, 0, a->ln1_bias, 0);
         }
         const long n = j1 - j0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->w + j0 * 48, 1536, a->out + j0, 144, 0, 0, 0, 16384);
+        rt->gemm(16, n, 48, rows, 48, 1, a->v3_w + j0 * 48, 1536, a->out + j0, 144, 0, 0, 0, 16384);
     }
 }
 
 /*
  * k2_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
- * reads k1_attn_heads_value[2, 8, 144]
  * scores times 0.25
  * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_attn_heads_value;
-    float *out;
+    const float *k1_attn_heads_value; /* [2, 8, 144] */
+    float *out; /* [2, 8, 16] */
 };
 
 static void k2_attn_heads(const void *args, long begin, long end, float *scratch)
@@ -498,15 +496,14 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
 /*
  * k3_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
- * reads k1_attn_heads_value[2, 8, 144]
  * scores times 0.25
  * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *k1_attn_heads_value;
-    float *out;
+    const float *k1_attn_heads_value; /* [2, 8, 144] */
+    float *out; /* [2, 8, 16] */
 };
 
 static void k3_attn_heads(const void *args, long begin, long end, float *scratch)
@@ -549,15 +546,14 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
 /*
  * k4_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
- * reads k1_attn_heads_value[2, 8, 144]
  * scores times 0.25
  * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k1_attn_heads_value;
-    float *out;
+    const float *k1_attn_heads_value; /* [2, 8, 144] */
+    float *out; /* [2, 8, 16] */
 };
 
 static void k4_attn_heads(const void *args, long begin, long end, float *scratch)
@@ -600,17 +596,16 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
 /*
  * k5_attn_residual: attn_residual, graphs/heads_block.lua:39
  * out[2, 8, 48] = rows[16, 48] x columns[48, 48]
- * reads x[2, 8, 48], attn_proj_bias[48], attn_y[2, 8, 48]
  * then: add, add
  * 73.73 kflop, reads 15.55 kB, writes 3.072 kB
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *attn_proj_bias;
-    const float *attn_y;
-    const float *w; /* packed */
-    float *out;
+    const float *x; /* [2, 8, 48] */
+    const float *attn_proj_bias; /* [48] */
+    const float *attn_y; /* [2, 8, 48] */
+    const float *attn_proj_weight; /* [48, 48], packed */
+    float *out; /* [2, 8, 48] */
 };
 
 static void k5_attn_residual(const void *args, long begin, long end, float *scratch)
@@ -622,7 +617,7 @@ static void k5_attn_residual(const void *args, long begin, long end, float *scra
         const long j0 = item * 32;
         const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
         const long n = j1 - j0;
-        rt->gemm(16, n, 48, a->attn_y, 48, 1, a->w + j0 * 48, 1536, a->out + j0, 48,
+        rt->gemm(16, n, 48, a->attn_y, 48, 1, a->attn_proj_weight + j0 * 48, 1536, a->out + j0, 48,
             a->attn_proj_bias + j0, 0, 0, 16384);
         rt->add_vv(16, n, a->out + j0, 48, a->x + j0, 48, a->out + j0, 48);
     }
@@ -631,19 +626,18 @@ static void k5_attn_residual(const void *args, long begin, long end, float *scra
 /*
  * k6_ff_act: ff.act, graphs/heads_block.lua:32
  * out[2, 8, 192] = rows[16, 48] x columns[48, 192]
- * reads ff_net_bias[192], attn_residual[2, 8, 48], ln2_weight[48], ln2_bias[48]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add, mul, erf, add, mul, mul
  * 294.9 kflop, reads 41.09 kB, writes 12.29 kB
  */
 struct k6_args {
     const struct cr_runtime *rt;
-    const float *ff_net_bias;
-    const float *attn_residual;
-    const float *ln2_weight;
-    const float *ln2_bias;
-    const float *w; /* packed */
-    float *out;
+    const float *ff_net_bias; /* [192] */
+    const float *attn_residual; /* [2, 8, 48] */
+    const float *ln2_weight; /* [48] */
+    const float *ln2_bias; /* [48] */
+    const float *ff_net_weight; /* [48, 192], packed */
+    float *out; /* [2, 8, 192] */
 };
 
 static void k6_ff_act(const void *args, long begin, long end, float *scratch)
@@ -678,8 +672,8 @@ static void k6_ff_act(const void *args, long begin, long end, float *scratch)
             rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln2_weight, 0, a->ln2_bias, 0);
         }
         const long n = j1 - j0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->w + j0 * 48, 1536, product, 128, a->ff_net_bias + j0, 0,
-            0, 16384);
+        rt->gemm(16, n, 48, rows, 48, 1, a->ff_net_weight + j0 * 48, 1536, product, 128,
+            a->ff_net_bias + j0, 0, 0, 16384);
         /* ff */
         rt->mul_vs(16, n, t3, 128, product, 128, &c_0_70710677, 0);
         rt->erf_v(16, n, t3, 128, t3, 128);
@@ -692,17 +686,16 @@ static void k6_ff_act(const void *args, long begin, long end, float *scratch)
 /*
  * k7_ffn_residual: ffn_residual, graphs/heads_block.lua:39
  * out[2, 8, 48] = rows[16, 192] x columns[192, 48]
- * reads attn_residual[2, 8, 48], ff_net_bias[48], ff_act[2, 8, 192]
  * then: add, add
  * 294.9 kflop, reads 52.42 kB, writes 3.072 kB
  */
 struct k7_args {
     const struct cr_runtime *rt;
-    const float *attn_residual;
-    const float *ff_net_bias;
-    const float *ff_act;
-    const float *w; /* packed */
-    float *out;
+    const float *attn_residual; /* [2, 8, 48] */
+    const float *ff_net_bias; /* [48] */
+    const float *ff_act; /* [2, 8, 192] */
+    const float *ff_net_weight; /* [192, 48], packed */
+    float *out; /* [2, 8, 48] */
 };
 
 static void k7_ffn_residual(const void *args, long begin, long end, float *scratch)
@@ -714,7 +707,7 @@ static void k7_ffn_residual(const void *args, long begin, long end, float *scrat
         const long j0 = item * 32;
         const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
         const long n = j1 - j0;
-        rt->gemm(16, n, 192, a->ff_act, 192, 1, a->w + j0 * 192, 6144, a->out + j0, 48,
+        rt->gemm(16, n, 192, a->ff_act, 192, 1, a->ff_net_weight + j0 * 192, 6144, a->out + j0, 48,
             a->ff_net_bias + j0, 0, 0, 16384);
         rt->add_vv(16, n, a->out + j0, 48, a->attn_residual + j0, 48, a->out + j0, 48);
     }
@@ -732,69 +725,69 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0,
-            .ln1_weight = weights,
-            .ln1_bias = weights + 48,
-            .w = weights + 96,
-            .out = arena,
+            .x = in0, /* x[2, 8, 48] */
+            .ln1_weight = weights, /* ln1.weight[48] */
+            .ln1_bias = weights + 48, /* ln1.bias[48] */
+            .v3_w = weights + 96, /* attn.heads.#.value[48, 160] */
+            .out = arena, /* attn.heads.#.value[2, 8, 144] */
         };
         rt->parallel(pool, 2, 2, k1_attn_heads_value, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .k1_attn_heads_value = arena,
-            .out = arena + 2304,
+            .k1_attn_heads_value = arena, /* attn.heads.#.value[2, 8, 144] */
+            .out = arena + 2304, /* attn.y[2, 8, 48] */
         };
         rt->parallel(pool, 2, 1, k2_attn_heads, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .k1_attn_heads_value = arena,
-            .out = arena + 2304,
+            .k1_attn_heads_value = arena, /* attn.heads.#.value[2, 8, 144] */
+            .out = arena + 2304, /* attn.y[2, 8, 48] */
         };
         rt->parallel(pool, 2, 1, k3_attn_heads, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .k1_attn_heads_value = arena,
-            .out = arena + 2304,
+            .k1_attn_heads_value = arena, /* attn.heads.#.value[2, 8, 144] */
+            .out = arena + 2304, /* attn.y[2, 8, 48] */
         };
         rt->parallel(pool, 2, 1, k4_attn_heads, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .x = in0,
-            .attn_proj_bias = weights + 7776,
-            .attn_y = arena + 2304,
-            .w = weights + 7824,
-            .out = arena + 3072,
+            .x = in0, /* x[2, 8, 48] */
+            .attn_proj_bias = weights + 7776, /* attn.proj.bias[48] */
+            .attn_y = arena + 2304, /* attn.y[2, 8, 48] */
+            .attn_proj_weight = weights + 7824, /* attn.proj.weight[48, 64] */
+            .out = arena + 3072, /* attn_residual[2, 8, 48] */
         };
         rt->parallel(pool, 2, 2, k5_attn_residual, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
-            .ff_net_bias = weights + 10896,
-            .attn_residual = arena + 3072,
-            .ln2_weight = weights + 11088,
-            .ln2_bias = weights + 11136,
-            .w = weights + 11184,
-            .out = arena,
+            .ff_net_bias = weights + 10896, /* ff.net.#.bias[192] */
+            .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
+            .ln2_weight = weights + 11088, /* ln2.weight[48] */
+            .ln2_bias = weights + 11136, /* ln2.bias[48] */
+            .ff_net_weight = weights + 11184, /* ff.net.#.weight[48, 192] */
+            .out = arena, /* ff.act[2, 8, 192] */
         };
         rt->parallel(pool, 2, 2, k6_ff_act, &args, scratch, scratch_floats);
     }
     {
         const struct k7_args args = {
             .rt = rt,
-            .attn_residual = arena + 3072,
-            .ff_net_bias = weights + 20400,
-            .ff_act = arena,
-            .w = weights + 20448,
-            .out = out0,
+            .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
+            .ff_net_bias = weights + 20400, /* ff.net.#.bias[48] */
+            .ff_act = arena, /* ff.act[2, 8, 192] */
+            .ff_net_weight = weights + 20448, /* ff.net.#.weight[192, 64] */
+            .out = out0, /* ffn_residual[2, 8, 48] */
         };
         rt->parallel(pool, 2, 2, k7_ffn_residual, &args, scratch, scratch_floats);
     }

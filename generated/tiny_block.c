@@ -400,19 +400,18 @@ static int tiny_block_execute(const struct cr_runtime *rt, struct cr_pool *pool,
 /*
  * k1_attn_c_attn: attn.c_attn, graphs/tiny_block.lua:19
  * out[2, 8, 144] = rows[16, 48] x columns[48, 144]
- * reads attn_c_attn_bias[144], x[2, 8, 48], ln1_weight[48], ln1_bias[48]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add
  * 221.2 kflop, reads 31.68 kB, writes 9.216 kB
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *attn_c_attn_bias;
-    const float *x;
-    const float *ln1_weight;
-    const float *ln1_bias;
-    const float *w; /* packed */
-    float *out;
+    const float *attn_c_attn_bias; /* [144] */
+    const float *x; /* [2, 8, 48] */
+    const float *ln1_weight; /* [48] */
+    const float *ln1_bias; /* [48] */
+    const float *attn_c_attn_weight; /* [48, 144], packed */
+    float *out; /* [2, 8, 144] */
 };
 
 static void k1_attn_c_attn(const void *args, long begin, long end, float *scratch)
@@ -442,7 +441,7 @@ static void k1_attn_c_attn(const void *args, long begin, long end, float *scratc
             rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln1_weight, 0, a->ln1_bias, 0);
         }
         const long n = j1 - j0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->w + j0 * 48, 1536, a->out + j0, 144,
+        rt->gemm(16, n, 48, rows, 48, 1, a->attn_c_attn_weight + j0 * 48, 1536, a->out + j0, 144,
             a->attn_c_attn_bias + j0, 0, 0, 16384);
     }
 }
@@ -450,15 +449,14 @@ static void k1_attn_c_attn(const void *args, long begin, long end, float *scratc
 /*
  * k2_attn_y: attn.y, graphs/tiny_block.lua:19
  * out[2, 8, 48] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
- * reads attn_c_attn[2, 8, 144]
  * scores times 0.25
  * mask: query i sees keys <= i +0
  * 13.82 kflop, reads 9.216 kB, writes 3.072 kB
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *attn_c_attn;
-    float *out;
+    const float *attn_c_attn; /* [2, 8, 144] */
+    float *out; /* [2, 8, 48] */
 };
 
 static void k2_attn_y(const void *args, long begin, long end, float *scratch)
@@ -502,17 +500,16 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
 /*
  * k3_attn_residual: attn_residual, graphs/tiny_block.lua:33
  * out[2, 8, 48] = rows[16, 48] x columns[48, 48]
- * reads x[2, 8, 48], attn_c_proj_bias[48], attn_y[2, 8, 48]
  * then: add, add
  * 73.73 kflop, reads 15.55 kB, writes 3.072 kB
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *attn_c_proj_bias;
-    const float *attn_y;
-    const float *w; /* packed */
-    float *out;
+    const float *x; /* [2, 8, 48] */
+    const float *attn_c_proj_bias; /* [48] */
+    const float *attn_y; /* [2, 8, 48] */
+    const float *attn_c_proj_weight; /* [48, 48], packed */
+    float *out; /* [2, 8, 48] */
 };
 
 static void k3_attn_residual(const void *args, long begin, long end, float *scratch)
@@ -524,8 +521,8 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
         const long j0 = item * 32;
         const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
         const long n = j1 - j0;
-        rt->gemm(16, n, 48, a->attn_y, 48, 1, a->w + j0 * 48, 1536, a->out + j0, 48,
-            a->attn_c_proj_bias + j0, 0, 0, 16384);
+        rt->gemm(16, n, 48, a->attn_y, 48, 1, a->attn_c_proj_weight + j0 * 48, 1536, a->out + j0,
+            48, a->attn_c_proj_bias + j0, 0, 0, 16384);
         rt->add_vv(16, n, a->out + j0, 48, a->x + j0, 48, a->out + j0, 48);
     }
 }
@@ -533,19 +530,18 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
 /*
  * k4_mlp_act: mlp.act, graphs/tiny_block.lua:27
  * out[2, 8, 192] = rows[16, 48] x columns[48, 192]
- * reads mlp_c_fc_bias[192], attn_residual[2, 8, 48], ln2_weight[48], ln2_bias[48]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add, mul, erf, add, mul, mul
  * 294.9 kflop, reads 41.09 kB, writes 12.29 kB
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *mlp_c_fc_bias;
-    const float *attn_residual;
-    const float *ln2_weight;
-    const float *ln2_bias;
-    const float *w; /* packed */
-    float *out;
+    const float *mlp_c_fc_bias; /* [192] */
+    const float *attn_residual; /* [2, 8, 48] */
+    const float *ln2_weight; /* [48] */
+    const float *ln2_bias; /* [48] */
+    const float *mlp_c_fc_weight; /* [48, 192], packed */
+    float *out; /* [2, 8, 192] */
 };
 
 static void k4_mlp_act(const void *args, long begin, long end, float *scratch)
@@ -580,8 +576,8 @@ static void k4_mlp_act(const void *args, long begin, long end, float *scratch)
             rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln2_weight, 0, a->ln2_bias, 0);
         }
         const long n = j1 - j0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->w + j0 * 48, 1536, product, 128, a->mlp_c_fc_bias + j0,
-            0, 0, 16384);
+        rt->gemm(16, n, 48, rows, 48, 1, a->mlp_c_fc_weight + j0 * 48, 1536, product, 128,
+            a->mlp_c_fc_bias + j0, 0, 0, 16384);
         /* mlp */
         rt->mul_vs(16, n, t3, 128, product, 128, &c_0_70710677, 0);
         rt->erf_v(16, n, t3, 128, t3, 128);
@@ -594,17 +590,16 @@ static void k4_mlp_act(const void *args, long begin, long end, float *scratch)
 /*
  * k5_ffn_residual: ffn_residual, graphs/tiny_block.lua:33
  * out[2, 8, 48] = rows[16, 192] x columns[192, 48]
- * reads attn_residual[2, 8, 48], mlp_c_proj_bias[48], mlp_act[2, 8, 192]
  * then: add, add
  * 294.9 kflop, reads 52.42 kB, writes 3.072 kB
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *attn_residual;
-    const float *mlp_c_proj_bias;
-    const float *mlp_act;
-    const float *w; /* packed */
-    float *out;
+    const float *attn_residual; /* [2, 8, 48] */
+    const float *mlp_c_proj_bias; /* [48] */
+    const float *mlp_act; /* [2, 8, 192] */
+    const float *mlp_c_proj_weight; /* [192, 48], packed */
+    float *out; /* [2, 8, 48] */
 };
 
 static void k5_ffn_residual(const void *args, long begin, long end, float *scratch)
@@ -616,8 +611,8 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
         const long j0 = item * 32;
         const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
         const long n = j1 - j0;
-        rt->gemm(16, n, 192, a->mlp_act, 192, 1, a->w + j0 * 192, 6144, a->out + j0, 48,
-            a->mlp_c_proj_bias + j0, 0, 0, 16384);
+        rt->gemm(16, n, 192, a->mlp_act, 192, 1, a->mlp_c_proj_weight + j0 * 192, 6144, a->out + j0,
+            48, a->mlp_c_proj_bias + j0, 0, 0, 16384);
         rt->add_vv(16, n, a->out + j0, 48, a->attn_residual + j0, 48, a->out + j0, 48);
     }
 }
@@ -634,54 +629,54 @@ int tiny_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
     {
         const struct k1_args args = {
             .rt = rt,
-            .attn_c_attn_bias = weights,
-            .x = in0,
-            .ln1_weight = weights + 144,
-            .ln1_bias = weights + 192,
-            .w = weights + 240,
-            .out = arena,
+            .attn_c_attn_bias = weights, /* attn.c_attn.bias[144] */
+            .x = in0, /* x[2, 8, 48] */
+            .ln1_weight = weights + 144, /* ln1.weight[48] */
+            .ln1_bias = weights + 192, /* ln1.bias[48] */
+            .attn_c_attn_weight = weights + 240, /* attn.c_attn.weight[48, 160] */
+            .out = arena, /* attn.c_attn[2, 8, 144] */
         };
         rt->parallel(pool, 2, 2, k1_attn_c_attn, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .attn_c_attn = arena,
-            .out = arena + 2304,
+            .attn_c_attn = arena, /* attn.c_attn[2, 8, 144] */
+            .out = arena + 2304, /* attn.y[2, 8, 48] */
         };
         rt->parallel(pool, 6, 1, k2_attn_y, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .x = in0,
-            .attn_c_proj_bias = weights + 7920,
-            .attn_y = arena + 2304,
-            .w = weights + 7968,
-            .out = arena + 3072,
+            .x = in0, /* x[2, 8, 48] */
+            .attn_c_proj_bias = weights + 7920, /* attn.c_proj.bias[48] */
+            .attn_y = arena + 2304, /* attn.y[2, 8, 48] */
+            .attn_c_proj_weight = weights + 7968, /* attn.c_proj.weight[48, 64] */
+            .out = arena + 3072, /* attn_residual[2, 8, 48] */
         };
         rt->parallel(pool, 2, 2, k3_attn_residual, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .mlp_c_fc_bias = weights + 11040,
-            .attn_residual = arena + 3072,
-            .ln2_weight = weights + 11232,
-            .ln2_bias = weights + 11280,
-            .w = weights + 11328,
-            .out = arena,
+            .mlp_c_fc_bias = weights + 11040, /* mlp.c_fc.bias[192] */
+            .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
+            .ln2_weight = weights + 11232, /* ln2.weight[48] */
+            .ln2_bias = weights + 11280, /* ln2.bias[48] */
+            .mlp_c_fc_weight = weights + 11328, /* mlp.c_fc.weight[48, 192] */
+            .out = arena, /* mlp.act[2, 8, 192] */
         };
         rt->parallel(pool, 2, 2, k4_mlp_act, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .attn_residual = arena + 3072,
-            .mlp_c_proj_bias = weights + 20544,
-            .mlp_act = arena,
-            .w = weights + 20592,
-            .out = out0,
+            .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
+            .mlp_c_proj_bias = weights + 20544, /* mlp.c_proj.bias[48] */
+            .mlp_act = arena, /* mlp.act[2, 8, 192] */
+            .mlp_c_proj_weight = weights + 20592, /* mlp.c_proj.weight[192, 64] */
+            .out = out0, /* ffn_residual[2, 8, 48] */
         };
         rt->parallel(pool, 2, 2, k5_ffn_residual, &args, scratch, scratch_floats);
     }

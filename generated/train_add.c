@@ -486,14 +486,13 @@ static int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool,
 /*
  * k1_next_step: next step, graphs/train_add.lua:31
  * out[]
- * reads step[]
  * steps: add
  * 3 flop, reads 4 B, writes 4 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const int *step;
-    int *out;
+    const int *step; /* [] */
+    int *out; /* [] */
 };
 
 static void k1_next_step(const void *args, long begin, long end, float *scratch)
@@ -511,16 +510,15 @@ static void k1_next_step(const void *args, long begin, long end, float *scratch)
 /*
  * k2_digits: digits, graphs/train_add.lua:21
  * out[64, 2]
- * reads step[]
  * steps: mul, ge, where, add, ge, where, add, ge, where, add, ge, where, add, ge, where, add, ge,
  *     where, add, ge, where, add, ge, where, add, ge, where, add
  * 5.376 kflop, reads 4 B, writes 512 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const int *step;
+    const int *step; /* [] */
     long stream0; /* of random numbers */
-    int *out;
+    int *out; /* [64, 2] */
 };
 
 static void k2_digits(const void *args, long begin, long end, float *scratch)
@@ -579,14 +577,13 @@ static void k2_digits(const void *args, long begin, long end, float *scratch)
 /*
  * k3_target: target, graphs/train_add.lua:28
  * out[64, 1]
- * reads digits[64, 2]
  * steps: add, ge, sub, where
  * 448 flop, reads 512 B, writes 256 B
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const int *digits;
-    int *out;
+    const int *digits; /* [64, 2] */
+    int *out; /* [64, 1] */
 };
 
 static void k3_target(const void *args, long begin, long end, float *scratch)
@@ -610,14 +607,13 @@ static void k3_target(const void *args, long begin, long end, float *scratch)
 /*
  * k4_embedding: embedding, graphs/train_add.lua:35
  * out[64, 2, 16]
- * reads embedding_weight[10, 16], digits[64, 2]
  * 4.096 kflop, reads 1.152 kB, writes 8.192 kB
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *embedding_weight;
-    const int *digits;
-    float *out;
+    const float *embedding_weight; /* [10, 16] */
+    const int *digits; /* [64, 2] */
+    float *out; /* [64, 2, 16] */
 };
 
 static void k4_embedding(const void *args, long begin, long end, float *scratch)
@@ -634,16 +630,15 @@ static void k4_embedding(const void *args, long begin, long end, float *scratch)
 /*
  * k5_hidden: hidden, graphs/train_add.lua:36
  * out[64, 64] = rows[64, 32] x columns[32, 64]
- * reads hidden_bias[64], embedding[64, 2, 16]
  * then: add
  * 262.1 kflop, reads 16.64 kB, writes 16.38 kB
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *hidden_bias;
-    const float *embedding;
-    const float *w; /* packed */
-    float *out;
+    const float *hidden_bias; /* [64] */
+    const float *embedding; /* [64, 2, 16] */
+    const float *hidden_weight; /* [32, 64], packed */
+    float *out; /* [64, 64] */
 };
 
 static void k5_hidden(const void *args, long begin, long end, float *scratch)
@@ -655,7 +650,7 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
         const long j0 = item * 32;
         for (long i = 0; i < 64; i += 24) {
             const long m = 64 - i < 24 ? 64 - i : 24;
-            rt->gemm(m, 32, 32, a->embedding + i * 32, 32, 1, a->w + j0 * 32, 1024,
+            rt->gemm(m, 32, 32, a->embedding + i * 32, 32, 1, a->hidden_weight + j0 * 32, 1024,
                 a->out + i * 64 + j0, 64, a->hidden_bias + j0, 0, 0, 16384);
         }
     }
@@ -664,14 +659,13 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
 /*
  * k6_act: act, graphs/train_add.lua:37
  * out[64, 64]
- * reads hidden[64, 64]
  * steps: mul, fma, mul, sigmoid, mul
  * 32.77 kflop, reads 16.38 kB, writes 16.38 kB
  */
 struct k6_args {
     const struct cr_runtime *rt;
-    const float *hidden;
-    float *out;
+    const float *hidden; /* [64, 64] */
+    float *out; /* [64, 64] */
 };
 
 static void k6_act(const void *args, long begin, long end, float *scratch)
@@ -692,16 +686,15 @@ static void k6_act(const void *args, long begin, long end, float *scratch)
 /*
  * k7_output: output, graphs/train_add.lua:37
  * out[64, 10] = rows[64, 64] x columns[64, 10]
- * reads output_bias[10], act[64, 64]
  * then: add
  * 81.92 kflop, reads 18.98 kB, writes 2.56 kB
  */
 struct k7_args {
     const struct cr_runtime *rt;
-    const float *output_bias;
-    const float *act;
-    const float *w; /* packed */
-    float *out;
+    const float *output_bias; /* [10] */
+    const float *act; /* [64, 64] */
+    const float *output_weight; /* [64, 10], packed */
+    float *out; /* [64, 10] */
 };
 
 static void k7_output(const void *args, long begin, long end, float *scratch)
@@ -712,22 +705,21 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     for (long i = 0; i < 64; i += 24) {
         const long m = 64 - i < 24 ? 64 - i : 24;
-        rt->gemm(m, 10, 64, a->act + i * 64, 64, 1, a->w, 2048, a->out + i * 10, 10, a->output_bias,
-            0, 0, 16384);
+        rt->gemm(m, 10, 64, a->act + i * 64, 64, 1, a->output_weight, 2048, a->out + i * 10, 10,
+            a->output_bias, 0, 0, 16384);
     }
 }
 
 /*
  * k8_loss: loss, graphs/train_add.lua:38
  * out[64, 1]
- * reads output[64, 10]
  * steps: max
  * 128 flop, reads 2.56 kB, writes 256 B
  */
 struct k8_args {
     const struct cr_runtime *rt;
-    const float *output;
-    float *out;
+    const float *output; /* [64, 10] */
+    float *out; /* [64, 1] */
 };
 
 static void k8_loss(const void *args, long begin, long end, float *scratch)
@@ -744,15 +736,14 @@ static void k8_loss(const void *args, long begin, long end, float *scratch)
 /*
  * k9_loss: loss, graphs/train_add.lua:38
  * out[64, 1]
- * reads output[64, 10], k8_loss[64, 1]
  * steps: sub, exp, sum
  * 320 flop, reads 2.816 kB, writes 256 B
  */
 struct k9_args {
     const struct cr_runtime *rt;
-    const float *output;
-    const float *k8_loss;
-    float *out;
+    const float *output; /* [64, 10] */
+    const float *k8_loss; /* [64, 1] */
+    float *out; /* [64, 1] */
 };
 
 static void k9_loss(const void *args, long begin, long end, float *scratch)
@@ -772,16 +763,15 @@ static void k9_loss(const void *args, long begin, long end, float *scratch)
 /*
  * k10_loss: loss, graphs/train_add.lua:38
  * out[64, 1]
- * reads k3_target[64, 1], output[64, 10], k8_loss[64, 1]
  * steps: eq, sub, where, sum
  * 576 flop, reads 3.072 kB, writes 256 B
  */
 struct k10_args {
     const struct cr_runtime *rt;
-    const int *k3_target;
-    const float *output;
-    const float *k8_loss;
-    float *out;
+    const int *k3_target; /* [64, 1] */
+    const float *output; /* [64, 10] */
+    const float *k8_loss; /* [64, 1] */
+    float *out; /* [64, 1] */
 };
 
 static void k10_loss(const void *args, long begin, long end, float *scratch)
@@ -806,14 +796,13 @@ static void k10_loss(const void *args, long begin, long end, float *scratch)
 /*
  * k11_loss: loss, graphs/train_add.lua:38
  * out[64]
- * reads k3_target[64, 1]
  * steps: ne
  * 192 flop, reads 256 B, writes 256 B
  */
 struct k11_args {
     const struct cr_runtime *rt;
-    const int *k3_target;
-    float *out;
+    const int *k3_target; /* [64, 1] */
+    float *out; /* [64] */
 };
 
 static void k11_loss(const void *args, long begin, long end, float *scratch)
@@ -830,14 +819,13 @@ static void k11_loss(const void *args, long begin, long end, float *scratch)
 /*
  * k12_loss: loss, graphs/train_add.lua:38
  * out[1]
- * reads k11_loss[64]
  * steps: float, sum
  * 3 flop, reads 256 B, writes 4 B
  */
 struct k12_args {
     const struct cr_runtime *rt;
-    const float *k11_loss;
-    float *out;
+    const float *k11_loss; /* [64] */
+    float *out; /* [1] */
 };
 
 static void k12_loss(const void *args, long begin, long end, float *scratch)
@@ -856,17 +844,16 @@ static void k12_loss(const void *args, long begin, long end, float *scratch)
 /*
  * k13_loss: loss, graphs/train_add.lua:38
  * out[]
- * reads k11_loss[64], k9_loss[64, 1], k10_loss[64, 1], k12_loss[1]
  * steps: log, sub, where, sum, div
  * 10 flop, reads 772 B, writes 4 B
  */
 struct k13_args {
     const struct cr_runtime *rt;
-    const float *k11_loss;
-    const float *k9_loss;
-    const float *k10_loss;
-    const float *k12_loss;
-    float *out;
+    const float *k11_loss; /* [64] */
+    const float *k9_loss; /* [64, 1] */
+    const float *k10_loss; /* [64, 1] */
+    const float *k12_loss; /* [1] */
+    float *out; /* [] */
 };
 
 static void k13_loss(const void *args, long begin, long end, float *scratch)
@@ -889,20 +876,18 @@ static void k13_loss(const void *args, long begin, long end, float *scratch)
 /*
  * k14_d_output: gradient of output, graphs/train_add.lua:38
  * out[64, 10]
- * reads k11_loss[64], k12_loss[1], k9_loss[64, 1], output[64, 10], k8_loss[64, 1],
- *     k3_target[64, 1]
  * steps: div, where, div, sub, exp, eq, neg, where, fma
  * 12.16 kflop, reads 3.588 kB, writes 2.56 kB
  */
 struct k14_args {
     const struct cr_runtime *rt;
-    const float *k11_loss;
-    const float *k12_loss;
-    const float *k9_loss;
-    const float *output;
-    const float *k8_loss;
-    const int *k3_target;
-    float *out;
+    const float *k11_loss; /* [64] */
+    const float *k12_loss; /* [1] */
+    const float *k9_loss; /* [64, 1] */
+    const float *output; /* [64, 10] */
+    const float *k8_loss; /* [64, 1] */
+    const int *k3_target; /* [64, 1] */
+    float *out; /* [64, 10] */
 };
 
 static void k14_d_output(const void *args, long begin, long end, float *scratch)
@@ -934,14 +919,13 @@ static void k14_d_output(const void *args, long begin, long end, float *scratch)
 /*
  * k15_d_output_bias: gradient of output.bias, graphs/train_add.lua:37
  * out[10] = sum over 64 rows of columns[10]
- * reads d_output[64, 10]
  * steps: sum
  * 1.28 kflop, reads 2.56 kB, writes 40 B
  */
 struct k15_args {
     const struct cr_runtime *rt;
-    const float *d_output;
-    float *out;
+    const float *d_output; /* [64, 10] */
+    float *out; /* [10] */
 };
 
 static void k15_d_output_bias(const void *args, long begin, long end, float *scratch)
@@ -962,14 +946,13 @@ static void k15_d_output_bias(const void *args, long begin, long end, float *scr
 /*
  * k16_d_output_weight: gradient of output.weight, graphs/train_add.lua:37
  * out[10, 64] = rows[10, 64] x columns[64, 64]
- * reads d_output[64, 10], act[64, 64]
  * 81.92 kflop, reads 18.94 kB, writes 2.56 kB
  */
 struct k16_args {
     const struct cr_runtime *rt;
-    const float *d_output;
-    const float *act;
-    float *out;
+    const float *d_output; /* [64, 10] */
+    const float *act; /* [64, 64] */
+    float *out; /* [10, 64] */
 };
 
 static void k16_d_output_weight(const void *args, long begin, long end, float *scratch)
@@ -987,16 +970,15 @@ static void k16_d_output_weight(const void *args, long begin, long end, float *s
 /*
  * k17_d_hidden: gradient of hidden, graphs/train_add.lua:37
  * out[64, 64] = rows[64, 10] x columns[10, 64]
- * reads hidden[64, 64], d_output[64, 10]
  * then: mul, mul, fma, mul, sigmoid, sub, mul, mul, fma, mul, fma
  * 81.92 kflop, reads 21.5 kB, writes 16.38 kB
  */
 struct k17_args {
     const struct cr_runtime *rt;
-    const float *hidden;
-    const float *d_output;
-    const float *w; /* packed */
-    float *out;
+    const float *hidden; /* [64, 64] */
+    const float *d_output; /* [64, 10] */
+    const float *output_weight; /* [10, 64], packed */
+    float *out; /* [64, 64] */
 };
 
 static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
@@ -1016,8 +998,8 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
         const long j0 = item * 32;
         for (long i = 0; i < 64; i += 24) {
             const long m = 64 - i < 24 ? 64 - i : 24;
-            rt->gemm(m, 32, 10, a->d_output + i * 10, 10, 1, a->w + j0 * 10, 320, product, 32, 0, 0,
-                0, 16384);
+            rt->gemm(m, 32, 10, a->d_output + i * 10, 10, 1, a->output_weight + j0 * 10, 320,
+                product, 32, 0, 0, 0, 16384);
             /* act */
             rt->mul_vv(m, 32, t0, 32, product, 32, a->hidden + i * 64 + j0, 64);
             rt->mul_vv(m, 32, t1, 32, a->hidden + i * 64 + j0, 64, a->hidden + i * 64 + j0, 64);
@@ -1037,14 +1019,13 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
 /*
  * k18_d_hidden_bias: gradient of hidden.bias, graphs/train_add.lua:36
  * out[64] = sum over 64 rows of columns[64]
- * reads d_hidden[64, 64]
  * steps: sum
  * 8.192 kflop, reads 16.38 kB, writes 256 B
  */
 struct k18_args {
     const struct cr_runtime *rt;
-    const float *d_hidden;
-    float *out;
+    const float *d_hidden; /* [64, 64] */
+    float *out; /* [64] */
 };
 
 static void k18_d_hidden_bias(const void *args, long begin, long end, float *scratch)
@@ -1065,14 +1046,13 @@ static void k18_d_hidden_bias(const void *args, long begin, long end, float *scr
 /*
  * k19_d_embedding: gradient of embedding, graphs/train_add.lua:36
  * out[64, 32] = rows[64, 64] x columns[64, 32]
- * reads d_hidden[64, 64]
  * 262.1 kflop, reads 24.58 kB, writes 8.192 kB
  */
 struct k19_args {
     const struct cr_runtime *rt;
-    const float *d_hidden;
-    const float *w; /* packed */
-    float *out;
+    const float *d_hidden; /* [64, 64] */
+    const float *hidden_weight; /* [64, 32], packed */
+    float *out; /* [64, 32] */
 };
 
 static void k19_d_embedding(const void *args, long begin, long end, float *scratch)
@@ -1083,22 +1063,21 @@ static void k19_d_embedding(const void *args, long begin, long end, float *scrat
     (void)scratch;
     for (long i = 0; i < 64; i += 24) {
         const long m = 64 - i < 24 ? 64 - i : 24;
-        rt->gemm(m, 32, 64, a->d_hidden + i * 64, 64, 1, a->w, 2048, a->out + i * 32, 32, 0, 0, 0,
-            16384);
+        rt->gemm(m, 32, 64, a->d_hidden + i * 64, 64, 1, a->hidden_weight, 2048, a->out + i * 32,
+            32, 0, 0, 0, 16384);
     }
 }
 
 /*
  * k20_d_hidden_weight: gradient of hidden.weight, graphs/train_add.lua:36
  * out[64, 32] = rows[64, 64] x columns[64, 32]
- * reads d_hidden[64, 64], embedding[64, 2, 16]
  * 262.1 kflop, reads 24.58 kB, writes 8.192 kB
  */
 struct k20_args {
     const struct cr_runtime *rt;
-    const float *d_hidden;
-    const float *embedding;
-    float *out;
+    const float *d_hidden; /* [64, 64] */
+    const float *embedding; /* [64, 2, 16] */
+    float *out; /* [64, 32] */
 };
 
 static void k20_d_hidden_weight(const void *args, long begin, long end, float *scratch)
@@ -1120,13 +1099,12 @@ static void k20_d_hidden_weight(const void *args, long begin, long end, float *s
 /*
  * k21_d_embedding: gradient of embedding, graphs/train_add.lua:35
  * out[64, 2, 16]
- * reads k19_d_embedding[64, 32]
  * 2.048 kflop, reads 8.192 kB, writes 8.192 kB
  */
 struct k21_args {
     const struct cr_runtime *rt;
-    const float *k19_d_embedding;
-    float *out;
+    const float *k19_d_embedding; /* [64, 32] */
+    float *out; /* [64, 2, 16] */
 };
 
 static void k21_d_embedding(const void *args, long begin, long end, float *scratch)
@@ -1141,14 +1119,13 @@ static void k21_d_embedding(const void *args, long begin, long end, float *scrat
 /*
  * k22_d_embedding_weight: gradient of embedding.weight, graphs/train_add.lua:35
  * out[10, 16] = for each row the sum of the 128 rows[16] with its index
- * reads d_embedding[64, 2, 16], digits[64, 2]
  * 2.048 kflop, reads 8.704 kB, writes 640 B
  */
 struct k22_args {
     const struct cr_runtime *rt;
-    const float *d_embedding;
-    const int *digits;
-    float *out;
+    const float *d_embedding; /* [64, 2, 16] */
+    const int *digits; /* [64, 2] */
+    float *out; /* [10, 16] */
 };
 
 static void k22_d_embedding_weight(const void *args, long begin, long end, float *scratch)
@@ -1165,14 +1142,13 @@ static void k22_d_embedding_weight(const void *args, long begin, long end, float
 /*
  * k23_next_adam_part1: next adam.part1, graphs/train_add.lua:41
  * out[]
- * reads adam_part1[]
  * steps: fma
  * 4 flop, reads 4 B, writes 4 B
  */
 struct k23_args {
     const struct cr_runtime *rt;
-    const float *adam_part1;
-    float *out;
+    const float *adam_part1; /* [] */
+    float *out; /* [] */
 };
 
 static void k23_next_adam_part1(const void *args, long begin, long end, float *scratch)
@@ -1191,14 +1167,13 @@ static void k23_next_adam_part1(const void *args, long begin, long end, float *s
 /*
  * k24_next_adam_part2: next adam.part2, graphs/train_add.lua:41
  * out[]
- * reads adam_part2[]
  * steps: fma
  * 4 flop, reads 4 B, writes 4 B
  */
 struct k24_args {
     const struct cr_runtime *rt;
-    const float *adam_part2;
-    float *out;
+    const float *adam_part2; /* [] */
+    float *out; /* [] */
 };
 
 static void k24_next_adam_part2(const void *args, long begin, long end, float *scratch)
@@ -1217,23 +1192,20 @@ static void k24_next_adam_part2(const void *args, long begin, long end, float *s
 /*
  * k25_next_embedding_weight: next embedding.weight, graphs/train_add.lua:41
  * out[10, 16], next_adam_m_embedding_weight[10, 16], next_adam_v_embedding_weight[10, 16]
- * reads adam_m_embedding_weight[10, 16], d_embedding_weight[10, 16],
- *     adam_v_embedding_weight[10, 16], embedding_weight[10, 16], k23_next_adam_part1[],
- *     k24_next_adam_part2[]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 4.32 kflop, reads 2.568 kB, writes 1.92 kB
  */
 struct k25_args {
     const struct cr_runtime *rt;
-    const float *adam_m_embedding_weight;
-    const float *d_embedding_weight;
-    const float *adam_v_embedding_weight;
-    const float *embedding_weight;
-    const float *k23_next_adam_part1;
-    const float *k24_next_adam_part2;
-    float *next_adam_m_embedding_weight;
-    float *next_adam_v_embedding_weight;
-    float *out;
+    const float *adam_m_embedding_weight; /* [10, 16] */
+    const float *d_embedding_weight; /* [10, 16] */
+    const float *adam_v_embedding_weight; /* [10, 16] */
+    const float *embedding_weight; /* [10, 16] */
+    const float *k23_next_adam_part1; /* [] */
+    const float *k24_next_adam_part2; /* [] */
+    float *next_adam_m_embedding_weight; /* [10, 16] */
+    float *next_adam_v_embedding_weight; /* [10, 16] */
+    float *out; /* [10, 16] */
 };
 
 static void k25_next_embedding_weight(const void *args, long begin, long end, float *scratch)
@@ -1275,22 +1247,20 @@ static void k25_next_embedding_weight(const void *args, long begin, long end, fl
 /*
  * k26_next_hidden_bias: next hidden.bias, graphs/train_add.lua:41
  * out[64], next_adam_m_hidden_bias[64], next_adam_v_hidden_bias[64]
- * reads adam_m_hidden_bias[64], d_hidden_bias[64], adam_v_hidden_bias[64], hidden_bias[64],
- *     k23_next_adam_part1[], k24_next_adam_part2[]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 1.728 kflop, reads 1.032 kB, writes 768 B
  */
 struct k26_args {
     const struct cr_runtime *rt;
-    const float *adam_m_hidden_bias;
-    const float *d_hidden_bias;
-    const float *adam_v_hidden_bias;
-    const float *hidden_bias;
-    const float *k23_next_adam_part1;
-    const float *k24_next_adam_part2;
-    float *next_adam_m_hidden_bias;
-    float *next_adam_v_hidden_bias;
-    float *out;
+    const float *adam_m_hidden_bias; /* [64] */
+    const float *d_hidden_bias; /* [64] */
+    const float *adam_v_hidden_bias; /* [64] */
+    const float *hidden_bias; /* [64] */
+    const float *k23_next_adam_part1; /* [] */
+    const float *k24_next_adam_part2; /* [] */
+    float *next_adam_m_hidden_bias; /* [64] */
+    float *next_adam_v_hidden_bias; /* [64] */
+    float *out; /* [64] */
 };
 
 static void k26_next_hidden_bias(const void *args, long begin, long end, float *scratch)
@@ -1331,22 +1301,20 @@ static void k26_next_hidden_bias(const void *args, long begin, long end, float *
 /*
  * k27_next_hidden_weight: next hidden.weight, graphs/train_add.lua:41
  * out[64, 32], next_adam_m_hidden_weight[64, 32], next_adam_v_hidden_weight[64, 32]
- * reads adam_m_hidden_weight[64, 32], d_hidden_weight[64, 32], adam_v_hidden_weight[64, 32],
- *     hidden_weight[64, 32], k23_next_adam_part1[], k24_next_adam_part2[]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 55.3 kflop, reads 32.78 kB, writes 24.58 kB
  */
 struct k27_args {
     const struct cr_runtime *rt;
-    const float *adam_m_hidden_weight;
-    const float *d_hidden_weight;
-    const float *adam_v_hidden_weight;
-    const float *hidden_weight;
-    const float *k23_next_adam_part1;
-    const float *k24_next_adam_part2;
-    float *next_adam_m_hidden_weight;
-    float *next_adam_v_hidden_weight;
-    float *out;
+    const float *adam_m_hidden_weight; /* [64, 32] */
+    const float *d_hidden_weight; /* [64, 32] */
+    const float *adam_v_hidden_weight; /* [64, 32] */
+    const float *hidden_weight; /* [64, 32] */
+    const float *k23_next_adam_part1; /* [] */
+    const float *k24_next_adam_part2; /* [] */
+    float *next_adam_m_hidden_weight; /* [64, 32] */
+    float *next_adam_v_hidden_weight; /* [64, 32] */
+    float *out; /* [64, 32] */
 };
 
 static void k27_next_hidden_weight(const void *args, long begin, long end, float *scratch)
@@ -1388,22 +1356,20 @@ static void k27_next_hidden_weight(const void *args, long begin, long end, float
 /*
  * k28_next_output_bias: next output.bias, graphs/train_add.lua:41
  * out[10], next_adam_m_output_bias[10], next_adam_v_output_bias[10]
- * reads adam_m_output_bias[10], d_output_bias[10], adam_v_output_bias[10], output_bias[10],
- *     k23_next_adam_part1[], k24_next_adam_part2[]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 270 flop, reads 168 B, writes 120 B
  */
 struct k28_args {
     const struct cr_runtime *rt;
-    const float *adam_m_output_bias;
-    const float *d_output_bias;
-    const float *adam_v_output_bias;
-    const float *output_bias;
-    const float *k23_next_adam_part1;
-    const float *k24_next_adam_part2;
-    float *next_adam_m_output_bias;
-    float *next_adam_v_output_bias;
-    float *out;
+    const float *adam_m_output_bias; /* [10] */
+    const float *d_output_bias; /* [10] */
+    const float *adam_v_output_bias; /* [10] */
+    const float *output_bias; /* [10] */
+    const float *k23_next_adam_part1; /* [] */
+    const float *k24_next_adam_part2; /* [] */
+    float *next_adam_m_output_bias; /* [10] */
+    float *next_adam_v_output_bias; /* [10] */
+    float *out; /* [10] */
 };
 
 static void k28_next_output_bias(const void *args, long begin, long end, float *scratch)
@@ -1444,22 +1410,20 @@ static void k28_next_output_bias(const void *args, long begin, long end, float *
 /*
  * k29_next_output_weight: next output.weight, graphs/train_add.lua:41
  * out[10, 64], next_adam_m_output_weight[10, 64], next_adam_v_output_weight[10, 64]
- * reads adam_m_output_weight[10, 64], d_output_weight[10, 64], adam_v_output_weight[10, 64],
- *     output_weight[10, 64], k23_next_adam_part1[], k24_next_adam_part2[]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 17.28 kflop, reads 10.25 kB, writes 7.68 kB
  */
 struct k29_args {
     const struct cr_runtime *rt;
-    const float *adam_m_output_weight;
-    const float *d_output_weight;
-    const float *adam_v_output_weight;
-    const float *output_weight;
-    const float *k23_next_adam_part1;
-    const float *k24_next_adam_part2;
-    float *next_adam_m_output_weight;
-    float *next_adam_v_output_weight;
-    float *out;
+    const float *adam_m_output_weight; /* [10, 64] */
+    const float *d_output_weight; /* [10, 64] */
+    const float *adam_v_output_weight; /* [10, 64] */
+    const float *output_weight; /* [10, 64] */
+    const float *k23_next_adam_part1; /* [] */
+    const float *k24_next_adam_part2; /* [] */
+    float *next_adam_m_output_weight; /* [10, 64] */
+    float *next_adam_v_output_weight; /* [10, 64] */
+    float *out; /* [10, 64] */
 };
 
 static void k29_next_output_weight(const void *args, long begin, long end, float *scratch)
@@ -1540,290 +1504,290 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
     {
         const struct k1_args args = {
             .rt = rt,
-            .step = in0,
-            .out = out18,
+            .step = in0, /* step[] */
+            .out = out18, /* next step[] */
         };
         rt->parallel(pool, 1, 1, k1_next_step, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .step = in0,
+            .step = in0, /* step[] */
             .stream0 = 0,
-            .out = (int *)arena + 11520,
+            .out = (int *)arena + 11520, /* digits[64, 2] */
         };
         rt->parallel(pool, 1, 1, k2_digits, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .digits = (int *)arena + 11520,
-            .out = (int *)arena + 11648,
+            .digits = (int *)arena + 11520, /* digits[64, 2] */
+            .out = (int *)arena + 11648, /* target[64, 1] */
         };
         rt->parallel(pool, 1, 1, k3_target, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .embedding_weight = weights,
-            .digits = (int *)arena + 11520,
-            .out = arena + 8192,
+            .embedding_weight = weights, /* embedding.weight[10, 16] */
+            .digits = (int *)arena + 11520, /* digits[64, 2] */
+            .out = arena + 8192, /* embedding[64, 2, 16] */
         };
         rt->parallel(pool, 1, 1, k4_embedding, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .hidden_bias = weights + 160,
-            .embedding = arena + 8192,
-            .w = weights + 5616,
-            .out = arena,
+            .hidden_bias = weights + 160, /* hidden.bias[64] */
+            .embedding = arena + 8192, /* embedding[64, 2, 16] */
+            .hidden_weight = weights + 5616, /* hidden.weight[32, 64] */
+            .out = arena, /* hidden[64, 64] */
         };
         rt->parallel(pool, 2, 2, k5_hidden, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
-            .hidden = arena,
-            .out = arena + 4096,
+            .hidden = arena, /* hidden[64, 64] */
+            .out = arena + 4096, /* act[64, 64] */
         };
         rt->parallel(pool, 2, 2, k6_act, &args, scratch, scratch_floats);
     }
     {
         const struct k7_args args = {
             .rt = rt,
-            .output_bias = weights + 224,
-            .act = arena + 4096,
-            .w = weights + 7664,
-            .out = arena + 10240,
+            .output_bias = weights + 224, /* output.bias[10] */
+            .act = arena + 4096, /* act[64, 64] */
+            .output_weight = weights + 7664, /* output.weight[64, 32] */
+            .out = arena + 10240, /* output[64, 10] */
         };
         rt->parallel(pool, 1, 1, k7_output, &args, scratch, scratch_floats);
     }
     {
         const struct k8_args args = {
             .rt = rt,
-            .output = arena + 10240,
-            .out = arena + 11712,
+            .output = arena + 10240, /* output[64, 10] */
+            .out = arena + 11712, /* loss[64, 1] */
         };
         rt->parallel(pool, 1, 1, k8_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k9_args args = {
             .rt = rt,
-            .output = arena + 10240,
-            .k8_loss = arena + 11712,
-            .out = arena + 11776,
+            .output = arena + 10240, /* output[64, 10] */
+            .k8_loss = arena + 11712, /* loss[64, 1] */
+            .out = arena + 11776, /* loss[64, 1] */
         };
         rt->parallel(pool, 1, 1, k9_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k10_args args = {
             .rt = rt,
-            .k3_target = (int *)arena + 11648,
-            .output = arena + 10240,
-            .k8_loss = arena + 11712,
-            .out = arena + 10880,
+            .k3_target = (int *)arena + 11648, /* target[64, 1] */
+            .output = arena + 10240, /* output[64, 10] */
+            .k8_loss = arena + 11712, /* loss[64, 1] */
+            .out = arena + 10880, /* loss[64, 1] */
         };
         rt->parallel(pool, 1, 1, k10_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k11_args args = {
             .rt = rt,
-            .k3_target = (int *)arena + 11648,
-            .out = arena + 11840,
+            .k3_target = (int *)arena + 11648, /* target[64, 1] */
+            .out = arena + 11840, /* loss[64] */
         };
         rt->parallel(pool, 1, 1, k11_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k12_args args = {
             .rt = rt,
-            .k11_loss = arena + 11840,
-            .out = arena + 11904,
+            .k11_loss = arena + 11840, /* loss[64] */
+            .out = arena + 11904, /* loss[1] */
         };
         rt->parallel(pool, 1, 1, k12_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k13_args args = {
             .rt = rt,
-            .k11_loss = arena + 11840,
-            .k9_loss = arena + 11776,
-            .k10_loss = arena + 10880,
-            .k12_loss = arena + 11904,
-            .out = out15,
+            .k11_loss = arena + 11840, /* loss[64] */
+            .k9_loss = arena + 11776, /* loss[64, 1] */
+            .k10_loss = arena + 10880, /* loss[64, 1] */
+            .k12_loss = arena + 11904, /* loss[1] */
+            .out = out15, /* loss[] */
         };
         rt->parallel(pool, 1, 1, k13_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k14_args args = {
             .rt = rt,
-            .k11_loss = arena + 11840,
-            .k12_loss = arena + 11904,
-            .k9_loss = arena + 11776,
-            .output = arena + 10240,
-            .k8_loss = arena + 11712,
-            .k3_target = (int *)arena + 11648,
-            .out = arena + 10880,
+            .k11_loss = arena + 11840, /* loss[64] */
+            .k12_loss = arena + 11904, /* loss[1] */
+            .k9_loss = arena + 11776, /* loss[64, 1] */
+            .output = arena + 10240, /* output[64, 10] */
+            .k8_loss = arena + 11712, /* loss[64, 1] */
+            .k3_target = (int *)arena + 11648, /* target[64, 1] */
+            .out = arena + 10880, /* gradient of output[64, 10] */
         };
         rt->parallel(pool, 1, 1, k14_d_output, &args, scratch, scratch_floats);
     }
     {
         const struct k15_args args = {
             .rt = rt,
-            .d_output = arena + 10880,
-            .out = arena + 11648,
+            .d_output = arena + 10880, /* gradient of output[64, 10] */
+            .out = arena + 11648, /* gradient of output.bias[10] */
         };
         rt->parallel(pool, 1, 1, k15_d_output_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k16_args args = {
             .rt = rt,
-            .d_output = arena + 10880,
-            .act = arena + 4096,
-            .out = arena + 10240,
+            .d_output = arena + 10880, /* gradient of output[64, 10] */
+            .act = arena + 4096, /* act[64, 64] */
+            .out = arena + 10240, /* gradient of output.weight[10, 64] */
         };
         rt->parallel(pool, 1, 1, k16_d_output_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k17_args args = {
             .rt = rt,
-            .hidden = arena,
-            .d_output = arena + 10880,
-            .w = weights + 240,
-            .out = arena + 4096,
+            .hidden = arena, /* hidden[64, 64] */
+            .d_output = arena + 10880, /* gradient of output[64, 10] */
+            .output_weight = weights + 240, /* output.weight[10, 64] */
+            .out = arena + 4096, /* gradient of hidden[64, 64] */
         };
         rt->parallel(pool, 2, 2, k17_d_hidden, &args, scratch, scratch_floats);
     }
     {
         const struct k18_args args = {
             .rt = rt,
-            .d_hidden = arena + 4096,
-            .out = arena + 10880,
+            .d_hidden = arena + 4096, /* gradient of hidden[64, 64] */
+            .out = arena + 10880, /* gradient of hidden.bias[64] */
         };
         rt->parallel(pool, 1, 1, k18_d_hidden_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k19_args args = {
             .rt = rt,
-            .d_hidden = arena + 4096,
-            .w = weights + 880,
-            .out = arena,
+            .d_hidden = arena + 4096, /* gradient of hidden[64, 64] */
+            .hidden_weight = weights + 880, /* hidden.weight[64, 32] */
+            .out = arena, /* gradient of embedding[64, 32] */
         };
         rt->parallel(pool, 1, 1, k19_d_embedding, &args, scratch, scratch_floats);
     }
     {
         const struct k20_args args = {
             .rt = rt,
-            .d_hidden = arena + 4096,
-            .embedding = arena + 8192,
-            .out = arena + 2048,
+            .d_hidden = arena + 4096, /* gradient of hidden[64, 64] */
+            .embedding = arena + 8192, /* embedding[64, 2, 16] */
+            .out = arena + 2048, /* gradient of hidden.weight[64, 32] */
         };
         rt->parallel(pool, 1, 1, k20_d_hidden_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k21_args args = {
             .rt = rt,
-            .k19_d_embedding = arena,
-            .out = arena + 4096,
+            .k19_d_embedding = arena, /* gradient of embedding[64, 32] */
+            .out = arena + 4096, /* gradient of embedding[64, 2, 16] */
         };
         rt->parallel(pool, 1, 1, k21_d_embedding, &args, scratch, scratch_floats);
     }
     {
         const struct k22_args args = {
             .rt = rt,
-            .d_embedding = arena + 4096,
-            .digits = (int *)arena + 11520,
-            .out = arena,
+            .d_embedding = arena + 4096, /* gradient of embedding[64, 2, 16] */
+            .digits = (int *)arena + 11520, /* digits[64, 2] */
+            .out = arena, /* gradient of embedding.weight[10, 16] */
         };
         rt->parallel(pool, 10, 1, k22_d_embedding_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k23_args args = {
             .rt = rt,
-            .adam_part1 = in1,
-            .out = out5,
+            .adam_part1 = in1, /* adam.part1[] */
+            .out = out5, /* next adam.part1[] */
         };
         rt->parallel(pool, 1, 1, k23_next_adam_part1, &args, scratch, scratch_floats);
     }
     {
         const struct k24_args args = {
             .rt = rt,
-            .adam_part2 = in2,
-            .out = out6,
+            .adam_part2 = in2, /* adam.part2[] */
+            .out = out6, /* next adam.part2[] */
         };
         rt->parallel(pool, 1, 1, k24_next_adam_part2, &args, scratch, scratch_floats);
     }
     {
         const struct k25_args args = {
             .rt = rt,
-            .adam_m_embedding_weight = in3,
-            .d_embedding_weight = arena,
-            .adam_v_embedding_weight = in4,
-            .embedding_weight = weights,
-            .k23_next_adam_part1 = out5,
-            .k24_next_adam_part2 = out6,
-            .next_adam_m_embedding_weight = out0,
-            .next_adam_v_embedding_weight = out7,
-            .out = out12,
+            .adam_m_embedding_weight = in3, /* adam.m.embedding.weight[10, 16] */
+            .d_embedding_weight = arena, /* gradient of embedding.weight[10, 16] */
+            .adam_v_embedding_weight = in4, /* adam.v.embedding.weight[10, 16] */
+            .embedding_weight = weights, /* embedding.weight[10, 16] */
+            .k23_next_adam_part1 = out5, /* next adam.part1[] */
+            .k24_next_adam_part2 = out6, /* next adam.part2[] */
+            .next_adam_m_embedding_weight = out0, /* next adam.m.embedding.weight[10, 16] */
+            .next_adam_v_embedding_weight = out7, /* next adam.v.embedding.weight[10, 16] */
+            .out = out12, /* next embedding.weight[10, 16] */
         };
         rt->parallel(pool, 1, 1, k25_next_embedding_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k26_args args = {
             .rt = rt,
-            .adam_m_hidden_bias = in5,
-            .d_hidden_bias = arena + 10880,
-            .adam_v_hidden_bias = in6,
-            .hidden_bias = weights + 160,
-            .k23_next_adam_part1 = out5,
-            .k24_next_adam_part2 = out6,
-            .next_adam_m_hidden_bias = out1,
-            .next_adam_v_hidden_bias = out8,
-            .out = out13,
+            .adam_m_hidden_bias = in5, /* adam.m.hidden.bias[64] */
+            .d_hidden_bias = arena + 10880, /* gradient of hidden.bias[64] */
+            .adam_v_hidden_bias = in6, /* adam.v.hidden.bias[64] */
+            .hidden_bias = weights + 160, /* hidden.bias[64] */
+            .k23_next_adam_part1 = out5, /* next adam.part1[] */
+            .k24_next_adam_part2 = out6, /* next adam.part2[] */
+            .next_adam_m_hidden_bias = out1, /* next adam.m.hidden.bias[64] */
+            .next_adam_v_hidden_bias = out8, /* next adam.v.hidden.bias[64] */
+            .out = out13, /* next hidden.bias[64] */
         };
         rt->parallel(pool, 1, 1, k26_next_hidden_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k27_args args = {
             .rt = rt,
-            .adam_m_hidden_weight = in7,
-            .d_hidden_weight = arena + 2048,
-            .adam_v_hidden_weight = in8,
-            .hidden_weight = weights + 2928,
-            .k23_next_adam_part1 = out5,
-            .k24_next_adam_part2 = out6,
-            .next_adam_m_hidden_weight = out2,
-            .next_adam_v_hidden_weight = out9,
-            .out = out14,
+            .adam_m_hidden_weight = in7, /* adam.m.hidden.weight[64, 32] */
+            .d_hidden_weight = arena + 2048, /* gradient of hidden.weight[64, 32] */
+            .adam_v_hidden_weight = in8, /* adam.v.hidden.weight[64, 32] */
+            .hidden_weight = weights + 2928, /* hidden.weight[64, 32] */
+            .k23_next_adam_part1 = out5, /* next adam.part1[] */
+            .k24_next_adam_part2 = out6, /* next adam.part2[] */
+            .next_adam_m_hidden_weight = out2, /* next adam.m.hidden.weight[64, 32] */
+            .next_adam_v_hidden_weight = out9, /* next adam.v.hidden.weight[64, 32] */
+            .out = out14, /* next hidden.weight[64, 32] */
         };
         rt->parallel(pool, 1, 1, k27_next_hidden_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k28_args args = {
             .rt = rt,
-            .adam_m_output_bias = in9,
-            .d_output_bias = arena + 11648,
-            .adam_v_output_bias = in10,
-            .output_bias = weights + 224,
-            .k23_next_adam_part1 = out5,
-            .k24_next_adam_part2 = out6,
-            .next_adam_m_output_bias = out3,
-            .next_adam_v_output_bias = out10,
-            .out = out16,
+            .adam_m_output_bias = in9, /* adam.m.output.bias[10] */
+            .d_output_bias = arena + 11648, /* gradient of output.bias[10] */
+            .adam_v_output_bias = in10, /* adam.v.output.bias[10] */
+            .output_bias = weights + 224, /* output.bias[10] */
+            .k23_next_adam_part1 = out5, /* next adam.part1[] */
+            .k24_next_adam_part2 = out6, /* next adam.part2[] */
+            .next_adam_m_output_bias = out3, /* next adam.m.output.bias[10] */
+            .next_adam_v_output_bias = out10, /* next adam.v.output.bias[10] */
+            .out = out16, /* next output.bias[10] */
         };
         rt->parallel(pool, 1, 1, k28_next_output_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k29_args args = {
             .rt = rt,
-            .adam_m_output_weight = in11,
-            .d_output_weight = arena + 10240,
-            .adam_v_output_weight = in12,
-            .output_weight = weights + 4976,
-            .k23_next_adam_part1 = out5,
-            .k24_next_adam_part2 = out6,
-            .next_adam_m_output_weight = out4,
-            .next_adam_v_output_weight = out11,
-            .out = out17,
+            .adam_m_output_weight = in11, /* adam.m.output.weight[10, 64] */
+            .d_output_weight = arena + 10240, /* gradient of output.weight[10, 64] */
+            .adam_v_output_weight = in12, /* adam.v.output.weight[10, 64] */
+            .output_weight = weights + 4976, /* output.weight[10, 64] */
+            .k23_next_adam_part1 = out5, /* next adam.part1[] */
+            .k24_next_adam_part2 = out6, /* next adam.part2[] */
+            .next_adam_m_output_weight = out4, /* next adam.m.output.weight[10, 64] */
+            .next_adam_v_output_weight = out11, /* next adam.v.output.weight[10, 64] */
+            .out = out17, /* next output.weight[10, 64] */
         };
         rt->parallel(pool, 1, 1, k29_next_output_weight, &args, scratch, scratch_floats);
     }

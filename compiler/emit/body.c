@@ -300,8 +300,9 @@ static void print_struct(struct cr_text *t, const struct cr_function *f)
         if (slot->kind == CR_SLOT_NUMBER)
             cr_put(t, "    long %s; /* %s */\n", slot->name, slot->note);
         else
-            cr_put(t, "    %s%s *%s;%s\n", slot->written ? "" : "const ",
-                   cr_formats[slot->format].c_type, slot->name, slot->packed ? " /* packed */" : "");
+            cr_put(t, "    %s%s *%s; /* %s%s */\n", slot->written ? "" : "const ",
+                   cr_formats[slot->format].c_type, slot->name, slot->note,
+                   slot->packed ? ", packed" : "");
     }
     cr_put(t, "};\n\n");
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "body.h"
+#include "compiler/ir/identifiers.h"
 
 /* The variables of a loop's body that point to the current layer, if the loop has strides. */
 #define LAYER_WEIGHTS "layer_weights" /* weights + layer * weights_stride */
@@ -209,6 +210,17 @@ void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct
 
 /* ---- steps ---- */
 
+/* Prints the name and the shape of the buffer that is bound to an argument, in a loop that of the
+ * first layer. */
+static void print_buffer_comment(struct cr_text *t, const struct cr_program *p,
+                                 const struct cr_binding *b)
+{
+    const struct cr_buffer *buffer = &p->buffers[p->bound[b->first_buffer].what];
+    char plain[128], shape[200];
+    cr_plain_scope(plain, sizeof plain, buffer->name);
+    cr_put(t, " /* %s%s */", plain, cr_shape_text(shape, sizeof shape, buffer->rank, buffer->shape));
+}
+
 /* Prints a block that calls rt->parallel with the function and a structure of its arguments. */
 void cr_emit_step_call(struct cr_text *t, const struct cr_step *step,
                        const struct cr_step_walk *walk)
@@ -221,7 +233,10 @@ void cr_emit_step_call(struct cr_text *t, const struct cr_step *step,
     for (int i = 0; i < f->n_bound; i++) {
         cr_put(t, "%*s.%s = ", indent + 8, "", f->slots[i].name);
         cr_emit_binding(t, p, walk->loop, cr_operand_binding(p, step, i), f->slots[i].format);
-        cr_put(t, ",\n");
+        cr_put(t, ",");
+        if (f->slots[i].kind == CR_SLOT_ARGUMENT)
+            print_buffer_comment(t, p, cr_operand_binding(p, step, i));
+        cr_put(t, "\n");
     }
     cr_put(t, "%*s};\n", indent + 4, "");
     struct cr_text items = {0};

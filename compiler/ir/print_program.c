@@ -373,15 +373,16 @@ static void print_comment(struct printer *p)
     }
 }
 
-/* Prints "x f32, w f32 in panels, out f32 written". */
+/* Prints "x f32[8, 32], w f32[32, 32] in panels, out f32[8, 32] written". */
 static void print_arguments(struct printer *p)
 {
     cr_put(&p->line, "given");
     for (int i = 0; i < p->f->n_bound; i++) {
         const struct cr_slot *s = &p->f->slots[i];
         bool number = s->kind == CR_SLOT_NUMBER;
-        cr_put(&p->line, "%s %s %s%s%s", i ? "," : "", s->name,
-               number ? "number" : cr_formats[s->format].name, s->packed ? " in panels" : "",
+        cr_put(&p->line, "%s %s %s%s%s%s", i ? "," : "", s->name,
+               number ? "number" : cr_formats[s->format].name, number ? "" : s->note,
+               s->packed ? " in panels" : "",
                s->partly    ? " written in part"
                : s->written ? " written"
                             : "");

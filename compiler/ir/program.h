@@ -238,7 +238,8 @@ struct cr_slot {
     int64_t offset;    /* SCRATCH: offset in floats from the begin of the thread's scratch */
     int64_t elements;  /* SCRATCH */
     double number;     /* CONSTANT */
-    const char *note;  /* SCRATCH, NUMBER: its meaning, for readers; the program's string */
+    const char *note;  /* SCRATCH, NUMBER: its meaning; ARGUMENT: its shape, such as "[n, 48]".  For
+                        * readers; the program's string */
 };
 
 /* The predefined variables of every body: a call processes the items begin .. end - 1. */

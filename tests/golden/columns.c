@@ -2,15 +2,14 @@
 /*
  * k1_middle: middle, tests/golden/columns.lua:5
  * out[3, 1, 40] = sum over 50 rows of columns[40]
- * reads x[3, 50, 40], b[40]
  * steps: fma, sum
  * 24 kflop, reads 24.16 kB, writes 480 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *b;
-    float *out;
+    const float *x; /* [3, 50, 40] */
+    const float *b; /* [40] */
+    float *out; /* [3, 1, 40] */
 };
 
 static void k1_middle(const void *args, long begin, long end, float *scratch)
@@ -37,14 +36,13 @@ static void k1_middle(const void *args, long begin, long end, float *scratch)
 /*
  * k2_first: first, tests/golden/columns.lua:6
  * out[1, 50, 40] = sum over 3 rows of columns[40]
- * reads x[3, 50, 40]
  * steps: sum
  * 12 kflop, reads 24 kB, writes 8 kB
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *x;
-    float *out;
+    const float *x; /* [3, 50, 40] */
+    float *out; /* [1, 50, 40] */
 };
 
 static void k2_first(const void *args, long begin, long end, float *scratch)
@@ -65,15 +63,14 @@ static void k2_first(const void *args, long begin, long end, float *scratch)
 /*
  * k3_largest: largest, tests/golden/columns.lua:7
  * out[3, 1, 40] = max over 50 rows of columns[40]
- * reads x[3, 50, 40], b[40]
  * steps: sub, max
  * 24 kflop, reads 24.16 kB, writes 480 B
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *b;
-    float *out;
+    const float *x; /* [3, 50, 40] */
+    const float *b; /* [40] */
+    float *out; /* [3, 1, 40] */
 };
 
 static void k3_largest(const void *args, long begin, long end, float *scratch)
@@ -104,7 +101,7 @@ static void k3_largest(const void *args, long begin, long end, float *scratch)
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    float *out;
+    float *out; /* [1, 40] */
 };
 
 static void k4_row(const void *args, long begin, long end, float *scratch)
@@ -145,33 +142,33 @@ int columns_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0,
-            .b = in1,
-            .out = out2,
+            .x = in0, /* x[3, 50, 40] */
+            .b = in1, /* b[40] */
+            .out = out2, /* middle[3, 1, 40] */
         };
         rt->parallel(pool, 3, 3, k1_middle, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .x = in0,
-            .out = out0,
+            .x = in0, /* x[3, 50, 40] */
+            .out = out0, /* first[1, 50, 40] */
         };
         rt->parallel(pool, 50, 3, k2_first, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .x = in0,
-            .b = in1,
-            .out = out1,
+            .x = in0, /* x[3, 50, 40] */
+            .b = in1, /* b[40] */
+            .out = out1, /* largest[3, 1, 40] */
         };
         rt->parallel(pool, 3, 3, k3_largest, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .out = out3,
+            .out = out3, /* row[1, 40] */
         };
         rt->parallel(pool, 1, 1, k4_row, &args, scratch, scratch_floats);
     }

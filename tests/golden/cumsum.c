@@ -2,14 +2,13 @@
 /*
  * k1_cumsum: cumsum, tests/golden/cumsum.lua:3
  * out[2, 5, 700]
- * reads x[2, 5, 700]
  * steps: mul
  * 21 kflop, reads 28 kB, writes 28 kB
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x;
-    float *out;
+    const float *x; /* [2, 5, 700] */
+    float *out; /* [2, 5, 700] */
 };
 
 static void k1_cumsum(const void *args, long begin, long end, float *scratch)
@@ -27,13 +26,12 @@ static void k1_cumsum(const void *args, long begin, long end, float *scratch)
 /*
  * k2_y: y, tests/golden/cumsum.lua:3
  * out[2, 5, 700] = running sums over 5
- * reads k1_cumsum[2, 5, 700]
  * 7 kflop, reads 28 kB, writes 28 kB
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_cumsum;
-    float *out;
+    const float *k1_cumsum; /* [2, 5, 700] */
+    float *out; /* [2, 5, 700] */
 };
 
 static void k2_y(const void *args, long begin, long end, float *scratch)
@@ -51,14 +49,13 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
 /*
  * k3_cumsum: cumsum, tests/golden/cumsum.lua:4
  * out[2, 5, 700]
- * reads k2_y[2, 5, 700]
  * steps: add
  * 14 kflop, reads 28 kB, writes 28 kB
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *k2_y;
-    float *out;
+    const float *k2_y; /* [2, 5, 700] */
+    float *out; /* [2, 5, 700] */
 };
 
 static void k3_cumsum(const void *args, long begin, long end, float *scratch)
@@ -75,13 +72,12 @@ static void k3_cumsum(const void *args, long begin, long end, float *scratch)
 /*
  * k4_cumsum: cumsum, tests/golden/cumsum.lua:3
  * out[2, 5, 700] = running sums over 5, from the last
- * reads k3_cumsum[2, 5, 700]
  * 7 kflop, reads 28 kB, writes 28 kB
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k3_cumsum;
-    float *out;
+    const float *k3_cumsum; /* [2, 5, 700] */
+    float *out; /* [2, 5, 700] */
 };
 
 static void k4_cumsum(const void *args, long begin, long end, float *scratch)
@@ -104,7 +100,7 @@ static void k4_cumsum(const void *args, long begin, long end, float *scratch)
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    int *out;
+    int *out; /* [5, 9] */
 };
 
 static void k5_cumsum(const void *args, long begin, long end, float *scratch)
@@ -120,13 +116,12 @@ static void k5_cumsum(const void *args, long begin, long end, float *scratch)
 /*
  * k6_i: i, tests/golden/cumsum.lua:5
  * out[5, 9] = running sums over 9, from the last
- * reads k5_cumsum[5, 9]
  * 45 flop, reads 180 B, writes 180 B
  */
 struct k6_args {
     const struct cr_runtime *rt;
-    const int *k5_cumsum;
-    int *out;
+    const int *k5_cumsum; /* [5, 9] */
+    int *out; /* [5, 9] */
 };
 
 static void k6_i(const void *args, long begin, long end, float *scratch)
@@ -154,55 +149,55 @@ int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0,
-            .out = arena,
+            .x = in0, /* x[2, 5, 700] */
+            .out = arena, /* cumsum[2, 5, 700] */
         };
         rt->parallel(pool, 5, 5, k1_cumsum, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .k1_cumsum = arena,
-            .out = out2,
+            .k1_cumsum = arena, /* cumsum[2, 5, 700] */
+            .out = out2, /* y[2, 5, 700] */
         };
         rt->parallel(pool, 4, 4, k2_y, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .k2_y = out2,
-            .out = arena,
+            .k2_y = out2, /* y[2, 5, 700] */
+            .out = arena, /* cumsum[2, 5, 700] */
         };
         rt->parallel(pool, 5, 5, k3_cumsum, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .k3_cumsum = arena,
-            .out = arena + 7008,
+            .k3_cumsum = arena, /* cumsum[2, 5, 700] */
+            .out = arena + 7008, /* cumsum[2, 5, 700] */
         };
         rt->parallel(pool, 4, 4, k4_cumsum, &args, scratch, scratch_floats);
     }
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = arena + 7008,
-            .out = out0,
+            .x = arena + 7008, /* cumsum[2, 5, 700] */
+            .out = out0, /* gradient of x[2, 5, 700] */
         };
         rt->parallel(pool, 5, 5, k1_cumsum, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .out = (int *)arena,
+            .out = (int *)arena, /* cumsum[5, 9] */
         };
         rt->parallel(pool, 1, 1, k5_cumsum, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
-            .k5_cumsum = (int *)arena,
-            .out = out1,
+            .k5_cumsum = (int *)arena, /* cumsum[5, 9] */
+            .out = out1, /* i[5, 9] */
         };
         rt->parallel(pool, 5, 1, k6_i, &args, scratch, scratch_floats);
     }

@@ -2,15 +2,14 @@
 /*
  * k1_dropout: dropout, tests/golden/dropout.lua:5
  * out[2, 3, 5]
- * reads step[]
  * steps: ge
  * 120 flop, reads 4 B, writes 120 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const int *step;
+    const int *step; /* [] */
     long stream0; /* of random numbers */
-    float *out;
+    float *out; /* [2, 3, 5] */
 };
 
 static void k1_dropout(const void *args, long begin, long end, float *scratch)
@@ -27,16 +26,15 @@ static void k1_dropout(const void *args, long begin, long end, float *scratch)
 /*
  * k2_dropout: dropout, tests/golden/dropout.lua:5
  * out[2, 3, 5] = rows[6, 8] x columns[8, 5]
- * reads k1_dropout[2, 3, 5], x[2, 3, 8]
  * then: mul, where
  * 480 flop, reads 472 B, writes 120 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_dropout;
-    const float *x;
-    const float *w; /* packed */
-    float *out;
+    const float *k1_dropout; /* [2, 3, 5] */
+    const float *x; /* [2, 3, 8] */
+    const float *v2_w; /* [8, 5], packed */
+    float *out; /* [2, 3, 5] */
 };
 
 static void k2_dropout(const void *args, long begin, long end, float *scratch)
@@ -48,7 +46,7 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
     static const float c_1_3333334 = 1.3333334f;
     float *const t0 = scratch + 192; /* 6 x 32 */
     static const float c_0 = 0.0f;
-    rt->gemm(6, 5, 8, a->x, 8, 1, a->w, 256, product, 32, 0, 0, 0, 16384);
+    rt->gemm(6, 5, 8, a->x, 8, 1, a->v2_w, 256, product, 32, 0, 0, 0, 16384);
     rt->mul_vs(6, 5, t0, 32, product, 32, &c_1_3333334, 0);
     rt->where_vvs(6, 5, a->out, 5, a->k1_dropout, 5, t0, 32, &c_0, 0);
 }
@@ -62,7 +60,7 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
 struct k3_args {
     const struct cr_runtime *rt;
     long stream0; /* of random numbers */
-    float *out;
+    float *out; /* [2, 3, 5] */
 };
 
 static void k3_dropout(const void *args, long begin, long end, float *scratch)
@@ -80,15 +78,14 @@ static void k3_dropout(const void *args, long begin, long end, float *scratch)
 /*
  * k4_y: y, tests/golden/dropout.lua:5
  * out[2, 3, 5]
- * reads k3_dropout[2, 3, 5], k2_dropout[2, 3, 5]
  * steps: tanh, mul, where
  * 210 flop, reads 240 B, writes 120 B
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k3_dropout;
-    const float *k2_dropout;
-    float *out;
+    const float *k3_dropout; /* [2, 3, 5] */
+    const float *k2_dropout; /* [2, 3, 5] */
+    float *out; /* [2, 3, 5] */
 };
 
 static void k4_y(const void *args, long begin, long end, float *scratch)
@@ -107,17 +104,16 @@ static void k4_y(const void *args, long begin, long end, float *scratch)
 /*
  * k5_dropout: dropout, tests/golden/dropout.lua:5
  * out[2, 3, 5]
- * reads k1_dropout[2, 3, 5], k3_dropout[2, 3, 5], k4_y[2, 3, 5], k2_dropout[2, 3, 5]
  * steps: add, where, mul, sigmoid, sub, mul, mul, mul, where, mul
  * 570 flop, reads 480 B, writes 120 B
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *k1_dropout;
-    const float *k3_dropout;
-    const float *k4_y;
-    const float *k2_dropout;
-    float *out;
+    const float *k1_dropout; /* [2, 3, 5] */
+    const float *k3_dropout; /* [2, 3, 5] */
+    const float *k4_y; /* [2, 3, 5] */
+    const float *k2_dropout; /* [2, 3, 5] */
+    float *out; /* [2, 3, 5] */
 };
 
 static void k5_dropout(const void *args, long begin, long end, float *scratch)
@@ -148,14 +144,13 @@ static void k5_dropout(const void *args, long begin, long end, float *scratch)
 /*
  * k6_d_w: gradient of w, tests/golden/dropout.lua:5
  * out[8, 5] = rows[8, 6] x columns[6, 5]
- * reads x[2, 3, 8], k5_dropout[2, 3, 5]
  * 480 flop, reads 312 B, writes 160 B
  */
 struct k6_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *k5_dropout;
-    float *out;
+    const float *x; /* [2, 3, 8] */
+    const float *k5_dropout; /* [2, 3, 5] */
+    float *out; /* [8, 5] */
 };
 
 static void k6_d_w(const void *args, long begin, long end, float *scratch)
@@ -184,19 +179,19 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
     {
         const struct k1_args args = {
             .rt = rt,
-            .step = in1,
+            .step = in1, /* step[] */
             .stream0 = 0,
-            .out = arena,
+            .out = arena, /* dropout[2, 3, 5] */
         };
         rt->parallel(pool, 1, 1, k1_dropout, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .k1_dropout = arena,
-            .x = in0,
-            .w = weights,
-            .out = arena + 32,
+            .k1_dropout = arena, /* dropout[2, 3, 5] */
+            .x = in0, /* x[2, 3, 8] */
+            .v2_w = weights, /* w[8, 32] */
+            .out = arena + 32, /* dropout[2, 3, 5] */
         };
         rt->parallel(pool, 1, 1, k2_dropout, &args, scratch, scratch_floats);
     }
@@ -204,36 +199,36 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
         const struct k3_args args = {
             .rt = rt,
             .stream0 = 1,
-            .out = arena + 64,
+            .out = arena + 64, /* dropout[2, 3, 5] */
         };
         rt->parallel(pool, 1, 1, k3_dropout, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .k3_dropout = arena + 64,
-            .k2_dropout = arena + 32,
-            .out = out1,
+            .k3_dropout = arena + 64, /* dropout[2, 3, 5] */
+            .k2_dropout = arena + 32, /* dropout[2, 3, 5] */
+            .out = out1, /* y[2, 3, 5] */
         };
         rt->parallel(pool, 1, 1, k4_y, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .k1_dropout = arena,
-            .k3_dropout = arena + 64,
-            .k4_y = out1,
-            .k2_dropout = arena + 32,
-            .out = arena + 96,
+            .k1_dropout = arena, /* dropout[2, 3, 5] */
+            .k3_dropout = arena + 64, /* dropout[2, 3, 5] */
+            .k4_y = out1, /* y[2, 3, 5] */
+            .k2_dropout = arena + 32, /* dropout[2, 3, 5] */
+            .out = arena + 96, /* dropout[2, 3, 5] */
         };
         rt->parallel(pool, 1, 1, k5_dropout, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
-            .x = in0,
-            .k5_dropout = arena + 96,
-            .out = out0,
+            .x = in0, /* x[2, 3, 8] */
+            .k5_dropout = arena + 96, /* dropout[2, 3, 5] */
+            .out = out0, /* gradient of w[8, 5] */
         };
         rt->parallel(pool, 1, 1, k6_d_w, &args, scratch, scratch_floats);
     }

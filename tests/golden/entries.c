@@ -2,16 +2,15 @@
 /*
  * k1_entries: entries, tests/golden/entries.lua:6
  * out[8, 4] = rows[8, 32] x columns[32, 4]
- * reads encoder_bias[4], x[8, 32]
  * then: add, maximum
  * 2.048 kflop, reads 1.552 kB, writes 128 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *encoder_bias;
-    const float *x;
-    const float *w; /* packed */
-    float *out;
+    const float *encoder_bias; /* [4] */
+    const float *x; /* [8, 32] */
+    const float *encoder_weight; /* [32, 4], packed */
+    float *out; /* [8, 4] */
 };
 
 static void k1_entries(const void *args, long begin, long end, float *scratch)
@@ -21,23 +20,23 @@ static void k1_entries(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
     static const float c_0 = 0.0f;
-    rt->gemm(8, 4, 32, a->x, 32, 1, a->w, 1024, a->out, 4, a->encoder_bias, 0, 0, 16384);
+    rt->gemm(8, 4, 32, a->x, 32, 1, a->encoder_weight, 1024, a->out, 4, a->encoder_bias, 0, 0,
+        16384);
     rt->maximum_vs(8, 4, a->out, 4, a->out, 4, &c_0, 0);
 }
 
 /*
  * k2_decoder_2: decoder_2, tests/golden/entries.lua:7
  * out[8, 32] = rows[8, 4] x columns[4, 32]
- * reads decoder_bias[32], k1_entries[8, 4]
  * then: add
  * 2.048 kflop, reads 768 B, writes 1.024 kB
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *decoder_bias;
-    const float *k1_entries;
-    const float *w; /* packed */
-    float *out;
+    const float *decoder_bias; /* [32] */
+    const float *k1_entries; /* [8, 4] */
+    const float *decoder_weight; /* [4, 32], packed */
+    float *out; /* [8, 32] */
 };
 
 static void k2_decoder_2(const void *args, long begin, long end, float *scratch)
@@ -46,21 +45,21 @@ static void k2_decoder_2(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(8, 32, 4, a->k1_entries, 4, 1, a->w, 128, a->out, 32, a->decoder_bias, 0, 0, 16384);
+    rt->gemm(8, 32, 4, a->k1_entries, 4, 1, a->decoder_weight, 128, a->out, 32, a->decoder_bias, 0,
+        0, 16384);
 }
 
 /*
  * k3_entries: entries, tests/golden/entries.lua:11
  * out[256]
- * reads decoder_2[8, 32], x[8, 32]
  * steps: sub, mul
  * 1.024 kflop, reads 2.048 kB, writes 1.024 kB
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *decoder_2;
-    const float *x;
-    float *out;
+    const float *decoder_2; /* [8, 32] */
+    const float *x; /* [8, 32] */
+    float *out; /* [256] */
 };
 
 static void k3_entries(const void *args, long begin, long end, float *scratch)
@@ -76,14 +75,13 @@ static void k3_entries(const void *args, long begin, long end, float *scratch)
 /*
  * k4_loss: loss, tests/golden/entries.lua:11
  * out[]
- * reads k3_entries[256]
  * steps: sum, div
  * 4 flop, reads 1.024 kB, writes 4 B
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k3_entries;
-    float *out;
+    const float *k3_entries; /* [256] */
+    float *out; /* [] */
 };
 
 static void k4_loss(const void *args, long begin, long end, float *scratch)
@@ -111,37 +109,37 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
     {
         const struct k1_args args = {
             .rt = rt,
-            .encoder_bias = weights,
-            .x = in0,
-            .w = weights + 16,
-            .out = arena,
+            .encoder_bias = weights, /* encoder.bias[4] */
+            .x = in0, /* x[8, 32] */
+            .encoder_weight = weights + 16, /* encoder.weight[32, 32] */
+            .out = arena, /* entries[8, 4] */
         };
         rt->parallel(pool, 1, 1, k1_entries, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .decoder_bias = weights + 1040,
-            .k1_entries = arena,
-            .w = weights + 1072,
-            .out = out1,
+            .decoder_bias = weights + 1040, /* decoder.bias[32] */
+            .k1_entries = arena, /* entries[8, 4] */
+            .decoder_weight = weights + 1072, /* decoder.weight[4, 32] */
+            .out = out1, /* decoder_2[8, 32] */
         };
         rt->parallel(pool, 1, 1, k2_decoder_2, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .decoder_2 = out1,
-            .x = in0,
-            .out = arena,
+            .decoder_2 = out1, /* decoder_2[8, 32] */
+            .x = in0, /* x[8, 32] */
+            .out = arena, /* entries[256] */
         };
         rt->parallel(pool, 1, 1, k3_entries, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .k3_entries = arena,
-            .out = out0,
+            .k3_entries = arena, /* entries[256] */
+            .out = out0, /* loss[] */
         };
         rt->parallel(pool, 1, 1, k4_loss, &args, scratch, scratch_floats);
     }
@@ -160,10 +158,10 @@ int entries_decode_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
     {
         const struct k2_args args = {
             .rt = rt,
-            .decoder_bias = weights + 1040,
-            .k1_entries = in1,
-            .w = weights + 1072,
-            .out = out2,
+            .decoder_bias = weights + 1040, /* decoder.bias[32] */
+            .k1_entries = in1, /* code[8, 4] */
+            .decoder_weight = weights + 1072, /* decoder.weight[4, 32] */
+            .out = out2, /* decoder[8, 32] */
         };
         rt->parallel(pool, 1, 1, k2_decoder_2, &args, scratch, scratch_floats);
     }
@@ -182,10 +180,10 @@ int entries_encode_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
     {
         const struct k1_args args = {
             .rt = rt,
-            .encoder_bias = weights,
-            .x = in0,
-            .w = weights + 16,
-            .out = out3,
+            .encoder_bias = weights, /* encoder.bias[4] */
+            .x = in0, /* x[8, 32] */
+            .encoder_weight = weights + 16, /* encoder.weight[32, 32] */
+            .out = out3, /* z[8, 4] */
         };
         rt->parallel(pool, 1, 1, k1_entries, &args, scratch, scratch_floats);
     }

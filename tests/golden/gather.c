@@ -2,16 +2,15 @@
 /*
  * k1_y: y, tests/golden/gather.lua:4
  * out[2, 5, 6]
- * reads wte[11, 6], tokens[2, 5], wpe[8, 6]
  * steps: add
  * 300 flop, reads 472 B, writes 240 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *wte;
-    const int *tokens;
-    const float *wpe;
-    float *out;
+    const float *wte; /* [11, 6] */
+    const int *tokens; /* [2, 5] */
+    const float *wpe; /* [8, 6] */
+    float *out; /* [2, 5, 6] */
 };
 
 static void k1_y(const void *args, long begin, long end, float *scratch)
@@ -42,10 +41,10 @@ int gather_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
     {
         const struct k1_args args = {
             .rt = rt,
-            .wte = weights,
-            .tokens = in0,
-            .wpe = weights + 80,
-            .out = out0,
+            .wte = weights, /* wte[11, 6] */
+            .tokens = in0, /* tokens[2, 5] */
+            .wpe = weights + 80, /* wpe[8, 6] */
+            .out = out0, /* y[2, 5, 6] */
         };
         rt->parallel(pool, 2, 1, k1_y, &args, scratch, scratch_floats);
     }

@@ -2,16 +2,15 @@
 /*
  * k1_h_fc: h.#.fc, tests/golden/grad_layers.lua:5
  * out[6, 8] = rows[6, 8] x columns[8, 8]
- * reads h_fc_bias[8], x[6, 8]
  * then: add
  * 768 flop, reads 480 B, writes 192 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *h_fc_bias;
-    const float *x;
-    const float *w; /* packed */
-    float *out;
+    const float *h_fc_bias; /* [8] */
+    const float *x; /* [6, 8] */
+    const float *h_fc_weight; /* [8, 8], packed */
+    float *out; /* [6, 8] */
 };
 
 static void k1_h_fc(const void *args, long begin, long end, float *scratch)
@@ -20,21 +19,20 @@ static void k1_h_fc(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(6, 8, 8, a->x, 8, 1, a->w, 256, a->out, 8, a->h_fc_bias, 0, 0, 16384);
+    rt->gemm(6, 8, 8, a->x, 8, 1, a->h_fc_weight, 256, a->out, 8, a->h_fc_bias, 0, 0, 16384);
 }
 
 /*
  * k2_h: h.#, tests/golden/grad_layers.lua:5
  * out[6, 8]
- * reads step[]
  * steps: ge
  * 192 flop, reads 4 B, writes 192 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const int *step;
+    const int *step; /* [] */
     long stream0; /* of random numbers */
-    float *out;
+    float *out; /* [6, 8] */
 };
 
 static void k2_h(const void *args, long begin, long end, float *scratch)
@@ -52,16 +50,15 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
 /*
  * k3_h: h.#, tests/golden/grad_layers.lua:5
  * out[6, 8]
- * reads x[6, 8], k2_h[6, 8], h_fc[6, 8]
  * steps: tanh, mul, where, add
  * 432 flop, reads 576 B, writes 192 B
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *k2_h;
-    const float *h_fc;
-    float *out;
+    const float *x; /* [6, 8] */
+    const float *k2_h; /* [6, 8] */
+    const float *h_fc; /* [6, 8] */
+    float *out; /* [6, 8] */
 };
 
 static void k3_h(const void *args, long begin, long end, float *scratch)
@@ -82,16 +79,15 @@ static void k3_h(const void *args, long begin, long end, float *scratch)
 /*
  * k4_d_h_fc: gradient of h.#.fc, tests/golden/grad_layers.lua:5
  * out[6, 8]
- * reads k2_h[6, 8], h[6, 8], h_fc[6, 8]
  * steps: add, where, mul, sigmoid, sub, mul, mul, mul
  * 720 flop, reads 576 B, writes 192 B
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k2_h;
-    const float *h;
-    const float *h_fc;
-    float *out;
+    const float *k2_h; /* [6, 8] */
+    const float *h; /* [6, 8] */
+    const float *h_fc; /* [6, 8] */
+    float *out; /* [6, 8] */
 };
 
 static void k4_d_h_fc(const void *args, long begin, long end, float *scratch)
@@ -120,14 +116,13 @@ static void k4_d_h_fc(const void *args, long begin, long end, float *scratch)
 /*
  * k5_d_h_fc_bias: gradient of h.#.fc.bias, tests/golden/grad_layers.lua:5
  * out[8] = sum over 6 rows of columns[8]
- * reads d_h_fc[6, 8]
  * steps: sum
  * 96 flop, reads 192 B, writes 32 B
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *d_h_fc;
-    float *out;
+    const float *d_h_fc; /* [6, 8] */
+    float *out; /* [8] */
 };
 
 static void k5_d_h_fc_bias(const void *args, long begin, long end, float *scratch)
@@ -146,16 +141,15 @@ static void k5_d_h_fc_bias(const void *args, long begin, long end, float *scratc
 /*
  * k6_d_h: gradient of h.#, tests/golden/grad_layers.lua:5
  * out[6, 8] = rows[6, 8] x columns[8, 8]
- * reads h[6, 8], d_h_fc[6, 8]
  * then: add, add
  * 768 flop, reads 640 B, writes 192 B
  */
 struct k6_args {
     const struct cr_runtime *rt;
-    const float *h;
-    const float *d_h_fc;
-    const float *w; /* packed */
-    float *out;
+    const float *h; /* [6, 8] */
+    const float *d_h_fc; /* [6, 8] */
+    const float *h_fc_weight; /* [8, 8], packed */
+    float *out; /* [6, 8] */
 };
 
 static void k6_d_h(const void *args, long begin, long end, float *scratch)
@@ -165,7 +159,7 @@ static void k6_d_h(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 192; /* 6 x 32 */
-    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->w, 256, product, 32, 0, 0, 0, 16384);
+    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, product, 32, 0, 0, 0, 16384);
     rt->add_vv(6, 8, t0, 32, a->h, 8, a->h, 8);
     /* h.#.fc */
     rt->add_vv(6, 8, a->out, 8, t0, 32, product, 32);
@@ -174,14 +168,13 @@ static void k6_d_h(const void *args, long begin, long end, float *scratch)
 /*
  * k7_d_h_fc_weight: gradient of h.#.fc.weight, tests/golden/grad_layers.lua:5
  * out[8, 8] = rows[8, 6] x columns[6, 8]
- * reads d_h_fc[6, 8], h[6, 8]
  * 768 flop, reads 384 B, writes 256 B
  */
 struct k7_args {
     const struct cr_runtime *rt;
-    const float *d_h_fc;
-    const float *h;
-    float *out;
+    const float *d_h_fc; /* [6, 8] */
+    const float *h; /* [6, 8] */
+    float *out; /* [8, 8] */
 };
 
 static void k7_d_h_fc_weight(const void *args, long begin, long end, float *scratch)
@@ -199,16 +192,15 @@ static void k7_d_h_fc_weight(const void *args, long begin, long end, float *scra
 /*
  * k8_d_h_fc: gradient of h.#.fc, tests/golden/grad_layers.lua:5
  * out[6, 8]
- * reads k2_h[6, 8], d_h[6, 8], h_fc[6, 8]
  * steps: where, mul, sigmoid, sub, mul, mul, mul
  * 672 flop, reads 576 B, writes 192 B
  */
 struct k8_args {
     const struct cr_runtime *rt;
-    const float *k2_h;
-    const float *d_h;
-    const float *h_fc;
-    float *out;
+    const float *k2_h; /* [6, 8] */
+    const float *d_h; /* [6, 8] */
+    const float *h_fc; /* [6, 8] */
+    float *out; /* [6, 8] */
 };
 
 static void k8_d_h_fc(const void *args, long begin, long end, float *scratch)
@@ -236,16 +228,15 @@ static void k8_d_h_fc(const void *args, long begin, long end, float *scratch)
 /*
  * k9_d_h: gradient of h.#, tests/golden/grad_layers.lua:5
  * out[6, 8] = rows[6, 8] x columns[8, 8]
- * reads d_h[6, 8], d_h_fc[6, 8]
  * then: add
  * 768 flop, reads 640 B, writes 192 B
  */
 struct k9_args {
     const struct cr_runtime *rt;
-    const float *d_h;
-    const float *d_h_fc;
-    const float *w; /* packed */
-    float *out;
+    const float *d_h; /* [6, 8] */
+    const float *d_h_fc; /* [6, 8] */
+    const float *h_fc_weight; /* [8, 8], packed */
+    float *out; /* [6, 8] */
 };
 
 static void k9_d_h(const void *args, long begin, long end, float *scratch)
@@ -254,7 +245,7 @@ static void k9_d_h(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->w, 256, a->out, 8, 0, 0, 0, 16384);
+    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, a->out, 8, 0, 0, 0, 16384);
     /* h.#.fc */
     rt->add_vv(6, 8, a->out, 8, a->d_h, 8, a->out, 8);
 }
@@ -262,18 +253,17 @@ static void k9_d_h(const void *args, long begin, long end, float *scratch)
 /*
  * k10_d_h_fc: gradient of h.#.fc, tests/golden/grad_layers.lua:5
  * out[6, 8] = rows[6, 8] x columns[8, 8]
- * reads k2_h[6, 8], d_h[6, 8], h_fc[6, 8], d_h_fc[6, 8]
  * then: add, where, mul, sigmoid, sub, mul, mul, mul
  * 768 flop, reads 1.024 kB, writes 192 B
  */
 struct k10_args {
     const struct cr_runtime *rt;
-    const float *k2_h;
-    const float *d_h;
-    const float *h_fc;
-    const float *d_h_fc;
-    const float *w; /* packed */
-    float *out;
+    const float *k2_h; /* [6, 8] */
+    const float *d_h; /* [6, 8] */
+    const float *h_fc; /* [6, 8] */
+    const float *d_h_fc; /* [6, 8] */
+    const float *h_fc_weight; /* [8, 8], packed */
+    float *out; /* [6, 8] */
 };
 
 static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
@@ -289,7 +279,7 @@ static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
     float *const t1 = scratch + 384; /* 6 x 32 */
     static const float c_1 = 1.0f;
     float *const t2 = scratch + 576; /* 6 x 32 */
-    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->w, 256, product, 32, 0, 0, 0, 16384);
+    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, product, 32, 0, 0, 0, 16384);
     /* h.#.fc */
     rt->add_vv(6, 8, t0, 32, a->d_h, 8, product, 32);
     /* h.# */
@@ -324,29 +314,29 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k1_args args = {
                 .rt = rt,
-                .h_fc_bias = layer_weights,
-                .x = layer == 0 ? in0 : layer_arena - 48,
-                .w = layer_weights + 16,
-                .out = layer_arena,
+                .h_fc_bias = layer_weights, /* h.#.fc.bias[8] */
+                .x = layer == 0 ? in0 : layer_arena - 48, /* x[6, 8] */
+                .h_fc_weight = layer_weights + 16, /* h.#.fc.weight[8, 32] */
+                .out = layer_arena, /* h.#.fc[6, 8] */
             };
             rt->parallel(pool, 1, 1, k1_h_fc, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .step = in1,
+                .step = in1, /* step[] */
                 .stream0 = layer,
-                .out = layer_arena + 48,
+                .out = layer_arena + 48, /* h.#[6, 8] */
             };
             rt->parallel(pool, 1, 1, k2_h, &args, scratch, scratch_floats);
         }
         {
             const struct k3_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in0 : layer_arena - 48,
-                .k2_h = layer_arena + 48,
-                .h_fc = layer_arena,
-                .out = layer == 5 ? out12 : layer_arena + 96,
+                .x = layer == 0 ? in0 : layer_arena - 48, /* x[6, 8] */
+                .k2_h = layer_arena + 48, /* h.#[6, 8] */
+                .h_fc = layer_arena, /* h.#.fc[6, 8] */
+                .out = layer == 5 ? out12 : layer_arena + 96, /* h.#[6, 8] */
             };
             rt->parallel(pool, 1, 1, k3_h, &args, scratch, scratch_floats);
         }
@@ -354,28 +344,28 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k4_args args = {
             .rt = rt,
-            .k2_h = arena + 768,
-            .h = out12,
-            .h_fc = arena + 720,
-            .out = arena + 816,
+            .k2_h = arena + 768, /* h.#[6, 8] */
+            .h = out12, /* h.#[6, 8] */
+            .h_fc = arena + 720, /* h.#.fc[6, 8] */
+            .out = arena + 816, /* gradient of h.#.fc[6, 8] */
         };
         rt->parallel(pool, 1, 1, k4_d_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .d_h_fc = arena + 816,
-            .out = out10,
+            .d_h_fc = arena + 816, /* gradient of h.#.fc[6, 8] */
+            .out = out10, /* gradient of h.#.fc.bias[8] */
         };
         rt->parallel(pool, 1, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
-            .h = out12,
-            .d_h_fc = arena + 816,
-            .w = weights + 1632,
-            .out = arena + 720,
+            .h = out12, /* h.#[6, 8] */
+            .d_h_fc = arena + 816, /* gradient of h.#.fc[6, 8] */
+            .h_fc_weight = weights + 1632, /* h.#.fc.weight[8, 32] */
+            .out = arena + 720, /* gradient of h.#[6, 8] */
         };
         rt->parallel(pool, 1, 1, k6_d_h, &args, scratch, scratch_floats);
     }
@@ -384,37 +374,37 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k7_args args = {
                 .rt = rt,
-                .d_h_fc = arena + (const long[]){672, 672, 816}[layer - 2],
-                .h = layer_arena + 96,
-                .out = outputs[3 + layer * 2],
+                .d_h_fc = arena + (const long[]){672, 672, 816}[layer - 2], /* gradient of h.#.fc[6, 8] */
+                .h = layer_arena + 96, /* h.#[6, 8] */
+                .out = outputs[3 + layer * 2], /* gradient of h.#.fc.weight[8, 8] */
             };
             rt->parallel(pool, 1, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
         }
         {
             const struct k8_args args = {
                 .rt = rt,
-                .k2_h = layer_arena + 48,
-                .d_h = layer_arena + 144,
-                .h_fc = layer_arena,
-                .out = arena + 672,
+                .k2_h = layer_arena + 48, /* h.#[6, 8] */
+                .d_h = layer_arena + 144, /* gradient of h.#[6, 8] */
+                .h_fc = layer_arena, /* h.#.fc[6, 8] */
+                .out = arena + 672, /* gradient of h.#.fc[6, 8] */
             };
             rt->parallel(pool, 1, 1, k8_d_h_fc, &args, scratch, scratch_floats);
         }
         {
             const struct k5_args args = {
                 .rt = rt,
-                .d_h_fc = arena + 672,
-                .out = outputs[layer * 2],
+                .d_h_fc = arena + 672, /* gradient of h.#.fc[6, 8] */
+                .out = outputs[layer * 2], /* gradient of h.#.fc.bias[8] */
             };
             rt->parallel(pool, 1, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
         }
         {
             const struct k9_args args = {
                 .rt = rt,
-                .d_h = layer_arena + 144,
-                .d_h_fc = arena + 672,
-                .w = weights + 2912 - layer * 256,
-                .out = arena + (layer % 2 ? 432 : 576),
+                .d_h = layer_arena + 144, /* gradient of h.#[6, 8] */
+                .d_h_fc = arena + 672, /* gradient of h.#.fc[6, 8] */
+                .h_fc_weight = weights + 2912 - layer * 256, /* h.#.fc.weight[8, 32] */
+                .out = arena + (layer % 2 ? 432 : 576), /* gradient of h.#[6, 8] */
             };
             rt->parallel(pool, 1, 1, k9_d_h, &args, scratch, scratch_floats);
         }
@@ -422,65 +412,65 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k7_args args = {
             .rt = rt,
-            .d_h_fc = arena + 672,
-            .h = arena + 240,
-            .out = out5,
+            .d_h_fc = arena + 672, /* gradient of h.#.fc[6, 8] */
+            .h = arena + 240, /* h.#[6, 8] */
+            .out = out5, /* gradient of h.#.fc.weight[8, 8] */
         };
         rt->parallel(pool, 1, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k8_args args = {
             .rt = rt,
-            .k2_h = arena + 192,
-            .d_h = arena + 576,
-            .h_fc = arena + 144,
-            .out = arena + 240,
+            .k2_h = arena + 192, /* h.#[6, 8] */
+            .d_h = arena + 576, /* gradient of h.#[6, 8] */
+            .h_fc = arena + 144, /* h.#.fc[6, 8] */
+            .out = arena + 240, /* gradient of h.#.fc[6, 8] */
         };
         rt->parallel(pool, 1, 1, k8_d_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .d_h_fc = arena + 240,
-            .out = out2,
+            .d_h_fc = arena + 240, /* gradient of h.#.fc[6, 8] */
+            .out = out2, /* gradient of h.#.fc.bias[8] */
         };
         rt->parallel(pool, 1, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k7_args args = {
             .rt = rt,
-            .d_h_fc = arena + 240,
-            .h = arena + 96,
-            .out = out3,
+            .d_h_fc = arena + 240, /* gradient of h.#.fc[6, 8] */
+            .h = arena + 96, /* h.#[6, 8] */
+            .out = out3, /* gradient of h.#.fc.weight[8, 8] */
         };
         rt->parallel(pool, 1, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k10_args args = {
             .rt = rt,
-            .k2_h = arena + 48,
-            .d_h = arena + 576,
-            .h_fc = arena,
-            .d_h_fc = arena + 240,
-            .w = weights + 2656,
-            .out = arena + 96,
+            .k2_h = arena + 48, /* h.#[6, 8] */
+            .d_h = arena + 576, /* gradient of h.#[6, 8] */
+            .h_fc = arena, /* h.#.fc[6, 8] */
+            .d_h_fc = arena + 240, /* gradient of h.#.fc[6, 8] */
+            .h_fc_weight = weights + 2656, /* h.#.fc.weight[8, 32] */
+            .out = arena + 96, /* gradient of h.#.fc[6, 8] */
         };
         rt->parallel(pool, 1, 1, k10_d_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .d_h_fc = arena + 96,
-            .out = out0,
+            .d_h_fc = arena + 96, /* gradient of h.#.fc[6, 8] */
+            .out = out0, /* gradient of h.#.fc.bias[8] */
         };
         rt->parallel(pool, 1, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k7_args args = {
             .rt = rt,
-            .d_h_fc = arena + 96,
-            .h = in0,
-            .out = out1,
+            .d_h_fc = arena + 96, /* gradient of h.#.fc[6, 8] */
+            .h = in0, /* x[6, 8] */
+            .out = out1, /* gradient of h.#.fc.weight[8, 8] */
         };
         rt->parallel(pool, 1, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
     }

@@ -2,14 +2,13 @@
 /*
  * k1_qkv: qkv, tests/golden/grad_qkv.lua:6
  * out[2, 150, 36] = rows[300, 12] x columns[12, 36]
- * reads x[2, 150, 12]
  * 259.2 kflop, reads 16.13 kB, writes 43.2 kB
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *w; /* packed */
-    float *out;
+    const float *x; /* [2, 150, 12] */
+    const float *qkv_weight; /* [12, 36], packed */
+    float *out; /* [2, 150, 36] */
 };
 
 static void k1_qkv(const void *args, long begin, long end, float *scratch)
@@ -25,8 +24,8 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
         const long n = j1 - j0;
         for (long i = i0; i < i1; i += 24) {
             const long m = i1 - i < 24 ? i1 - i : 24;
-            rt->gemm(m, n, 12, a->x + i * 12, 12, 1, a->w + j0 * 12, 384, a->out + i * 36 + j0, 36,
-                0, 0, 0, 16384);
+            rt->gemm(m, n, 12, a->x + i * 12, 12, 1, a->qkv_weight + j0 * 12, 384,
+                a->out + i * 36 + j0, 36, 0, 0, 0, 16384);
         }
     }
 }
@@ -34,15 +33,14 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
 /*
  * k2_y: y, tests/golden/grad_qkv.lua:6
  * out[2, 150, 12] = softmax(q[150, 4] x k[4, 150]) x v[150, 4] for each head
- * reads qkv[2, 150, 36]
  * scores times 0.5
  * mask: query i sees keys <= i +0
  * 1.087 Mflop, reads 43.2 kB, writes 14.4 kB
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *qkv;
-    float *out;
+    const float *qkv; /* [2, 150, 36] */
+    float *out; /* [2, 150, 12] */
 };
 
 static void k2_y(const void *args, long begin, long end, float *scratch)
@@ -98,14 +96,13 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
 /*
  * k3_out: out, tests/golden/grad_qkv.lua:6
  * out[2, 150, 12] = rows[300, 12] x columns[12, 12]
- * reads y[2, 150, 12]
  * 86.4 kflop, reads 14.98 kB, writes 14.4 kB
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *y;
-    const float *w; /* packed */
-    float *out;
+    const float *y; /* [2, 150, 12] */
+    const float *out_weight; /* [12, 12], packed */
+    float *out; /* [2, 150, 12] */
 };
 
 static void k3_out(const void *args, long begin, long end, float *scratch)
@@ -118,8 +115,8 @@ static void k3_out(const void *args, long begin, long end, float *scratch)
         const long i1 = i0 + 150;
         for (long i = i0; i < i1; i += 24) {
             const long m = i1 - i < 24 ? i1 - i : 24;
-            rt->gemm(m, 12, 12, a->y + i * 12, 12, 1, a->w, 384, a->out + i * 12, 12, 0, 0, 0,
-                16384);
+            rt->gemm(m, 12, 12, a->y + i * 12, 12, 1, a->out_weight, 384, a->out + i * 12, 12, 0, 0,
+                0, 16384);
         }
     }
 }
@@ -127,15 +124,14 @@ static void k3_out(const void *args, long begin, long end, float *scratch)
 /*
  * k4_grad_qkv: grad_qkv, tests/golden/grad_qkv.lua:6
  * out[2, 3, 150, 1]
- * reads d_y[2, 150, 12], y[2, 150, 12]
  * steps: mul, sum
  * 3.6 kflop, reads 28.8 kB, writes 3.6 kB
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *d_y;
-    const float *y;
-    float *out;
+    const float *d_y; /* [2, 150, 12] */
+    const float *y; /* [2, 150, 12] */
+    float *out; /* [2, 3, 150, 1] */
 };
 
 static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
@@ -156,7 +152,6 @@ static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
 /*
  * k5_d_qkv: gradient of qkv, tests/golden/grad_qkv.lua:6
  * out[2, 150, 36] = gradients of q[150, 4], k[150, 4] and v[150, 4] for each head
- * reads qkv[2, 150, 36], d_y[2, 150, 12], k4_grad_qkv[2, 3, 150, 1]
  * scores times 0.5
  * mask: query i sees keys <= i +0
  * then: mul
@@ -164,10 +159,10 @@ static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *qkv;
-    const float *d_y;
-    const float *k4_grad_qkv;
-    float *out;
+    const float *qkv; /* [2, 150, 36] */
+    const float *d_y; /* [2, 150, 12] */
+    const float *k4_grad_qkv; /* [2, 3, 150, 1] */
+    float *out; /* [2, 150, 36] */
 };
 
 static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
@@ -265,14 +260,13 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
 /*
  * k6_d_x: gradient of x, tests/golden/grad_qkv.lua:6
  * out[2, 150, 12] = rows[300, 36] x columns[36, 12]
- * reads d_qkv[2, 150, 36]
  * 259.2 kflop, reads 44.93 kB, writes 14.4 kB
  */
 struct k6_args {
     const struct cr_runtime *rt;
-    const float *d_qkv;
-    const float *w; /* packed */
-    float *out;
+    const float *d_qkv; /* [2, 150, 36] */
+    const float *qkv_weight; /* [36, 12], packed */
+    float *out; /* [2, 150, 12] */
 };
 
 static void k6_d_x(const void *args, long begin, long end, float *scratch)
@@ -285,8 +279,8 @@ static void k6_d_x(const void *args, long begin, long end, float *scratch)
         const long i1 = i0 + 150;
         for (long i = i0; i < i1; i += 24) {
             const long m = i1 - i < 24 ? i1 - i : 24;
-            rt->gemm(m, 12, 36, a->d_qkv + i * 36, 36, 1, a->w, 1152, a->out + i * 12, 12, 0, 0, 0,
-                16384);
+            rt->gemm(m, 12, 36, a->d_qkv + i * 36, 36, 1, a->qkv_weight, 1152, a->out + i * 12, 12,
+                0, 0, 0, 16384);
         }
     }
 }
@@ -305,63 +299,63 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0,
-            .w = weights,
-            .out = arena,
+            .x = in0, /* x[2, 150, 12] */
+            .qkv_weight = weights, /* qkv.weight[12, 64] */
+            .out = arena, /* qkv[2, 150, 36] */
         };
         rt->parallel(pool, 4, 4, k1_qkv, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .qkv = arena,
-            .out = arena + 10800,
+            .qkv = arena, /* qkv[2, 150, 36] */
+            .out = arena + 10800, /* y[2, 150, 12] */
         };
         rt->parallel(pool, 12, 12, k2_y, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .y = arena + 10800,
-            .w = weights + 768,
-            .out = out1,
+            .y = arena + 10800, /* y[2, 150, 12] */
+            .out_weight = weights + 768, /* out.weight[12, 32] */
+            .out = out1, /* out[2, 150, 12] */
         };
         rt->parallel(pool, 2, 2, k3_out, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .y = in1,
-            .w = weights + 1152,
-            .out = arena + 21600,
+            .y = in1, /* g[2, 150, 12] */
+            .out_weight = weights + 1152, /* out.weight[12, 32] */
+            .out = arena + 21600, /* gradient of y[2, 150, 12] */
         };
         rt->parallel(pool, 2, 2, k3_out, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .d_y = arena + 21600,
-            .y = arena + 10800,
-            .out = arena + 25200,
+            .d_y = arena + 21600, /* gradient of y[2, 150, 12] */
+            .y = arena + 10800, /* y[2, 150, 12] */
+            .out = arena + 25200, /* grad_qkv[2, 3, 150, 1] */
         };
         rt->parallel(pool, 6, 3, k4_grad_qkv, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .qkv = arena,
-            .d_y = arena + 21600,
-            .k4_grad_qkv = arena + 25200,
-            .out = arena + 10800,
+            .qkv = arena, /* qkv[2, 150, 36] */
+            .d_y = arena + 21600, /* gradient of y[2, 150, 12] */
+            .k4_grad_qkv = arena + 25200, /* grad_qkv[2, 3, 150, 1] */
+            .out = arena + 10800, /* gradient of qkv[2, 150, 36] */
         };
         rt->parallel(pool, 6, 6, k5_d_qkv, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
-            .d_qkv = arena + 10800,
-            .w = weights + 1536,
-            .out = out0,
+            .d_qkv = arena + 10800, /* gradient of qkv[2, 150, 36] */
+            .qkv_weight = weights + 1536, /* qkv.weight[36, 32] */
+            .out = out0, /* gradient of x[2, 150, 12] */
         };
         rt->parallel(pool, 2, 2, k6_d_x, &args, scratch, scratch_floats);
     }

@@ -2,15 +2,14 @@
 /*
  * k1_rows: rows, tests/golden/integers.lua:5
  * out[6, 5]
- * reads table[9, 5], ids[6]
  * steps: mul, sub, abs
  * 210 flop, reads 144 B, writes 120 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const int *table;
-    const int *ids;
-    int *out;
+    const int *table; /* [9, 5] */
+    const int *ids; /* [6] */
+    int *out; /* [6, 5] */
 };
 
 static void k1_rows(const void *args, long begin, long end, float *scratch)
@@ -32,14 +31,13 @@ static void k1_rows(const void *args, long begin, long end, float *scratch)
 /*
  * k2_first: first, tests/golden/integers.lua:7
  * out[9, 1]
- * reads x[9, 5]
  * steps: max, eq, neg, where, max, neg
  * 81 flop, reads 180 B, writes 36 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *x;
-    int *out;
+    const float *x; /* [9, 5] */
+    int *out; /* [9, 1] */
 };
 
 static void k2_first(const void *args, long begin, long end, float *scratch)
@@ -65,14 +63,13 @@ static void k2_first(const void *args, long begin, long end, float *scratch)
 /*
  * k3_along: along, tests/golden/integers.lua:8
  * out[6, 1]
- * reads k1_rows[6, 5]
  * steps: mul, sum
  * 18 flop, reads 120 B, writes 24 B
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const int *k1_rows;
-    int *out;
+    const int *k1_rows; /* [6, 5] */
+    int *out; /* [6, 1] */
 };
 
 static void k3_along(const void *args, long begin, long end, float *scratch)
@@ -90,14 +87,13 @@ static void k3_along(const void *args, long begin, long end, float *scratch)
 /*
  * k4_down: down, tests/golden/integers.lua:8
  * out[1, 5] = max over 9 rows of columns[5]
- * reads table[9, 5]
  * steps: max
  * 90 flop, reads 180 B, writes 20 B
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const int *table;
-    int *out;
+    const int *table; /* [9, 5] */
+    int *out; /* [1, 5] */
 };
 
 static void k4_down(const void *args, long begin, long end, float *scratch)
@@ -116,15 +112,14 @@ static void k4_down(const void *args, long begin, long end, float *scratch)
 /*
  * k5_scaled: scaled, tests/golden/integers.lua:9
  * out[9, 5]
- * reads x[9, 5], table[9, 5]
  * steps: float, mul
  * 180 flop, reads 360 B, writes 180 B
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const int *table;
-    float *out;
+    const float *x; /* [9, 5] */
+    const int *table; /* [9, 5] */
+    float *out; /* [9, 5] */
 };
 
 static void k5_scaled(const void *args, long begin, long end, float *scratch)
@@ -155,42 +150,42 @@ int integers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
     {
         const struct k1_args args = {
             .rt = rt,
-            .table = in1,
-            .ids = in0,
-            .out = out3,
+            .table = in1, /* table[9, 5] */
+            .ids = in0, /* ids[6] */
+            .out = out3, /* rows[6, 5] */
         };
         rt->parallel(pool, 1, 1, k1_rows, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .x = in2,
-            .out = out2,
+            .x = in2, /* x[9, 5] */
+            .out = out2, /* first[9, 1] */
         };
         rt->parallel(pool, 1, 1, k2_first, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .k1_rows = out3,
-            .out = out0,
+            .k1_rows = out3, /* rows[6, 5] */
+            .out = out0, /* along[6, 1] */
         };
         rt->parallel(pool, 1, 1, k3_along, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .table = in1,
-            .out = out1,
+            .table = in1, /* table[9, 5] */
+            .out = out1, /* down[1, 5] */
         };
         rt->parallel(pool, 1, 1, k4_down, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .x = in2,
-            .table = in1,
-            .out = out4,
+            .x = in2, /* x[9, 5] */
+            .table = in1, /* table[9, 5] */
+            .out = out4, /* scaled[9, 5] */
         };
         rt->parallel(pool, 1, 1, k5_scaled, &args, scratch, scratch_floats);
     }

@@ -2,14 +2,13 @@
 /*
  * k1_dw: dw, tests/golden/large_gradient.lua:4
  * out[1024, 512] = rows[1024, 2] x columns[2, 512]
- * reads x[2, 1024], dy[2, 512]
  * 2.097 Mflop, reads 12.29 kB, writes 2.097 MB
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *dy;
-    float *out;
+    const float *x; /* [2, 1024] */
+    const float *dy; /* [2, 512] */
+    float *out; /* [1024, 512] */
 };
 
 static void k1_dw(const void *args, long begin, long end, float *scratch)
@@ -50,9 +49,9 @@ int large_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0,
-            .dy = in1,
-            .out = out0,
+            .x = in0, /* x[2, 1024] */
+            .dy = in1, /* dy[2, 512] */
+            .out = out0, /* dw[1024, 512] */
         };
         rt->parallel(pool, 4, 4, k1_dw, &args, scratch, scratch_floats);
     }

@@ -2,17 +2,16 @@
 /*
  * k1_layer_ports: layer_ports, tests/golden/layer_ports.lua:10
  * out[1, 4] = rows[1, 4] x columns[4, 4]
- * reads c1[4, 4], s1[4, 4], x[1, 4]
  * then: fma, tanh
  * 32 flop, reads 208 B, writes 16 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *c1;
-    const float *s1;
-    const float *x;
-    const float *w; /* packed */
-    float *out;
+    const float *c1; /* [4, 4] */
+    const float *s1; /* [4, 4] */
+    const float *x; /* [1, 4] */
+    const float *w1; /* [4, 4], packed */
+    float *out; /* [1, 4] */
 };
 
 static void k1_layer_ports(const void *args, long begin, long end, float *scratch)
@@ -22,7 +21,7 @@ static void k1_layer_ports(const void *args, long begin, long end, float *scratc
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 32; /* 1 x 32 */
-    rt->gemm(1, 4, 4, a->x, 0, 1, a->w, 128, product, 32, 0, 0, 0, 16384);
+    rt->gemm(1, 4, 4, a->x, 0, 1, a->w1, 128, product, 32, 0, 0, 0, 16384);
     rt->fma_vvv(1, 4, t0, 32, a->c1, 0, a->s1, 0, product, 32);
     rt->tanh_v(1, 4, a->out, 0, t0, 32);
 }
@@ -30,13 +29,12 @@ static void k1_layer_ports(const void *args, long begin, long end, float *scratc
 /*
  * k2_layer_ports: layer_ports, tests/golden/layer_ports.lua:10
  * out[1, 4]
- * reads k1_layer_ports[1, 4]
  * 4 flop, reads 16 B, writes 16 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_layer_ports;
-    float *out;
+    const float *k1_layer_ports; /* [1, 4] */
+    float *out; /* [1, 4] */
 };
 
 static void k2_layer_ports(const void *args, long begin, long end, float *scratch)
@@ -51,13 +49,12 @@ static void k2_layer_ports(const void *args, long begin, long end, float *scratc
 /*
  * k3_next_s1: next s1, tests/golden/layer_ports.lua:6
  * out[4, 4]
- * reads c1[4, 4]
  * 16 flop, reads 64 B, writes 64 B
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *c1;
-    float *out;
+    const float *c1; /* [4, 4] */
+    float *out; /* [4, 4] */
 };
 
 static void k3_next_s1(const void *args, long begin, long end, float *scratch)
@@ -85,76 +82,76 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k1_args args = {
                 .rt = rt,
-                .c1 = inputs[1 + layer * 2],
-                .s1 = (void *)inputs[2 + layer * 2],
-                .x = layer == 0 ? in0 : arena + 48,
-                .w = layer_weights,
-                .out = arena,
+                .c1 = inputs[1 + layer * 2], /* c1[4, 4] */
+                .s1 = (void *)inputs[2 + layer * 2], /* s1[4, 4] */
+                .x = layer == 0 ? in0 : arena + 48, /* x[1, 4] */
+                .w1 = layer_weights, /* w1[4, 32] */
+                .out = arena, /* layer_ports[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports, &args, scratch, scratch_floats);
         }
         {
             const struct k1_args args = {
                 .rt = rt,
-                .c1 = (const float *)inputs[1 + layer * 2] + 4,
-                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 4,
-                .x = arena,
-                .w = layer_weights,
-                .out = arena + 16,
+                .c1 = (const float *)inputs[1 + layer * 2] + 4, /* c1[4, 4] */
+                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 4, /* s1[4, 4] */
+                .x = arena, /* layer_ports[1, 4] */
+                .w1 = layer_weights, /* w1[4, 32] */
+                .out = arena + 16, /* layer_ports[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports, &args, scratch, scratch_floats);
         }
         {
             const struct k1_args args = {
                 .rt = rt,
-                .c1 = (const float *)inputs[1 + layer * 2] + 8,
-                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 8,
-                .x = arena + 16,
-                .w = layer_weights,
-                .out = arena + 32,
+                .c1 = (const float *)inputs[1 + layer * 2] + 8, /* c1[4, 4] */
+                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 8, /* s1[4, 4] */
+                .x = arena + 16, /* layer_ports[1, 4] */
+                .w1 = layer_weights, /* w1[4, 32] */
+                .out = arena + 32, /* layer_ports[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports, &args, scratch, scratch_floats);
         }
         {
             const struct k1_args args = {
                 .rt = rt,
-                .c1 = (const float *)inputs[1 + layer * 2] + 12,
-                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 12,
-                .x = arena + 32,
-                .w = layer_weights,
-                .out = arena + 48,
+                .c1 = (const float *)inputs[1 + layer * 2] + 12, /* c1[4, 4] */
+                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 12, /* s1[4, 4] */
+                .x = arena + 32, /* layer_ports[1, 4] */
+                .w1 = layer_weights, /* w1[4, 32] */
+                .out = arena + 48, /* layer_ports[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .k1_layer_ports = arena,
-                .out = outputs[layer],
+                .k1_layer_ports = arena, /* layer_ports[1, 4] */
+                .out = outputs[layer], /* y1[4, 4] */
             };
             rt->parallel(pool, 1, 1, k2_layer_ports, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .k1_layer_ports = arena + 16,
-                .out = (float *)outputs[layer] + 4,
+                .k1_layer_ports = arena + 16, /* layer_ports[1, 4] */
+                .out = (float *)outputs[layer] + 4, /* y1[4, 4] */
             };
             rt->parallel(pool, 1, 1, k2_layer_ports, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .k1_layer_ports = arena + 32,
-                .out = (float *)outputs[layer] + 8,
+                .k1_layer_ports = arena + 32, /* layer_ports[1, 4] */
+                .out = (float *)outputs[layer] + 8, /* y1[4, 4] */
             };
             rt->parallel(pool, 1, 1, k2_layer_ports, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .k1_layer_ports = arena + 48,
-                .out = (float *)outputs[layer] + 12,
+                .k1_layer_ports = arena + 48, /* layer_ports[1, 4] */
+                .out = (float *)outputs[layer] + 12, /* y1[4, 4] */
             };
             rt->parallel(pool, 1, 1, k2_layer_ports, &args, scratch, scratch_floats);
         }
@@ -164,11 +161,11 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k1_args args = {
                 .rt = rt,
-                .c1 = in5 + layer * 4,
-                .s1 = state6 + layer * 4,
-                .x = arena + (const long[]){48, 0, 16}[layer],
-                .w = weights + 256,
-                .out = layer_arena,
+                .c1 = in5 + layer * 4, /* c3[4, 4] */
+                .s1 = state6 + layer * 4, /* s3[4, 4] */
+                .x = arena + (const long[]){48, 0, 16}[layer], /* layer_ports[1, 4] */
+                .w1 = weights + 256, /* w3[4, 32] */
+                .out = layer_arena, /* layer_ports[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports, &args, scratch, scratch_floats);
         }
@@ -178,8 +175,8 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k2_args args = {
                 .rt = rt,
-                .k1_layer_ports = layer_arena,
-                .out = out2 + layer * 4,
+                .k1_layer_ports = layer_arena, /* layer_ports[1, 4] */
+                .out = out2 + layer * 4, /* y3[4, 4] */
             };
             rt->parallel(pool, 1, 1, k2_layer_ports, &args, scratch, scratch_floats);
         }
@@ -187,11 +184,11 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k1_args args = {
             .rt = rt,
-            .c1 = in5 + 12,
-            .s1 = state6 + 12,
-            .x = arena + 32,
-            .w = weights + 256,
-            .out = out2 + 12,
+            .c1 = in5 + 12, /* c3[4, 4] */
+            .s1 = state6 + 12, /* s3[4, 4] */
+            .x = arena + 32, /* layer_ports[1, 4] */
+            .w1 = weights + 256, /* w3[4, 32] */
+            .out = out2 + 12, /* y3[4, 4] */
         };
         rt->parallel(pool, 1, 1, k1_layer_ports, &args, scratch, scratch_floats);
     }
@@ -199,8 +196,8 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k3_args args = {
                 .rt = rt,
-                .c1 = inputs[1 + layer * 2],
-                .out = (void *)inputs[2 + layer * 2],
+                .c1 = inputs[1 + layer * 2], /* c1[4, 4] */
+                .out = (void *)inputs[2 + layer * 2], /* next s1[4, 4] */
             };
             rt->parallel(pool, 1, 1, k3_next_s1, &args, scratch, scratch_floats);
         }

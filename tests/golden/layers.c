@@ -2,19 +2,18 @@
 /*
  * k1_h: h.#, tests/golden/layers.lua:6
  * out[6, 16] = rows[6, 8] x columns[8, 16]
- * reads h_in_bias[16], x[6, 8], h_norm_weight[8], h_norm_bias[8]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add, maximum
  * 1.536 kflop, reads 832 B, writes 384 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *h_in_bias;
-    const float *x;
-    const float *h_norm_weight;
-    const float *h_norm_bias;
-    const float *w; /* packed */
-    float *out;
+    const float *h_in_bias; /* [16] */
+    const float *x; /* [6, 8] */
+    const float *h_norm_weight; /* [8] */
+    const float *h_norm_bias; /* [8] */
+    const float *h_in_weight; /* [8, 16], packed */
+    float *out; /* [6, 16] */
 };
 
 static void k1_h(const void *args, long begin, long end, float *scratch)
@@ -40,7 +39,7 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
     rt->rsqrt_v(1, 6, r0, 0, r0, 0);
     rt->mul_vs(6, 8, t1, 8, t1, 8, r0, 1);
     rt->fma_vvv(6, 8, rows, 8, t1, 8, a->h_norm_weight, 0, a->h_norm_bias, 0);
-    rt->gemm(6, 16, 8, rows, 8, 1, a->w, 256, a->out, 16, a->h_in_bias, 0, 0, 16384);
+    rt->gemm(6, 16, 8, rows, 8, 1, a->h_in_weight, 256, a->out, 16, a->h_in_bias, 0, 0, 16384);
     /* h.# */
     rt->maximum_vs(6, 16, a->out, 16, a->out, 16, &c_0, 0);
 }
@@ -48,17 +47,16 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
 /*
  * k2_h: h.#, tests/golden/layers.lua:6
  * out[6, 8] = rows[6, 16] x columns[16, 8]
- * reads x[6, 8], h_out_bias[8], k1_h[6, 16]
  * then: add, add
  * 1.536 kflop, reads 1.12 kB, writes 192 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *h_out_bias;
-    const float *k1_h;
-    const float *w; /* packed */
-    float *out;
+    const float *x; /* [6, 8] */
+    const float *h_out_bias; /* [8] */
+    const float *k1_h; /* [6, 16] */
+    const float *h_out_weight; /* [16, 8], packed */
+    float *out; /* [6, 8] */
 };
 
 static void k2_h(const void *args, long begin, long end, float *scratch)
@@ -67,7 +65,7 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(6, 8, 16, a->k1_h, 16, 1, a->w, 512, a->out, 8, a->h_out_bias, 0, 0, 16384);
+    rt->gemm(6, 8, 16, a->k1_h, 16, 1, a->h_out_weight, 512, a->out, 8, a->h_out_bias, 0, 0, 16384);
     /* h.# */
     rt->add_vv(6, 8, a->out, 8, a->x, 8, a->out, 8);
 }
@@ -86,23 +84,23 @@ int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
         {
             const struct k1_args args = {
                 .rt = rt,
-                .h_in_bias = layer_weights,
-                .x = layer == 0 ? in0 : arena + (layer % 2 ? 96 : 144),
-                .h_norm_weight = layer_weights + 16,
-                .h_norm_bias = layer_weights + 32,
-                .w = layer_weights + 48,
-                .out = arena,
+                .h_in_bias = layer_weights, /* h.#.in.bias[16] */
+                .x = layer == 0 ? in0 : arena + (layer % 2 ? 96 : 144), /* x[6, 8] */
+                .h_norm_weight = layer_weights + 16, /* h.#.norm.weight[8] */
+                .h_norm_bias = layer_weights + 32, /* h.#.norm.bias[8] */
+                .h_in_weight = layer_weights + 48, /* h.#.in.weight[8, 32] */
+                .out = arena, /* h.#[6, 16] */
             };
             rt->parallel(pool, 1, 1, k1_h, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in0 : arena + (layer % 2 ? 96 : 144),
-                .h_out_bias = layer_weights + 304,
-                .k1_h = arena,
-                .w = layer_weights + 320,
-                .out = layer == 3 ? out0 : arena + (layer % 2 ? 144 : 96),
+                .x = layer == 0 ? in0 : arena + (layer % 2 ? 96 : 144), /* x[6, 8] */
+                .h_out_bias = layer_weights + 304, /* h.#.out.bias[8] */
+                .k1_h = arena, /* h.#[6, 16] */
+                .h_out_weight = layer_weights + 320, /* h.#.out.weight[16, 32] */
+                .out = layer == 3 ? out0 : arena + (layer % 2 ? 144 : 96), /* h.#[6, 8] */
             };
             rt->parallel(pool, 1, 1, k2_h, &args, scratch, scratch_floats);
         }

@@ -2,16 +2,15 @@
 /*
  * k1_y: y, tests/golden/length_rows.lua:4
  * out[512, 48] = rows[512, 64] x columns[64, 48]
- * reads x[512, 64]
  * each row first: tanh
  * 3.146 Mflop, reads 143.4 kB, writes 98.3 kB
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *w; /* packed */
+    const float *x; /* [n, 64] */
+    const float *v1_w; /* [64, 48], packed */
     long length0; /* n, at most 512 */
-    float *out;
+    float *out; /* [n, 48] */
 };
 
 static void k1_y(const void *args, long begin, long end, float *scratch)
@@ -33,8 +32,8 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
         }
         for (long i = i0; i < i1; i += 24) {
             const long m = i1 - i < 24 ? i1 - i : 24;
-            rt->gemm(m, 48, 64, rows + (i - i0) * 64, 64, 1, a->w, 2048, a->out + i * 48, 48, 0, 0,
-                0, 16384);
+            rt->gemm(m, 48, 64, rows + (i - i0) * 64, 64, 1, a->v1_w, 2048, a->out + i * 48, 48, 0,
+                0, 0, 16384);
         }
     }
 }
@@ -54,10 +53,10 @@ int length_rows_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in1,
-            .w = weights,
+            .x = in1, /* x[512, 64] */
+            .v1_w = weights, /* w[64, 64] */
             .length0 = length0,
-            .out = out0,
+            .out = out0, /* y[512, 48] */
         };
         rt->parallel(pool, (args.length0 + 255) / 256, 2, k1_y, &args, scratch, scratch_floats);
     }

@@ -2,16 +2,15 @@
 /*
  * k1_y: y, tests/golden/linear.lua:3
  * out[5, 4] = rows[5, 3] x columns[3, 4]
- * reads fc_bias[4], x[5, 3]
  * then: add, maximum
  * 120 flop, reads 124 B, writes 80 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *fc_bias;
-    const float *x;
-    const float *w; /* packed */
-    float *out;
+    const float *fc_bias; /* [4] */
+    const float *x; /* [5, 3] */
+    const float *fc_weight; /* [3, 4], packed */
+    float *out; /* [5, 4] */
 };
 
 static void k1_y(const void *args, long begin, long end, float *scratch)
@@ -21,7 +20,7 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
     static const float c_0 = 0.0f;
-    rt->gemm(5, 4, 3, a->x, 3, 1, a->w, 96, a->out, 4, a->fc_bias, 0, 0, 16384);
+    rt->gemm(5, 4, 3, a->x, 3, 1, a->fc_weight, 96, a->out, 4, a->fc_bias, 0, 0, 16384);
     rt->maximum_vs(5, 4, a->out, 4, a->out, 4, &c_0, 0);
 }
 
@@ -37,10 +36,10 @@ int linear_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
     {
         const struct k1_args args = {
             .rt = rt,
-            .fc_bias = weights,
-            .x = in0,
-            .w = weights + 16,
-            .out = out0,
+            .fc_bias = weights, /* fc.bias[4] */
+            .x = in0, /* x[5, 3] */
+            .fc_weight = weights + 16, /* fc.weight[3, 32] */
+            .out = out0, /* y[5, 4] */
         };
         rt->parallel(pool, 1, 1, k1_y, &args, scratch, scratch_floats);
     }

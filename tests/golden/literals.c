@@ -2,19 +2,18 @@
 /*
  * k1_h: h.#, tests/golden/literals.lua:12
  * out[4, 3] = rows[4, 3] x columns[3, 3]
- * reads literal[3], x[4, 3], v2_literal[2, 3], v3_literal[4]
  * each row first: mul, mul
  * then: mul
  * 72 flop, reads 136 B, writes 48 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *literal;
-    const float *x;
-    const float *v2_literal;
-    const int *v3_literal;
-    const float *w; /* packed */
-    float *out;
+    const float *literal; /* [3] */
+    const float *x; /* [4, 3] */
+    const float *v2_literal; /* [2, 3] */
+    const int *v3_literal; /* [4] */
+    const float *h_w; /* [3, 3], packed */
+    float *out; /* [4, 3] */
 };
 
 static void k1_h(const void *args, long begin, long end, float *scratch)
@@ -28,7 +27,7 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
     rt->gather(4, 3, t0, 3, a->v2_literal, 3, 2, a->v3_literal);
     rt->mul_vv(4, 3, t0, 3, a->x, 3, t0, 3);
     rt->mul_vs(4, 3, rows, 3, t0, 3, &c_2, 0);
-    rt->gemm(4, 3, 3, rows, 3, 1, a->w, 96, a->out, 3, 0, 0, 0, 16384);
+    rt->gemm(4, 3, 3, rows, 3, 1, a->h_w, 96, a->out, 3, 0, 0, 0, 16384);
     /* h.# */
     rt->mul_vv(4, 3, a->out, 3, a->out, 3, a->literal, 0);
 }
@@ -36,16 +35,15 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
 /*
  * k2_h: h.#, tests/golden/literals.lua:12
  * out[4, 3] = rows[4, 3] x columns[3, 3]
- * reads literal[3], h[4, 3]
  * then: mul
  * 72 flop, reads 96 B, writes 48 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *literal;
-    const float *h;
-    const float *w; /* packed */
-    float *out;
+    const float *literal; /* [3] */
+    const float *h; /* [4, 3] */
+    const float *h_w; /* [3, 3], packed */
+    float *out; /* [4, 3] */
 };
 
 static void k2_h(const void *args, long begin, long end, float *scratch)
@@ -54,7 +52,7 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(4, 3, 3, a->h, 3, 1, a->w, 96, a->out, 3, 0, 0, 0, 16384);
+    rt->gemm(4, 3, 3, a->h, 3, 1, a->h_w, 96, a->out, 3, 0, 0, 0, 16384);
     /* h.# */
     rt->mul_vv(4, 3, a->out, 3, a->out, 3, a->literal, 0);
 }
@@ -62,18 +60,17 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
 /*
  * k3_y: y, tests/golden/literals.lua:15
  * out[4, 3] = rows[4, 3] x columns[3, 3]
- * reads literal[3], v1_literal[3], v2_literal[3], h[4, 3]
  * then: mul, where
  * 72 flop, reads 120 B, writes 48 B
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *literal;
-    const float *v1_literal;
-    const float *v2_literal;
-    const float *h;
-    const float *w; /* packed */
-    float *out;
+    const float *literal; /* [3] */
+    const float *v1_literal; /* [3] */
+    const float *v2_literal; /* [3] */
+    const float *h; /* [4, 3] */
+    const float *h_w; /* [3, 3], packed */
+    float *out; /* [4, 3] */
 };
 
 static void k3_y(const void *args, long begin, long end, float *scratch)
@@ -83,7 +80,7 @@ static void k3_y(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 128; /* 4 x 32 */
-    rt->gemm(4, 3, 3, a->h, 3, 1, a->w, 96, product, 32, 0, 0, 0, 16384);
+    rt->gemm(4, 3, 3, a->h, 3, 1, a->h_w, 96, product, 32, 0, 0, 0, 16384);
     /* h.# */
     rt->mul_vv(4, 3, t0, 32, product, 32, a->v1_literal, 0);
     rt->where_vvv(4, 3, a->out, 3, a->literal, 0, t0, 32, a->v2_literal, 0);
@@ -92,13 +89,12 @@ static void k3_y(const void *args, long begin, long end, float *scratch)
 /*
  * k4_t: t, tests/golden/literals.lua:3
  * out[2, 3]
- * reads literal[2, 3]
  * 6 flop, reads 24 B, writes 24 B
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *literal;
-    float *out;
+    const float *literal; /* [2, 3] */
+    float *out; /* [2, 3] */
 };
 
 static void k4_t(const void *args, long begin, long end, float *scratch)
@@ -123,12 +119,12 @@ int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
     {
         const struct k1_args args = {
             .rt = rt,
-            .literal = literal3,
-            .x = in0,
-            .v2_literal = literal0,
-            .v3_literal = literal2,
-            .w = weights,
-            .out = arena + 16,
+            .literal = literal3, /* literal[3] */
+            .x = in0, /* x[4, 3] */
+            .v2_literal = literal0, /* literal[2, 3] */
+            .v3_literal = literal2, /* literal[4] */
+            .h_w = weights, /* h.#.w[3, 32] */
+            .out = arena + 16, /* h.#[4, 3] */
         };
         rt->parallel(pool, 1, 1, k1_h, &args, scratch, scratch_floats);
     }
@@ -137,10 +133,10 @@ int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
         {
             const struct k2_args args = {
                 .rt = rt,
-                .literal = literals[4 + layer],
-                .h = arena + (layer % 2 ? 0 : 16),
-                .w = layer_weights + 96,
-                .out = arena + (layer % 2 ? 16 : 0),
+                .literal = literals[4 + layer], /* literal[3] */
+                .h = arena + (layer % 2 ? 0 : 16), /* h.#[4, 3] */
+                .h_w = layer_weights + 96, /* h.#.w[3, 32] */
+                .out = arena + (layer % 2 ? 16 : 0), /* h.#[4, 3] */
             };
             rt->parallel(pool, 1, 1, k2_h, &args, scratch, scratch_floats);
         }
@@ -148,20 +144,20 @@ int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
     {
         const struct k3_args args = {
             .rt = rt,
-            .literal = literal1,
-            .v1_literal = literal8,
-            .v2_literal = literal9,
-            .h = arena + 16,
-            .w = weights + 480,
-            .out = out1,
+            .literal = literal1, /* literal[3] */
+            .v1_literal = literal8, /* literal[3] */
+            .v2_literal = literal9, /* literal[3] */
+            .h = arena + 16, /* h.#[4, 3] */
+            .h_w = weights + 480, /* h.#.w[3, 32] */
+            .out = out1, /* y[4, 3] */
         };
         rt->parallel(pool, 1, 1, k3_y, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .literal = literal0,
-            .out = out0,
+            .literal = literal0, /* literal[2, 3] */
+            .out = out0, /* t[2, 3] */
         };
         rt->parallel(pool, 1, 1, k4_t, &args, scratch, scratch_floats);
     }

@@ -2,14 +2,13 @@
 /*
  * k1_recurrence: recurrence, tests/golden/recurrence.lua:5
  * out[3, 1]
- * reads x[3, 8, 4]
  * steps: sum
  * 6 flop, reads 384 B, writes 12 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x;
-    float *out;
+    const float *x; /* [3, 8, 4] */
+    float *out; /* [3, 1] */
 };
 
 static void k1_recurrence(const void *args, long begin, long end, float *scratch)
@@ -25,15 +24,14 @@ static void k1_recurrence(const void *args, long begin, long end, float *scratch
 /*
  * k2_recurrence: recurrence, tests/golden/recurrence.lua:5
  * out[3, 5] = rows[3, 5] x columns[5, 5]
- * reads k1_recurrence[3, 1]
  * then: add, tanh
  * 150 flop, reads 112 B, writes 60 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_recurrence;
-    const float *w; /* packed */
-    float *out;
+    const float *k1_recurrence; /* [3, 1] */
+    const float *v1_w; /* [5, 5], packed */
+    float *out; /* [3, 5] */
 };
 
 static void k2_recurrence(const void *args, long begin, long end, float *scratch)
@@ -46,7 +44,7 @@ static void k2_recurrence(const void *args, long begin, long end, float *scratch
     float *const product = scratch + 16; /* a tile of the product */
     float *const t0 = scratch + 112; /* 3 x 32 */
     rt->load(3, 5, rows, 5, &c_0, 0, 0);
-    rt->gemm(3, 5, 5, rows, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->gemm(3, 5, 5, rows, 5, 1, a->v1_w, 160, product, 32, 0, 0, 0, 16384);
     rt->add_sv(3, 5, t0, 32, a->k1_recurrence, 1, product, 32);
     rt->tanh_v(3, 5, a->out, 5, t0, 32);
 }
@@ -54,16 +52,15 @@ static void k2_recurrence(const void *args, long begin, long end, float *scratch
 /*
  * k3_recurrence: recurrence, tests/golden/recurrence.lua:5
  * out[3, 5] = rows[3, 5] x columns[5, 5]
- * reads k1_recurrence[3, 1], k2_recurrence[3, 5]
  * then: add, tanh
  * 150 flop, reads 172 B, writes 60 B
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *k1_recurrence;
-    const float *k2_recurrence;
-    const float *w; /* packed */
-    float *out;
+    const float *k1_recurrence; /* [3, 1] */
+    const float *k2_recurrence; /* [3, 5] */
+    const float *v2_w; /* [5, 5], packed */
+    float *out; /* [3, 5] */
 };
 
 static void k3_recurrence(const void *args, long begin, long end, float *scratch)
@@ -73,7 +70,7 @@ static void k3_recurrence(const void *args, long begin, long end, float *scratch
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
-    rt->gemm(3, 5, 5, a->k2_recurrence, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->gemm(3, 5, 5, a->k2_recurrence, 5, 1, a->v2_w, 160, product, 32, 0, 0, 0, 16384);
     rt->add_sv(3, 5, t0, 32, a->k1_recurrence, 1, product, 32);
     rt->tanh_v(3, 5, a->out, 5, t0, 32);
 }
@@ -81,13 +78,12 @@ static void k3_recurrence(const void *args, long begin, long end, float *scratch
 /*
  * k4_recurrence: recurrence, tests/golden/recurrence.lua:6
  * out[3, 1, 5]
- * reads k2_recurrence[3, 5]
  * 15 flop, reads 60 B, writes 60 B
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k2_recurrence;
-    float *out;
+    const float *k2_recurrence; /* [3, 5] */
+    float *out; /* [3, 1, 5] */
 };
 
 static void k4_recurrence(const void *args, long begin, long end, float *scratch)
@@ -102,16 +98,15 @@ static void k4_recurrence(const void *args, long begin, long end, float *scratch
 /*
  * k5_recurrence: recurrence, tests/golden/recurrence.lua:6
  * out[3, 1, 5] = rows[3, 5] x columns[5, 5]
- * reads k1_recurrence[3, 1], k3_recurrence[3, 5]
  * then: add, tanh
  * 150 flop, reads 172 B, writes 60 B
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *k1_recurrence;
-    const float *k3_recurrence;
-    const float *w; /* packed */
-    float *out;
+    const float *k1_recurrence; /* [3, 1] */
+    const float *k3_recurrence; /* [3, 5] */
+    const float *v2_w; /* [5, 5], packed */
+    float *out; /* [3, 1, 5] */
 };
 
 static void k5_recurrence(const void *args, long begin, long end, float *scratch)
@@ -121,7 +116,7 @@ static void k5_recurrence(const void *args, long begin, long end, float *scratch
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
-    rt->gemm(3, 5, 5, a->k3_recurrence, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->gemm(3, 5, 5, a->k3_recurrence, 5, 1, a->v2_w, 160, product, 32, 0, 0, 0, 16384);
     rt->add_sv(3, 5, t0, 32, a->k1_recurrence, 1, product, 32);
     rt->tanh_v(3, 5, a->out + 35, 40, t0, 32);
 }
@@ -138,17 +133,17 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0,
-            .out = arena,
+            .x = in0, /* x[3, 8, 4] */
+            .out = arena, /* recurrence[3, 1] */
         };
         rt->parallel(pool, 1, 1, k1_recurrence, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .k1_recurrence = arena,
-            .w = weights,
-            .out = arena + 112,
+            .k1_recurrence = arena, /* recurrence[3, 1] */
+            .v1_w = weights, /* w[5, 32] */
+            .out = arena + 112, /* recurrence[3, 5] */
         };
         rt->parallel(pool, 1, 1, k2_recurrence, &args, scratch, scratch_floats);
     }
@@ -157,18 +152,18 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
         {
             const struct k1_args args = {
                 .rt = rt,
-                .x = in0 + 4 + layer * 4,
-                .out = arena + 96,
+                .x = in0 + 4 + layer * 4, /* x[3, 8, 4] */
+                .out = arena + 96, /* recurrence[3, 1] */
             };
             rt->parallel(pool, 1, 1, k1_recurrence, &args, scratch, scratch_floats);
         }
         {
             const struct k3_args args = {
                 .rt = rt,
-                .k1_recurrence = arena + 96,
-                .k2_recurrence = layer == 0 ? arena + 112 : layer_arena - 16,
-                .w = weights,
-                .out = layer_arena,
+                .k1_recurrence = arena + 96, /* recurrence[3, 1] */
+                .k2_recurrence = layer == 0 ? arena + 112 : layer_arena - 16, /* recurrence[3, 5] */
+                .v2_w = weights, /* w[5, 32] */
+                .out = layer_arena, /* recurrence[3, 5] */
             };
             rt->parallel(pool, 1, 1, k3_recurrence, &args, scratch, scratch_floats);
         }
@@ -176,8 +171,8 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0 + 28,
-            .out = arena + 96,
+            .x = in0 + 28, /* x[3, 8, 4] */
+            .out = arena + 96, /* recurrence[3, 1] */
         };
         rt->parallel(pool, 1, 1, k1_recurrence, &args, scratch, scratch_floats);
     }
@@ -185,8 +180,8 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
         {
             const struct k4_args args = {
                 .rt = rt,
-                .k2_recurrence = layer == 0 ? arena + 112 : arena + -16 + layer * 16,
-                .out = out0 + layer * 5,
+                .k2_recurrence = layer == 0 ? arena + 112 : arena + -16 + layer * 16, /* recurrence[3, 5] */
+                .out = out0 + layer * 5, /* y[3, 8, 5] */
             };
             rt->parallel(pool, 1, 1, k4_recurrence, &args, scratch, scratch_floats);
         }
@@ -194,10 +189,10 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
     {
         const struct k5_args args = {
             .rt = rt,
-            .k1_recurrence = arena + 96,
-            .k3_recurrence = arena + 80,
-            .w = weights,
-            .out = out0,
+            .k1_recurrence = arena + 96, /* recurrence[3, 1] */
+            .k3_recurrence = arena + 80, /* recurrence[3, 5] */
+            .v2_w = weights, /* w[5, 32] */
+            .out = out0, /* y[3, 8, 5] */
         };
         rt->parallel(pool, 1, 1, k5_recurrence, &args, scratch, scratch_floats);
     }

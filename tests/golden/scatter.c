@@ -2,15 +2,14 @@
 /*
  * k1_scatter: scatter, tests/golden/scatter.lua:4
  * out[2, 5, 6]
- * reads wte[11, 6], tokens[2, 5]
  * steps: mul, sigmoid, sub, mul, mul
  * 600 flop, reads 280 B, writes 240 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *wte;
-    const int *tokens;
-    float *out;
+    const float *wte; /* [11, 6] */
+    const int *tokens; /* [2, 5] */
+    float *out; /* [2, 5, 6] */
 };
 
 static void k1_scatter(const void *args, long begin, long end, float *scratch)
@@ -34,14 +33,13 @@ static void k1_scatter(const void *args, long begin, long end, float *scratch)
 /*
  * k2_d_wte: gradient of wte, tests/golden/scatter.lua:4
  * out[11, 6] = for each row the sum of the 10 rows[6] with its index
- * reads k1_scatter[2, 5, 6], tokens[2, 5]
  * 60 flop, reads 280 B, writes 264 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_scatter;
-    const int *tokens;
-    float *out;
+    const float *k1_scatter; /* [2, 5, 6] */
+    const int *tokens; /* [2, 5] */
+    float *out; /* [11, 6] */
 };
 
 static void k2_d_wte(const void *args, long begin, long end, float *scratch)
@@ -67,18 +65,18 @@ int scatter_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
     {
         const struct k1_args args = {
             .rt = rt,
-            .wte = weights,
-            .tokens = in0,
-            .out = arena,
+            .wte = weights, /* wte[11, 6] */
+            .tokens = in0, /* tokens[2, 5] */
+            .out = arena, /* scatter[2, 5, 6] */
         };
         rt->parallel(pool, 1, 1, k1_scatter, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .k1_scatter = arena,
-            .tokens = in0,
-            .out = out0,
+            .k1_scatter = arena, /* scatter[2, 5, 6] */
+            .tokens = in0, /* tokens[2, 5] */
+            .out = out0, /* gradient of wte[11, 6] */
         };
         rt->parallel(pool, 11, 1, k2_d_wte, &args, scratch, scratch_floats);
     }

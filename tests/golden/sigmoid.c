@@ -2,16 +2,15 @@
 /*
  * k1_both: both, tests/golden/sigmoid.lua:5
  * out[4, 8], gelu[4, 8], silu[4, 8]
- * reads x[4, 8]
  * steps: mul, fma, mul, sigmoid, mul, sigmoid, mul, tanh, mul, mul
  * 448 flop, reads 128 B, writes 384 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x;
-    float *gelu;
-    float *silu;
-    float *out;
+    const float *x; /* [4, 8] */
+    float *gelu; /* [4, 8] */
+    float *silu; /* [4, 8] */
+    float *out; /* [4, 8] */
 };
 
 static void k1_both(const void *args, long begin, long end, float *scratch)
@@ -45,10 +44,10 @@ int sigmoid_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0,
-            .gelu = out1,
-            .silu = out2,
-            .out = out0,
+            .x = in0, /* x[4, 8] */
+            .gelu = out1, /* gelu[4, 8] */
+            .silu = out2, /* silu[4, 8] */
+            .out = out0, /* both[4, 8] */
         };
         rt->parallel(pool, 1, 1, k1_both, &args, scratch, scratch_floats);
     }

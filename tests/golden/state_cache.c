@@ -2,14 +2,13 @@
 /*
  * k1_state_cache: state_cache, tests/golden/state_cache.lua:5
  * out[2, 8] = rows[2, 8] x columns[8, 8]
- * reads x[2, 8]
  * 256 flop, reads 320 B, writes 64 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *w; /* packed */
-    float *out;
+    const float *x; /* [2, 8] */
+    const float *wk; /* [8, 8], packed */
+    float *out; /* [2, 8] */
 };
 
 static void k1_state_cache(const void *args, long begin, long end, float *scratch)
@@ -18,20 +17,19 @@ static void k1_state_cache(const void *args, long begin, long end, float *scratc
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(2, 8, 8, a->x, 8, 1, a->w, 256, a->out, 8, 0, 0, 0, 16384);
+    rt->gemm(2, 8, 8, a->x, 8, 1, a->wk, 256, a->out, 8, 0, 0, 0, 16384);
 }
 
 /*
  * k2_next_keys: next keys, tests/golden/state_cache.lua:5
  * out[16, 8], of which rows are written
- * reads k1_state_cache[2, 8], at[]
  * 16 flop, reads 68 B, writes 64 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_state_cache;
-    const int *at;
-    float *out;
+    const float *k1_state_cache; /* [2, 8] */
+    const int *at; /* [] */
+    float *out; /* [16, 8] */
 };
 
 static void k2_next_keys(const void *args, long begin, long end, float *scratch)
@@ -50,14 +48,13 @@ static void k2_next_keys(const void *args, long begin, long end, float *scratch)
 /*
  * k3_next_at: next at, tests/golden/state_cache.lua:7
  * out[]
- * reads at[]
  * steps: add
  * 3 flop, reads 4 B, writes 4 B
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const int *at;
-    int *out;
+    const int *at; /* [] */
+    int *out; /* [] */
 };
 
 static void k3_next_at(const void *args, long begin, long end, float *scratch)
@@ -75,14 +72,13 @@ static void k3_next_at(const void *args, long begin, long end, float *scratch)
 /*
  * k4_scores: scores, tests/golden/state_cache.lua:8
  * out[2, 16] = rows[2, 8] x columns[8, 16]
- * reads x[2, 8], k2_next_keys[16, 8]
  * 512 flop, reads 576 B, writes 128 B
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *k2_next_keys;
-    float *out;
+    const float *x; /* [2, 8] */
+    const float *k2_next_keys; /* [16, 8] */
+    float *out; /* [2, 16] */
 };
 
 static void k4_scores(const void *args, long begin, long end, float *scratch)
@@ -109,35 +105,35 @@ int model_state_cache_execute(const struct cr_runtime *rt, struct cr_pool *pool,
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0,
-            .w = weights,
-            .out = arena,
+            .x = in0, /* x[2, 8] */
+            .wk = weights, /* wk[8, 32] */
+            .out = arena, /* state_cache[2, 8] */
         };
         rt->parallel(pool, 1, 1, k1_state_cache, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .k1_state_cache = arena,
-            .at = state1,
-            .out = state2,
+            .k1_state_cache = arena, /* state_cache[2, 8] */
+            .at = state1, /* at[] */
+            .out = state2, /* next keys[16, 8] */
         };
         rt->parallel(pool, 2, 1, k2_next_keys, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .at = state1,
-            .out = state1,
+            .at = state1, /* at[] */
+            .out = state1, /* next at[] */
         };
         rt->parallel(pool, 1, 1, k3_next_at, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .x = in0,
-            .k2_next_keys = state2,
-            .out = out0,
+            .x = in0, /* x[2, 8] */
+            .k2_next_keys = state2, /* next keys[16, 8] */
+            .out = out0, /* scores[2, 16] */
         };
         rt->parallel(pool, 1, 1, k4_scores, &args, scratch, scratch_floats);
     }

@@ -2,14 +2,13 @@
 /*
  * k1_x: x, tests/golden/tied.lua:6
  * out[2, 5, 6]
- * reads wte[70, 6], ids[2, 5]
  * 120 flop, reads 280 B, writes 240 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *wte; /* packed */
-    const int *ids;
-    float *out;
+    const float *wte; /* [70, 6], packed */
+    const int *ids; /* [2, 5] */
+    float *out; /* [2, 5, 6] */
 };
 
 static void k1_x(const void *args, long begin, long end, float *scratch)
@@ -25,13 +24,12 @@ static void k1_x(const void *args, long begin, long end, float *scratch)
 /*
  * k2_at: at, tests/golden/tied.lua:6
  * out[5, 5]
- * reads wpe[6, 5]
  * 50 flop, reads 100 B, writes 100 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *wpe;
-    float *out;
+    const float *wpe; /* [6, 5] */
+    float *out; /* [5, 5] */
 };
 
 static void k2_at(const void *args, long begin, long end, float *scratch)
@@ -49,14 +47,13 @@ static void k2_at(const void *args, long begin, long end, float *scratch)
 /*
  * k3_logits: logits, tests/golden/tied.lua:7
  * out[2, 5, 70] = rows[10, 6] x columns[6, 70]
- * reads k1_x[2, 5, 6]
  * 8.4 kflop, reads 1.92 kB, writes 2.8 kB
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *k1_x;
-    const float *w; /* packed */
-    float *out;
+    const float *k1_x; /* [2, 5, 6] */
+    const float *wte; /* [6, 70], packed */
+    float *out; /* [2, 5, 70] */
 };
 
 static void k3_logits(const void *args, long begin, long end, float *scratch)
@@ -65,20 +62,19 @@ static void k3_logits(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(10, 70, 6, a->k1_x, 6, 1, a->w, 192, a->out, 70, 0, 0, 0, 16384);
+    rt->gemm(10, 70, 6, a->k1_x, 6, 1, a->wte, 192, a->out, 70, 0, 0, 0, 16384);
 }
 
 /*
  * k4_tied: tied, tests/golden/tied.lua:8
  * out[6, 1]
- * reads wpe[6, 5]
  * steps: sum
  * 12 flop, reads 120 B, writes 24 B
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *wpe;
-    float *out;
+    const float *wpe; /* [6, 5] */
+    float *out; /* [6, 1] */
 };
 
 static void k4_tied(const void *args, long begin, long end, float *scratch)
@@ -94,16 +90,15 @@ static void k4_tied(const void *args, long begin, long end, float *scratch)
 /*
  * k5_places: places, tests/golden/tied.lua:8
  * out[5, 6] = rows[5, 5] x columns[5, 6]
- * reads k4_tied[6, 1], k2_at[5, 5]
  * then: add
  * 300 flop, reads 244 B, writes 120 B
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *k4_tied;
-    const float *k2_at;
-    const float *w; /* packed */
-    float *out;
+    const float *k4_tied; /* [6, 1] */
+    const float *k2_at; /* [5, 5] */
+    const float *wpe; /* [5, 6], packed */
+    float *out; /* [5, 6] */
 };
 
 static void k5_places(const void *args, long begin, long end, float *scratch)
@@ -112,7 +107,7 @@ static void k5_places(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(5, 6, 5, a->k2_at, 5, 1, a->w, 160, a->out, 6, 0, 0, 0, 16384);
+    rt->gemm(5, 6, 5, a->k2_at, 5, 1, a->wpe, 160, a->out, 6, 0, 0, 0, 16384);
     rt->add_vv(5, 6, a->out, 6, a->out, 6, a->k4_tied, 0);
 }
 
@@ -131,44 +126,44 @@ int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float 
     {
         const struct k1_args args = {
             .rt = rt,
-            .wte = weights + 32,
-            .ids = in0,
-            .out = out3,
+            .wte = weights + 32, /* wte[6, 96] */
+            .ids = in0, /* ids[2, 5] */
+            .out = out3, /* x[2, 5, 6] */
         };
         rt->parallel(pool, 1, 1, k1_x, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .wpe = weights,
-            .out = out0,
+            .wpe = weights, /* wpe[6, 5] */
+            .out = out0, /* at[5, 5] */
         };
         rt->parallel(pool, 1, 1, k2_at, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .k1_x = out3,
-            .w = weights + 32,
-            .out = out1,
+            .k1_x = out3, /* x[2, 5, 6] */
+            .wte = weights + 32, /* wte[6, 96] */
+            .out = out1, /* logits[2, 5, 70] */
         };
         rt->parallel(pool, 1, 1, k3_logits, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .wpe = weights,
-            .out = arena,
+            .wpe = weights, /* wpe[6, 5] */
+            .out = arena, /* tied[6, 1] */
         };
         rt->parallel(pool, 1, 1, k4_tied, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .k4_tied = arena,
-            .k2_at = out0,
-            .w = weights + 608,
-            .out = out2,
+            .k4_tied = arena, /* tied[6, 1] */
+            .k2_at = out0, /* at[5, 5] */
+            .wpe = weights + 608, /* wpe[5, 32] */
+            .out = out2, /* places[5, 6] */
         };
         rt->parallel(pool, 1, 1, k5_places, &args, scratch, scratch_floats);
     }

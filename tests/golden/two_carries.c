@@ -2,17 +2,16 @@
 /*
  * k1_two_carries: two_carries, tests/golden/two_carries.lua:5
  * out[4, 8] = rows[4, 8] x columns[8, 8]
- * reads x[4, 8], memory[4, 8]
  * each row first: add
  * then: tanh
  * 512 flop, reads 512 B, writes 128 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *memory;
-    const float *w; /* packed */
-    float *out;
+    const float *x; /* [4, 8] */
+    const float *memory; /* [4, 8] */
+    const float *shared; /* [8, 8], packed */
+    float *out; /* [4, 8] */
 };
 
 static void k1_two_carries(const void *args, long begin, long end, float *scratch)
@@ -22,23 +21,22 @@ static void k1_two_carries(const void *args, long begin, long end, float *scratc
     (void)begin, (void)end; /* there is one item */
     float *const rows = scratch; /* rows of the left operand */
     rt->add_vv(4, 8, rows, 8, a->x, 8, a->memory, 8);
-    rt->gemm(4, 8, 8, rows, 8, 1, a->w, 256, a->out, 8, 0, 0, 0, 16384);
+    rt->gemm(4, 8, 8, rows, 8, 1, a->shared, 256, a->out, 8, 0, 0, 0, 16384);
     rt->tanh_v(4, 8, a->out, 8, a->out, 8);
 }
 
 /*
  * k2_two_carries: two_carries, tests/golden/two_carries.lua:6
  * out[4, 8] = rows[4, 8] x columns[8, 8]
- * reads memory[4, 8], k1_two_carries[4, 8]
  * then: add
  * 512 flop, reads 512 B, writes 128 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *memory;
-    const float *k1_two_carries;
-    const float *w; /* packed */
-    float *out;
+    const float *memory; /* [4, 8] */
+    const float *k1_two_carries; /* [4, 8] */
+    const float *own; /* [8, 8], packed */
+    float *out; /* [4, 8] */
 };
 
 static void k2_two_carries(const void *args, long begin, long end, float *scratch)
@@ -47,7 +45,7 @@ static void k2_two_carries(const void *args, long begin, long end, float *scratc
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(4, 8, 8, a->k1_two_carries, 8, 1, a->w, 256, a->out, 8, 0, 0, 0, 16384);
+    rt->gemm(4, 8, 8, a->k1_two_carries, 8, 1, a->own, 256, a->out, 8, 0, 0, 0, 16384);
     rt->add_vv(4, 8, a->out, 8, a->memory, 8, a->out, 8);
 }
 
@@ -67,20 +65,20 @@ int two_carries_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k1_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in0 : arena + (layer % 2 ? 0 : 32),
-                .memory = layer == 0 ? in1 : arena + (layer % 2 ? 64 : 96),
-                .w = weights,
-                .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0),
+                .x = layer == 0 ? in0 : arena + (layer % 2 ? 0 : 32), /* x[4, 8] */
+                .memory = layer == 0 ? in1 : arena + (layer % 2 ? 64 : 96), /* memory[4, 8] */
+                .shared = weights, /* shared[8, 32] */
+                .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0), /* two_carries[4, 8] */
             };
             rt->parallel(pool, 1, 1, k1_two_carries, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .memory = layer == 0 ? in1 : arena + (layer % 2 ? 64 : 96),
-                .k1_two_carries = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0),
-                .w = layer_weights + 256,
-                .out = layer == 3 ? out0 : arena + (layer % 2 ? 96 : 64),
+                .memory = layer == 0 ? in1 : arena + (layer % 2 ? 64 : 96), /* memory[4, 8] */
+                .k1_two_carries = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0), /* two_carries[4, 8] */
+                .own = layer_weights + 256, /* own.#[8, 32] */
+                .out = layer == 3 ? out0 : arena + (layer % 2 ? 96 : 64), /* two_carries[4, 8] */
             };
             rt->parallel(pool, 1, 1, k2_two_carries, &args, scratch, scratch_floats);
         }

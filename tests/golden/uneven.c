@@ -2,16 +2,15 @@
 /*
  * k1_uneven: uneven, tests/golden/uneven.lua:4
  * out[3, 8] = rows[3, 8] x columns[8, 8]
- * reads x[3, 8], b[8]
  * then: add, tanh, add
  * 384 flop, reads 384 B, writes 96 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *b;
-    const float *w; /* packed */
-    float *out;
+    const float *x; /* [3, 8] */
+    const float *b; /* [8] */
+    const float *v2_w; /* [8, 8], packed */
+    float *out; /* [3, 8] */
 };
 
 static void k1_uneven(const void *args, long begin, long end, float *scratch)
@@ -21,7 +20,7 @@ static void k1_uneven(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
-    rt->gemm(3, 8, 8, a->x, 8, 1, a->w, 256, product, 32, a->b, 0, 0, 16384);
+    rt->gemm(3, 8, 8, a->x, 8, 1, a->v2_w, 256, product, 32, a->b, 0, 0, 16384);
     rt->tanh_v(3, 8, t0, 32, product, 32);
     rt->add_vv(3, 8, a->out, 8, a->x, 8, t0, 32);
 }
@@ -29,14 +28,13 @@ static void k1_uneven(const void *args, long begin, long end, float *scratch)
 /*
  * k2_b: b, tests/golden/uneven.lua:6
  * out[8]
- * reads b[8]
  * steps: mul
  * 24 flop, reads 32 B, writes 32 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *b;
-    float *out;
+    const float *b; /* [8] */
+    float *out; /* [8] */
 };
 
 static void k2_b(const void *args, long begin, long end, float *scratch)
@@ -63,10 +61,10 @@ int uneven_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
         {
             const struct k1_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in0 : arena + (layer % 2 ? 0 : 32),
-                .b = weights + (const long[]){16, 288, 0, 816}[layer],
-                .w = weights + (const long[]){32, 304, 560, 832}[layer],
-                .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0),
+                .x = layer == 0 ? in0 : arena + (layer % 2 ? 0 : 32), /* x[3, 8] */
+                .b = weights + (const long[]){16, 288, 0, 816}[layer], /* b.#[8] */
+                .v2_w = weights + (const long[]){32, 304, 560, 832}[layer], /* w.#[8, 32] */
+                .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0), /* uneven[3, 8] */
             };
             rt->parallel(pool, 1, 1, k1_uneven, &args, scratch, scratch_floats);
         }
@@ -74,8 +72,8 @@ int uneven_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
     {
         const struct k2_args args = {
             .rt = rt,
-            .b = weights,
-            .out = out0,
+            .b = weights, /* b.#[8] */
+            .out = out0, /* b[8] */
         };
         rt->parallel(pool, 1, 1, k2_b, &args, scratch, scratch_floats);
     }

@@ -2,14 +2,13 @@
 /*
  * k1_dw: dw, tests/golden/weight_gradient.lua:4
  * out[70, 100] = rows[70, 1100] x columns[1100, 100]
- * reads x[1100, 70], dy[1100, 100]
  * 15.4 Mflop, reads 748 kB, writes 28 kB
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *dy;
-    float *out;
+    const float *x; /* [1100, 70] */
+    const float *dy; /* [1100, 100] */
+    float *out; /* [70, 100] */
 };
 
 static void k1_dw(const void *args, long begin, long end, float *scratch)
@@ -34,15 +33,14 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
 /*
  * k2_short: short, tests/golden/weight_gradient.lua:5
  * out[70, 100] = rows[70, 40] x columns[40, 100]
- * reads x[1100, 70], dy[1100, 100]
  * then: mul
  * 560 kflop, reads 748 kB, writes 28 kB
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *x;
-    const float *dy;
-    float *out;
+    const float *x; /* [1100, 70] */
+    const float *dy; /* [1100, 100] */
+    float *out; /* [70, 100] */
 };
 
 static void k2_short(const void *args, long begin, long end, float *scratch)
@@ -76,18 +74,18 @@ int weight_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool, c
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = weights,
-            .dy = in0,
-            .out = out0,
+            .x = weights, /* x[1100, 70] */
+            .dy = in0, /* dy[1100, 100] */
+            .out = out0, /* dw[70, 100] */
         };
         rt->parallel(pool, 1, 1, k1_dw, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .x = weights,
-            .dy = in0,
-            .out = out1,
+            .x = weights, /* x[1100, 70] */
+            .dy = in0, /* dy[1100, 100] */
+            .out = out1, /* short[70, 100] */
         };
         rt->parallel(pool, 1, 1, k2_short, &args, scratch, scratch_floats);
     }

@@ -53,16 +53,6 @@ static void put_ops(struct cr_text *t, const char *title, const struct cr_tiles 
         cr_put(t, "\n");
 }
 
-/* Returns " in FORMAT" for a packed slot in another format than f32, such as " in bf16"; else
- * "". */
-static const char *format_of(const struct cr_builder *b, int slot, char text[40])
-{
-    const struct cr_slot *s = &b->f->slots[slot];
-    bool rounded = s->packed && s->format != cr_format_of(CR_F32);
-    snprintf(text, 40, rounded ? " in %s" : "", cr_formats[s->format].name);
-    return text;
-}
-
 /* Lists the nodes that are stored in addition to the root, by the names of their arguments. */
 static void put_stored(struct cr_text *t, const struct cr_builder *b)
 {
@@ -73,23 +63,6 @@ static void put_stored(struct cr_text *t, const struct cr_builder *b)
                  cr_shape_text(shape, sizeof shape, node->rank, node->shape));
         put_item(t, false, item);
     }
-}
-
-/* Ends the line of the equation, and lists each tensor that the kernel reads, with its shape. */
-static void put_reads(struct cr_text *t, const struct cr_builder *b)
-{
-    const struct cr_kernel *k = b->k;
-    char format[40];
-    cr_put(t, k->n_refs ? "\nreads " : "");
-    for (int i = 0; i < k->n_refs; i++) {
-        char shape[200], item[340];
-        const struct cr_node *node = &b->g->nodes[k->refs[i]];
-        snprintf(item, sizeof item, "%s%s%s", b->f->slots[b->ref[i]].name,
-                 cr_shape_text(shape, sizeof shape, node->rank, node->shape),
-                 format_of(b, b->ref[i], format));
-        put_item(t, i == 0, item);
-    }
-    cr_put(t, "\n");
 }
 
 /* Appends the format of packed weights, and the arithmetic of their products. */
@@ -133,7 +106,7 @@ char *cr_describe(const struct cr_builder *b, const char *title)
     put_shape(&t, root);
     put_stored(&t, b);
     cr_kernel_kinds[k->kind].describe(&t, k);
-    put_reads(&t, b);
+    cr_put(&t, "\n");
     put_weights(&t, b);
     put_programs(&t, k);
     put_size(&t, k->flops, "flop, reads ");

@@ -14,6 +14,7 @@
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/steps.h"
+#include "compiler/ir/text.h"
 #include "compiler/passes/fuse/in_place.h"
 #include "compiler/passes/module/buffer_offsets.h"
 #include "compiler/passes/module/kernel_kinds.h"
@@ -58,6 +59,14 @@ static const char *name_of_joined(const struct cr_graph *g, cr_id id)
 {
     const char *first = g->nodes[cr_joined_param(g, id, 0)].name, *dot = strrchr(first, '.');
     return dot ? dot + 1 : first;
+}
+
+/* Returns the node that a reshaped or permuted node is made from. */
+static cr_id origin_of(const struct cr_graph *g, cr_id id)
+{
+    while (g->nodes[id].op == CR_OP_reshape || g->nodes[id].op == CR_OP_permute)
+        id = cr_in(g, id, 0);
+    return id;
 }
 
 /* Adds a buffer with the shape and type of a node. */
@@ -111,6 +120,11 @@ static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t 
         return;
     struct cr_location at = {CR_SPACE_WEIGHTS, bytes_of(floats), 0};
     struct cr_buffer *buffer = add_buffer(s, cr_packed(k), at);
+    const char *name = s->g->nodes[origin_of(s->g, cr_packed(k))].name;
+    if (name) {
+        free((char *)buffer->name);
+        buffer->name = cr_strdup(name);
+    }
     const struct cr_node *matrix = &s->g->nodes[cr_packed(k)];
     set_panels(buffer, cr_panel_format(s->g, cr_packed(k)), matrix->shape[matrix->rank - 2],
                cr_panel_columns(s->g, cr_packed(k)));
@@ -208,6 +222,26 @@ static void name_operand(const struct scheduling *s, cr_id id, char *plain, size
         cr_identifier(plain, size, node->where.scope);
 }
 
+/* Returns the shape of a node with lengths by name, such as "[n, 48]"; the caller frees it. */
+static char *shape_note(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    struct cr_text t = {0};
+    char name[64];
+    for (int i = 0; i < node->rank; i++) {
+        int length = cr_length_at(g, id, i);
+        cr_put(&t, i ? ", " : "[");
+        if (length) {
+            cr_plain_text(name, sizeof name, g->lengths[length - 1].name);
+            cr_put(&t, "%s", name);
+        } else {
+            cr_put(&t, "%lld", (long long)node->shape[i]);
+        }
+    }
+    cr_put(&t, node->rank ? "]" : "[]");
+    return t.data;
+}
+
 /* Adds a slot that calls bind. */
 static int add_argument(struct cr_function *f, enum cr_slot_kind kind, enum cr_format format,
                         const char *name)
@@ -230,7 +264,9 @@ static int add_node(const struct scheduling *s, struct cr_builder *b, cr_id id, 
         snprintf(name, sizeof name, *plain ? "v%d_%s" : "v%d", n, plain);
     else
         snprintf(name, sizeof name, "%s", plain);
-    return add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[id].dtype), name);
+    int slot = add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[id].dtype), name);
+    b->f->slots[slot].note = shape_note(s->g, id);
+    return slot;
 }
 
 static int add_operand(const struct scheduling *s, struct cr_builder *b, cr_id id)
@@ -262,6 +298,18 @@ static bool runs_to(const struct cr_kernel *k, int length)
             if (k->programs[p].values[i].table_length == length + 1)
                 return true;
     return false;
+}
+
+/* Adds an argument for the packed weights, named after the parameter if they are one. */
+static int add_weights(const struct scheduling *s, struct cr_builder *b)
+{
+    cr_id packed = cr_packed(b->k), id = origin_of(s->g, packed);
+    char plain[48];
+    name_operand(s, id, plain, sizeof plain);
+    int slot = add_node(s, b, packed, s->g->nodes[id].name ? plain : "w");
+    b->f->slots[slot].format = cr_panel_format(s->g, packed);
+    b->f->slots[slot].packed = true;
+    return slot;
 }
 
 static int bind_number(struct cr_builder *b, const char *name, const char *note)
@@ -303,11 +351,8 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
     for (int i = 1; i < k->n_stored; i++)
         b->stored[i] = add_stored(s, b, k->stored[i]);
     b->weight = CR_NONE;
-    if (cr_packed(k) != CR_NONE) {
-        b->weight =
-            add_argument(b->f, CR_SLOT_ARGUMENT, cr_panel_format(s->g, cr_packed(k)), "w");
-        b->f->slots[b->weight].packed = true;
-    }
+    if (cr_packed(k) != CR_NONE)
+        b->weight = add_weights(s, b);
     for (int i = 0; i < k->n_streams; i++) {
         snprintf(name, sizeof name, "stream%d", i);
         b->stream[i] = bind_number(b, name, "of random numbers");
@@ -315,6 +360,7 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
     add_lengths(s, b);
     b->out = add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[k->root].dtype), "out");
     b->f->slots[b->out].written = true;
+    b->f->slots[b->out].note = shape_note(s->g, k->root);
     b->f->slots[b->out].partly = cr_parts_of(k)->writes_rows;
 }
 
