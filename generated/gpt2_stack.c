@@ -424,8 +424,8 @@ static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scra
     float *const t2 = scratch + 1552; /* 16 x 48 */
     static const float c_1em05 = 1e-05f;
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 128;
-        const long j1 = j0 + 128 < 144 ? j0 + 128 : 144;
+        const long col0 = item * 128;
+        const long col1 = col0 + 128 < 144 ? col0 + 128 : 144;
         if (item == begin) {
             /* h.#.ln_1 */
             rt->sum(16, 48, r0, a->x, 48);
@@ -439,9 +439,9 @@ static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scra
             rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
             rt->fma_vvv(16, 48, rows, 48, t1, 48, a->h_ln_1_weight, 0, a->h_ln_1_bias, 0);
         }
-        const long n = j1 - j0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->h_attn_c_attn_weight + j0 * 48, 1536, a->out + j0, 144,
-            a->h_attn_c_attn_bias + j0, 0, 0, 16384);
+        const long n = col1 - col0;
+        rt->gemm(16, n, 48, rows, 48, 1, a->h_attn_c_attn_weight + col0 * 48, 1536, a->out + col0,
+            144, a->h_attn_c_attn_bias + col0, 0, 0, 16384);
     }
 }
 
@@ -473,26 +473,27 @@ static void k2_h_attn_y(const void *args, long begin, long end, float *scratch)
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
-        const long o1 = item % 3;
-        const long o0 = item / 3;
+        const long head = item % 3;
+        const long batch = item / 3;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long finite = rt->finite(8, 16, a->h_attn_c_attn + o0 * 1152 + o1 * 16 + 96, 144, 1);
-        rt->pack(8, 16, values, 256, a->h_attn_c_attn + o0 * 1152 + o1 * 16 + 96, 144, 1);
+        const long finite = rt->finite(8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + 96, 144,
+            1);
+        rt->pack(8, 16, values, 256, a->h_attn_c_attn + batch * 1152 + head * 16 + 96, 144, 1);
         rt->load(1, 8, max, 0, &c_MINUS_INFINITY, 0, 0);
         rt->load(1, 8, sum, 0, &c_0, 0, 0);
         rt->load(8, 16, sums, 32, &c_0, 0, 0);
-        const long next = o1 < 2; /* is there another head? */
-        rt->fetch(8, 16, a->h_attn_c_attn + o0 * 1152 + o1 * 16 + next * 16, 144);
-        rt->fetch(8, 16, a->h_attn_c_attn + o0 * 1152 + o1 * 16 + next * 16 + 48, 144);
-        rt->fetch(8, 16, a->h_attn_c_attn + o0 * 1152 + o1 * 16 + next * 16 + 96, 144);
-        rt->pack(16, 8, queries, 512, a->h_attn_c_attn + o0 * 1152 + o1 * 16, 1, 144);
-        rt->gemm_band(8, 8, 16, a->h_attn_c_attn + o0 * 1152 + o1 * 16 + 48, 144, 1, queries, 512,
-            scores, 32, 0, 8);
+        const long next_head = head < 2; /* is there another head? */
+        rt->fetch(8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + next_head * 16, 144);
+        rt->fetch(8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + next_head * 16 + 48, 144);
+        rt->fetch(8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + next_head * 16 + 96, 144);
+        rt->pack(16, 8, queries, 512, a->h_attn_c_attn + batch * 1152 + head * 16, 1, 144);
+        rt->gemm_band(8, 8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + 48, 144, 1, queries,
+            512, scores, 32, 0, 8);
         rt->hide(8, 8, scores, 32, 0, 8, c_MINUS_INFINITY);
         rt->softmax_block(8, 8, scores, 32, c_0_25, max, sum, scale);
         rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, finite ? 1 : 8,
             0, 0);
-        rt->div_vs(8, 16, a->out + o0 * 384 + o1 * 16, 48, sums, 32, sum, 1);
+        rt->div_vs(8, 16, a->out + batch * 384 + head * 16, 48, sums, 32, sum, 1);
     }
 }
 
@@ -517,13 +518,13 @@ static void k3_h_attn_residual(const void *args, long begin, long end, float *sc
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 32;
-        const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
-        const long n = j1 - j0;
-        rt->gemm(16, n, 48, a->h_attn_y, 48, 1, a->h_attn_c_proj_weight + j0 * 48, 1536,
-            a->out + j0, 48, a->h_attn_c_proj_bias + j0, 0, 0, 16384);
+        const long col0 = item * 32;
+        const long col1 = col0 + 32 < 48 ? col0 + 32 : 48;
+        const long n = col1 - col0;
+        rt->gemm(16, n, 48, a->h_attn_y, 48, 1, a->h_attn_c_proj_weight + col0 * 48, 1536,
+            a->out + col0, 48, a->h_attn_c_proj_bias + col0, 0, 0, 16384);
         /* h.# */
-        rt->add_vv(16, n, a->out + j0, 48, a->x + j0, 48, a->out + j0, 48);
+        rt->add_vv(16, n, a->out + col0, 48, a->x + col0, 48, a->out + col0, 48);
     }
 }
 
@@ -559,8 +560,8 @@ static void k4_h_mlp_act(const void *args, long begin, long end, float *scratch)
     static const float c_1_5957692 = 1.5957692f;
     float *const t3 = scratch + 4368; /* 16 x 128 */
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 128;
-        const long j1 = j0 + 128 < 192 ? j0 + 128 : 192;
+        const long col0 = item * 128;
+        const long col1 = col0 + 128 < 192 ? col0 + 128 : 192;
         if (item == begin) {
             /* h.#.ln_2 */
             rt->sum(16, 48, r0, a->h_attn_residual, 48);
@@ -574,12 +575,12 @@ static void k4_h_mlp_act(const void *args, long begin, long end, float *scratch)
             rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
             rt->fma_vvv(16, 48, rows, 48, t1, 48, a->h_ln_2_weight, 0, a->h_ln_2_bias, 0);
         }
-        const long n = j1 - j0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->h_mlp_c_fc_weight + j0 * 48, 1536, product, 128,
-            a->h_mlp_c_fc_bias + j0, 0, 0, 16384);
+        const long n = col1 - col0;
+        rt->gemm(16, n, 48, rows, 48, 1, a->h_mlp_c_fc_weight + col0 * 48, 1536, product, 128,
+            a->h_mlp_c_fc_bias + col0, 0, 0, 16384);
         /* h.#.mlp */
         rt->odd_cubic(16, n, t3, 128, product, 128, c_0_071354814, c_1_5957692);
-        rt->mul_sigmoid(16, n, a->out + j0, 192, product, 128, t3, 128);
+        rt->mul_sigmoid(16, n, a->out + col0, 192, product, 128, t3, 128);
     }
 }
 
@@ -604,13 +605,13 @@ static void k5_h_ffn_residual(const void *args, long begin, long end, float *scr
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 32;
-        const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
-        const long n = j1 - j0;
-        rt->gemm(16, n, 192, a->h_mlp_act, 192, 1, a->h_mlp_c_proj_weight + j0 * 192, 6144,
-            a->out + j0, 48, a->h_mlp_c_proj_bias + j0, 0, 0, 16384);
+        const long col0 = item * 32;
+        const long col1 = col0 + 32 < 48 ? col0 + 32 : 48;
+        const long n = col1 - col0;
+        rt->gemm(16, n, 192, a->h_mlp_act, 192, 1, a->h_mlp_c_proj_weight + col0 * 192, 6144,
+            a->out + col0, 48, a->h_mlp_c_proj_bias + col0, 0, 0, 16384);
         /* h.# */
-        rt->add_vv(16, n, a->out + j0, 48, a->h_attn_residual + j0, 48, a->out + j0, 48);
+        rt->add_vv(16, n, a->out + col0, 48, a->h_attn_residual + col0, 48, a->out + col0, 48);
     }
 }
 

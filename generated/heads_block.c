@@ -408,7 +408,7 @@ struct k1_args {
     const float *x; /* [2, 8, 48] */
     const float *ln1_weight; /* [48] */
     const float *ln1_bias; /* [48] */
-    const float *v3_w; /* [48, 144], packed */
+    const float *w; /* [48, 144], packed */
     float *out; /* [2, 8, 144] */
 };
 
@@ -423,8 +423,8 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
     float *const t2 = scratch + 1552; /* 16 x 48 */
     static const float c_1em05 = 1e-05f;
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 128;
-        const long j1 = j0 + 128 < 144 ? j0 + 128 : 144;
+        const long col0 = item * 128;
+        const long col1 = col0 + 128 < 144 ? col0 + 128 : 144;
         if (item == begin) {
             /* ln1 */
             rt->sum(16, 48, r0, a->x, 48);
@@ -438,8 +438,9 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
             rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
             rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln1_weight, 0, a->ln1_bias, 0);
         }
-        const long n = j1 - j0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->v3_w + j0 * 48, 1536, a->out + j0, 144, 0, 0, 0, 16384);
+        const long n = col1 - col0;
+        rt->gemm(16, n, 48, rows, 48, 1, a->w + col0 * 48, 1536, a->out + col0, 144, 0, 0, 0,
+            16384);
     }
 }
 
@@ -471,25 +472,25 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
-        const long o0 = item;
+        const long head = item;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long finite = rt->finite(8, 16, a->k1_attn_heads_value + o0 * 1152 + 32, 144, 1);
-        rt->pack(8, 16, values, 256, a->k1_attn_heads_value + o0 * 1152 + 32, 144, 1);
+        const long finite = rt->finite(8, 16, a->k1_attn_heads_value + head * 1152 + 32, 144, 1);
+        rt->pack(8, 16, values, 256, a->k1_attn_heads_value + head * 1152 + 32, 144, 1);
         rt->load(1, 8, max, 0, &c_MINUS_INFINITY, 0, 0);
         rt->load(1, 8, sum, 0, &c_0, 0, 0);
         rt->load(8, 16, sums, 32, &c_0, 0, 0);
-        const long next = o0 < 1; /* is there another head? */
-        rt->fetch(8, 16, a->k1_attn_heads_value + o0 * 1152 + next * 1152 + 16, 144);
-        rt->fetch(8, 16, a->k1_attn_heads_value + o0 * 1152 + next * 1152, 144);
-        rt->fetch(8, 16, a->k1_attn_heads_value + o0 * 1152 + next * 1152 + 32, 144);
-        rt->pack(16, 8, queries, 512, a->k1_attn_heads_value + o0 * 1152 + 16, 1, 144);
-        rt->gemm_band(8, 8, 16, a->k1_attn_heads_value + o0 * 1152, 144, 1, queries, 512, scores,
+        const long next_head = head < 1; /* is there another head? */
+        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 16, 144);
+        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152, 144);
+        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 32, 144);
+        rt->pack(16, 8, queries, 512, a->k1_attn_heads_value + head * 1152 + 16, 1, 144);
+        rt->gemm_band(8, 8, 16, a->k1_attn_heads_value + head * 1152, 144, 1, queries, 512, scores,
             32, 0, 8);
         rt->hide(8, 8, scores, 32, 0, 8, c_MINUS_INFINITY);
         rt->softmax_block(8, 8, scores, 32, c_0_25, max, sum, scale);
         rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, finite ? 1 : 8,
             0, 0);
-        rt->div_vs(8, 16, a->out + o0 * 384, 48, sums, 32, sum, 1);
+        rt->div_vs(8, 16, a->out + head * 384, 48, sums, 32, sum, 1);
     }
 }
 
@@ -521,25 +522,25 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
-        const long o0 = item;
+        const long head = item;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long finite = rt->finite(8, 16, a->k1_attn_heads_value + o0 * 1152 + 80, 144, 1);
-        rt->pack(8, 16, values, 256, a->k1_attn_heads_value + o0 * 1152 + 80, 144, 1);
+        const long finite = rt->finite(8, 16, a->k1_attn_heads_value + head * 1152 + 80, 144, 1);
+        rt->pack(8, 16, values, 256, a->k1_attn_heads_value + head * 1152 + 80, 144, 1);
         rt->load(1, 8, max, 0, &c_MINUS_INFINITY, 0, 0);
         rt->load(1, 8, sum, 0, &c_0, 0, 0);
         rt->load(8, 16, sums, 32, &c_0, 0, 0);
-        const long next = o0 < 1; /* is there another head? */
-        rt->fetch(8, 16, a->k1_attn_heads_value + o0 * 1152 + next * 1152 + 64, 144);
-        rt->fetch(8, 16, a->k1_attn_heads_value + o0 * 1152 + next * 1152 + 48, 144);
-        rt->fetch(8, 16, a->k1_attn_heads_value + o0 * 1152 + next * 1152 + 80, 144);
-        rt->pack(16, 8, queries, 512, a->k1_attn_heads_value + o0 * 1152 + 64, 1, 144);
-        rt->gemm_band(8, 8, 16, a->k1_attn_heads_value + o0 * 1152 + 48, 144, 1, queries, 512,
+        const long next_head = head < 1; /* is there another head? */
+        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 64, 144);
+        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 48, 144);
+        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 80, 144);
+        rt->pack(16, 8, queries, 512, a->k1_attn_heads_value + head * 1152 + 64, 1, 144);
+        rt->gemm_band(8, 8, 16, a->k1_attn_heads_value + head * 1152 + 48, 144, 1, queries, 512,
             scores, 32, 0, 8);
         rt->hide(8, 8, scores, 32, 0, 8, c_MINUS_INFINITY);
         rt->softmax_block(8, 8, scores, 32, c_0_25, max, sum, scale);
         rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, finite ? 1 : 8,
             0, 0);
-        rt->div_vs(8, 16, a->out + o0 * 384 + 16, 48, sums, 32, sum, 1);
+        rt->div_vs(8, 16, a->out + head * 384 + 16, 48, sums, 32, sum, 1);
     }
 }
 
@@ -571,25 +572,25 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
-        const long o0 = item;
+        const long head = item;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long finite = rt->finite(8, 16, a->k1_attn_heads_value + o0 * 1152 + 128, 144, 1);
-        rt->pack(8, 16, values, 256, a->k1_attn_heads_value + o0 * 1152 + 128, 144, 1);
+        const long finite = rt->finite(8, 16, a->k1_attn_heads_value + head * 1152 + 128, 144, 1);
+        rt->pack(8, 16, values, 256, a->k1_attn_heads_value + head * 1152 + 128, 144, 1);
         rt->load(1, 8, max, 0, &c_MINUS_INFINITY, 0, 0);
         rt->load(1, 8, sum, 0, &c_0, 0, 0);
         rt->load(8, 16, sums, 32, &c_0, 0, 0);
-        const long next = o0 < 1; /* is there another head? */
-        rt->fetch(8, 16, a->k1_attn_heads_value + o0 * 1152 + next * 1152 + 112, 144);
-        rt->fetch(8, 16, a->k1_attn_heads_value + o0 * 1152 + next * 1152 + 96, 144);
-        rt->fetch(8, 16, a->k1_attn_heads_value + o0 * 1152 + next * 1152 + 128, 144);
-        rt->pack(16, 8, queries, 512, a->k1_attn_heads_value + o0 * 1152 + 112, 1, 144);
-        rt->gemm_band(8, 8, 16, a->k1_attn_heads_value + o0 * 1152 + 96, 144, 1, queries, 512,
+        const long next_head = head < 1; /* is there another head? */
+        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 112, 144);
+        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 96, 144);
+        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 128, 144);
+        rt->pack(16, 8, queries, 512, a->k1_attn_heads_value + head * 1152 + 112, 1, 144);
+        rt->gemm_band(8, 8, 16, a->k1_attn_heads_value + head * 1152 + 96, 144, 1, queries, 512,
             scores, 32, 0, 8);
         rt->hide(8, 8, scores, 32, 0, 8, c_MINUS_INFINITY);
         rt->softmax_block(8, 8, scores, 32, c_0_25, max, sum, scale);
         rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, finite ? 1 : 8,
             0, 0);
-        rt->div_vs(8, 16, a->out + o0 * 384 + 32, 48, sums, 32, sum, 1);
+        rt->div_vs(8, 16, a->out + head * 384 + 32, 48, sums, 32, sum, 1);
     }
 }
 
@@ -614,12 +615,12 @@ static void k5_attn_residual(const void *args, long begin, long end, float *scra
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 32;
-        const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
-        const long n = j1 - j0;
-        rt->gemm(16, n, 48, a->attn_y, 48, 1, a->attn_proj_weight + j0 * 48, 1536, a->out + j0, 48,
-            a->attn_proj_bias + j0, 0, 0, 16384);
-        rt->add_vv(16, n, a->out + j0, 48, a->x + j0, 48, a->out + j0, 48);
+        const long col0 = item * 32;
+        const long col1 = col0 + 32 < 48 ? col0 + 32 : 48;
+        const long n = col1 - col0;
+        rt->gemm(16, n, 48, a->attn_y, 48, 1, a->attn_proj_weight + col0 * 48, 1536, a->out + col0,
+            48, a->attn_proj_bias + col0, 0, 0, 16384);
+        rt->add_vv(16, n, a->out + col0, 48, a->x + col0, 48, a->out + col0, 48);
     }
 }
 
@@ -656,8 +657,8 @@ static void k6_ff_act(const void *args, long begin, long end, float *scratch)
     static const float c_0_70710677 = 0.70710677f;
     float *const t3 = scratch + 4368; /* 16 x 128 */
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 128;
-        const long j1 = j0 + 128 < 192 ? j0 + 128 : 192;
+        const long col0 = item * 128;
+        const long col1 = col0 + 128 < 192 ? col0 + 128 : 192;
         if (item == begin) {
             /* ln2 */
             rt->sum(16, 48, r0, a->attn_residual, 48);
@@ -671,15 +672,15 @@ static void k6_ff_act(const void *args, long begin, long end, float *scratch)
             rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
             rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln2_weight, 0, a->ln2_bias, 0);
         }
-        const long n = j1 - j0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->ff_net_weight + j0 * 48, 1536, product, 128,
-            a->ff_net_bias + j0, 0, 0, 16384);
+        const long n = col1 - col0;
+        rt->gemm(16, n, 48, rows, 48, 1, a->ff_net_weight + col0 * 48, 1536, product, 128,
+            a->ff_net_bias + col0, 0, 0, 16384);
         /* ff */
         rt->mul_vs(16, n, t3, 128, product, 128, &c_0_70710677, 0);
         rt->erf_v(16, n, t3, 128, t3, 128);
         rt->add_sv(16, n, t3, 128, &c_1, 0, t3, 128);
         rt->mul_sv(16, n, t3, 128, &c_0_5, 0, t3, 128);
-        rt->mul_vv(16, n, a->out + j0, 192, product, 128, t3, 128);
+        rt->mul_vv(16, n, a->out + col0, 192, product, 128, t3, 128);
     }
 }
 
@@ -704,12 +705,12 @@ static void k7_ffn_residual(const void *args, long begin, long end, float *scrat
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 32;
-        const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
-        const long n = j1 - j0;
-        rt->gemm(16, n, 192, a->ff_act, 192, 1, a->ff_net_weight + j0 * 192, 6144, a->out + j0, 48,
-            a->ff_net_bias + j0, 0, 0, 16384);
-        rt->add_vv(16, n, a->out + j0, 48, a->attn_residual + j0, 48, a->out + j0, 48);
+        const long col0 = item * 32;
+        const long col1 = col0 + 32 < 48 ? col0 + 32 : 48;
+        const long n = col1 - col0;
+        rt->gemm(16, n, 192, a->ff_act, 192, 1, a->ff_net_weight + col0 * 192, 6144, a->out + col0,
+            48, a->ff_net_bias + col0, 0, 0, 16384);
+        rt->add_vv(16, n, a->out + col0, 48, a->attn_residual + col0, 48, a->out + col0, 48);
     }
 }
 
@@ -728,7 +729,7 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .x = in0, /* x[2, 8, 48] */
             .ln1_weight = weights, /* ln1.weight[48] */
             .ln1_bias = weights + 48, /* ln1.bias[48] */
-            .v3_w = weights + 96, /* attn.heads.#.value[48, 160] */
+            .w = weights + 96, /* attn.heads.#.value[48, 160] */
             .out = arena, /* attn.heads.#.value[2, 8, 144] */
         };
         rt->parallel(pool, 2, 2, k1_attn_heads_value, &args, scratch, scratch_floats);

@@ -424,8 +424,8 @@ static void k1_attn_qkv_proj(const void *args, long begin, long end, float *scra
     float *const t1 = scratch + 784; /* 16 x 48 */
     float *const t2 = scratch + 1552; /* 16 x 48 */
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 128;
-        const long j1 = j0 + 128 < 144 ? j0 + 128 : 144;
+        const long col0 = item * 128;
+        const long col1 = col0 + 128 < 144 ? col0 + 128 : 144;
         if (item == begin) {
             /* ln1 */
             rt->sum(16, 48, r0, a->x, 48);
@@ -438,9 +438,9 @@ static void k1_attn_qkv_proj(const void *args, long begin, long end, float *scra
             rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
             rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln1_weight, 0, a->ln1_bias, 0);
         }
-        const long n = j1 - j0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->attn_qkv_proj_weight + j0 * 48, 1536, a->out + j0, 144,
-            a->attn_qkv_proj_bias + j0, 0, 0, 16384);
+        const long n = col1 - col0;
+        rt->gemm(16, n, 48, rows, 48, 1, a->attn_qkv_proj_weight + col0 * 48, 1536, a->out + col0,
+            144, a->attn_qkv_proj_bias + col0, 0, 0, 16384);
     }
 }
 
@@ -471,22 +471,22 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
-        const long o1 = item % 3;
-        const long o0 = item / 3;
-        rt->pack(8, 16, values, 256, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + 96, 144, 1);
+        const long head = item % 3;
+        const long batch = item / 3;
+        rt->pack(8, 16, values, 256, a->attn_qkv_proj + batch * 1152 + head * 16 + 96, 144, 1);
         rt->load(1, 8, max, 0, &c_MINUS_INFINITY, 0, 0);
         rt->load(1, 8, sum, 0, &c_0, 0, 0);
         rt->load(8, 16, sums, 32, &c_0, 0, 0);
-        const long next = o1 < 2; /* is there another head? */
-        rt->fetch(8, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + next * 16, 144);
-        rt->fetch(8, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + next * 16 + 48, 144);
-        rt->fetch(8, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + next * 16 + 96, 144);
-        rt->pack(16, 8, queries, 512, a->attn_qkv_proj + o0 * 1152 + o1 * 16, 1, 144);
-        rt->gemm(8, 8, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + 48, 144, 1, queries, 512,
+        const long next_head = head < 2; /* is there another head? */
+        rt->fetch(8, 16, a->attn_qkv_proj + batch * 1152 + head * 16 + next_head * 16, 144);
+        rt->fetch(8, 16, a->attn_qkv_proj + batch * 1152 + head * 16 + next_head * 16 + 48, 144);
+        rt->fetch(8, 16, a->attn_qkv_proj + batch * 1152 + head * 16 + next_head * 16 + 96, 144);
+        rt->pack(16, 8, queries, 512, a->attn_qkv_proj + batch * 1152 + head * 16, 1, 144);
+        rt->gemm(8, 8, 16, a->attn_qkv_proj + batch * 1152 + head * 16 + 48, 144, 1, queries, 512,
             scores, 32, 0, 0, 0, 0);
         rt->softmax_block(8, 8, scores, 32, c_0_25, max, sum, scale);
         rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, 8, 0, 0);
-        rt->div_vs(8, 16, a->out + o0 * 384 + o1 * 16, 48, sums, 32, sum, 1);
+        rt->div_vs(8, 16, a->out + batch * 384 + head * 16, 48, sums, 32, sum, 1);
     }
 }
 
@@ -511,12 +511,12 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 32;
-        const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
-        const long n = j1 - j0;
-        rt->gemm(16, n, 48, a->attn_y, 48, 1, a->attn_out_proj_weight + j0 * 48, 1536, a->out + j0,
-            48, a->attn_out_proj_bias + j0, 0, 0, 16384);
-        rt->add_vv(16, n, a->out + j0, 48, a->x + j0, 48, a->out + j0, 48);
+        const long col0 = item * 32;
+        const long col1 = col0 + 32 < 48 ? col0 + 32 : 48;
+        const long n = col1 - col0;
+        rt->gemm(16, n, 48, a->attn_y, 48, 1, a->attn_out_proj_weight + col0 * 48, 1536,
+            a->out + col0, 48, a->attn_out_proj_bias + col0, 0, 0, 16384);
+        rt->add_vv(16, n, a->out + col0, 48, a->x + col0, 48, a->out + col0, 48);
     }
 }
 
@@ -548,8 +548,8 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
     float *const t2 = scratch + 1552; /* 16 x 48 */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 128;
-        const long j1 = j0 + 128 < 192 ? j0 + 128 : 192;
+        const long col0 = item * 128;
+        const long col1 = col0 + 128 < 192 ? col0 + 128 : 192;
         if (item == begin) {
             /* ln2 */
             rt->sum(16, 48, r0, a->attn_residual, 48);
@@ -562,11 +562,11 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
             rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
             rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln2_weight, 0, a->ln2_bias, 0);
         }
-        const long n = j1 - j0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->ffn_fc1_weight + j0 * 48, 1536, a->out + j0, 192,
-            a->ffn_fc1_bias + j0, 0, 0, 16384);
+        const long n = col1 - col0;
+        rt->gemm(16, n, 48, rows, 48, 1, a->ffn_fc1_weight + col0 * 48, 1536, a->out + col0, 192,
+            a->ffn_fc1_bias + col0, 0, 0, 16384);
         /* ffn */
-        rt->maximum_vs(16, n, a->out + j0, 192, a->out + j0, 192, &c_0, 0);
+        rt->maximum_vs(16, n, a->out + col0, 192, a->out + col0, 192, &c_0, 0);
     }
 }
 
@@ -591,12 +591,12 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 32;
-        const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
-        const long n = j1 - j0;
-        rt->gemm(16, n, 192, a->ffn_act, 192, 1, a->ffn_fc2_weight + j0 * 192, 6144, a->out + j0,
-            48, a->ffn_fc2_bias + j0, 0, 0, 16384);
-        rt->add_vv(16, n, a->out + j0, 48, a->attn_residual + j0, 48, a->out + j0, 48);
+        const long col0 = item * 32;
+        const long col1 = col0 + 32 < 48 ? col0 + 32 : 48;
+        const long n = col1 - col0;
+        rt->gemm(16, n, 192, a->ffn_act, 192, 1, a->ffn_fc2_weight + col0 * 192, 6144,
+            a->out + col0, 48, a->ffn_fc2_bias + col0, 0, 0, 16384);
+        rt->add_vv(16, n, a->out + col0, 48, a->attn_residual + col0, 48, a->out + col0, 48);
     }
 }
 

@@ -647,11 +647,11 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 32;
-        for (long i = 0; i < 64; i += 24) {
-            const long m = 64 - i < 24 ? 64 - i : 24;
-            rt->gemm(m, 32, 32, a->embedding + i * 32, 32, 1, a->hidden_weight + j0 * 32, 1024,
-                a->out + i * 64 + j0, 64, a->hidden_bias + j0, 0, 0, 16384);
+        const long col0 = item * 32;
+        for (long row = 0; row < 64; row += 24) {
+            const long m = 64 - row < 24 ? 64 - row : 24;
+            rt->gemm(m, 32, 32, a->embedding + row * 32, 32, 1, a->hidden_weight + col0 * 32, 1024,
+                a->out + row * 64 + col0, 64, a->hidden_bias + col0, 0, 0, 16384);
         }
     }
 }
@@ -676,10 +676,10 @@ static void k6_act(const void *args, long begin, long end, float *scratch)
     static const float c_1_5957692 = 1.5957692f;
     float *const t0 = scratch; /* 32 x 64 */
     for (long item = begin; item < end; item++) {
-        const long i = item * 32;
+        const long row = item * 32;
         /* act */
-        rt->odd_cubic(32, 64, t0, 64, a->hidden + i * 64, 64, c_0_071354814, c_1_5957692);
-        rt->mul_sigmoid(32, 64, a->out + i * 64, 64, a->hidden + i * 64, 64, t0, 64);
+        rt->odd_cubic(32, 64, t0, 64, a->hidden + row * 64, 64, c_0_071354814, c_1_5957692);
+        rt->mul_sigmoid(32, 64, a->out + row * 64, 64, a->hidden + row * 64, 64, t0, 64);
     }
 }
 
@@ -703,9 +703,9 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long i = 0; i < 64; i += 24) {
-        const long m = 64 - i < 24 ? 64 - i : 24;
-        rt->gemm(m, 10, 64, a->act + i * 64, 64, 1, a->output_weight, 2048, a->out + i * 10, 10,
+    for (long row = 0; row < 64; row += 24) {
+        const long m = 64 - row < 24 ? 64 - row : 24;
+        rt->gemm(m, 10, 64, a->act + row * 64, 64, 1, a->output_weight, 2048, a->out + row * 10, 10,
             a->output_bias, 0, 0, 16384);
     }
 }
@@ -936,8 +936,8 @@ static void k15_d_output_bias(const void *args, long begin, long end, float *scr
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     rt->load(16, 10, lanes, 10, &c_0, 0, 0);
-    for (long i = 0; i < 64; i += 16) {
-        rt->sum_down(16, 10, lanes, a->d_output + i * 10, 10);
+    for (long row = 0; row < 64; row += 16) {
+        rt->sum_down(16, 10, lanes, a->d_output + row * 10, 10);
     }
     rt->sum_lanes(10, lanes);
     rt->store(1, 10, a->out, 0, 1, lanes, 0);
@@ -995,23 +995,24 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
     float *const t3 = scratch + 3072; /* 24 x 32 */
     static const float c_0_21406445 = 0.21406445f;
     for (long item = begin; item < end; item++) {
-        const long j0 = item * 32;
-        for (long i = 0; i < 64; i += 24) {
-            const long m = 64 - i < 24 ? 64 - i : 24;
-            rt->gemm(m, 32, 10, a->d_output + i * 10, 10, 1, a->output_weight + j0 * 10, 320,
+        const long col0 = item * 32;
+        for (long row = 0; row < 64; row += 24) {
+            const long m = 64 - row < 24 ? 64 - row : 24;
+            rt->gemm(m, 32, 10, a->d_output + row * 10, 10, 1, a->output_weight + col0 * 10, 320,
                 product, 32, 0, 0, 0, 16384);
             /* act */
-            rt->mul_vv(m, 32, t0, 32, product, 32, a->hidden + i * 64 + j0, 64);
-            rt->mul_vv(m, 32, t1, 32, a->hidden + i * 64 + j0, 64, a->hidden + i * 64 + j0, 64);
+            rt->mul_vv(m, 32, t0, 32, product, 32, a->hidden + row * 64 + col0, 64);
+            rt->mul_vv(m, 32, t1, 32, a->hidden + row * 64 + col0, 64, a->hidden + row * 64 + col0,
+                64);
             rt->fma_svs(m, 32, t2, 32, &c_0_071354814, 0, t1, 32, &c_1_5957692, 0);
-            rt->mul_vv(m, 32, t2, 32, a->hidden + i * 64 + j0, 64, t2, 32);
+            rt->mul_vv(m, 32, t2, 32, a->hidden + row * 64 + col0, 64, t2, 32);
             rt->sigmoid_v(m, 32, t2, 32, t2, 32);
             rt->sub_sv(m, 32, t3, 32, &c_1, 0, t2, 32);
             rt->mul_vv(m, 32, t3, 32, t2, 32, t3, 32);
             rt->mul_vv(m, 32, t0, 32, t0, 32, t3, 32);
             rt->fma_svs(m, 32, t1, 32, &c_0_21406445, 0, t1, 32, &c_1_5957692, 0);
             rt->mul_vv(m, 32, t2, 32, product, 32, t2, 32);
-            rt->fma_vvv(m, 32, a->out + i * 64 + j0, 64, t0, 32, t1, 32, t2, 32);
+            rt->fma_vvv(m, 32, a->out + row * 64 + col0, 64, t0, 32, t1, 32, t2, 32);
         }
     }
 }
@@ -1036,8 +1037,8 @@ static void k18_d_hidden_bias(const void *args, long begin, long end, float *scr
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     rt->load(16, 64, lanes, 64, &c_0, 0, 0);
-    for (long i = 0; i < 64; i += 16) {
-        rt->sum_down(16, 64, lanes, a->d_hidden + i * 64, 64);
+    for (long row = 0; row < 64; row += 16) {
+        rt->sum_down(16, 64, lanes, a->d_hidden + row * 64, 64);
     }
     rt->sum_lanes(64, lanes);
     rt->store(1, 64, a->out, 0, 1, lanes, 0);
@@ -1061,10 +1062,10 @@ static void k19_d_embedding(const void *args, long begin, long end, float *scrat
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long i = 0; i < 64; i += 24) {
-        const long m = 64 - i < 24 ? 64 - i : 24;
-        rt->gemm(m, 32, 64, a->d_hidden + i * 64, 64, 1, a->hidden_weight, 2048, a->out + i * 32,
-            32, 0, 0, 0, 16384);
+    for (long row = 0; row < 64; row += 24) {
+        const long m = 64 - row < 24 ? 64 - row : 24;
+        rt->gemm(m, 32, 64, a->d_hidden + row * 64, 64, 1, a->hidden_weight, 2048,
+            a->out + row * 32, 32, 0, 0, 0, 16384);
     }
 }
 
@@ -1089,9 +1090,9 @@ static void k20_d_hidden_weight(const void *args, long begin, long end, float *s
     float *const rows = scratch + 2048; /* rows of the left operand */
     rt->load(64, 64, rows, 80, a->d_hidden, 1, 64);
     rt->pack(64, 32, panels, 2048, a->embedding, 32, 1);
-    for (long i = 0; i < 64; i += 24) {
-        const long m = 64 - i < 24 ? 64 - i : 24;
-        rt->gemm(m, 32, 64, rows + i * 80, 80, 1, panels, 2048, a->out + i * 32, 32, 0, 0, 0,
+    for (long row = 0; row < 64; row += 24) {
+        const long m = 64 - row < 24 ? 64 - row : 24;
+        rt->gemm(m, 32, 64, rows + row * 80, 80, 1, panels, 2048, a->out + row * 32, 32, 0, 0, 0,
             16384);
     }
 }
@@ -1134,8 +1135,8 @@ static void k22_d_embedding_weight(const void *args, long begin, long end, float
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long first = item;
-        rt->scatter_add(1, 16, a->out + first * 16, 16, first, 128, a->d_embedding, 16, a->digits);
+        const long row0 = item;
+        rt->scatter_add(1, 16, a->out + row0 * 16, 16, row0, 128, a->d_embedding, 16, a->digits);
     }
 }
 

@@ -323,10 +323,11 @@ DAMAGE(part_too_small)
 DAMAGE(not_clamped)
 {
     struct cr_function *f = site_of(m, CR_CALLEE_gemm_scaled, 0).f;
-    int visible = var_named(f, "visible"), sets = 0;
+    int visible = var_named(f, "visible");
     for (int i = 0; i < f->n_body; i++)
-        if (f->body[i].kind == CR_STATEMENT_SET && f->body[i].var == visible && ++sets == 2)
-            f->exprs[f->body[i].value].number = -5;
+        if (f->body[i].kind == CR_STATEMENT_SET && f->body[i].var == visible)
+            f->exprs[f->body[i].value] =
+                (struct cr_expr_node){.op = CR_EXPR_NUMBER, .number = -5};
 }
 DAMAGE(divided_by_zero)
 {
@@ -361,7 +362,7 @@ DAMAGE(kept_of_a_group)
 {
     struct cr_function *f;
     struct cr_statement *loop = keeping_loop(m, &f);
-    int j0 = var_named(f, "j0");
+    int j0 = var_named(f, "col0");
     while (loop->kind != CR_STATEMENT_CALL)
         loop++;
     const struct cr_call *call = &f->calls[loop->call];
@@ -386,7 +387,7 @@ DAMAGE(prefetch_beyond)
     struct site s = site_of(m, CR_CALLEE_fetch, 0);
     struct cr_address *a = &argument_of(s, 2)->address;
     for (int i = 0; i < a->n_terms; i++)
-        if (s.f->terms[a->first_term + i].var == var_named(s.f, "next"))
+        if (s.f->terms[a->first_term + i].var == var_named(s.f, "next_head"))
             s.f->terms[a->first_term + i].coef *= 100;
 }
 
@@ -671,7 +672,7 @@ static const struct {
     ROW(STEP, not_packed, "function %d, statement %d: values is read before it is written"),
     ROW(STEP, result_left_out, "function %d: out is not written for sure"),
     ROW(BLOCK, kept_seldom, "function %d, statement %d: rows is read before it is written"),
-    ROW(BLOCK, kept_of_a_group, "function %d, statement %d: what is kept here depends on j0, "),
+    ROW(BLOCK, kept_of_a_group, "function %d, statement %d: what is kept here depends on col0, "),
     ROW(BLOCK, kept_written_over, "function %d, statement %d: rows is kept from item to "),
     ROW(BLOCK, prefetch_beyond, "step %d: argument %d (attn_c_attn): it reaches from %d to "),
     ROW(STEP, wrong_in_layer_2, "step %d, iteration %d: argument %d: its form says %d, it is "),

@@ -134,7 +134,7 @@ static const char *const taken[] = {"alignas",       "alignof",      "alloca",
                                     "unsigned",      "using",        "va_arg",
                                     "va_copy",       "va_end",       "va_start",
                                     "vax",           "vector",       "virtual",
-                                    "void",          "volatile",     "w",
+                                    "void",          "volatile",
                                     "wchar_t",       "while",        "xor",
                                     "xor_eq"};
 

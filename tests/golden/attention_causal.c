@@ -29,36 +29,34 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_35355338 = 0.35355338f;
     for (long item = begin; item < end; item++) {
-        const long o0 = item / 4;
-        const long i0 = item % 4 * 50;
-        const long i1 = i0 + 50;
+        const long head = item / 4;
+        const long query0 = item % 4 * 50;
+        const long query1 = query0 + 50;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long finite = rt->finite(200, 8, a->v + o0 * 1600, 8, 1);
+        const long finite = rt->finite(200, 8, a->v + head * 1600, 8, 1);
         long visible = 200; /* keys that any query sees lie before */
-        if (finite && i1 < visible)
-            visible = i1;
-        if (visible < 0)
-            visible = 0;
-        rt->pack(visible, 8, values, 6400, a->v + o0 * 1600, 8, 1);
-        for (long i = i0; i < i1; i += 25) {
+        if (finite && query1 < visible)
+            visible = query1;
+        rt->pack(visible, 8, values, 6400, a->v + head * 1600, 8, 1);
+        for (long query = query0; query < query1; query += 25) {
             rt->load(1, 25, max, 0, &c_MINUS_INFINITY, 0, 0);
             rt->load(1, 25, sum, 0, &c_0, 0, 0);
             rt->load(25, 8, sums, 32, &c_0, 0, 0);
-            long last = visible;
-            if (finite && i + 25 < last)
-                last = i + 25;
-            rt->pack(8, 25, queries, 256, a->q + o0 * 1600 + i * 8, 1, 8);
-            for (long j = 0; j < last; j += 128) {
-                const long n = last - j < 128 ? last - j : 128;
-                rt->gemm_band(n, 25, 8, a->k + o0 * 1600 + j * 8, 8, 1, queries, 256, scores, 32,
-                    j - i, 25);
-                if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, 25, scores, 32, j - i, 25, c_MINUS_INFINITY);
-                rt->softmax_block(n, 25, scores, 32, c_0_35355338, max, sum, scale);
-                rt->gemm_scaled(25, 8, n, scores, 1, 32, values + j * 32, 6400, sums, 32, scale,
-                    -25, finite ? i - j + 1 : n, 0, 0);
+            long end_key = visible;
+            if (finite && query + 25 < end_key)
+                end_key = query + 25;
+            rt->pack(8, 25, queries, 256, a->q + head * 1600 + query * 8, 1, 8);
+            for (long key = 0; key < end_key; key += 128) {
+                const long n_keys = end_key - key < 128 ? end_key - key : 128;
+                rt->gemm_band(n_keys, 25, 8, a->k + head * 1600 + key * 8, 8, 1, queries, 256,
+                    scores, 32, key - query, 25);
+                if (key + n_keys > query + 1) /* some query does not see some key */
+                    rt->hide(n_keys, 25, scores, 32, key - query, 25, c_MINUS_INFINITY);
+                rt->softmax_block(n_keys, 25, scores, 32, c_0_35355338, max, sum, scale);
+                rt->gemm_scaled(25, 8, n_keys, scores, 1, 32, values + key * 32, 6400, sums, 32,
+                    scale, -25, finite ? query - key + 1 : n_keys, 0, 0);
             }
-            rt->div_vs(25, 8, a->out + o0 * 1600 + i * 8, 8, sums, 32, sum, 1);
+            rt->div_vs(25, 8, a->out + head * 1600 + query * 8, 8, sums, 32, sum, 1);
         }
     }
 }

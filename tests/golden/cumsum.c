@@ -18,8 +18,8 @@ static void k1_cumsum(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     static const float c_2 = 2.0f;
     for (long item = begin; item < end; item++) {
-        const long i = item * 2;
-        rt->mul_vs(2, 700, a->out + i * 700, 700, a->x + i * 700, 700, &c_2, 0);
+        const long row = item * 2;
+        rt->mul_vs(2, 700, a->out + row * 700, 700, a->x + row * 700, 700, &c_2, 0);
     }
 }
 
@@ -41,8 +41,8 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long row = item / 2;
-        const long j0 = item % 2 * 350;
-        rt->cumsum(5, 350, a->out + row * 3500 + j0, 700, a->k1_cumsum + row * 3500 + j0, 700);
+        const long col0 = item % 2 * 350;
+        rt->cumsum(5, 350, a->out + row * 3500 + col0, 700, a->k1_cumsum + row * 3500 + col0, 700);
     }
 }
 
@@ -64,8 +64,9 @@ static void k3_cumsum(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i = item * 2;
-        rt->add_vv(2, 700, a->out + i * 700, 700, a->k2_y + i * 700, 700, a->k2_y + i * 700, 700);
+        const long row = item * 2;
+        rt->add_vv(2, 700, a->out + row * 700, 700, a->k2_y + row * 700, 700, a->k2_y + row * 700,
+            700);
     }
 }
 
@@ -87,9 +88,9 @@ static void k4_cumsum(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long row = item / 2;
-        const long j0 = item % 2 * 350;
-        rt->cumsum(5, 350, a->out + row * 3500 + j0 + 2800, -700,
-            a->k3_cumsum + row * 3500 + j0 + 2800, -700);
+        const long col0 = item % 2 * 350;
+        rt->cumsum(5, 350, a->out + row * 3500 + col0 + 2800, -700,
+            a->k3_cumsum + row * 3500 + col0 + 2800, -700);
     }
 }
 

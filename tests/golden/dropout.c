@@ -33,7 +33,7 @@ struct k2_args {
     const struct cr_runtime *rt;
     const float *k1_dropout; /* [2, 3, 5] */
     const float *x; /* [2, 3, 8] */
-    const float *v2_w; /* [8, 5], packed */
+    const float *w; /* [8, 5], packed */
     float *out; /* [2, 3, 5] */
 };
 
@@ -46,7 +46,7 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
     static const float c_1_3333334 = 1.3333334f;
     float *const t0 = scratch + 192; /* 6 x 32 */
     static const float c_0 = 0.0f;
-    rt->gemm(6, 5, 8, a->x, 8, 1, a->v2_w, 256, product, 32, 0, 0, 0, 16384);
+    rt->gemm(6, 5, 8, a->x, 8, 1, a->w, 256, product, 32, 0, 0, 0, 16384);
     rt->mul_vs(6, 5, t0, 32, product, 32, &c_1_3333334, 0);
     rt->where_vvs(6, 5, a->out, 5, a->k1_dropout, 5, t0, 32, &c_0, 0);
 }
@@ -190,7 +190,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .rt = rt,
             .k1_dropout = arena, /* dropout[2, 3, 5] */
             .x = in0, /* x[2, 3, 8] */
-            .v2_w = weights, /* w[8, 32] */
+            .w = weights, /* w[8, 32] */
             .out = arena + 32, /* dropout[2, 3, 5] */
         };
         rt->parallel(pool, 1, 1, k2_dropout, &args, scratch, scratch_floats);

@@ -17,15 +17,15 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = item / 2 * 150;
-        const long i1 = i0 + 150;
-        const long j0 = item % 2 * 32;
-        const long j1 = j0 + 32 < 36 ? j0 + 32 : 36;
-        const long n = j1 - j0;
-        for (long i = i0; i < i1; i += 24) {
-            const long m = i1 - i < 24 ? i1 - i : 24;
-            rt->gemm(m, n, 12, a->x + i * 12, 12, 1, a->qkv_weight + j0 * 12, 384,
-                a->out + i * 36 + j0, 36, 0, 0, 0, 16384);
+        const long row0 = item / 2 * 150;
+        const long row1 = row0 + 150;
+        const long col0 = item % 2 * 32;
+        const long col1 = col0 + 32 < 36 ? col0 + 32 : 36;
+        const long n = col1 - col0;
+        for (long row = row0; row < row1; row += 24) {
+            const long m = row1 - row < 24 ? row1 - row : 24;
+            rt->gemm(m, n, 12, a->x + row * 12, 12, 1, a->qkv_weight + col0 * 12, 384,
+                a->out + row * 36 + col0, 36, 0, 0, 0, 16384);
         }
     }
 }
@@ -58,37 +58,35 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_5 = 0.5f;
     for (long item = begin; item < end; item++) {
-        const long o1 = item / 2 % 3;
-        const long o0 = item / 6;
-        const long i0 = item % 2 * 75;
-        const long i1 = i0 + 75;
+        const long head = item / 2 % 3;
+        const long batch = item / 6;
+        const long query0 = item % 2 * 75;
+        const long query1 = query0 + 75;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long finite = rt->finite(150, 4, a->qkv + o0 * 5400 + o1 * 4 + 24, 36, 1);
+        const long finite = rt->finite(150, 4, a->qkv + batch * 5400 + head * 4 + 24, 36, 1);
         long visible = 150; /* keys that any query sees lie before */
-        if (finite && i1 < visible)
-            visible = i1;
-        if (visible < 0)
-            visible = 0;
-        rt->pack(visible, 4, values, 4800, a->qkv + o0 * 5400 + o1 * 4 + 24, 36, 1);
-        for (long i = i0; i < i1; i += 25) {
+        if (finite && query1 < visible)
+            visible = query1;
+        rt->pack(visible, 4, values, 4800, a->qkv + batch * 5400 + head * 4 + 24, 36, 1);
+        for (long query = query0; query < query1; query += 25) {
             rt->load(1, 25, max, 0, &c_MINUS_INFINITY, 0, 0);
             rt->load(1, 25, sum, 0, &c_0, 0, 0);
             rt->load(25, 4, sums, 32, &c_0, 0, 0);
-            long last = visible;
-            if (finite && i + 25 < last)
-                last = i + 25;
-            rt->pack(4, 25, queries, 128, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 1, 36);
-            for (long j = 0; j < last; j += 128) {
-                const long n = last - j < 128 ? last - j : 128;
-                rt->gemm_band(n, 25, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries,
-                    128, scores, 32, j - i, 25);
-                if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, 25, scores, 32, j - i, 25, c_MINUS_INFINITY);
-                rt->softmax_block(n, 25, scores, 32, c_0_5, max, sum, scale);
-                rt->gemm_scaled(25, 4, n, scores, 1, 32, values + j * 32, 4800, sums, 32, scale,
-                    -25, finite ? i - j + 1 : n, 0, 0);
+            long end_key = visible;
+            if (finite && query + 25 < end_key)
+                end_key = query + 25;
+            rt->pack(4, 25, queries, 128, a->qkv + batch * 5400 + head * 4 + query * 36, 1, 36);
+            for (long key = 0; key < end_key; key += 128) {
+                const long n_keys = end_key - key < 128 ? end_key - key : 128;
+                rt->gemm_band(n_keys, 25, 4, a->qkv + batch * 5400 + head * 4 + key * 36 + 12, 36,
+                    1, queries, 128, scores, 32, key - query, 25);
+                if (key + n_keys > query + 1) /* some query does not see some key */
+                    rt->hide(n_keys, 25, scores, 32, key - query, 25, c_MINUS_INFINITY);
+                rt->softmax_block(n_keys, 25, scores, 32, c_0_5, max, sum, scale);
+                rt->gemm_scaled(25, 4, n_keys, scores, 1, 32, values + key * 32, 4800, sums, 32,
+                    scale, -25, finite ? query - key + 1 : n_keys, 0, 0);
             }
-            rt->div_vs(25, 4, a->out + o0 * 1800 + o1 * 4 + i * 12, 12, sums, 32, sum, 1);
+            rt->div_vs(25, 4, a->out + batch * 1800 + head * 4 + query * 12, 12, sums, 32, sum, 1);
         }
     }
 }
@@ -111,12 +109,12 @@ static void k3_out(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = item * 150;
-        const long i1 = i0 + 150;
-        for (long i = i0; i < i1; i += 24) {
-            const long m = i1 - i < 24 ? i1 - i : 24;
-            rt->gemm(m, 12, 12, a->y + i * 12, 12, 1, a->out_weight, 384, a->out + i * 12, 12, 0, 0,
-                0, 16384);
+        const long row0 = item * 150;
+        const long row1 = row0 + 150;
+        for (long row = row0; row < row1; row += 24) {
+            const long m = row1 - row < 24 ? row1 - row : 24;
+            rt->gemm(m, 12, 12, a->y + row * 12, 12, 1, a->out_weight, 384, a->out + row * 12, 12,
+                0, 0, 0, 16384);
         }
     }
 }
@@ -141,11 +139,12 @@ static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
     float *const t0 = scratch; /* 150 x 4 */
     float *const r1 = scratch + 608; /* one number a row, 150 */
     for (long item = begin; item < end; item++) {
-        const long o1 = item % 3;
-        const long o0 = item / 3;
-        rt->mul_vv(150, 4, t0, 4, a->d_y + o0 * 1800 + o1 * 4, 12, a->y + o0 * 1800 + o1 * 4, 12);
+        const long axis1 = item % 3;
+        const long axis0 = item / 3;
+        rt->mul_vv(150, 4, t0, 4, a->d_y + axis0 * 1800 + axis1 * 4, 12,
+            a->y + axis0 * 1800 + axis1 * 4, 12);
         rt->sum(150, 4, r1, t0, 4);
-        rt->store(1, 150, a->out + o0 * 450 + o1 * 150, 0, 1, r1, 0);
+        rt->store(1, 150, a->out + axis0 * 450 + axis1 * 150, 0, 1, r1, 0);
     }
 }
 
@@ -185,73 +184,86 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
     static const float c_0_5 = 0.5f;
     static const float c_1 = 1.0f;
     for (long item = begin; item < end; item++) {
-        const long o1 = item % 3;
-        const long o0 = item / 3;
-        rt->pack(150, 4, keys, 4800, a->qkv + o0 * 5400 + o1 * 4 + 12, 36, 1);
+        const long head = item % 3;
+        const long batch = item / 3;
+        rt->pack(150, 4, keys, 4800, a->qkv + batch * 5400 + head * 4 + 12, 36, 1);
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long keys_finite = rt->finite(150, 4, a->qkv + o0 * 5400 + o1 * 4 + 12, 36, 1);
-        rt->load(150, 4, a->out + o0 * 5400 + o1 * 4 + 12, 36, &c_0, 0, 0);
-        rt->load(150, 4, a->out + o0 * 5400 + o1 * 4 + 24, 36, &c_0, 0, 0);
-        for (long i = 0; i < 150; i += 32) {
-            const long m = 150 - i < 32 ? 150 - i : 32;
-            rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
-            rt->load(1, m, sum, 0, &c_0, 0, 0);
-            long last = 150;
-            if (i + m < last)
-                last = i + m;
-            const long next = o1 < 2; /* is there another head? */
-            rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + next * 4, 36);
-            rt->fetch(m, 4, a->d_y + o0 * 1800 + o1 * 4 + i * 12 + next * 4, 12);
-            rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + next * 4 + 12, 36);
-            rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + next * 4 + 24, 36);
-            rt->pack(4, m, queries, 128, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 1, 36);
-            rt->pack(m, 4, query_rows, 1024, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 36, 1);
-            rt->pack(4, m, grads, 128, a->d_y + o0 * 1800 + o1 * 4 + i * 12, 1, 12);
-            rt->pack(m, 4, grad_rows, 1024, a->d_y + o0 * 1800 + o1 * 4 + i * 12, 12, 1);
-            rt->load(1, m, delta, 0, a->k4_grad_qkv + o0 * 450 + o1 * 150 + i, 0, 1);
-            rt->neg_v(1, m, delta, 0, delta, 0);
-            rt->load(m, 4, a->out + o0 * 5400 + o1 * 4 + i * 36, 36, &c_0, 0, 0);
+        const long keys_finite = rt->finite(150, 4, a->qkv + batch * 5400 + head * 4 + 12, 36, 1);
+        rt->load(150, 4, a->out + batch * 5400 + head * 4 + 12, 36, &c_0, 0, 0);
+        rt->load(150, 4, a->out + batch * 5400 + head * 4 + 24, 36, &c_0, 0, 0);
+        for (long query = 0; query < 150; query += 32) {
+            const long n_queries = 150 - query < 32 ? 150 - query : 32;
+            rt->load(1, n_queries, max, 0, &c_MINUS_INFINITY, 0, 0);
+            rt->load(1, n_queries, sum, 0, &c_0, 0, 0);
+            long end_key = 150;
+            if (query + n_queries < end_key)
+                end_key = query + n_queries;
+            const long next_head = head < 2; /* is there another head? */
+            rt->fetch(n_queries, 4, a->qkv + batch * 5400 + head * 4 + query * 36 + next_head * 4,
+                36);
+            rt->fetch(n_queries, 4, a->d_y + batch * 1800 + head * 4 + query * 12 + next_head * 4,
+                12);
+            rt->fetch(n_queries, 4,
+                a->qkv + batch * 5400 + head * 4 + query * 36 + next_head * 4 + 12, 36);
+            rt->fetch(n_queries, 4,
+                a->qkv + batch * 5400 + head * 4 + query * 36 + next_head * 4 + 24, 36);
+            rt->pack(4, n_queries, queries, 128, a->qkv + batch * 5400 + head * 4 + query * 36, 1,
+                36);
+            rt->pack(n_queries, 4, query_rows, 1024, a->qkv + batch * 5400 + head * 4 + query * 36,
+                36, 1);
+            rt->pack(4, n_queries, grads, 128, a->d_y + batch * 1800 + head * 4 + query * 12, 1,
+                12);
+            rt->pack(n_queries, 4, grad_rows, 1024, a->d_y + batch * 1800 + head * 4 + query * 12,
+                12, 1);
+            rt->load(1, n_queries, delta, 0, a->k4_grad_qkv + batch * 450 + head * 150 + query, 0,
+                1);
+            rt->neg_v(1, n_queries, delta, 0, delta, 0);
+            rt->load(n_queries, 4, a->out + batch * 5400 + head * 4 + query * 36, 36, &c_0, 0, 0);
             /* a maximum and a sum for each query */
-            for (long j = 0; j < last; j += 128) {
-                const long n = last - j < 128 ? last - j : 128;
-                rt->gemm_band(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries,
-                    128, scores, 32, j - i, m);
-                if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
-                rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
+            for (long key = 0; key < end_key; key += 128) {
+                const long n_keys = end_key - key < 128 ? end_key - key : 128;
+                rt->gemm_band(n_keys, n_queries, 4,
+                    a->qkv + batch * 5400 + head * 4 + key * 36 + 12, 36, 1, queries, 128, scores,
+                    32, key - query, n_queries);
+                if (key + n_keys > query + 1) /* some query does not see some key */
+                    rt->hide(n_keys, n_queries, scores, 32, key - query, n_queries,
+                        c_MINUS_INFINITY);
+                rt->softmax_block(n_keys, n_queries, scores, 32, c_0_5, max, sum, scale);
             }
-            rt->div_sv(1, m, sum, 0, &c_1, 0, sum, 0);
-            rt->neg_v(1, m, max, 0, max, 0);
-            const long finite = keys_finite && rt->finite(1, m, delta, 0, 1) && rt->finite(1, m,
-                sum, 0, 1);
-            last = finite ? last : 150;
+            rt->div_sv(1, n_queries, sum, 0, &c_1, 0, sum, 0);
+            rt->neg_v(1, n_queries, max, 0, max, 0);
+            const long finite = keys_finite && rt->finite(1, n_queries, delta, 0, 1) &&
+                rt->finite(1, n_queries, sum, 0, 1);
+            end_key = finite ? end_key : 150;
             /* probabilities, and what they hand back */
-            for (long j = 0; j < last; j += 128) {
-                const long n = last - j < 128 ? last - j : 128;
-                if (last > 128 || !finite) {
-                    rt->gemm_band(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1,
-                        queries, 128, scores, 32, j - i, m);
-                    if (j + n > i + 1) /* some query does not see some key */
-                        rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
-                    rt->fma_svv(n, m, scores, 32, &c_0_5, 0, scores, 32, max, 0);
-                    rt->exp_v(n, m, scores, 32, scores, 32);
+            for (long key = 0; key < end_key; key += 128) {
+                const long n_keys = end_key - key < 128 ? end_key - key : 128;
+                if (end_key > 128 || !finite) {
+                    rt->gemm_band(n_keys, n_queries, 4,
+                        a->qkv + batch * 5400 + head * 4 + key * 36 + 12, 36, 1, queries, 128,
+                        scores, 32, key - query, n_queries);
+                    if (key + n_keys > query + 1) /* some query does not see some key */
+                        rt->hide(n_keys, n_queries, scores, 32, key - query, n_queries,
+                            c_MINUS_INFINITY);
+                    rt->fma_svv(n_keys, n_queries, scores, 32, &c_0_5, 0, scores, 32, max, 0);
+                    rt->exp_v(n_keys, n_queries, scores, 32, scores, 32);
                 }
-                rt->mul_vv(n, m, scores, 32, scores, 32, sum, 0);
-                rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 24, 36, 1, grads, 128,
-                    dscores, 32, delta, 0, 0, 0);
-                rt->gemm(n, 4, m, scores, 32, 1, grad_rows, 1024,
-                    a->out + o0 * 5400 + o1 * 4 + j * 36 + 24, 36,
-                    a->out + o0 * 5400 + o1 * 4 + j * 36 + 24, 36, 0, 0);
-                rt->mul_vv(n, m, dscores, 32, dscores, 32, scores, 32);
-                rt->mul_vs(n, m, dscores, 32, dscores, 32, &c_0_5, 0);
-                if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, dscores, 32, j - i, m, c_0);
-                rt->gemm(n, 4, m, dscores, 32, 1, query_rows, 1024,
-                    a->out + o0 * 5400 + o1 * 4 + j * 36 + 12, 36,
-                    a->out + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 0, 0);
-                rt->gemm(m, 4, n, dscores, 1, 32, keys + j * 32, 4800,
-                    a->out + o0 * 5400 + o1 * 4 + i * 36, 36, a->out + o0 * 5400 + o1 * 4 + i * 36,
-                    36, 0, 0);
+                rt->mul_vv(n_keys, n_queries, scores, 32, scores, 32, sum, 0);
+                rt->gemm(n_keys, n_queries, 4, a->qkv + batch * 5400 + head * 4 + key * 36 + 24, 36,
+                    1, grads, 128, dscores, 32, delta, 0, 0, 0);
+                rt->gemm(n_keys, 4, n_queries, scores, 32, 1, grad_rows, 1024,
+                    a->out + batch * 5400 + head * 4 + key * 36 + 24, 36,
+                    a->out + batch * 5400 + head * 4 + key * 36 + 24, 36, 0, 0);
+                rt->mul_vv(n_keys, n_queries, dscores, 32, dscores, 32, scores, 32);
+                rt->mul_vs(n_keys, n_queries, dscores, 32, dscores, 32, &c_0_5, 0);
+                if (key + n_keys > query + 1) /* some query does not see some key */
+                    rt->hide(n_keys, n_queries, dscores, 32, key - query, n_queries, c_0);
+                rt->gemm(n_keys, 4, n_queries, dscores, 32, 1, query_rows, 1024,
+                    a->out + batch * 5400 + head * 4 + key * 36 + 12, 36,
+                    a->out + batch * 5400 + head * 4 + key * 36 + 12, 36, 0, 0);
+                rt->gemm(n_queries, 4, n_keys, dscores, 1, 32, keys + key * 32, 4800,
+                    a->out + batch * 5400 + head * 4 + query * 36, 36,
+                    a->out + batch * 5400 + head * 4 + query * 36, 36, 0, 0);
             }
         }
     }
@@ -275,12 +287,12 @@ static void k6_d_x(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = item * 150;
-        const long i1 = i0 + 150;
-        for (long i = i0; i < i1; i += 24) {
-            const long m = i1 - i < 24 ? i1 - i : 24;
-            rt->gemm(m, 12, 36, a->d_qkv + i * 36, 36, 1, a->qkv_weight, 1152, a->out + i * 12, 12,
-                0, 0, 0, 16384);
+        const long row0 = item * 150;
+        const long row1 = row0 + 150;
+        for (long row = row0; row < row1; row += 24) {
+            const long m = row1 - row < 24 ? row1 - row : 24;
+            rt->gemm(m, 12, 36, a->d_qkv + row * 36, 36, 1, a->qkv_weight, 1152, a->out + row * 12,
+                12, 0, 0, 0, 16384);
         }
     }
 }

@@ -18,18 +18,18 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 256; /* rows of the left operand */
     for (long item = begin; item < end; item++) {
-        const long i0 = item / 2 * 512;
-        const long i1 = i0 + 512;
-        const long j0 = item % 2 * 256;
-        const long j1 = j0 + 256;
-        if (item == begin || j0 == 0)
-            rt->load(512, 2, rows, 2, a->x + i0, 1, 1024);
-        for (long j = j0; j < j1; j += 128) {
-            rt->pack(2, 128, panels, 64, a->dy + j, 512, 1);
-            for (long i = i0; i < i1; i += 24) {
-                const long m = i1 - i < 24 ? i1 - i : 24;
-                rt->gemm_stream(m, 128, 2, rows + (i - i0) * 2, 2, 1, panels, 64,
-                    a->out + i * 512 + j, 512, 0, 16384);
+        const long row0 = item / 2 * 512;
+        const long row1 = row0 + 512;
+        const long col0 = item % 2 * 256;
+        const long col1 = col0 + 256;
+        if (item == begin || col0 == 0)
+            rt->load(512, 2, rows, 2, a->x + row0, 1, 1024);
+        for (long col = col0; col < col1; col += 128) {
+            rt->pack(2, 128, panels, 64, a->dy + col, 512, 1);
+            for (long row = row0; row < row1; row += 24) {
+                const long m = row1 - row < 24 ? row1 - row : 24;
+                rt->gemm_stream(m, 128, 2, rows + (row - row0) * 2, 2, 1, panels, 64,
+                    a->out + row * 512 + col, 512, 0, 16384);
             }
         }
     }

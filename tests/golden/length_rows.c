@@ -8,8 +8,8 @@
 struct k1_args {
     const struct cr_runtime *rt;
     const float *x; /* [n, 64] */
-    const float *v1_w; /* [64, 48], packed */
-    long length0; /* n, at most 512 */
+    const float *w; /* [64, 48], packed */
+    long n; /* n, at most 512 */
     float *out; /* [n, 48] */
 };
 
@@ -19,21 +19,21 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
     for (long item = begin; item < end; item++) {
-        const long blocks = (a->length0 + 255) / 256;
-        const long even = (a->length0 + blocks - 1) / blocks;
+        const long blocks = (a->n + 255) / 256;
+        const long even = (a->n + blocks - 1) / blocks;
         const long block = even < 256 ? even : 256;
-        const long i0 = item * block;
-        long i1 = i0 + block < a->length0 ? i0 + block : a->length0;
-        if (i1 < i0)
-            i1 = i0;
-        for (long i = i0; i < i1; i += 32) {
-            const long m = i1 - i < 32 ? i1 - i : 32;
-            rt->tanh_v(m, 64, rows + (i - i0) * 64, 64, a->x + i * 64, 64);
+        const long row0 = item * block;
+        long row1 = row0 + block < a->n ? row0 + block : a->n;
+        if (row1 < row0)
+            row1 = row0;
+        for (long row = row0; row < row1; row += 32) {
+            const long m = row1 - row < 32 ? row1 - row : 32;
+            rt->tanh_v(m, 64, rows + (row - row0) * 64, 64, a->x + row * 64, 64);
         }
-        for (long i = i0; i < i1; i += 24) {
-            const long m = i1 - i < 24 ? i1 - i : 24;
-            rt->gemm(m, 48, 64, rows + (i - i0) * 64, 64, 1, a->v1_w, 2048, a->out + i * 48, 48, 0,
-                0, 0, 16384);
+        for (long row = row0; row < row1; row += 24) {
+            const long m = row1 - row < 24 ? row1 - row : 24;
+            rt->gemm(m, 48, 64, rows + (row - row0) * 64, 64, 1, a->w, 2048, a->out + row * 48, 48,
+                0, 0, 0, 16384);
         }
     }
 }
@@ -54,11 +54,11 @@ int length_rows_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         const struct k1_args args = {
             .rt = rt,
             .x = in1, /* x[512, 64] */
-            .v1_w = weights, /* w[64, 64] */
-            .length0 = length0,
+            .w = weights, /* w[64, 64] */
+            .n = length0,
             .out = out0, /* y[512, 48] */
         };
-        rt->parallel(pool, (args.length0 + 255) / 256, 2, k1_y, &args, scratch, scratch_floats);
+        rt->parallel(pool, (args.n + 255) / 256, 2, k1_y, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -30,7 +30,7 @@ static void k1_recurrence(const void *args, long begin, long end, float *scratch
 struct k2_args {
     const struct cr_runtime *rt;
     const float *k1_recurrence; /* [3, 1] */
-    const float *v1_w; /* [5, 5], packed */
+    const float *w; /* [5, 5], packed */
     float *out; /* [3, 5] */
 };
 
@@ -44,7 +44,7 @@ static void k2_recurrence(const void *args, long begin, long end, float *scratch
     float *const product = scratch + 16; /* a tile of the product */
     float *const t0 = scratch + 112; /* 3 x 32 */
     rt->load(3, 5, rows, 5, &c_0, 0, 0);
-    rt->gemm(3, 5, 5, rows, 5, 1, a->v1_w, 160, product, 32, 0, 0, 0, 16384);
+    rt->gemm(3, 5, 5, rows, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
     rt->add_sv(3, 5, t0, 32, a->k1_recurrence, 1, product, 32);
     rt->tanh_v(3, 5, a->out, 5, t0, 32);
 }
@@ -59,7 +59,7 @@ struct k3_args {
     const struct cr_runtime *rt;
     const float *k1_recurrence; /* [3, 1] */
     const float *k2_recurrence; /* [3, 5] */
-    const float *v2_w; /* [5, 5], packed */
+    const float *w; /* [5, 5], packed */
     float *out; /* [3, 5] */
 };
 
@@ -70,7 +70,7 @@ static void k3_recurrence(const void *args, long begin, long end, float *scratch
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
-    rt->gemm(3, 5, 5, a->k2_recurrence, 5, 1, a->v2_w, 160, product, 32, 0, 0, 0, 16384);
+    rt->gemm(3, 5, 5, a->k2_recurrence, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
     rt->add_sv(3, 5, t0, 32, a->k1_recurrence, 1, product, 32);
     rt->tanh_v(3, 5, a->out, 5, t0, 32);
 }
@@ -105,7 +105,7 @@ struct k5_args {
     const struct cr_runtime *rt;
     const float *k1_recurrence; /* [3, 1] */
     const float *k3_recurrence; /* [3, 5] */
-    const float *v2_w; /* [5, 5], packed */
+    const float *w; /* [5, 5], packed */
     float *out; /* [3, 1, 5] */
 };
 
@@ -116,7 +116,7 @@ static void k5_recurrence(const void *args, long begin, long end, float *scratch
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
-    rt->gemm(3, 5, 5, a->k3_recurrence, 5, 1, a->v2_w, 160, product, 32, 0, 0, 0, 16384);
+    rt->gemm(3, 5, 5, a->k3_recurrence, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
     rt->add_sv(3, 5, t0, 32, a->k1_recurrence, 1, product, 32);
     rt->tanh_v(3, 5, a->out + 35, 40, t0, 32);
 }
@@ -142,7 +142,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
         const struct k2_args args = {
             .rt = rt,
             .k1_recurrence = arena, /* recurrence[3, 1] */
-            .v1_w = weights, /* w[5, 32] */
+            .w = weights, /* w[5, 32] */
             .out = arena + 112, /* recurrence[3, 5] */
         };
         rt->parallel(pool, 1, 1, k2_recurrence, &args, scratch, scratch_floats);
@@ -162,7 +162,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
                 .rt = rt,
                 .k1_recurrence = arena + 96, /* recurrence[3, 1] */
                 .k2_recurrence = layer == 0 ? arena + 112 : layer_arena - 16, /* recurrence[3, 5] */
-                .v2_w = weights, /* w[5, 32] */
+                .w = weights, /* w[5, 32] */
                 .out = layer_arena, /* recurrence[3, 5] */
             };
             rt->parallel(pool, 1, 1, k3_recurrence, &args, scratch, scratch_floats);
@@ -191,7 +191,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             .rt = rt,
             .k1_recurrence = arena + 96, /* recurrence[3, 1] */
             .k3_recurrence = arena + 80, /* recurrence[3, 5] */
-            .v2_w = weights, /* w[5, 32] */
+            .w = weights, /* w[5, 32] */
             .out = out0, /* y[3, 8, 5] */
         };
         rt->parallel(pool, 1, 1, k5_recurrence, &args, scratch, scratch_floats);

@@ -48,8 +48,8 @@ static void k2_d_wte(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long first = item;
-        rt->scatter_add(1, 6, a->out + first * 6, 6, first, 10, a->k1_scatter, 6, a->tokens);
+        const long row0 = item;
+        rt->scatter_add(1, 6, a->out + row0 * 6, 6, row0, 10, a->k1_scatter, 6, a->tokens);
     }
 }
 

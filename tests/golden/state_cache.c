@@ -38,10 +38,10 @@ static void k2_next_keys(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long o0 = item;
-        const long to = o0 + (a->at[0] < 16 ? a->at[0] : 16);
+        const long outer0 = item;
+        const long to = outer0 + (a->at[0] < 16 ? a->at[0] : 16);
         if (to > -1 && to < 16)
-            rt->load(1, 8, a->out + to * 8, 0, a->k1_state_cache + o0 * 8, 0, 1);
+            rt->load(1, 8, a->out + to * 8, 0, a->k1_state_cache + outer0 * 8, 0, 1);
     }
 }
 

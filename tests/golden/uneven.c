@@ -9,7 +9,7 @@ struct k1_args {
     const struct cr_runtime *rt;
     const float *x; /* [3, 8] */
     const float *b; /* [8] */
-    const float *v2_w; /* [8, 8], packed */
+    const float *w; /* [8, 8], packed */
     float *out; /* [3, 8] */
 };
 
@@ -20,7 +20,7 @@ static void k1_uneven(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
-    rt->gemm(3, 8, 8, a->x, 8, 1, a->v2_w, 256, product, 32, a->b, 0, 0, 16384);
+    rt->gemm(3, 8, 8, a->x, 8, 1, a->w, 256, product, 32, a->b, 0, 0, 16384);
     rt->tanh_v(3, 8, t0, 32, product, 32);
     rt->add_vv(3, 8, a->out, 8, a->x, 8, t0, 32);
 }
@@ -63,7 +63,7 @@ int uneven_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
                 .rt = rt,
                 .x = layer == 0 ? in0 : arena + (layer % 2 ? 0 : 32), /* x[3, 8] */
                 .b = weights + (const long[]){16, 288, 0, 816}[layer], /* b.#[8] */
-                .v2_w = weights + (const long[]){32, 304, 560, 832}[layer], /* w.#[8, 32] */
+                .w = weights + (const long[]){32, 304, 560, 832}[layer], /* w.#[8, 32] */
                 .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0), /* uneven[3, 8] */
             };
             rt->parallel(pool, 1, 1, k1_uneven, &args, scratch, scratch_floats);

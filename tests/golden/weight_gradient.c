@@ -19,13 +19,13 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 131072; /* rows of the left operand */
     for (long k0 = 0; k0 < 1100; k0 += 1024) {
-        const long d = 1100 - k0 < 1024 ? 1100 - k0 : 1024;
-        rt->load(70, d, rows, 1040, a->x + k0 * 70, 1, 70);
-        rt->pack(d, 100, panels, 32768, a->dy + k0 * 100, 100, 1);
-        for (long i = 0; i < 70; i += 24) {
-            const long m = 70 - i < 24 ? 70 - i : 24;
-            rt->gemm(m, 100, d, rows + i * 1040, 1040, 1, panels, 32768, a->out + i * 100, 100, k0 ?
-                a->out + i * 100 : 0, 100, 0, 16384);
+        const long depth = 1100 - k0 < 1024 ? 1100 - k0 : 1024;
+        rt->load(70, depth, rows, 1040, a->x + k0 * 70, 1, 70);
+        rt->pack(depth, 100, panels, 32768, a->dy + k0 * 100, 100, 1);
+        for (long row = 0; row < 70; row += 24) {
+            const long m = 70 - row < 24 ? 70 - row : 24;
+            rt->gemm(m, 100, depth, rows + row * 1040, 1040, 1, panels, 32768, a->out + row * 100,
+                100, k0 ? a->out + row * 100 : 0, 100, 0, 16384);
         }
     }
 }
@@ -53,11 +53,11 @@ static void k2_short(const void *args, long begin, long end, float *scratch)
     static const float c_0_5 = 0.5f;
     rt->load(70, 40, rows, 40, a->x, 1, 70);
     rt->pack(40, 100, panels, 1280, a->dy, 100, 1);
-    for (long i = 0; i < 70; i += 24) {
-        const long m = 70 - i < 24 ? 70 - i : 24;
-        rt->gemm(m, 100, 40, rows + i * 40, 40, 1, panels, 1280, a->out + i * 100, 100, 0, 0, 0,
+    for (long row = 0; row < 70; row += 24) {
+        const long m = 70 - row < 24 ? 70 - row : 24;
+        rt->gemm(m, 100, 40, rows + row * 40, 40, 1, panels, 1280, a->out + row * 100, 100, 0, 0, 0,
             16384);
-        rt->mul_vs(m, 100, a->out + i * 100, 100, a->out + i * 100, 100, &c_0_5, 0);
+        rt->mul_vs(m, 100, a->out + row * 100, 100, a->out + row * 100, 100, &c_0_5, 0);
     }
 }
 

@@ -85,6 +85,26 @@ static void attention_remark(const struct cr_kernel *k, struct cr_remarks *remar
         remarks->array[i] = cr_array_titles[k->attention.arrays[i]];
 }
 
+/* True if an outer loop is the first axis of a tensor of values of three axes or more. */
+static bool is_first_axis(const struct cr_graph *g, const struct cr_kernel *k, int atom)
+{
+    const struct cr_node *values = &g->nodes[k->refs[k->v.ref]];
+    return values->rank > 2 && values->shape[0] == k->atoms.extent[atom] &&
+           k->v.at.coef[atom] == cr_elements(values->rank - 1, values->shape + 1);
+}
+
+/* The last outer loop is over heads.  The one before it is over groups of heads that share keys if
+ * keys do not depend on the last one; else the first one is over a batch. */
+static const char *attention_role(const struct cr_graph *g, const struct cr_kernel *k, int i)
+{
+    int last = k->n_outer - 1;
+    if (i == last)
+        return "head";
+    if (i == last - 1 && !k->b.at.coef[k->outer[last]] && !is_first_axis(g, k, k->outer[i]))
+        return "group";
+    return i == 0 ? "batch" : NULL;
+}
+
 /* ---- attention ---- */
 
 /* The atom of the columns that a program of queries or keys computes; k if it computes whole
@@ -139,6 +159,7 @@ const struct cr_kernel_parts cr_parts_attention = {
     .numbers = attention_numbers,
     .sum_atom = part_atom,
     .remark = attention_remark,
+    .role = attention_role,
     .take_roles = cr_take_attention_roles,
     .verify = cr_verify_attention,
 };
@@ -201,6 +222,7 @@ const struct cr_kernel_parts cr_parts_attention_backward = {
     .n_results = n_gradients,
     .lacks = lacks_delta,
     .remark = attention_remark,
+    .role = attention_role,
     .take_roles = cr_take_gradient_roles,
     .verify = cr_verify_attention_backward,
     .verify_results = cr_verify_gradients,

@@ -101,7 +101,7 @@ int64_t cr_schedule_scan(struct cr_builder *b)
     step = k->scan.reverse ? -step : step;
     cr_begin_item_loop(b, k->scan.items * blocks);
     int item = cr_let(b, "row", cr_digit(b, blocks, k->scan.items, true));
-    struct cr_share part = cr_let_share(b, "j0", "j1", 1, blocks, cr_ceil_div(k->scan.cols, blocks),
+    struct cr_share part = cr_let_share(b, "col0", "col1", 1, blocks, cr_ceil_div(k->scan.cols, blocks),
                                         cr_number(b, k->scan.cols));
     cr_expr rows = limited < 0 ? cr_number(b, k->scan.rows) : cr_size(b, limited);
     if (limited >= 0 && k->scan.reverse)

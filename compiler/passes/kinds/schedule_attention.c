@@ -168,6 +168,8 @@ static void let_visible(struct cr_builder *b, struct attention *s, const struct 
     s->visible = cr_let_noted(b, "visible", keys, upper, "keys that any query sees lie before");
     if (upper) {
         cr_narrow_to_bounds(b, true, s->visible, end, s->finite);
+    }
+    if (upper && cr_may_see_none(b, &s->v)) {
         cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, s->visible), cr_number(b, 0)), NULL);
         cr_set(b, s->visible, cr_number(b, 0));
         cr_end(b);
@@ -281,7 +283,7 @@ static void compute_keys(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
     struct cr_steps j =
-        cr_begin_steps(b, "j", "n", cr_number(b, 0), cr_var(b, s->visible), KEY_ROWS, CR_NONE);
+        cr_begin_steps(b, "key", "n_keys", cr_number(b, 0), cr_var(b, s->visible), KEY_ROWS, CR_NONE);
     struct made_rows rows = {&k->attention.key_parts,   k->key_rows, k->key,
                              cr_min(s->keys, KEY_ROWS), j.first,     cr_var(b, j.count)};
     make_rows(b, &rows, cr_offset(b, cr_start_of(s->v.keys), j.first, CR_NONE, k->attention.K));
@@ -533,7 +535,7 @@ static void attend_each(struct cr_builder *b, struct attention *s, const struct 
     const struct cr_kernel *k = b->k;
     bool skips = cr_may_skip(b);
     s->v.alone = true;
-    s->v.i = cr_begin_share(b, "i", "m", i, 1, CR_NONE);
+    s->v.i = cr_begin_share(b, "query", "n_queries", i, 1, CR_NONE);
     start_rows(b, s, cr_size(b, k->key));
     struct cr_address query = k->prologue.n
                                   ? compute_queries(b, s)
@@ -556,10 +558,8 @@ static void attend_each(struct cr_builder *b, struct attention *s, const struct 
 static void begin_members(struct cr_builder *b, struct attention *s, const struct cr_share *heads)
 {
     int last = b->k->n_outer - 1;
-    char name[16];
-    snprintf(name, sizeof name, "o%d", last);
     s->member = b->outer[last] =
-        cr_begin_loop(b, name, cr_var(b, heads->first), cr_var(b, heads->last), 1, CR_NONE);
+        cr_begin_loop(b, b->outer_name[last], cr_var(b, heads->first), cr_var(b, heads->last), 1, CR_NONE);
 }
 
 static void end_members(struct cr_builder *b, struct attention *s)
@@ -588,7 +588,7 @@ static void attend_members(struct cr_builder *b, struct attention *s, const stru
 {
     const struct cr_kernel *k = b->k;
     s->v.alone = true;
-    s->v.i = cr_begin_share(b, "i", "m", i, 1, CR_NONE);
+    s->v.i = cr_begin_share(b, "query", "n_queries", i, 1, CR_NONE);
     begin_members(b, s, heads);
     start_member(b, s);
     end_members(b, s);
@@ -611,9 +611,9 @@ static int64_t schedule_members(struct cr_builder *b, struct attention *s)
 {
     int64_t parts = cr_ceil_div(s->members, s->part);
     cr_begin_items_of_outer(b, b->k->n_outer - 1, parts);
-    struct cr_share i = cr_let_share(b, "i0", "i1", 1, 1, 1, cr_size(b, b->k->row));
+    struct cr_share i = cr_let_share(b, "query0", "query1", 1, 1, 1, cr_size(b, b->k->row));
     struct cr_share heads =
-        cr_let_share(b, "h0", "h1", 1, parts, s->part, cr_number(b, s->members));
+        cr_let_share(b, "head0", "head1", 1, parts, s->part, cr_number(b, s->members));
     cr_let_shift(b, &s->v);
     s->finite = cr_let_finite(b, "finite", &b->k->v, b->k->key, b->k->col);
     attend_members(b, s, &i, &heads);
@@ -631,7 +631,7 @@ static void attend(struct cr_builder *b, struct attention *s, const struct cr_sh
     pack_values(b, s);
     if (b->k->key_rows->n)
         compute_keys(b, s);
-    s->v.i = cr_begin_share(b, "i", "m", i, s->rows, CR_NONE);
+    s->v.i = cr_begin_share(b, "query", "n_queries", i, s->rows, CR_NONE);
     start_rows(b, s, cr_var(b, s->visible));
     fetch_next(b, s);
     loop_over_keys(b, s);
@@ -671,7 +671,7 @@ int64_t cr_schedule_attention(struct cr_builder *b)
     if (s.members > 1)
         return schedule_members(b, &s);
     cr_begin_items(b, s.chunks);
-    struct cr_share i = cr_let_share(b, "i0", "i1", 1, s.chunks, s.chunk, cr_size(b, b->k->row));
+    struct cr_share i = cr_let_share(b, "query0", "query1", 1, s.chunks, s.chunk, cr_size(b, b->k->row));
     cr_let_shift(b, &s.v);
     s.finite = cr_let_finite(b, "finite", &b->k->v, b->k->key, b->k->col);
     attend_few_or_many(b, &s, &i);

@@ -61,6 +61,9 @@ void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row,
  * the query at `row`. */
 bool cr_narrows(struct cr_builder *b, bool upper, cr_expr row, cr_expr keys);
 
+/* True if the end of the keys that a query sees may lie before key 0. */
+bool cr_may_see_none(const struct cr_builder *b, const struct cr_attention_vars *v);
+
 /* Declares v->first and v->last, the range of keys that queries i to i + m see of `all` keys.  If
  * `condition` is a variable, the range is narrowed only if that is not 0. */
 void cr_let_key_range(struct cr_builder *b, struct cr_attention_vars *v, cr_expr all,

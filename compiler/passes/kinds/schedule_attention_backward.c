@@ -202,12 +202,10 @@ static void start_sums(struct cr_builder *b, const struct backward *s)
     for (int i = 0; i < k->attention.n_arrays; i++) {
         unsigned summed = summed_loops(k, i);
         int loops = 0;
-        char name[16];
         for (int o = 0; o < k->n_outer && summed; o++) {
             if (!(k->attention.serial >> k->outer[o] & 1) || summed >> o & 1)
                 continue;
-            snprintf(name, sizeof name, "o%d", o);
-            b->outer[o] = cr_begin_loop(b, name, cr_number(b, 0),
+            b->outer[o] = cr_begin_loop(b, b->outer_name[o], cr_number(b, 0),
                                         cr_number(b, cr_extent(k, k->outer[o])), 1, CR_NONE);
             loops++;
         }
@@ -693,7 +691,6 @@ static void begin_heads(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
     int64_t below = 1, items = cr_outer_items(k) / serial_heads(k);
-    char name[16];
     if (!k->attention.serial) {
         cr_begin_items(b, 1);
         return;
@@ -703,15 +700,13 @@ static void begin_heads(struct cr_builder *b, const struct backward *s)
         int64_t size = cr_extent(k, k->outer[o]);
         if (k->attention.serial >> k->outer[o] & 1)
             continue;
-        snprintf(name, sizeof name, "o%d", o);
-        b->outer[o] = cr_let(b, name, cr_digit(b, below, size, below * size == items));
+        b->outer[o] = cr_let(b, b->outer_name[o], cr_digit(b, below, size, below * size == items));
         below *= size;
     }
     start_sums(b, s);
     for (int o = 0; o < k->n_outer; o++) {
-        snprintf(name, sizeof name, "o%d", o);
         if (k->attention.serial >> k->outer[o] & 1)
-            b->outer[o] = cr_begin_loop(b, name, cr_number(b, 0),
+            b->outer[o] = cr_begin_loop(b, b->outer_name[o], cr_number(b, 0),
                                         cr_number(b, cr_extent(k, k->outer[o])), 1, CR_NONE);
     }
 }
@@ -735,7 +730,8 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
     take_scratch(b, &s);
     begin_heads(b, &s);
     start_item(b, &s);
-    s.v.i = cr_begin_steps(b, "i", "m", cr_number(b, 0), cr_number(b, s.M), s.rows, CR_NONE);
+    s.v.i = cr_begin_steps(b, "query", "n_queries", cr_number(b, 0), cr_number(b, s.M), s.rows,
+                           CR_NONE);
     start_step(b, &s);
     if (!b->k->attention.direct)
         find_statistics(b, &s);

@@ -150,14 +150,25 @@ bool cr_narrows(struct cr_builder *b, bool upper, cr_expr row, cr_expr keys)
     return false;
 }
 
+bool cr_may_see_none(const struct cr_builder *b, const struct cr_attention_vars *v)
+{
+    for (int i = 0; i < b->k->attention.n_bounds; i++) {
+        const struct cr_edge *last = &b->k->attention.bounds[i].last;
+        if (has_only(&b->k->attention.bounds[i], true) &&
+            ((last->moves && (v->shifted || last->offset < 0)) || (last->stays && last->at < -1)))
+            return true;
+    }
+    return false;
+}
+
 void cr_let_key_range(struct cr_builder *b, struct cr_attention_vars *v, cr_expr all, int condition)
 {
     cr_expr i = query_at(b, v), end = cr_binary(b, CR_EXPR_ADD, i, cr_var(b, v->i.count));
     bool upper = cr_narrows(b, true, end, all), lower = cr_narrows(b, false, i, cr_number(b, 0));
-    v->last = cr_let_noted(b, "last", all, upper, NULL);
+    v->last = cr_let_noted(b, "end_key", all, upper, NULL);
     if (upper)
         cr_narrow_to_bounds(b, true, v->last, end, condition);
-    v->first = cr_let_noted(b, "first", cr_number(b, 0), lower, NULL);
+    v->first = cr_let_noted(b, "first_key", cr_number(b, 0), lower, NULL);
     if (!lower)
         return;
     cr_narrow_to_bounds(b, false, v->first, i, condition);
@@ -371,7 +382,7 @@ void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v,
         if (next == CR_NONE) {
             cr_expr head = cr_var(b, b->outer[inner]);
             cr_expr last = cr_number(b, cr_extent(k, k->outer[inner]) - 1);
-            next = cr_let_noted(b, "next", cr_binary(b, CR_EXPR_LESS, head, last), false,
+            next = cr_let_noted(b, "next_head", cr_binary(b, CR_EXPR_LESS, head, last), false,
                                 "is there another head?");
         }
         struct cr_address from = cr_operand_at(b, f->operand, f->row, v->i.first, -1, CR_NONE);
@@ -385,7 +396,7 @@ void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v,
 
 void cr_begin_keys(struct cr_builder *b, struct cr_attention_vars *v, cr_expr first, cr_expr last)
 {
-    v->j = cr_begin_steps(b, "j", "n", first, last, CR_KEY_BLOCK, CR_NONE);
+    v->j = cr_begin_steps(b, "key", "n_keys", first, last, CR_KEY_BLOCK, CR_NONE);
 }
 
 void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,

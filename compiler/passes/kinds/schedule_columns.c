@@ -78,13 +78,13 @@ static void reduce_rows(struct cr_builder *b, struct columns *c, int lanes)
     clear_lanes(b, c, lanes);
     c->lanes = lanes;
     if (is_cut) {
-        struct cr_steps block = cr_begin_steps(b, "r", "rows", first, last, BLOCK, CR_NONE);
+        struct cr_steps block = cr_begin_steps(b, "block0", "rows", first, last, BLOCK, CR_NONE);
         c->lanes = cr_scratch(b, "block", c->format, CR_LANES * c->cols, "lanes of a block of rows");
         clear_lanes(b, c, c->lanes);
         first = cr_var(b, block.first);
         last = cr_binary(b, CR_EXPR_ADD, first, cr_var(b, block.count));
     }
-    c->rows = cr_begin_steps(b, "i", "m", first, last, CR_LANES, CR_NONE);
+    c->rows = cr_begin_steps(b, "row", "m", first, last, CR_LANES, CR_NONE);
     reduce_tile(b, c);
     cr_end(b);
     if (is_cut) {
@@ -108,7 +108,7 @@ int64_t cr_schedule_columns(struct cr_builder *b)
     groups = cr_ceil_div(N, c.cols);
     int totals = cr_scratch(b, "lanes", c.format, CR_LANES * c.cols, "16 partial results a column");
     cr_begin_items(b, groups);
-    struct cr_share j = cr_let_share(b, "j0", "j1", 1, groups, c.cols, cr_size(b, k->col));
+    struct cr_share j = cr_let_share(b, "col0", "col1", 1, groups, c.cols, cr_size(b, k->col));
     c.j0 = j.first;
     c.n = cr_let(b, "n", cr_share_size(b, &j));
     struct cr_argument n = cr_x(cr_var(b, c.n)), lanes = cr_at(cr_start_of(totals));

@@ -97,7 +97,7 @@ static void schedule_parts(struct cr_builder *b, const struct cr_gemm_loops *s,
     cr_prepare_epilogue(b, &epilogue, v->j.first);
     start_sums(b, v, &epilogue, &sums);
     end_calls(b);
-    v->k = cr_begin_steps(b, "k0", "d", cr_number(b, 0), cr_size(b, b->k->k), s->depth, CR_NONE);
+    v->k = cr_begin_steps(b, "k0", "depth", cr_number(b, 0), cr_size(b, b->k->k), s->depth, CR_NONE);
     begin_calls(b, s, v);
     sums = sums_at(b, s, v, slot);
     struct cr_gemm_operand rows = rows_of(b, s, v, CR_NONE), panels = panels_of(b, s, v);
@@ -117,7 +117,7 @@ static int schedule_rounding(struct cr_builder *b, const struct cr_gemm_loops *s
 {
     const struct cr_kernel *k = b->k;
     int slot = cr_rounded_rows(b, s);
-    struct cr_steps i = cr_begin_share(b, "i", "m", &v->i_part, s->rows, until);
+    struct cr_steps i = cr_begin_share(b, "row", "m", &v->i_part, s->rows, until);
     struct cr_gemm_operand rows = {cr_operand_at(b, &k->a, k->row, i.first, -1, CR_NONE),
                                    cr_coef(&k->a.at, k->row), cr_coef(&k->a.at, k->k)};
     cr_round_rows(b, s, v, &i, &rows, slot);
@@ -148,7 +148,7 @@ static int64_t schedule_weights(struct cr_builder *b)
     struct cr_gemm_vars v;
     b->f->traffic = cr_gemm_traffic(&s, cr_outer_items(b->k), b->target);
     v.i_part = cr_begin_items_of_rows(b, s.groups, s.blocks, s.block);
-    v.j_part = cr_let_share(b, "j0", "j1", 1, s.groups, s.group, cr_size(b, b->k->col));
+    v.j_part = cr_let_share(b, "col0", "col1", 1, s.groups, s.group, cr_size(b, b->k->col));
     (cr_is_cut(&s) ? schedule_parts : schedule_whole)(b, &s, &v);
     cr_end_items(b);
     return cr_outer_items(b->k) * s.blocks * s.groups;

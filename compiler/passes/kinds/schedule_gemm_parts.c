@@ -43,21 +43,21 @@ void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
                          struct cr_gemm_vars *v)
 {
     cr_begin_items(b, s->blocks * s->groups);
-    v->i_part = cr_let_share(b, "i0", "i1", s->groups, s->blocks, s->block,
+    v->i_part = cr_let_share(b, "row0", "row1", s->groups, s->blocks, s->block,
                              cr_size(b, b->k->row));
-    v->j_part = cr_let_share(b, "j0", "j1", 1, s->groups, s->group, cr_size(b, b->k->col));
+    v->j_part = cr_let_share(b, "col0", "col1", 1, s->groups, s->group, cr_size(b, b->k->col));
 }
 
 struct cr_steps cr_begin_columns(struct cr_builder *b, const struct cr_gemm_loops *s,
                                  const struct cr_gemm_vars *v)
 {
-    return cr_begin_share(b, "j", "n", &v->j_part, s->cols, CR_NONE);
+    return cr_begin_share(b, "col", "n", &v->j_part, s->cols, CR_NONE);
 }
 
 struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
                               const struct cr_gemm_vars *v)
 {
-    return cr_begin_share(b, "i", "m", &v->i_part, s->rows, CR_NONE);
+    return cr_begin_share(b, "row", "m", &v->i_part, s->rows, CR_NONE);
 }
 
 /* ---- rows of the left operand ---- */
@@ -102,7 +102,7 @@ int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
     int slot = cr_scratch(b, "rows", CR_FORMAT_f32, (rounds ? rows : s->block) * s->K,
                           "rows of the left operand");
     int rounded = rounds ? cr_rounded_rows(b, s) : CR_NONE;
-    struct cr_steps i = cr_begin_share(b, "i", "m", &v->i_part, rows, until);
+    struct cr_steps i = cr_begin_share(b, "row", "m", &v->i_part, rows, until);
     struct cr_tile_job job = {
         .tiles = &k->prologue,
         .row = k->row,

@@ -13,7 +13,7 @@ int64_t cr_schedule_scatter(struct cr_builder *b)
     int64_t rows = b->g->nodes[k->root].shape[0];
     int64_t block = cr_ceil_div(rows, b->target->scatter_items), items = cr_ceil_div(rows, block);
     cr_begin_item_loop(b, items);
-    struct cr_share part = cr_let_share(b, "first", "last", 1, items, block,
+    struct cr_share part = cr_let_share(b, "row0", "row1", 1, items, block,
                                         cr_number(b, rows));
     struct cr_argument width = cr_n(b, k->scatter.width);
     CR_CALL(b, CR_CALLEE_scatter_add, CR_FORMAT_f32, cr_x(cr_share_size(b, &part)),

@@ -82,14 +82,14 @@ static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t b
     if (k->atoms.length[k->row]) {
         if (k->n_outer == 0)
             b->items = cr_count_steps(b, job->rows, rows);
-        struct cr_share share = cr_let_share(b, "i0", "i1", 1, blocks, rows, job->rows);
-        struct cr_steps i = cr_begin_share(b, "i", "m", &share, rows, CR_NONE);
+        struct cr_share share = cr_let_share(b, "row0", "row1", 1, blocks, rows, job->rows);
+        struct cr_steps i = cr_begin_share(b, "row", "m", &share, rows, CR_NONE);
         job->first_row = i.first;
         job->rows = cr_var(b, i.count);
         return true;
     }
     cr_expr block = cr_digit(b, 1, blocks, k->n_outer == 0);
-    job->first_row = cr_let(b, "i", cr_binary(b, CR_EXPR_MUL, block, cr_number(b, rows)));
+    job->first_row = cr_let(b, "row", cr_binary(b, CR_EXPR_MUL, block, cr_number(b, rows)));
     bool even = cr_extent(k, k->row) % rows == 0;
     job->rows = even ? cr_number(b, rows)
                      : cr_var(b, cr_let_count(b, "m", job->first_row, rows, job->rows));
@@ -100,7 +100,7 @@ static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t b
 static void begin_columns(struct cr_builder *b, struct cr_tile_job *job)
 {
     struct cr_steps j =
-        cr_begin_steps(b, "j", "n", cr_number(b, 0), job->cols, job->max_cols, CR_NONE);
+        cr_begin_steps(b, "col", "n", cr_number(b, 0), job->cols, job->max_cols, CR_NONE);
     job->first_col = j.first;
     job->cols = cr_var(b, j.count);
 }

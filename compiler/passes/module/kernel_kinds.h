@@ -99,6 +99,10 @@ struct cr_kernel_parts {
     /* Returns how many elements of operand `i` are read from its index on.  Null: 1. */
     int64_t (*elements_read)(const struct cr_kernel *kernel, int i);
 
+    /* Returns what outer loop `i` runs over, a word that can name its counter; or null.  Null: the
+     * loops have no meaning of the kind's own. */
+    const char *(*role)(const struct cr_graph *g, const struct cr_kernel *kernel, int i);
+
     /* Sets the numbers of the step, in the member of its kind.  Null: the step is a call, and
      * schedule sets its shares. */
     void (*lay)(const struct cr_kernel *kernel, struct cr_step *step);

@@ -42,7 +42,8 @@ struct cr_builder {
         int stored[CR_MAX_STORED]; /* slots of all nodes that it stores */
     };
     int length[CR_MAX_LENGTHS]; /* slots of the lengths that its loops run to, or CR_NONE */
-    int outer[CR_MAX_ATOMS];    /* variables of its outer loops */
+    int outer[CR_MAX_ATOMS];    /* variables of its outer loops ... */
+    char outer_name[CR_MAX_ATOMS][24]; /* ... and their names */
     int n_outer_ifs;            /* open conditions of outer loops that run to a length */
     int64_t n_items;            /* the number of items if that is fixed and known; else 0 */
     int64_t known[CR_MAX_KNOWN]; /* values of variables that are constants; see cr_let */
@@ -54,6 +55,10 @@ struct cr_builder {
     const char *scope;          /* the scope of the last remark */
     cr_id node;                 /* the cr_call.node of calls to come */
 };
+
+/* Names the kernel's outer loops: by the role in its kind, such as "head"; by the length that a loop
+ * runs to; or by the axis of the result, "axis1". */
+void cr_name_loops(struct cr_builder *b);
 
 /* ---- integer expressions ---- */
 

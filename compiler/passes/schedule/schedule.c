@@ -252,18 +252,29 @@ static int add_argument(struct cr_function *f, enum cr_slot_kind kind, enum cr_f
     return f->n_bound++;
 }
 
+/* True if no operand may have a name: an operand before it has it, or C. */
+static bool is_taken(const struct cr_builder *b, const char *name)
+{
+    bool taken = cr_is_reserved(name);
+    for (int i = 0; i < b->f->n_bound; i++)
+        taken |= strcmp(name, b->f->slots[i].name) == 0;
+    return taken;
+}
+
+/* Writes the name of the next field: `plain`, or v<operand>_<plain> where that is taken. */
+static void name_field(const struct cr_builder *b, const char *plain, char name[64])
+{
+    if (is_taken(b, plain))
+        snprintf(name, 64, *plain ? "v%d_%s" : "v%d", b->f->n_bound, plain);
+    else
+        snprintf(name, 64, "%s", plain);
+}
+
 /* Adds an argument for a node in memory, with a unique name. */
 static int add_node(const struct scheduling *s, struct cr_builder *b, cr_id id, const char *plain)
 {
     char name[64];
-    int n = b->f->n_bound;
-    bool taken = cr_is_reserved(plain);
-    for (int j = 0; j < n; j++)
-        taken |= strcmp(plain, b->f->slots[j].name) == 0;
-    if (taken)
-        snprintf(name, sizeof name, *plain ? "v%d_%s" : "v%d", n, plain);
-    else
-        snprintf(name, sizeof name, "%s", plain);
+    name_field(b, plain, name);
     int slot = add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[id].dtype), name);
     b->f->slots[slot].note = shape_note(s->g, id);
     return slot;
@@ -322,12 +333,13 @@ static int bind_number(struct cr_builder *b, const char *name, const char *note)
 /* Adds a number argument for each length that the kernel needs. */
 static void add_lengths(const struct scheduling *s, struct cr_builder *b)
 {
-    char name[32], note[96];
+    char plain[48], name[64], note[96];
     for (int i = 0; i < s->g->n_lengths; i++) {
         b->length[i] = CR_NONE;
         if (!runs_to(b->k, i))
             continue;
-        snprintf(name, sizeof name, "length%d", i);
+        cr_identifier(plain, sizeof plain, s->g->lengths[i].name);
+        name_field(b, plain, name);
         snprintf(note, sizeof note, "%.60s, at most %lld", s->g->lengths[i].name,
                  (long long)s->g->lengths[i].bound);
         b->length[i] = bind_number(b, name, note);
@@ -409,6 +421,7 @@ static void add_function(struct scheduling *s, int kernel)
     add_own_vars(f);
     add_arguments(s, &b);
     b.node = cr_main_node(b.k);
+    cr_name_loops(&b);
     s->items[kernel] = cr_kernel_kinds[b.k->kind].schedule(&b);
     cr_drop_unused(&b);
     f->items = b.items == CR_NONE ? cr_number(&b, s->items[kernel]) : b.items;

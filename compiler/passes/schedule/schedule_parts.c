@@ -1,7 +1,5 @@
 #include "schedule_parts.h"
 
-#include <stdio.h>
-
 int64_t cr_outer_items(const struct cr_kernel *k)
 {
     int64_t items = 1;
@@ -52,9 +50,7 @@ cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step)
 static void begin_outer(struct cr_builder *b, int i, int64_t below, bool top)
 {
     int atom = b->k->outer[i];
-    char name[16];
-    snprintf(name, sizeof name, "o%d", i);
-    b->outer[i] = cr_let(b, name, cr_digit(b, below, cr_extent(b->k, atom), top));
+    b->outer[i] = cr_let(b, b->outer_name[i], cr_digit(b, below, cr_extent(b->k, atom), top));
     if (!b->k->atoms.length[atom])
         return;
     if (top)
@@ -99,9 +95,9 @@ static struct cr_share let_even_share(struct cr_builder *b, cr_expr digit, int64
     cr_expr up = cr_plus(b, cr_binary(b, CR_EXPR_ADD, size, cr_var(b, blocks)), -1);
     int even = cr_let(b, "even", cr_binary(b, CR_EXPR_DIV, up, cr_var(b, blocks)));
     int step = cr_let(b, "block", cr_binary(b, CR_EXPR_MIN, cr_var(b, even), cr_number(b, block)));
-    rows.first = cr_let(b, "i0", cr_binary(b, CR_EXPR_MUL, digit, cr_var(b, step)));
+    rows.first = cr_let(b, "row0", cr_binary(b, CR_EXPR_MUL, digit, cr_var(b, step)));
     cr_expr end = cr_binary(b, CR_EXPR_ADD, cr_var(b, rows.first), cr_var(b, step));
-    rows.last = cr_let_noted(b, "i1", cr_binary(b, CR_EXPR_MIN, end, size), true, NULL);
+    rows.last = cr_let_noted(b, "row1", cr_binary(b, CR_EXPR_MIN, end, size), true, NULL);
     end_share(b, &rows);
     rows.most = block;
     rows.even = false;
@@ -126,7 +122,7 @@ struct cr_share cr_begin_items_of_rows(struct cr_builder *b, int64_t below, int6
     cr_expr size = cr_size(b, b->k->row);
     if (blocks == 1 || !b->k->atoms.length[b->k->row]) {
         cr_begin_items(b, blocks * below);
-        return cr_let_share(b, "i0", "i1", below, blocks, block, size);
+        return cr_let_share(b, "row0", "row1", below, blocks, block, size);
     }
     b->items = times(b, cr_count_steps(b, size, block), inner);
     begin_items(b, b->k->n_outer, below, false);

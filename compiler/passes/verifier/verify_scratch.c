@@ -175,7 +175,7 @@ static int see_expr(struct writes *w, cr_expr expr)
 
 /* ---- statements ---- */
 
-/* True for "o0 < length0": elements past a length do not exist, so the writes under this condition
+/* True for "t < a->T": elements past a length do not exist, so the writes under this condition
  * are complete. */
 static bool is_before_length(const struct cr_function *f, cr_expr condition)
 {
