@@ -711,7 +711,7 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k8_loss: loss, graphs/train_add.lua:38
+ * k8_loss_max: loss.max, graphs/train_add.lua:38
  * out[64, 1]
  * steps: max
  * 128 flop, reads 2.56 kB, writes 256 B
@@ -722,7 +722,7 @@ struct k8_args {
     float *out; /* [64, 1] */
 };
 
-static void k8_loss(const void *args, long begin, long end, float *scratch)
+static void k8_loss_max(const void *args, long begin, long end, float *scratch)
 {
     const struct k8_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -734,7 +734,7 @@ static void k8_loss(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k9_loss: loss, graphs/train_add.lua:38
+ * k9_loss_exp_sum: loss.exp.sum, graphs/train_add.lua:38
  * out[64, 1]
  * steps: sub, exp, sum
  * 320 flop, reads 2.816 kB, writes 256 B
@@ -742,11 +742,11 @@ static void k8_loss(const void *args, long begin, long end, float *scratch)
 struct k9_args {
     const struct cr_runtime *rt;
     const float *output; /* [64, 10] */
-    const float *k8_loss; /* [64, 1] */
+    const float *k8_loss_max; /* [64, 1] */
     float *out; /* [64, 1] */
 };
 
-static void k9_loss(const void *args, long begin, long end, float *scratch)
+static void k9_loss_exp_sum(const void *args, long begin, long end, float *scratch)
 {
     const struct k9_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -754,14 +754,14 @@ static void k9_loss(const void *args, long begin, long end, float *scratch)
     float *const t0 = scratch; /* 64 x 10 */
     float *const r1 = scratch + 640; /* one number a row, 64 */
     /* loss */
-    rt->sub_vs(64, 10, t0, 10, a->output, 10, a->k8_loss, 1);
+    rt->sub_vs(64, 10, t0, 10, a->output, 10, a->k8_loss_max, 1);
     rt->exp_v(64, 10, t0, 10, t0, 10);
     rt->sum(64, 10, r1, t0, 10);
     rt->store(1, 64, a->out, 0, 1, r1, 0);
 }
 
 /*
- * k10_loss: loss, graphs/train_add.lua:38
+ * k10_loss_where_sum: loss.where.sum, graphs/train_add.lua:38
  * out[64, 1]
  * steps: eq, sub, where, sum
  * 576 flop, reads 3.072 kB, writes 256 B
@@ -770,11 +770,11 @@ struct k10_args {
     const struct cr_runtime *rt;
     const int *k3_target; /* [64, 1] */
     const float *output; /* [64, 10] */
-    const float *k8_loss; /* [64, 1] */
+    const float *k8_loss_max; /* [64, 1] */
     float *out; /* [64, 1] */
 };
 
-static void k10_loss(const void *args, long begin, long end, float *scratch)
+static void k10_loss_where_sum(const void *args, long begin, long end, float *scratch)
 {
     const struct k10_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -787,14 +787,14 @@ static void k10_loss(const void *args, long begin, long end, float *scratch)
     rt->i32->iota(64, 10, ti0, 10, 0, 0, 1);
     /* loss */
     rt->i32->eq_vs(64, 10, t1, 10, ti0, 10, a->k3_target, 1);
-    rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss, 1);
+    rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss_max, 1);
     rt->where_vvs(64, 10, t1, 10, t1, 10, t2, 10, &c_0, 0);
     rt->sum(64, 10, r3, t1, 10);
     rt->store(1, 64, a->out, 0, 1, r3, 0);
 }
 
 /*
- * k11_loss: loss, graphs/train_add.lua:38
+ * k11_loss_ne: loss.ne, graphs/train_add.lua:38
  * out[64]
  * steps: ne
  * 192 flop, reads 256 B, writes 256 B
@@ -805,7 +805,7 @@ struct k11_args {
     float *out; /* [64] */
 };
 
-static void k11_loss(const void *args, long begin, long end, float *scratch)
+static void k11_loss_ne(const void *args, long begin, long end, float *scratch)
 {
     const struct k11_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -817,18 +817,18 @@ static void k11_loss(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k12_loss: loss, graphs/train_add.lua:38
+ * k12_loss_float_sum: loss.float.sum, graphs/train_add.lua:38
  * out[1]
  * steps: float, sum
  * 3 flop, reads 256 B, writes 4 B
  */
 struct k12_args {
     const struct cr_runtime *rt;
-    const float *k11_loss; /* [64] */
+    const float *k11_loss_ne; /* [64] */
     float *out; /* [1] */
 };
 
-static void k12_loss(const void *args, long begin, long end, float *scratch)
+static void k12_loss_float_sum(const void *args, long begin, long end, float *scratch)
 {
     const struct k12_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -836,7 +836,7 @@ static void k12_loss(const void *args, long begin, long end, float *scratch)
     float *const t0 = scratch; /* 1 x 64 */
     float *const r1 = scratch + 64; /* one number a row, 1 */
     /* loss */
-    rt->float_v(1, 64, t0, 64, a->k11_loss, 0);
+    rt->float_v(1, 64, t0, 64, a->k11_loss_ne, 0);
     rt->sum(1, 64, r1, t0, 64);
     rt->store(1, 1, a->out, 0, 0, r1, 0);
 }
@@ -849,10 +849,10 @@ static void k12_loss(const void *args, long begin, long end, float *scratch)
  */
 struct k13_args {
     const struct cr_runtime *rt;
-    const float *k11_loss; /* [64] */
-    const float *k9_loss; /* [64, 1] */
-    const float *k10_loss; /* [64, 1] */
-    const float *k12_loss; /* [1] */
+    const float *k11_loss_ne; /* [64] */
+    const float *k9_loss_exp_sum; /* [64, 1] */
+    const float *k10_loss_where_sum; /* [64, 1] */
+    const float *k12_loss_float_sum; /* [1] */
     float *out; /* [] */
 };
 
@@ -865,11 +865,11 @@ static void k13_loss(const void *args, long begin, long end, float *scratch)
     static const float c_0 = 0.0f;
     float *const r1 = scratch + 64; /* one number a row, 1 */
     /* loss */
-    rt->log_v(1, 64, t0, 64, a->k9_loss, 0);
-    rt->sub_vv(1, 64, t0, 64, t0, 64, a->k10_loss, 0);
-    rt->where_vvs(1, 64, t0, 64, a->k11_loss, 0, t0, 64, &c_0, 0);
+    rt->log_v(1, 64, t0, 64, a->k9_loss_exp_sum, 0);
+    rt->sub_vv(1, 64, t0, 64, t0, 64, a->k10_loss_where_sum, 0);
+    rt->where_vvs(1, 64, t0, 64, a->k11_loss_ne, 0, t0, 64, &c_0, 0);
     rt->sum(1, 64, r1, t0, 64);
-    rt->div_vs(1, 1, r1, 0, r1, 0, a->k12_loss, 0);
+    rt->div_vs(1, 1, r1, 0, r1, 0, a->k12_loss_float_sum, 0);
     rt->store(1, 1, a->out, 0, 0, r1, 0);
 }
 
@@ -881,11 +881,11 @@ static void k13_loss(const void *args, long begin, long end, float *scratch)
  */
 struct k14_args {
     const struct cr_runtime *rt;
-    const float *k11_loss; /* [64] */
-    const float *k12_loss; /* [1] */
-    const float *k9_loss; /* [64, 1] */
+    const float *k11_loss_ne; /* [64] */
+    const float *k12_loss_float_sum; /* [1] */
+    const float *k9_loss_exp_sum; /* [64, 1] */
     const float *output; /* [64, 10] */
-    const float *k8_loss; /* [64, 1] */
+    const float *k8_loss_max; /* [64, 1] */
     const int *k3_target; /* [64, 1] */
     float *out; /* [64, 10] */
 };
@@ -903,11 +903,11 @@ static void k14_d_output(const void *args, long begin, long end, float *scratch)
     int *const ti3 = (int *)scratch + 768; /* 64 x 10 */
     float *const t4 = scratch + 1408; /* 64 x 10 */
     /* loss */
-    rt->load(1, 64, r0, 0, a->k12_loss, 0, 0);
+    rt->load(1, 64, r0, 0, a->k12_loss_float_sum, 0, 0);
     rt->div_sv(1, 64, r0, 0, &c_1, 0, r0, 0);
-    rt->where_vvs(1, 64, r0, 0, a->k11_loss, 0, r0, 0, &c_0, 0);
-    rt->div_vv(1, 64, r1, 0, r0, 0, a->k9_loss, 0);
-    rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss, 1);
+    rt->where_vvs(1, 64, r0, 0, a->k11_loss_ne, 0, r0, 0, &c_0, 0);
+    rt->div_vv(1, 64, r1, 0, r0, 0, a->k9_loss_exp_sum, 0);
+    rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss_max, 1);
     rt->exp_v(64, 10, t2, 10, t2, 10);
     rt->i32->iota(64, 10, ti3, 10, 0, 0, 1);
     rt->i32->eq_vs(64, 10, t4, 10, ti3, 10, a->k3_target, 1);
@@ -1568,52 +1568,52 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
         const struct k8_args args = {
             .rt = rt,
             .output = arena + 10240, /* output[64, 10] */
-            .out = arena + 11712, /* loss[64, 1] */
+            .out = arena + 11712, /* loss.max[64, 1] */
         };
-        rt->parallel(pool, 1, 1, k8_loss, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k8_loss_max, &args, scratch, scratch_floats);
     }
     {
         const struct k9_args args = {
             .rt = rt,
             .output = arena + 10240, /* output[64, 10] */
-            .k8_loss = arena + 11712, /* loss[64, 1] */
-            .out = arena + 11776, /* loss[64, 1] */
+            .k8_loss_max = arena + 11712, /* loss.max[64, 1] */
+            .out = arena + 11776, /* loss.exp.sum[64, 1] */
         };
-        rt->parallel(pool, 1, 1, k9_loss, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k9_loss_exp_sum, &args, scratch, scratch_floats);
     }
     {
         const struct k10_args args = {
             .rt = rt,
             .k3_target = (int *)arena + 11648, /* target[64, 1] */
             .output = arena + 10240, /* output[64, 10] */
-            .k8_loss = arena + 11712, /* loss[64, 1] */
-            .out = arena + 10880, /* loss[64, 1] */
+            .k8_loss_max = arena + 11712, /* loss.max[64, 1] */
+            .out = arena + 10880, /* loss.where.sum[64, 1] */
         };
-        rt->parallel(pool, 1, 1, k10_loss, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k10_loss_where_sum, &args, scratch, scratch_floats);
     }
     {
         const struct k11_args args = {
             .rt = rt,
             .k3_target = (int *)arena + 11648, /* target[64, 1] */
-            .out = arena + 11840, /* loss[64] */
+            .out = arena + 11840, /* loss.ne[64] */
         };
-        rt->parallel(pool, 1, 1, k11_loss, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k11_loss_ne, &args, scratch, scratch_floats);
     }
     {
         const struct k12_args args = {
             .rt = rt,
-            .k11_loss = arena + 11840, /* loss[64] */
-            .out = arena + 11904, /* loss[1] */
+            .k11_loss_ne = arena + 11840, /* loss.ne[64] */
+            .out = arena + 11904, /* loss.float.sum[1] */
         };
-        rt->parallel(pool, 1, 1, k12_loss, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k12_loss_float_sum, &args, scratch, scratch_floats);
     }
     {
         const struct k13_args args = {
             .rt = rt,
-            .k11_loss = arena + 11840, /* loss[64] */
-            .k9_loss = arena + 11776, /* loss[64, 1] */
-            .k10_loss = arena + 10880, /* loss[64, 1] */
-            .k12_loss = arena + 11904, /* loss[1] */
+            .k11_loss_ne = arena + 11840, /* loss.ne[64] */
+            .k9_loss_exp_sum = arena + 11776, /* loss.exp.sum[64, 1] */
+            .k10_loss_where_sum = arena + 10880, /* loss.where.sum[64, 1] */
+            .k12_loss_float_sum = arena + 11904, /* loss.float.sum[1] */
             .out = out15, /* loss[] */
         };
         rt->parallel(pool, 1, 1, k13_loss, &args, scratch, scratch_floats);
@@ -1621,11 +1621,11 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
     {
         const struct k14_args args = {
             .rt = rt,
-            .k11_loss = arena + 11840, /* loss[64] */
-            .k12_loss = arena + 11904, /* loss[1] */
-            .k9_loss = arena + 11776, /* loss[64, 1] */
+            .k11_loss_ne = arena + 11840, /* loss.ne[64] */
+            .k12_loss_float_sum = arena + 11904, /* loss.float.sum[1] */
+            .k9_loss_exp_sum = arena + 11776, /* loss.exp.sum[64, 1] */
             .output = arena + 10240, /* output[64, 10] */
-            .k8_loss = arena + 11712, /* loss[64, 1] */
+            .k8_loss_max = arena + 11712, /* loss.max[64, 1] */
             .k3_target = (int *)arena + 11648, /* target[64, 1] */
             .out = arena + 10880, /* gradient of output[64, 10] */
         };

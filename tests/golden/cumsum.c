@@ -1,6 +1,6 @@
 
 /*
- * k1_cumsum: cumsum, tests/golden/cumsum.lua:3
+ * k1_cumsum_mul: cumsum.mul, tests/golden/cumsum.lua:3
  * out[2, 5, 700]
  * steps: mul
  * 21 kflop, reads 28 kB, writes 28 kB
@@ -11,7 +11,7 @@ struct k1_args {
     float *out; /* [2, 5, 700] */
 };
 
-static void k1_cumsum(const void *args, long begin, long end, float *scratch)
+static void k1_cumsum_mul(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -30,7 +30,7 @@ static void k1_cumsum(const void *args, long begin, long end, float *scratch)
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_cumsum; /* [2, 5, 700] */
+    const float *k1_cumsum_mul; /* [2, 5, 700] */
     float *out; /* [2, 5, 700] */
 };
 
@@ -42,12 +42,13 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long row = item / 2;
         const long col0 = item % 2 * 350;
-        rt->cumsum(5, 350, a->out + row * 3500 + col0, 700, a->k1_cumsum + row * 3500 + col0, 700);
+        rt->cumsum(5, 350, a->out + row * 3500 + col0, 700, a->k1_cumsum_mul + row * 3500 + col0,
+            700);
     }
 }
 
 /*
- * k3_cumsum: cumsum, tests/golden/cumsum.lua:4
+ * k3_cumsum_add: cumsum.add, tests/golden/cumsum.lua:4
  * out[2, 5, 700]
  * steps: add
  * 14 kflop, reads 28 kB, writes 28 kB
@@ -58,7 +59,7 @@ struct k3_args {
     float *out; /* [2, 5, 700] */
 };
 
-static void k3_cumsum(const void *args, long begin, long end, float *scratch)
+static void k3_cumsum_add(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -71,17 +72,17 @@ static void k3_cumsum(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k4_cumsum: cumsum, tests/golden/cumsum.lua:3
+ * k4_cumsum_cumsum: cumsum.cumsum, tests/golden/cumsum.lua:3
  * out[2, 5, 700] = running sums over 5, from the last
  * 7 kflop, reads 28 kB, writes 28 kB
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k3_cumsum; /* [2, 5, 700] */
+    const float *k3_cumsum_add; /* [2, 5, 700] */
     float *out; /* [2, 5, 700] */
 };
 
-static void k4_cumsum(const void *args, long begin, long end, float *scratch)
+static void k4_cumsum_cumsum(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -90,12 +91,12 @@ static void k4_cumsum(const void *args, long begin, long end, float *scratch)
         const long row = item / 2;
         const long col0 = item % 2 * 350;
         rt->cumsum(5, 350, a->out + row * 3500 + col0 + 2800, -700,
-            a->k3_cumsum + row * 3500 + col0 + 2800, -700);
+            a->k3_cumsum_add + row * 3500 + col0 + 2800, -700);
     }
 }
 
 /*
- * k5_cumsum: cumsum, tests/golden/cumsum.lua:5
+ * k5_cumsum_iota: cumsum.iota, tests/golden/cumsum.lua:5
  * out[5, 9]
  * 45 flop, reads 0 B, writes 180 B
  */
@@ -104,7 +105,7 @@ struct k5_args {
     int *out; /* [5, 9] */
 };
 
-static void k5_cumsum(const void *args, long begin, long end, float *scratch)
+static void k5_cumsum_iota(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -121,7 +122,7 @@ static void k5_cumsum(const void *args, long begin, long end, float *scratch)
  */
 struct k6_args {
     const struct cr_runtime *rt;
-    const int *k5_cumsum; /* [5, 9] */
+    const int *k5_cumsum_iota; /* [5, 9] */
     int *out; /* [5, 9] */
 };
 
@@ -132,7 +133,7 @@ static void k6_i(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long row = item;
-        rt->i32->cumsum(9, 1, a->out + row * 9 + 8, -1, a->k5_cumsum + row * 9 + 8, -1);
+        rt->i32->cumsum(9, 1, a->out + row * 9 + 8, -1, a->k5_cumsum_iota + row * 9 + 8, -1);
     }
 }
 
@@ -151,14 +152,14 @@ int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
         const struct k1_args args = {
             .rt = rt,
             .x = in0, /* x[2, 5, 700] */
-            .out = arena, /* cumsum[2, 5, 700] */
+            .out = arena, /* cumsum.mul[2, 5, 700] */
         };
-        rt->parallel(pool, 5, 5, k1_cumsum, &args, scratch, scratch_floats);
+        rt->parallel(pool, 5, 5, k1_cumsum_mul, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .k1_cumsum = arena, /* cumsum[2, 5, 700] */
+            .k1_cumsum_mul = arena, /* cumsum.mul[2, 5, 700] */
             .out = out2, /* y[2, 5, 700] */
         };
         rt->parallel(pool, 4, 4, k2_y, &args, scratch, scratch_floats);
@@ -167,37 +168,37 @@ int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
         const struct k3_args args = {
             .rt = rt,
             .k2_y = out2, /* y[2, 5, 700] */
-            .out = arena, /* cumsum[2, 5, 700] */
+            .out = arena, /* cumsum.add[2, 5, 700] */
         };
-        rt->parallel(pool, 5, 5, k3_cumsum, &args, scratch, scratch_floats);
+        rt->parallel(pool, 5, 5, k3_cumsum_add, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .k3_cumsum = arena, /* cumsum[2, 5, 700] */
-            .out = arena + 7008, /* cumsum[2, 5, 700] */
+            .k3_cumsum_add = arena, /* cumsum.add[2, 5, 700] */
+            .out = arena + 7008, /* cumsum.cumsum[2, 5, 700] */
         };
-        rt->parallel(pool, 4, 4, k4_cumsum, &args, scratch, scratch_floats);
+        rt->parallel(pool, 4, 4, k4_cumsum_cumsum, &args, scratch, scratch_floats);
     }
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = arena + 7008, /* cumsum[2, 5, 700] */
-            .out = out0, /* gradient of x[2, 5, 700] */
+            .x = arena + 7008, /* cumsum.cumsum[2, 5, 700] */
+            .out = out0, /* gradient of x.mul[2, 5, 700] */
         };
-        rt->parallel(pool, 5, 5, k1_cumsum, &args, scratch, scratch_floats);
+        rt->parallel(pool, 5, 5, k1_cumsum_mul, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .out = (int *)arena, /* cumsum[5, 9] */
+            .out = (int *)arena, /* cumsum.iota[5, 9] */
         };
-        rt->parallel(pool, 1, 1, k5_cumsum, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k5_cumsum_iota, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
-            .k5_cumsum = (int *)arena, /* cumsum[5, 9] */
+            .k5_cumsum_iota = (int *)arena, /* cumsum.iota[5, 9] */
             .out = out1, /* i[5, 9] */
         };
         rt->parallel(pool, 5, 1, k6_i, &args, scratch, scratch_floats);

@@ -1,6 +1,6 @@
 
 /*
- * k1_dropout: dropout, tests/golden/dropout.lua:5
+ * k1_dropout_ge: dropout.ge, tests/golden/dropout.lua:5
  * out[2, 3, 5]
  * steps: ge
  * 120 flop, reads 4 B, writes 120 B
@@ -12,7 +12,7 @@ struct k1_args {
     float *out; /* [2, 3, 5] */
 };
 
-static void k1_dropout(const void *args, long begin, long end, float *scratch)
+static void k1_dropout_ge(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -24,20 +24,20 @@ static void k1_dropout(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k2_dropout: dropout, tests/golden/dropout.lua:5
+ * k2_dropout_where: dropout.where, tests/golden/dropout.lua:5
  * out[2, 3, 5] = rows[6, 8] x columns[8, 5]
  * then: mul, where
  * 480 flop, reads 472 B, writes 120 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_dropout; /* [2, 3, 5] */
+    const float *k1_dropout_ge; /* [2, 3, 5] */
     const float *x; /* [2, 3, 8] */
     const float *w; /* [8, 5], packed */
     float *out; /* [2, 3, 5] */
 };
 
-static void k2_dropout(const void *args, long begin, long end, float *scratch)
+static void k2_dropout_where(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -48,11 +48,11 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
     static const float c_0 = 0.0f;
     rt->gemm(6, 5, 8, a->x, 8, 1, a->w, 256, product, 32, 0, 0, 0, 16384);
     rt->mul_vs(6, 5, t0, 32, product, 32, &c_1_3333334, 0);
-    rt->where_vvs(6, 5, a->out, 5, a->k1_dropout, 5, t0, 32, &c_0, 0);
+    rt->where_vvs(6, 5, a->out, 5, a->k1_dropout_ge, 5, t0, 32, &c_0, 0);
 }
 
 /*
- * k3_dropout: dropout, tests/golden/dropout.lua:5
+ * k3_dropout_ge: dropout.ge, tests/golden/dropout.lua:5
  * out[2, 3, 5]
  * steps: ge
  * 120 flop, reads 0 B, writes 120 B
@@ -63,7 +63,7 @@ struct k3_args {
     float *out; /* [2, 3, 5] */
 };
 
-static void k3_dropout(const void *args, long begin, long end, float *scratch)
+static void k3_dropout_ge(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -83,8 +83,8 @@ static void k3_dropout(const void *args, long begin, long end, float *scratch)
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k3_dropout; /* [2, 3, 5] */
-    const float *k2_dropout; /* [2, 3, 5] */
+    const float *k3_dropout_ge; /* [2, 3, 5] */
+    const float *k2_dropout_where; /* [2, 3, 5] */
     float *out; /* [2, 3, 5] */
 };
 
@@ -96,27 +96,27 @@ static void k4_y(const void *args, long begin, long end, float *scratch)
     float *const t0 = scratch; /* 6 x 5 */
     static const float c_2 = 2.0f;
     static const float c_0 = 0.0f;
-    rt->tanh_v(6, 5, t0, 5, a->k2_dropout, 5);
+    rt->tanh_v(6, 5, t0, 5, a->k2_dropout_where, 5);
     rt->mul_vs(6, 5, t0, 5, t0, 5, &c_2, 0);
-    rt->where_vvs(6, 5, a->out, 5, a->k3_dropout, 5, t0, 5, &c_0, 0);
+    rt->where_vvs(6, 5, a->out, 5, a->k3_dropout_ge, 5, t0, 5, &c_0, 0);
 }
 
 /*
- * k5_dropout: dropout, tests/golden/dropout.lua:5
+ * k5_dropout_mul: dropout.mul, tests/golden/dropout.lua:5
  * out[2, 3, 5]
  * steps: add, where, mul, sigmoid, sub, mul, mul, mul, where, mul
  * 570 flop, reads 480 B, writes 120 B
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *k1_dropout; /* [2, 3, 5] */
-    const float *k3_dropout; /* [2, 3, 5] */
+    const float *k1_dropout_ge; /* [2, 3, 5] */
+    const float *k3_dropout_ge; /* [2, 3, 5] */
     const float *k4_y; /* [2, 3, 5] */
-    const float *k2_dropout; /* [2, 3, 5] */
+    const float *k2_dropout_where; /* [2, 3, 5] */
     float *out; /* [2, 3, 5] */
 };
 
-static void k5_dropout(const void *args, long begin, long end, float *scratch)
+static void k5_dropout_mul(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -130,14 +130,14 @@ static void k5_dropout(const void *args, long begin, long end, float *scratch)
     float *const t2 = scratch + 64; /* 6 x 5 */
     static const float c_1_3333334 = 1.3333334f;
     rt->add_vv(6, 5, t0, 5, a->k4_y, 5, a->k4_y, 5);
-    rt->where_vvs(6, 5, t0, 5, a->k3_dropout, 5, t0, 5, &c_0, 0);
-    rt->mul_sv(6, 5, t1, 5, &c_2, 0, a->k2_dropout, 5);
+    rt->where_vvs(6, 5, t0, 5, a->k3_dropout_ge, 5, t0, 5, &c_0, 0);
+    rt->mul_sv(6, 5, t1, 5, &c_2, 0, a->k2_dropout_where, 5);
     rt->sigmoid_v(6, 5, t1, 5, t1, 5);
     rt->sub_sv(6, 5, t2, 5, &c_1, 0, t1, 5);
     rt->mul_vv(6, 5, t1, 5, t1, 5, t2, 5);
     rt->mul_vv(6, 5, t0, 5, t0, 5, t1, 5);
     rt->mul_sv(6, 5, t0, 5, &c_8, 0, t0, 5);
-    rt->where_vvs(6, 5, t0, 5, a->k1_dropout, 5, t0, 5, &c_0, 0);
+    rt->where_vvs(6, 5, t0, 5, a->k1_dropout_ge, 5, t0, 5, &c_0, 0);
     rt->mul_vs(6, 5, a->out, 5, t0, 5, &c_1_3333334, 0);
 }
 
@@ -149,7 +149,7 @@ static void k5_dropout(const void *args, long begin, long end, float *scratch)
 struct k6_args {
     const struct cr_runtime *rt;
     const float *x; /* [2, 3, 8] */
-    const float *k5_dropout; /* [2, 3, 5] */
+    const float *k5_dropout_mul; /* [2, 3, 5] */
     float *out; /* [8, 5] */
 };
 
@@ -161,7 +161,7 @@ static void k6_d_w(const void *args, long begin, long end, float *scratch)
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 192; /* rows of the left operand */
     rt->load(8, 6, rows, 6, a->x, 1, 8);
-    rt->pack(6, 5, panels, 192, a->k5_dropout, 5, 1);
+    rt->pack(6, 5, panels, 192, a->k5_dropout_mul, 5, 1);
     rt->gemm(8, 5, 6, rows, 6, 1, panels, 192, a->out, 5, 0, 0, 0, 16384);
 }
 
@@ -181,33 +181,33 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .rt = rt,
             .step = in1, /* step[] */
             .stream0 = 0,
-            .out = arena, /* dropout[2, 3, 5] */
+            .out = arena, /* dropout.ge[2, 3, 5] */
         };
-        rt->parallel(pool, 1, 1, k1_dropout, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_dropout_ge, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .k1_dropout = arena, /* dropout[2, 3, 5] */
+            .k1_dropout_ge = arena, /* dropout.ge[2, 3, 5] */
             .x = in0, /* x[2, 3, 8] */
             .w = weights, /* w[8, 32] */
-            .out = arena + 32, /* dropout[2, 3, 5] */
+            .out = arena + 32, /* dropout.where[2, 3, 5] */
         };
-        rt->parallel(pool, 1, 1, k2_dropout, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k2_dropout_where, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
             .stream0 = 1,
-            .out = arena + 64, /* dropout[2, 3, 5] */
+            .out = arena + 64, /* dropout.ge[2, 3, 5] */
         };
-        rt->parallel(pool, 1, 1, k3_dropout, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k3_dropout_ge, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .k3_dropout = arena + 64, /* dropout[2, 3, 5] */
-            .k2_dropout = arena + 32, /* dropout[2, 3, 5] */
+            .k3_dropout_ge = arena + 64, /* dropout.ge[2, 3, 5] */
+            .k2_dropout_where = arena + 32, /* dropout.where[2, 3, 5] */
             .out = out1, /* y[2, 3, 5] */
         };
         rt->parallel(pool, 1, 1, k4_y, &args, scratch, scratch_floats);
@@ -215,19 +215,19 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
     {
         const struct k5_args args = {
             .rt = rt,
-            .k1_dropout = arena, /* dropout[2, 3, 5] */
-            .k3_dropout = arena + 64, /* dropout[2, 3, 5] */
+            .k1_dropout_ge = arena, /* dropout.ge[2, 3, 5] */
+            .k3_dropout_ge = arena + 64, /* dropout.ge[2, 3, 5] */
             .k4_y = out1, /* y[2, 3, 5] */
-            .k2_dropout = arena + 32, /* dropout[2, 3, 5] */
-            .out = arena + 96, /* dropout[2, 3, 5] */
+            .k2_dropout_where = arena + 32, /* dropout.where[2, 3, 5] */
+            .out = arena + 96, /* dropout.mul[2, 3, 5] */
         };
-        rt->parallel(pool, 1, 1, k5_dropout, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k5_dropout_mul, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
             .x = in0, /* x[2, 3, 8] */
-            .k5_dropout = arena + 96, /* dropout[2, 3, 5] */
+            .k5_dropout_mul = arena + 96, /* dropout.mul[2, 3, 5] */
             .out = out0, /* gradient of w[8, 5] */
         };
         rt->parallel(pool, 1, 1, k6_d_w, &args, scratch, scratch_floats);

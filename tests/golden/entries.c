@@ -1,6 +1,6 @@
 
 /*
- * k1_entries: entries, tests/golden/entries.lua:6
+ * k1_entries_maximum: entries.maximum, tests/golden/entries.lua:6
  * out[8, 4] = rows[8, 32] x columns[32, 4]
  * then: add, maximum
  * 2.048 kflop, reads 1.552 kB, writes 128 B
@@ -13,7 +13,7 @@ struct k1_args {
     float *out; /* [8, 4] */
 };
 
-static void k1_entries(const void *args, long begin, long end, float *scratch)
+static void k1_entries_maximum(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -34,7 +34,7 @@ static void k1_entries(const void *args, long begin, long end, float *scratch)
 struct k2_args {
     const struct cr_runtime *rt;
     const float *decoder_bias; /* [32] */
-    const float *k1_entries; /* [8, 4] */
+    const float *k1_entries_maximum; /* [8, 4] */
     const float *decoder_weight; /* [4, 32], packed */
     float *out; /* [8, 32] */
 };
@@ -45,12 +45,12 @@ static void k2_decoder_2(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(8, 32, 4, a->k1_entries, 4, 1, a->decoder_weight, 128, a->out, 32, a->decoder_bias, 0,
-        0, 16384);
+    rt->gemm(8, 32, 4, a->k1_entries_maximum, 4, 1, a->decoder_weight, 128, a->out, 32,
+        a->decoder_bias, 0, 0, 16384);
 }
 
 /*
- * k3_entries: entries, tests/golden/entries.lua:11
+ * k3_entries_mul: entries.mul, tests/golden/entries.lua:11
  * out[256]
  * steps: sub, mul
  * 1.024 kflop, reads 2.048 kB, writes 1.024 kB
@@ -62,7 +62,7 @@ struct k3_args {
     float *out; /* [256] */
 };
 
-static void k3_entries(const void *args, long begin, long end, float *scratch)
+static void k3_entries_mul(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -80,7 +80,7 @@ static void k3_entries(const void *args, long begin, long end, float *scratch)
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k3_entries; /* [256] */
+    const float *k3_entries_mul; /* [256] */
     float *out; /* [] */
 };
 
@@ -91,7 +91,7 @@ static void k4_loss(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const r0 = scratch; /* one number a row, 1 */
     static const float c_256 = 256.0f;
-    rt->sum(1, 256, r0, a->k3_entries, 0);
+    rt->sum(1, 256, r0, a->k3_entries_mul, 0);
     rt->div_vs(1, 1, r0, 0, r0, 0, &c_256, 0);
     rt->store(1, 1, a->out, 0, 0, r0, 0);
 }
@@ -112,15 +112,15 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .encoder_bias = weights, /* encoder.bias[4] */
             .x = in0, /* x[8, 32] */
             .encoder_weight = weights + 16, /* encoder.weight[32, 32] */
-            .out = arena, /* entries[8, 4] */
+            .out = arena, /* entries.maximum[8, 4] */
         };
-        rt->parallel(pool, 1, 1, k1_entries, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_entries_maximum, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
             .decoder_bias = weights + 1040, /* decoder.bias[32] */
-            .k1_entries = arena, /* entries[8, 4] */
+            .k1_entries_maximum = arena, /* entries.maximum[8, 4] */
             .decoder_weight = weights + 1072, /* decoder.weight[4, 32] */
             .out = out1, /* decoder_2[8, 32] */
         };
@@ -131,14 +131,14 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .rt = rt,
             .decoder_2 = out1, /* decoder_2[8, 32] */
             .x = in0, /* x[8, 32] */
-            .out = arena, /* entries[256] */
+            .out = arena, /* entries.mul[256] */
         };
-        rt->parallel(pool, 1, 1, k3_entries, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k3_entries_mul, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .k3_entries = arena, /* entries[256] */
+            .k3_entries_mul = arena, /* entries.mul[256] */
             .out = out0, /* loss[] */
         };
         rt->parallel(pool, 1, 1, k4_loss, &args, scratch, scratch_floats);
@@ -159,7 +159,7 @@ int entries_decode_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
         const struct k2_args args = {
             .rt = rt,
             .decoder_bias = weights + 1040, /* decoder.bias[32] */
-            .k1_entries = in1, /* code[8, 4] */
+            .k1_entries_maximum = in1, /* code[8, 4] */
             .decoder_weight = weights + 1072, /* decoder.weight[4, 32] */
             .out = out2, /* decoder[8, 32] */
         };
@@ -183,9 +183,9 @@ int entries_encode_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
             .encoder_bias = weights, /* encoder.bias[4] */
             .x = in0, /* x[8, 32] */
             .encoder_weight = weights + 16, /* encoder.weight[32, 32] */
-            .out = out3, /* z[8, 4] */
+            .out = out3, /* z.maximum[8, 4] */
         };
-        rt->parallel(pool, 1, 1, k1_entries, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_entries_maximum, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 
 /*
- * k1_recurrence: recurrence, tests/golden/recurrence.lua:5
+ * k1_recurrence_sum: recurrence.sum, tests/golden/recurrence.lua:5
  * out[3, 1]
  * steps: sum
  * 6 flop, reads 384 B, writes 12 B
@@ -11,7 +11,7 @@ struct k1_args {
     float *out; /* [3, 1] */
 };
 
-static void k1_recurrence(const void *args, long begin, long end, float *scratch)
+static void k1_recurrence_sum(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -22,19 +22,19 @@ static void k1_recurrence(const void *args, long begin, long end, float *scratch
 }
 
 /*
- * k2_recurrence: recurrence, tests/golden/recurrence.lua:5
+ * k2_recurrence_tanh: recurrence.tanh, tests/golden/recurrence.lua:5
  * out[3, 5] = rows[3, 5] x columns[5, 5]
  * then: add, tanh
  * 150 flop, reads 112 B, writes 60 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_recurrence; /* [3, 1] */
+    const float *k1_recurrence_sum; /* [3, 1] */
     const float *w; /* [5, 5], packed */
     float *out; /* [3, 5] */
 };
 
-static void k2_recurrence(const void *args, long begin, long end, float *scratch)
+static void k2_recurrence_tanh(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -45,79 +45,79 @@ static void k2_recurrence(const void *args, long begin, long end, float *scratch
     float *const t0 = scratch + 112; /* 3 x 32 */
     rt->load(3, 5, rows, 5, &c_0, 0, 0);
     rt->gemm(3, 5, 5, rows, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
-    rt->add_sv(3, 5, t0, 32, a->k1_recurrence, 1, product, 32);
+    rt->add_sv(3, 5, t0, 32, a->k1_recurrence_sum, 1, product, 32);
     rt->tanh_v(3, 5, a->out, 5, t0, 32);
 }
 
 /*
- * k3_recurrence: recurrence, tests/golden/recurrence.lua:5
+ * k3_recurrence_tanh: recurrence.tanh, tests/golden/recurrence.lua:5
  * out[3, 5] = rows[3, 5] x columns[5, 5]
  * then: add, tanh
  * 150 flop, reads 172 B, writes 60 B
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *k1_recurrence; /* [3, 1] */
-    const float *k2_recurrence; /* [3, 5] */
+    const float *k1_recurrence_sum; /* [3, 1] */
+    const float *k2_recurrence_tanh; /* [3, 5] */
     const float *w; /* [5, 5], packed */
     float *out; /* [3, 5] */
 };
 
-static void k3_recurrence(const void *args, long begin, long end, float *scratch)
+static void k3_recurrence_tanh(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
-    rt->gemm(3, 5, 5, a->k2_recurrence, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
-    rt->add_sv(3, 5, t0, 32, a->k1_recurrence, 1, product, 32);
+    rt->gemm(3, 5, 5, a->k2_recurrence_tanh, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->add_sv(3, 5, t0, 32, a->k1_recurrence_sum, 1, product, 32);
     rt->tanh_v(3, 5, a->out, 5, t0, 32);
 }
 
 /*
- * k4_recurrence: recurrence, tests/golden/recurrence.lua:6
+ * k4_recurrence_tanh: recurrence.tanh, tests/golden/recurrence.lua:6
  * out[3, 1, 5]
  * 15 flop, reads 60 B, writes 60 B
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k2_recurrence; /* [3, 5] */
+    const float *k2_recurrence_tanh; /* [3, 5] */
     float *out; /* [3, 1, 5] */
 };
 
-static void k4_recurrence(const void *args, long begin, long end, float *scratch)
+static void k4_recurrence_tanh(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->load(3, 5, a->out, 40, a->k2_recurrence, 5, 1);
+    rt->load(3, 5, a->out, 40, a->k2_recurrence_tanh, 5, 1);
 }
 
 /*
- * k5_recurrence: recurrence, tests/golden/recurrence.lua:6
+ * k5_recurrence_tanh: recurrence.tanh, tests/golden/recurrence.lua:6
  * out[3, 1, 5] = rows[3, 5] x columns[5, 5]
  * then: add, tanh
  * 150 flop, reads 172 B, writes 60 B
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *k1_recurrence; /* [3, 1] */
-    const float *k3_recurrence; /* [3, 5] */
+    const float *k1_recurrence_sum; /* [3, 1] */
+    const float *k3_recurrence_tanh; /* [3, 5] */
     const float *w; /* [5, 5], packed */
     float *out; /* [3, 1, 5] */
 };
 
-static void k5_recurrence(const void *args, long begin, long end, float *scratch)
+static void k5_recurrence_tanh(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
-    rt->gemm(3, 5, 5, a->k3_recurrence, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
-    rt->add_sv(3, 5, t0, 32, a->k1_recurrence, 1, product, 32);
+    rt->gemm(3, 5, 5, a->k3_recurrence_tanh, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->add_sv(3, 5, t0, 32, a->k1_recurrence_sum, 1, product, 32);
     rt->tanh_v(3, 5, a->out + 35, 40, t0, 32);
 }
 
@@ -134,18 +134,18 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
         const struct k1_args args = {
             .rt = rt,
             .x = in0, /* x[3, 8, 4] */
-            .out = arena, /* recurrence[3, 1] */
+            .out = arena, /* recurrence.sum[3, 1] */
         };
-        rt->parallel(pool, 1, 1, k1_recurrence, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_recurrence_sum, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .k1_recurrence = arena, /* recurrence[3, 1] */
+            .k1_recurrence_sum = arena, /* recurrence.sum[3, 1] */
             .w = weights, /* w[5, 32] */
-            .out = arena + 112, /* recurrence[3, 5] */
+            .out = arena + 112, /* recurrence.tanh[3, 5] */
         };
-        rt->parallel(pool, 1, 1, k2_recurrence, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k2_recurrence_tanh, &args, scratch, scratch_floats);
     }
     for (long layer = 0; layer < 6; layer++) {
         float *const layer_arena = arena + layer * 16;
@@ -153,48 +153,48 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             const struct k1_args args = {
                 .rt = rt,
                 .x = in0 + 4 + layer * 4, /* x[3, 8, 4] */
-                .out = arena + 96, /* recurrence[3, 1] */
+                .out = arena + 96, /* recurrence.sum[3, 1] */
             };
-            rt->parallel(pool, 1, 1, k1_recurrence, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k1_recurrence_sum, &args, scratch, scratch_floats);
         }
         {
             const struct k3_args args = {
                 .rt = rt,
-                .k1_recurrence = arena + 96, /* recurrence[3, 1] */
-                .k2_recurrence = layer == 0 ? arena + 112 : layer_arena - 16, /* recurrence[3, 5] */
+                .k1_recurrence_sum = arena + 96, /* recurrence.sum[3, 1] */
+                .k2_recurrence_tanh = layer == 0 ? arena + 112 : layer_arena - 16, /* recurrence.tanh[3, 5] */
                 .w = weights, /* w[5, 32] */
-                .out = layer_arena, /* recurrence[3, 5] */
+                .out = layer_arena, /* recurrence.tanh[3, 5] */
             };
-            rt->parallel(pool, 1, 1, k3_recurrence, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k3_recurrence_tanh, &args, scratch, scratch_floats);
         }
     }
     {
         const struct k1_args args = {
             .rt = rt,
             .x = in0 + 28, /* x[3, 8, 4] */
-            .out = arena + 96, /* recurrence[3, 1] */
+            .out = arena + 96, /* recurrence.sum[3, 1] */
         };
-        rt->parallel(pool, 1, 1, k1_recurrence, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_recurrence_sum, &args, scratch, scratch_floats);
     }
     for (long layer = 0; layer < 7; layer++) {
         {
             const struct k4_args args = {
                 .rt = rt,
-                .k2_recurrence = layer == 0 ? arena + 112 : arena + -16 + layer * 16, /* recurrence[3, 5] */
+                .k2_recurrence_tanh = layer == 0 ? arena + 112 : arena + -16 + layer * 16, /* recurrence.tanh[3, 5] */
                 .out = out0 + layer * 5, /* y[3, 8, 5] */
             };
-            rt->parallel(pool, 1, 1, k4_recurrence, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k4_recurrence_tanh, &args, scratch, scratch_floats);
         }
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .k1_recurrence = arena + 96, /* recurrence[3, 1] */
-            .k3_recurrence = arena + 80, /* recurrence[3, 5] */
+            .k1_recurrence_sum = arena + 96, /* recurrence.sum[3, 1] */
+            .k3_recurrence_tanh = arena + 80, /* recurrence.tanh[3, 5] */
             .w = weights, /* w[5, 32] */
             .out = out0, /* y[3, 8, 5] */
         };
-        rt->parallel(pool, 1, 1, k5_recurrence, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k5_recurrence_tanh, &args, scratch, scratch_floats);
     }
     return 0;
 }

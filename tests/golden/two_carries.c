@@ -1,6 +1,6 @@
 
 /*
- * k1_two_carries: two_carries, tests/golden/two_carries.lua:5
+ * k1_two_carries_tanh: two_carries.tanh, tests/golden/two_carries.lua:5
  * out[4, 8] = rows[4, 8] x columns[8, 8]
  * each row first: add
  * then: tanh
@@ -14,7 +14,7 @@ struct k1_args {
     float *out; /* [4, 8] */
 };
 
-static void k1_two_carries(const void *args, long begin, long end, float *scratch)
+static void k1_two_carries_tanh(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -26,7 +26,7 @@ static void k1_two_carries(const void *args, long begin, long end, float *scratc
 }
 
 /*
- * k2_two_carries: two_carries, tests/golden/two_carries.lua:6
+ * k2_two_carries_add: two_carries.add, tests/golden/two_carries.lua:6
  * out[4, 8] = rows[4, 8] x columns[8, 8]
  * then: add
  * 512 flop, reads 512 B, writes 128 B
@@ -34,18 +34,18 @@ static void k1_two_carries(const void *args, long begin, long end, float *scratc
 struct k2_args {
     const struct cr_runtime *rt;
     const float *memory; /* [4, 8] */
-    const float *k1_two_carries; /* [4, 8] */
+    const float *k1_two_carries_tanh; /* [4, 8] */
     const float *own; /* [8, 8], packed */
     float *out; /* [4, 8] */
 };
 
-static void k2_two_carries(const void *args, long begin, long end, float *scratch)
+static void k2_two_carries_add(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(4, 8, 8, a->k1_two_carries, 8, 1, a->own, 256, a->out, 8, 0, 0, 0, 16384);
+    rt->gemm(4, 8, 8, a->k1_two_carries_tanh, 8, 1, a->own, 256, a->out, 8, 0, 0, 0, 16384);
     rt->add_vv(4, 8, a->out, 8, a->memory, 8, a->out, 8);
 }
 
@@ -68,19 +68,19 @@ int two_carries_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .x = layer == 0 ? in0 : arena + (layer % 2 ? 0 : 32), /* x[4, 8] */
                 .memory = layer == 0 ? in1 : arena + (layer % 2 ? 64 : 96), /* memory[4, 8] */
                 .shared = weights, /* shared[8, 32] */
-                .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0), /* two_carries[4, 8] */
+                .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0), /* two_carries.tanh[4, 8] */
             };
-            rt->parallel(pool, 1, 1, k1_two_carries, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k1_two_carries_tanh, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
                 .memory = layer == 0 ? in1 : arena + (layer % 2 ? 64 : 96), /* memory[4, 8] */
-                .k1_two_carries = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0), /* two_carries[4, 8] */
+                .k1_two_carries_tanh = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0), /* two_carries.tanh[4, 8] */
                 .own = layer_weights + 256, /* own.#[8, 32] */
-                .out = layer == 3 ? out0 : arena + (layer % 2 ? 96 : 64), /* two_carries[4, 8] */
+                .out = layer == 3 ? out0 : arena + (layer % 2 ? 96 : 64), /* two_carries.add[4, 8] */
             };
-            rt->parallel(pool, 1, 1, k2_two_carries, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k2_two_carries_add, &args, scratch, scratch_floats);
         }
     }
     return 0;

@@ -871,7 +871,7 @@ void cr_pass_schedule(struct cr_module *module)
     s.items = cr_calloc(kernels, sizeof *s.items);
     s.buffer = cr_calloc(nodes, sizeof *s.buffer);
     s.panels = cr_calloc(nodes, sizeof *s.panels);
-    cr_titles_find(&s.titles, s.g);
+    cr_titles_find(&s.titles, module);
     add_buffers(&s);
     add_literals(&s);
     add_functions(&s);
