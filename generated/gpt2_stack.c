@@ -418,26 +418,25 @@ static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scra
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
-    float *const r0 = scratch + 768; /* one number a row, 16 */
-    static const float c_48 = 48.0f;
-    float *const t1 = scratch + 784; /* 16 x 48 */
-    float *const t2 = scratch + 1552; /* 16 x 48 */
-    static const float c_1em05 = 1e-05f;
+    float *const sum = scratch + 768, *const mean = sum, *const sum2 = sum, *const variance = sum,
+        *const variance_eps = sum, *const rsqrt = sum; /* one number a row, 16 */
+    float *const centered = scratch + 784, *const normalized = centered; /* 16 x 48 */
+    float *const centered_square = scratch + 1552; /* 16 x 48 */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 128;
         const long col1 = col0 + 128 < 144 ? col0 + 128 : 144;
         if (item == begin) {
             /* h.#.ln_1 */
-            rt->sum(16, 48, r0, a->x, 48);
-            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
-            rt->sub_vs(16, 48, t1, 48, a->x, 48, r0, 1);
-            rt->mul_vv(16, 48, t2, 48, t1, 48, t1, 48);
-            rt->sum(16, 48, r0, t2, 48);
-            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
-            rt->add_vs(1, 16, r0, 0, r0, 0, &c_1em05, 0);
-            rt->rsqrt_v(1, 16, r0, 0, r0, 0);
-            rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
-            rt->fma_vvv(16, 48, rows, 48, t1, 48, a->h_ln_1_weight, 0, a->h_ln_1_bias, 0);
+            rt->sum(16, 48, sum, a->x, 48);
+            rt->div_vs(1, 16, mean, 0, sum, 0, &(const float){48.0f}, 0);
+            rt->sub_vs(16, 48, centered, 48, a->x, 48, mean, 1);
+            rt->mul_vv(16, 48, centered_square, 48, centered, 48, centered, 48);
+            rt->sum(16, 48, sum2, centered_square, 48);
+            rt->div_vs(1, 16, variance, 0, sum2, 0, &(const float){48.0f}, 0);
+            rt->add_vs(1, 16, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
+            rt->rsqrt_v(1, 16, rsqrt, 0, variance_eps, 0);
+            rt->mul_vs(16, 48, normalized, 48, centered, 48, rsqrt, 1);
+            rt->fma_vvv(16, 48, rows, 48, normalized, 48, a->h_ln_1_weight, 0, a->h_ln_1_bias, 0);
         }
         const long n = col1 - col0;
         rt->gemm(16, n, 48, rows, 48, 1, a->h_attn_c_attn_weight + col0 * 48, 1536, a->out + col0,
@@ -469,9 +468,6 @@ static void k2_h_attn_y(const void *args, long begin, long end, float *scratch)
     float *const max = scratch + 1280; /* of a query's scores so far */
     float *const sum = scratch + 1296; /* of exp(score - max) so far */
     float *const scale = scratch + 1312; /* exp(old max - new max) */
-    static const float c_0 = 0.0f;
-    static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
-    static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
         const long head = item % 3;
         const long batch = item / 3;
@@ -479,9 +475,9 @@ static void k2_h_attn_y(const void *args, long begin, long end, float *scratch)
         const long finite = rt->finite(8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + 96, 144,
             1);
         rt->pack(8, 16, values, 256, a->h_attn_c_attn + batch * 1152 + head * 16 + 96, 144, 1);
-        rt->load(1, 8, max, 0, &c_MINUS_INFINITY, 0, 0);
-        rt->load(1, 8, sum, 0, &c_0, 0, 0);
-        rt->load(8, 16, sums, 32, &c_0, 0, 0);
+        rt->load(1, 8, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
+        rt->load(1, 8, sum, 0, &(const float){0.0f}, 0, 0);
+        rt->load(8, 16, sums, 32, &(const float){0.0f}, 0, 0);
         const long next_head = head < 2; /* is there another head? */
         rt->fetch(8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + next_head * 16, 144);
         rt->fetch(8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + next_head * 16 + 48, 144);
@@ -489,8 +485,8 @@ static void k2_h_attn_y(const void *args, long begin, long end, float *scratch)
         rt->pack(16, 8, queries, 512, a->h_attn_c_attn + batch * 1152 + head * 16, 1, 144);
         rt->gemm_band(8, 8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + 48, 144, 1, queries,
             512, scores, 32, 0, 8);
-        rt->hide(8, 8, scores, 32, 0, 8, c_MINUS_INFINITY);
-        rt->softmax_block(8, 8, scores, 32, c_0_25, max, sum, scale);
+        rt->hide(8, 8, scores, 32, 0, 8, CR_MINUS_INFINITY);
+        rt->softmax_block(8, 8, scores, 32, 0.25f, max, sum, scale);
         rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, finite ? 1 : 8,
             0, 0);
         rt->div_vs(8, 16, a->out + batch * 384 + head * 16, 48, sums, 32, sum, 1);
@@ -550,37 +546,34 @@ static void k4_h_mlp_act(const void *args, long begin, long end, float *scratch)
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
-    float *const r0 = scratch + 768; /* one number a row, 16 */
-    static const float c_48 = 48.0f;
-    float *const t1 = scratch + 784; /* 16 x 48 */
-    float *const t2 = scratch + 1552; /* 16 x 48 */
-    static const float c_1em05 = 1e-05f;
+    float *const sum = scratch + 768, *const mean = sum, *const sum2 = sum, *const variance = sum,
+        *const variance_eps = sum, *const rsqrt = sum; /* one number a row, 16 */
+    float *const centered = scratch + 784, *const normalized = centered; /* 16 x 48 */
+    float *const centered_square = scratch + 1552; /* 16 x 48 */
     float *const product = scratch + 2320; /* a tile of the product */
-    static const float c_0_071354814 = 0.071354814f;
-    static const float c_1_5957692 = 1.5957692f;
-    float *const t3 = scratch + 4368; /* 16 x 128 */
+    float *const odd_cubic = scratch + 4368; /* 16 x 128 */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 128;
         const long col1 = col0 + 128 < 192 ? col0 + 128 : 192;
         if (item == begin) {
             /* h.#.ln_2 */
-            rt->sum(16, 48, r0, a->h_attn_residual, 48);
-            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
-            rt->sub_vs(16, 48, t1, 48, a->h_attn_residual, 48, r0, 1);
-            rt->mul_vv(16, 48, t2, 48, t1, 48, t1, 48);
-            rt->sum(16, 48, r0, t2, 48);
-            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
-            rt->add_vs(1, 16, r0, 0, r0, 0, &c_1em05, 0);
-            rt->rsqrt_v(1, 16, r0, 0, r0, 0);
-            rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
-            rt->fma_vvv(16, 48, rows, 48, t1, 48, a->h_ln_2_weight, 0, a->h_ln_2_bias, 0);
+            rt->sum(16, 48, sum, a->h_attn_residual, 48);
+            rt->div_vs(1, 16, mean, 0, sum, 0, &(const float){48.0f}, 0);
+            rt->sub_vs(16, 48, centered, 48, a->h_attn_residual, 48, mean, 1);
+            rt->mul_vv(16, 48, centered_square, 48, centered, 48, centered, 48);
+            rt->sum(16, 48, sum2, centered_square, 48);
+            rt->div_vs(1, 16, variance, 0, sum2, 0, &(const float){48.0f}, 0);
+            rt->add_vs(1, 16, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
+            rt->rsqrt_v(1, 16, rsqrt, 0, variance_eps, 0);
+            rt->mul_vs(16, 48, normalized, 48, centered, 48, rsqrt, 1);
+            rt->fma_vvv(16, 48, rows, 48, normalized, 48, a->h_ln_2_weight, 0, a->h_ln_2_bias, 0);
         }
         const long n = col1 - col0;
         rt->gemm(16, n, 48, rows, 48, 1, a->h_mlp_c_fc_weight + col0 * 48, 1536, product, 128,
             a->h_mlp_c_fc_bias + col0, 0, 0, 16384);
         /* h.#.mlp */
-        rt->odd_cubic(16, n, t3, 128, product, 128, c_0_071354814, c_1_5957692);
-        rt->mul_sigmoid(16, n, a->out + col0, 192, product, 128, t3, 128);
+        rt->odd_cubic(16, n, odd_cubic, 128, product, 128, 0.071354814f, 1.5957692f);
+        rt->mul_sigmoid(16, n, a->out + col0, 192, product, 128, odd_cubic, 128);
     }
 }
 

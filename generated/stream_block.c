@@ -419,24 +419,24 @@ static void k1_attn_qkv_proj(const void *args, long begin, long end, float *scra
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
-    float *const r0 = scratch + 768; /* one number a row, 16 */
-    static const float c_48 = 48.0f;
-    float *const t1 = scratch + 784; /* 16 x 48 */
-    float *const t2 = scratch + 1552; /* 16 x 48 */
+    float *const sum = scratch + 768, *const mean = sum, *const sum2 = sum, *const variance = sum,
+        *const rsqrt = sum; /* one number a row, 16 */
+    float *const centered = scratch + 784, *const normalized = centered; /* 16 x 48 */
+    float *const centered_square = scratch + 1552; /* 16 x 48 */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 128;
         const long col1 = col0 + 128 < 144 ? col0 + 128 : 144;
         if (item == begin) {
             /* ln1 */
-            rt->sum(16, 48, r0, a->x, 48);
-            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
-            rt->sub_vs(16, 48, t1, 48, a->x, 48, r0, 1);
-            rt->mul_vv(16, 48, t2, 48, t1, 48, t1, 48);
-            rt->sum(16, 48, r0, t2, 48);
-            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
-            rt->rsqrt_v(1, 16, r0, 0, r0, 0);
-            rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
-            rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln1_weight, 0, a->ln1_bias, 0);
+            rt->sum(16, 48, sum, a->x, 48);
+            rt->div_vs(1, 16, mean, 0, sum, 0, &(const float){48.0f}, 0);
+            rt->sub_vs(16, 48, centered, 48, a->x, 48, mean, 1);
+            rt->mul_vv(16, 48, centered_square, 48, centered, 48, centered, 48);
+            rt->sum(16, 48, sum2, centered_square, 48);
+            rt->div_vs(1, 16, variance, 0, sum2, 0, &(const float){48.0f}, 0);
+            rt->rsqrt_v(1, 16, rsqrt, 0, variance, 0);
+            rt->mul_vs(16, 48, normalized, 48, centered, 48, rsqrt, 1);
+            rt->fma_vvv(16, 48, rows, 48, normalized, 48, a->ln1_weight, 0, a->ln1_bias, 0);
         }
         const long n = col1 - col0;
         rt->gemm(16, n, 48, rows, 48, 1, a->attn_qkv_proj_weight + col0 * 48, 1536, a->out + col0,
@@ -467,16 +467,13 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
     float *const max = scratch + 1280; /* of a query's scores so far */
     float *const sum = scratch + 1296; /* of exp(score - max) so far */
     float *const scale = scratch + 1312; /* exp(old max - new max) */
-    static const float c_0 = 0.0f;
-    static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
-    static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
         const long head = item % 3;
         const long batch = item / 3;
         rt->pack(8, 16, values, 256, a->attn_qkv_proj + batch * 1152 + head * 16 + 96, 144, 1);
-        rt->load(1, 8, max, 0, &c_MINUS_INFINITY, 0, 0);
-        rt->load(1, 8, sum, 0, &c_0, 0, 0);
-        rt->load(8, 16, sums, 32, &c_0, 0, 0);
+        rt->load(1, 8, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
+        rt->load(1, 8, sum, 0, &(const float){0.0f}, 0, 0);
+        rt->load(8, 16, sums, 32, &(const float){0.0f}, 0, 0);
         const long next_head = head < 2; /* is there another head? */
         rt->fetch(8, 16, a->attn_qkv_proj + batch * 1152 + head * 16 + next_head * 16, 144);
         rt->fetch(8, 16, a->attn_qkv_proj + batch * 1152 + head * 16 + next_head * 16 + 48, 144);
@@ -484,7 +481,7 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
         rt->pack(16, 8, queries, 512, a->attn_qkv_proj + batch * 1152 + head * 16, 1, 144);
         rt->gemm(8, 8, 16, a->attn_qkv_proj + batch * 1152 + head * 16 + 48, 144, 1, queries, 512,
             scores, 32, 0, 0, 0, 0);
-        rt->softmax_block(8, 8, scores, 32, c_0_25, max, sum, scale);
+        rt->softmax_block(8, 8, scores, 32, 0.25f, max, sum, scale);
         rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, 8, 0, 0);
         rt->div_vs(8, 16, a->out + batch * 384 + head * 16, 48, sums, 32, sum, 1);
     }
@@ -542,31 +539,30 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
-    float *const r0 = scratch + 768; /* one number a row, 16 */
-    static const float c_48 = 48.0f;
-    float *const t1 = scratch + 784; /* 16 x 48 */
-    float *const t2 = scratch + 1552; /* 16 x 48 */
-    static const float c_0 = 0.0f;
+    float *const sum = scratch + 768, *const mean = sum, *const sum2 = sum, *const variance = sum,
+        *const rsqrt = sum; /* one number a row, 16 */
+    float *const centered = scratch + 784, *const normalized = centered; /* 16 x 48 */
+    float *const centered_square = scratch + 1552; /* 16 x 48 */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 128;
         const long col1 = col0 + 128 < 192 ? col0 + 128 : 192;
         if (item == begin) {
             /* ln2 */
-            rt->sum(16, 48, r0, a->attn_residual, 48);
-            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
-            rt->sub_vs(16, 48, t1, 48, a->attn_residual, 48, r0, 1);
-            rt->mul_vv(16, 48, t2, 48, t1, 48, t1, 48);
-            rt->sum(16, 48, r0, t2, 48);
-            rt->div_vs(1, 16, r0, 0, r0, 0, &c_48, 0);
-            rt->rsqrt_v(1, 16, r0, 0, r0, 0);
-            rt->mul_vs(16, 48, t1, 48, t1, 48, r0, 1);
-            rt->fma_vvv(16, 48, rows, 48, t1, 48, a->ln2_weight, 0, a->ln2_bias, 0);
+            rt->sum(16, 48, sum, a->attn_residual, 48);
+            rt->div_vs(1, 16, mean, 0, sum, 0, &(const float){48.0f}, 0);
+            rt->sub_vs(16, 48, centered, 48, a->attn_residual, 48, mean, 1);
+            rt->mul_vv(16, 48, centered_square, 48, centered, 48, centered, 48);
+            rt->sum(16, 48, sum2, centered_square, 48);
+            rt->div_vs(1, 16, variance, 0, sum2, 0, &(const float){48.0f}, 0);
+            rt->rsqrt_v(1, 16, rsqrt, 0, variance, 0);
+            rt->mul_vs(16, 48, normalized, 48, centered, 48, rsqrt, 1);
+            rt->fma_vvv(16, 48, rows, 48, normalized, 48, a->ln2_weight, 0, a->ln2_bias, 0);
         }
         const long n = col1 - col0;
         rt->gemm(16, n, 48, rows, 48, 1, a->ffn_fc1_weight + col0 * 48, 1536, a->out + col0, 192,
             a->ffn_fc1_bias + col0, 0, 0, 16384);
         /* ffn */
-        rt->maximum_vs(16, n, a->out + col0, 192, a->out + col0, 192, &c_0, 0);
+        rt->maximum_vs(16, n, a->out + col0, 192, a->out + col0, 192, &(const float){0.0f}, 0);
     }
 }
 

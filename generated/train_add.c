@@ -500,11 +500,10 @@ static void k1_next_step(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const int i_1 = 1;
-    int *const ri0 = (int *)scratch; /* one number a row, 1 */
-    rt->i32->load(1, 1, ri0, 0, &i_1, 0, 0);
-    rt->i32->add_sv(1, 1, ri0, 0, a->step, 0, ri0, 0);
-    rt->i32->store(1, 1, a->out, 0, 0, ri0, 0);
+    int *const add = (int *)scratch, *const add2 = add; /* one number a row, 1 */
+    rt->i32->load(1, 1, add, 0, &(const int){1}, 0, 0);
+    rt->i32->add_sv(1, 1, add2, 0, a->step, 0, add, 0);
+    rt->i32->store(1, 1, a->out, 0, 0, add2, 0);
 }
 
 /*
@@ -526,52 +525,45 @@ static void k2_digits(const void *args, long begin, long end, float *scratch)
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const int i_0 = 0;
-    float *const t0 = scratch; /* 64 x 2 */
-    static const float c_10 = 10.0f;
-    static const float c_1 = 1.0f;
-    float *const t1 = scratch + 128; /* 64 x 2 */
-    static const int i_1 = 1;
-    int *const ti2 = (int *)scratch + 256; /* 64 x 2 */
-    static const float c_2 = 2.0f;
-    int *const ti3 = (int *)scratch + 384; /* 64 x 2 */
-    static const float c_3 = 3.0f;
-    static const float c_4 = 4.0f;
-    static const float c_5 = 5.0f;
-    static const float c_6 = 6.0f;
-    static const float c_7 = 7.0f;
-    static const float c_8 = 8.0f;
-    static const float c_9 = 9.0f;
+    float *const random = scratch, *const mul = random, *const ge9 = random; /* 64 x 2 */
+    float *const ge = scratch + 128, *const ge2 = ge, *const ge3 = ge, *const ge4 = ge, *const ge5 =
+        ge, *const ge6 = ge, *const ge7 = ge, *const ge8 = ge; /* 64 x 2 */
+    int *const where = (int *)scratch + 256, *const add = where, *const add2 = where, *const add3 =
+        where, *const add4 = where, *const add5 = where, *const add6 = where, *const add7 = where,
+        *const add8 = where; /* 64 x 2 */
+    int *const where2 = (int *)scratch + 384, *const where3 = where2, *const where4 = where2,
+        *const where5 = where2, *const where6 = where2, *const where7 = where2, *const where8 =
+        where2, *const where9 = where2; /* 64 x 2 */
     /* digits */
-    rt->random(64, 2, t0, 2, a->step, a->stream0, 0, 2, 1);
-    rt->mul_vs(64, 2, t0, 2, t0, 2, &c_10, 0);
-    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_1, 0);
-    rt->i32->where_vss(64, 2, ti2, 2, t1, 2, &i_1, 0, &i_0, 0);
-    rt->i32->add_sv(64, 2, ti2, 2, &i_0, 0, ti2, 2);
-    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_2, 0);
-    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_3, 0);
-    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_4, 0);
-    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_5, 0);
-    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_6, 0);
-    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_7, 0);
-    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-    rt->ge_vs(64, 2, t1, 2, t0, 2, &c_8, 0);
-    rt->i32->where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
-    rt->i32->add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
-    rt->ge_vs(64, 2, t0, 2, t0, 2, &c_9, 0);
-    rt->i32->where_vss(64, 2, ti3, 2, t0, 2, &i_1, 0, &i_0, 0);
-    rt->i32->add_vv(64, 2, a->out, 2, ti2, 2, ti3, 2);
+    rt->random(64, 2, random, 2, a->step, a->stream0, 0, 2, 1);
+    rt->mul_vs(64, 2, mul, 2, random, 2, &(const float){10.0f}, 0);
+    rt->ge_vs(64, 2, ge, 2, mul, 2, &(const float){1.0f}, 0);
+    rt->i32->where_vss(64, 2, where, 2, ge, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_sv(64, 2, add, 2, &(const int){0}, 0, where, 2);
+    rt->ge_vs(64, 2, ge2, 2, mul, 2, &(const float){2.0f}, 0);
+    rt->i32->where_vss(64, 2, where2, 2, ge2, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(64, 2, add2, 2, add, 2, where2, 2);
+    rt->ge_vs(64, 2, ge3, 2, mul, 2, &(const float){3.0f}, 0);
+    rt->i32->where_vss(64, 2, where3, 2, ge3, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(64, 2, add3, 2, add2, 2, where3, 2);
+    rt->ge_vs(64, 2, ge4, 2, mul, 2, &(const float){4.0f}, 0);
+    rt->i32->where_vss(64, 2, where4, 2, ge4, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(64, 2, add4, 2, add3, 2, where4, 2);
+    rt->ge_vs(64, 2, ge5, 2, mul, 2, &(const float){5.0f}, 0);
+    rt->i32->where_vss(64, 2, where5, 2, ge5, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(64, 2, add5, 2, add4, 2, where5, 2);
+    rt->ge_vs(64, 2, ge6, 2, mul, 2, &(const float){6.0f}, 0);
+    rt->i32->where_vss(64, 2, where6, 2, ge6, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(64, 2, add6, 2, add5, 2, where6, 2);
+    rt->ge_vs(64, 2, ge7, 2, mul, 2, &(const float){7.0f}, 0);
+    rt->i32->where_vss(64, 2, where7, 2, ge7, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(64, 2, add7, 2, add6, 2, where7, 2);
+    rt->ge_vs(64, 2, ge8, 2, mul, 2, &(const float){8.0f}, 0);
+    rt->i32->where_vss(64, 2, where8, 2, ge8, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(64, 2, add8, 2, add7, 2, where8, 2);
+    rt->ge_vs(64, 2, ge9, 2, mul, 2, &(const float){9.0f}, 0);
+    rt->i32->where_vss(64, 2, where9, 2, ge9, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(64, 2, a->out, 2, add8, 2, where9, 2);
 }
 
 /*
@@ -591,17 +583,16 @@ static void k3_target(const void *args, long begin, long end, float *scratch)
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const ti0 = (int *)scratch; /* 1 x 64 */
-    int *const ti1 = (int *)scratch + 64; /* 1 x 64 */
-    static const int i_10 = 10;
-    float *const t2 = scratch + 128; /* 1 x 64 */
-    rt->i32->load(1, 64, ti0, 64, a->digits, 0, 2);
-    rt->i32->load(1, 64, ti1, 64, a->digits + 1, 0, 2);
+    int *const copy = (int *)scratch, *const add = copy; /* 1 x 64 */
+    int *const copy2 = (int *)scratch + 64, *const sub = copy2; /* 1 x 64 */
+    float *const ge = scratch + 128; /* 1 x 64 */
+    rt->i32->load(1, 64, copy, 64, a->digits, 0, 2);
+    rt->i32->load(1, 64, copy2, 64, a->digits + 1, 0, 2);
     /* target */
-    rt->i32->add_vv(1, 64, ti0, 64, ti0, 64, ti1, 64);
-    rt->i32->ge_vs(1, 64, t2, 64, ti0, 64, &i_10, 0);
-    rt->i32->sub_vs(1, 64, ti1, 64, ti0, 64, &i_10, 0);
-    rt->i32->where_vvv(1, 64, a->out, 0, t2, 64, ti1, 64, ti0, 64);
+    rt->i32->add_vv(1, 64, add, 64, copy, 64, copy2, 64);
+    rt->i32->ge_vs(1, 64, ge, 64, add, 64, &(const int){10}, 0);
+    rt->i32->sub_vs(1, 64, sub, 64, add, 64, &(const int){10}, 0);
+    rt->i32->where_vvv(1, 64, a->out, 0, ge, 64, sub, 64, add, 64);
 }
 
 /*
@@ -621,10 +612,10 @@ static void k4_embedding(const void *args, long begin, long end, float *scratch)
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const t0 = scratch; /* 128 x 16 */
+    float *const gathered = scratch; /* 128 x 16 */
     /* embedding */
-    rt->gather(128, 16, t0, 16, a->embedding_weight, 16, 10, a->digits);
-    rt->load(128, 16, a->out, 16, t0, 16, 1);
+    rt->gather(128, 16, gathered, 16, a->embedding_weight, 16, 10, a->digits);
+    rt->load(128, 16, a->out, 16, gathered, 16, 1);
 }
 
 /*
@@ -672,14 +663,12 @@ static void k6_act(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
     const struct cr_runtime *rt = a->rt;
-    static const float c_0_071354814 = 0.071354814f;
-    static const float c_1_5957692 = 1.5957692f;
-    float *const t0 = scratch; /* 32 x 64 */
+    float *const odd_cubic = scratch; /* 32 x 64 */
     for (long item = begin; item < end; item++) {
         const long row = item * 32;
         /* act */
-        rt->odd_cubic(32, 64, t0, 64, a->hidden + row * 64, 64, c_0_071354814, c_1_5957692);
-        rt->mul_sigmoid(32, 64, a->out + row * 64, 64, a->hidden + row * 64, 64, t0, 64);
+        rt->odd_cubic(32, 64, odd_cubic, 64, a->hidden + row * 64, 64, 0.071354814f, 1.5957692f);
+        rt->mul_sigmoid(32, 64, a->out + row * 64, 64, a->hidden + row * 64, 64, odd_cubic, 64);
     }
 }
 
@@ -727,10 +716,10 @@ static void k8_loss_max(const void *args, long begin, long end, float *scratch)
     const struct k8_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const r0 = scratch; /* one number a row, 64 */
+    float *const max = scratch; /* one number a row, 64 */
     /* loss */
-    rt->max(64, 10, r0, a->output, 10);
-    rt->store(1, 64, a->out, 0, 1, r0, 0);
+    rt->max(64, 10, max, a->output, 10);
+    rt->store(1, 64, a->out, 0, 1, max, 0);
 }
 
 /*
@@ -751,13 +740,13 @@ static void k9_loss_exp_sum(const void *args, long begin, long end, float *scrat
     const struct k9_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const t0 = scratch; /* 64 x 10 */
-    float *const r1 = scratch + 640; /* one number a row, 64 */
+    float *const sub = scratch, *const exp = sub; /* 64 x 10 */
+    float *const sum = scratch + 640; /* one number a row, 64 */
     /* loss */
-    rt->sub_vs(64, 10, t0, 10, a->output, 10, a->k8_loss_max, 1);
-    rt->exp_v(64, 10, t0, 10, t0, 10);
-    rt->sum(64, 10, r1, t0, 10);
-    rt->store(1, 64, a->out, 0, 1, r1, 0);
+    rt->sub_vs(64, 10, sub, 10, a->output, 10, a->k8_loss_max, 1);
+    rt->exp_v(64, 10, exp, 10, sub, 10);
+    rt->sum(64, 10, sum, exp, 10);
+    rt->store(1, 64, a->out, 0, 1, sum, 0);
 }
 
 /*
@@ -779,18 +768,17 @@ static void k10_loss_where_sum(const void *args, long begin, long end, float *sc
     const struct k10_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const ti0 = (int *)scratch; /* 64 x 10 */
-    float *const t1 = scratch + 640; /* 64 x 10 */
-    float *const t2 = scratch + 1280; /* 64 x 10 */
-    static const float c_0 = 0.0f;
-    float *const r3 = scratch + 1920; /* one number a row, 64 */
-    rt->i32->iota(64, 10, ti0, 10, 0, 0, 1);
+    int *const numbers = (int *)scratch; /* 64 x 10 */
+    float *const eq = scratch + 640, *const where = eq; /* 64 x 10 */
+    float *const sub = scratch + 1280; /* 64 x 10 */
+    float *const sum = scratch + 1920; /* one number a row, 64 */
+    rt->i32->iota(64, 10, numbers, 10, 0, 0, 1);
     /* loss */
-    rt->i32->eq_vs(64, 10, t1, 10, ti0, 10, a->k3_target, 1);
-    rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss_max, 1);
-    rt->where_vvs(64, 10, t1, 10, t1, 10, t2, 10, &c_0, 0);
-    rt->sum(64, 10, r3, t1, 10);
-    rt->store(1, 64, a->out, 0, 1, r3, 0);
+    rt->i32->eq_vs(64, 10, eq, 10, numbers, 10, a->k3_target, 1);
+    rt->sub_vs(64, 10, sub, 10, a->output, 10, a->k8_loss_max, 1);
+    rt->where_vvs(64, 10, where, 10, eq, 10, sub, 10, &(const float){0.0f}, 0);
+    rt->sum(64, 10, sum, where, 10);
+    rt->store(1, 64, a->out, 0, 1, sum, 0);
 }
 
 /*
@@ -811,9 +799,8 @@ static void k11_loss_ne(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    static const int i_m100 = -100;
     /* loss */
-    rt->i32->ne_vs(1, 64, a->out, 0, a->k3_target, 0, &i_m100, 0);
+    rt->i32->ne_vs(1, 64, a->out, 0, a->k3_target, 0, &(const int){-100}, 0);
 }
 
 /*
@@ -833,12 +820,12 @@ static void k12_loss_float_sum(const void *args, long begin, long end, float *sc
     const struct k12_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const t0 = scratch; /* 1 x 64 */
-    float *const r1 = scratch + 64; /* one number a row, 1 */
+    float *const float1 = scratch; /* 1 x 64 */
+    float *const sum = scratch + 64; /* one number a row, 1 */
     /* loss */
-    rt->float_v(1, 64, t0, 64, a->k11_loss_ne, 0);
-    rt->sum(1, 64, r1, t0, 64);
-    rt->store(1, 1, a->out, 0, 0, r1, 0);
+    rt->float_v(1, 64, float1, 64, a->k11_loss_ne, 0);
+    rt->sum(1, 64, sum, float1, 64);
+    rt->store(1, 1, a->out, 0, 0, sum, 0);
 }
 
 /*
@@ -861,16 +848,15 @@ static void k13_loss(const void *args, long begin, long end, float *scratch)
     const struct k13_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const t0 = scratch; /* 1 x 64 */
-    static const float c_0 = 0.0f;
-    float *const r1 = scratch + 64; /* one number a row, 1 */
+    float *const log = scratch, *const sub = log, *const where = log; /* 1 x 64 */
+    float *const sum = scratch + 64, *const div = sum; /* one number a row, 1 */
     /* loss */
-    rt->log_v(1, 64, t0, 64, a->k9_loss_exp_sum, 0);
-    rt->sub_vv(1, 64, t0, 64, t0, 64, a->k10_loss_where_sum, 0);
-    rt->where_vvs(1, 64, t0, 64, a->k11_loss_ne, 0, t0, 64, &c_0, 0);
-    rt->sum(1, 64, r1, t0, 64);
-    rt->div_vs(1, 1, r1, 0, r1, 0, a->k12_loss_float_sum, 0);
-    rt->store(1, 1, a->out, 0, 0, r1, 0);
+    rt->log_v(1, 64, log, 64, a->k9_loss_exp_sum, 0);
+    rt->sub_vv(1, 64, sub, 64, log, 64, a->k10_loss_where_sum, 0);
+    rt->where_vvs(1, 64, where, 64, a->k11_loss_ne, 0, sub, 64, &(const float){0.0f}, 0);
+    rt->sum(1, 64, sum, where, 64);
+    rt->div_vs(1, 1, div, 0, sum, 0, a->k12_loss_float_sum, 0);
+    rt->store(1, 1, a->out, 0, 0, div, 0);
 }
 
 /*
@@ -895,25 +881,24 @@ static void k14_d_output(const void *args, long begin, long end, float *scratch)
     const struct k14_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_1 = 1.0f;
-    float *const r0 = scratch; /* one number a row, 64 */
-    static const float c_0 = 0.0f;
-    float *const r1 = scratch + 64; /* one number a row, 64 */
-    float *const t2 = scratch + 128; /* 64 x 10 */
-    int *const ti3 = (int *)scratch + 768; /* 64 x 10 */
-    float *const t4 = scratch + 1408; /* 64 x 10 */
+    float *const div = scratch, *const div2 = div, *const where = div, *const neg = div;
+        /* one number a row, 64 */
+    float *const div3 = scratch + 64; /* one number a row, 64 */
+    float *const sub = scratch + 128, *const exp = sub; /* 64 x 10 */
+    int *const numbers = (int *)scratch + 768; /* 64 x 10 */
+    float *const eq = scratch + 1408, *const where2 = eq; /* 64 x 10 */
     /* loss */
-    rt->load(1, 64, r0, 0, a->k12_loss_float_sum, 0, 0);
-    rt->div_sv(1, 64, r0, 0, &c_1, 0, r0, 0);
-    rt->where_vvs(1, 64, r0, 0, a->k11_loss_ne, 0, r0, 0, &c_0, 0);
-    rt->div_vv(1, 64, r1, 0, r0, 0, a->k9_loss_exp_sum, 0);
-    rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss_max, 1);
-    rt->exp_v(64, 10, t2, 10, t2, 10);
-    rt->i32->iota(64, 10, ti3, 10, 0, 0, 1);
-    rt->i32->eq_vs(64, 10, t4, 10, ti3, 10, a->k3_target, 1);
-    rt->neg_v(1, 64, r0, 0, r0, 0);
-    rt->where_vss(64, 10, t4, 10, t4, 10, r0, 1, &c_0, 0);
-    rt->fma_svv(64, 10, a->out, 10, r1, 1, t2, 10, t4, 10);
+    rt->load(1, 64, div, 0, a->k12_loss_float_sum, 0, 0);
+    rt->div_sv(1, 64, div2, 0, &(const float){1.0f}, 0, div, 0);
+    rt->where_vvs(1, 64, where, 0, a->k11_loss_ne, 0, div2, 0, &(const float){0.0f}, 0);
+    rt->div_vv(1, 64, div3, 0, where, 0, a->k9_loss_exp_sum, 0);
+    rt->sub_vs(64, 10, sub, 10, a->output, 10, a->k8_loss_max, 1);
+    rt->exp_v(64, 10, exp, 10, sub, 10);
+    rt->i32->iota(64, 10, numbers, 10, 0, 0, 1);
+    rt->i32->eq_vs(64, 10, eq, 10, numbers, 10, a->k3_target, 1);
+    rt->neg_v(1, 64, neg, 0, where, 0);
+    rt->where_vss(64, 10, where2, 10, eq, 10, neg, 1, &(const float){0.0f}, 0);
+    rt->fma_svv(64, 10, a->out, 10, div3, 1, exp, 10, where2, 10);
 }
 
 /*
@@ -934,8 +919,7 @@ static void k15_d_output_bias(const void *args, long begin, long end, float *scr
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
-    static const float c_0 = 0.0f;
-    rt->load(16, 10, lanes, 10, &c_0, 0, 0);
+    rt->load(16, 10, lanes, 10, &(const float){0.0f}, 0, 0);
     for (long row = 0; row < 64; row += 16) {
         rt->sum_down(16, 10, lanes, a->d_output + row * 10, 10);
     }
@@ -986,14 +970,11 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
     const struct k17_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
-    float *const t0 = scratch + 768; /* 24 x 32 */
-    static const float c_0_071354814 = 0.071354814f;
-    float *const t1 = scratch + 1536; /* 24 x 32 */
-    static const float c_1_5957692 = 1.5957692f;
-    float *const t2 = scratch + 2304; /* 24 x 32 */
-    static const float c_1 = 1.0f;
-    float *const t3 = scratch + 3072; /* 24 x 32 */
-    static const float c_0_21406445 = 0.21406445f;
+    float *const mul = scratch + 768, *const mul4 = mul; /* 24 x 32 */
+    float *const square = scratch + 1536, *const fma2 = square; /* 24 x 32 */
+    float *const fma = scratch + 2304, *const mul2 = fma, *const sigmoid = fma, *const mul5 = fma;
+        /* 24 x 32 */
+    float *const sub = scratch + 3072, *const mul3 = sub; /* 24 x 32 */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 32;
         for (long row = 0; row < 64; row += 24) {
@@ -1001,18 +982,20 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
             rt->gemm(m, 32, 10, a->d_output + row * 10, 10, 1, a->output_weight + col0 * 10, 320,
                 product, 32, 0, 0, 0, 16384);
             /* act */
-            rt->mul_vv(m, 32, t0, 32, product, 32, a->hidden + row * 64 + col0, 64);
-            rt->mul_vv(m, 32, t1, 32, a->hidden + row * 64 + col0, 64, a->hidden + row * 64 + col0,
-                64);
-            rt->fma_svs(m, 32, t2, 32, &c_0_071354814, 0, t1, 32, &c_1_5957692, 0);
-            rt->mul_vv(m, 32, t2, 32, a->hidden + row * 64 + col0, 64, t2, 32);
-            rt->sigmoid_v(m, 32, t2, 32, t2, 32);
-            rt->sub_sv(m, 32, t3, 32, &c_1, 0, t2, 32);
-            rt->mul_vv(m, 32, t3, 32, t2, 32, t3, 32);
-            rt->mul_vv(m, 32, t0, 32, t0, 32, t3, 32);
-            rt->fma_svs(m, 32, t1, 32, &c_0_21406445, 0, t1, 32, &c_1_5957692, 0);
-            rt->mul_vv(m, 32, t2, 32, product, 32, t2, 32);
-            rt->fma_vvv(m, 32, a->out + row * 64 + col0, 64, t0, 32, t1, 32, t2, 32);
+            rt->mul_vv(m, 32, mul, 32, product, 32, a->hidden + row * 64 + col0, 64);
+            rt->mul_vv(m, 32, square, 32, a->hidden + row * 64 + col0, 64,
+                a->hidden + row * 64 + col0, 64);
+            rt->fma_svs(m, 32, fma, 32, &(const float){0.071354814f}, 0, square, 32,
+                &(const float){1.5957692f}, 0);
+            rt->mul_vv(m, 32, mul2, 32, a->hidden + row * 64 + col0, 64, fma, 32);
+            rt->sigmoid_v(m, 32, sigmoid, 32, mul2, 32);
+            rt->sub_sv(m, 32, sub, 32, &(const float){1.0f}, 0, sigmoid, 32);
+            rt->mul_vv(m, 32, mul3, 32, sigmoid, 32, sub, 32);
+            rt->mul_vv(m, 32, mul4, 32, mul, 32, mul3, 32);
+            rt->fma_svs(m, 32, fma2, 32, &(const float){0.21406445f}, 0, square, 32,
+                &(const float){1.5957692f}, 0);
+            rt->mul_vv(m, 32, mul5, 32, product, 32, sigmoid, 32);
+            rt->fma_vvv(m, 32, a->out + row * 64 + col0, 64, mul4, 32, fma2, 32, mul5, 32);
         }
     }
 }
@@ -1035,8 +1018,7 @@ static void k18_d_hidden_bias(const void *args, long begin, long end, float *scr
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
-    static const float c_0 = 0.0f;
-    rt->load(16, 64, lanes, 64, &c_0, 0, 0);
+    rt->load(16, 64, lanes, 64, &(const float){0.0f}, 0, 0);
     for (long row = 0; row < 64; row += 16) {
         rt->sum_down(16, 64, lanes, a->d_hidden + row * 64, 64);
     }
@@ -1157,12 +1139,10 @@ static void k23_next_adam_part1(const void *args, long begin, long end, float *s
     const struct k23_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_0_9 = 0.9f;
-    static const float c_0_1 = 0.1f;
-    float *const r0 = scratch; /* one number a row, 1 */
-    rt->load(1, 1, r0, 0, &c_0_1, 0, 0);
-    rt->fma_ssv(1, 1, r0, 0, &c_0_9, 0, a->adam_part1, 0, r0, 0);
-    rt->store(1, 1, a->out, 0, 0, r0, 0);
+    float *const fma = scratch, *const fma2 = fma; /* one number a row, 1 */
+    rt->load(1, 1, fma, 0, &(const float){0.1f}, 0, 0);
+    rt->fma_ssv(1, 1, fma2, 0, &(const float){0.9f}, 0, a->adam_part1, 0, fma, 0);
+    rt->store(1, 1, a->out, 0, 0, fma2, 0);
 }
 
 /*
@@ -1182,12 +1162,10 @@ static void k24_next_adam_part2(const void *args, long begin, long end, float *s
     const struct k24_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_0_999 = 0.999f;
-    static const float c_0_001 = 0.001f;
-    float *const r0 = scratch; /* one number a row, 1 */
-    rt->load(1, 1, r0, 0, &c_0_001, 0, 0);
-    rt->fma_ssv(1, 1, r0, 0, &c_0_999, 0, a->adam_part2, 0, r0, 0);
-    rt->store(1, 1, a->out, 0, 0, r0, 0);
+    float *const fma = scratch, *const fma2 = fma; /* one number a row, 1 */
+    rt->load(1, 1, fma, 0, &(const float){0.001f}, 0, 0);
+    rt->fma_ssv(1, 1, fma2, 0, &(const float){0.999f}, 0, a->adam_part2, 0, fma, 0);
+    rt->store(1, 1, a->out, 0, 0, fma2, 0);
 }
 
 /*
@@ -1214,35 +1192,30 @@ static void k25_next_embedding_weight(const void *args, long begin, long end, fl
     const struct k25_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_0_9 = 0.9f;
-    static const float c_0_1 = 0.1f;
-    float *const t0 = scratch; /* 10 x 16 */
-    static const float c_0_999 = 0.999f;
-    static const float c_0_001 = 0.001f;
-    static const float c_0_9999 = 0.9999f;
-    static const float c_0_01 = 0.01f;
-    float *const r1 = scratch + 160; /* one number a row, 10 */
-    float *const t2 = scratch + 176; /* 10 x 16 */
-    float *const t3 = scratch + 336; /* 10 x 16 */
-    static const float c_1em08 = 1e-08f;
-    rt->mul_sv(10, 16, t0, 16, &c_0_1, 0, a->d_embedding_weight, 16);
-    rt->fma_svv(10, 16, a->next_adam_m_embedding_weight, 16, &c_0_9, 0, a->adam_m_embedding_weight,
-        16, t0, 16);
-    rt->mul_vv(10, 16, t0, 16, a->d_embedding_weight, 16, a->d_embedding_weight, 16);
-    rt->mul_sv(10, 16, t0, 16, &c_0_001, 0, t0, 16);
-    rt->fma_svv(10, 16, a->next_adam_v_embedding_weight, 16, &c_0_999, 0,
-        a->adam_v_embedding_weight, 16, t0, 16);
-    rt->mul_vs(10, 16, t0, 16, a->embedding_weight, 16, &c_0_9999, 0);
-    rt->load(1, 10, r1, 0, a->k23_next_adam_part1, 0, 0);
-    rt->div_sv(1, 10, r1, 0, &c_0_01, 0, r1, 0);
-    rt->mul_sv(10, 16, t2, 16, r1, 1, a->next_adam_m_embedding_weight, 16);
-    rt->sqrt_v(10, 16, t3, 16, a->next_adam_v_embedding_weight, 16);
-    rt->load(1, 10, r1, 0, a->k24_next_adam_part2, 0, 0);
-    rt->sqrt_v(1, 10, r1, 0, r1, 0);
-    rt->div_vs(10, 16, t3, 16, t3, 16, r1, 1);
-    rt->add_vs(10, 16, t3, 16, t3, 16, &c_1em08, 0);
-    rt->div_vv(10, 16, t2, 16, t2, 16, t3, 16);
-    rt->sub_vv(10, 16, a->out, 16, t0, 16, t2, 16);
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
+        /* 10 x 16 */
+    float *const div = scratch + 160, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
+        /* one number a row, 10 */
+    float *const mul4 = scratch + 176, *const div4 = mul4; /* 10 x 16 */
+    float *const sqrt = scratch + 336, *const div3 = sqrt, *const add = sqrt; /* 10 x 16 */
+    rt->mul_sv(10, 16, mul, 16, &(const float){0.1f}, 0, a->d_embedding_weight, 16);
+    rt->fma_svv(10, 16, a->next_adam_m_embedding_weight, 16, &(const float){0.9f}, 0,
+        a->adam_m_embedding_weight, 16, mul, 16);
+    rt->mul_vv(10, 16, square, 16, a->d_embedding_weight, 16, a->d_embedding_weight, 16);
+    rt->mul_sv(10, 16, mul2, 16, &(const float){0.001f}, 0, square, 16);
+    rt->fma_svv(10, 16, a->next_adam_v_embedding_weight, 16, &(const float){0.999f}, 0,
+        a->adam_v_embedding_weight, 16, mul2, 16);
+    rt->mul_vs(10, 16, mul3, 16, a->embedding_weight, 16, &(const float){0.9999f}, 0);
+    rt->load(1, 10, div, 0, a->k23_next_adam_part1, 0, 0);
+    rt->div_sv(1, 10, div2, 0, &(const float){0.01f}, 0, div, 0);
+    rt->mul_sv(10, 16, mul4, 16, div2, 1, a->next_adam_m_embedding_weight, 16);
+    rt->sqrt_v(10, 16, sqrt, 16, a->next_adam_v_embedding_weight, 16);
+    rt->load(1, 10, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 10, sqrt3, 0, sqrt2, 0);
+    rt->div_vs(10, 16, div3, 16, sqrt, 16, sqrt3, 1);
+    rt->add_vs(10, 16, add, 16, div3, 16, &(const float){1e-08f}, 0);
+    rt->div_vv(10, 16, div4, 16, mul4, 16, add, 16);
+    rt->sub_vv(10, 16, a->out, 16, mul3, 16, div4, 16);
 }
 
 /*
@@ -1269,34 +1242,30 @@ static void k26_next_hidden_bias(const void *args, long begin, long end, float *
     const struct k26_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_0_9 = 0.9f;
-    static const float c_0_1 = 0.1f;
-    float *const t0 = scratch; /* 1 x 64 */
-    static const float c_0_999 = 0.999f;
-    static const float c_0_001 = 0.001f;
-    static const float c_0_9999 = 0.9999f;
-    static const float c_0_01 = 0.01f;
-    float *const r1 = scratch + 64; /* one number a row, 1 */
-    float *const t2 = scratch + 80; /* 1 x 64 */
-    float *const t3 = scratch + 144; /* 1 x 64 */
-    static const float c_1em08 = 1e-08f;
-    rt->mul_sv(1, 64, t0, 64, &c_0_1, 0, a->d_hidden_bias, 0);
-    rt->fma_svv(1, 64, a->next_adam_m_hidden_bias, 0, &c_0_9, 0, a->adam_m_hidden_bias, 0, t0, 64);
-    rt->mul_vv(1, 64, t0, 64, a->d_hidden_bias, 0, a->d_hidden_bias, 0);
-    rt->mul_sv(1, 64, t0, 64, &c_0_001, 0, t0, 64);
-    rt->fma_svv(1, 64, a->next_adam_v_hidden_bias, 0, &c_0_999, 0, a->adam_v_hidden_bias, 0, t0,
-        64);
-    rt->mul_vs(1, 64, t0, 64, a->hidden_bias, 0, &c_0_9999, 0);
-    rt->load(1, 1, r1, 0, a->k23_next_adam_part1, 0, 0);
-    rt->div_sv(1, 1, r1, 0, &c_0_01, 0, r1, 0);
-    rt->mul_sv(1, 64, t2, 64, r1, 1, a->next_adam_m_hidden_bias, 0);
-    rt->sqrt_v(1, 64, t3, 64, a->next_adam_v_hidden_bias, 0);
-    rt->load(1, 1, r1, 0, a->k24_next_adam_part2, 0, 0);
-    rt->sqrt_v(1, 1, r1, 0, r1, 0);
-    rt->div_vs(1, 64, t3, 64, t3, 64, r1, 1);
-    rt->add_vs(1, 64, t3, 64, t3, 64, &c_1em08, 0);
-    rt->div_vv(1, 64, t2, 64, t2, 64, t3, 64);
-    rt->sub_vv(1, 64, a->out, 0, t0, 64, t2, 64);
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
+        /* 1 x 64 */
+    float *const div = scratch + 64, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
+        /* one number a row, 1 */
+    float *const mul4 = scratch + 80, *const div4 = mul4; /* 1 x 64 */
+    float *const sqrt = scratch + 144, *const div3 = sqrt, *const add = sqrt; /* 1 x 64 */
+    rt->mul_sv(1, 64, mul, 64, &(const float){0.1f}, 0, a->d_hidden_bias, 0);
+    rt->fma_svv(1, 64, a->next_adam_m_hidden_bias, 0, &(const float){0.9f}, 0,
+        a->adam_m_hidden_bias, 0, mul, 64);
+    rt->mul_vv(1, 64, square, 64, a->d_hidden_bias, 0, a->d_hidden_bias, 0);
+    rt->mul_sv(1, 64, mul2, 64, &(const float){0.001f}, 0, square, 64);
+    rt->fma_svv(1, 64, a->next_adam_v_hidden_bias, 0, &(const float){0.999f}, 0,
+        a->adam_v_hidden_bias, 0, mul2, 64);
+    rt->mul_vs(1, 64, mul3, 64, a->hidden_bias, 0, &(const float){0.9999f}, 0);
+    rt->load(1, 1, div, 0, a->k23_next_adam_part1, 0, 0);
+    rt->div_sv(1, 1, div2, 0, &(const float){0.01f}, 0, div, 0);
+    rt->mul_sv(1, 64, mul4, 64, div2, 1, a->next_adam_m_hidden_bias, 0);
+    rt->sqrt_v(1, 64, sqrt, 64, a->next_adam_v_hidden_bias, 0);
+    rt->load(1, 1, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 1, sqrt3, 0, sqrt2, 0);
+    rt->div_vs(1, 64, div3, 64, sqrt, 64, sqrt3, 1);
+    rt->add_vs(1, 64, add, 64, div3, 64, &(const float){1e-08f}, 0);
+    rt->div_vv(1, 64, div4, 64, mul4, 64, add, 64);
+    rt->sub_vv(1, 64, a->out, 0, mul3, 64, div4, 64);
 }
 
 /*
@@ -1323,35 +1292,30 @@ static void k27_next_hidden_weight(const void *args, long begin, long end, float
     const struct k27_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_0_9 = 0.9f;
-    static const float c_0_1 = 0.1f;
-    float *const t0 = scratch; /* 64 x 32 */
-    static const float c_0_999 = 0.999f;
-    static const float c_0_001 = 0.001f;
-    static const float c_0_9999 = 0.9999f;
-    static const float c_0_01 = 0.01f;
-    float *const r1 = scratch + 2048; /* one number a row, 64 */
-    float *const t2 = scratch + 2112; /* 64 x 32 */
-    float *const t3 = scratch + 4160; /* 64 x 32 */
-    static const float c_1em08 = 1e-08f;
-    rt->mul_sv(64, 32, t0, 32, &c_0_1, 0, a->d_hidden_weight, 32);
-    rt->fma_svv(64, 32, a->next_adam_m_hidden_weight, 32, &c_0_9, 0, a->adam_m_hidden_weight, 32,
-        t0, 32);
-    rt->mul_vv(64, 32, t0, 32, a->d_hidden_weight, 32, a->d_hidden_weight, 32);
-    rt->mul_sv(64, 32, t0, 32, &c_0_001, 0, t0, 32);
-    rt->fma_svv(64, 32, a->next_adam_v_hidden_weight, 32, &c_0_999, 0, a->adam_v_hidden_weight, 32,
-        t0, 32);
-    rt->mul_vs(64, 32, t0, 32, a->hidden_weight, 32, &c_0_9999, 0);
-    rt->load(1, 64, r1, 0, a->k23_next_adam_part1, 0, 0);
-    rt->div_sv(1, 64, r1, 0, &c_0_01, 0, r1, 0);
-    rt->mul_sv(64, 32, t2, 32, r1, 1, a->next_adam_m_hidden_weight, 32);
-    rt->sqrt_v(64, 32, t3, 32, a->next_adam_v_hidden_weight, 32);
-    rt->load(1, 64, r1, 0, a->k24_next_adam_part2, 0, 0);
-    rt->sqrt_v(1, 64, r1, 0, r1, 0);
-    rt->div_vs(64, 32, t3, 32, t3, 32, r1, 1);
-    rt->add_vs(64, 32, t3, 32, t3, 32, &c_1em08, 0);
-    rt->div_vv(64, 32, t2, 32, t2, 32, t3, 32);
-    rt->sub_vv(64, 32, a->out, 32, t0, 32, t2, 32);
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
+        /* 64 x 32 */
+    float *const div = scratch + 2048, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
+        /* one number a row, 64 */
+    float *const mul4 = scratch + 2112, *const div4 = mul4; /* 64 x 32 */
+    float *const sqrt = scratch + 4160, *const div3 = sqrt, *const add = sqrt; /* 64 x 32 */
+    rt->mul_sv(64, 32, mul, 32, &(const float){0.1f}, 0, a->d_hidden_weight, 32);
+    rt->fma_svv(64, 32, a->next_adam_m_hidden_weight, 32, &(const float){0.9f}, 0,
+        a->adam_m_hidden_weight, 32, mul, 32);
+    rt->mul_vv(64, 32, square, 32, a->d_hidden_weight, 32, a->d_hidden_weight, 32);
+    rt->mul_sv(64, 32, mul2, 32, &(const float){0.001f}, 0, square, 32);
+    rt->fma_svv(64, 32, a->next_adam_v_hidden_weight, 32, &(const float){0.999f}, 0,
+        a->adam_v_hidden_weight, 32, mul2, 32);
+    rt->mul_vs(64, 32, mul3, 32, a->hidden_weight, 32, &(const float){0.9999f}, 0);
+    rt->load(1, 64, div, 0, a->k23_next_adam_part1, 0, 0);
+    rt->div_sv(1, 64, div2, 0, &(const float){0.01f}, 0, div, 0);
+    rt->mul_sv(64, 32, mul4, 32, div2, 1, a->next_adam_m_hidden_weight, 32);
+    rt->sqrt_v(64, 32, sqrt, 32, a->next_adam_v_hidden_weight, 32);
+    rt->load(1, 64, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 64, sqrt3, 0, sqrt2, 0);
+    rt->div_vs(64, 32, div3, 32, sqrt, 32, sqrt3, 1);
+    rt->add_vs(64, 32, add, 32, div3, 32, &(const float){1e-08f}, 0);
+    rt->div_vv(64, 32, div4, 32, mul4, 32, add, 32);
+    rt->sub_vv(64, 32, a->out, 32, mul3, 32, div4, 32);
 }
 
 /*
@@ -1378,34 +1342,30 @@ static void k28_next_output_bias(const void *args, long begin, long end, float *
     const struct k28_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_0_9 = 0.9f;
-    static const float c_0_1 = 0.1f;
-    float *const t0 = scratch; /* 1 x 10 */
-    static const float c_0_999 = 0.999f;
-    static const float c_0_001 = 0.001f;
-    static const float c_0_9999 = 0.9999f;
-    static const float c_0_01 = 0.01f;
-    float *const r1 = scratch + 16; /* one number a row, 1 */
-    float *const t2 = scratch + 32; /* 1 x 10 */
-    float *const t3 = scratch + 48; /* 1 x 10 */
-    static const float c_1em08 = 1e-08f;
-    rt->mul_sv(1, 10, t0, 10, &c_0_1, 0, a->d_output_bias, 0);
-    rt->fma_svv(1, 10, a->next_adam_m_output_bias, 0, &c_0_9, 0, a->adam_m_output_bias, 0, t0, 10);
-    rt->mul_vv(1, 10, t0, 10, a->d_output_bias, 0, a->d_output_bias, 0);
-    rt->mul_sv(1, 10, t0, 10, &c_0_001, 0, t0, 10);
-    rt->fma_svv(1, 10, a->next_adam_v_output_bias, 0, &c_0_999, 0, a->adam_v_output_bias, 0, t0,
-        10);
-    rt->mul_vs(1, 10, t0, 10, a->output_bias, 0, &c_0_9999, 0);
-    rt->load(1, 1, r1, 0, a->k23_next_adam_part1, 0, 0);
-    rt->div_sv(1, 1, r1, 0, &c_0_01, 0, r1, 0);
-    rt->mul_sv(1, 10, t2, 10, r1, 1, a->next_adam_m_output_bias, 0);
-    rt->sqrt_v(1, 10, t3, 10, a->next_adam_v_output_bias, 0);
-    rt->load(1, 1, r1, 0, a->k24_next_adam_part2, 0, 0);
-    rt->sqrt_v(1, 1, r1, 0, r1, 0);
-    rt->div_vs(1, 10, t3, 10, t3, 10, r1, 1);
-    rt->add_vs(1, 10, t3, 10, t3, 10, &c_1em08, 0);
-    rt->div_vv(1, 10, t2, 10, t2, 10, t3, 10);
-    rt->sub_vv(1, 10, a->out, 0, t0, 10, t2, 10);
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
+        /* 1 x 10 */
+    float *const div = scratch + 16, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
+        /* one number a row, 1 */
+    float *const mul4 = scratch + 32, *const div4 = mul4; /* 1 x 10 */
+    float *const sqrt = scratch + 48, *const div3 = sqrt, *const add = sqrt; /* 1 x 10 */
+    rt->mul_sv(1, 10, mul, 10, &(const float){0.1f}, 0, a->d_output_bias, 0);
+    rt->fma_svv(1, 10, a->next_adam_m_output_bias, 0, &(const float){0.9f}, 0,
+        a->adam_m_output_bias, 0, mul, 10);
+    rt->mul_vv(1, 10, square, 10, a->d_output_bias, 0, a->d_output_bias, 0);
+    rt->mul_sv(1, 10, mul2, 10, &(const float){0.001f}, 0, square, 10);
+    rt->fma_svv(1, 10, a->next_adam_v_output_bias, 0, &(const float){0.999f}, 0,
+        a->adam_v_output_bias, 0, mul2, 10);
+    rt->mul_vs(1, 10, mul3, 10, a->output_bias, 0, &(const float){0.9999f}, 0);
+    rt->load(1, 1, div, 0, a->k23_next_adam_part1, 0, 0);
+    rt->div_sv(1, 1, div2, 0, &(const float){0.01f}, 0, div, 0);
+    rt->mul_sv(1, 10, mul4, 10, div2, 1, a->next_adam_m_output_bias, 0);
+    rt->sqrt_v(1, 10, sqrt, 10, a->next_adam_v_output_bias, 0);
+    rt->load(1, 1, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 1, sqrt3, 0, sqrt2, 0);
+    rt->div_vs(1, 10, div3, 10, sqrt, 10, sqrt3, 1);
+    rt->add_vs(1, 10, add, 10, div3, 10, &(const float){1e-08f}, 0);
+    rt->div_vv(1, 10, div4, 10, mul4, 10, add, 10);
+    rt->sub_vv(1, 10, a->out, 0, mul3, 10, div4, 10);
 }
 
 /*
@@ -1432,35 +1392,30 @@ static void k29_next_output_weight(const void *args, long begin, long end, float
     const struct k29_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_0_9 = 0.9f;
-    static const float c_0_1 = 0.1f;
-    float *const t0 = scratch; /* 10 x 64 */
-    static const float c_0_999 = 0.999f;
-    static const float c_0_001 = 0.001f;
-    static const float c_0_9999 = 0.9999f;
-    static const float c_0_01 = 0.01f;
-    float *const r1 = scratch + 640; /* one number a row, 10 */
-    float *const t2 = scratch + 656; /* 10 x 64 */
-    float *const t3 = scratch + 1296; /* 10 x 64 */
-    static const float c_1em08 = 1e-08f;
-    rt->mul_sv(10, 64, t0, 64, &c_0_1, 0, a->d_output_weight, 64);
-    rt->fma_svv(10, 64, a->next_adam_m_output_weight, 64, &c_0_9, 0, a->adam_m_output_weight, 64,
-        t0, 64);
-    rt->mul_vv(10, 64, t0, 64, a->d_output_weight, 64, a->d_output_weight, 64);
-    rt->mul_sv(10, 64, t0, 64, &c_0_001, 0, t0, 64);
-    rt->fma_svv(10, 64, a->next_adam_v_output_weight, 64, &c_0_999, 0, a->adam_v_output_weight, 64,
-        t0, 64);
-    rt->mul_vs(10, 64, t0, 64, a->output_weight, 64, &c_0_9999, 0);
-    rt->load(1, 10, r1, 0, a->k23_next_adam_part1, 0, 0);
-    rt->div_sv(1, 10, r1, 0, &c_0_01, 0, r1, 0);
-    rt->mul_sv(10, 64, t2, 64, r1, 1, a->next_adam_m_output_weight, 64);
-    rt->sqrt_v(10, 64, t3, 64, a->next_adam_v_output_weight, 64);
-    rt->load(1, 10, r1, 0, a->k24_next_adam_part2, 0, 0);
-    rt->sqrt_v(1, 10, r1, 0, r1, 0);
-    rt->div_vs(10, 64, t3, 64, t3, 64, r1, 1);
-    rt->add_vs(10, 64, t3, 64, t3, 64, &c_1em08, 0);
-    rt->div_vv(10, 64, t2, 64, t2, 64, t3, 64);
-    rt->sub_vv(10, 64, a->out, 64, t0, 64, t2, 64);
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
+        /* 10 x 64 */
+    float *const div = scratch + 640, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
+        /* one number a row, 10 */
+    float *const mul4 = scratch + 656, *const div4 = mul4; /* 10 x 64 */
+    float *const sqrt = scratch + 1296, *const div3 = sqrt, *const add = sqrt; /* 10 x 64 */
+    rt->mul_sv(10, 64, mul, 64, &(const float){0.1f}, 0, a->d_output_weight, 64);
+    rt->fma_svv(10, 64, a->next_adam_m_output_weight, 64, &(const float){0.9f}, 0,
+        a->adam_m_output_weight, 64, mul, 64);
+    rt->mul_vv(10, 64, square, 64, a->d_output_weight, 64, a->d_output_weight, 64);
+    rt->mul_sv(10, 64, mul2, 64, &(const float){0.001f}, 0, square, 64);
+    rt->fma_svv(10, 64, a->next_adam_v_output_weight, 64, &(const float){0.999f}, 0,
+        a->adam_v_output_weight, 64, mul2, 64);
+    rt->mul_vs(10, 64, mul3, 64, a->output_weight, 64, &(const float){0.9999f}, 0);
+    rt->load(1, 10, div, 0, a->k23_next_adam_part1, 0, 0);
+    rt->div_sv(1, 10, div2, 0, &(const float){0.01f}, 0, div, 0);
+    rt->mul_sv(10, 64, mul4, 64, div2, 1, a->next_adam_m_output_weight, 64);
+    rt->sqrt_v(10, 64, sqrt, 64, a->next_adam_v_output_weight, 64);
+    rt->load(1, 10, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 10, sqrt3, 0, sqrt2, 0);
+    rt->div_vs(10, 64, div3, 64, sqrt, 64, sqrt3, 1);
+    rt->add_vs(10, 64, add, 64, div3, 64, &(const float){1e-08f}, 0);
+    rt->div_vv(10, 64, div4, 64, mul4, 64, add, 64);
+    rt->sub_vv(10, 64, a->out, 64, mul3, 64, div4, 64);
 }
 
 /* Computes the outputs. */

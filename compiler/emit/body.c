@@ -112,18 +112,41 @@ static void print_expr(const struct printer *p, cr_expr expr, enum binding least
 
 /* ---- calls ---- */
 
-static void print_slot(const struct printer *p, const struct cr_slot *slot)
+/* Prints the number of a constant.  C has no literal for -2^31, so that is printed as -2147483647 -
+ * 1. */
+static void print_constant(struct cr_text *t, const struct cr_slot *slot)
 {
-    const char *before = slot->kind == CR_SLOT_ARGUMENT   ? p->arguments
-                         : slot->kind == CR_SLOT_CONSTANT ? "&"
-                                                          : "";
-    cr_put(p->text, "%s%s", before, slot->name);
+    char text[64];
+    bool integer = cr_formats[slot->format].dtype == CR_I32, least = slot->number == INT32_MIN;
+    /* no sum with 0, which would turn -0 into 0 */
+    cr_number_text(text, sizeof text, slot->format,
+                   integer && least ? slot->number + 1 : slot->number);
+    bool named = strpbrk(text, "AI") != NULL;
+    cr_put(t, "%s%s", named ? "CR_" : "", text);
+    if (integer)
+        cr_put(t, least ? " - 1" : "");
+    else
+        cr_put(t, named ? "" : strpbrk(text, ".e") ? "f" : ".0f");
+}
+
+/* Prints the address of a slot's first element; that of a constant is "&(const float){0.5f}". */
+static void print_start(const struct printer *p, const struct cr_address *address)
+{
+    const struct cr_slot *slot = &p->f->slots[address->slot];
+    if (slot->kind == CR_SLOT_CONSTANT) {
+        cr_put(p->text, "&(const %s){", cr_formats[slot->format].c_type);
+        print_constant(p->text, slot);
+        cr_put(p->text, "}");
+    } else {
+        cr_put(p->text, "%s%s", slot->kind == CR_SLOT_ARGUMENT ? p->arguments : "",
+               cr_address_name(p->f, address));
+    }
 }
 
 /* Prints an address, such as "slot + i * 48 + 96". */
 static void print_address(const struct printer *p, const struct cr_address *address)
 {
-    print_slot(p, &p->f->slots[address->slot]);
+    print_start(p, address);
     for (int i = 0; i < address->n_terms; i++) {
         const struct cr_term *term = &p->f->terms[address->first_term + i];
         const char *var = p->f->vars[term->var].name;
@@ -160,7 +183,7 @@ static void print_argument(const struct printer *p, const struct cr_argument *ar
         cr_put(p->text, "0");
         break;
     case CR_ARGUMENT_VALUE:
-        cr_put(p->text, "%s", p->f->slots[argument->address.slot].name);
+        print_constant(p->text, &p->f->slots[argument->address.slot]);
         break;
     }
 }
@@ -308,35 +331,31 @@ static void print_struct(struct cr_text *t, const struct cr_function *f)
 }
 
 /* Prints the pointer to a slot of scratch.  The offset counts floats, so a pointer to another type
- * is cast after the sum. */
-static void print_scratch(struct cr_text *t, const struct cr_slot *slot)
+ * is cast after the sum.  Where values have names, the first one stands for the slot, and the others
+ * are equal to it. */
+static void print_scratch(struct cr_text *t, const struct cr_function *f, int number)
 {
+    const struct cr_slot *slot = &f->slots[number];
     const struct cr_format_info *format = &cr_formats[slot->format];
     bool sized = slot->offset && format->unit != (int)sizeof(float);
-    cr_put(t, "    %s *const %s = ", format->c_type, slot->name);
+    const char *name = NULL;
+    struct cr_text more = {0}, line = {0};
+    for (int i = 0; i < f->n_names; i++) {
+        if (f->names[i].slot == number && name)
+            cr_put(&more, ", *const %s = %s", f->names[i].text, name);
+        else if (f->names[i].slot == number)
+            name = f->names[i].text;
+    }
+    cr_put(&line, "%s *const %s = ", format->c_type, name ? name : slot->name);
     if (strcmp(format->c_type, "float") != 0)
-        cr_put(t, "(%s *)", format->c_type);
-    cr_put(t, sized ? "(scratch" : "scratch");
+        cr_put(&line, "(%s *)", format->c_type);
+    cr_put(&line, sized ? "(scratch" : "scratch");
     if (slot->offset)
-        cr_put(t, " + %lld", (long long)slot->offset);
-    cr_put(t, "%s; /* %s */\n", sized ? ")" : "", slot->note);
-}
-
-/* Prints a constant.  C has no literal for -2^31, so that is printed as -2147483647 - 1. */
-static void print_constant(struct cr_text *t, const struct cr_slot *slot)
-{
-    char text[64];
-    bool integer = cr_formats[slot->format].dtype == CR_I32, least = slot->number == INT32_MIN;
-    /* no sum with 0, which would turn -0 into 0 */
-    cr_number_text(text, sizeof text, slot->format,
-                   integer && least ? slot->number + 1 : slot->number);
-    bool named = strpbrk(text, "AI") != NULL;
-    cr_put(t, "    static const %s %s = %s%s", cr_formats[slot->format].c_type, slot->name,
-           named ? "CR_" : "", text);
-    if (integer)
-        cr_put(t, least ? " - 1;\n" : ";\n");
-    else
-        cr_put(t, named ? ";\n" : strpbrk(text, ".e") ? "f;\n" : ".0f;\n");
+        cr_put(&line, " + %lld", (long long)slot->offset);
+    cr_put(&line, "%s%s; /* %s */", sized ? ")" : "", more.length ? more.data : "", slot->note);
+    cr_put_line(t, INDENT, "%s", line.data);
+    free(more.data);
+    free(line.data);
 }
 
 /* True if a function has a loop over its items; else it has a single one. */
@@ -357,9 +376,7 @@ static void print_slots(struct cr_text *t, const struct cr_function *f)
         cr_put(t, "    (void)scratch;\n");
     for (int i = f->n_bound; i < f->n_slots; i++) {
         if (f->slots[i].kind == CR_SLOT_SCRATCH)
-            print_scratch(t, &f->slots[i]);
-        else
-            print_constant(t, &f->slots[i]);
+            print_scratch(t, f, i);
     }
 }
 

@@ -240,7 +240,7 @@ static void put_expr(struct printer *p, cr_expr expr, enum binding least)
 /* Appends "slot" or "slot[i * 48 + 96]". */
 static void put_address(struct printer *p, const struct cr_address *a)
 {
-    cr_put(&p->line, "%s", p->f->slots[a->slot].name);
+    cr_put(&p->line, "%s", cr_address_name(p->f, a));
     if (a->n_terms == 0 && a->base == 0)
         return;
     cr_put(&p->line, "[");
@@ -401,6 +401,9 @@ static void print_scratch(struct printer *p)
                cr_formats[s->format].name, (long long)s->elements);
         if (s->note)
             cr_put(&p->line, "  -- %s", s->note);
+        for (int k = 0, n = 0; k < p->f->n_names; k++)
+            if (p->f->names[k].slot == i)
+                cr_put(&p->line, "%s %s", n++ ? "," : ":", p->f->names[k].text);
         end_line(p, INDENT);
     }
 }

@@ -245,6 +245,7 @@ static void free_function(struct cr_function *f)
         free((char *)f->body[i].note);
     free((char *)f->comment);
     free(f->slots);
+    free(f->names);
     free(f->vars);
     free(f->exprs);
     free(f->terms);

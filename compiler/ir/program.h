@@ -104,6 +104,7 @@ struct cr_term {
 /* The address of an element of a slot: unit base + sum of terms. */
 struct cr_address {
     int slot;
+    int name; /* of the value there: 1 + its number in cr_function.names; 0: the slot's name */
     int64_t base;
     int first_term, n_terms; /* in cr_function.terms */
 };
@@ -242,6 +243,12 @@ struct cr_slot {
                         * readers; the program's string */
 };
 
+/* What a part of scratch holds for a while, for readers: several values may have one slot. */
+struct cr_value_name {
+    int slot;
+    char text[72];
+};
+
 /* The predefined variables of every body: a call processes the items begin .. end - 1. */
 enum { CR_VAR_BEGIN, CR_VAR_END, CR_VAR_ITEM, CR_N_OWN_VARS };
 
@@ -257,6 +264,8 @@ struct cr_function {
     const char *comment; /* lines about its formula, origin and cost */
     struct cr_slot *slots; /* arguments and numbers first, as calls bind them */
     int n_slots, cap_slots, n_bound;
+    struct cr_value_name *names;
+    int n_names, cap_names;
     struct cr_var *vars;
     int n_vars, cap_vars;
     struct cr_expr_node *exprs;
@@ -273,6 +282,13 @@ struct cr_function {
     int64_t scratch_floats; /* scratch of each thread */
     struct cr_traffic traffic; /* of a call; zeros: each byte is loaded once */
 };
+
+/* Returns the name of the value at an address, or of its slot. */
+static inline const char *cr_address_name(const struct cr_function *f,
+                                          const struct cr_address *address)
+{
+    return address->name ? f->names[address->name - 1].text : f->slots[address->slot].name;
+}
 
 /* ---- steps ---- */
 

@@ -25,9 +25,6 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
     float *const max = scratch + 11552; /* of a query's scores so far */
     float *const sum = scratch + 11584; /* of exp(score - max) so far */
     float *const scale = scratch + 11616; /* exp(old max - new max) */
-    static const float c_0 = 0.0f;
-    static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
-    static const float c_0_35355338 = 0.35355338f;
     for (long item = begin; item < end; item++) {
         const long head = item / 4;
         const long query0 = item % 4 * 50;
@@ -39,9 +36,9 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
             visible = query1;
         rt->pack(visible, 8, values, 6400, a->v + head * 1600, 8, 1);
         for (long query = query0; query < query1; query += 25) {
-            rt->load(1, 25, max, 0, &c_MINUS_INFINITY, 0, 0);
-            rt->load(1, 25, sum, 0, &c_0, 0, 0);
-            rt->load(25, 8, sums, 32, &c_0, 0, 0);
+            rt->load(1, 25, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
+            rt->load(1, 25, sum, 0, &(const float){0.0f}, 0, 0);
+            rt->load(25, 8, sums, 32, &(const float){0.0f}, 0, 0);
             long end_key = visible;
             if (finite && query + 25 < end_key)
                 end_key = query + 25;
@@ -51,8 +48,8 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
                 rt->gemm_band(n_keys, 25, 8, a->k + head * 1600 + key * 8, 8, 1, queries, 256,
                     scores, 32, key - query, 25);
                 if (key + n_keys > query + 1) /* some query does not see some key */
-                    rt->hide(n_keys, 25, scores, 32, key - query, 25, c_MINUS_INFINITY);
-                rt->softmax_block(n_keys, 25, scores, 32, c_0_35355338, max, sum, scale);
+                    rt->hide(n_keys, 25, scores, 32, key - query, 25, CR_MINUS_INFINITY);
+                rt->softmax_block(n_keys, 25, scores, 32, 0.35355338f, max, sum, scale);
                 rt->gemm_scaled(25, 8, n_keys, scores, 1, 32, values + key * 32, 6400, sums, 32,
                     scale, -25, finite ? query - key + 1 : n_keys, 0, 0);
             }

@@ -17,11 +17,10 @@ static void k1_middle(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const lanes = scratch; /* 16 partial results a column */
-    static const float c_0 = 0.0f;
     float *const tile = scratch + 640; /* what is reduced */
     for (long item = begin; item < end; item++) {
         const long axis0 = item;
-        rt->load(16, 40, lanes, 40, &c_0, 0, 0);
+        rt->load(16, 40, lanes, 40, &(const float){0.0f}, 0, 0);
         for (long row = 0; row < 50; row += 16) {
             const long m = 50 - row < 16 ? 50 - row : 16;
             rt->fma_vvv(m, 40, tile, 40, a->x + axis0 * 2000 + row * 40, 40,
@@ -50,10 +49,9 @@ static void k2_first(const void *args, long begin, long end, float *scratch)
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const lanes = scratch; /* 16 partial results a column */
-    static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
         const long axis1 = item;
-        rt->load(16, 40, lanes, 40, &c_0, 0, 0);
+        rt->load(16, 40, lanes, 40, &(const float){0.0f}, 0, 0);
         rt->sum_down(3, 40, lanes, a->x + axis1 * 40, 2000);
         rt->sum_lanes(40, lanes);
         rt->store(1, 40, a->out + axis1 * 40, 0, 1, lanes, 0);
@@ -78,11 +76,10 @@ static void k3_largest(const void *args, long begin, long end, float *scratch)
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const lanes = scratch; /* 16 partial results a column */
-    static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     float *const tile = scratch + 640; /* what is reduced */
     for (long item = begin; item < end; item++) {
         const long axis0 = item;
-        rt->load(16, 40, lanes, 40, &c_MINUS_INFINITY, 0, 0);
+        rt->load(16, 40, lanes, 40, &(const float){CR_MINUS_INFINITY}, 0, 0);
         for (long row = 0; row < 50; row += 16) {
             const long m = 50 - row < 16 ? 50 - row : 16;
             rt->sub_vv(m, 40, tile, 40, a->x + axis0 * 2000 + row * 40, 40, a->b, 0);
@@ -110,16 +107,15 @@ static void k4_row(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
-    static const float c_0 = 0.0f;
     float *const tile = scratch + 640; /* what is reduced */
-    int *const ri0 = (int *)scratch + 1280; /* one number a row, 16 */
-    float *const r1 = scratch + 1296; /* one number a row, 16 */
-    rt->load(16, 40, lanes, 40, &c_0, 0, 0);
+    int *const numbers = (int *)scratch + 1280; /* one number a row, 16 */
+    float *const float1 = scratch + 1296; /* one number a row, 16 */
+    rt->load(16, 40, lanes, 40, &(const float){0.0f}, 0, 0);
     for (long row = 0; row < 50; row += 16) {
         const long m = 50 - row < 16 ? 50 - row : 16;
-        rt->i32->iota(1, m, ri0, 0, row, 0, 1);
-        rt->i32->float_v(1, m, r1, 0, ri0, 0);
-        rt->load(m, 40, tile, 40, r1, 1, 0);
+        rt->i32->iota(1, m, numbers, 0, row, 0, 1);
+        rt->i32->float_v(1, m, float1, 0, numbers, 0);
+        rt->load(m, 40, tile, 40, float1, 1, 0);
         rt->sum_down(m, 40, lanes, tile, 40);
     }
     rt->sum_lanes(40, lanes);

@@ -16,10 +16,9 @@ static void k1_cumsum_mul(const void *args, long begin, long end, float *scratch
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
-    static const float c_2 = 2.0f;
     for (long item = begin; item < end; item++) {
         const long row = item * 2;
-        rt->mul_vs(2, 700, a->out + row * 700, 700, a->x + row * 700, 700, &c_2, 0);
+        rt->mul_vs(2, 700, a->out + row * 700, 700, a->x + row * 700, 700, &(const float){2.0f}, 0);
     }
 }
 
@@ -110,9 +109,9 @@ static void k5_cumsum_iota(const void *args, long begin, long end, float *scratc
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const ti0 = (int *)scratch; /* 5 x 9 */
-    rt->i32->iota(5, 9, ti0, 9, 0, 0, 1);
-    rt->i32->load(5, 9, a->out, 9, ti0, 9, 1);
+    int *const numbers = (int *)scratch; /* 5 x 9 */
+    rt->i32->iota(5, 9, numbers, 9, 0, 0, 1);
+    rt->i32->load(5, 9, a->out, 9, numbers, 9, 1);
 }
 
 /*

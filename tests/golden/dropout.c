@@ -17,10 +17,9 @@ static void k1_dropout_ge(const void *args, long begin, long end, float *scratch
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const t0 = scratch; /* 6 x 5 */
-    static const float c_0_25 = 0.25f;
-    rt->random(6, 5, t0, 5, a->step, a->stream0, 0, 5, 1);
-    rt->ge_vs(6, 5, a->out, 5, t0, 5, &c_0_25, 0);
+    float *const random = scratch; /* 6 x 5 */
+    rt->random(6, 5, random, 5, a->step, a->stream0, 0, 5, 1);
+    rt->ge_vs(6, 5, a->out, 5, random, 5, &(const float){0.25f}, 0);
 }
 
 /*
@@ -43,12 +42,10 @@ static void k2_dropout_where(const void *args, long begin, long end, float *scra
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
-    static const float c_1_3333334 = 1.3333334f;
-    float *const t0 = scratch + 192; /* 6 x 32 */
-    static const float c_0 = 0.0f;
+    float *const mul = scratch + 192; /* 6 x 32 */
     rt->gemm(6, 5, 8, a->x, 8, 1, a->w, 256, product, 32, 0, 0, 0, 16384);
-    rt->mul_vs(6, 5, t0, 32, product, 32, &c_1_3333334, 0);
-    rt->where_vvs(6, 5, a->out, 5, a->k1_dropout_ge, 5, t0, 32, &c_0, 0);
+    rt->mul_vs(6, 5, mul, 32, product, 32, &(const float){1.3333334f}, 0);
+    rt->where_vvs(6, 5, a->out, 5, a->k1_dropout_ge, 5, mul, 32, &(const float){0.0f}, 0);
 }
 
 /*
@@ -68,11 +65,9 @@ static void k3_dropout_ge(const void *args, long begin, long end, float *scratch
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const int i_3 = 3;
-    float *const t0 = scratch; /* 6 x 5 */
-    static const float c_0_5 = 0.5f;
-    rt->random(6, 5, t0, 5, &i_3, a->stream0, 0, 5, 1);
-    rt->ge_vs(6, 5, a->out, 5, t0, 5, &c_0_5, 0);
+    float *const random = scratch; /* 6 x 5 */
+    rt->random(6, 5, random, 5, &(const int){3}, a->stream0, 0, 5, 1);
+    rt->ge_vs(6, 5, a->out, 5, random, 5, &(const float){0.5f}, 0);
 }
 
 /*
@@ -93,12 +88,10 @@ static void k4_y(const void *args, long begin, long end, float *scratch)
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const t0 = scratch; /* 6 x 5 */
-    static const float c_2 = 2.0f;
-    static const float c_0 = 0.0f;
-    rt->tanh_v(6, 5, t0, 5, a->k2_dropout_where, 5);
-    rt->mul_vs(6, 5, t0, 5, t0, 5, &c_2, 0);
-    rt->where_vvs(6, 5, a->out, 5, a->k3_dropout_ge, 5, t0, 5, &c_0, 0);
+    float *const tanh = scratch, *const mul = tanh; /* 6 x 5 */
+    rt->tanh_v(6, 5, tanh, 5, a->k2_dropout_where, 5);
+    rt->mul_vs(6, 5, mul, 5, tanh, 5, &(const float){2.0f}, 0);
+    rt->where_vvs(6, 5, a->out, 5, a->k3_dropout_ge, 5, mul, 5, &(const float){0.0f}, 0);
 }
 
 /*
@@ -121,24 +114,20 @@ static void k5_dropout_mul(const void *args, long begin, long end, float *scratc
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_8 = 8.0f;
-    float *const t0 = scratch; /* 6 x 5 */
-    static const float c_0 = 0.0f;
-    static const float c_2 = 2.0f;
-    float *const t1 = scratch + 32; /* 6 x 5 */
-    static const float c_1 = 1.0f;
-    float *const t2 = scratch + 64; /* 6 x 5 */
-    static const float c_1_3333334 = 1.3333334f;
-    rt->add_vv(6, 5, t0, 5, a->k4_y, 5, a->k4_y, 5);
-    rt->where_vvs(6, 5, t0, 5, a->k3_dropout_ge, 5, t0, 5, &c_0, 0);
-    rt->mul_sv(6, 5, t1, 5, &c_2, 0, a->k2_dropout_where, 5);
-    rt->sigmoid_v(6, 5, t1, 5, t1, 5);
-    rt->sub_sv(6, 5, t2, 5, &c_1, 0, t1, 5);
-    rt->mul_vv(6, 5, t1, 5, t1, 5, t2, 5);
-    rt->mul_vv(6, 5, t0, 5, t0, 5, t1, 5);
-    rt->mul_sv(6, 5, t0, 5, &c_8, 0, t0, 5);
-    rt->where_vvs(6, 5, t0, 5, a->k1_dropout_ge, 5, t0, 5, &c_0, 0);
-    rt->mul_vs(6, 5, a->out, 5, t0, 5, &c_1_3333334, 0);
+    float *const add = scratch, *const where = add, *const mul3 = add, *const mul4 = add,
+        *const where2 = add; /* 6 x 5 */
+    float *const mul = scratch + 32, *const sigmoid = mul, *const mul2 = mul; /* 6 x 5 */
+    float *const sub = scratch + 64; /* 6 x 5 */
+    rt->add_vv(6, 5, add, 5, a->k4_y, 5, a->k4_y, 5);
+    rt->where_vvs(6, 5, where, 5, a->k3_dropout_ge, 5, add, 5, &(const float){0.0f}, 0);
+    rt->mul_sv(6, 5, mul, 5, &(const float){2.0f}, 0, a->k2_dropout_where, 5);
+    rt->sigmoid_v(6, 5, sigmoid, 5, mul, 5);
+    rt->sub_sv(6, 5, sub, 5, &(const float){1.0f}, 0, sigmoid, 5);
+    rt->mul_vv(6, 5, mul2, 5, sigmoid, 5, sub, 5);
+    rt->mul_vv(6, 5, mul3, 5, where, 5, mul2, 5);
+    rt->mul_sv(6, 5, mul4, 5, &(const float){8.0f}, 0, mul3, 5);
+    rt->where_vvs(6, 5, where2, 5, a->k1_dropout_ge, 5, mul4, 5, &(const float){0.0f}, 0);
+    rt->mul_vs(6, 5, a->out, 5, where2, 5, &(const float){1.3333334f}, 0);
 }
 
 /*

@@ -19,10 +19,9 @@ static void k1_entries_maximum(const void *args, long begin, long end, float *sc
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    static const float c_0 = 0.0f;
     rt->gemm(8, 4, 32, a->x, 32, 1, a->encoder_weight, 1024, a->out, 4, a->encoder_bias, 0, 0,
         16384);
-    rt->maximum_vs(8, 4, a->out, 4, a->out, 4, &c_0, 0);
+    rt->maximum_vs(8, 4, a->out, 4, a->out, 4, &(const float){0.0f}, 0);
 }
 
 /*
@@ -67,9 +66,9 @@ static void k3_entries_mul(const void *args, long begin, long end, float *scratc
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const t0 = scratch; /* 8 x 32 */
-    rt->sub_vv(8, 32, t0, 32, a->decoder_2, 32, a->x, 32);
-    rt->mul_vv(8, 32, a->out, 32, t0, 32, t0, 32);
+    float *const sub = scratch; /* 8 x 32 */
+    rt->sub_vv(8, 32, sub, 32, a->decoder_2, 32, a->x, 32);
+    rt->mul_vv(8, 32, a->out, 32, sub, 32, sub, 32);
 }
 
 /*
@@ -89,11 +88,10 @@ static void k4_loss(const void *args, long begin, long end, float *scratch)
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const r0 = scratch; /* one number a row, 1 */
-    static const float c_256 = 256.0f;
-    rt->sum(1, 256, r0, a->k3_entries_mul, 0);
-    rt->div_vs(1, 1, r0, 0, r0, 0, &c_256, 0);
-    rt->store(1, 1, a->out, 0, 0, r0, 0);
+    float *const sum = scratch, *const mean = sum; /* one number a row, 1 */
+    rt->sum(1, 256, sum, a->k3_entries_mul, 0);
+    rt->div_vs(1, 1, mean, 0, sum, 0, &(const float){256.0f}, 0);
+    rt->store(1, 1, a->out, 0, 0, mean, 0);
 }
 
 /* Computes the outputs of both. */

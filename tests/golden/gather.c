@@ -17,15 +17,15 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
-    float *const t0 = scratch; /* 5 x 6 */
-    int *const ri1 = (int *)scratch + 32; /* one number a row, 5 */
-    float *const t2 = scratch + 48; /* 5 x 6 */
+    float *const gathered = scratch; /* 5 x 6 */
+    int *const numbers = (int *)scratch + 32; /* one number a row, 5 */
+    float *const gathered2 = scratch + 48; /* 5 x 6 */
     for (long item = begin; item < end; item++) {
         const long axis0 = item;
-        rt->gather(5, 6, t0, 6, a->wte, 6, 11, a->tokens + axis0 * 5);
-        rt->i32->iota(1, 5, ri1, 0, 0, 0, 1);
-        rt->gather(5, 6, t2, 6, a->wpe, 6, 8, ri1);
-        rt->add_vv(5, 6, a->out + axis0 * 30, 6, t0, 6, t2, 6);
+        rt->gather(5, 6, gathered, 6, a->wte, 6, 11, a->tokens + axis0 * 5);
+        rt->i32->iota(1, 5, numbers, 0, 0, 0, 1);
+        rt->gather(5, 6, gathered2, 6, a->wpe, 6, 8, numbers);
+        rt->add_vv(5, 6, a->out + axis0 * 30, 6, gathered, 6, gathered2, 6);
     }
 }
 

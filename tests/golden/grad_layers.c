@@ -40,11 +40,10 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const t0 = scratch; /* 6 x 8 */
-    static const float c_0_5 = 0.5f;
+    float *const random = scratch; /* 6 x 8 */
     /* h.# */
-    rt->random(6, 8, t0, 8, a->step, a->stream0, 0, 8, 1);
-    rt->ge_vs(6, 8, a->out, 8, t0, 8, &c_0_5, 0);
+    rt->random(6, 8, random, 8, a->step, a->stream0, 0, 8, 1);
+    rt->ge_vs(6, 8, a->out, 8, random, 8, &(const float){0.5f}, 0);
 }
 
 /*
@@ -66,14 +65,12 @@ static void k3_h(const void *args, long begin, long end, float *scratch)
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const t0 = scratch; /* 6 x 8 */
-    static const float c_2 = 2.0f;
-    static const float c_0 = 0.0f;
+    float *const tanh = scratch, *const mul = tanh, *const where = tanh; /* 6 x 8 */
     /* h.# */
-    rt->tanh_v(6, 8, t0, 8, a->h_fc, 8);
-    rt->mul_vs(6, 8, t0, 8, t0, 8, &c_2, 0);
-    rt->where_vvs(6, 8, t0, 8, a->k2_h, 8, t0, 8, &c_0, 0);
-    rt->add_vv(6, 8, a->out, 8, a->x, 8, t0, 8);
+    rt->tanh_v(6, 8, tanh, 8, a->h_fc, 8);
+    rt->mul_vs(6, 8, mul, 8, tanh, 8, &(const float){2.0f}, 0);
+    rt->where_vvs(6, 8, where, 8, a->k2_h, 8, mul, 8, &(const float){0.0f}, 0);
+    rt->add_vv(6, 8, a->out, 8, a->x, 8, where, 8);
 }
 
 /*
@@ -95,22 +92,18 @@ static void k4_d_h_fc(const void *args, long begin, long end, float *scratch)
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_8 = 8.0f;
-    float *const t0 = scratch; /* 6 x 8 */
-    static const float c_0 = 0.0f;
-    static const float c_2 = 2.0f;
-    float *const t1 = scratch + 48; /* 6 x 8 */
-    static const float c_1 = 1.0f;
-    float *const t2 = scratch + 96; /* 6 x 8 */
-    rt->add_vv(6, 8, t0, 8, a->h, 8, a->h, 8);
+    float *const add = scratch, *const where = add, *const mul3 = add; /* 6 x 8 */
+    float *const mul = scratch + 48, *const sigmoid = mul, *const mul2 = mul; /* 6 x 8 */
+    float *const sub = scratch + 96; /* 6 x 8 */
+    rt->add_vv(6, 8, add, 8, a->h, 8, a->h, 8);
     /* h.# */
-    rt->where_vvs(6, 8, t0, 8, a->k2_h, 8, t0, 8, &c_0, 0);
-    rt->mul_sv(6, 8, t1, 8, &c_2, 0, a->h_fc, 8);
-    rt->sigmoid_v(6, 8, t1, 8, t1, 8);
-    rt->sub_sv(6, 8, t2, 8, &c_1, 0, t1, 8);
-    rt->mul_vv(6, 8, t1, 8, t1, 8, t2, 8);
-    rt->mul_vv(6, 8, t0, 8, t0, 8, t1, 8);
-    rt->mul_sv(6, 8, a->out, 8, &c_8, 0, t0, 8);
+    rt->where_vvs(6, 8, where, 8, a->k2_h, 8, add, 8, &(const float){0.0f}, 0);
+    rt->mul_sv(6, 8, mul, 8, &(const float){2.0f}, 0, a->h_fc, 8);
+    rt->sigmoid_v(6, 8, sigmoid, 8, mul, 8);
+    rt->sub_sv(6, 8, sub, 8, &(const float){1.0f}, 0, sigmoid, 8);
+    rt->mul_vv(6, 8, mul2, 8, sigmoid, 8, sub, 8);
+    rt->mul_vv(6, 8, mul3, 8, where, 8, mul2, 8);
+    rt->mul_sv(6, 8, a->out, 8, &(const float){8.0f}, 0, mul3, 8);
 }
 
 /*
@@ -131,8 +124,7 @@ static void k5_d_h_fc_bias(const void *args, long begin, long end, float *scratc
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
-    static const float c_0 = 0.0f;
-    rt->load(16, 8, lanes, 8, &c_0, 0, 0);
+    rt->load(16, 8, lanes, 8, &(const float){0.0f}, 0, 0);
     rt->sum_down(6, 8, lanes, a->d_h_fc, 8);
     rt->sum_lanes(8, lanes);
     rt->store(1, 8, a->out, 0, 1, lanes, 0);
@@ -158,11 +150,11 @@ static void k6_d_h(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
-    float *const t0 = scratch + 192; /* 6 x 32 */
+    float *const add = scratch + 192; /* 6 x 32 */
     rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, product, 32, 0, 0, 0, 16384);
-    rt->add_vv(6, 8, t0, 32, a->h, 8, a->h, 8);
+    rt->add_vv(6, 8, add, 32, a->h, 8, a->h, 8);
     /* h.#.fc */
-    rt->add_vv(6, 8, a->out, 8, t0, 32, product, 32);
+    rt->add_vv(6, 8, a->out, 8, add, 32, product, 32);
 }
 
 /*
@@ -208,21 +200,17 @@ static void k8_d_h_fc(const void *args, long begin, long end, float *scratch)
     const struct k8_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_8 = 8.0f;
-    static const float c_0 = 0.0f;
-    float *const t0 = scratch; /* 6 x 8 */
-    static const float c_2 = 2.0f;
-    float *const t1 = scratch + 48; /* 6 x 8 */
-    static const float c_1 = 1.0f;
-    float *const t2 = scratch + 96; /* 6 x 8 */
+    float *const where = scratch, *const mul3 = where; /* 6 x 8 */
+    float *const mul = scratch + 48, *const sigmoid = mul, *const mul2 = mul; /* 6 x 8 */
+    float *const sub = scratch + 96; /* 6 x 8 */
     /* h.# */
-    rt->where_vvs(6, 8, t0, 8, a->k2_h, 8, a->d_h, 8, &c_0, 0);
-    rt->mul_sv(6, 8, t1, 8, &c_2, 0, a->h_fc, 8);
-    rt->sigmoid_v(6, 8, t1, 8, t1, 8);
-    rt->sub_sv(6, 8, t2, 8, &c_1, 0, t1, 8);
-    rt->mul_vv(6, 8, t1, 8, t1, 8, t2, 8);
-    rt->mul_vv(6, 8, t0, 8, t0, 8, t1, 8);
-    rt->mul_sv(6, 8, a->out, 8, &c_8, 0, t0, 8);
+    rt->where_vvs(6, 8, where, 8, a->k2_h, 8, a->d_h, 8, &(const float){0.0f}, 0);
+    rt->mul_sv(6, 8, mul, 8, &(const float){2.0f}, 0, a->h_fc, 8);
+    rt->sigmoid_v(6, 8, sigmoid, 8, mul, 8);
+    rt->sub_sv(6, 8, sub, 8, &(const float){1.0f}, 0, sigmoid, 8);
+    rt->mul_vv(6, 8, mul2, 8, sigmoid, 8, sub, 8);
+    rt->mul_vv(6, 8, mul3, 8, where, 8, mul2, 8);
+    rt->mul_sv(6, 8, a->out, 8, &(const float){8.0f}, 0, mul3, 8);
 }
 
 /*
@@ -272,24 +260,20 @@ static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
-    static const float c_8 = 8.0f;
-    float *const t0 = scratch + 192; /* 6 x 32 */
-    static const float c_0 = 0.0f;
-    static const float c_2 = 2.0f;
-    float *const t1 = scratch + 384; /* 6 x 32 */
-    static const float c_1 = 1.0f;
-    float *const t2 = scratch + 576; /* 6 x 32 */
+    float *const add = scratch + 192, *const where = add, *const mul3 = add; /* 6 x 32 */
+    float *const mul = scratch + 384, *const sigmoid = mul, *const mul2 = mul; /* 6 x 32 */
+    float *const sub = scratch + 576; /* 6 x 32 */
     rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, product, 32, 0, 0, 0, 16384);
     /* h.#.fc */
-    rt->add_vv(6, 8, t0, 32, a->d_h, 8, product, 32);
+    rt->add_vv(6, 8, add, 32, a->d_h, 8, product, 32);
     /* h.# */
-    rt->where_vvs(6, 8, t0, 32, a->k2_h, 8, t0, 32, &c_0, 0);
-    rt->mul_sv(6, 8, t1, 32, &c_2, 0, a->h_fc, 8);
-    rt->sigmoid_v(6, 8, t1, 32, t1, 32);
-    rt->sub_sv(6, 8, t2, 32, &c_1, 0, t1, 32);
-    rt->mul_vv(6, 8, t1, 32, t1, 32, t2, 32);
-    rt->mul_vv(6, 8, t0, 32, t0, 32, t1, 32);
-    rt->mul_sv(6, 8, a->out, 8, &c_8, 0, t0, 32);
+    rt->where_vvs(6, 8, where, 32, a->k2_h, 8, add, 32, &(const float){0.0f}, 0);
+    rt->mul_sv(6, 8, mul, 32, &(const float){2.0f}, 0, a->h_fc, 8);
+    rt->sigmoid_v(6, 8, sigmoid, 32, mul, 32);
+    rt->sub_sv(6, 8, sub, 32, &(const float){1.0f}, 0, sigmoid, 32);
+    rt->mul_vv(6, 8, mul2, 32, sigmoid, 32, sub, 32);
+    rt->mul_vv(6, 8, mul3, 32, where, 32, mul2, 32);
+    rt->mul_sv(6, 8, a->out, 8, &(const float){8.0f}, 0, mul3, 32);
 }
 
 /* Computes the outputs. */

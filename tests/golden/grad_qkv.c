@@ -54,9 +54,6 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
     float *const max = scratch + 9824; /* of a query's scores so far */
     float *const sum = scratch + 9856; /* of exp(score - max) so far */
     float *const scale = scratch + 9888; /* exp(old max - new max) */
-    static const float c_0 = 0.0f;
-    static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
-    static const float c_0_5 = 0.5f;
     for (long item = begin; item < end; item++) {
         const long head = item / 2 % 3;
         const long batch = item / 6;
@@ -69,9 +66,9 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
             visible = query1;
         rt->pack(visible, 4, values, 4800, a->qkv + batch * 5400 + head * 4 + 24, 36, 1);
         for (long query = query0; query < query1; query += 25) {
-            rt->load(1, 25, max, 0, &c_MINUS_INFINITY, 0, 0);
-            rt->load(1, 25, sum, 0, &c_0, 0, 0);
-            rt->load(25, 4, sums, 32, &c_0, 0, 0);
+            rt->load(1, 25, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
+            rt->load(1, 25, sum, 0, &(const float){0.0f}, 0, 0);
+            rt->load(25, 4, sums, 32, &(const float){0.0f}, 0, 0);
             long end_key = visible;
             if (finite && query + 25 < end_key)
                 end_key = query + 25;
@@ -81,8 +78,8 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
                 rt->gemm_band(n_keys, 25, 4, a->qkv + batch * 5400 + head * 4 + key * 36 + 12, 36,
                     1, queries, 128, scores, 32, key - query, 25);
                 if (key + n_keys > query + 1) /* some query does not see some key */
-                    rt->hide(n_keys, 25, scores, 32, key - query, 25, c_MINUS_INFINITY);
-                rt->softmax_block(n_keys, 25, scores, 32, c_0_5, max, sum, scale);
+                    rt->hide(n_keys, 25, scores, 32, key - query, 25, CR_MINUS_INFINITY);
+                rt->softmax_block(n_keys, 25, scores, 32, 0.5f, max, sum, scale);
                 rt->gemm_scaled(25, 4, n_keys, scores, 1, 32, values + key * 32, 4800, sums, 32,
                     scale, -25, finite ? query - key + 1 : n_keys, 0, 0);
             }
@@ -136,15 +133,15 @@ static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
-    float *const t0 = scratch; /* 150 x 4 */
-    float *const r1 = scratch + 608; /* one number a row, 150 */
+    float *const mul = scratch; /* 150 x 4 */
+    float *const sum = scratch + 608; /* one number a row, 150 */
     for (long item = begin; item < end; item++) {
         const long axis1 = item % 3;
         const long axis0 = item / 3;
-        rt->mul_vv(150, 4, t0, 4, a->d_y + axis0 * 1800 + axis1 * 4, 12,
+        rt->mul_vv(150, 4, mul, 4, a->d_y + axis0 * 1800 + axis1 * 4, 12,
             a->y + axis0 * 1800 + axis1 * 4, 12);
-        rt->sum(150, 4, r1, t0, 4);
-        rt->store(1, 150, a->out + axis0 * 450 + axis1 * 150, 0, 1, r1, 0);
+        rt->sum(150, 4, sum, mul, 4);
+        rt->store(1, 150, a->out + axis0 * 450 + axis1 * 150, 0, 1, sum, 0);
     }
 }
 
@@ -179,22 +176,18 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
     float *const sum = scratch + 15328; /* of exp(score - max); then its reciprocal */
     float *const scale = scratch + 15360; /* exp(old max - new max) */
     float *const delta = scratch + 15392; /* minus sum(output * its gradient) */
-    static const float c_0 = 0.0f;
-    static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
-    static const float c_0_5 = 0.5f;
-    static const float c_1 = 1.0f;
     for (long item = begin; item < end; item++) {
         const long head = item % 3;
         const long batch = item / 3;
         rt->pack(150, 4, keys, 4800, a->qkv + batch * 5400 + head * 4 + 12, 36, 1);
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
         const long keys_finite = rt->finite(150, 4, a->qkv + batch * 5400 + head * 4 + 12, 36, 1);
-        rt->load(150, 4, a->out + batch * 5400 + head * 4 + 12, 36, &c_0, 0, 0);
-        rt->load(150, 4, a->out + batch * 5400 + head * 4 + 24, 36, &c_0, 0, 0);
+        rt->load(150, 4, a->out + batch * 5400 + head * 4 + 12, 36, &(const float){0.0f}, 0, 0);
+        rt->load(150, 4, a->out + batch * 5400 + head * 4 + 24, 36, &(const float){0.0f}, 0, 0);
         for (long query = 0; query < 150; query += 32) {
             const long n_queries = 150 - query < 32 ? 150 - query : 32;
-            rt->load(1, n_queries, max, 0, &c_MINUS_INFINITY, 0, 0);
-            rt->load(1, n_queries, sum, 0, &c_0, 0, 0);
+            rt->load(1, n_queries, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
+            rt->load(1, n_queries, sum, 0, &(const float){0.0f}, 0, 0);
             long end_key = 150;
             if (query + n_queries < end_key)
                 end_key = query + n_queries;
@@ -218,7 +211,8 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             rt->load(1, n_queries, delta, 0, a->k4_grad_qkv + batch * 450 + head * 150 + query, 0,
                 1);
             rt->neg_v(1, n_queries, delta, 0, delta, 0);
-            rt->load(n_queries, 4, a->out + batch * 5400 + head * 4 + query * 36, 36, &c_0, 0, 0);
+            rt->load(n_queries, 4, a->out + batch * 5400 + head * 4 + query * 36, 36,
+                &(const float){0.0f}, 0, 0);
             /* a maximum and a sum for each query */
             for (long key = 0; key < end_key; key += 128) {
                 const long n_keys = end_key - key < 128 ? end_key - key : 128;
@@ -227,10 +221,10 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                     32, key - query, n_queries);
                 if (key + n_keys > query + 1) /* some query does not see some key */
                     rt->hide(n_keys, n_queries, scores, 32, key - query, n_queries,
-                        c_MINUS_INFINITY);
-                rt->softmax_block(n_keys, n_queries, scores, 32, c_0_5, max, sum, scale);
+                        CR_MINUS_INFINITY);
+                rt->softmax_block(n_keys, n_queries, scores, 32, 0.5f, max, sum, scale);
             }
-            rt->div_sv(1, n_queries, sum, 0, &c_1, 0, sum, 0);
+            rt->div_sv(1, n_queries, sum, 0, &(const float){1.0f}, 0, sum, 0);
             rt->neg_v(1, n_queries, max, 0, max, 0);
             const long finite = keys_finite && rt->finite(1, n_queries, delta, 0, 1) &&
                 rt->finite(1, n_queries, sum, 0, 1);
@@ -244,8 +238,9 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                         scores, 32, key - query, n_queries);
                     if (key + n_keys > query + 1) /* some query does not see some key */
                         rt->hide(n_keys, n_queries, scores, 32, key - query, n_queries,
-                            c_MINUS_INFINITY);
-                    rt->fma_svv(n_keys, n_queries, scores, 32, &c_0_5, 0, scores, 32, max, 0);
+                            CR_MINUS_INFINITY);
+                    rt->fma_svv(n_keys, n_queries, scores, 32, &(const float){0.5f}, 0, scores, 32,
+                        max, 0);
                     rt->exp_v(n_keys, n_queries, scores, 32, scores, 32);
                 }
                 rt->mul_vv(n_keys, n_queries, scores, 32, scores, 32, sum, 0);
@@ -255,9 +250,9 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                     a->out + batch * 5400 + head * 4 + key * 36 + 24, 36,
                     a->out + batch * 5400 + head * 4 + key * 36 + 24, 36, 0, 0);
                 rt->mul_vv(n_keys, n_queries, dscores, 32, dscores, 32, scores, 32);
-                rt->mul_vs(n_keys, n_queries, dscores, 32, dscores, 32, &c_0_5, 0);
+                rt->mul_vs(n_keys, n_queries, dscores, 32, dscores, 32, &(const float){0.5f}, 0);
                 if (key + n_keys > query + 1) /* some query does not see some key */
-                    rt->hide(n_keys, n_queries, dscores, 32, key - query, n_queries, c_0);
+                    rt->hide(n_keys, n_queries, dscores, 32, key - query, n_queries, 0.0f);
                 rt->gemm(n_keys, 4, n_queries, dscores, 32, 1, query_rows, 1024,
                     a->out + batch * 5400 + head * 4 + key * 36 + 12, 36,
                     a->out + batch * 5400 + head * 4 + key * 36 + 12, 36, 0, 0);

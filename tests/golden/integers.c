@@ -17,15 +17,13 @@ static void k1_rows(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const int i_7 = 7;
-    int *const ri0 = (int *)scratch; /* one number a row, 6 */
-    static const int i_3 = 3;
-    int *const ti1 = (int *)scratch + 16; /* 6 x 5 */
-    rt->i32->mul_vs(1, 6, ri0, 0, a->ids, 0, &i_7, 0);
-    rt->i32->sub_vs(1, 6, ri0, 0, ri0, 0, &i_3, 0);
-    rt->i32->abs_v(1, 6, ri0, 0, ri0, 0);
-    rt->i32->gather(6, 5, ti1, 5, a->table, 5, 9, ri0);
-    rt->i32->load(6, 5, a->out, 5, ti1, 5, 1);
+    int *const mul = (int *)scratch, *const sub = mul, *const abs = mul; /* one number a row, 6 */
+    int *const gathered = (int *)scratch + 16; /* 6 x 5 */
+    rt->i32->mul_vs(1, 6, mul, 0, a->ids, 0, &(const int){7}, 0);
+    rt->i32->sub_vs(1, 6, sub, 0, mul, 0, &(const int){3}, 0);
+    rt->i32->abs_v(1, 6, abs, 0, sub, 0);
+    rt->i32->gather(6, 5, gathered, 5, a->table, 5, 9, abs);
+    rt->i32->load(6, 5, a->out, 5, gathered, 5, 1);
 }
 
 /*
@@ -45,19 +43,19 @@ static void k2_first(const void *args, long begin, long end, float *scratch)
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const r0 = scratch; /* one number a row, 9 */
-    float *const t1 = scratch + 16; /* 9 x 5 */
-    int *const ti2 = (int *)scratch + 64; /* 9 x 5 */
-    static const int i_m2147483648 = -2147483647 - 1;
-    int *const ri3 = (int *)scratch + 112; /* one number a row, 9 */
-    rt->max(9, 5, r0, a->x, 5);
-    rt->eq_vs(9, 5, t1, 5, a->x, 5, r0, 1);
-    rt->i32->iota(9, 5, ti2, 5, 0, 0, 1);
-    rt->i32->neg_v(9, 5, ti2, 5, ti2, 5);
-    rt->i32->where_vvs(9, 5, ti2, 5, t1, 5, ti2, 5, &i_m2147483648, 0);
-    rt->i32->max(9, 5, ri3, ti2, 5);
-    rt->i32->neg_v(1, 9, ri3, 0, ri3, 0);
-    rt->i32->store(1, 9, a->out, 0, 1, ri3, 0);
+    float *const max = scratch; /* one number a row, 9 */
+    float *const eq = scratch + 16; /* 9 x 5 */
+    int *const numbers = (int *)scratch + 64, *const neg = numbers, *const where = numbers;
+        /* 9 x 5 */
+    int *const max2 = (int *)scratch + 112, *const neg2 = max2; /* one number a row, 9 */
+    rt->max(9, 5, max, a->x, 5);
+    rt->eq_vs(9, 5, eq, 5, a->x, 5, max, 1);
+    rt->i32->iota(9, 5, numbers, 5, 0, 0, 1);
+    rt->i32->neg_v(9, 5, neg, 5, numbers, 5);
+    rt->i32->where_vvs(9, 5, where, 5, eq, 5, neg, 5, &(const int){-2147483647 - 1}, 0);
+    rt->i32->max(9, 5, max2, where, 5);
+    rt->i32->neg_v(1, 9, neg2, 0, max2, 0);
+    rt->i32->store(1, 9, a->out, 0, 1, neg2, 0);
 }
 
 /*
@@ -77,11 +75,11 @@ static void k3_along(const void *args, long begin, long end, float *scratch)
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const ti0 = (int *)scratch; /* 6 x 5 */
-    int *const ri1 = (int *)scratch + 32; /* one number a row, 6 */
-    rt->i32->mul_vv(6, 5, ti0, 5, a->k1_rows, 5, a->k1_rows, 5);
-    rt->i32->sum(6, 5, ri1, ti0, 5);
-    rt->i32->store(1, 6, a->out, 0, 1, ri1, 0);
+    int *const square = (int *)scratch; /* 6 x 5 */
+    int *const sum = (int *)scratch + 32; /* one number a row, 6 */
+    rt->i32->mul_vv(6, 5, square, 5, a->k1_rows, 5, a->k1_rows, 5);
+    rt->i32->sum(6, 5, sum, square, 5);
+    rt->i32->store(1, 6, a->out, 0, 1, sum, 0);
 }
 
 /*
@@ -102,8 +100,7 @@ static void k4_down(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     int *const lanes = (int *)scratch; /* 16 partial results a column */
-    static const int i_m2147483648 = -2147483647 - 1;
-    rt->i32->load(16, 5, lanes, 5, &i_m2147483648, 0, 0);
+    rt->i32->load(16, 5, lanes, 5, &(const int){-2147483647 - 1}, 0, 0);
     rt->i32->max_down(9, 5, lanes, a->table, 5);
     rt->i32->max_lanes(5, lanes);
     rt->i32->store(1, 5, a->out, 0, 1, lanes, 0);
@@ -127,9 +124,9 @@ static void k5_scaled(const void *args, long begin, long end, float *scratch)
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const t0 = scratch; /* 9 x 5 */
-    rt->i32->float_v(9, 5, t0, 5, a->table, 5);
-    rt->mul_vv(9, 5, a->out, 5, a->x, 5, t0, 5);
+    float *const float1 = scratch; /* 9 x 5 */
+    rt->i32->float_v(9, 5, float1, 5, a->table, 5);
+    rt->mul_vv(9, 5, a->out, 5, a->x, 5, float1, 5);
 }
 
 /* Computes the outputs. */

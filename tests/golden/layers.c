@@ -22,26 +22,24 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const rows = scratch; /* rows of the left operand */
-    float *const r0 = scratch + 48; /* one number a row, 6 */
-    static const float c_8 = 8.0f;
-    float *const t1 = scratch + 64; /* 6 x 8 */
-    float *const t2 = scratch + 112; /* 6 x 8 */
-    static const float c_1em05 = 1e-05f;
-    static const float c_0 = 0.0f;
+    float *const sum = scratch + 48, *const mean = sum, *const sum2 = sum, *const variance = sum,
+        *const variance_eps = sum, *const rsqrt = sum; /* one number a row, 6 */
+    float *const centered = scratch + 64, *const normalized = centered; /* 6 x 8 */
+    float *const centered_square = scratch + 112; /* 6 x 8 */
     /* h.#.norm */
-    rt->sum(6, 8, r0, a->x, 8);
-    rt->div_vs(1, 6, r0, 0, r0, 0, &c_8, 0);
-    rt->sub_vs(6, 8, t1, 8, a->x, 8, r0, 1);
-    rt->mul_vv(6, 8, t2, 8, t1, 8, t1, 8);
-    rt->sum(6, 8, r0, t2, 8);
-    rt->div_vs(1, 6, r0, 0, r0, 0, &c_8, 0);
-    rt->add_vs(1, 6, r0, 0, r0, 0, &c_1em05, 0);
-    rt->rsqrt_v(1, 6, r0, 0, r0, 0);
-    rt->mul_vs(6, 8, t1, 8, t1, 8, r0, 1);
-    rt->fma_vvv(6, 8, rows, 8, t1, 8, a->h_norm_weight, 0, a->h_norm_bias, 0);
+    rt->sum(6, 8, sum, a->x, 8);
+    rt->div_vs(1, 6, mean, 0, sum, 0, &(const float){8.0f}, 0);
+    rt->sub_vs(6, 8, centered, 8, a->x, 8, mean, 1);
+    rt->mul_vv(6, 8, centered_square, 8, centered, 8, centered, 8);
+    rt->sum(6, 8, sum2, centered_square, 8);
+    rt->div_vs(1, 6, variance, 0, sum2, 0, &(const float){8.0f}, 0);
+    rt->add_vs(1, 6, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
+    rt->rsqrt_v(1, 6, rsqrt, 0, variance_eps, 0);
+    rt->mul_vs(6, 8, normalized, 8, centered, 8, rsqrt, 1);
+    rt->fma_vvv(6, 8, rows, 8, normalized, 8, a->h_norm_weight, 0, a->h_norm_bias, 0);
     rt->gemm(6, 16, 8, rows, 8, 1, a->h_in_weight, 256, a->out, 16, a->h_in_bias, 0, 0, 16384);
     /* h.# */
-    rt->maximum_vs(6, 16, a->out, 16, a->out, 16, &c_0, 0);
+    rt->maximum_vs(6, 16, a->out, 16, a->out, 16, &(const float){0.0f}, 0);
 }
 
 /*

@@ -17,17 +17,15 @@ static void k1_scatter(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_4 = 4.0f;
-    static const float c_2 = 2.0f;
-    float *const t0 = scratch; /* 10 x 6 */
-    static const float c_1 = 1.0f;
-    float *const t1 = scratch + 64; /* 10 x 6 */
-    rt->gather(10, 6, t0, 6, a->wte, 6, 11, a->tokens);
-    rt->mul_sv(10, 6, t0, 6, &c_2, 0, t0, 6);
-    rt->sigmoid_v(10, 6, t0, 6, t0, 6);
-    rt->sub_sv(10, 6, t1, 6, &c_1, 0, t0, 6);
-    rt->mul_vv(10, 6, t0, 6, t0, 6, t1, 6);
-    rt->mul_sv(10, 6, a->out, 6, &c_4, 0, t0, 6);
+    float *const gathered = scratch, *const mul = gathered, *const sigmoid = gathered, *const mul2 =
+        gathered; /* 10 x 6 */
+    float *const sub = scratch + 64; /* 10 x 6 */
+    rt->gather(10, 6, gathered, 6, a->wte, 6, 11, a->tokens);
+    rt->mul_sv(10, 6, mul, 6, &(const float){2.0f}, 0, gathered, 6);
+    rt->sigmoid_v(10, 6, sigmoid, 6, mul, 6);
+    rt->sub_sv(10, 6, sub, 6, &(const float){1.0f}, 0, sigmoid, 6);
+    rt->mul_vv(10, 6, mul2, 6, sigmoid, 6, sub, 6);
+    rt->mul_sv(10, 6, a->out, 6, &(const float){4.0f}, 0, mul2, 6);
 }
 
 /*

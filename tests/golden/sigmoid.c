@@ -18,16 +18,13 @@ static void k1_both(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const float c_0_071354814 = 0.071354814f;
-    static const float c_1_5957692 = 1.5957692f;
-    float *const t0 = scratch; /* 4 x 8 */
-    static const float c_0_5 = 0.5f;
-    rt->odd_cubic(4, 8, t0, 8, a->x, 8, c_0_071354814, c_1_5957692);
-    rt->mul_sigmoid(4, 8, a->gelu, 8, a->x, 8, t0, 8);
+    float *const odd_cubic = scratch, *const tanh = odd_cubic, *const mul = odd_cubic; /* 4 x 8 */
+    rt->odd_cubic(4, 8, odd_cubic, 8, a->x, 8, 0.071354814f, 1.5957692f);
+    rt->mul_sigmoid(4, 8, a->gelu, 8, a->x, 8, odd_cubic, 8);
     rt->mul_sigmoid(4, 8, a->silu, 8, a->x, 8, a->x, 8);
-    rt->tanh_v(4, 8, t0, 8, a->x, 8);
-    rt->mul_sv(4, 8, t0, 8, &c_0_5, 0, t0, 8);
-    rt->mul_vv(4, 8, a->out, 8, a->x, 8, t0, 8);
+    rt->tanh_v(4, 8, tanh, 8, a->x, 8);
+    rt->mul_sv(4, 8, mul, 8, &(const float){0.5f}, 0, tanh, 8);
+    rt->mul_vv(4, 8, a->out, 8, a->x, 8, mul, 8);
 }
 
 /* Computes the outputs. */

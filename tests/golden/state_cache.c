@@ -62,11 +62,10 @@ static void k3_next_at(const void *args, long begin, long end, float *scratch)
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    static const int i_2 = 2;
-    int *const ri0 = (int *)scratch; /* one number a row, 1 */
-    rt->i32->load(1, 1, ri0, 0, &i_2, 0, 0);
-    rt->i32->add_sv(1, 1, ri0, 0, a->at, 0, ri0, 0);
-    rt->i32->store(1, 1, a->out, 0, 0, ri0, 0);
+    int *const add = (int *)scratch, *const add2 = add; /* one number a row, 1 */
+    rt->i32->load(1, 1, add, 0, &(const int){2}, 0, 0);
+    rt->i32->add_sv(1, 1, add2, 0, a->at, 0, add, 0);
+    rt->i32->store(1, 1, a->out, 0, 0, add2, 0);
 }
 
 /*

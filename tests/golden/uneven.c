@@ -19,10 +19,10 @@ static void k1_uneven(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
-    float *const t0 = scratch + 96; /* 3 x 32 */
+    float *const tanh = scratch + 96; /* 3 x 32 */
     rt->gemm(3, 8, 8, a->x, 8, 1, a->w, 256, product, 32, a->b, 0, 0, 16384);
-    rt->tanh_v(3, 8, t0, 32, product, 32);
-    rt->add_vv(3, 8, a->out, 8, a->x, 8, t0, 32);
+    rt->tanh_v(3, 8, tanh, 32, product, 32);
+    rt->add_vv(3, 8, a->out, 8, a->x, 8, tanh, 32);
 }
 
 /*
@@ -43,8 +43,7 @@ static void k2_b(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    static const float c_2 = 2.0f;
-    rt->mul_vs(1, 8, a->out, 0, a->b, 0, &c_2, 0);
+    rt->mul_vs(1, 8, a->out, 0, a->b, 0, &(const float){2.0f}, 0);
 }
 
 /* Computes the outputs. */

@@ -50,14 +50,14 @@ static void k2_short(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 5120; /* rows of the left operand */
-    static const float c_0_5 = 0.5f;
     rt->load(70, 40, rows, 40, a->x, 1, 70);
     rt->pack(40, 100, panels, 1280, a->dy, 100, 1);
     for (long row = 0; row < 70; row += 24) {
         const long m = 70 - row < 24 ? 70 - row : 24;
         rt->gemm(m, 100, 40, rows + row * 40, 40, 1, panels, 1280, a->out + row * 100, 100, 0, 0, 0,
             16384);
-        rt->mul_vs(m, 100, a->out + row * 100, 100, a->out + row * 100, 100, &c_0_5, 0);
+        rt->mul_vs(m, 100, a->out + row * 100, 100, a->out + row * 100, 100, &(const float){0.5f},
+            0);
     }
 }
 

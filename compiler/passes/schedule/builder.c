@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/ir/guard.h"
+#include "compiler/ir/identifiers.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
 
@@ -384,6 +385,30 @@ int cr_scratch(struct cr_builder *b, const char *name, enum cr_format format, in
     snprintf(slot->name, sizeof slot->name, "%s", name);
     f->scratch_floats += (floats + ALIGN - 1) / ALIGN * ALIGN;
     return f->n_slots - 1;
+}
+
+/* True if a local variable of the function's C has a name. */
+static bool is_local(const struct cr_function *f, const char *name)
+{
+    bool found = false;
+    for (int i = f->n_bound; i < f->n_slots; i++)
+        found |= f->slots[i].kind == CR_SLOT_SCRATCH && !strcmp(f->slots[i].name, name);
+    for (int i = 0; i < f->n_vars; i++)
+        found |= !strcmp(f->vars[i].name, name);
+    for (int i = 0; i < f->n_names; i++)
+        found |= !strcmp(f->names[i].text, name);
+    return found;
+}
+
+int cr_name_value(struct cr_builder *b, int slot, const char *role)
+{
+    struct cr_function *f = b->f;
+    struct cr_value_name name = {.slot = slot};
+    snprintf(name.text, sizeof name.text, "%s", role);
+    for (int i = cr_is_reserved(role) ? 1 : 2; is_local(f, name.text) || cr_is_reserved(name.text); i++)
+        snprintf(name.text, sizeof name.text, "%.56s%d", role, i);
+    *CR_PUSH(f->names, f->n_names, f->cap_names) = name;
+    return f->n_names;
 }
 
 /* Writes the name of a constant, such as "c_0_25", "c_m1", "c_1em05" or "i_m3". */

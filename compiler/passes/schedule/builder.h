@@ -150,6 +150,10 @@ cr_expr cr_call_value(struct cr_builder *b, int call);
 int cr_scratch(struct cr_builder *b, const char *name, enum cr_format format, int64_t elements,
                const char *note);
 
+/* Gives a value in a slot of scratch a name like `role`, which no other has; returns its
+ * cr_address.name. */
+int cr_name_value(struct cr_builder *b, int slot, const char *role);
+
 /* Returns the slot of a constant; equal constants share a slot. */
 int cr_constant(struct cr_builder *b, enum cr_format format, double value);
 

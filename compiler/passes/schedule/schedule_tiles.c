@@ -37,6 +37,8 @@ struct tiling {
     int last_use[CR_MAX_VALUES];
     struct temp temps[CR_MAX_VALUES];
     int n_temps;
+    char role[24]; /* what the value that is computed now is, such as "mean" */
+    const char *roles[CR_MAX_VALUES]; /* by value: its role, or null */
     int rows; /* the variable that holds job->rows if that is no variable itself; or CR_NONE */
 };
 
@@ -83,6 +85,7 @@ static void take_room(struct tiling *t, struct spot *spot, enum room room)
         add_temp(t, spot->format, room);
     t->temps[i].busy = true;
     spot->address = cr_start_of(t->temps[i].slot);
+    spot->address.name = cr_name_value(t->b, t->temps[i].slot, t->role);
     spot->temp = i;
 }
 
@@ -359,8 +362,10 @@ static void place_combined(struct tiling *t, int i, struct spot *spot, const str
     struct cr_builder *b = t->b;
     const struct cr_combined *c = &t->combined[i];
     struct cr_argument arguments[4 + 3 * CR_MAX_COMBINED];
+    struct cr_call call = {.callee = c->callee, .format = spot->format};
     int n = 0;
     free_dead(t, i);
+    cr_callee_name(t->role, sizeof t->role, &call);
     if (dest)
         *spot = (struct spot){dest->address, dest->ld, false, spot->format, -1};
     else
@@ -377,7 +382,6 @@ static void place_combined(struct tiling *t, int i, struct spot *spot, const str
         double number = t->job->tiles->values[c->number[a]].number;
         arguments[n++] = cr_by_value(cr_constant(b, spot->format, number));
     }
-    struct cr_call call = {.callee = c->callee, .format = spot->format};
     cr_do_call(b, cr_make_call(b, call, n, arguments));
 }
 
@@ -424,7 +428,12 @@ static void call_diagonal_index(struct tiling *t, const struct cr_affine *index,
 static struct cr_address first_diagonal(const struct tiling *t, int value)
 {
     const struct spot *spot = &t->spots[value];
-    return is_diagonal(t, value) ? cr_start_of(t->temps[spot->temp].slot) : spot->address;
+    struct cr_address start = spot->address;
+    if (!is_diagonal(t, value))
+        return start;
+    start = cr_start_of(t->temps[spot->temp].slot);
+    start.name = spot->address.name;
+    return start;
 }
 
 /* Calls an elementwise op on a row of diagonals. */
@@ -540,6 +549,7 @@ static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
     const struct cr_value *v = &t->job->tiles->values[i];
     cr_id node = t->b->node;
     tell_scope(t, v);
+    cr_find_role(t->b, t->job, t->roles, i, t->role);
     t->b->node = v->node;
     find_value(t, i, dest);
     t->b->node = node;
