@@ -33,13 +33,13 @@ npy.o __assert_fail
 npy_read.o __assert_fail
 outline.o __assert_fail
 peak.o abort
-blame.o abort
 pool.o __assert_fail
 program.o __assert_fail
 ref.o __assert_fail
 rules.o abort
 safelib.o stderr
 safetensors_read.o __assert_fail
+script_errors.o abort
 simplify.o __assert_fail
 END
 # safelib.o: a script may print.  guard.o: without a guard, which every function of crescent.h

@@ -283,7 +283,7 @@ static const struct {
     {"bench " COMPILED "--vs set=n_hed=1", "unknown option 'n_hed'"},
     {"bench " COMPILED "--vs threads", "--threads threads: expected a whole number"},
     {"bench " COMPILED "--vs $T/none.lua", "none.lua: cannot be read"},
-    {"bench " COMPILED "--vs standalone --isa plain", "standalone C chooses its own"},
+    {"bench " COMPILED "--vs standalone --isa plain", "standalone C chooses one when it runs"},
     {"bench " BLOCK "--per-kernel", "backend ref has no kernels, expected tcc or cc"},
     {"bench " COMPILED "--turns --vs threads=2", "expected no --vs"},
     {"run " COMPILED "--vs threads=2", "run has no option --vs"},

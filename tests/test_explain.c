@@ -630,7 +630,7 @@ START_TEST(mistakes_are_refused)
     GOOD(crescent_explain(graph, NULL, &e));
     crescent_graph_close(graph);
     REFUSED(crescent_explanation_text(e, NULL, CRESCENT_EXPLAIN_TRACE, &text, &length),
-            "not measured");
+            "without a measurement");
     REFUSED(crescent_explanation_text(e, NULL, CRESCENT_EXPLAIN_FORMATS, &text, &length),
             "format 3");
     void *none[1] = {NULL};

@@ -52,10 +52,11 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
 {
     int64_t most = memory_limit();
     if (bytes < 0)
-        return cr_fail(error, "%s would take more bytes than can be counted, expected at most the "
-                       "%s of memory", what, cr_byte_text(most).text);
+        return cr_fail(error,
+                       "%s would take more bytes than can be counted, there are %s of memory", what,
+                       cr_byte_text(most).text);
     if (bytes > most)
-        return cr_fail(error, "%s would take %s, expected at most the %s of memory", what,
+        return cr_fail(error, "%s would take %s, there are %s of memory", what,
                        cr_byte_text(bytes).text, cr_byte_text(most).text);
     return 0;
 }
