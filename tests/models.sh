@@ -216,11 +216,11 @@ refuses llama '{"model_type": "qwen2"}' "option model_type: found 'qwen2', expec
 refuses llama '{"rope_scaling": {"type": "mrope", "factor": 4.0}}' \
     "option rope_type: found 'mrope', expected default or linear or llama3 or yarn or longrope or dynamic"
 complains llama 'rotary positions of 7 numbers of a head, expected an even number' --set head_dim=7
-complains llama 'rope_type longrope: a frequency that is not finite' --set rope_type=longrope \
+complains llama 'rope_type longrope: a frequency is not finite' --set rope_type=longrope \
     --set rope_factor=2 --set rope_long_factor=0,1,1,1 --set rope_short_factor=0,1,1,1 \
     --set rope_original_max_position_embeddings=8
-complains llama "rope_type linear needs rope_factor" --set rope_type=linear
-complains llama "rope_type yarn needs max_position_embeddings" --set rope_type=yarn
+complains llama "rope_type linear without rope_factor, expected a value for it" --set rope_type=linear
+complains llama "rope_type yarn without max_position_embeddings, expected a value for it" --set rope_type=yarn
 complains llama "rope_long_factor has 2 items, expected one for each of 4 frequencies" \
     --set rope_type=longrope --set rope_factor=2 --set rope_long_factor=1,2 \
     --set rope_original_max_position_embeddings=8
@@ -266,7 +266,7 @@ refuses llama '{"vocab_size": "many"}' "option vocab_size: found 'many', expecte
 
 complains gpt2 '1025 tokens, expected at most 1024, as there are positions' --set T=1025
 complains llama 'n_embd 64 is not divisible by n_head 7' --set num_attention_heads=7
-complains llama '8 heads of queries do not share 3 of keys alike' --set num_key_value_heads=3
+complains llama '8 heads of queries, expected a multiple of the 3 of keys' --set num_key_value_heads=3
 complains qwen2 'layer_types has 1 items, expected one for each of 2 layers' \
     --set layer_types=full_attention
 complains qwen2 "layer_types: found 'linear_attention', expected" \

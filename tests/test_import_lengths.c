@@ -444,8 +444,8 @@ START_TEST(refuses_bounds_and_names)
         {{"n", "3"}, "--length 'n'='3', expected a bound from 4 on"},
         {{"n", "12x"}, "--length 'n'='12x', expected a bound from 4 on"},
         {{"n", "99999999999"}, "expected a bound from 4 on"},
-        {{"m", "12"}, "--length 'm': no symbolic size of that name"},
-        {{"x", "12"}, "--length 'x': no symbolic size of that name"},
+        {{"m", "12"}, "--length 'm': the model has no symbolic size of that name"},
+        {{"x", "12"}, "--length 'x': the model has no symbolic size of that name"},
     };
     const crescent_setting twice[] = {{"n", "12"}, {"n", "9"}}, size = {"n", "5"};
     write_model(make_scores);

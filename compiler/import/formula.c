@@ -66,7 +66,8 @@ static cr_t call(struct formula *f, const char *name, const struct operand *x, i
 /* Refuses a node whose formula has a syntax error. */
 static struct operand unreadable(struct formula *f)
 {
-    return (struct operand){.term = cr_onnx_refuse(f->t, "its formula ends before '%s'", f->at)};
+    return (struct operand){.term = cr_onnx_refuse(f->t, "its formula has an error at '%s', "
+                                                   "expected an operand", f->at)};
 }
 
 /* Reads the operands of a call, and its end. */

@@ -293,7 +293,8 @@ static int take_inputs(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
         inputs[i] = *call->inputs[i] ? cr_onnx_standing(g, cr_onnx_named(names, call->inputs[i]))
                                      : CR_ONNX_NONE;
         if (*call->inputs[i] && inputs[i] == CR_ONNX_NONE)
-            return cr_fail(error, "%.300s: %s (%s) reads %s, which no node before it gives",
+            return cr_fail(error,
+                           "%.300s: %s (%s) reads %s, expected a node before it that outputs it",
                            g->path, cr_show(call->op, strlen(call->op)).text,
                            cr_show(call->name, strlen(call->name)).text,
                            cr_show(call->inputs[i], strlen(call->inputs[i])).text);
@@ -329,8 +330,9 @@ static int add_function(struct cr_onnx_graph *g, const struct cr_onnx_call *call
     struct cr_onnx_names *kept = cr_arena_new(&g->arena, 1, sizeof *kept);
     *kept = inner;
     if (kept->depth > DEPTH)
-        return cr_fail(error, "%.300s: functions call each other more than %d deep", g->path,
-                       DEPTH);
+        return cr_fail(error,
+                       "%.300s: calls of functions are nested too deep, expected at most %d levels",
+                       g->path, DEPTH);
     for (int i = 0; i < f->body.n_inputs; i++)
         if (i < call->n_inputs && inputs[i] != CR_ONNX_NONE)
             define(g, kept, f->body.inputs[i].name, inputs[i]);
@@ -378,8 +380,9 @@ static int add_node(struct cr_onnx_graph *g, const struct cr_onnx_call *call, co
                     struct cr_onnx_names *names, struct cr_error *error)
 {
     if (strcmp(call->domain, CR_ONNX_CRESCENT) == 0)
-        return cr_fail(error, "%.300s: an operator of the domain %s, which no file has", g->path,
-                       CR_ONNX_CRESCENT);
+        return cr_fail(error,
+                       "%.300s: found an operator of the domain %s, expected a domain of ONNX",
+                       g->path, CR_ONNX_CRESCENT);
     struct cr_onnx_node *node =
         cr_onnx_new_node(g, call->domain, call->op, call->n_inputs, call->n_outputs);
     int number = g->n_nodes - 1;
@@ -404,7 +407,7 @@ static int add_node(struct cr_onnx_graph *g, const struct cr_onnx_call *call, co
                 return -1;
         }
     if (g->n_nodes > MOST_NODES)
-        return cr_fail(error, "%.300s: more than %d nodes", g->path, MOST_NODES);
+        return cr_fail(error, "%.300s: too many nodes, expected at most %d", g->path, MOST_NODES);
     return 0;
 }
 
@@ -456,8 +459,8 @@ int cr_onnx_inline(struct cr_onnx_graph *g, const struct cr_onnx_node *node,
                                     .prefix = cr_arena_text(&g->arena, prefix, strlen(prefix)),
                                     .depth = node->names->depth + 1};
     if (names->depth > DEPTH)
-        return cr_fail(error, "%.300s: graphs stand more than %d deep in each other", g->path,
-                       DEPTH);
+        return cr_fail(error, "%.300s: graphs are nested too deep, expected at most %d levels",
+                       g->path, DEPTH);
     for (int i = 0; i < body->n_inputs; i++)
         define(g, names, body->inputs[i].name, inputs[i]);
     if (add_calls(g, body, names, error))
@@ -465,7 +468,7 @@ int cr_onnx_inline(struct cr_onnx_graph *g, const struct cr_onnx_node *node,
     for (int i = 0; i < body->n_outputs; i++) {
         outputs[i] = cr_onnx_standing(g, cr_onnx_named(names, body->outputs[i].name));
         if (outputs[i] == CR_ONNX_NONE)
-            return cr_fail(error, "%.300s: no node gives the output %s", g->path,
+            return cr_fail(error, "%.300s: no node computes the output %s, expected one", g->path,
                            cr_show(body->outputs[i].name, strlen(body->outputs[i].name)).text);
     }
     return 0;
@@ -482,8 +485,8 @@ static int check_default(const struct cr_onnx_graph *g, const struct cr_onnx_inf
         fits = info->sizes[i].size < 0 || info->sizes[i].name || info->sizes[i].size == t->shape[i];
     if (fits && (!info->type || info->type == (int)t->type))
         return 0;
-    return cr_fail(error, "%.300s: input %s is of another type or shape than its initializer",
-                   g->path, cr_show(info->name, strlen(info->name)).text);
+    return cr_fail(error, "%.300s: input %s has another type or shape than its initializer, "
+                   "expected the same", g->path, cr_show(info->name, strlen(info->name)).text);
 }
 
 /* Maps names to indices of initializers.  add_calls refuses a name that occurs twice. */
@@ -530,7 +533,7 @@ static int add_outputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, str
     for (int i = 0; i < body->n_outputs; i++) {
         int v = cr_onnx_named(names, body->outputs[i].name);
         if (v == CR_ONNX_NONE)
-            return cr_fail(error, "%.300s: no node gives the output %s", g->path,
+            return cr_fail(error, "%.300s: no node computes the output %s, expected one", g->path,
                            cr_show(body->outputs[i].name, strlen(body->outputs[i].name)).text);
         if (define_new(g, &taken, body->outputs[i].name, v, error))
             return -1;
@@ -746,7 +749,9 @@ int cr_onnx_sweep(struct cr_onnx_graph *g, struct cr_error *error)
     bool *needed = cr_calloc(n, sizeof *needed);
     struct cr_onnx_node *nodes = cr_calloc(n, sizeof *nodes);
     int status =
-        find_order(&o) ? 0 : cr_fail(error, "%.300s: nodes read each other in a circle", g->path);
+        find_order(&o) ? 0 : cr_fail(error,
+                                     "%.300s: the nodes form a cycle, expected a graph without one",
+                                     g->path);
     int kept = 0;
     if (!status) {
         mark_needed(g, &o, needed);

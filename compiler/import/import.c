@@ -203,8 +203,9 @@ static int check_pins(const struct importing *m)
         for (int j = 0; !known && j < body->n_inputs; j++)
             known = is_symbol(&body->inputs[j], m->pins[i].name);
         if (!known)
-            return cr_fail(m->error, "%.300s: --set %s: no symbolic size and no input of that name",
-                           m->model.path, cr_show(m->pins[i].name, strlen(m->pins[i].name)).text);
+            return cr_fail(m->error, "%.300s: --set %s: the model has no symbolic size and no "
+                           "input of that name, expected one of its names", m->model.path,
+                           cr_show(m->pins[i].name, strlen(m->pins[i].name)).text);
     }
     return 0;
 }
@@ -257,8 +258,9 @@ static int check_empty(struct importing *m, const struct cr_onnx_value *v, const
     bool alike = npy.rank == v->rank;
     for (int i = 0; alike && i < v->rank; i++)
         alike = npy.shape[i] == v->shape[i];
-    int status = !alike ? cr_fail(error, "%.300s: no shape of input %s, which has no elements",
-                                  path, cr_show(v->name, strlen(v->name)).text)
+    int status = !alike ? cr_fail(error, "%.300s: not the shape of input %s, expected that shape, "
+                                  "which has no elements", path,
+                                  cr_show(v->name, strlen(v->name)).text)
                  : cr_language_type(v->type) == CR_LANGUAGE_F32
                      ? cr_npy_read_f32(&npy, &f32, error->text, sizeof error->text)
                      : cr_npy_read_i32(&npy, &i32, error->text, sizeof error->text);
@@ -323,13 +325,13 @@ static int add_length(struct importing *m, const struct cr_onnx_pin *wanted)
                        m->model.path, shown.text,
                        cr_show(wanted->value, strlen(wanted->value)).text, LEAST_BOUND);
     if (!is_size(m, name))
-        return cr_fail(m->error, "%.300s: --length %s: no symbolic size of that name",
-                       m->model.path, shown.text);
+        return cr_fail(m->error, "%.300s: --length %s: the model has no symbolic size of that "
+                       "name, expected one of its names", m->model.path, shown.text);
     if (has_pin(m, name))
         return cr_fail(m->error, "%.300s: --length %s: said twice, expected one --length or --set",
                        m->model.path, shown.text);
     if (m->n_lengths == CR_ONNX_LENGTHS)
-        return cr_fail(m->error, "%.300s: --length %s: one more than %d, which is the most",
+        return cr_fail(m->error, "%.300s: --length %s: too many lengths, expected at most %d",
                        m->model.path, shown.text, CR_ONNX_LENGTHS);
     m->lengths[m->n_lengths++] = (struct cr_onnx_length){name, bound, bound, CR_ONNX_NONE};
     pin_size(m, name, bound);

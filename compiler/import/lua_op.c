@@ -52,7 +52,8 @@ static void put_numbers(struct call *c, struct cr_text *text, bool is_list, bool
 static void add(struct call *c, struct cr_onnx_argument argument)
 {
     if (c->n == MOST_ARGUMENTS)
-        cr_onnx_refuse(c->t, "more than %d operands and attributes", MOST_ARGUMENTS);
+        cr_onnx_refuse(c->t, "too many operands and attributes, expected at most %d",
+                       MOST_ARGUMENTS);
     else
         c->arguments[c->n++] = argument;
 }
@@ -124,7 +125,7 @@ static void add_attribute(struct call *c, const char *name)
         }
         cr_put(&text, "}");
     } else {
-        cr_onnx_refuse(c->t, "attribute %s is of another type than the operator has", name);
+        cr_onnx_refuse(c->t, "attribute %s has another type, expected that of the operator", name);
         return;
     }
     add_option(c, name, &text);

@@ -37,7 +37,8 @@ static int each(struct reading *r, struct cr_wire wire, take *function, void *to
         if (function(r, &field, to))
             return -1;
         else if (r->has_nul)
-            return cr_fail(r->error, "%.400s: a name or text with a NUL in it", r->model->path);
+            return cr_fail(r->error, "%.400s: found a zero byte in a name or string, expected none",
+                           r->model->path);
     return status ? cut_short(r) : 0;
 }
 
@@ -354,8 +355,8 @@ static int read_body(struct reading *r, const struct cr_wire_field *field,
                      struct cr_onnx_body *body)
 {
     if (r->depth == DEPTH)
-        return cr_fail(r->error, "%.400s: more than %d graphs within each other", r->model->path,
-                       DEPTH);
+        return cr_fail(r->error, "%.400s: graphs are nested too deep, expected at most %d levels",
+                       r->model->path, DEPTH);
     r->depth++;
     *body = (struct cr_onnx_body){.name = ""};
     int status = inside(r, field, take_body, body);

@@ -90,8 +90,9 @@ static int put_elements(struct cr_import_weights *w, const struct cr_script_weig
         double value = s->tensor ? cr_onnx_element(s->tensor, i) : s->data[i];
         out[i] = (float)value;
         if (cr_language_type(s->type) != CR_LANGUAGE_F32 && (double)out[i] != value)
-            return cr_fail(error, "%.300s: tensor %s holds %.0f, which no float is", w->list.path,
-                           s->name, value);
+            return cr_fail(error,
+                           "%.300s: tensor %s holds %.0f, expected numbers that f32 holds exactly",
+                           w->list.path, s->name, value);
     }
     return 0;
 }
@@ -108,7 +109,8 @@ static int take_weight(struct cr_import_weights *w, const struct cr_script_weigh
                                .rank = s->rank,
                                .shape = shape};
     if (cr_st_measure(t))
-        return cr_fail(error, "%.300s: tensor %s is too large", w->list.path, s->name);
+        return cr_fail(error, "%.300s: tensor %s is too large, expected a smaller one",
+                       w->list.path, s->name);
     entry->item.file = is_floats(s) ? file_of(w, s->tensor) : CR_ONNX_NONE;
     if (entry->item.file != CR_ONNX_NONE) {
         entry->item.tensor = *s->tensor;

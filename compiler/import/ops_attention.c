@@ -10,8 +10,8 @@
 cr_t cr_split_heads(struct cr_translation *t, cr_t x, int64_t heads)
 {
     if (!x || x->rank != 3 || heads < 1 || x->shape[2] % heads)
-        return cr_onnx_refuse(t, "%lld heads of a tensor of %d axes", (long long)heads,
-                              x ? x->rank : 0);
+        return cr_onnx_refuse(t, "found %lld heads of a tensor of %d axes, expected 3 axes and "
+                              "heads that divide the last", (long long)heads, x ? x->rank : 0);
     int64_t B = x->shape[0], T = x->shape[1], d = x->shape[2] / heads;
     const int64_t shape[] = {B, heads, T, d};
     return cr_t_call(t, "attention.split_heads", x->type, 4, shape,
@@ -36,8 +36,9 @@ cr_t cr_repeat_heads(struct cr_translation *t, cr_t x, int64_t heads)
     if (!x || x->shape[1] == heads)
         return x;
     if (x->shape[1] == 0 || heads % x->shape[1])
-        return cr_onnx_refuse(t, "%lld heads of queries, %lld of keys", (long long)heads,
-                              (long long)x->shape[1]);
+        return cr_onnx_refuse(t,
+                              "found %lld heads of queries and %lld of keys, expected a multiple",
+                              (long long)heads, (long long)x->shape[1]);
     int64_t G = x->shape[1], n = heads / G;
     cr_t wide = cr_t_reshape(t, x, 5, (int64_t[]){x->shape[0], G, 1, x->shape[2], x->shape[3]});
     wide = cr_t_expand(t, wide, 5, (int64_t[]){x->shape[0], G, n, x->shape[2], x->shape[3]});
@@ -220,7 +221,9 @@ cr_t cr_rotate(struct cr_translation *t, cr_t x, cr_t cosines, cr_t sines, bool 
     int64_t n = 2 * cosines->shape[2], d = x->shape[3];
     const int64_t shape[] = {cosines->shape[0], 1, cosines->shape[1], cosines->shape[2]};
     if (n > d)
-        return cr_onnx_refuse(t, "%lld angles of heads of %lld", (long long)n / 2, (long long)d);
+        return cr_onnx_refuse(t,
+                              "found %lld angles for heads of %lld, expected at most half as many",
+                              (long long)n / 2, (long long)d);
     cr_t c = cr_t_reshape(t, cosines, 4, shape), s = cr_t_reshape(t, sines, 4, shape);
     cr_t turned = cr_t_narrow(t, x, 3, 0, n);
     if (!turned)

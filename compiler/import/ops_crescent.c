@@ -25,7 +25,7 @@ static void give_layer(struct cr_translation *t, int weight, const char *name, c
         cr_match_path(t->arena, t->graph->values[t->node->inputs[weight]].name, ".weight");
     const struct cr_onnx_value *y = output(t);
     if (!path) {
-        cr_onnx_refuse(t, "a layer without a path");
+        cr_onnx_refuse(t, "found a layer without a path, expected one");
         return;
     }
     struct cr_onnx_argument arguments[3] = {{t->in[!weight], NULL}, {NULL, text}, {NULL, more}};

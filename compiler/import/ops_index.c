@@ -95,7 +95,8 @@ void cr_op_gather_nd(struct cr_translation *t)
         return;
     int depth = (int)indices->shape[indices->rank - 1];
     if (depth < 1 || batch + depth > x->rank) {
-        cr_onnx_refuse(t, "%d indices of a tensor of %d axes", depth, x->rank);
+        cr_onnx_refuse(t, "found %d indices for a tensor of %d axes, expected at most so many",
+                       depth, x->rank);
         return;
     }
     cr_t index = flat_index(t, indices, x, batch, depth);
@@ -123,7 +124,8 @@ static cr_t merge(struct cr_translation *t, const char *how, cr_t old, cr_t valu
     if (strcmp(how, "max") == 0)
         return cr_t_binary(t, "maximum", old, value);
     return strcmp(how, "min") == 0 ? cr_t_binary(t, "minimum", old, value)
-                                   : cr_onnx_refuse(t, "reduction %s", how);
+                                   : cr_onnx_refuse(t, "found the reduction %s, expected one of "
+                                                    "the operator's", how);
 }
 
 enum { MOST_UPDATES = 64 };
@@ -187,7 +189,8 @@ void cr_op_scatter_nd(struct cr_translation *t)
     for (int i = 0; i < indices->rank - 1; i++)
         m *= indices->shape[i];
     if (depth < 1 || depth > x->rank) {
-        cr_onnx_refuse(t, "%d indices of a tensor of %d axes", depth, x->rank);
+        cr_onnx_refuse(t, "found %d indices for a tensor of %d axes, expected at most so many",
+                       depth, x->rank);
         return;
     }
     cr_t index = cr_t_reshape(t, flat_index(t, indices, x, 0, depth), 2, (int64_t[]){m, 1});

@@ -62,7 +62,8 @@ void cr_op_bit_cast(struct cr_translation *t)
     double *data = cr_t_array(t, cr_t_elements(x));
     for (int64_t i = 0; i < cr_t_elements(x); i++) {
         if (isnan(known[i])) {
-            cr_onnx_refuse(t, "the bits of NaN, which are not kept");
+            cr_onnx_refuse(t, "found the bits of a NaN, expected a number, as bits of NaN are not "
+                           "kept");
             return;
         }
         data[i] = number_of(to, bits_of(x->type, known[i]));

@@ -431,7 +431,9 @@ static bool read_equation(struct cr_translation *t, struct equation *e)
     *to = '\0';
     for (int i = 0; i < n && i < MOST_OPERANDS && !t->failed; i++) {
         if (!t->in[i] || !read_letters(&at, t->in[i]->rank, e->own[i]))
-            cr_onnx_refuse(t, "equation %s does not fit its operands", text);
+            cr_onnx_refuse(t,
+                           "equation %s does not fit its operands, expected a letter for each axis",
+                           text);
         strcat(e->every, e->own[i]);
         at += *at == ',';
     }
@@ -442,7 +444,8 @@ static bool read_equation(struct cr_translation *t, struct equation *e)
     read_result(e, at);
     for (const char *c = e->out; *c; c++)
         if (!strchr(e->every, *c) || strchr(c + 1, *c)) {
-            cr_onnx_refuse(t, "equation %s gives a letter twice, or one that no operand has", text);
+            cr_onnx_refuse(t, "equation %s has a result letter twice, or one that no operand has, "
+                           "expected each once", text);
             return false;
         }
     for (const char *c = e->every; *c; c++)

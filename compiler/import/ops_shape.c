@@ -40,7 +40,7 @@ static int sizes_of(struct cr_translation *t, cr_t x, int64_t *sizes)
         cr_onnx_refuse(t, "%d axes, expected at most %d", n, CR_ONNX_RANK);
     for (int i = 0; i < n; i++)
         if (numbers[i] < -1 || numbers[i] > INT32_MAX)
-            cr_onnx_refuse(t, "a size of %lld", (long long)numbers[i]);
+            cr_onnx_refuse(t, "found a size of %lld, expected 0 or more", (long long)numbers[i]);
     if (n < 0 || t->failed)
         return -1;
     memcpy(sizes, numbers, (size_t)n * sizeof *sizes);
@@ -131,7 +131,7 @@ void cr_op_transpose(struct cr_translation *t)
     int64_t perm[CR_ONNX_MANY];
     int axes[CR_ONNX_RANK], n = cr_numbers_named(t, "perm", perm);
     if (!x || (n > 0 && n != x->rank)) {
-        cr_onnx_refuse(t, "a permutation of %d axes", n);
+        cr_onnx_refuse(t, "found a permutation of %d axes, expected each axis once", n);
         return;
     }
     for (int i = 0; i < x->rank; i++)
@@ -240,7 +240,7 @@ static cr_t slice_axis(struct cr_translation *t, cr_t x, int axis, int64_t start
 {
     int64_t size = x->shape[axis], n = 0;
     if (step == 0 || step == INT64_MIN)
-        return cr_onnx_refuse(t, "a step of 0");
+        return cr_onnx_refuse(t, "found a step of 0, expected another number");
     start = start < 0 ? (start < -size ? -1 : start + size) : start;
     end = end < 0 ? (end < -size ? -1 : end + size) : end;
     if (step > 0) {
@@ -272,7 +272,7 @@ void cr_op_slice(struct cr_translation *t)
                                   : -1;
     int n_steps = cr_input(t, 4) ? cr_numbers_of(t, cr_input(t, 4), steps) : -1;
     if (t->failed || n != m || !x || (n_axes >= 0 && n_axes != n)) {
-        cr_onnx_refuse(t, "%d starts and %d ends", n, m);
+        cr_onnx_refuse(t, "found %d starts and %d ends, expected as many of both", n, m);
         return;
     }
     for (int i = 0; i < n && x; i++)
@@ -297,7 +297,7 @@ void cr_op_split(struct cr_translation *t)
         return;
     }
     if (t->failed || (given >= 0 && given != n)) {
-        cr_onnx_refuse(t, "%d sizes of %d parts", given, n);
+        cr_onnx_refuse(t, "found %d sizes for %d parts, expected one for each", given, n);
         return;
     }
     for (int i = 0; i < n; i++) {
@@ -317,9 +317,9 @@ static cr_t pad_by_index(struct cr_translation *t, cr_t x, int axis, int64_t bef
         return NULL;
     bool edge = strcmp(mode, "edge") == 0, wrap = strcmp(mode, "wrap") == 0;
     if (!edge && !wrap && strcmp(mode, "reflect") != 0)
-        return cr_onnx_refuse(t, "mode %s", mode);
+        return cr_onnx_refuse(t, "found the mode %s, expected one of the operator's", mode);
     if (size == 0)
-        return cr_onnx_refuse(t, "nothing to repeat along an axis of size 0");
+        return cr_onnx_refuse(t, "found an axis of size 0, expected elements to repeat");
     for (int64_t i = 0; i < n; i++) {
         int64_t at = i - before, period = size > 1 ? 2 * (size - 1) : 1;
         int64_t mirrored = ((at % period) + period) % period;

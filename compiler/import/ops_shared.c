@@ -26,7 +26,8 @@ int cr_axis(struct cr_translation *t, int64_t axis, int rank)
 {
     if (axis >= -rank && axis < rank)
         return (int)(axis < 0 ? axis + rank : axis);
-    cr_onnx_refuse(t, "axis %lld of a tensor of %d", (long long)axis, rank);
+    cr_onnx_refuse(t, "found axis %lld of a tensor of %d axes, expected one that it has",
+                   (long long)axis, rank);
     return 0;
 }
 

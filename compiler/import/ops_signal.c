@@ -45,8 +45,8 @@ static cr_t matrix_of(struct cr_translation *t, enum cr_onnx_type type, const st
 {
     const int64_t shape[] = {f->in * f->floats_in, f->out * f->floats_out};
     if (f->length > MOST_LENGTH || shape[0] * shape[1] > MOST_MATRIX)
-        return cr_onnx_refuse(t, "a transform of %lld elements: its matrix has more than %d",
-                              (long long)f->length, MOST_MATRIX);
+        return cr_onnx_refuse(t, "found a transform of %lld elements, expected a matrix of at "
+                              "most %d for it", (long long)f->length, MOST_MATRIX);
     double *data = cr_t_array(t, shape[0] * shape[1]);
     for (int64_t i = 0; i < shape[0]; i++)
         for (int64_t k = 0; k < shape[1]; k++)
@@ -118,8 +118,9 @@ void cr_op_dft(struct cr_translation *t)
 static cr_t frames_of(struct cr_translation *t, cr_t x, int64_t length, int64_t step)
 {
     if (length < 1 || step < 1 || length > x->shape[1])
-        return cr_onnx_refuse(t, "frames of %lld elements by steps of %lld, of %lld",
-                              (long long)length, (long long)step, (long long)x->shape[1]);
+        return cr_onnx_refuse(t, "found frames of %lld elements by steps of %lld over %lld, "
+                              "expected them to fit", (long long)length, (long long)step,
+                              (long long)x->shape[1]);
     const int64_t shape[] = {(x->shape[1] - length) / step + 1, length};
     cr_t at = cr_t_binary(t, "+", cr_t_with(t, "*", cr_t_iota(t, 2, shape, 0), (double)step),
                           cr_t_iota(t, 2, shape, 1));

@@ -230,9 +230,8 @@ static const char *number_text(struct cr_printer *p, enum cr_onnx_type type, dou
 {
     if (cr_language_type(type) == CR_LANGUAGE_I32 &&
         !(number >= INT32_MIN && number <= INT32_MAX) && !p->error->text[0])
-        cr_fail(p->error,
-                "%.300s: the number %.0f is no 32-bit integer, which the language has no other of",
-                p->graph->path, number);
+        cr_fail(p->error, "%.300s: found the number %.0f, expected a 32-bit integer, the only "
+                "kind of the language", p->graph->path, number);
     return cr_lua_number(p->arena, number);
 }
 

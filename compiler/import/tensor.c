@@ -139,7 +139,7 @@ static int take_reals(struct reading *r, const struct cr_wire_field *field, size
     if (field->kind == CR_WIRE_INTEGER || n % width)
         return fail(r, "numbers of another size, expected whole ones");
     if ((size_t)cr_onnx_type_bytes(r->type) != width)
-        return fail(r, "floats in a tensor of another type");
+        return fail(r, "found floats in a tensor of another type, expected its own type");
     if (field->kind == CR_WIRE_BYTES && !r->packed_size && !r->size) {
         r->packed = field->bytes.at;
         r->packed_size = n;
@@ -163,7 +163,7 @@ static int take_integers(struct reading *r, const struct cr_wire_field *field)
             append(r, &value, width);
     else
         status = -1;
-    return status ? fail(r, "integers that are cut short") : 0;
+    return status ? fail(r, "its integers are cut short, expected a whole message") : 0;
 }
 
 /* Reads a number that is written as text; -2 if it is none. */
@@ -179,7 +179,7 @@ static int take_text(struct reading *r, const struct cr_wire_field *field, const
 {
     size_t n = (size_t)(field->bytes.end - field->bytes.at);
     if (n && memchr(field->bytes.at, '\0', n))
-        return fail(r, "a name or a place of external data with a NUL in it");
+        return fail(r, "found a zero byte in a name or a place of external data, expected none");
     *text = cr_arena_text(&r->model->arena, (const char *)field->bytes.at, n);
     return 0;
 }
@@ -195,7 +195,7 @@ static int take_entry(struct reading *r, struct cr_wire wire)
             take_text(r, &field, &pair[field.number - 1]))
             return -1;
     if (status)
-        return fail(r, "a place of external data that is cut short");
+        return fail(r, "its place of external data is cut short, expected a whole message");
     if (strcmp(pair[0], "location") == 0)
         r->location = pair[1];
     if (strcmp(pair[0], "offset") == 0)
@@ -208,7 +208,7 @@ static int take_entry(struct reading *r, struct cr_wire wire)
 static int take_size(struct reading *r, uint64_t size)
 {
     if (size > INT64_MAX)
-        return fail(r, "a size below 0");
+        return fail(r, "found a size below 0, expected 0 or more");
     *CR_ARENA_PUSH(&r->model->arena, r->shape, r->tensor->rank, r->cap_shape) = (int64_t)size;
     return 0;
 }
@@ -223,7 +223,7 @@ static int take_sizes(struct reading *r, const struct cr_wire_field *field)
     while ((status = cr_wire_integer(&wire, &size)) == 1)
         if (take_size(r, size))
             return -1;
-    return status ? fail(r, "sizes that are cut short") : 0;
+    return status ? fail(r, "its sizes are cut short, expected a whole message") : 0;
 }
 
 /* Takes fields that need the type: it may come behind them, so they are read in a second pass. */
@@ -241,7 +241,8 @@ static int take_data(struct reading *r, const struct cr_wire_field *field)
     case 9:
         r->direct = field->bytes.at;
         r->direct_size = (size_t)(field->bytes.end - field->bytes.at);
-        return field->kind == CR_WIRE_BYTES ? 0 : fail(r, "raw data that are no bytes");
+        return field->kind == CR_WIRE_BYTES ? 0 : fail(r, "found raw data of another type, "
+                                                       "expected bytes");
     case 13:
         return field->kind == CR_WIRE_BYTES ? take_entry(r, field->bytes) : 0;
     default:
@@ -332,7 +333,8 @@ static const struct cr_mapping *map_external(struct reading *r)
     struct cr_mapping mapping;
     const char *file = resolve(&m->arena, m->path, path);
     if (!file) {
-        fail(r, "external data that are a link to a file outside of the model's folder");
+        fail(r, "its external data are a link out of the model's folder, expected a file inside "
+             "of it");
         return NULL;
     }
     if (cr_map_file(&mapping, file, r->error->text, sizeof r->error->text))
@@ -347,7 +349,7 @@ static const struct cr_mapping *map_external(struct reading *r)
 static int find_external(struct reading *r)
 {
     if (!r->location || !is_inside(r->location))
-        return fail(r, "external data with no location inside the model's folder");
+        return fail(r, "its external data have no location in the model's folder, expected one");
     const struct cr_mapping *mapping = map_external(r);
     if (!mapping)
         return -1;
@@ -355,7 +357,8 @@ static int find_external(struct reading *r)
         r->length = (int64_t)mapping->size - r->offset;
     if (r->offset < 0 || r->length < 0 || (uint64_t)r->offset > mapping->size ||
         (uint64_t)r->length > mapping->size - (uint64_t)r->offset)
-        return fail(r, "external data that are not inside of their file");
+        return fail(r, "its external data reach past the end of their file, expected them inside "
+                    "of it");
     r->direct = mapping->bytes + r->offset;
     r->direct_size = (size_t)r->length;
     return 0;
@@ -388,7 +391,7 @@ static int check_bytes(struct reading *r)
     if (r->direct)
         r->size = r->direct_size;
     if (t->elements < 0)
-        return fail(r, "more elements than can be counted");
+        return fail(r, "it has more elements than can be counted, expected fewer");
     if (!cr_onnx_type_bytes(r->type))
         return 0;
     if (r->size != (uint64_t)t->elements * (size_t)cr_onnx_type_bytes(r->type)) {

@@ -54,7 +54,8 @@ static int read_size(const struct work *w, const struct cr_onnx_info *info, int 
                        "--set %.60s=N, or --length %.60s=N for sizes up to it",
                        w->graph->path, cr_show(info->name, strlen(info->name)).text, size->name,
                        axis + 1, size->name, size->name);
-    return cr_fail(w->error, "%.300s: input %s: the size of axis %d is not known", w->graph->path,
+    return cr_fail(w->error, "%.300s: input %s: the size of axis %d is not known, expected a "
+                   "number or a name in the file", w->graph->path,
                    cr_show(info->name, strlen(info->name)).text, axis + 1);
 }
 
@@ -68,15 +69,16 @@ static int input_shape(const struct work *w, struct cr_onnx_value *v)
         return cr_fail(w->error, "%.300s: input %s is of type %s, expected a tensor of numbers",
                        w->graph->path, name, cr_onnx_type_name(info->type));
     if (info->rank < 0 || info->rank > CR_ONNX_RANK)
-        return cr_fail(w->error, "%.300s: input %s has no shape of at most %d axes", w->graph->path,
-                       name, CR_ONNX_RANK);
+        return cr_fail(w->error, "%.300s: input %s has no shape, or a larger one, expected a "
+                       "shape of at most %d axes", w->graph->path, name, CR_ONNX_RANK);
     v->type = (enum cr_onnx_type)info->type;
     v->rank = info->rank;
     for (int i = 0; i < info->rank; i++)
         if (read_size(w, info, i, &v->shape[i]))
             return -1;
     if (!cr_t_can_be(info->rank, v->shape))
-        return cr_fail(w->error, "%.300s: input %s has more elements than can be kept",
+        return cr_fail(w->error,
+                       "%.300s: input %s has more elements than can be kept, expected fewer",
                        w->graph->path, name);
     return 0;
 }
@@ -121,7 +123,8 @@ static cr_t tensor_term(struct work *w, int value)
         return NULL;
     }
     if (!cr_t_can_be(t->rank, t->shape)) {
-        cr_fail(w->error, "%.300s: tensor %s has a size past 2^31", w->graph->path, name);
+        cr_fail(w->error, "%.300s: tensor %s has a size of 2^31 or more, expected smaller ones",
+                w->graph->path, name);
         return NULL;
     }
     struct cr_onnx_term *x = value_term(w, value);
@@ -296,7 +299,8 @@ static int inline_if(struct work *w, int node)
         cr_onnx_attribute(&n, condition != 0 ? "then_branch" : "else_branch");
     if (!a || !a->graph || a->graph->n_outputs > 64 || a->graph->n_outputs < n.n_outputs ||
         a->graph->n_inputs)
-        return refuse_node(w, node, "no branch of at most 64 outputs");
+        return refuse_node(w, node,
+                           "found no branch, or one of too many outputs, expected at most 64");
     if (translate_body(w, node, a->graph, *n.name ? n.name : "if", NULL, outputs))
         return -1;
     for (int i = 0; i < n.n_outputs; i++)
@@ -362,7 +366,8 @@ static int result_of_rounds(struct work *w, struct rounds *r, int i, int axis, b
     int parts[MOST_ROUNDS];
     if (i < r->n_carried) {
         if (r->carried[i] == CR_ONNX_NONE)
-            refuse_node(w, r->node, "an output that nothing gives");
+            refuse_node(w, r->node,
+                        "found an output that no node computes, expected one for each output");
         return r->carried[i];
     }
     if (r->n == 0) {
@@ -381,7 +386,8 @@ static int start_rounds(struct work *w, struct rounds *r, int extra)
     r->n_collected = r->body ? r->body->n_outputs - extra - r->n_carried : -1;
     if (!r->body || r->n_carried > 60 || r->n_carried < 0 || r->n_collected < 0 ||
         r->n_collected > 60 || w->graph->nodes[r->node].n_outputs > r->n_carried + r->n_collected)
-        return refuse_node(w, r->node, "no body that fits its inputs and outputs");
+        return refuse_node(w, r->node,
+                           "found no body that fits its inputs and outputs, expected one");
     for (int i = 0; i < r->n_collected; i++)
         r->collected[i] = cr_arena_new(&w->graph->arena, MOST_ROUNDS, sizeof(int));
     return 0;
@@ -395,7 +401,7 @@ static int inline_loop(struct work *w, int node)
     struct cr_onnx_node n = w->graph->nodes[node];
     int inputs[64], outputs[128];
     if (start_rounds(w, &r, 1) || r.body->n_inputs != r.n_carried + 2)
-        return refuse_node(w, node, "no body that fits its inputs and outputs");
+        return refuse_node(w, node, "found no body that fits its inputs and outputs, expected one");
     if (n.inputs[0] != CR_ONNX_NONE &&
         known_input(w, node, 0, "the number of rounds is known only when the model runs", &most))
         return -1;
@@ -406,7 +412,8 @@ static int inline_loop(struct work *w, int node)
         r.carried[i] = n.inputs[2 + i];
     while (go_on != 0 && r.n < most) {
         if (r.n == MOST_ROUNDS)
-            return refuse_node(w, node, "more than 1024 rounds");
+            return refuse_node(w, node,
+                               "found more than 1024 iterations, expected at most so many");
         inputs[0] = known_value(w, CR_ONNX_INT64, r.n);
         inputs[1] = known_value(w, CR_ONNX_BOOL, 1);
         for (int i = 0; i < r.n_carried; i++)
@@ -416,8 +423,8 @@ static int inline_loop(struct work *w, int node)
         cr_t condition = read_value(w, outputs[0]);
         if (!condition || !condition->data) {
             w->script->unknown = outputs[0];
-            return refuse_node(w, node,
-                               "the condition of a round is known only when the model runs");
+            return refuse_node(w, node, "the condition of an iteration is known only when the "
+                               "model runs, expected a constant");
         }
         go_on = condition->data[0];
     }
@@ -482,7 +489,8 @@ static int run_scan(struct work *w, struct scan *s, const int *values, int *resu
         axes[i] = listed(&n, "scan_input_axes", i);
         int64_t size = scanned_size(w, values[r->n_carried + i], &axes[i]);
         if (size < 0 || size > MOST_ROUNDS || (i && size != rounds))
-            return refuse_node(w, r->node, "more than 1024 rounds, or not known how many");
+            return refuse_node(w, r->node, "found more than 1024 iterations, or an unknown "
+                               "number, expected a constant up to 1024");
         rounds = size;
     }
     memcpy(r->carried, values, sizeof(int) * (size_t)r->n_carried);
@@ -517,7 +525,8 @@ static int run_batches(struct work *w, struct scan *s, const int *values, int *r
     int parts[64], *made = cr_arena_new(&w->graph->arena, 64 * MOST_ROUNDS, sizeof *made);
     int64_t axis = 0, batches = scanned_size(w, values[0], &axis);
     if (batches < 1 || batches > MOST_ROUNDS)
-        return refuse_node(w, s->rounds.node, "more than 1024 batches, or not known how many");
+        return refuse_node(w, s->rounds.node, "found more than 1024 batches, or an unknown "
+                           "number, expected a constant up to 1024");
     for (int64_t b = 0; b < batches; b++) {
         int outputs[64];
         for (int i = 0; i < s->rounds.n_carried + s->n_scanned; i++)
@@ -551,7 +560,7 @@ static int inline_scan(struct work *w, int node)
         return refuse_node(w, node, "batches of lengths of their own");
     if (scanned < 1 || n_values > 64 || n.n_outputs > 64 || start_rounds(w, &s.rounds, 0) ||
         s.rounds.body->n_inputs != n_values)
-        return refuse_node(w, node, "no body that fits its inputs and outputs");
+        return refuse_node(w, node, "found no body that fits its inputs and outputs, expected one");
     if ((batched ? run_batches : run_scan)(w, &s, n.inputs + batched, results))
         return -1;
     for (int i = 0; i < n.n_outputs; i++)
@@ -567,8 +576,9 @@ static int read_inputs(struct work *w, const struct cr_onnx_node *n, cr_t *in)
         if (n->inputs[i] != CR_ONNX_NONE && !(in[i] = read_value(w, n->inputs[i])))
             return w->error->text[0]
                        ? -1
-                       : cr_fail(w->error, "%.300s: %s reads a value that nothing gives",
-                                 w->graph->path, cr_onnx_show(n, text, sizeof text));
+                       : cr_fail(w->error, "%.300s: %s reads a value that no node computes, "
+                                 "expected one before it", w->graph->path,
+                                 cr_onnx_show(n, text, sizeof text));
     return 0;
 }
 
@@ -619,7 +629,7 @@ static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
     if (read_inputs(w, n, t.in) || check_numbers(w, node))
         return -1;
     if (n->n_inputs && !t.in[0] && op->translate != cr_op_optional_has_element)
-        return refuse_node(w, node, "its first input is left out");
+        return refuse_node(w, node, "its first input is left out, expected one");
     n->mistyped = &mistyped;
     cr_onnx_translate_op(&t, op);
     n->mistyped = NULL;
@@ -663,7 +673,8 @@ static int translate_node(struct work *w, int node)
         return inline_loop(w, node);
     if (!*n->domain && strcmp(n->op, "Scan") == 0)
         return inline_scan(w, node);
-    return refuse_node(w, node, "no translation of this operator, see `crescent ops --onnx`");
+    return refuse_node(w, node,
+                       "this operator is not supported, expected one of `crescent ops --onnx`");
 }
 
 int cr_onnx_input_shape(struct cr_onnx_graph *graph, int value, const struct cr_onnx_pin *pins,

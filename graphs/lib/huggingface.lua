@@ -350,7 +350,7 @@ end
 -- What `name` says, or an error if that is nothing.
 local function given(o, name)
     if o[name] == 0 or o[name] == "" then
-        error("rope_type " .. o.rope_type .. " needs " .. name)
+        error("rope_type " .. o.rope_type .. " without " .. name .. ", expected a value for it")
     end
     return o[name]
 end
@@ -412,7 +412,7 @@ function huggingface.rope(o, T, d)
     if o.rope_type ~= "default" then w, scale = kinds[o.rope_type](o, w, T, d) end
     for i = 1, #w do
         if w[i] - w[i] ~= 0 then
-            error("rope_type " .. o.rope_type .. ": a frequency that is not finite")
+            error("rope_type " .. o.rope_type .. ": a frequency is not finite, expected finite numbers")
         end
     end
     return rotary.angles(T, w, scale)

@@ -111,7 +111,7 @@ local function second_factor(i) return i > 30 and 2 or 1 end
 local function check_integers(...)
     for i = 1, select("#", ...) do
         local x = select(i, ...)
-        assert(type(x) == "number" or x.dtype == "i32", "an operand that is not of integers")
+        assert(type(x) == "number" or x.dtype == "i32", "found an operand of f32, expected integers")
     end
 end
 

@@ -45,7 +45,7 @@ end
 local function check_places(w)
     local places = 1
     for _, a in ipairs(w) do places = places * a.kernel end
-    assert(places <= MOST_PLACES, "a kernel of more than " .. MOST_PLACES .. " places")
+    assert(places <= MOST_PLACES, places .. " elements in a kernel, expected at most " .. MOST_PLACES)
     return places
 end
 
@@ -165,7 +165,7 @@ function onnx_conv.max_pool_index(x, config)
         at = at and at + part or where(hit, part, -4 * MOST_INDEX)
         step = step * w[i].size
     end
-    assert(step <= MOST_INDEX, "indices into more than " .. MOST_INDEX .. " elements")
+    assert(step <= MOST_INDEX, "indices into " .. step .. " elements, expected at most " .. MOST_INDEX)
     at = -max(at, axes, false)
     if o.storage_order ~= 0 then at = column_major(at, w) end
     local shape = {x:size(1), x:size(2)}
@@ -300,7 +300,8 @@ end
 -- [C, M / groups, k..] to [M, C / groups, k..], mirrored.
 local function turned(weights, groups)
     local C, M = weights:size(1), weights:size(2)
-    assert(groups >= 1 and C % groups == 0, groups .. " groups of " .. C .. " channels")
+    assert(groups >= 1 and C % groups == 0,
+        groups .. " groups of " .. C .. " channels, expected a divisor")
     for axis = 3, weights.rank do
         local list = {}
         for i = weights:size(axis) - 1, 0, -1 do list[#list + 1] = i end

@@ -128,7 +128,7 @@ end
 -- are one.
 function onnx_norm.hardmax(x, config)
     local o = layer_options("onnx_norm.hardmax", config or {}, {axis = "whole?", version = "whole?"})
-    assert(x.rank > 0, "a tensor without axes")
+    assert(x.rank > 0, "a tensor without axes, expected at least one")
     local axis = axis_of(x, o.axis or (o.version and 1 or -1))
     local shape, flat = x.shape, {1, 1}
     if o.version and axis ~= x.rank then

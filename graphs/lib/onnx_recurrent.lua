@@ -71,7 +71,7 @@ local cells = {
 local function of_shape(x, shape, number)
     local fits = not x or x.rank == #shape
     for axis, size in ipairs(shape) do fits = fits and (not x or x.shape[axis] == size) end
-    assert(fits, "the shape of input " .. number)
+    assert(fits, "input " .. number .. " has another shape, expected that of the operator")
     return x
 end
 
@@ -88,7 +88,8 @@ local function run(name, result, x, w, r, bias, lengths, h, c, peepholes, config
     if rows_first then x = permute(x, {2, 1, 3}) end
     local T, B, H, D, G = x.shape[1], x.shape[2], r.shape[3], direction == "bidirectional" and 2 or 1, cell.n_gates
     assert(T <= MOST_STEPS, T .. " steps, expected at most " .. MOST_STEPS)
-    assert((o.hidden_size or H) == H, "a hidden_size of another number than r has, which is " .. H)
+    assert((o.hidden_size or H) == H,
+        "a hidden_size of " .. tostring(o.hidden_size) .. ", expected " .. H .. " as in r")
     local function state(s, number)
         of_shape(s, rows_first and {B, D, H} or {D, B, H}, number)
         return s and (rows_first and permute(s, {2, 1, 3}) or s)

@@ -19,7 +19,8 @@ end
 
 -- An axis of ONNX as one of the language.
 function tools.axis_of(x, axis)
-    assert(axis >= -x.rank and axis < x.rank, "axis " .. axis .. " of a tensor of " .. x.rank)
+    assert(axis >= -x.rank and axis < x.rank,
+        "axis " .. axis .. " of a tensor of rank " .. x.rank .. ", expected one that it has")
     return axis < 0 and axis + x.rank + 1 or axis + 1
 end
 
@@ -67,7 +68,7 @@ end
 
 -- The choice of a name; an error says what it is that has no such name.
 function tools.choose(what, choices, name)
-    assert(choices[name] ~= nil, what .. " '" .. name .. "' is not known")
+    assert(choices[name] ~= nil, what .. " '" .. name .. "' is not known, expected one of the operator's")
     return choices[name]
 end
 
@@ -76,7 +77,8 @@ function tools.pad(x, axis, before, after, value)
     local size = x:size(axis)
     if before < 0 or after < 0 then
         local start, finish = math.max(0, -before), size + math.min(0, after)
-        assert(finish > start, "nothing is left of an axis of " .. size)
+        assert(finish > start,
+            "an empty slice of an axis of size " .. size .. ", expected at least one element")
         x = narrow(x, axis, start, finish - start)
     end
     local parts, shape = {}, x.shape

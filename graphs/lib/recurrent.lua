@@ -28,7 +28,7 @@ local function part(z, axis, gates, letter)
     for i, name in ipairs(gates) do
         if name == letter then return narrow(z, axis, (i - 1) * size, size) end
     end
-    error("no gate '" .. letter .. "' among the gates")
+    error("no gate '" .. letter .. "' in the order of the gates, expected each gate once")
 end
 
 local function project(x, weight, bias)
@@ -85,7 +85,7 @@ local function check(x, weight_ih, weight_hh, o, n_gates, n_states)
     assert(fits, "expected x [T, B, n], weights [" .. n_gates .. " * H, n] and [" .. n_gates .. " * H, H]")
     assert(not o.gates or #o.gates == n_gates, "expected " .. n_gates .. " gates")
     local known = {y = true, h = true, c = n_states == 2}
-    assert(known[o.result or "y"], "the result is y or h, or c of an LSTM")
+    assert(known[o.result or "y"], "found another result, expected y or h, or c of an LSTM")
 end
 
 -- Options of rnn, gru and lstm.
