@@ -303,7 +303,7 @@ standalone = $(foreach s,standalone extend entries machines train_c pool,$(call 
     $(call programs_of,$(LUA),$(numbers:%=test_%)) $(call programs_of,$(LUA),$(without_script:%=test_%)) \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_corpus)' \
-    $(scale) $(foreach s,recompute names train files fables families explain taps import,$(call script,$(LUA),$(s).sh)) \
+    $(scale) $(foreach s,recompute names listing train files fables families explain taps import,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(without_lua:%=test_%)) \
     'sh tests/check_without_lua.sh $(without_lua:%=$(BUILD)/$(LUA)/tests/test_%)'
 

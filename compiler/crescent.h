@@ -1257,8 +1257,9 @@ int crescent_text_stream_end(crescent_text_stream *stream, const char **text, si
 typedef enum { CRESCENT_EMIT_RUN, CRESCENT_EMIT_STEP } crescent_emit_kind;
 
 /* Writes standalone C: `path`, which ends in ".c", and its header; both or neither.  Of the
- * configuration `skip`, `max_arena`, `format`, `arithmetic` and `target` count.  `report` may be null; its times of
- * compiling, isa and threads are 0. */
+ * configuration `skip`, `max_arena`, `format`, `arithmetic`, `target` and `isa` count; the latter is a list of
+ * the instruction sets that the C has, "avx2,plain", with plain among them, or null for all.  `report` may be
+ * null; its times of compiling, isa and threads are 0. */
 int crescent_emit(const crescent_graph *graph, const crescent_config *config,
                   crescent_emit_kind kind, const char *path, crescent_report *report);
 

@@ -2,123 +2,19 @@
  * stream_block - a model compiled to C by Crescent.
  *
  * In this order: what the kernels call (declarations), the kernels k1_ ... and the
- * function that runs them, the parameters, the functions of stream_block.h, the runtime's
- * source, and, with -DSTREAM_BLOCK_MAIN, a main that reads .safetensors and .npy files:
+ * function that runs them, the parameters, the functions of stream_block.h, the runtime,
+ * whose template is at the end of the file, and, with -DSTREAM_BLOCK_MAIN,
+ * a main that reads .safetensors and .npy files:
  *     cc -O2 -DSTREAM_BLOCK_MAIN THIS_FILE -lm
  */
+#ifndef CR_ISA /* else the file includes itself, for the template at its end */
 #if defined(STREAM_BLOCK_MAIN) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
 #include "stream_block.h"
 
-#if STREAM_BLOCK_THREADS <= 1
-#define CR_NO_THREADS
-#endif
-#define CR_NO_MALLOC
-#if defined(__GNUC__) && !defined(__TINYC__)
-#define CR_API static __attribute__((unused))
-#else
-#define CR_API static
-#endif
-
 /* ---- what the kernels call ---- */
 
-/*
- * runtime.h - all that generated code may call.
- *
- * This text is laid in front of every generated program: as declarations when
- * TinyCC compiles it in memory, followed by the runtime's source when it is
- * written out as a standalone file.  It therefore includes nothing.
- *
- * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
- * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
- * operand with the letter `s` holds one value a row, row r's at p[r * ld].  A tile of
- * i32 has ints in place of floats, of the same size; its functions are rt->i32->NAME.
- *
- * Same bits everywhere: each function below fixes the order of its floating-point
- * operations, whatever the instruction set.  The error of one long sum grows with the
- * square root of its length at best, so long sums are made in blocks:
- *   - A dot product is cut into blocks of 256 k (CR_SUM_BLOCK).  Each is one chain of fused
- *     multiply-adds from zero, in order; the sums of the blocks are added in order.
- *   - A reduction uses 16 lanes: element i goes to lane i % 16.  A block is 4096 elements, 256 of each
- *     lane, from the identity on; lane by lane the blocks are combined in order.  Then lane l + 8 is
- *     added to lane l, l + 4 to l, l + 2, l + 1.
- */
-#ifndef CR_RUNTIME_H
-#define CR_RUNTIME_H
-
-/*
- * elementwise.h - the table of elementwise ops.
- *
- * A row is all there is to an elementwise op but its gradient, which is a row of
- * compiler/ir/gradients.def: the interpreter, the shape and type rules, the vectorised
- * strips and the reference in docs/ are made from it.
- *
- *     OP(name, arity, rule, expression, description)
- *
- * `rule` relates the element types (f32, i32, bool) of operands and result:
- *     ARITH    all operands of one numeric type, the result has it too
- *     FLOAT    f32 in, f32 out
- *     COMPARE  two operands of one numeric type, the result is bool
- *     LOGIC    bool in, bool out
- *     SELECT   bool, then two operands of one type, which the result has too
- *     CONVERT  i32 or bool in, f32 out
- *     TRUNCATE f32 or bool in, i32 out
- *
- * `expression` is C over the operands a, b, c.  It is compiled for double (the
- * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
- * AVX-512, NEON), so it may use + - * / and unary minus, which all of these have, and
- * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
- *
- * Where the rule admits or gives i32 the same expression is compiled once more, over unsigned
- * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
- * and the CR_ functions take the operands for signed.  `description` holds for both.
- */
-#ifndef CR_ELEMENTWISE_H
-#define CR_ELEMENTWISE_H
-
-/* clang-format off */
-#define CR_ELEMENTWISE(OP) \
-    OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
-    OP(add,     2, ARITH,   a + b,              "a + b") \
-    OP(sub,     2, ARITH,   a - b,              "a - b") \
-    OP(mul,     2, ARITH,   a * b,              "a * b") \
-    OP(div,     2, FLOAT,   a / b,              "a / b") \
-    OP(maximum, 2, ARITH,   CR_MAX(a, b),       "the larger of a and b, +0 being larger than -0; NaN if either is") \
-    OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
-/* clang-format on */
-
-#endif
-/*
- * reductions.h - the table of reductions: over one axis, which keeps the size 1.
- *
- * A row is all there is to a reduction but its gradient (compiler/ir/gradients.def): the
- * interpreter, the shape and type rules, the vectorised functions over rows and down
- * columns and the function of the graph language are made from it.
- *
- *     OP(name, rule, identity, combine, description)
- *
- * `rule` says of which types the operand may be; the result has the same:
- *     ARITH    f32 or i32
- *     FLOAT    f32
- *
- * `combine` is C over a, what there is so far, and b, what is added to it: an element, or what
- * there is of others.  It may consist of what expressions of elementwise.h may, is compiled for
- * the same types, and must be commutative and, but for rounding, associative: runtime.h says in
- * which order it is applied.
- *
- * `identity` is what a reduction begins with; combine(identity, b) is b.  It is a number, or
- * CR_LOWEST or CR_HIGHEST: -inf and inf, of i32 -2^31 and 2^31 - 1.
- */
-#ifndef CR_REDUCTIONS_H
-#define CR_REDUCTIONS_H
-
-/* clang-format off */
-#define CR_REDUCTIONS(OP) \
-    OP(sum, ARITH, 0,         a + b,        "the sum") \
-/* clang-format on */
-
-#endif
 /*
  * types.h - what generated code is written in besides the functions of the runtime.
  */
@@ -167,230 +63,35 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
 
 #endif
 
-/* The functions that follow from a row of those tables: CR_MEMBER(type, name). */
-#define CR_MAPS_1(name) CR_MEMBER(cr_map1, name##_v)
-#define CR_MAPS_2(name)                                                                            \
-    CR_MEMBER(cr_map2, name##_vv)                                                                  \
-    CR_MEMBER(cr_map2, name##_vs)                                                                  \
-    CR_MEMBER(cr_map2, name##_sv)
-#define CR_MAPS_3(name)                                                                            \
-    CR_MEMBER(cr_map3, name##_vvv)                                                                 \
-    CR_MEMBER(cr_map3, name##_vvs)                                                                 \
-    CR_MEMBER(cr_map3, name##_vsv)                                                                 \
-    CR_MEMBER(cr_map3, name##_vss)                                                                 \
-    CR_MEMBER(cr_map3, name##_svv)                                                                 \
-    CR_MEMBER(cr_map3, name##_svs)                                                                 \
-    CR_MEMBER(cr_map3, name##_ssv)
-#define CR_MAPS(name, arity, rule, expression, description) CR_MAPS_##arity(name)
-#define CR_REDUCES(name, rule, identity, combine, description)                                     \
-    CR_MEMBER(cr_reduce, name)                                                                     \
-    CR_MEMBER(cr_reduce_down, name##_down)                                                         \
-    CR_MEMBER(cr_reduce_lanes, name##_lanes)
-
-/*
- * The table of all other functions: CR_FUNCTION(name, result, parameters), and what it does.
- * Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes.
- *
- * A *level* is AVX-512 with further instructions, which serve a few functions alone: "vnni" with
- * AVX512_VNNI, "amx" with tiles, too (AMX-INT8, AMX-BF16).  Its functions are those of AVX-512 but for
- * rows CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters): in place of vnni and amx stands
- * whose implementation each of them has, avx512, vnni or amx; see vnni.inc and amx.inc.
- */
-#define CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters)                                  \
-    CR_FUNCTION(name, result, parameters)
-/* clang-format off */
-#define CR_FUNCTIONS \
-    CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
-        /* y[r, c] = x[r * rs + c * cs] */ \
-    CR_FUNCTION(fetch, void, (long rows, long cols, const float *x, long rs)) \
-        /* Prefetches rows of x, rs apart. */ \
-    CR_FUNCTION(store, void, (long rows, long cols, float *y, long rs, long cs, const float *x, long ldx)) \
-        /* y[r * rs + c * cs] = x[r, c] */ \
-    CR_FUNCTION(mul_sigmoid, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
-                                    const float *b, long ldb)) \
-        /* y = a sigmoid(b), as sigmoid and mul give it one after the other */ \
-    CR_FUNCTION(odd_cubic, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
-                                  float cube, float slope)) \
-        /* y = a fma(cube, a a, slope): about cube a^3 + slope a */ \
-    CR_FUNCTION(hide, void, (long rows, long cols, float *y, long ldy, long begin, long end, float value)) \
-        /* y[r, c] = value where c lies outside begin + r <= c < end + r */ \
-    CR_FUNCTION(finite, int, (long rows, long cols, const float *x, long rs, long cs)) \
-        /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */ \
-    CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
-                               long table_rows, const int *index)) \
-        /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */ \
-    CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: \
-         * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
-         * as zeros.  panel_stride is at least K * CR_PANEL floats. */ \
-    CR_FUNCTION(pack_stream, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* pack by stores that go past the caches, for what is not read soon; y and the \
-         * panels behind it are at multiples of 64 bytes. */ \
-    CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
-                             long panel_stride, float *c, long ldc, const float *start, long lds, long columns, \
-                             long ahead)) \
-        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
-         * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
-         * null start stands for nothing.  k is cut into blocks of CR_SUM_BLOCK, of which each is one chain of \
-         * fma in order, from zero on; the sums of the blocks are added to start, in order.  So a product cut \
-         * between blocks gives the same bits if each part starts with the c of the one before. \
-         * `columns` (of 2 to 4 vectors, or 0 for the choice of the instruction set) is how wide the tiles \
-         * are that stay in registers, and `ahead` how many floats of weights are read until those that are \
-         * prefetched: both are for speed, no bit depends on them. */ \
-    CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
-                                    const float *b, long panel_stride, float *c, long ldc, \
-                                    long columns, long ahead)) \
-        /* c = a b with the same bits, for a c so large that it will not be read from a cache: rows that \
-         * are aligned to cache lines are written by non-temporal stores, which spares reading them \
-         * first.  Other threads see them after stream_end, to be called at the end of a body. */ \
-    CR_FUNCTION(stream_end, void, (void)) \
-    CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
-                                    const float *b, long panel_stride, float *c, long ldc, \
-                                    const float *scale, long begin, long end, long columns, \
-                                    long ahead)) \
-        /* c[m, :] = c[m, :] * scale[m] + a b, K being CR_SUM_BLOCK at most.  a[m, k] is 0 and b finite \
-         * where k lies outside begin + m <= k < end + m, so that it may be skipped there.  What that could \
-         * change is the sign of a 0, and +0 is stored for both. */ \
-    CR_FUNCTION(gemm_band, void, (long M, long N, long K, const float *a, long rs, long cs, \
-                                  const float *b, long panel_stride, float *c, long ldc, \
-                                  long begin, long end)) \
-        /* c[m, n] = that of a b where begin + m <= n < end + m; elsewhere it may be computed or not. */ \
-    CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
-                                      float *l, float *scale)) \
-        /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score \
-         * of query c for key r.  On entry m and l hold each query's running maximum and sum (-inf and 0 \
-         * at first); factor is positive. \
-         *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m') \
-         *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m' \
-         * The sum is that of a row reduction with s transposed.  A query that has seen nothing but -inf \
-         * so far gets s = 0 and scale = 1. */
-/* clang-format on */
-
-#define CR_MEMBERS CR_ELEMENTWISE(CR_MAPS) CR_REDUCTIONS(CR_REDUCES) CR_FUNCTIONS
-
-/* The runtime for one instruction set. */
+/* The functions for one instruction set that this model needs: of elementwise ops the
+ * letters say which operands are tiles (v) and which have one value a row (s); all others
+ * are described at CR_FUNCTIONS below. */
 struct cr_runtime {
-    const char *isa;                  /* "amx", "vnni", "avx512", "avx2", "neon" or "plain" */
+    const char *isa;
     cr_parallel *parallel;
-#define CR_MEMBER(type, name) type *name;
-#define CR_FUNCTION(name, result, parameters) result(*name) parameters;
-    CR_MEMBERS
-#undef CR_MEMBER
-#undef CR_FUNCTION
+    cr_map1 *rsqrt_v;
+    cr_map2 *add_vv;
+    cr_map2 *sub_vs;
+    cr_map2 *mul_vv;
+    cr_map2 *mul_vs;
+    cr_map2 *div_vs;
+    cr_map2 *maximum_vs;
+    cr_map3 *fma_vvv;
+    cr_reduce *sum;
+    void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
+    void (*fetch)(long rows, long cols, const float *x, long rs);
+    void (*pack)(long K, long N, float *y, long panel_stride, const float *b, long rs, long cs);
+    void (*pack_stream)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+        long cs);
+    void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+        long panel_stride, float *c, long ldc, const float *start, long lds, long columns,
+        long ahead);
+    void (*gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+        long panel_stride, float *c, long ldc, const float *scale, long begin, long end,
+        long columns, long ahead);
+    void (*softmax_block)(long rows, long cols, float *s, long lds, float factor, float *m,
+        float *l, float *scale);
 };
-
-#endif
-/*
- * select.h - which runtime this machine can run.
- */
-#ifndef CR_SELECT_H
-#define CR_SELECT_H
-
-
-/* The declaration of the few functions of the runtime that other code calls. */
-#ifndef CR_API
-#define CR_API
-#endif
-
-/*
- * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks
- * that instruction set or the name is none of these; for a null name the fastest there is.  Where
- * the processor has AMX, the process asks Linux for tiles.
- */
-CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
-
-#endif
-/*
- * pool.h - a pool of threads that share the items of a loop.
- *
- * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
- * pthreads.
- */
-#ifndef CR_POOL_H
-#define CR_POOL_H
-
-#include <stddef.h>
-
-
-#ifndef CR_API
-#define CR_API
-#endif
-
-enum { CR_MAX_THREADS = 1024 };
-
-/* Bytes that suffice for a pool of so many threads, as a constant expression. */
-#define CR_POOL_BYTES(threads) (256 * (threads))
-
-/* The memory that a pool of so many threads needs, aligned as malloc would; it is the fastest
- * aligned to 64 bytes. */
-CR_API size_t cr_pool_bytes(int threads);
-
-/*
- * Makes a pool in the memory given.  The calling thread is one of the threads; fewer
- * are made if the system refuses more.  Null if threads is not in 1 .. CR_MAX_THREADS.
- */
-CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
-
-/* Ends the threads of a pool made by cr_pool_init.  A process made by fork has the threads of no pool,
- * and neither runs nor stops one that it did not make itself. */
-CR_API void cr_pool_stop(struct cr_pool *pool);
-
-#ifndef CR_NO_MALLOC
-/* As cr_pool_init, with memory from malloc; null also if there is no memory. */
-CR_API struct cr_pool *cr_pool_new(int threads);
-CR_API void cr_pool_free(struct cr_pool *pool);
-#endif
-
-/* Returns the number of threads, the calling one included; 1 for a null pool. */
-CR_API int cr_pool_threads(const struct cr_pool *pool);
-
-/*
- * Runs the body over items as `parallel` in runtime.h says.  One call at a time: not
- * from two threads at once and not from inside a body.
- */
-CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
-                             const void *args, float *scratch, long scratch_stride);
-
-#endif
-/*
- * place.h - putting a parameter's elements where the kernels read them.
- *
- * Small parameters (norm gains, biases) are copied as they are.  A weight matrix goes into
- * the column panels of the matrix product (runtime.h), transposed on the way if its layout
- * asks for it, and may share its panels with others: [Wq Wk Wv] side by side.
- */
-#ifndef CR_PLACE_H
-#define CR_PLACE_H
-
-
-#ifndef CR_API
-#define CR_API
-#endif
-
-/*
- * Element (k, n) of a rows x cols piece is tensor[source + k * row_stride + n * col_stride].
- * With a panel_stride it goes to column first_col + n of panels at weights + target;
- * `last` pieces fill the rest of their panel with zeros.  With panel_stride 0 it goes to
- * weights[target + k * cols + n].
- */
-struct cr_place {
-    int param; /* its number among the parameters */
-    long source, rows, cols, row_stride, col_stride;
-    long target, panel_stride, first_col;
-    int last;
-};
-
-/*
- * Puts a tensor, or a piece of it, in its place.  What puts weights of another format there does the
- * same, and is given pieces: rows from a multiple of 32 on and, but for the last ones, a multiple of
- * 32 of them, so that no block of a format is cut; columns from anywhere in a panel on.  A piece
- * stands in memory of its own (`source`, the strides), and `target` is that of its first row.  Other
- * pieces of the same panels are placed before it, after it, or at the same time by another thread.
- */
-CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
-                     float *weights);
-
-#endif
 
 /* ---- the model ---- */
 
@@ -662,7 +363,131 @@ int stream_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
     return 0;
 }
 
-/* ---- parameters ---- */
+/* ---- what the functions of the header call ---- */
+
+#if STREAM_BLOCK_THREADS <= 1
+#define CR_NO_THREADS
+#endif
+#define CR_NO_MALLOC
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_API static __attribute__((unused))
+#else
+#define CR_API static
+#endif
+
+/*
+ * select.h - which runtime this machine can run.
+ */
+#ifndef CR_SELECT_H
+#define CR_SELECT_H
+
+
+/* The declaration of the few functions of the runtime that other code calls. */
+#ifndef CR_API
+#define CR_API
+#endif
+
+/*
+ * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks
+ * that instruction set or the name is none of these; for a null name the fastest there is.  Where
+ * the processor has AMX, the process asks Linux for tiles.
+ */
+CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
+
+#endif
+/*
+ * pool.h - a pool of threads that share the items of a loop.
+ *
+ * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
+ * pthreads.
+ */
+#ifndef CR_POOL_H
+#define CR_POOL_H
+
+#include <stddef.h>
+
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+enum { CR_MAX_THREADS = 1024 };
+
+/* Bytes that suffice for a pool of so many threads, as a constant expression. */
+#define CR_POOL_BYTES(threads) (256 * (threads))
+
+/* The memory that a pool of so many threads needs, aligned as malloc would; it is the fastest
+ * aligned to 64 bytes. */
+CR_API size_t cr_pool_bytes(int threads);
+
+/*
+ * Makes a pool in the memory given.  The calling thread is one of the threads; fewer
+ * are made if the system refuses more.  Null if threads is not in 1 .. CR_MAX_THREADS.
+ */
+CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
+
+/* Ends the threads of a pool made by cr_pool_init.  A process made by fork has the threads of no pool,
+ * and neither runs nor stops one that it did not make itself. */
+CR_API void cr_pool_stop(struct cr_pool *pool);
+
+#ifndef CR_NO_MALLOC
+/* As cr_pool_init, with memory from malloc; null also if there is no memory. */
+CR_API struct cr_pool *cr_pool_new(int threads);
+CR_API void cr_pool_free(struct cr_pool *pool);
+#endif
+
+/* Returns the number of threads, the calling one included; 1 for a null pool. */
+CR_API int cr_pool_threads(const struct cr_pool *pool);
+
+/*
+ * Runs the body over items as `parallel` in runtime.h says.  One call at a time: not
+ * from two threads at once and not from inside a body.
+ */
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
+                             const void *args, float *scratch, long scratch_stride);
+
+#endif
+/*
+ * place.h - putting a parameter's elements where the kernels read them.
+ *
+ * Small parameters (norm gains, biases) are copied as they are.  A weight matrix goes into
+ * the column panels of the matrix product (runtime.h), transposed on the way if its layout
+ * asks for it, and may share its panels with others: [Wq Wk Wv] side by side.
+ */
+#ifndef CR_PLACE_H
+#define CR_PLACE_H
+
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+/*
+ * Element (k, n) of a rows x cols piece is tensor[source + k * row_stride + n * col_stride].
+ * With a panel_stride it goes to column first_col + n of panels at weights + target;
+ * `last` pieces fill the rest of their panel with zeros.  With panel_stride 0 it goes to
+ * weights[target + k * cols + n].
+ */
+struct cr_place {
+    int param; /* its number among the parameters */
+    long source, rows, cols, row_stride, col_stride;
+    long target, panel_stride, first_col;
+    int last;
+};
+
+/*
+ * Puts a tensor, or a piece of it, in its place.  What puts weights of another format there does the
+ * same, and is given pieces: rows from a multiple of 32 on and, but for the last ones, a multiple of
+ * 32 of them, so that no block of a format is cut; columns from anywhere in a panel on.  A piece
+ * stands in memory of its own (`source`, the strides), and `target` is that of its first row.  Other
+ * pieces of the same panels are placed before it, after it, or at the same time by another thread.
+ */
+CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
+                     float *weights);
+
+#endif
+
+/* ---- the functions of the header ---- */
 
 const struct stream_block_param stream_block_params[] = {
     {"ln1.weight", 1, {48L}, 48L, 576L},
@@ -766,13 +591,199 @@ int stream_block_run_with(struct stream_block_pool *pool, const void *weights, c
 /* ---- the runtime ---- */
 
 /*
+ * The template at the end of this file is compiled once for each instruction set: the file
+ * includes itself behind the vectors of each, which define CR_ISA.  Compilers that know
+ * __FILE_NAME__ know what the file is called now; others need -DSTREAM_BLOCK_FILE='"NAME.c"' if
+ * it was renamed.
+ */
+#if defined(STREAM_BLOCK_FILE)
+#define CR_TEMPLATE STREAM_BLOCK_FILE
+#elif defined(__FILE_NAME__)
+#define CR_TEMPLATE __FILE_NAME__
+#else
+#define CR_TEMPLATE "stream_block.c"
+#endif
+#ifdef __has_include
+#if !__has_include(CR_TEMPLATE)
+#error "this file includes itself: compile it by its name, or define STREAM_BLOCK_FILE as its path"
+#endif
+#endif
+
+/* The functions of elementwise ops and reductions that the model needs. */
+#define CR_VARIANTS \
+    CR_FUNCTION(rsqrt_v, , ) \
+    CR_FUNCTION(add_vv, , ) \
+    CR_FUNCTION(sub_vs, , ) \
+    CR_FUNCTION(mul_vv, , ) \
+    CR_FUNCTION(mul_vs, , ) \
+    CR_FUNCTION(div_vs, , ) \
+    CR_FUNCTION(maximum_vs, , ) \
+    CR_FUNCTION(fma_vvv, , ) \
+    CR_FUNCTION(sum, , )
+
+/*
  * runtime.c - the functions of runtime.h for every instruction set, and the choice.
  *
- * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.
+ * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.  Lines of the
+ * runtime marked "only for NAME, NAME" are not in an emitted file that needs none of these functions,
+ * formats or instruction sets; a mark in a line of its own is about the function behind it.
  */
 #include <stddef.h>
 #include <string.h>
 
+/*
+ * runtime.h - all that generated code may call.
+ *
+ * This text is laid in front of every generated program: as declarations when
+ * TinyCC compiles it in memory, followed by the runtime's source when it is
+ * written out as a standalone file.  It therefore includes nothing.
+ *
+ * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
+ * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
+ * operand with the letter `s` holds one value a row, row r's at p[r * ld].  A tile of
+ * i32 has ints in place of floats, of the same size; its functions are rt->i32->NAME.
+ *
+ * Same bits everywhere: each function below fixes the order of its floating-point
+ * operations, whatever the instruction set.  The error of one long sum grows with the
+ * square root of its length at best, so long sums are made in blocks:
+ *   - A dot product is cut into blocks of 256 k (CR_SUM_BLOCK).  Each is one chain of fused
+ *     multiply-adds from zero, in order; the sums of the blocks are added in order.
+ *   - A reduction uses 16 lanes: element i goes to lane i % 16.  A block is 4096 elements, 256 of each
+ *     lane, from the identity on; lane by lane the blocks are combined in order.  Then lane l + 8 is
+ *     added to lane l, l + 4 to l, l + 2, l + 1.
+ */
+#ifndef CR_RUNTIME_H
+#define CR_RUNTIME_H
+
+/*
+ * elementwise.h - the table of elementwise ops.
+ *
+ * A row is all there is to an elementwise op but its gradient, which is a row of
+ * compiler/ir/gradients.def: the interpreter, the shape and type rules, the vectorised
+ * strips and the reference in docs/ are made from it.
+ *
+ *     OP(name, arity, rule, expression, description)
+ *
+ * `rule` relates the element types (f32, i32, bool) of operands and result:
+ *     ARITH    all operands of one numeric type, the result has it too
+ *     FLOAT    f32 in, f32 out
+ *     COMPARE  two operands of one numeric type, the result is bool
+ *     LOGIC    bool in, bool out
+ *     SELECT   bool, then two operands of one type, which the result has too
+ *     CONVERT  i32 or bool in, f32 out
+ *     TRUNCATE f32 or bool in, i32 out
+ *
+ * `expression` is C over the operands a, b, c.  It is compiled for double (the
+ * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
+ * AVX-512, NEON), so it may use + - * / and unary minus, which all of these have, and
+ * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
+ *
+ * Where the rule admits or gives i32 the same expression is compiled once more, over unsigned
+ * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
+ * and the CR_ functions take the operands for signed.  `description` holds for both.
+ */
+#ifndef CR_ELEMENTWISE_H
+#define CR_ELEMENTWISE_H
+
+/* clang-format off */
+#define CR_ELEMENTWISE(OP) \
+    OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
+    OP(add,     2, ARITH,   a + b,              "a + b") \
+    OP(sub,     2, ARITH,   a - b,              "a - b") \
+    OP(mul,     2, ARITH,   a * b,              "a * b") \
+    OP(div,     2, FLOAT,   a / b,              "a / b") \
+    OP(maximum, 2, ARITH,   CR_MAX(a, b),       "the larger of a and b, +0 being larger than -0; NaN if either is") \
+    OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
+/* clang-format on */
+
+#endif
+/*
+ * reductions.h - the table of reductions: over one axis, which keeps the size 1.
+ *
+ * A row is all there is to a reduction but its gradient (compiler/ir/gradients.def): the
+ * interpreter, the shape and type rules, the vectorised functions over rows and down
+ * columns and the function of the graph language are made from it.
+ *
+ *     OP(name, rule, identity, combine, description)
+ *
+ * `rule` says of which types the operand may be; the result has the same:
+ *     ARITH    f32 or i32
+ *     FLOAT    f32
+ *
+ * `combine` is C over a, what there is so far, and b, what is added to it: an element, or what
+ * there is of others.  It may consist of what expressions of elementwise.h may, is compiled for
+ * the same types, and must be commutative and, but for rounding, associative: runtime.h says in
+ * which order it is applied.
+ *
+ * `identity` is what a reduction begins with; combine(identity, b) is b.  It is a number, or
+ * CR_LOWEST or CR_HIGHEST: -inf and inf, of i32 -2^31 and 2^31 - 1.
+ */
+#ifndef CR_REDUCTIONS_H
+#define CR_REDUCTIONS_H
+
+/* clang-format off */
+#define CR_REDUCTIONS(OP) \
+    OP(sum, ARITH, 0,         a + b,        "the sum") \
+/* clang-format on */
+
+#endif
+
+/*
+ * The table of all other functions: CR_FUNCTION(name, result, parameters), and what it does.
+ * Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes.
+ *
+ * A *level* is AVX-512 with further instructions, which serve a few functions alone: "vnni" with
+ * AVX512_VNNI, "amx" with tiles, too (AMX-INT8, AMX-BF16).  Its functions are those of AVX-512 but for
+ * rows CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters): in place of vnni and amx stands
+ * whose implementation each of them has, avx512, vnni or amx; see vnni.inc and amx.inc.
+ */
+#define CR_FUNCTION_BY_LEVEL(vnni, amx, name, type, list) CR_FUNCTION(name, type, list)
+/* clang-format off */
+#define CR_FUNCTIONS \
+    CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
+        /* y[r, c] = x[r * rs + c * cs] */ \
+    CR_FUNCTION(fetch, void, (long rows, long cols, const float *x, long rs)) \
+        /* Prefetches rows of x, rs apart. */ \
+    CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
+        /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: \
+         * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
+         * as zeros.  panel_stride is at least K * CR_PANEL floats. */ \
+    CR_FUNCTION(pack_stream, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
+        /* pack by stores that go past the caches, for what is not read soon; y and the \
+         * panels behind it are at multiples of 64 bytes. */ \
+    CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
+                             long panel_stride, float *c, long ldc, const float *start, long lds, long columns, \
+                             long ahead)) \
+        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
+         * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
+         * null start stands for nothing.  k is cut into blocks of CR_SUM_BLOCK, of which each is one chain of \
+         * fma in order, from zero on; the sums of the blocks are added to start, in order.  So a product cut \
+         * between blocks gives the same bits if each part starts with the c of the one before. \
+         * `columns` (of 2 to 4 vectors, or 0 for the choice of the instruction set) is how wide the tiles \
+         * are that stay in registers, and `ahead` how many floats of weights are read until those that are \
+         * prefetched: both are for speed, no bit depends on them. */ \
+    CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
+                                    const float *b, long panel_stride, float *c, long ldc, \
+                                    const float *scale, long begin, long end, long columns, \
+                                    long ahead)) \
+        /* c[m, :] = c[m, :] * scale[m] + a b, K being CR_SUM_BLOCK at most.  a[m, k] is 0 and b finite \
+         * where k lies outside begin + m <= k < end + m, so that it may be skipped there.  What that could \
+         * change is the sign of a 0, and +0 is stored for both. */ \
+    CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
+                                      float *l, float *scale)) \
+        /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score \
+         * of query c for key r.  On entry m and l hold each query's running maximum and sum (-inf and 0 \
+         * at first); factor is positive. \
+         *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m') \
+         *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m' \
+         * The sum is that of a row reduction with s transposed.  A query that has seen nothing but -inf \
+         * so far gets s = 0 and scale = 1. */
+/* clang-format on */
+
+#define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
+
+
+#endif
 /*
  * vector.h - what all instances of a template share.
  *
@@ -905,29 +916,6 @@ static int cr_has_plain(void)
     return 1;
 }
 
-#if CR_X86
-/* Processors with AVX2 have F16C, which not every compiler can ask for. */
-static int cr_has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
-static int cr_has_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("fma");
-}
-#endif
-
-#if CR_NEON
-/* A part of every aarch64. */
-static int cr_has_neon(void)
-{
-    return 1;
-}
-#endif
-
 /* One instance of the template after another; the order matters. */
 /* clang-format off */
 /*
@@ -1044,1371 +1032,15 @@ CR_INLINE float v_split_plain(float x, float *e)
 #define v_split(x, e) v_split_plain(x, e)
 
 #endif
-/*
- * runtime.inc - the runtime for one instruction set.
- *
- * Included after one of vector_*.h, once for each; everything it defines has the
- * instruction set in its name.
- */
-/*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
- * sigmoid 2.5).
- *
- * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
- * inverse.  The polynomials are minimax fits of the relative error of the function
- * they serve, with coefficients rounded to float one after another.
- */
-
-/*
- * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
- * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
- * within a limit that is no zero; NaN passes through.
- */
-#ifdef v_larger
-#define v_at_least(limit, x) v_larger(v_set1(limit), x)
-#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
-#else
-#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
-#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
-#define v_at_least(limit, x) v_max(v_set1(limit), x)
-#define v_at_most(limit, x) v_min(v_set1(limit), x)
-#endif
-
-CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
-{
-    return v_larger(a, b);
-}
-
-CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
-{
-    return v_smaller(a, b);
-}
-
-/*
- * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
- * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
- * the test is off the critical path.
- */
-CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
-{
-    return v_nan_or(x, v_max(x, running));
-}
-
-CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
-{
-    return v_nan_or(x, v_min(x, running));
-}
-
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
-#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
-
-#ifndef v_scale
-/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
-CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
-{
-    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
-    VF rest = n - (t - v_set1(CR_ROUND));
-    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
-}
-#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
-#endif
-
-/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
- * operations: several go side by side, so that a processor need not look far ahead. */
-#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
-
-/*
- * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
- * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
- */
-CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
-{
-    VF r[CR_BESIDE];
-    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
-    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
-    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
-}
-
-/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
-CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
-{
-    VF t[CR_BESIDE], p[CR_BESIDE];
-    CR_NAME(v_expm1_reduced)(n, x, t, p);
-    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
-}
-
-/* exp of each vector of x.  NaN passes through both clamps. */
-CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
-{
-    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
-    CR_NAME(v_exps_within)(n, x);
-}
-
-CR_INLINE VF CR_NAME(v_exp)(VF x)
-{
-    CR_NAME(v_exps)(1, &x);
-    return x;
-}
-
-/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
-CR_INLINE VF CR_NAME(v_expm1)(VF x)
-{
-    VF t, p;
-    CR_NAME(v_expm1_reduced)(1, &x, &t, &p);
-    VF power = v_pow2(t);
-    return v_fma(power, p, power - CR_ONE);
-}
-
-/*
- * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
- * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
- */
-CR_INLINE VF CR_NAME(v_tanh)(VF x)
-{
-    VF a = CR_ABS(x);
-    VF h = CR_NAME(v_expm1)(v_at_most(20.0f, a + a)) * v_set1(0.5f);
-    VF q = h / (CR_ONE + h);
-    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
-    return v_copysign(y, x);
-}
-
-/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
-CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
-{
-    VF e[CR_BESIDE];
-    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
-    CR_NAME(v_exps_within)(n, e);
-    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
-}
-
-CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
-{
-    CR_NAME(v_sigmoids)(1, &x);
-    return x;
-}
-
-/*
- * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
- * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
- */
-CR_INLINE VF CR_NAME(v_erf)(VF x)
-{
-    VF a = v_at_most(3.95f, CR_ABS(x));
-    VF q = v_set1(-0x1.38a6fcp-17f);
-    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
-    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
-    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
-    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
-    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
-    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
-    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
-    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
-    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
-    return v_copysign(CR_NAME(v_expm1)(-u), x);
-}
-
-/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
-CR_INLINE VF CR_NAME(v_log)(VF x)
-{
-    VF e;
-    VF tiny = CR_LT(x, v_set1(0x1p-126f));
-    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
-    e = v_fma(tiny, v_set1(-23.0f), e);
-    VF q = v_set1(-0x1.38c974p-4f);
-    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
-    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
-    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
-    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
-    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
-    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
-    q = v_fma(q, f, v_set1(0x1.555554p-2f));
-    VF f2 = f * f;
-    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
-    y = v_fma(f2, v_set1(-0.5f), y) + f;
-    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
-    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
-    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
-    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
-}
-
-#define CR_EXP(a) CR_NAME(v_exp)(a)
-#define CR_LOG(a) CR_NAME(v_log)(a)
-#define CR_TANH(a) CR_NAME(v_tanh)(a)
-#define CR_ERF(a) CR_NAME(v_erf)(a)
-#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
-#define CR_FMA(a, b, c) v_fma(a, b, c)
-/*
- * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
- * and columns of one value a row (s).
- */
-
-/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
-#define CR_ELEMENT_f float
-#define CR_VECTOR_f VF
-#define CR_SET1_f(x) v_set1(x)
-#define CR_GET_f(p) v_load(p)
-#define CR_GET_N_f(p, n) v_load_n(p, n)
-#define CR_PUT_f(p, x) v_store(p, x)
-#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
-
-/* How an operand x of type T is read from xp, with the row stride ldx. */
-#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
-#define CR_DENSE_v(x) (ld##x == cols)
-#define CR_DENSE_s(x) 0
-#define CR_ROW_v(x, T)
-#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
-#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
-#define CR_FULL_s(x, T)
-#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x, T)
-
-/* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
-    {                                                                                              \
-        if (ldy == cols && dense) {                                                                \
-            cols *= rows;                                                                          \
-            rows = 1;                                                                              \
-        }                                                                                          \
-        for (long r = 0; r < rows; r++) {                                                          \
-            long i = 0;                                                                            \
-            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
-            {                                                                                      \
-                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
- * are their letters. */
-#define CR_MAP1(name, Y, S, T, A, e)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
-                                         CR_OPERAND(a, S))                                         \
-        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
-
-#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
-                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
-
-#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
-                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
-                                               CR_OPERAND(c, T))                                   \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
-                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
-                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
-
-#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
-#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
-    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
-    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
-    CR_MAP2(name, Y, S, T, s, v, e)
-#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
-    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description)                                      \
-    CR_STRIPS_##arity(name, f, f, f, expression)
-
-CR_ELEMENTWISE(CR_STRIPS)
-/*
- * move.inc - copies between strided memory, tiles and packed panels.
- *
- * Elements are moved bit by bit, so that load, store and gather serve i32, too.
- */
-
-/* Loads the first n floats of a vector, for any n; the others are zeros. */
-CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
-{
-    if (n >= CR_W) {
-        return v_load(p);
-    }
-    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
-}
-
-CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
-{
-    if (n >= CR_W) {
-        v_store(p, x);
-    } else if (n > 0) {
-        v_store_n(p, x, n);
-    }
-}
-
-static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
-{
-    for (long r = 0; r < rows; r++) {
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
-        }
-    }
-}
-
-/* y[r, :] = x[r * rs] */
-static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++) {
-        VF value = v_set1(((const cr_float *)x)[r * rs]);
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, value);
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, value, cols - i);
-        }
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
-CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
-                                        long ldx)
-{
-    VF t[CR_W];
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
-    }
-    v_transpose(t);
-    for (long r = 0; r < rows; r++) {
-        v_store_n(y + r * ldy, t[r], cols);
-    }
-}
-
-/* Transposes a full square of CR_W rows and columns. */
-CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
-{
-    VF t[CR_W];
-    CR_UNROLL
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = v_load(x + c * ldx);
-    }
-    v_transpose(t);
-    CR_UNROLL
-    for (long r = 0; r < CR_W; r++) {
-        v_store(y + r * ldy, t[r]);
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] */
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
-{
-    for (long r = 0; r < rows; r += CR_W) {
-        for (long c = 0; c < cols; c += CR_W) {
-            float *to = y + r * ldy + c;
-            const float *from = x + c * ldx + r;
-            if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
-            } else {
-                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
-                                         ldy, from, ldx);
-            }
-        }
-    }
-}
-
-/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
-static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
-                             long cs)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
-    } else if (cs == 0) {
-        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
-    } else {
-        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
-    }
-}
-
-static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
-                              long ldx)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
-    } else {
-        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
-    }
-}
-
-/* Prefetches each cache line of the rows. */
-static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++, x += rs) {
-        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
-            CR_PREFETCH(x + c);
-        }
-    }
-}
-
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
-                             float value)
-{
-    for (long r = CR_MOST(0, 1 - begin); r < rows; r++) {
-        CR_NAME(cr_fill)(1, CR_LEAST(begin + r, cols), y + r * ldy, ldy, &value, 0);
-    }
-    for (long r = 0; r < CR_LEAST(rows, cols - end); r++) {
-        long last = CR_MOST(0, end + r);
-        CR_NAME(cr_fill)(1, cols - last, y + r * ldy + last, ldy, &value, 0);
-    }
-}
-
-/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
-static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
-{
-    VF zero[4], none = v_set1(0.0f);
-    float all[CR_W], sum = 0.0f;
-    CR_UNROLL
-    for (int j = 0; j < 4; j++) {
-        zero[j] = none;
-    }
-    for (long r = 0; r < rows; r++, x += rs) {
-        long i = 0;
-        for (; cs == 1 && i + 4 * CR_W <= cols; i += 4 * CR_W) {
-            CR_UNROLL
-            for (int j = 0; j < 4; j++) {
-                zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
-            }
-        }
-        for (; cs == 1 && i < cols; i += CR_W) {
-            zero[0] = v_fma(CR_NAME(v_load_cut)(x + i, cols - i), none, zero[0]);
-        }
-        for (; i < cols; i++) {
-            sum += 0.0f * x[i * cs];
-        }
-    }
-    v_store(all, (zero[0] + zero[1]) + (zero[2] + zero[3]));
-    for (int j = 0; j < CR_W; j++) {
-        sum += all[j];
-    }
-    return sum == 0.0f;
-}
-
-/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
-CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                                 long ldt, long table_rows, const int *index, const float *none)
-{
-    for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
-        } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const int *index)
-{
-    const float none = NAN;
-    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
-}
-
-/*
- * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
- * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
- */
-CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
-                                    long panel_stride, const float *b, long rs)
-{
-    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
-        CR_UNROLL
-        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
-            const float *from = b + i * CR_W;
-            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
-            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
-            if (stream) {
-                v_stream(to, v_load(from));
-            } else {
-                v_store(to, v_load(from));
-            }
-        }
-    }
-}
-
-/*
- * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
- * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
- * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
- * floats are left.
- */
-CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
-{
-    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
-    long k = 0;
-    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
-        for (long n = 0; n < CR_PANEL; n += CR_W) {
-            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
-                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
-            }
-            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
-        }
-        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
-            v_stream(y + i, v_load(rows + i));
-        }
-    }
-    return k;
-}
-
-/* The columns that the last panel lacks are filled with zeros. */
-CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
-                               const float *b, long rs, long cs)
-{
-    const float zero = 0.0f;
-    long n = 0;
-    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; n < N; n += CR_PANEL) {
-        long cols = CR_LEAST(N - n, CR_PANEL);
-        float *to = y + n / CR_PANEL * panel_stride;
-        const float *from = b + n * cs;
-        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
-                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
-                        : 0;
-        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
-        if (cols < CR_PANEL) {
-            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
-                             long cs)
-{
-    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
-}
-
-/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
-static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
-                                    long rs, long cs)
-{
-    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
-    v_stream_end();
-}
-/*
- * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
- *
- * Each has the bits of the steps one by one; what lies between them stays in registers.
- */
-
-static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
-                                  float cube, float slope)
-{
-    const VF third = v_set1(cube), first = v_set1(slope);
-    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
-             a * v_fma(third, a * a, first))
-}
-
-/* By groups of vectors, for the sake of the exponentials. */
-static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
-                                    long lda, const float *b, long ldb)
-{
-    const int n = CR_BESIDE;
-    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
-        long c = 0;
-        for (; c + n * CR_W <= cols; c += n * CR_W) {
-            VF s[CR_BESIDE];
-            CR_EACH s[i] = v_load(b + c + i * CR_W);
-            CR_NAME(v_sigmoids)(n, s);
-            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
-        }
-        for (; c < cols; c += CR_W) {
-            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
-            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
-        }
-    }
-}
-/*
- * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
- * runtime.h.
- */
-
-/* ---- what a row of the table combines ---- */
-
-#define CR_LOWEST (-INFINITY)
-#define CR_HIGHEST INFINITY
-
-#define CR_COMBINE(name, rule, identity, combine, description)                                     \
-    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        return (combine);                                                                          \
-    }
-CR_REDUCTIONS(CR_COMBINE)
-
-/*
- * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
- * that makes a difference.
- */
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
-#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
-#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
-    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        const VF result = (combine);                                                               \
-        (void)loose;                                                                               \
-        return result;                                                                             \
-    }                                                                                              \
-    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        (void)(combine);                                                                           \
-        return loose;                                                                              \
-    }
-CR_REDUCTIONS(CR_COMBINE_LOOSELY)
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-
-/* ---- over rows ---- */
-
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
-#define CR_FOLD(OP, lane)                                                                          \
-    do {                                                                                           \
-        CR_UNROLL                                                                                  \
-        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < h; j++) {                                                          \
-                lane[j] = OP(lane[j], lane[j + h]);                                                \
-            }                                                                                      \
-        }                                                                                          \
-        v_fold(OP, lane[0]);                                                                       \
-    } while (0)
-
-/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
-#define CR_REDUCE_ROW(name, OP, identity)                                                          \
-    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
-    {                                                                                              \
-        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
-        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = total[j] = v_set1(identity);                                                 \
-        }                                                                                          \
-        long i = 0;                                                                                \
-        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
-            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
-                CR_UNROLL                                                                          \
-                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
-                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
-                }                                                                                  \
-            }                                                                                      \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                total[j] = OP(total[j], lane[j]);                                                  \
-                lane[j] = v_set1(identity);                                                        \
-            }                                                                                      \
-        }                                                                                          \
-        const int cut = i > 0;                                                                     \
-        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
-            }                                                                                      \
-        }                                                                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
-            if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
-            }                                                                                      \
-            if (cut) {                                                                             \
-                lane[j] = OP(total[j], lane[j]);                                                   \
-            }                                                                                      \
-        }                                                                                          \
-        CR_FOLD(OP, lane);                                                                         \
-        return v_lane0(lane[0]);                                                                   \
-    }
-
-/* A row whose result is a zero that may have the wrong sign is reduced once more. */
-#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
-    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
-    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
-    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
-    {                                                                                              \
-        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
-        for (long r = 0; r < rows; r++) {                                                          \
-            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
-            if (loose && y[r] == 0) {                                                              \
-                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
-            }                                                                                      \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_ROWS)
-
-/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
-
-#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
-    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
-                                          long lda)                                                \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++) {                                                          \
-            float *lane = lanes + r % CR_LANES * cols;                                             \
-            long c = 0;                                                                            \
-            CR_UNROLL_BY_4                                                                         \
-            for (; c + CR_W <= cols; c += CR_W) {                                                  \
-                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
-                v_store(lane + c,                                                                  \
-                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
-            }                                                                                      \
-            if (c < cols) {                                                                        \
-                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
-                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
-                v_store_n(lane + c, x, cols - c);                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_COLUMNS)
-/*
- * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
- *
- * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
- * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
- * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how many columns a tile has; no bit depends on it.
- *
- * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
- * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
- * read a panel one after another: only the first waits for memory, so each prefetches its share of the
- * panel behind (v_pace).
- */
-#undef CR_PACED
-#define CR_PACED (CR_W == 8)
-
-/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
- * sets have to spread it over a vector. */
-#ifndef v_fma_by
-#define VS VF
-#define v_number(p) v_set1(*(p))
-#define v_fma_by(x, w, sum) v_fma(x, w, sum)
-#endif
-
-/* sum += x w, into the register of sum where an instruction set can say so. */
-#ifndef v_fma_into
-#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
-#endif
-
-/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
- * reads those of `first` instead, and its results are not stored. */
-CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
-{
-    n = n < p->N ? n : first;
-    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
-}
-
-/* For all vectors of a tile. */
-#define CR_FOR_TILE(i, j)                                                                          \
-    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
-
-/* Reads a tile of start; columns past the last are zeros. */
-CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                     long n, VF (*total)[8])
-{
-    const float *start = p->start + m * p->lds + n;
-    long lds = p->lds, left = p->N - n;
-    if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
-    } else {
-        CR_FOR_TILE(i, j) {
-            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
-    }
-}
-
-/* Sets a tile of sums to start, or to zeros without one. */
-CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                long n, VF (*acc)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
-    } else {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    }
-}
-
-/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
- * for every x. */
-CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
-                                      long n, VF (*total)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
-    } else {
-        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
-    }
-    if (p->scale) {
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
-    }
-}
-
-/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
-CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
-                              long n, VF (*acc)[8])
-{
-    float *c = p->c + m * p->ldc + n;
-    long ldc = p->ldc, left = p->N - n;
-    if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
-    }
-    if (left < NV * CR_W) {
-        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
-    } else if (p->stream) {
-        CR_FOR_TILE(i, j) v_stream(c + i * ldc + j * CR_W, acc[i][j]);
-    } else {
-        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
-    }
-}
-
-/*
- * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
- * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
- * vectors, the rows' numbers stay in registers while the vectors go by.
- */
-CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
-                                const float *const *a, long rs)
-{
-    const int few = CR_PACED && MR < NV ? MR : 0;
-    VF w[8];
-    VS x[CR_MOST_ROWS];
-    CR_UNROLL
-    for (int i = 0; i < few; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        w[j] = v_load(b[j] + k);
-        CR_UNROLL
-        for (int i = 0; i < few; i++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-    CR_UNROLL
-    for (int i = few; i < MR; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-}
-
-/* Where a tile reads. */
-struct CR_NAME(v_place) {
-    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
-    const char *next;                              /* see v_pace */
-};
-
-/* Moves on to the next k: of a, as b stays where it is. */
-CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
-{
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at->a[i / 3] += cs;
-    }
-}
-
-/*
- * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
- * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
- */
-CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
-                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
-{
-    long rs = p->rs, cs = p->cs, ahead = p->ahead;
-    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
-        CR_UNROLL
-        for (int u = 0; u < 4; u++) {
-            if (u % 2 == 0) {
-                CR_PREFETCH(at->next);
-                at->next += 2 * p->pace;
-            }
-            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
-            CR_NAME(v_next_k)(MR, at, cs);
-        }
-    }
-    for (; k < end; k += CR_PANEL) {
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
-                CR_PREFETCH(at->b[j] + k + ahead);
-            }
-        }
-        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
-        CR_NAME(v_next_k)(MR, at, cs);
-    }
-}
-
-/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
-#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
-
-/*
- * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
- * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
- * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
- */
-CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
-                               long n)
-{
-    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    struct CR_NAME(v_place) at = {.next = p->next};
-    long k = 0, last = p->K * CR_PANEL;
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at.a[i / 3] = p->a + (m + i) * p->rs;
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
-                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
-    }
-    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
-    do {
-        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
-        k = end;
-    } while (k < last);
-    CR_NAME(v_end)(MR, NV, p, m, n, total);
-}
-
-#define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
-    {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
-    }
-#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
-
-/* T for all heights up to one. */
-#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
-#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
-#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
-#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
-#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
-
-CR_TILES_1(CR_TILE)
-CR_TILES_2(CR_TILE)
-CR_TILES_3(CR_TILE)
-CR_TILES_4(CR_TILE)
-CR_TILE(1, 8)
-
-static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
-
-/* By width. */
-static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
-    {0, NULL},
-    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
-    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
-    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
-    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
-};
-
-/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
- * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
- * columns say nothing. */
-static int CR_NAME(cr_tile_width)(long M, long columns)
-{
-    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
-    width = width < 2 ? 2 : width > 4 ? 4 : width;
-    if (M > CR_NAME(cr_tiles)[2].height) {
-        return width;
-    }
-    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
-        width--;
-    }
-    return width;
-}
-
-/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
- * which the band of these rows has. */
-CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long rows, long m, long n)
-{
-    struct cr_product part;
-    if (banded) {
-        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
-        part = *p;
-        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
-        part.a += first * p->cs;
-        part.b += first * CR_PANEL;
-        p = &part;
-    }
-    tiles->of_height[rows](p, m, n);
-}
-
-/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
- * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
-CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
-{
-    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
-    const long share = t + n % CR_PANEL / columns * count;
-    p->next = (const char *)p->b;
-    p->pace = 0;
-    if (p->ahead && count > 1) {
-        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
-                  p->K * bytes * share / tiles;
-        p->pace = (bytes + tiles - 1) / tiles;
-    }
-}
-
-/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
- * five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long from, long to, long n)
-{
-    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product paced;
-    if (CR_PACED) {
-        paced = *p;
-    }
-    for (long t = 0; t < count; t++) {
-        long m = rows * t / count;
-        if (CR_PACED) {
-            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
-        }
-        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
-                           n);
-    }
-}
-
-/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
- * panels side by side; what it reads next lies behind both, unless more of k is left. */
-CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
-{
-    if (vectors * CR_W <= CR_PANEL) {
-        return p->ahead;
-    }
-    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
-}
-
-/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
- * floats keep to panels, unless they are three wide. */
-CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
-{
-    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
-    if (!CR_PACED) {
-        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
-    }
-    width = (int)CR_LEAST(width, left);
-    return width == 3 ? 3 : (int)CR_LEAST(width, room);
-}
-
-/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
- * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
- * are. */
-CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
-{
-    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
-    p.ahead = CR_NAME(v_ahead)(&p, width);
-    for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W;
-        step = CR_NAME(v_width)(width, left, n);
-        if (p.M == 1 && left >= 8 && !banded) {
-            step = 8;
-            CR_NAME(cr_tile_1x8)(&p, 0, n);
-        } else {
-            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
-        }
-    }
-}
-
-static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                             const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long columns, long ahead)
-{
-    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long columns,
-                                    long ahead)
-{
-    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
-    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
-}
-
-/* Returns how many rows of a product lie above row m, 0 if m is negative. */
-CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
-{
-    return CR_MOST(0, CR_LEAST(m, p->M));
-}
-
-/*
- * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
- * Rows that reach into one of them alone take tiles of one vector.
- */
-static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
-                                  const float *b, long panel_stride, float *c, long ldc, long begin,
-                                  long end)
-{
-    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
-    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
-    for (long n = 0; n < N; n += 2 * CR_W) {
-        long first[2] = {M, M}, last[2] = {M, M};
-        for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
-            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
-            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
-        }
-        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
-        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
-        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
-    }
-}
-
-static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    long columns, long ahead)
-{
-    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
-    struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_stream_end)(void)
-{
-    v_stream_end();
-}
-/*
- * softmax.inc - a block of an online softmax, a vector of queries at a time.
- *
- * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
- * vector are never folded.
- */
-
-/* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
-{
-    VF top[4];
-    long r = 0;
-    CR_UNROLL
-    for (int i = 0; i < 4; i++) {
-        top[i] = v_set1(-INFINITY);
-    }
-    for (; r + 4 <= rows; r += 4) {
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
-        }
-    }
-    for (; r < rows; r++) {
-        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
-    }
-    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
-}
-
-/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
- * the new maximum, or 0 for a query that has seen nothing but -inf. */
-CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
-{
-    VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_TOP(old, top);
-    VF dead = CR_EQ(new, v_set1(-INFINITY));
-    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
-    CR_NAME(v_store_cut)(m, new, n);
-    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
-    return shift;
-}
-
-/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
-CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
-                                   VF shift, VF *sum)
-{
-    VF x[CR_BESIDE];
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
-    }
-    CR_NAME(v_exps)(rows, x);
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
-        sum[t] = sum[t] + x[t];
-    }
-}
-
-/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
-CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
-{
-    VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
-        VF sum[CR_BESIDE];
-        long r = i;
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            sum[t] = v_set1(0.0f);
-        }
-        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
-            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
-        }
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            if (r + t < rows) {
-                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
-            }
-            lane[i + t] = sum[t];
-        }
-    }
-    CR_UNROLL
-    for (int h = CR_LANES / 2; h > 0; h /= 2) {
-        CR_UNROLL
-        for (int i = 0; i < h; i++) {
-            lane[i] = lane[i] + lane[i + h];
-        }
-    }
-    return lane[0];
-}
-
-/* softmax_block for n queries, at most a vector of them. */
-CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
-                                  float *l, float *scale)
-{
-    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
-    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
-    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
-    VF old = CR_NAME(v_load_cut)(l, n);
-    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
-}
-
-static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
-                                      float *m, float *l, float *scale)
-{
-    long c = 0;
-    for (; c + CR_W <= cols; c += CR_W) {
-        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-    if (c < cols) {
-        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-}
-
-static const struct cr_runtime CR_NAME(cr_runtime) = {
-    .isa = CR_ISA,
-    .parallel = cr_pool_parallel,
-#define CR_MEMBER(type, name) .name = CR_NAME(cr_##name),
-#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
-    CR_MEMBERS
-#undef CR_MEMBER
-#undef CR_FUNCTION
-};
-/*
- * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
- */
-#undef CR_ISA
-#undef CR_NAME
-#undef VF
-#undef VS
-#undef CR_W
-#undef CR_MOST_ROWS
-#undef CR_TILE_VECTORS
-#undef CR_BESIDE
-#undef CR_TILES_1
-#undef CR_TILES_2
-#undef CR_TILES_3
-#undef CR_TILES_4
-#undef v_number
-#undef v_fma_by
-#undef v_fma_into
-#undef v_load
-#undef v_store
-#undef v_stream
-#undef v_stream_end
-#undef v_set1
-#undef v_fma
-#undef v_min
-#undef v_max
-#undef v_smaller
-#undef v_larger
-#undef v_at_most
-#undef v_at_least
-#undef v_nan_or
-#undef v_ordered_or
-#undef v_and
-#undef v_or
-#undef v_first
-#undef v_load_n
-#undef v_load_or
-#undef v_store_n
-#undef v_copysign
-#undef v_if_negative
-#undef v_pow2
-#undef v_scale
-#undef v_split
-#undef v_fold
-#undef v_lane0
-#undef v_transpose
-#undef CR_ONE
-#undef CR_FLOAT
-#undef CR_ABS
-#undef CR_SQRT
-#undef CR_EXP
-#undef CR_LOG
-#undef CR_TANH
-#undef CR_ERF
-#undef CR_SIGMOID
-#undef CR_FMA
-#undef CR_MAX
-#undef CR_MIN
-#undef CR_TOP
-#undef CR_BOTTOM
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_LT
-#undef CR_LE
-#undef CR_EQ
-#undef CR_SELECT
-#ifdef CR_TARGET
-#undef CR_TARGET
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#endif
+#include CR_TEMPLATE
 
 #if CR_X86
+/* Processors with AVX2 have F16C, which not every compiler can ask for. */
+static int cr_has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
 /*
  * vector_avx2.h - the vectors of the template runtime.inc, 8 floats in an AVX2 register.
  *
@@ -2549,1369 +1181,15 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
     } while (0)
 
 #endif
-/*
- * runtime.inc - the runtime for one instruction set.
- *
- * Included after one of vector_*.h, once for each; everything it defines has the
- * instruction set in its name.
- */
-/*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
- * sigmoid 2.5).
- *
- * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
- * inverse.  The polynomials are minimax fits of the relative error of the function
- * they serve, with coefficients rounded to float one after another.
- */
+#include CR_TEMPLATE
 
-/*
- * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
- * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
- * within a limit that is no zero; NaN passes through.
- */
-#ifdef v_larger
-#define v_at_least(limit, x) v_larger(v_set1(limit), x)
-#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
-#else
-#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
-#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
-#define v_at_least(limit, x) v_max(v_set1(limit), x)
-#define v_at_most(limit, x) v_min(v_set1(limit), x)
-#endif
-
-CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
-{
-    return v_larger(a, b);
-}
-
-CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
-{
-    return v_smaller(a, b);
-}
-
-/*
- * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
- * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
- * the test is off the critical path.
- */
-CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
-{
-    return v_nan_or(x, v_max(x, running));
-}
-
-CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
-{
-    return v_nan_or(x, v_min(x, running));
-}
-
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
-#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
-
-#ifndef v_scale
-/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
-CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
-{
-    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
-    VF rest = n - (t - v_set1(CR_ROUND));
-    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
-}
-#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
-#endif
-
-/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
- * operations: several go side by side, so that a processor need not look far ahead. */
-#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
-
-/*
- * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
- * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
- */
-CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
-{
-    VF r[CR_BESIDE];
-    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
-    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
-    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
-}
-
-/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
-CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
-{
-    VF t[CR_BESIDE], p[CR_BESIDE];
-    CR_NAME(v_expm1_reduced)(n, x, t, p);
-    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
-}
-
-/* exp of each vector of x.  NaN passes through both clamps. */
-CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
-{
-    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
-    CR_NAME(v_exps_within)(n, x);
-}
-
-CR_INLINE VF CR_NAME(v_exp)(VF x)
-{
-    CR_NAME(v_exps)(1, &x);
-    return x;
-}
-
-/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
-CR_INLINE VF CR_NAME(v_expm1)(VF x)
-{
-    VF t, p;
-    CR_NAME(v_expm1_reduced)(1, &x, &t, &p);
-    VF power = v_pow2(t);
-    return v_fma(power, p, power - CR_ONE);
-}
-
-/*
- * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
- * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
- */
-CR_INLINE VF CR_NAME(v_tanh)(VF x)
-{
-    VF a = CR_ABS(x);
-    VF h = CR_NAME(v_expm1)(v_at_most(20.0f, a + a)) * v_set1(0.5f);
-    VF q = h / (CR_ONE + h);
-    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
-    return v_copysign(y, x);
-}
-
-/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
-CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
-{
-    VF e[CR_BESIDE];
-    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
-    CR_NAME(v_exps_within)(n, e);
-    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
-}
-
-CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
-{
-    CR_NAME(v_sigmoids)(1, &x);
-    return x;
-}
-
-/*
- * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
- * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
- */
-CR_INLINE VF CR_NAME(v_erf)(VF x)
-{
-    VF a = v_at_most(3.95f, CR_ABS(x));
-    VF q = v_set1(-0x1.38a6fcp-17f);
-    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
-    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
-    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
-    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
-    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
-    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
-    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
-    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
-    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
-    return v_copysign(CR_NAME(v_expm1)(-u), x);
-}
-
-/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
-CR_INLINE VF CR_NAME(v_log)(VF x)
-{
-    VF e;
-    VF tiny = CR_LT(x, v_set1(0x1p-126f));
-    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
-    e = v_fma(tiny, v_set1(-23.0f), e);
-    VF q = v_set1(-0x1.38c974p-4f);
-    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
-    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
-    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
-    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
-    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
-    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
-    q = v_fma(q, f, v_set1(0x1.555554p-2f));
-    VF f2 = f * f;
-    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
-    y = v_fma(f2, v_set1(-0.5f), y) + f;
-    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
-    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
-    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
-    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
-}
-
-#define CR_EXP(a) CR_NAME(v_exp)(a)
-#define CR_LOG(a) CR_NAME(v_log)(a)
-#define CR_TANH(a) CR_NAME(v_tanh)(a)
-#define CR_ERF(a) CR_NAME(v_erf)(a)
-#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
-#define CR_FMA(a, b, c) v_fma(a, b, c)
-/*
- * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
- * and columns of one value a row (s).
- */
-
-/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
-#define CR_ELEMENT_f float
-#define CR_VECTOR_f VF
-#define CR_SET1_f(x) v_set1(x)
-#define CR_GET_f(p) v_load(p)
-#define CR_GET_N_f(p, n) v_load_n(p, n)
-#define CR_PUT_f(p, x) v_store(p, x)
-#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
-
-/* How an operand x of type T is read from xp, with the row stride ldx. */
-#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
-#define CR_DENSE_v(x) (ld##x == cols)
-#define CR_DENSE_s(x) 0
-#define CR_ROW_v(x, T)
-#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
-#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
-#define CR_FULL_s(x, T)
-#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x, T)
-
-/* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
-    {                                                                                              \
-        if (ldy == cols && dense) {                                                                \
-            cols *= rows;                                                                          \
-            rows = 1;                                                                              \
-        }                                                                                          \
-        for (long r = 0; r < rows; r++) {                                                          \
-            long i = 0;                                                                            \
-            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
-            {                                                                                      \
-                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
- * are their letters. */
-#define CR_MAP1(name, Y, S, T, A, e)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
-                                         CR_OPERAND(a, S))                                         \
-        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
-
-#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
-                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
-
-#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
-                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
-                                               CR_OPERAND(c, T))                                   \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
-                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
-                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
-
-#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
-#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
-    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
-    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
-    CR_MAP2(name, Y, S, T, s, v, e)
-#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
-    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description)                                      \
-    CR_STRIPS_##arity(name, f, f, f, expression)
-
-CR_ELEMENTWISE(CR_STRIPS)
-/*
- * move.inc - copies between strided memory, tiles and packed panels.
- *
- * Elements are moved bit by bit, so that load, store and gather serve i32, too.
- */
-
-/* Loads the first n floats of a vector, for any n; the others are zeros. */
-CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
-{
-    if (n >= CR_W) {
-        return v_load(p);
-    }
-    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
-}
-
-CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
-{
-    if (n >= CR_W) {
-        v_store(p, x);
-    } else if (n > 0) {
-        v_store_n(p, x, n);
-    }
-}
-
-static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
-{
-    for (long r = 0; r < rows; r++) {
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
-        }
-    }
-}
-
-/* y[r, :] = x[r * rs] */
-static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++) {
-        VF value = v_set1(((const cr_float *)x)[r * rs]);
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, value);
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, value, cols - i);
-        }
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
-CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
-                                        long ldx)
-{
-    VF t[CR_W];
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
-    }
-    v_transpose(t);
-    for (long r = 0; r < rows; r++) {
-        v_store_n(y + r * ldy, t[r], cols);
-    }
-}
-
-/* Transposes a full square of CR_W rows and columns. */
-CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
-{
-    VF t[CR_W];
-    CR_UNROLL
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = v_load(x + c * ldx);
-    }
-    v_transpose(t);
-    CR_UNROLL
-    for (long r = 0; r < CR_W; r++) {
-        v_store(y + r * ldy, t[r]);
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] */
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
-{
-    for (long r = 0; r < rows; r += CR_W) {
-        for (long c = 0; c < cols; c += CR_W) {
-            float *to = y + r * ldy + c;
-            const float *from = x + c * ldx + r;
-            if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
-            } else {
-                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
-                                         ldy, from, ldx);
-            }
-        }
-    }
-}
-
-/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
-static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
-                             long cs)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
-    } else if (cs == 0) {
-        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
-    } else {
-        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
-    }
-}
-
-static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
-                              long ldx)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
-    } else {
-        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
-    }
-}
-
-/* Prefetches each cache line of the rows. */
-static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++, x += rs) {
-        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
-            CR_PREFETCH(x + c);
-        }
-    }
-}
-
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
-                             float value)
-{
-    for (long r = CR_MOST(0, 1 - begin); r < rows; r++) {
-        CR_NAME(cr_fill)(1, CR_LEAST(begin + r, cols), y + r * ldy, ldy, &value, 0);
-    }
-    for (long r = 0; r < CR_LEAST(rows, cols - end); r++) {
-        long last = CR_MOST(0, end + r);
-        CR_NAME(cr_fill)(1, cols - last, y + r * ldy + last, ldy, &value, 0);
-    }
-}
-
-/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
-static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
-{
-    VF zero[4], none = v_set1(0.0f);
-    float all[CR_W], sum = 0.0f;
-    CR_UNROLL
-    for (int j = 0; j < 4; j++) {
-        zero[j] = none;
-    }
-    for (long r = 0; r < rows; r++, x += rs) {
-        long i = 0;
-        for (; cs == 1 && i + 4 * CR_W <= cols; i += 4 * CR_W) {
-            CR_UNROLL
-            for (int j = 0; j < 4; j++) {
-                zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
-            }
-        }
-        for (; cs == 1 && i < cols; i += CR_W) {
-            zero[0] = v_fma(CR_NAME(v_load_cut)(x + i, cols - i), none, zero[0]);
-        }
-        for (; i < cols; i++) {
-            sum += 0.0f * x[i * cs];
-        }
-    }
-    v_store(all, (zero[0] + zero[1]) + (zero[2] + zero[3]));
-    for (int j = 0; j < CR_W; j++) {
-        sum += all[j];
-    }
-    return sum == 0.0f;
-}
-
-/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
-CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                                 long ldt, long table_rows, const int *index, const float *none)
-{
-    for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
-        } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const int *index)
-{
-    const float none = NAN;
-    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
-}
-
-/*
- * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
- * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
- */
-CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
-                                    long panel_stride, const float *b, long rs)
-{
-    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
-        CR_UNROLL
-        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
-            const float *from = b + i * CR_W;
-            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
-            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
-            if (stream) {
-                v_stream(to, v_load(from));
-            } else {
-                v_store(to, v_load(from));
-            }
-        }
-    }
-}
-
-/*
- * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
- * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
- * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
- * floats are left.
- */
-CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
-{
-    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
-    long k = 0;
-    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
-        for (long n = 0; n < CR_PANEL; n += CR_W) {
-            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
-                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
-            }
-            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
-        }
-        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
-            v_stream(y + i, v_load(rows + i));
-        }
-    }
-    return k;
-}
-
-/* The columns that the last panel lacks are filled with zeros. */
-CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
-                               const float *b, long rs, long cs)
-{
-    const float zero = 0.0f;
-    long n = 0;
-    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; n < N; n += CR_PANEL) {
-        long cols = CR_LEAST(N - n, CR_PANEL);
-        float *to = y + n / CR_PANEL * panel_stride;
-        const float *from = b + n * cs;
-        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
-                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
-                        : 0;
-        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
-        if (cols < CR_PANEL) {
-            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
-                             long cs)
-{
-    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
-}
-
-/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
-static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
-                                    long rs, long cs)
-{
-    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
-    v_stream_end();
-}
-/*
- * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
- *
- * Each has the bits of the steps one by one; what lies between them stays in registers.
- */
-
-static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
-                                  float cube, float slope)
-{
-    const VF third = v_set1(cube), first = v_set1(slope);
-    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
-             a * v_fma(third, a * a, first))
-}
-
-/* By groups of vectors, for the sake of the exponentials. */
-static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
-                                    long lda, const float *b, long ldb)
-{
-    const int n = CR_BESIDE;
-    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
-        long c = 0;
-        for (; c + n * CR_W <= cols; c += n * CR_W) {
-            VF s[CR_BESIDE];
-            CR_EACH s[i] = v_load(b + c + i * CR_W);
-            CR_NAME(v_sigmoids)(n, s);
-            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
-        }
-        for (; c < cols; c += CR_W) {
-            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
-            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
-        }
-    }
-}
-/*
- * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
- * runtime.h.
- */
-
-/* ---- what a row of the table combines ---- */
-
-#define CR_LOWEST (-INFINITY)
-#define CR_HIGHEST INFINITY
-
-#define CR_COMBINE(name, rule, identity, combine, description)                                     \
-    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        return (combine);                                                                          \
-    }
-CR_REDUCTIONS(CR_COMBINE)
-
-/*
- * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
- * that makes a difference.
- */
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
-#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
-#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
-    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        const VF result = (combine);                                                               \
-        (void)loose;                                                                               \
-        return result;                                                                             \
-    }                                                                                              \
-    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        (void)(combine);                                                                           \
-        return loose;                                                                              \
-    }
-CR_REDUCTIONS(CR_COMBINE_LOOSELY)
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-
-/* ---- over rows ---- */
-
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
-#define CR_FOLD(OP, lane)                                                                          \
-    do {                                                                                           \
-        CR_UNROLL                                                                                  \
-        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < h; j++) {                                                          \
-                lane[j] = OP(lane[j], lane[j + h]);                                                \
-            }                                                                                      \
-        }                                                                                          \
-        v_fold(OP, lane[0]);                                                                       \
-    } while (0)
-
-/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
-#define CR_REDUCE_ROW(name, OP, identity)                                                          \
-    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
-    {                                                                                              \
-        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
-        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = total[j] = v_set1(identity);                                                 \
-        }                                                                                          \
-        long i = 0;                                                                                \
-        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
-            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
-                CR_UNROLL                                                                          \
-                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
-                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
-                }                                                                                  \
-            }                                                                                      \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                total[j] = OP(total[j], lane[j]);                                                  \
-                lane[j] = v_set1(identity);                                                        \
-            }                                                                                      \
-        }                                                                                          \
-        const int cut = i > 0;                                                                     \
-        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
-            }                                                                                      \
-        }                                                                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
-            if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
-            }                                                                                      \
-            if (cut) {                                                                             \
-                lane[j] = OP(total[j], lane[j]);                                                   \
-            }                                                                                      \
-        }                                                                                          \
-        CR_FOLD(OP, lane);                                                                         \
-        return v_lane0(lane[0]);                                                                   \
-    }
-
-/* A row whose result is a zero that may have the wrong sign is reduced once more. */
-#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
-    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
-    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
-    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
-    {                                                                                              \
-        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
-        for (long r = 0; r < rows; r++) {                                                          \
-            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
-            if (loose && y[r] == 0) {                                                              \
-                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
-            }                                                                                      \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_ROWS)
-
-/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
-
-#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
-    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
-                                          long lda)                                                \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++) {                                                          \
-            float *lane = lanes + r % CR_LANES * cols;                                             \
-            long c = 0;                                                                            \
-            CR_UNROLL_BY_4                                                                         \
-            for (; c + CR_W <= cols; c += CR_W) {                                                  \
-                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
-                v_store(lane + c,                                                                  \
-                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
-            }                                                                                      \
-            if (c < cols) {                                                                        \
-                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
-                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
-                v_store_n(lane + c, x, cols - c);                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_COLUMNS)
-/*
- * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
- *
- * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
- * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
- * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how many columns a tile has; no bit depends on it.
- *
- * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
- * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
- * read a panel one after another: only the first waits for memory, so each prefetches its share of the
- * panel behind (v_pace).
- */
-#undef CR_PACED
-#define CR_PACED (CR_W == 8)
-
-/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
- * sets have to spread it over a vector. */
-#ifndef v_fma_by
-#define VS VF
-#define v_number(p) v_set1(*(p))
-#define v_fma_by(x, w, sum) v_fma(x, w, sum)
-#endif
-
-/* sum += x w, into the register of sum where an instruction set can say so. */
-#ifndef v_fma_into
-#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
-#endif
-
-/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
- * reads those of `first` instead, and its results are not stored. */
-CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
-{
-    n = n < p->N ? n : first;
-    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
-}
-
-/* For all vectors of a tile. */
-#define CR_FOR_TILE(i, j)                                                                          \
-    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
-
-/* Reads a tile of start; columns past the last are zeros. */
-CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                     long n, VF (*total)[8])
-{
-    const float *start = p->start + m * p->lds + n;
-    long lds = p->lds, left = p->N - n;
-    if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
-    } else {
-        CR_FOR_TILE(i, j) {
-            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
-    }
-}
-
-/* Sets a tile of sums to start, or to zeros without one. */
-CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                long n, VF (*acc)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
-    } else {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    }
-}
-
-/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
- * for every x. */
-CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
-                                      long n, VF (*total)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
-    } else {
-        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
-    }
-    if (p->scale) {
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
-    }
-}
-
-/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
-CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
-                              long n, VF (*acc)[8])
-{
-    float *c = p->c + m * p->ldc + n;
-    long ldc = p->ldc, left = p->N - n;
-    if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
-    }
-    if (left < NV * CR_W) {
-        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
-    } else if (p->stream) {
-        CR_FOR_TILE(i, j) v_stream(c + i * ldc + j * CR_W, acc[i][j]);
-    } else {
-        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
-    }
-}
-
-/*
- * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
- * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
- * vectors, the rows' numbers stay in registers while the vectors go by.
- */
-CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
-                                const float *const *a, long rs)
-{
-    const int few = CR_PACED && MR < NV ? MR : 0;
-    VF w[8];
-    VS x[CR_MOST_ROWS];
-    CR_UNROLL
-    for (int i = 0; i < few; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        w[j] = v_load(b[j] + k);
-        CR_UNROLL
-        for (int i = 0; i < few; i++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-    CR_UNROLL
-    for (int i = few; i < MR; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-}
-
-/* Where a tile reads. */
-struct CR_NAME(v_place) {
-    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
-    const char *next;                              /* see v_pace */
-};
-
-/* Moves on to the next k: of a, as b stays where it is. */
-CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
-{
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at->a[i / 3] += cs;
-    }
-}
-
-/*
- * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
- * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
- */
-CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
-                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
-{
-    long rs = p->rs, cs = p->cs, ahead = p->ahead;
-    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
-        CR_UNROLL
-        for (int u = 0; u < 4; u++) {
-            if (u % 2 == 0) {
-                CR_PREFETCH(at->next);
-                at->next += 2 * p->pace;
-            }
-            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
-            CR_NAME(v_next_k)(MR, at, cs);
-        }
-    }
-    for (; k < end; k += CR_PANEL) {
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
-                CR_PREFETCH(at->b[j] + k + ahead);
-            }
-        }
-        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
-        CR_NAME(v_next_k)(MR, at, cs);
-    }
-}
-
-/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
-#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
-
-/*
- * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
- * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
- * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
- */
-CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
-                               long n)
-{
-    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    struct CR_NAME(v_place) at = {.next = p->next};
-    long k = 0, last = p->K * CR_PANEL;
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at.a[i / 3] = p->a + (m + i) * p->rs;
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
-                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
-    }
-    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
-    do {
-        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
-        k = end;
-    } while (k < last);
-    CR_NAME(v_end)(MR, NV, p, m, n, total);
-}
-
-#define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
-    {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
-    }
-#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
-
-/* T for all heights up to one. */
-#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
-#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
-#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
-#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
-#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
-
-CR_TILES_1(CR_TILE)
-CR_TILES_2(CR_TILE)
-CR_TILES_3(CR_TILE)
-CR_TILES_4(CR_TILE)
-CR_TILE(1, 8)
-
-static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
-
-/* By width. */
-static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
-    {0, NULL},
-    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
-    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
-    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
-    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
-};
-
-/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
- * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
- * columns say nothing. */
-static int CR_NAME(cr_tile_width)(long M, long columns)
-{
-    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
-    width = width < 2 ? 2 : width > 4 ? 4 : width;
-    if (M > CR_NAME(cr_tiles)[2].height) {
-        return width;
-    }
-    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
-        width--;
-    }
-    return width;
-}
-
-/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
- * which the band of these rows has. */
-CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long rows, long m, long n)
-{
-    struct cr_product part;
-    if (banded) {
-        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
-        part = *p;
-        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
-        part.a += first * p->cs;
-        part.b += first * CR_PANEL;
-        p = &part;
-    }
-    tiles->of_height[rows](p, m, n);
-}
-
-/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
- * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
-CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
-{
-    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
-    const long share = t + n % CR_PANEL / columns * count;
-    p->next = (const char *)p->b;
-    p->pace = 0;
-    if (p->ahead && count > 1) {
-        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
-                  p->K * bytes * share / tiles;
-        p->pace = (bytes + tiles - 1) / tiles;
-    }
-}
-
-/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
- * five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long from, long to, long n)
-{
-    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product paced;
-    if (CR_PACED) {
-        paced = *p;
-    }
-    for (long t = 0; t < count; t++) {
-        long m = rows * t / count;
-        if (CR_PACED) {
-            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
-        }
-        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
-                           n);
-    }
-}
-
-/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
- * panels side by side; what it reads next lies behind both, unless more of k is left. */
-CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
-{
-    if (vectors * CR_W <= CR_PANEL) {
-        return p->ahead;
-    }
-    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
-}
-
-/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
- * floats keep to panels, unless they are three wide. */
-CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
-{
-    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
-    if (!CR_PACED) {
-        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
-    }
-    width = (int)CR_LEAST(width, left);
-    return width == 3 ? 3 : (int)CR_LEAST(width, room);
-}
-
-/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
- * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
- * are. */
-CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
-{
-    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
-    p.ahead = CR_NAME(v_ahead)(&p, width);
-    for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W;
-        step = CR_NAME(v_width)(width, left, n);
-        if (p.M == 1 && left >= 8 && !banded) {
-            step = 8;
-            CR_NAME(cr_tile_1x8)(&p, 0, n);
-        } else {
-            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
-        }
-    }
-}
-
-static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                             const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long columns, long ahead)
-{
-    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long columns,
-                                    long ahead)
-{
-    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
-    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
-}
-
-/* Returns how many rows of a product lie above row m, 0 if m is negative. */
-CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
-{
-    return CR_MOST(0, CR_LEAST(m, p->M));
-}
-
-/*
- * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
- * Rows that reach into one of them alone take tiles of one vector.
- */
-static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
-                                  const float *b, long panel_stride, float *c, long ldc, long begin,
-                                  long end)
-{
-    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
-    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
-    for (long n = 0; n < N; n += 2 * CR_W) {
-        long first[2] = {M, M}, last[2] = {M, M};
-        for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
-            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
-            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
-        }
-        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
-        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
-        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
-    }
-}
-
-static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    long columns, long ahead)
-{
-    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
-    struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_stream_end)(void)
-{
-    v_stream_end();
-}
-/*
- * softmax.inc - a block of an online softmax, a vector of queries at a time.
- *
- * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
- * vector are never folded.
- */
-
-/* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
-{
-    VF top[4];
-    long r = 0;
-    CR_UNROLL
-    for (int i = 0; i < 4; i++) {
-        top[i] = v_set1(-INFINITY);
-    }
-    for (; r + 4 <= rows; r += 4) {
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
-        }
-    }
-    for (; r < rows; r++) {
-        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
-    }
-    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
-}
-
-/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
- * the new maximum, or 0 for a query that has seen nothing but -inf. */
-CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
-{
-    VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_TOP(old, top);
-    VF dead = CR_EQ(new, v_set1(-INFINITY));
-    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
-    CR_NAME(v_store_cut)(m, new, n);
-    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
-    return shift;
-}
-
-/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
-CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
-                                   VF shift, VF *sum)
-{
-    VF x[CR_BESIDE];
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
-    }
-    CR_NAME(v_exps)(rows, x);
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
-        sum[t] = sum[t] + x[t];
-    }
-}
-
-/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
-CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
-{
-    VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
-        VF sum[CR_BESIDE];
-        long r = i;
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            sum[t] = v_set1(0.0f);
-        }
-        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
-            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
-        }
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            if (r + t < rows) {
-                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
-            }
-            lane[i + t] = sum[t];
-        }
-    }
-    CR_UNROLL
-    for (int h = CR_LANES / 2; h > 0; h /= 2) {
-        CR_UNROLL
-        for (int i = 0; i < h; i++) {
-            lane[i] = lane[i] + lane[i + h];
-        }
-    }
-    return lane[0];
-}
-
-/* softmax_block for n queries, at most a vector of them. */
-CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
-                                  float *l, float *scale)
-{
-    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
-    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
-    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
-    VF old = CR_NAME(v_load_cut)(l, n);
-    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
-}
-
-static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
-                                      float *m, float *l, float *scale)
+static int cr_has_avx512(void)
 {
-    long c = 0;
-    for (; c + CR_W <= cols; c += CR_W) {
-        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-    if (c < cols) {
-        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
-    }
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("fma");
 }
 
-static const struct cr_runtime CR_NAME(cr_runtime) = {
-    .isa = CR_ISA,
-    .parallel = cr_pool_parallel,
-#define CR_MEMBER(type, name) .name = CR_NAME(cr_##name),
-#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
-    CR_MEMBERS
-#undef CR_MEMBER
-#undef CR_FUNCTION
-};
-/*
- * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
- */
-#undef CR_ISA
-#undef CR_NAME
-#undef VF
-#undef VS
-#undef CR_W
-#undef CR_MOST_ROWS
-#undef CR_TILE_VECTORS
-#undef CR_BESIDE
-#undef CR_TILES_1
-#undef CR_TILES_2
-#undef CR_TILES_3
-#undef CR_TILES_4
-#undef v_number
-#undef v_fma_by
-#undef v_fma_into
-#undef v_load
-#undef v_store
-#undef v_stream
-#undef v_stream_end
-#undef v_set1
-#undef v_fma
-#undef v_min
-#undef v_max
-#undef v_smaller
-#undef v_larger
-#undef v_at_most
-#undef v_at_least
-#undef v_nan_or
-#undef v_ordered_or
-#undef v_and
-#undef v_or
-#undef v_first
-#undef v_load_n
-#undef v_load_or
-#undef v_store_n
-#undef v_copysign
-#undef v_if_negative
-#undef v_pow2
-#undef v_scale
-#undef v_split
-#undef v_fold
-#undef v_lane0
-#undef v_transpose
-#undef CR_ONE
-#undef CR_FLOAT
-#undef CR_ABS
-#undef CR_SQRT
-#undef CR_EXP
-#undef CR_LOG
-#undef CR_TANH
-#undef CR_ERF
-#undef CR_SIGMOID
-#undef CR_FMA
-#undef CR_MAX
-#undef CR_MIN
-#undef CR_TOP
-#undef CR_BOTTOM
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_LT
-#undef CR_LE
-#undef CR_EQ
-#undef CR_SELECT
-#ifdef CR_TARGET
-#undef CR_TARGET
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#endif
 /*
  * vector_avx512.h - the vectors of the template runtime.inc, 16 floats in an AVX-512 register.
  *
@@ -3929,6 +1207,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,fma")
 #endif
 #define CR_TARGET 1
+#define CR_LEVELS 1 /* vnni.inc and amx.inc are compiled, too */
 
 #define CR_ISA "avx512"
 #define CR_NAME(name) name##_avx512
@@ -4050,1372 +1329,16 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
     } while (0)
 
 #endif
-/*
- * runtime.inc - the runtime for one instruction set.
- *
- * Included after one of vector_*.h, once for each; everything it defines has the
- * instruction set in its name.
- */
-/*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
- * sigmoid 2.5).
- *
- * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
- * inverse.  The polynomials are minimax fits of the relative error of the function
- * they serve, with coefficients rounded to float one after another.
- */
-
-/*
- * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
- * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
- * within a limit that is no zero; NaN passes through.
- */
-#ifdef v_larger
-#define v_at_least(limit, x) v_larger(v_set1(limit), x)
-#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
-#else
-#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
-#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
-#define v_at_least(limit, x) v_max(v_set1(limit), x)
-#define v_at_most(limit, x) v_min(v_set1(limit), x)
-#endif
-
-CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
-{
-    return v_larger(a, b);
-}
-
-CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
-{
-    return v_smaller(a, b);
-}
-
-/*
- * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
- * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
- * the test is off the critical path.
- */
-CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
-{
-    return v_nan_or(x, v_max(x, running));
-}
-
-CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
-{
-    return v_nan_or(x, v_min(x, running));
-}
-
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
-#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
-
-#ifndef v_scale
-/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
-CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
-{
-    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
-    VF rest = n - (t - v_set1(CR_ROUND));
-    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
-}
-#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
-#endif
-
-/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
- * operations: several go side by side, so that a processor need not look far ahead. */
-#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
-
-/*
- * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
- * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
- */
-CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
-{
-    VF r[CR_BESIDE];
-    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
-    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
-    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
-}
-
-/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
-CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
-{
-    VF t[CR_BESIDE], p[CR_BESIDE];
-    CR_NAME(v_expm1_reduced)(n, x, t, p);
-    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
-}
-
-/* exp of each vector of x.  NaN passes through both clamps. */
-CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
-{
-    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
-    CR_NAME(v_exps_within)(n, x);
-}
-
-CR_INLINE VF CR_NAME(v_exp)(VF x)
-{
-    CR_NAME(v_exps)(1, &x);
-    return x;
-}
-
-/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
-CR_INLINE VF CR_NAME(v_expm1)(VF x)
-{
-    VF t, p;
-    CR_NAME(v_expm1_reduced)(1, &x, &t, &p);
-    VF power = v_pow2(t);
-    return v_fma(power, p, power - CR_ONE);
-}
-
-/*
- * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
- * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
- */
-CR_INLINE VF CR_NAME(v_tanh)(VF x)
-{
-    VF a = CR_ABS(x);
-    VF h = CR_NAME(v_expm1)(v_at_most(20.0f, a + a)) * v_set1(0.5f);
-    VF q = h / (CR_ONE + h);
-    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
-    return v_copysign(y, x);
-}
-
-/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
-CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
-{
-    VF e[CR_BESIDE];
-    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
-    CR_NAME(v_exps_within)(n, e);
-    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
-}
-
-CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
-{
-    CR_NAME(v_sigmoids)(1, &x);
-    return x;
-}
-
-/*
- * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
- * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
- */
-CR_INLINE VF CR_NAME(v_erf)(VF x)
-{
-    VF a = v_at_most(3.95f, CR_ABS(x));
-    VF q = v_set1(-0x1.38a6fcp-17f);
-    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
-    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
-    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
-    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
-    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
-    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
-    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
-    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
-    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
-    return v_copysign(CR_NAME(v_expm1)(-u), x);
-}
-
-/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
-CR_INLINE VF CR_NAME(v_log)(VF x)
-{
-    VF e;
-    VF tiny = CR_LT(x, v_set1(0x1p-126f));
-    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
-    e = v_fma(tiny, v_set1(-23.0f), e);
-    VF q = v_set1(-0x1.38c974p-4f);
-    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
-    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
-    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
-    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
-    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
-    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
-    q = v_fma(q, f, v_set1(0x1.555554p-2f));
-    VF f2 = f * f;
-    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
-    y = v_fma(f2, v_set1(-0.5f), y) + f;
-    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
-    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
-    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
-    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
-}
-
-#define CR_EXP(a) CR_NAME(v_exp)(a)
-#define CR_LOG(a) CR_NAME(v_log)(a)
-#define CR_TANH(a) CR_NAME(v_tanh)(a)
-#define CR_ERF(a) CR_NAME(v_erf)(a)
-#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
-#define CR_FMA(a, b, c) v_fma(a, b, c)
-/*
- * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
- * and columns of one value a row (s).
- */
-
-/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
-#define CR_ELEMENT_f float
-#define CR_VECTOR_f VF
-#define CR_SET1_f(x) v_set1(x)
-#define CR_GET_f(p) v_load(p)
-#define CR_GET_N_f(p, n) v_load_n(p, n)
-#define CR_PUT_f(p, x) v_store(p, x)
-#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
-
-/* How an operand x of type T is read from xp, with the row stride ldx. */
-#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
-#define CR_DENSE_v(x) (ld##x == cols)
-#define CR_DENSE_s(x) 0
-#define CR_ROW_v(x, T)
-#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
-#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
-#define CR_FULL_s(x, T)
-#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x, T)
-
-/* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
-    {                                                                                              \
-        if (ldy == cols && dense) {                                                                \
-            cols *= rows;                                                                          \
-            rows = 1;                                                                              \
-        }                                                                                          \
-        for (long r = 0; r < rows; r++) {                                                          \
-            long i = 0;                                                                            \
-            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
-            {                                                                                      \
-                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
- * are their letters. */
-#define CR_MAP1(name, Y, S, T, A, e)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
-                                         CR_OPERAND(a, S))                                         \
-        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
-
-#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
-                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
-
-#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
-                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
-                                               CR_OPERAND(c, T))                                   \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
-                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
-                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
-
-#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
-#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
-    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
-    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
-    CR_MAP2(name, Y, S, T, s, v, e)
-#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
-    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description)                                      \
-    CR_STRIPS_##arity(name, f, f, f, expression)
-
-CR_ELEMENTWISE(CR_STRIPS)
-/*
- * move.inc - copies between strided memory, tiles and packed panels.
- *
- * Elements are moved bit by bit, so that load, store and gather serve i32, too.
- */
-
-/* Loads the first n floats of a vector, for any n; the others are zeros. */
-CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
-{
-    if (n >= CR_W) {
-        return v_load(p);
-    }
-    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
-}
-
-CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
-{
-    if (n >= CR_W) {
-        v_store(p, x);
-    } else if (n > 0) {
-        v_store_n(p, x, n);
-    }
-}
-
-static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
-{
-    for (long r = 0; r < rows; r++) {
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
-        }
-    }
-}
-
-/* y[r, :] = x[r * rs] */
-static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++) {
-        VF value = v_set1(((const cr_float *)x)[r * rs]);
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, value);
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, value, cols - i);
-        }
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
-CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
-                                        long ldx)
-{
-    VF t[CR_W];
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
-    }
-    v_transpose(t);
-    for (long r = 0; r < rows; r++) {
-        v_store_n(y + r * ldy, t[r], cols);
-    }
-}
-
-/* Transposes a full square of CR_W rows and columns. */
-CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
-{
-    VF t[CR_W];
-    CR_UNROLL
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = v_load(x + c * ldx);
-    }
-    v_transpose(t);
-    CR_UNROLL
-    for (long r = 0; r < CR_W; r++) {
-        v_store(y + r * ldy, t[r]);
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] */
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
-{
-    for (long r = 0; r < rows; r += CR_W) {
-        for (long c = 0; c < cols; c += CR_W) {
-            float *to = y + r * ldy + c;
-            const float *from = x + c * ldx + r;
-            if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
-            } else {
-                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
-                                         ldy, from, ldx);
-            }
-        }
-    }
-}
-
-/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
-static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
-                             long cs)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
-    } else if (cs == 0) {
-        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
-    } else {
-        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
-    }
-}
-
-static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
-                              long ldx)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
-    } else {
-        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
-    }
-}
-
-/* Prefetches each cache line of the rows. */
-static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++, x += rs) {
-        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
-            CR_PREFETCH(x + c);
-        }
-    }
-}
-
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
-                             float value)
-{
-    for (long r = CR_MOST(0, 1 - begin); r < rows; r++) {
-        CR_NAME(cr_fill)(1, CR_LEAST(begin + r, cols), y + r * ldy, ldy, &value, 0);
-    }
-    for (long r = 0; r < CR_LEAST(rows, cols - end); r++) {
-        long last = CR_MOST(0, end + r);
-        CR_NAME(cr_fill)(1, cols - last, y + r * ldy + last, ldy, &value, 0);
-    }
-}
-
-/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
-static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
-{
-    VF zero[4], none = v_set1(0.0f);
-    float all[CR_W], sum = 0.0f;
-    CR_UNROLL
-    for (int j = 0; j < 4; j++) {
-        zero[j] = none;
-    }
-    for (long r = 0; r < rows; r++, x += rs) {
-        long i = 0;
-        for (; cs == 1 && i + 4 * CR_W <= cols; i += 4 * CR_W) {
-            CR_UNROLL
-            for (int j = 0; j < 4; j++) {
-                zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
-            }
-        }
-        for (; cs == 1 && i < cols; i += CR_W) {
-            zero[0] = v_fma(CR_NAME(v_load_cut)(x + i, cols - i), none, zero[0]);
-        }
-        for (; i < cols; i++) {
-            sum += 0.0f * x[i * cs];
-        }
-    }
-    v_store(all, (zero[0] + zero[1]) + (zero[2] + zero[3]));
-    for (int j = 0; j < CR_W; j++) {
-        sum += all[j];
-    }
-    return sum == 0.0f;
-}
-
-/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
-CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                                 long ldt, long table_rows, const int *index, const float *none)
-{
-    for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
-        } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const int *index)
-{
-    const float none = NAN;
-    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
-}
-
-/*
- * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
- * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
- */
-CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
-                                    long panel_stride, const float *b, long rs)
-{
-    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
-        CR_UNROLL
-        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
-            const float *from = b + i * CR_W;
-            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
-            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
-            if (stream) {
-                v_stream(to, v_load(from));
-            } else {
-                v_store(to, v_load(from));
-            }
-        }
-    }
-}
-
-/*
- * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
- * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
- * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
- * floats are left.
- */
-CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
-{
-    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
-    long k = 0;
-    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
-        for (long n = 0; n < CR_PANEL; n += CR_W) {
-            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
-                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
-            }
-            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
-        }
-        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
-            v_stream(y + i, v_load(rows + i));
-        }
-    }
-    return k;
-}
-
-/* The columns that the last panel lacks are filled with zeros. */
-CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
-                               const float *b, long rs, long cs)
-{
-    const float zero = 0.0f;
-    long n = 0;
-    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; n < N; n += CR_PANEL) {
-        long cols = CR_LEAST(N - n, CR_PANEL);
-        float *to = y + n / CR_PANEL * panel_stride;
-        const float *from = b + n * cs;
-        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
-                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
-                        : 0;
-        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
-        if (cols < CR_PANEL) {
-            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
-                             long cs)
-{
-    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
-}
-
-/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
-static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
-                                    long rs, long cs)
-{
-    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
-    v_stream_end();
-}
-/*
- * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
- *
- * Each has the bits of the steps one by one; what lies between them stays in registers.
- */
-
-static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
-                                  float cube, float slope)
-{
-    const VF third = v_set1(cube), first = v_set1(slope);
-    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
-             a * v_fma(third, a * a, first))
-}
-
-/* By groups of vectors, for the sake of the exponentials. */
-static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
-                                    long lda, const float *b, long ldb)
-{
-    const int n = CR_BESIDE;
-    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
-        long c = 0;
-        for (; c + n * CR_W <= cols; c += n * CR_W) {
-            VF s[CR_BESIDE];
-            CR_EACH s[i] = v_load(b + c + i * CR_W);
-            CR_NAME(v_sigmoids)(n, s);
-            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
-        }
-        for (; c < cols; c += CR_W) {
-            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
-            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
-        }
-    }
-}
-/*
- * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
- * runtime.h.
- */
-
-/* ---- what a row of the table combines ---- */
-
-#define CR_LOWEST (-INFINITY)
-#define CR_HIGHEST INFINITY
-
-#define CR_COMBINE(name, rule, identity, combine, description)                                     \
-    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        return (combine);                                                                          \
-    }
-CR_REDUCTIONS(CR_COMBINE)
-
-/*
- * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
- * that makes a difference.
- */
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
-#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
-#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
-    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        const VF result = (combine);                                                               \
-        (void)loose;                                                                               \
-        return result;                                                                             \
-    }                                                                                              \
-    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        (void)(combine);                                                                           \
-        return loose;                                                                              \
-    }
-CR_REDUCTIONS(CR_COMBINE_LOOSELY)
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-
-/* ---- over rows ---- */
-
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
-#define CR_FOLD(OP, lane)                                                                          \
-    do {                                                                                           \
-        CR_UNROLL                                                                                  \
-        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < h; j++) {                                                          \
-                lane[j] = OP(lane[j], lane[j + h]);                                                \
-            }                                                                                      \
-        }                                                                                          \
-        v_fold(OP, lane[0]);                                                                       \
-    } while (0)
-
-/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
-#define CR_REDUCE_ROW(name, OP, identity)                                                          \
-    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
-    {                                                                                              \
-        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
-        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = total[j] = v_set1(identity);                                                 \
-        }                                                                                          \
-        long i = 0;                                                                                \
-        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
-            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
-                CR_UNROLL                                                                          \
-                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
-                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
-                }                                                                                  \
-            }                                                                                      \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                total[j] = OP(total[j], lane[j]);                                                  \
-                lane[j] = v_set1(identity);                                                        \
-            }                                                                                      \
-        }                                                                                          \
-        const int cut = i > 0;                                                                     \
-        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
-            }                                                                                      \
-        }                                                                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
-            if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
-            }                                                                                      \
-            if (cut) {                                                                             \
-                lane[j] = OP(total[j], lane[j]);                                                   \
-            }                                                                                      \
-        }                                                                                          \
-        CR_FOLD(OP, lane);                                                                         \
-        return v_lane0(lane[0]);                                                                   \
-    }
-
-/* A row whose result is a zero that may have the wrong sign is reduced once more. */
-#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
-    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
-    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
-    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
-    {                                                                                              \
-        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
-        for (long r = 0; r < rows; r++) {                                                          \
-            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
-            if (loose && y[r] == 0) {                                                              \
-                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
-            }                                                                                      \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_ROWS)
-
-/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
-
-#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
-    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
-                                          long lda)                                                \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++) {                                                          \
-            float *lane = lanes + r % CR_LANES * cols;                                             \
-            long c = 0;                                                                            \
-            CR_UNROLL_BY_4                                                                         \
-            for (; c + CR_W <= cols; c += CR_W) {                                                  \
-                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
-                v_store(lane + c,                                                                  \
-                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
-            }                                                                                      \
-            if (c < cols) {                                                                        \
-                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
-                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
-                v_store_n(lane + c, x, cols - c);                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_COLUMNS)
-/*
- * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
- *
- * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
- * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
- * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how many columns a tile has; no bit depends on it.
- *
- * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
- * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
- * read a panel one after another: only the first waits for memory, so each prefetches its share of the
- * panel behind (v_pace).
- */
-#undef CR_PACED
-#define CR_PACED (CR_W == 8)
-
-/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
- * sets have to spread it over a vector. */
-#ifndef v_fma_by
-#define VS VF
-#define v_number(p) v_set1(*(p))
-#define v_fma_by(x, w, sum) v_fma(x, w, sum)
-#endif
-
-/* sum += x w, into the register of sum where an instruction set can say so. */
-#ifndef v_fma_into
-#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
-#endif
-
-/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
- * reads those of `first` instead, and its results are not stored. */
-CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
-{
-    n = n < p->N ? n : first;
-    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
-}
-
-/* For all vectors of a tile. */
-#define CR_FOR_TILE(i, j)                                                                          \
-    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
-
-/* Reads a tile of start; columns past the last are zeros. */
-CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                     long n, VF (*total)[8])
-{
-    const float *start = p->start + m * p->lds + n;
-    long lds = p->lds, left = p->N - n;
-    if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
-    } else {
-        CR_FOR_TILE(i, j) {
-            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
-    }
-}
-
-/* Sets a tile of sums to start, or to zeros without one. */
-CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                long n, VF (*acc)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
-    } else {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    }
-}
-
-/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
- * for every x. */
-CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
-                                      long n, VF (*total)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
-    } else {
-        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
-    }
-    if (p->scale) {
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
-    }
-}
-
-/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
-CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
-                              long n, VF (*acc)[8])
-{
-    float *c = p->c + m * p->ldc + n;
-    long ldc = p->ldc, left = p->N - n;
-    if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
-    }
-    if (left < NV * CR_W) {
-        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
-    } else if (p->stream) {
-        CR_FOR_TILE(i, j) v_stream(c + i * ldc + j * CR_W, acc[i][j]);
-    } else {
-        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
-    }
-}
-
-/*
- * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
- * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
- * vectors, the rows' numbers stay in registers while the vectors go by.
- */
-CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
-                                const float *const *a, long rs)
-{
-    const int few = CR_PACED && MR < NV ? MR : 0;
-    VF w[8];
-    VS x[CR_MOST_ROWS];
-    CR_UNROLL
-    for (int i = 0; i < few; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        w[j] = v_load(b[j] + k);
-        CR_UNROLL
-        for (int i = 0; i < few; i++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-    CR_UNROLL
-    for (int i = few; i < MR; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-}
-
-/* Where a tile reads. */
-struct CR_NAME(v_place) {
-    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
-    const char *next;                              /* see v_pace */
-};
-
-/* Moves on to the next k: of a, as b stays where it is. */
-CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
-{
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at->a[i / 3] += cs;
-    }
-}
-
-/*
- * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
- * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
- */
-CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
-                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
-{
-    long rs = p->rs, cs = p->cs, ahead = p->ahead;
-    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
-        CR_UNROLL
-        for (int u = 0; u < 4; u++) {
-            if (u % 2 == 0) {
-                CR_PREFETCH(at->next);
-                at->next += 2 * p->pace;
-            }
-            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
-            CR_NAME(v_next_k)(MR, at, cs);
-        }
-    }
-    for (; k < end; k += CR_PANEL) {
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
-                CR_PREFETCH(at->b[j] + k + ahead);
-            }
-        }
-        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
-        CR_NAME(v_next_k)(MR, at, cs);
-    }
-}
-
-/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
-#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
-
-/*
- * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
- * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
- * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
- */
-CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
-                               long n)
-{
-    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    struct CR_NAME(v_place) at = {.next = p->next};
-    long k = 0, last = p->K * CR_PANEL;
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at.a[i / 3] = p->a + (m + i) * p->rs;
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
-                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
-    }
-    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
-    do {
-        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
-        k = end;
-    } while (k < last);
-    CR_NAME(v_end)(MR, NV, p, m, n, total);
-}
-
-#define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
-    {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
-    }
-#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
-
-/* T for all heights up to one. */
-#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
-#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
-#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
-#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
-#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
-
-CR_TILES_1(CR_TILE)
-CR_TILES_2(CR_TILE)
-CR_TILES_3(CR_TILE)
-CR_TILES_4(CR_TILE)
-CR_TILE(1, 8)
-
-static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
-
-/* By width. */
-static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
-    {0, NULL},
-    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
-    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
-    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
-    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
-};
-
-/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
- * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
- * columns say nothing. */
-static int CR_NAME(cr_tile_width)(long M, long columns)
-{
-    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
-    width = width < 2 ? 2 : width > 4 ? 4 : width;
-    if (M > CR_NAME(cr_tiles)[2].height) {
-        return width;
-    }
-    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
-        width--;
-    }
-    return width;
-}
-
-/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
- * which the band of these rows has. */
-CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long rows, long m, long n)
-{
-    struct cr_product part;
-    if (banded) {
-        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
-        part = *p;
-        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
-        part.a += first * p->cs;
-        part.b += first * CR_PANEL;
-        p = &part;
-    }
-    tiles->of_height[rows](p, m, n);
-}
-
-/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
- * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
-CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
-{
-    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
-    const long share = t + n % CR_PANEL / columns * count;
-    p->next = (const char *)p->b;
-    p->pace = 0;
-    if (p->ahead && count > 1) {
-        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
-                  p->K * bytes * share / tiles;
-        p->pace = (bytes + tiles - 1) / tiles;
-    }
-}
-
-/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
- * five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long from, long to, long n)
-{
-    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product paced;
-    if (CR_PACED) {
-        paced = *p;
-    }
-    for (long t = 0; t < count; t++) {
-        long m = rows * t / count;
-        if (CR_PACED) {
-            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
-        }
-        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
-                           n);
-    }
-}
-
-/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
- * panels side by side; what it reads next lies behind both, unless more of k is left. */
-CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
-{
-    if (vectors * CR_W <= CR_PANEL) {
-        return p->ahead;
-    }
-    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
-}
-
-/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
- * floats keep to panels, unless they are three wide. */
-CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
-{
-    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
-    if (!CR_PACED) {
-        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
-    }
-    width = (int)CR_LEAST(width, left);
-    return width == 3 ? 3 : (int)CR_LEAST(width, room);
-}
-
-/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
- * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
- * are. */
-CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
-{
-    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
-    p.ahead = CR_NAME(v_ahead)(&p, width);
-    for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W;
-        step = CR_NAME(v_width)(width, left, n);
-        if (p.M == 1 && left >= 8 && !banded) {
-            step = 8;
-            CR_NAME(cr_tile_1x8)(&p, 0, n);
-        } else {
-            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
-        }
-    }
-}
-
-static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                             const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long columns, long ahead)
-{
-    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long columns,
-                                    long ahead)
-{
-    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
-    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
-}
-
-/* Returns how many rows of a product lie above row m, 0 if m is negative. */
-CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
-{
-    return CR_MOST(0, CR_LEAST(m, p->M));
-}
-
-/*
- * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
- * Rows that reach into one of them alone take tiles of one vector.
- */
-static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
-                                  const float *b, long panel_stride, float *c, long ldc, long begin,
-                                  long end)
-{
-    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
-    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
-    for (long n = 0; n < N; n += 2 * CR_W) {
-        long first[2] = {M, M}, last[2] = {M, M};
-        for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
-            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
-            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
-        }
-        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
-        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
-        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
-    }
-}
-
-static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    long columns, long ahead)
-{
-    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
-    struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_stream_end)(void)
-{
-    v_stream_end();
-}
-/*
- * softmax.inc - a block of an online softmax, a vector of queries at a time.
- *
- * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
- * vector are never folded.
- */
-
-/* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
-{
-    VF top[4];
-    long r = 0;
-    CR_UNROLL
-    for (int i = 0; i < 4; i++) {
-        top[i] = v_set1(-INFINITY);
-    }
-    for (; r + 4 <= rows; r += 4) {
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
-        }
-    }
-    for (; r < rows; r++) {
-        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
-    }
-    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
-}
-
-/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
- * the new maximum, or 0 for a query that has seen nothing but -inf. */
-CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
-{
-    VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_TOP(old, top);
-    VF dead = CR_EQ(new, v_set1(-INFINITY));
-    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
-    CR_NAME(v_store_cut)(m, new, n);
-    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
-    return shift;
-}
-
-/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
-CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
-                                   VF shift, VF *sum)
-{
-    VF x[CR_BESIDE];
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
-    }
-    CR_NAME(v_exps)(rows, x);
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
-        sum[t] = sum[t] + x[t];
-    }
-}
-
-/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
-CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
-{
-    VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
-        VF sum[CR_BESIDE];
-        long r = i;
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            sum[t] = v_set1(0.0f);
-        }
-        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
-            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
-        }
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            if (r + t < rows) {
-                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
-            }
-            lane[i + t] = sum[t];
-        }
-    }
-    CR_UNROLL
-    for (int h = CR_LANES / 2; h > 0; h /= 2) {
-        CR_UNROLL
-        for (int i = 0; i < h; i++) {
-            lane[i] = lane[i] + lane[i + h];
-        }
-    }
-    return lane[0];
-}
-
-/* softmax_block for n queries, at most a vector of them. */
-CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
-                                  float *l, float *scale)
-{
-    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
-    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
-    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
-    VF old = CR_NAME(v_load_cut)(l, n);
-    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
-}
-
-static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
-                                      float *m, float *l, float *scale)
-{
-    long c = 0;
-    for (; c + CR_W <= cols; c += CR_W) {
-        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-    if (c < cols) {
-        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-}
-
-static const struct cr_runtime CR_NAME(cr_runtime) = {
-    .isa = CR_ISA,
-    .parallel = cr_pool_parallel,
-#define CR_MEMBER(type, name) .name = CR_NAME(cr_##name),
-#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
-    CR_MEMBERS
-#undef CR_MEMBER
-#undef CR_FUNCTION
-};
-/*
- * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
- */
-#undef CR_ISA
-#undef CR_NAME
-#undef VF
-#undef VS
-#undef CR_W
-#undef CR_MOST_ROWS
-#undef CR_TILE_VECTORS
-#undef CR_BESIDE
-#undef CR_TILES_1
-#undef CR_TILES_2
-#undef CR_TILES_3
-#undef CR_TILES_4
-#undef v_number
-#undef v_fma_by
-#undef v_fma_into
-#undef v_load
-#undef v_store
-#undef v_stream
-#undef v_stream_end
-#undef v_set1
-#undef v_fma
-#undef v_min
-#undef v_max
-#undef v_smaller
-#undef v_larger
-#undef v_at_most
-#undef v_at_least
-#undef v_nan_or
-#undef v_ordered_or
-#undef v_and
-#undef v_or
-#undef v_first
-#undef v_load_n
-#undef v_load_or
-#undef v_store_n
-#undef v_copysign
-#undef v_if_negative
-#undef v_pow2
-#undef v_scale
-#undef v_split
-#undef v_fold
-#undef v_lane0
-#undef v_transpose
-#undef CR_ONE
-#undef CR_FLOAT
-#undef CR_ABS
-#undef CR_SQRT
-#undef CR_EXP
-#undef CR_LOG
-#undef CR_TANH
-#undef CR_ERF
-#undef CR_SIGMOID
-#undef CR_FMA
-#undef CR_MAX
-#undef CR_MIN
-#undef CR_TOP
-#undef CR_BOTTOM
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_LT
-#undef CR_LE
-#undef CR_EQ
-#undef CR_SELECT
-#ifdef CR_TARGET
-#undef CR_TARGET
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#endif
+#include CR_TEMPLATE
 #endif
 
 #if CR_NEON
+/* A part of every aarch64. */
+static int cr_has_neon(void)
+{
+    return 1;
+}
+
 /*
  * vector_neon.h - the vectors of the template runtime.inc, 4 floats in a NEON register.
  *
@@ -5578,1369 +1501,7 @@ CR_INLINE float32x4_t v_number_neon(const cr_float *p)
 }
 
 #endif
-/*
- * runtime.inc - the runtime for one instruction set.
- *
- * Included after one of vector_*.h, once for each; everything it defines has the
- * instruction set in its name.
- */
-/*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
- * sigmoid 2.5).
- *
- * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
- * inverse.  The polynomials are minimax fits of the relative error of the function
- * they serve, with coefficients rounded to float one after another.
- */
-
-/*
- * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
- * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
- * within a limit that is no zero; NaN passes through.
- */
-#ifdef v_larger
-#define v_at_least(limit, x) v_larger(v_set1(limit), x)
-#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
-#else
-#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
-#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
-#define v_at_least(limit, x) v_max(v_set1(limit), x)
-#define v_at_most(limit, x) v_min(v_set1(limit), x)
-#endif
-
-CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
-{
-    return v_larger(a, b);
-}
-
-CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
-{
-    return v_smaller(a, b);
-}
-
-/*
- * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
- * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
- * the test is off the critical path.
- */
-CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
-{
-    return v_nan_or(x, v_max(x, running));
-}
-
-CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
-{
-    return v_nan_or(x, v_min(x, running));
-}
-
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
-#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
-
-#ifndef v_scale
-/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
-CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
-{
-    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
-    VF rest = n - (t - v_set1(CR_ROUND));
-    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
-}
-#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
-#endif
-
-/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
- * operations: several go side by side, so that a processor need not look far ahead. */
-#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
-
-/*
- * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
- * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
- */
-CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
-{
-    VF r[CR_BESIDE];
-    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
-    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
-    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
-}
-
-/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
-CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
-{
-    VF t[CR_BESIDE], p[CR_BESIDE];
-    CR_NAME(v_expm1_reduced)(n, x, t, p);
-    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
-}
-
-/* exp of each vector of x.  NaN passes through both clamps. */
-CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
-{
-    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
-    CR_NAME(v_exps_within)(n, x);
-}
-
-CR_INLINE VF CR_NAME(v_exp)(VF x)
-{
-    CR_NAME(v_exps)(1, &x);
-    return x;
-}
-
-/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
-CR_INLINE VF CR_NAME(v_expm1)(VF x)
-{
-    VF t, p;
-    CR_NAME(v_expm1_reduced)(1, &x, &t, &p);
-    VF power = v_pow2(t);
-    return v_fma(power, p, power - CR_ONE);
-}
-
-/*
- * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
- * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
- */
-CR_INLINE VF CR_NAME(v_tanh)(VF x)
-{
-    VF a = CR_ABS(x);
-    VF h = CR_NAME(v_expm1)(v_at_most(20.0f, a + a)) * v_set1(0.5f);
-    VF q = h / (CR_ONE + h);
-    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
-    return v_copysign(y, x);
-}
-
-/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
-CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
-{
-    VF e[CR_BESIDE];
-    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
-    CR_NAME(v_exps_within)(n, e);
-    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
-}
-
-CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
-{
-    CR_NAME(v_sigmoids)(1, &x);
-    return x;
-}
-
-/*
- * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
- * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
- */
-CR_INLINE VF CR_NAME(v_erf)(VF x)
-{
-    VF a = v_at_most(3.95f, CR_ABS(x));
-    VF q = v_set1(-0x1.38a6fcp-17f);
-    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
-    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
-    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
-    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
-    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
-    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
-    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
-    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
-    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
-    return v_copysign(CR_NAME(v_expm1)(-u), x);
-}
-
-/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
-CR_INLINE VF CR_NAME(v_log)(VF x)
-{
-    VF e;
-    VF tiny = CR_LT(x, v_set1(0x1p-126f));
-    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
-    e = v_fma(tiny, v_set1(-23.0f), e);
-    VF q = v_set1(-0x1.38c974p-4f);
-    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
-    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
-    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
-    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
-    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
-    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
-    q = v_fma(q, f, v_set1(0x1.555554p-2f));
-    VF f2 = f * f;
-    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
-    y = v_fma(f2, v_set1(-0.5f), y) + f;
-    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
-    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
-    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
-    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
-}
-
-#define CR_EXP(a) CR_NAME(v_exp)(a)
-#define CR_LOG(a) CR_NAME(v_log)(a)
-#define CR_TANH(a) CR_NAME(v_tanh)(a)
-#define CR_ERF(a) CR_NAME(v_erf)(a)
-#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
-#define CR_FMA(a, b, c) v_fma(a, b, c)
-/*
- * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
- * and columns of one value a row (s).
- */
-
-/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
-#define CR_ELEMENT_f float
-#define CR_VECTOR_f VF
-#define CR_SET1_f(x) v_set1(x)
-#define CR_GET_f(p) v_load(p)
-#define CR_GET_N_f(p, n) v_load_n(p, n)
-#define CR_PUT_f(p, x) v_store(p, x)
-#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
-
-/* How an operand x of type T is read from xp, with the row stride ldx. */
-#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
-#define CR_DENSE_v(x) (ld##x == cols)
-#define CR_DENSE_s(x) 0
-#define CR_ROW_v(x, T)
-#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
-#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
-#define CR_FULL_s(x, T)
-#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x, T)
-
-/* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
-    {                                                                                              \
-        if (ldy == cols && dense) {                                                                \
-            cols *= rows;                                                                          \
-            rows = 1;                                                                              \
-        }                                                                                          \
-        for (long r = 0; r < rows; r++) {                                                          \
-            long i = 0;                                                                            \
-            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
-            {                                                                                      \
-                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
- * are their letters. */
-#define CR_MAP1(name, Y, S, T, A, e)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
-                                         CR_OPERAND(a, S))                                         \
-        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
-
-#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
-                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
-
-#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
-                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
-                                               CR_OPERAND(c, T))                                   \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
-                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
-                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
-
-#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
-#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
-    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
-    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
-    CR_MAP2(name, Y, S, T, s, v, e)
-#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
-    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description)                                      \
-    CR_STRIPS_##arity(name, f, f, f, expression)
-
-CR_ELEMENTWISE(CR_STRIPS)
-/*
- * move.inc - copies between strided memory, tiles and packed panels.
- *
- * Elements are moved bit by bit, so that load, store and gather serve i32, too.
- */
-
-/* Loads the first n floats of a vector, for any n; the others are zeros. */
-CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
-{
-    if (n >= CR_W) {
-        return v_load(p);
-    }
-    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
-}
-
-CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
-{
-    if (n >= CR_W) {
-        v_store(p, x);
-    } else if (n > 0) {
-        v_store_n(p, x, n);
-    }
-}
-
-static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
-{
-    for (long r = 0; r < rows; r++) {
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
-        }
-    }
-}
-
-/* y[r, :] = x[r * rs] */
-static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++) {
-        VF value = v_set1(((const cr_float *)x)[r * rs]);
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, value);
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, value, cols - i);
-        }
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
-CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
-                                        long ldx)
-{
-    VF t[CR_W];
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
-    }
-    v_transpose(t);
-    for (long r = 0; r < rows; r++) {
-        v_store_n(y + r * ldy, t[r], cols);
-    }
-}
-
-/* Transposes a full square of CR_W rows and columns. */
-CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
-{
-    VF t[CR_W];
-    CR_UNROLL
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = v_load(x + c * ldx);
-    }
-    v_transpose(t);
-    CR_UNROLL
-    for (long r = 0; r < CR_W; r++) {
-        v_store(y + r * ldy, t[r]);
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] */
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
-{
-    for (long r = 0; r < rows; r += CR_W) {
-        for (long c = 0; c < cols; c += CR_W) {
-            float *to = y + r * ldy + c;
-            const float *from = x + c * ldx + r;
-            if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
-            } else {
-                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
-                                         ldy, from, ldx);
-            }
-        }
-    }
-}
-
-/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
-static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
-                             long cs)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
-    } else if (cs == 0) {
-        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
-    } else {
-        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
-    }
-}
-
-static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
-                              long ldx)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
-    } else {
-        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
-    }
-}
-
-/* Prefetches each cache line of the rows. */
-static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++, x += rs) {
-        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
-            CR_PREFETCH(x + c);
-        }
-    }
-}
-
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
-                             float value)
-{
-    for (long r = CR_MOST(0, 1 - begin); r < rows; r++) {
-        CR_NAME(cr_fill)(1, CR_LEAST(begin + r, cols), y + r * ldy, ldy, &value, 0);
-    }
-    for (long r = 0; r < CR_LEAST(rows, cols - end); r++) {
-        long last = CR_MOST(0, end + r);
-        CR_NAME(cr_fill)(1, cols - last, y + r * ldy + last, ldy, &value, 0);
-    }
-}
-
-/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
-static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
-{
-    VF zero[4], none = v_set1(0.0f);
-    float all[CR_W], sum = 0.0f;
-    CR_UNROLL
-    for (int j = 0; j < 4; j++) {
-        zero[j] = none;
-    }
-    for (long r = 0; r < rows; r++, x += rs) {
-        long i = 0;
-        for (; cs == 1 && i + 4 * CR_W <= cols; i += 4 * CR_W) {
-            CR_UNROLL
-            for (int j = 0; j < 4; j++) {
-                zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
-            }
-        }
-        for (; cs == 1 && i < cols; i += CR_W) {
-            zero[0] = v_fma(CR_NAME(v_load_cut)(x + i, cols - i), none, zero[0]);
-        }
-        for (; i < cols; i++) {
-            sum += 0.0f * x[i * cs];
-        }
-    }
-    v_store(all, (zero[0] + zero[1]) + (zero[2] + zero[3]));
-    for (int j = 0; j < CR_W; j++) {
-        sum += all[j];
-    }
-    return sum == 0.0f;
-}
-
-/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
-CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                                 long ldt, long table_rows, const int *index, const float *none)
-{
-    for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
-        } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const int *index)
-{
-    const float none = NAN;
-    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
-}
-
-/*
- * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
- * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
- */
-CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
-                                    long panel_stride, const float *b, long rs)
-{
-    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
-        CR_UNROLL
-        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
-            const float *from = b + i * CR_W;
-            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
-            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
-            if (stream) {
-                v_stream(to, v_load(from));
-            } else {
-                v_store(to, v_load(from));
-            }
-        }
-    }
-}
-
-/*
- * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
- * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
- * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
- * floats are left.
- */
-CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
-{
-    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
-    long k = 0;
-    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
-        for (long n = 0; n < CR_PANEL; n += CR_W) {
-            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
-                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
-            }
-            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
-        }
-        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
-            v_stream(y + i, v_load(rows + i));
-        }
-    }
-    return k;
-}
-
-/* The columns that the last panel lacks are filled with zeros. */
-CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
-                               const float *b, long rs, long cs)
-{
-    const float zero = 0.0f;
-    long n = 0;
-    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; n < N; n += CR_PANEL) {
-        long cols = CR_LEAST(N - n, CR_PANEL);
-        float *to = y + n / CR_PANEL * panel_stride;
-        const float *from = b + n * cs;
-        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
-                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
-                        : 0;
-        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
-        if (cols < CR_PANEL) {
-            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
-                             long cs)
-{
-    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
-}
-
-/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
-static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
-                                    long rs, long cs)
-{
-    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
-    v_stream_end();
-}
-/*
- * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
- *
- * Each has the bits of the steps one by one; what lies between them stays in registers.
- */
-
-static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
-                                  float cube, float slope)
-{
-    const VF third = v_set1(cube), first = v_set1(slope);
-    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
-             a * v_fma(third, a * a, first))
-}
-
-/* By groups of vectors, for the sake of the exponentials. */
-static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
-                                    long lda, const float *b, long ldb)
-{
-    const int n = CR_BESIDE;
-    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
-        long c = 0;
-        for (; c + n * CR_W <= cols; c += n * CR_W) {
-            VF s[CR_BESIDE];
-            CR_EACH s[i] = v_load(b + c + i * CR_W);
-            CR_NAME(v_sigmoids)(n, s);
-            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
-        }
-        for (; c < cols; c += CR_W) {
-            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
-            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
-        }
-    }
-}
-/*
- * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
- * runtime.h.
- */
-
-/* ---- what a row of the table combines ---- */
-
-#define CR_LOWEST (-INFINITY)
-#define CR_HIGHEST INFINITY
-
-#define CR_COMBINE(name, rule, identity, combine, description)                                     \
-    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        return (combine);                                                                          \
-    }
-CR_REDUCTIONS(CR_COMBINE)
-
-/*
- * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
- * that makes a difference.
- */
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
-#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
-#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
-    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        const VF result = (combine);                                                               \
-        (void)loose;                                                                               \
-        return result;                                                                             \
-    }                                                                                              \
-    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        (void)(combine);                                                                           \
-        return loose;                                                                              \
-    }
-CR_REDUCTIONS(CR_COMBINE_LOOSELY)
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-
-/* ---- over rows ---- */
-
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
-#define CR_FOLD(OP, lane)                                                                          \
-    do {                                                                                           \
-        CR_UNROLL                                                                                  \
-        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < h; j++) {                                                          \
-                lane[j] = OP(lane[j], lane[j + h]);                                                \
-            }                                                                                      \
-        }                                                                                          \
-        v_fold(OP, lane[0]);                                                                       \
-    } while (0)
-
-/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
-#define CR_REDUCE_ROW(name, OP, identity)                                                          \
-    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
-    {                                                                                              \
-        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
-        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = total[j] = v_set1(identity);                                                 \
-        }                                                                                          \
-        long i = 0;                                                                                \
-        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
-            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
-                CR_UNROLL                                                                          \
-                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
-                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
-                }                                                                                  \
-            }                                                                                      \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                total[j] = OP(total[j], lane[j]);                                                  \
-                lane[j] = v_set1(identity);                                                        \
-            }                                                                                      \
-        }                                                                                          \
-        const int cut = i > 0;                                                                     \
-        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
-            }                                                                                      \
-        }                                                                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
-            if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
-            }                                                                                      \
-            if (cut) {                                                                             \
-                lane[j] = OP(total[j], lane[j]);                                                   \
-            }                                                                                      \
-        }                                                                                          \
-        CR_FOLD(OP, lane);                                                                         \
-        return v_lane0(lane[0]);                                                                   \
-    }
-
-/* A row whose result is a zero that may have the wrong sign is reduced once more. */
-#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
-    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
-    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
-    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
-    {                                                                                              \
-        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
-        for (long r = 0; r < rows; r++) {                                                          \
-            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
-            if (loose && y[r] == 0) {                                                              \
-                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
-            }                                                                                      \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_ROWS)
-
-/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
-
-#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
-    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
-                                          long lda)                                                \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++) {                                                          \
-            float *lane = lanes + r % CR_LANES * cols;                                             \
-            long c = 0;                                                                            \
-            CR_UNROLL_BY_4                                                                         \
-            for (; c + CR_W <= cols; c += CR_W) {                                                  \
-                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
-                v_store(lane + c,                                                                  \
-                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
-            }                                                                                      \
-            if (c < cols) {                                                                        \
-                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
-                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
-                v_store_n(lane + c, x, cols - c);                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_COLUMNS)
-/*
- * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
- *
- * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
- * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
- * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how many columns a tile has; no bit depends on it.
- *
- * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
- * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
- * read a panel one after another: only the first waits for memory, so each prefetches its share of the
- * panel behind (v_pace).
- */
-#undef CR_PACED
-#define CR_PACED (CR_W == 8)
-
-/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
- * sets have to spread it over a vector. */
-#ifndef v_fma_by
-#define VS VF
-#define v_number(p) v_set1(*(p))
-#define v_fma_by(x, w, sum) v_fma(x, w, sum)
-#endif
-
-/* sum += x w, into the register of sum where an instruction set can say so. */
-#ifndef v_fma_into
-#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
-#endif
-
-/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
- * reads those of `first` instead, and its results are not stored. */
-CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
-{
-    n = n < p->N ? n : first;
-    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
-}
-
-/* For all vectors of a tile. */
-#define CR_FOR_TILE(i, j)                                                                          \
-    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
-
-/* Reads a tile of start; columns past the last are zeros. */
-CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                     long n, VF (*total)[8])
-{
-    const float *start = p->start + m * p->lds + n;
-    long lds = p->lds, left = p->N - n;
-    if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
-    } else {
-        CR_FOR_TILE(i, j) {
-            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
-    }
-}
-
-/* Sets a tile of sums to start, or to zeros without one. */
-CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                long n, VF (*acc)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
-    } else {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    }
-}
-
-/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
- * for every x. */
-CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
-                                      long n, VF (*total)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
-    } else {
-        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
-    }
-    if (p->scale) {
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
-    }
-}
-
-/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
-CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
-                              long n, VF (*acc)[8])
-{
-    float *c = p->c + m * p->ldc + n;
-    long ldc = p->ldc, left = p->N - n;
-    if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
-    }
-    if (left < NV * CR_W) {
-        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
-    } else if (p->stream) {
-        CR_FOR_TILE(i, j) v_stream(c + i * ldc + j * CR_W, acc[i][j]);
-    } else {
-        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
-    }
-}
-
-/*
- * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
- * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
- * vectors, the rows' numbers stay in registers while the vectors go by.
- */
-CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
-                                const float *const *a, long rs)
-{
-    const int few = CR_PACED && MR < NV ? MR : 0;
-    VF w[8];
-    VS x[CR_MOST_ROWS];
-    CR_UNROLL
-    for (int i = 0; i < few; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        w[j] = v_load(b[j] + k);
-        CR_UNROLL
-        for (int i = 0; i < few; i++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-    CR_UNROLL
-    for (int i = few; i < MR; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-}
-
-/* Where a tile reads. */
-struct CR_NAME(v_place) {
-    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
-    const char *next;                              /* see v_pace */
-};
-
-/* Moves on to the next k: of a, as b stays where it is. */
-CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
-{
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at->a[i / 3] += cs;
-    }
-}
-
-/*
- * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
- * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
- */
-CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
-                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
-{
-    long rs = p->rs, cs = p->cs, ahead = p->ahead;
-    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
-        CR_UNROLL
-        for (int u = 0; u < 4; u++) {
-            if (u % 2 == 0) {
-                CR_PREFETCH(at->next);
-                at->next += 2 * p->pace;
-            }
-            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
-            CR_NAME(v_next_k)(MR, at, cs);
-        }
-    }
-    for (; k < end; k += CR_PANEL) {
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
-                CR_PREFETCH(at->b[j] + k + ahead);
-            }
-        }
-        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
-        CR_NAME(v_next_k)(MR, at, cs);
-    }
-}
-
-/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
-#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
-
-/*
- * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
- * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
- * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
- */
-CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
-                               long n)
-{
-    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    struct CR_NAME(v_place) at = {.next = p->next};
-    long k = 0, last = p->K * CR_PANEL;
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at.a[i / 3] = p->a + (m + i) * p->rs;
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
-                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
-    }
-    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
-    do {
-        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
-        k = end;
-    } while (k < last);
-    CR_NAME(v_end)(MR, NV, p, m, n, total);
-}
-
-#define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
-    {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
-    }
-#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
-
-/* T for all heights up to one. */
-#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
-#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
-#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
-#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
-#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
-
-CR_TILES_1(CR_TILE)
-CR_TILES_2(CR_TILE)
-CR_TILES_3(CR_TILE)
-CR_TILES_4(CR_TILE)
-CR_TILE(1, 8)
-
-static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
-
-/* By width. */
-static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
-    {0, NULL},
-    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
-    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
-    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
-    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
-};
-
-/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
- * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
- * columns say nothing. */
-static int CR_NAME(cr_tile_width)(long M, long columns)
-{
-    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
-    width = width < 2 ? 2 : width > 4 ? 4 : width;
-    if (M > CR_NAME(cr_tiles)[2].height) {
-        return width;
-    }
-    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
-        width--;
-    }
-    return width;
-}
-
-/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
- * which the band of these rows has. */
-CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long rows, long m, long n)
-{
-    struct cr_product part;
-    if (banded) {
-        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
-        part = *p;
-        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
-        part.a += first * p->cs;
-        part.b += first * CR_PANEL;
-        p = &part;
-    }
-    tiles->of_height[rows](p, m, n);
-}
-
-/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
- * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
-CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
-{
-    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
-    const long share = t + n % CR_PANEL / columns * count;
-    p->next = (const char *)p->b;
-    p->pace = 0;
-    if (p->ahead && count > 1) {
-        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
-                  p->K * bytes * share / tiles;
-        p->pace = (bytes + tiles - 1) / tiles;
-    }
-}
-
-/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
- * five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long from, long to, long n)
-{
-    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product paced;
-    if (CR_PACED) {
-        paced = *p;
-    }
-    for (long t = 0; t < count; t++) {
-        long m = rows * t / count;
-        if (CR_PACED) {
-            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
-        }
-        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
-                           n);
-    }
-}
-
-/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
- * panels side by side; what it reads next lies behind both, unless more of k is left. */
-CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
-{
-    if (vectors * CR_W <= CR_PANEL) {
-        return p->ahead;
-    }
-    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
-}
-
-/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
- * floats keep to panels, unless they are three wide. */
-CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
-{
-    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
-    if (!CR_PACED) {
-        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
-    }
-    width = (int)CR_LEAST(width, left);
-    return width == 3 ? 3 : (int)CR_LEAST(width, room);
-}
-
-/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
- * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
- * are. */
-CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
-{
-    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
-    p.ahead = CR_NAME(v_ahead)(&p, width);
-    for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W;
-        step = CR_NAME(v_width)(width, left, n);
-        if (p.M == 1 && left >= 8 && !banded) {
-            step = 8;
-            CR_NAME(cr_tile_1x8)(&p, 0, n);
-        } else {
-            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
-        }
-    }
-}
-
-static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                             const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long columns, long ahead)
-{
-    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long columns,
-                                    long ahead)
-{
-    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
-    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
-}
-
-/* Returns how many rows of a product lie above row m, 0 if m is negative. */
-CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
-{
-    return CR_MOST(0, CR_LEAST(m, p->M));
-}
-
-/*
- * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
- * Rows that reach into one of them alone take tiles of one vector.
- */
-static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
-                                  const float *b, long panel_stride, float *c, long ldc, long begin,
-                                  long end)
-{
-    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
-    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
-    for (long n = 0; n < N; n += 2 * CR_W) {
-        long first[2] = {M, M}, last[2] = {M, M};
-        for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
-            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
-            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
-        }
-        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
-        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
-        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
-    }
-}
-
-static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    long columns, long ahead)
-{
-    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
-    struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_stream_end)(void)
-{
-    v_stream_end();
-}
-/*
- * softmax.inc - a block of an online softmax, a vector of queries at a time.
- *
- * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
- * vector are never folded.
- */
-
-/* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
-{
-    VF top[4];
-    long r = 0;
-    CR_UNROLL
-    for (int i = 0; i < 4; i++) {
-        top[i] = v_set1(-INFINITY);
-    }
-    for (; r + 4 <= rows; r += 4) {
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
-        }
-    }
-    for (; r < rows; r++) {
-        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
-    }
-    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
-}
-
-/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
- * the new maximum, or 0 for a query that has seen nothing but -inf. */
-CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
-{
-    VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_TOP(old, top);
-    VF dead = CR_EQ(new, v_set1(-INFINITY));
-    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
-    CR_NAME(v_store_cut)(m, new, n);
-    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
-    return shift;
-}
-
-/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
-CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
-                                   VF shift, VF *sum)
-{
-    VF x[CR_BESIDE];
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
-    }
-    CR_NAME(v_exps)(rows, x);
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
-        sum[t] = sum[t] + x[t];
-    }
-}
-
-/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
-CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
-{
-    VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
-        VF sum[CR_BESIDE];
-        long r = i;
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            sum[t] = v_set1(0.0f);
-        }
-        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
-            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
-        }
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            if (r + t < rows) {
-                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
-            }
-            lane[i + t] = sum[t];
-        }
-    }
-    CR_UNROLL
-    for (int h = CR_LANES / 2; h > 0; h /= 2) {
-        CR_UNROLL
-        for (int i = 0; i < h; i++) {
-            lane[i] = lane[i] + lane[i + h];
-        }
-    }
-    return lane[0];
-}
-
-/* softmax_block for n queries, at most a vector of them. */
-CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
-                                  float *l, float *scale)
-{
-    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
-    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
-    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
-    VF old = CR_NAME(v_load_cut)(l, n);
-    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
-}
-
-static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
-                                      float *m, float *l, float *scale)
-{
-    long c = 0;
-    for (; c + CR_W <= cols; c += CR_W) {
-        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-    if (c < cols) {
-        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-}
-
-static const struct cr_runtime CR_NAME(cr_runtime) = {
-    .isa = CR_ISA,
-    .parallel = cr_pool_parallel,
-#define CR_MEMBER(type, name) .name = CR_NAME(cr_##name),
-#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
-    CR_MEMBERS
-#undef CR_MEMBER
-#undef CR_FUNCTION
-};
-/*
- * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
- */
-#undef CR_ISA
-#undef CR_NAME
-#undef VF
-#undef VS
-#undef CR_W
-#undef CR_MOST_ROWS
-#undef CR_TILE_VECTORS
-#undef CR_BESIDE
-#undef CR_TILES_1
-#undef CR_TILES_2
-#undef CR_TILES_3
-#undef CR_TILES_4
-#undef v_number
-#undef v_fma_by
-#undef v_fma_into
-#undef v_load
-#undef v_store
-#undef v_stream
-#undef v_stream_end
-#undef v_set1
-#undef v_fma
-#undef v_min
-#undef v_max
-#undef v_smaller
-#undef v_larger
-#undef v_at_most
-#undef v_at_least
-#undef v_nan_or
-#undef v_ordered_or
-#undef v_and
-#undef v_or
-#undef v_first
-#undef v_load_n
-#undef v_load_or
-#undef v_store_n
-#undef v_copysign
-#undef v_if_negative
-#undef v_pow2
-#undef v_scale
-#undef v_split
-#undef v_fold
-#undef v_lane0
-#undef v_transpose
-#undef CR_ONE
-#undef CR_FLOAT
-#undef CR_ABS
-#undef CR_SQRT
-#undef CR_EXP
-#undef CR_LOG
-#undef CR_TANH
-#undef CR_ERF
-#undef CR_SIGMOID
-#undef CR_FMA
-#undef CR_MAX
-#undef CR_MIN
-#undef CR_TOP
-#undef CR_BOTTOM
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_LT
-#undef CR_LE
-#undef CR_EQ
-#undef CR_SELECT
-#ifdef CR_TARGET
-#undef CR_TARGET
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#endif
+#include CR_TEMPLATE
 #endif
 /* clang-format on */
 
@@ -9711,3 +4272,1150 @@ int main(int argc, char **argv)
 }
 
 #endif
+
+#else /* CR_ISA */
+
+/* ---- the template of the runtime ---- */
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function" /* some models do not call all */
+#endif
+
+/*
+ * runtime.inc - the runtime for one instruction set.
+ *
+ * Included after one of vector_*.h, once for each; everything it defines has the instruction set in its
+ * name.  At its end the macros of vector_*.h are undefined.
+ */
+/*
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
+ * sigmoid 2.5).
+ *
+ * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
+ * inverse.  The polynomials are minimax fits of the relative error of the function
+ * they serve, with coefficients rounded to float one after another.
+ */
+
+/*
+ * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
+ * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
+ * within a limit that is no zero; NaN passes through.
+ */
+#ifdef v_larger
+#define v_at_least(limit, x) v_larger(v_set1(limit), x)
+#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
+#else
+#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
+#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
+#define v_at_least(limit, x) v_max(v_set1(limit), x)
+#define v_at_most(limit, x) v_min(v_set1(limit), x)
+#endif
+
+CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
+{
+    return v_larger(a, b);
+}
+
+CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
+{
+    return v_smaller(a, b);
+}
+
+/*
+ * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
+ * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
+ * the test is off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
+{
+    return v_nan_or(x, v_max(x, running));
+}
+
+CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
+{
+    return v_nan_or(x, v_min(x, running));
+}
+
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
+#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
+
+#ifndef v_scale
+/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
+CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
+{
+    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
+    VF rest = n - (t - v_set1(CR_ROUND));
+    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
+}
+#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
+#endif
+
+/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
+ * operations: several go side by side, so that a processor need not look far ahead. */
+#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
+
+/*
+ * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
+ */
+CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
+{
+    VF r[CR_BESIDE];
+    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
+    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
+    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
+    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
+}
+
+/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
+CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
+{
+    VF t[CR_BESIDE], p[CR_BESIDE];
+    CR_NAME(v_expm1_reduced)(n, x, t, p);
+    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
+}
+
+/* exp of each vector of x.  NaN passes through both clamps. */
+CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
+{
+    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
+    CR_NAME(v_exps_within)(n, x);
+}
+
+CR_INLINE VF CR_NAME(v_exp)(VF x)
+{
+    CR_NAME(v_exps)(1, &x);
+    return x;
+}
+
+#define CR_EXP(a) CR_NAME(v_exp)(a)
+#define CR_FMA(a, b, c) v_fma(a, b, c)
+/*
+ * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
+ * and columns of one value a row (s).
+ */
+
+/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
+#define CR_ELEMENT_f float
+#define CR_VECTOR_f VF
+#define CR_SET1_f(x) v_set1(x)
+#define CR_GET_f(p) v_load(p)
+#define CR_GET_N_f(p, n) v_load_n(p, n)
+#define CR_PUT_f(p, x) v_store(p, x)
+#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
+
+/* How an operand x of type T is read from xp, with the row stride ldx. */
+#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
+#define CR_DENSE_v(x) (ld##x == cols)
+#define CR_DENSE_s(x) 0
+#define CR_ROW_v(x, T)
+#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
+#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
+#define CR_FULL_s(x, T)
+#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x, T)
+
+/* Tiles without gaps are walked as one long row. */
+#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
+    {                                                                                              \
+        if (ldy == cols && dense) {                                                                \
+            cols *= rows;                                                                          \
+            rows = 1;                                                                              \
+        }                                                                                          \
+        for (long r = 0; r < rows; r++) {                                                          \
+            long i = 0;                                                                            \
+            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
+            {                                                                                      \
+                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
+ * are their letters. */
+#define CR_MAP1(name, Y, S, T, A, e)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
+                                         CR_OPERAND(a, S))                                         \
+        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
+
+#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
+                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
+
+#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
+                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
+                                               CR_OPERAND(c, T))                                   \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
+                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
+                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
+
+#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
+#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
+    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
+    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
+    CR_MAP2(name, Y, S, T, s, v, e)
+#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
+    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description)                                      \
+    CR_STRIPS_##arity(name, f, f, f, expression)
+
+CR_ELEMENTWISE(CR_STRIPS)
+/*
+ * move.inc - copies between strided memory, tiles and packed panels.
+ *
+ * Elements are moved bit by bit, so that load, store and gather serve i32, too.
+ */
+
+/* Loads the first n floats of a vector, for any n; the others are zeros. */
+CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
+}
+
+CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+    } else if (n > 0) {
+        v_store_n(p, x, n);
+    }
+}
+
+static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
+{
+    for (long r = 0; r < rows; r++) {
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
+        }
+    }
+}
+
+/* y[r, :] = x[r * rs] */
+static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++) {
+        VF value = v_set1(((const cr_float *)x)[r * rs]);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
+CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
+                                        long ldx)
+{
+    VF t[CR_W];
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
+    }
+    v_transpose(t);
+    for (long r = 0; r < rows; r++) {
+        v_store_n(y + r * ldy, t[r], cols);
+    }
+}
+
+/* Transposes a full square of CR_W rows and columns. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+{
+    VF t[CR_W];
+    CR_UNROLL
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = v_load(x + c * ldx);
+    }
+    v_transpose(t);
+    CR_UNROLL
+    for (long r = 0; r < CR_W; r++) {
+        v_store(y + r * ldy, t[r]);
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] */
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    for (long r = 0; r < rows; r += CR_W) {
+        for (long c = 0; c < cols; c += CR_W) {
+            float *to = y + r * ldy + c;
+            const float *from = x + c * ldx + r;
+            if (rows - r >= CR_W && cols - c >= CR_W) {
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+            } else {
+                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
+                                         ldy, from, ldx);
+            }
+        }
+    }
+}
+
+/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
+static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
+                             long cs)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
+    } else if (cs == 0) {
+        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
+    } else {
+        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
+    }
+}
+
+/* Prefetches each cache line of the rows. */
+static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++, x += rs) {
+        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
+            CR_PREFETCH(x + c);
+        }
+    }
+}
+
+/*
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
+ * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
+ */
+CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
+                                    long panel_stride, const float *b, long rs)
+{
+    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
+        CR_UNROLL
+        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
+            const float *from = b + i * CR_W;
+            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
+            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
+            if (stream) {
+                v_stream(to, v_load(from));
+            } else {
+                v_store(to, v_load(from));
+            }
+        }
+    }
+}
+
+/*
+ * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
+ * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
+ * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
+ * floats are left.
+ */
+CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
+{
+    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
+    long k = 0;
+    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
+        for (long n = 0; n < CR_PANEL; n += CR_W) {
+            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
+                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
+            }
+            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
+        }
+        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
+            v_stream(y + i, v_load(rows + i));
+        }
+    }
+    return k;
+}
+
+/* The columns that the last panel lacks are filled with zeros. */
+CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
+                               const float *b, long rs, long cs)
+{
+    const float zero = 0.0f;
+    long n = 0;
+    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
+        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
+        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; n < N; n += CR_PANEL) {
+        long cols = CR_LEAST(N - n, CR_PANEL);
+        float *to = y + n / CR_PANEL * panel_stride;
+        const float *from = b + n * cs;
+        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
+                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
+                        : 0;
+        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
+        if (cols < CR_PANEL) {
+            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
+    }
+}
+
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
+}
+
+/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
+static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
+                                    long rs, long cs)
+{
+    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
+    v_stream_end();
+}
+/*
+ * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
+ *
+ * Each has the bits of the steps one by one; what lies between them stays in registers.
+ */
+
+/*
+ * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
+ * runtime.h.
+ */
+
+/* ---- what a row of the table combines ---- */
+
+#define CR_LOWEST (-INFINITY)
+#define CR_HIGHEST INFINITY
+
+#define CR_COMBINE(name, rule, identity, combine, description)                                     \
+    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        return (combine);                                                                          \
+    }
+CR_REDUCTIONS(CR_COMBINE)
+
+/*
+ * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
+ * that makes a difference.
+ */
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
+#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
+#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
+    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        const VF result = (combine);                                                               \
+        (void)loose;                                                                               \
+        return result;                                                                             \
+    }                                                                                              \
+    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        (void)(combine);                                                                           \
+        return loose;                                                                              \
+    }
+CR_REDUCTIONS(CR_COMBINE_LOOSELY)
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+
+/* ---- over rows ---- */
+
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+#define CR_FOLD(OP, lane)                                                                          \
+    do {                                                                                           \
+        CR_UNROLL                                                                                  \
+        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < h; j++) {                                                          \
+                lane[j] = OP(lane[j], lane[j + h]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        v_fold(OP, lane[0]);                                                                       \
+    } while (0)
+
+/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
+#define CR_REDUCE_ROW(name, OP, identity)                                                          \
+    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
+    {                                                                                              \
+        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
+        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
+            lane[j] = total[j] = v_set1(identity);                                                 \
+        }                                                                                          \
+        long i = 0;                                                                                \
+        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
+            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
+                CR_UNROLL                                                                          \
+                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
+                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
+                }                                                                                  \
+            }                                                                                      \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                total[j] = OP(total[j], lane[j]);                                                  \
+                lane[j] = v_set1(identity);                                                        \
+            }                                                                                      \
+        }                                                                                          \
+        const int cut = i > 0;                                                                     \
+        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
+            }                                                                                      \
+        }                                                                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
+            if (i < cols) {                                                                        \
+                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
+            }                                                                                      \
+            if (cut) {                                                                             \
+                lane[j] = OP(total[j], lane[j]);                                                   \
+            }                                                                                      \
+        }                                                                                          \
+        CR_FOLD(OP, lane);                                                                         \
+        return v_lane0(lane[0]);                                                                   \
+    }
+
+/* A row whose result is a zero that may have the wrong sign is reduced once more. */
+#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
+    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
+    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
+    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
+    {                                                                                              \
+        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
+        for (long r = 0; r < rows; r++) {                                                          \
+            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
+            if (loose && y[r] == 0) {                                                              \
+                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
+            }                                                                                      \
+        }                                                                                          \
+    }
+CR_REDUCTIONS(CR_REDUCE_ROWS)
+
+/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
+
+#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
+    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
+                                          long lda)                                                \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++) {                                                          \
+            float *lane = lanes + r % CR_LANES * cols;                                             \
+            long c = 0;                                                                            \
+            CR_UNROLL_BY_4                                                                         \
+            for (; c + CR_W <= cols; c += CR_W) {                                                  \
+                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
+                v_store(lane + c,                                                                  \
+                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
+            }                                                                                      \
+            if (c < cols) {                                                                        \
+                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
+                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
+                v_store_n(lane + c, x, cols - c);                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
+        }                                                                                          \
+    }
+CR_REDUCTIONS(CR_REDUCE_COLUMNS)
+/*
+ * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
+ *
+ * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
+ * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
+ * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
+ * processor, so the caller says how many columns a tile has; no bit depends on it.
+ *
+ * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
+ * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
+ * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
+ * read a panel one after another: only the first waits for memory, so each prefetches its share of the
+ * panel behind (v_pace).
+ */
+#undef CR_PACED
+#define CR_PACED (CR_W == 8)
+
+/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
+ * sets have to spread it over a vector. */
+#ifndef v_fma_by
+#define VS VF
+#define v_number(p) v_set1(*(p))
+#define v_fma_by(x, w, sum) v_fma(x, w, sum)
+#endif
+
+/* sum += x w, into the register of sum where an instruction set can say so. */
+#ifndef v_fma_into
+#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
+#endif
+
+/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
+ * reads those of `first` instead, and its results are not stored. */
+CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
+{
+    n = n < p->N ? n : first;
+    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
+}
+
+/* For all vectors of a tile. */
+#define CR_FOR_TILE(i, j)                                                                          \
+    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
+
+/* Reads a tile of start; columns past the last are zeros. */
+CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
+                                     long n, VF (*total)[8])
+{
+    const float *start = p->start + m * p->lds + n;
+    long lds = p->lds, left = p->N - n;
+    if (left >= NV * CR_W) {
+        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
+    } else {
+        CR_FOR_TILE(i, j) {
+            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
+        }
+    }
+}
+
+/* Sets a tile of sums to start, or to zeros without one. */
+CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
+                                long n, VF (*acc)[8])
+{
+    if (p->start) {
+        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
+    } else {
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    }
+}
+
+/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
+ * for every x. */
+CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
+                                      long n, VF (*total)[8])
+{
+    if (p->start) {
+        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
+    } else {
+        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
+    }
+    if (p->scale) {
+        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
+    }
+}
+
+/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
+CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
+                              long n, VF (*acc)[8])
+{
+    float *c = p->c + m * p->ldc + n;
+    long ldc = p->ldc, left = p->N - n;
+    if (p->scale) {
+        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
+    }
+    if (left < NV * CR_W) {
+        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
+    } else {
+        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
+    }
+}
+
+/*
+ * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
+ * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
+ * vectors, the rows' numbers stay in registers while the vectors go by.
+ */
+CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
+                                const float *const *a, long rs)
+{
+    const int few = CR_PACED && MR < NV ? MR : 0;
+    VF w[8];
+    VS x[CR_MOST_ROWS];
+    CR_UNROLL
+    for (int i = 0; i < few; i++) {
+        x[i] = v_number(a[i / 3] + i % 3 * rs);
+    }
+    CR_UNROLL
+    for (int j = 0; j < NV; j++) {
+        w[j] = v_load(b[j] + k);
+        CR_UNROLL
+        for (int i = 0; i < few; i++) {
+            v_fma_into(acc[i][j], x[i], w[j]);
+        }
+    }
+    CR_UNROLL
+    for (int i = few; i < MR; i++) {
+        x[i] = v_number(a[i / 3] + i % 3 * rs);
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            v_fma_into(acc[i][j], x[i], w[j]);
+        }
+    }
+}
+
+/* Where a tile reads. */
+struct CR_NAME(v_place) {
+    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
+    const char *next;                              /* see v_pace */
+};
+
+/* Moves on to the next k: of a, as b stays where it is. */
+CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
+{
+    CR_UNROLL
+    for (int i = 0; i < MR; i += 3) {
+        at->a[i / 3] += cs;
+    }
+}
+
+/*
+ * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
+ * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
+ */
+CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
+                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
+{
+    long rs = p->rs, cs = p->cs, ahead = p->ahead;
+    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
+        CR_UNROLL
+        for (int u = 0; u < 4; u++) {
+            if (u % 2 == 0) {
+                CR_PREFETCH(at->next);
+                at->next += 2 * p->pace;
+            }
+            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
+            CR_NAME(v_next_k)(MR, at, cs);
+        }
+    }
+    for (; k < end; k += CR_PANEL) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
+                CR_PREFETCH(at->b[j] + k + ahead);
+            }
+        }
+        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
+        CR_NAME(v_next_k)(MR, at, cs);
+    }
+}
+
+/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
+#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
+
+/*
+ * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
+ * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
+ * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
+ */
+CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
+                               long n)
+{
+    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
+    struct CR_NAME(v_place) at = {.next = p->next};
+    long k = 0, last = p->K * CR_PANEL;
+    CR_UNROLL
+    for (int i = 0; i < MR; i += 3) {
+        at.a[i / 3] = p->a + (m + i) * p->rs;
+    }
+    CR_UNROLL
+    for (int j = 0; j < NV; j++) {
+        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
+                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
+    }
+    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
+    do {
+        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
+        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
+        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
+        k = end;
+    } while (k < last);
+    CR_NAME(v_end)(MR, NV, p, m, n, total);
+}
+
+#define CR_TILE(MR, NV)                                                                            \
+    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
+    {                                                                                              \
+        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
+    }
+#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
+
+/* T for all heights up to one. */
+#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
+#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
+#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
+#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
+#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
+
+CR_TILES_1(CR_TILE)
+CR_TILES_2(CR_TILE)
+CR_TILES_3(CR_TILE)
+CR_TILES_4(CR_TILE)
+CR_TILE(1, 8)
+
+static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
+
+/* By width. */
+static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
+    {0, NULL},
+    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
+    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
+    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
+    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
+};
+
+/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
+ * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
+ * columns say nothing. */
+static int CR_NAME(cr_tile_width)(long M, long columns)
+{
+    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
+    width = width < 2 ? 2 : width > 4 ? 4 : width;
+    if (M > CR_NAME(cr_tiles)[2].height) {
+        return width;
+    }
+    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
+        width--;
+    }
+    return width;
+}
+
+/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
+ * which the band of these rows has. */
+CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
+                                  const struct cr_tile_set *tiles, long rows, long m, long n)
+{
+    struct cr_product part;
+    if (banded) {
+        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
+        part = *p;
+        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
+        part.a += first * p->cs;
+        part.b += first * CR_PANEL;
+        p = &part;
+    }
+    tiles->of_height[rows](p, m, n);
+}
+
+/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
+ * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
+CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
+{
+    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
+    const long share = t + n % CR_PANEL / columns * count;
+    p->next = (const char *)p->b;
+    p->pace = 0;
+    if (p->ahead && count > 1) {
+        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
+                  p->K * bytes * share / tiles;
+        p->pace = (bytes + tiles - 1) / tiles;
+    }
+}
+
+/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
+ * five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
+                                  const struct cr_tile_set *tiles, long from, long to, long n)
+{
+    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
+    struct cr_product paced;
+    if (CR_PACED) {
+        paced = *p;
+    }
+    for (long t = 0; t < count; t++) {
+        long m = rows * t / count;
+        if (CR_PACED) {
+            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+        }
+        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
+                           n);
+    }
+}
+
+/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
+ * panels side by side; what it reads next lies behind both, unless more of k is left. */
+CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
+{
+    if (vectors * CR_W <= CR_PANEL) {
+        return p->ahead;
+    }
+    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
+}
+
+/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
+ * floats keep to panels, unless they are three wide. */
+CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
+{
+    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
+    if (!CR_PACED) {
+        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
+    }
+    width = (int)CR_LEAST(width, left);
+    return width == 3 ? 3 : (int)CR_LEAST(width, room);
+}
+
+/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
+ * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
+ * are. */
+CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
+{
+    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
+    p.ahead = CR_NAME(v_ahead)(&p, width);
+    for (long n = 0; n < p.N; n += step * CR_W) {
+        long left = (p.N - n + CR_W - 1) / CR_W;
+        step = CR_NAME(v_width)(width, left, n);
+        if (p.M == 1 && left >= 8 && !banded) {
+            step = 8;
+            CR_NAME(cr_tile_1x8)(&p, 0, n);
+        } else {
+            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
+        }
+    }
+}
+
+static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                             const float *b, long panel_stride, float *c, long ldc,
+                             const float *start, long lds, long columns, long ahead)
+{
+    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
+    CR_NAME(v_gemm)(0, p);
+}
+
+static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    const float *scale, long begin, long end, long columns,
+                                    long ahead)
+{
+    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
+                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
+    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
+}
+
+/*
+ * softmax.inc - a block of an online softmax, a vector of queries at a time.
+ *
+ * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
+ * vector are never folded.
+ */
+
+/* The largest score of each of n queries, times factor. */
+CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
+{
+    VF top[4];
+    long r = 0;
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        top[i] = v_set1(-INFINITY);
+    }
+    for (; r + 4 <= rows; r += 4) {
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+        }
+    }
+    for (; r < rows; r++) {
+        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+    }
+    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
+}
+
+/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
+ * the new maximum, or 0 for a query that has seen nothing but -inf. */
+CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
+{
+    VF old = CR_NAME(v_load_cut)(m, n);
+    VF new = CR_TOP(old, top);
+    VF dead = CR_EQ(new, v_set1(-INFINITY));
+    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
+    CR_NAME(v_store_cut)(m, new, n);
+    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
+    return shift;
+}
+
+/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
+CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
+                                   VF shift, VF *sum)
+{
+    VF x[CR_BESIDE];
+    CR_UNROLL
+    for (int t = 0; t < rows; t++) {
+        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
+    }
+    CR_NAME(v_exps)(rows, x);
+    CR_UNROLL
+    for (int t = 0; t < rows; t++) {
+        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
+        sum[t] = sum[t] + x[t];
+    }
+}
+
+/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
+CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
+{
+    VF lane[CR_LANES];
+    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
+        VF sum[CR_BESIDE];
+        long r = i;
+        CR_UNROLL
+        for (int t = 0; t < CR_BESIDE; t++) {
+            sum[t] = v_set1(0.0f);
+        }
+        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
+            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
+        }
+        CR_UNROLL
+        for (int t = 0; t < CR_BESIDE; t++) {
+            if (r + t < rows) {
+                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
+            }
+            lane[i + t] = sum[t];
+        }
+    }
+    CR_UNROLL
+    for (int h = CR_LANES / 2; h > 0; h /= 2) {
+        CR_UNROLL
+        for (int i = 0; i < h; i++) {
+            lane[i] = lane[i] + lane[i + h];
+        }
+    }
+    return lane[0];
+}
+
+/* softmax_block for n queries, at most a vector of them. */
+CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
+                                  float *l, float *scale)
+{
+    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
+    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
+    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
+    VF old = CR_NAME(v_load_cut)(l, n);
+    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
+}
+
+static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
+                                      float *m, float *l, float *scale)
+{
+    long c = 0;
+    for (; c + CR_W <= cols; c += CR_W) {
+        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+    if (c < cols) {
+        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+}
+
+static const struct cr_runtime CR_NAME(cr_runtime) = {
+    .isa = CR_ISA,
+    .parallel = cr_pool_parallel,
+#define CR_MEMBER(type, name) CR_FUNCTION(name, , )
+#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
+    CR_MEMBERS
+#undef CR_MEMBER
+#undef CR_FUNCTION
+};
+
+
+/*
+ * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
+ */
+#undef CR_ISA
+#undef CR_LEVELS
+#undef CR_NAME
+#undef VF
+#undef VS
+#undef CR_W
+#undef CR_MOST_ROWS
+#undef CR_TILE_VECTORS
+#undef CR_BESIDE
+#undef CR_TILES_1
+#undef CR_TILES_2
+#undef CR_TILES_3
+#undef CR_TILES_4
+#undef v_number
+#undef v_fma_by
+#undef v_fma_into
+#undef v_load
+#undef v_store
+#undef v_stream
+#undef v_stream_end
+#undef v_set1
+#undef v_fma
+#undef v_min
+#undef v_max
+#undef v_smaller
+#undef v_larger
+#undef v_at_most
+#undef v_at_least
+#undef v_nan_or
+#undef v_ordered_or
+#undef v_and
+#undef v_or
+#undef v_first
+#undef v_load_n
+#undef v_load_or
+#undef v_store_n
+#undef v_copysign
+#undef v_if_negative
+#undef v_pow2
+#undef v_scale
+#undef v_split
+#undef v_fold
+#undef v_lane0
+#undef v_transpose
+#undef CR_ONE
+#undef CR_FLOAT
+#undef CR_ABS
+#undef CR_SQRT
+#undef CR_EXP
+#undef CR_FMA
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_TOP
+#undef CR_BOTTOM
+#undef CR_LOWEST
+#undef CR_HIGHEST
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+#undef CR_SELECT
+#ifdef CR_TARGET
+#undef CR_TARGET
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#endif /* CR_ISA */

@@ -2,202 +2,14 @@
  * train_add - a step of a training, compiled to C by Crescent.
  *
  * In this order: what the kernels call (declarations), the kernels k1_ ... and the
- * function that runs them, the state, the function of train_add.h, the runtime's source.
+ * function that runs them, the state, the function of train_add.h, the runtime, whose
+ * template is at the end of the file.
  */
+#ifndef CR_ISA /* else the file includes itself, for the template at its end */
 #include "train_add.h"
-
-#if TRAIN_ADD_THREADS <= 1
-#define CR_NO_THREADS
-#endif
-#define CR_NO_MALLOC
-#if defined(__GNUC__) && !defined(__TINYC__)
-#define CR_API static __attribute__((unused))
-#else
-#define CR_API static
-#endif
 
 /* ---- what the kernels call ---- */
 
-#include <string.h>
-
-/*
- * runtime.h - all that generated code may call.
- *
- * This text is laid in front of every generated program: as declarations when
- * TinyCC compiles it in memory, followed by the runtime's source when it is
- * written out as a standalone file.  It therefore includes nothing.
- *
- * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
- * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
- * operand with the letter `s` holds one value a row, row r's at p[r * ld].  A tile of
- * i32 has ints in place of floats, of the same size; its functions are rt->i32->NAME.
- *
- * Same bits everywhere: each function below fixes the order of its floating-point
- * operations, whatever the instruction set.  The error of one long sum grows with the
- * square root of its length at best, so long sums are made in blocks:
- *   - A dot product is cut into blocks of 256 k (CR_SUM_BLOCK).  Each is one chain of fused
- *     multiply-adds from zero, in order; the sums of the blocks are added in order.
- *   - A reduction uses 16 lanes: element i goes to lane i % 16.  A block is 4096 elements, 256 of each
- *     lane, from the identity on; lane by lane the blocks are combined in order.  Then lane l + 8 is
- *     added to lane l, l + 4 to l, l + 2, l + 1.
- */
-#ifndef CR_RUNTIME_H
-#define CR_RUNTIME_H
-
-/*
- * elementwise.h - the table of elementwise ops.
- *
- * A row is all there is to an elementwise op but its gradient, which is a row of
- * compiler/ir/gradients.def: the interpreter, the shape and type rules, the vectorised
- * strips and the reference in docs/ are made from it.
- *
- *     OP(name, arity, rule, expression, description)
- *
- * `rule` relates the element types (f32, i32, bool) of operands and result:
- *     ARITH    all operands of one numeric type, the result has it too
- *     FLOAT    f32 in, f32 out
- *     COMPARE  two operands of one numeric type, the result is bool
- *     LOGIC    bool in, bool out
- *     SELECT   bool, then two operands of one type, which the result has too
- *     CONVERT  i32 or bool in, f32 out
- *     TRUNCATE f32 or bool in, i32 out
- *
- * `expression` is C over the operands a, b, c.  It is compiled for double (the
- * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
- * AVX-512, NEON), so it may use + - * / and unary minus, which all of these have, and
- * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
- *
- * Where the rule admits or gives i32 the same expression is compiled once more, over unsigned
- * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
- * and the CR_ functions take the operands for signed.  `description` holds for both.
- */
-#ifndef CR_ELEMENTWISE_H
-#define CR_ELEMENTWISE_H
-
-/* clang-format off */
-#define CR_ELEMENTWISE(OP) \
-    OP(neg,     1, ARITH,   -a,                 "-a") \
-    OP(exp,     1, FLOAT,   CR_EXP(a),          "e to the power of a") \
-    OP(log,     1, FLOAT,   CR_LOG(a),          "natural logarithm of a") \
-    OP(sqrt,    1, FLOAT,   CR_SQRT(a),         "square root of a") \
-    OP(sigmoid, 1, FLOAT,   CR_SIGMOID(a),      "1 / (1 + exp(-a))") \
-    OP(add,     2, ARITH,   a + b,              "a + b") \
-    OP(sub,     2, ARITH,   a - b,              "a - b") \
-    OP(mul,     2, ARITH,   a * b,              "a * b") \
-    OP(div,     2, FLOAT,   a / b,              "a / b") \
-    OP(ge,      2, COMPARE, CR_LE(b, a),        "a >= b") \
-    OP(eq,      2, COMPARE, CR_EQ(a, b),        "a == b") \
-    OP(ne,      2, COMPARE, CR_ONE - CR_EQ(a, b), "a != b") \
-    OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere") \
-    OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
-    OP(float,   1, CONVERT, CR_FLOAT(a),        "the number a as f32, rounded to nearest, ties to even; true is 1") \
-/* clang-format on */
-
-#endif
-/*
- * i32.h - the functions of the runtime on tiles of i32, as runtime.h declares those on floats.
- *
- * Arithmetic wraps modulo 2^32, in two's complement, so the order of a sum does not matter.  A
- * bool is a float here, too: comparisons return floats, and the first operand of where is one.
- */
-#ifndef CR_I32_H
-#define CR_I32_H
-
-/*
- * reductions.h - the table of reductions: over one axis, which keeps the size 1.
- *
- * A row is all there is to a reduction but its gradient (compiler/ir/gradients.def): the
- * interpreter, the shape and type rules, the vectorised functions over rows and down
- * columns and the function of the graph language are made from it.
- *
- *     OP(name, rule, identity, combine, description)
- *
- * `rule` says of which types the operand may be; the result has the same:
- *     ARITH    f32 or i32
- *     FLOAT    f32
- *
- * `combine` is C over a, what there is so far, and b, what is added to it: an element, or what
- * there is of others.  It may consist of what expressions of elementwise.h may, is compiled for
- * the same types, and must be commutative and, but for rounding, associative: runtime.h says in
- * which order it is applied.
- *
- * `identity` is what a reduction begins with; combine(identity, b) is b.  It is a number, or
- * CR_LOWEST or CR_HIGHEST: -inf and inf, of i32 -2^31 and 2^31 - 1.
- */
-#ifndef CR_REDUCTIONS_H
-#define CR_REDUCTIONS_H
-
-/* clang-format off */
-#define CR_REDUCTIONS(OP) \
-    OP(sum, ARITH, 0,         a + b,        "the sum") \
-    OP(max, ARITH, CR_LOWEST, CR_MAX(a, b), "the largest, +0 being larger than -0; NaN if any is")
-/* clang-format on */
-
-#endif
-
-/* The functions of an op whose result has the type Y, its first operand A and the others B. */
-#define CR_I32_MAPS_1(name, Y, A, B)                                                               \
-    CR_FUNCTION(name##_v, void, (long rows, long cols, Y *y, long ldy, const A *a, long lda))
-#define CR_I32_MAP2(name, Y, A, B)                                                                 \
-    CR_FUNCTION(                                                                                   \
-        name, void,                                                                                \
-        (long rows, long cols, Y *y, long ldy, const A *a, long lda, const B *b, long ldb))
-#define CR_I32_MAP3(name, Y, A, B)                                                                 \
-    CR_FUNCTION(name, void,                                                                        \
-                (long rows, long cols, Y *y, long ldy, const A *a, long lda, const B *b, long ldb, \
-                 const B *c, long ldc))
-#define CR_I32_MAPS_2(name, Y, A, B)                                                               \
-    CR_I32_MAP2(name##_vv, Y, A, B)                                                                \
-    CR_I32_MAP2(name##_vs, Y, A, B)                                                                \
-    CR_I32_MAP2(name##_sv, Y, A, B)
-#define CR_I32_MAPS_3(name, Y, A, B)                                                               \
-    CR_I32_MAP3(name##_vvv, Y, A, B)                                                               \
-    CR_I32_MAP3(name##_vvs, Y, A, B)                                                               \
-    CR_I32_MAP3(name##_vsv, Y, A, B)                                                               \
-    CR_I32_MAP3(name##_vss, Y, A, B)                                                               \
-    CR_I32_MAP3(name##_svv, Y, A, B)                                                               \
-    CR_I32_MAP3(name##_svs, Y, A, B)                                                               \
-    CR_I32_MAP3(name##_ssv, Y, A, B)
-
-/* The types by the rule of the op; nothing for a rule that does not admit i32. */
-#define CR_I32_MAPS_ARITH(arity, name) CR_I32_MAPS_##arity(name, int, int, int)
-#define CR_I32_MAPS_COMPARE(arity, name) CR_I32_MAPS_##arity(name, float, int, int)
-#define CR_I32_MAPS_SELECT(arity, name) CR_I32_MAPS_##arity(name, int, float, int)
-#define CR_I32_MAPS_CONVERT(arity, name) CR_I32_MAPS_##arity(name, float, int, int)
-#define CR_I32_MAPS_TRUNCATE(arity, name) CR_I32_MAPS_##arity(name, int, float, float)
-#define CR_I32_MAPS_FLOAT(arity, name)
-#define CR_I32_MAPS_LOGIC(arity, name)
-#define CR_I32_MAPS(name, arity, rule, expression, description) CR_I32_MAPS_##rule(arity, name)
-
-/* The same for reductions. */
-#define CR_I32_REDUCES_ARITH(name)                                                                 \
-    CR_FUNCTION(name, void, (long rows, long cols, int *y, const int *a, long lda))                \
-    CR_FUNCTION(name##_down, void, (long rows, long cols, int *lanes, const int *a, long lda))     \
-    CR_FUNCTION(name##_lanes, void, (long cols, int *lanes))
-#define CR_I32_REDUCES_FLOAT(name)
-#define CR_I32_REDUCES(name, rule, identity, combine, description) CR_I32_REDUCES_##rule(name)
-
-/* The table of all other functions, like that of runtime.h. */
-/* clang-format off */
-#define CR_FUNCTIONS_I32 \
-    CR_FUNCTION(load, void, (long rows, long cols, int *y, long ldy, const int *x, long rs, long cs)) \
-    CR_FUNCTION(store, void, (long rows, long cols, int *y, long rs, long cs, const int *x, long ldx)) \
-    CR_FUNCTION(iota, void, (long rows, long cols, int *y, long ldy, long base, long rs, long cs)) \
-        /* y[r, c] = base + r * rs + c * cs, an index */ \
-    CR_FUNCTION(gather, void, (long rows, long cols, int *y, long ldy, const int *table, long ldt, \
-                               long table_rows, const int *index)) \
-        /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of -2^31 */ \
-/* clang-format on */
-
-#define CR_MEMBERS_I32 CR_ELEMENTWISE(CR_I32_MAPS) CR_REDUCTIONS(CR_I32_REDUCES) CR_FUNCTIONS_I32
-
-struct cr_runtime_i32 {
-#define CR_FUNCTION(name, result, parameters) result(*name) parameters;
-    CR_MEMBERS_I32
-#undef CR_FUNCTION
-};
-
-#endif
 /*
  * types.h - what generated code is written in besides the functions of the runtime.
  */
@@ -246,237 +58,82 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
 
 #endif
 
-/* The functions that follow from a row of those tables: CR_MEMBER(type, name). */
-#define CR_MAPS_1(name) CR_MEMBER(cr_map1, name##_v)
-#define CR_MAPS_2(name)                                                                            \
-    CR_MEMBER(cr_map2, name##_vv)                                                                  \
-    CR_MEMBER(cr_map2, name##_vs)                                                                  \
-    CR_MEMBER(cr_map2, name##_sv)
-#define CR_MAPS_3(name)                                                                            \
-    CR_MEMBER(cr_map3, name##_vvv)                                                                 \
-    CR_MEMBER(cr_map3, name##_vvs)                                                                 \
-    CR_MEMBER(cr_map3, name##_vsv)                                                                 \
-    CR_MEMBER(cr_map3, name##_vss)                                                                 \
-    CR_MEMBER(cr_map3, name##_svv)                                                                 \
-    CR_MEMBER(cr_map3, name##_svs)                                                                 \
-    CR_MEMBER(cr_map3, name##_ssv)
-#define CR_MAPS(name, arity, rule, expression, description) CR_MAPS_##arity(name)
-#define CR_REDUCES(name, rule, identity, combine, description)                                     \
-    CR_MEMBER(cr_reduce, name)                                                                     \
-    CR_MEMBER(cr_reduce_down, name##_down)                                                         \
-    CR_MEMBER(cr_reduce_lanes, name##_lanes)
+/* The same on tiles of i32. */
+struct cr_runtime_i32 {
+    void (*add_vv)(long rows, long cols, int *y, long ldy, const int *a, long lda, const int *b,
+        long ldb);
+    void (*add_sv)(long rows, long cols, int *y, long ldy, const int *a, long lda, const int *b,
+        long ldb);
+    void (*sub_vs)(long rows, long cols, int *y, long ldy, const int *a, long lda, const int *b,
+        long ldb);
+    void (*ge_vs)(long rows, long cols, float *y, long ldy, const int *a, long lda, const int *b,
+        long ldb);
+    void (*eq_vs)(long rows, long cols, float *y, long ldy, const int *a, long lda, const int *b,
+        long ldb);
+    void (*ne_vs)(long rows, long cols, float *y, long ldy, const int *a, long lda, const int *b,
+        long ldb);
+    void (*where_vvv)(long rows, long cols, int *y, long ldy, const float *a, long lda,
+        const int *b, long ldb, const int *c, long ldc);
+    void (*where_vss)(long rows, long cols, int *y, long ldy, const float *a, long lda,
+        const int *b, long ldb, const int *c, long ldc);
+    void (*load)(long rows, long cols, int *y, long ldy, const int *x, long rs, long cs);
+    void (*store)(long rows, long cols, int *y, long rs, long cs, const int *x, long ldx);
+    void (*iota)(long rows, long cols, int *y, long ldy, long base, long rs, long cs);
+};
 
-/*
- * The table of all other functions: CR_FUNCTION(name, result, parameters), and what it does.
- * Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes.
- *
- * A *level* is AVX-512 with further instructions, which serve a few functions alone: "vnni" with
- * AVX512_VNNI, "amx" with tiles, too (AMX-INT8, AMX-BF16).  Its functions are those of AVX-512 but for
- * rows CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters): in place of vnni and amx stands
- * whose implementation each of them has, avx512, vnni or amx; see vnni.inc and amx.inc.
- */
-#define CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters)                                  \
-    CR_FUNCTION(name, result, parameters)
-/* clang-format off */
-#define CR_FUNCTIONS \
-    CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
-        /* y[r, c] = x[r * rs + c * cs] */ \
-    CR_FUNCTION(fetch, void, (long rows, long cols, const float *x, long rs)) \
-        /* Prefetches rows of x, rs apart. */ \
-    CR_FUNCTION(store, void, (long rows, long cols, float *y, long rs, long cs, const float *x, long ldx)) \
-        /* y[r * rs + c * cs] = x[r, c] */ \
-    CR_FUNCTION(random, void, (long rows, long cols, float *y, long ldy, const int *seed, long stream, \
-                               long base, long rs, long cs)) /* only for random */ \
-        /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */ \
-    CR_FUNCTION(mul_sigmoid, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
-                                    const float *b, long ldb)) \
-        /* y = a sigmoid(b), as sigmoid and mul give it one after the other */ \
-    CR_FUNCTION(odd_cubic, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
-                                  float cube, float slope)) \
-        /* y = a fma(cube, a a, slope): about cube a^3 + slope a */ \
-    CR_FUNCTION(hide, void, (long rows, long cols, float *y, long ldy, long begin, long end, float value)) \
-        /* y[r, c] = value where c lies outside begin + r <= c < end + r */ \
-    CR_FUNCTION(finite, int, (long rows, long cols, const float *x, long rs, long cs)) \
-        /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */ \
-    CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
-                               long table_rows, const int *index)) \
-        /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */ \
-    CR_FUNCTION(scatter_add, void, (long rows, long cols, float *y, long ldy, long first, long n, \
-                                    const float *x, long ldx, const int *index)) /* only for scatter_add */ \
-        /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */ \
-    CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: \
-         * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
-         * as zeros.  panel_stride is at least K * CR_PANEL floats. */ \
-    CR_FUNCTION(pack_stream, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* pack by stores that go past the caches, for what is not read soon; y and the \
-         * panels behind it are at multiples of 64 bytes. */ \
-    CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
-                             long panel_stride, float *c, long ldc, const float *start, long lds, long columns, \
-                             long ahead)) \
-        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
-         * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
-         * null start stands for nothing.  k is cut into blocks of CR_SUM_BLOCK, of which each is one chain of \
-         * fma in order, from zero on; the sums of the blocks are added to start, in order.  So a product cut \
-         * between blocks gives the same bits if each part starts with the c of the one before. \
-         * `columns` (of 2 to 4 vectors, or 0 for the choice of the instruction set) is how wide the tiles \
-         * are that stay in registers, and `ahead` how many floats of weights are read until those that are \
-         * prefetched: both are for speed, no bit depends on them. */ \
-    CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
-                                    const float *b, long panel_stride, float *c, long ldc, \
-                                    long columns, long ahead)) \
-        /* c = a b with the same bits, for a c so large that it will not be read from a cache: rows that \
-         * are aligned to cache lines are written by non-temporal stores, which spares reading them \
-         * first.  Other threads see them after stream_end, to be called at the end of a body. */ \
-    CR_FUNCTION(stream_end, void, (void)) \
-    CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
-                                    const float *b, long panel_stride, float *c, long ldc, \
-                                    const float *scale, long begin, long end, long columns, \
-                                    long ahead)) \
-        /* c[m, :] = c[m, :] * scale[m] + a b, K being CR_SUM_BLOCK at most.  a[m, k] is 0 and b finite \
-         * where k lies outside begin + m <= k < end + m, so that it may be skipped there.  What that could \
-         * change is the sign of a 0, and +0 is stored for both. */ \
-    CR_FUNCTION(gemm_band, void, (long M, long N, long K, const float *a, long rs, long cs, \
-                                  const float *b, long panel_stride, float *c, long ldc, \
-                                  long begin, long end)) \
-        /* c[m, n] = that of a b where begin + m <= n < end + m; elsewhere it may be computed or not. */ \
-    CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
-                                      float *l, float *scale)) \
-        /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score \
-         * of query c for key r.  On entry m and l hold each query's running maximum and sum (-inf and 0 \
-         * at first); factor is positive. \
-         *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m') \
-         *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m' \
-         * The sum is that of a row reduction with s transposed.  A query that has seen nothing but -inf \
-         * so far gets s = 0 and scale = 1. */
-/* clang-format on */
-
-#define CR_MEMBERS CR_ELEMENTWISE(CR_MAPS) CR_REDUCTIONS(CR_REDUCES) CR_FUNCTIONS
-
-/* The runtime for one instruction set. */
+/* The functions for one instruction set that this model needs: of elementwise ops the
+ * letters say which operands are tiles (v) and which have one value a row (s); all others
+ * are described at CR_FUNCTIONS below. */
 struct cr_runtime {
-    const char *isa;                  /* "amx", "vnni", "avx512", "avx2", "neon" or "plain" */
-    const struct cr_runtime_i32 *i32; /* only for i32 */
+    const char *isa;
+    const struct cr_runtime_i32 *i32;
     cr_parallel *parallel;
-#define CR_MEMBER(type, name) type *name;
-#define CR_FUNCTION(name, result, parameters) result(*name) parameters;
-    CR_MEMBERS
-#undef CR_MEMBER
-#undef CR_FUNCTION
+    cr_map1 *neg_v;
+    cr_map1 *exp_v;
+    cr_map1 *log_v;
+    cr_map1 *sqrt_v;
+    cr_map1 *sigmoid_v;
+    cr_map2 *add_vs;
+    cr_map2 *sub_vv;
+    cr_map2 *sub_vs;
+    cr_map2 *sub_sv;
+    cr_map2 *mul_vv;
+    cr_map2 *mul_vs;
+    cr_map2 *mul_sv;
+    cr_map2 *div_vv;
+    cr_map2 *div_vs;
+    cr_map2 *div_sv;
+    cr_map2 *ge_vs;
+    cr_map3 *where_vvs;
+    cr_map3 *where_vss;
+    cr_map3 *fma_vvv;
+    cr_map3 *fma_svv;
+    cr_map3 *fma_svs;
+    cr_map3 *fma_ssv;
+    cr_map1 *float_v;
+    cr_reduce *sum;
+    cr_reduce_down *sum_down;
+    cr_reduce_lanes *sum_lanes;
+    cr_reduce *max;
+    void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
+    void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
+    void (*random)(long rows, long cols, float *y, long ldy, const int *seed, long stream,
+        long base, long rs, long cs);
+    void (*mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a, long lda,
+        const float *b, long ldb);
+    void (*odd_cubic)(long rows, long cols, float *y, long ldy, const float *a, long lda,
+        float cube, float slope);
+    void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
+        long table_rows, const int *index);
+    void (*scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
+        const float *x, long ldx, const int *index);
+    void (*pack)(long K, long N, float *y, long panel_stride, const float *b, long rs, long cs);
+    void (*pack_stream)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+        long cs);
+    void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+        long panel_stride, float *c, long ldc, const float *start, long lds, long columns,
+        long ahead);
 };
-
-#endif
-/*
- * select.h - which runtime this machine can run.
- */
-#ifndef CR_SELECT_H
-#define CR_SELECT_H
-
-
-/* The declaration of the few functions of the runtime that other code calls. */
-#ifndef CR_API
-#define CR_API
-#endif
-
-/*
- * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks
- * that instruction set or the name is none of these; for a null name the fastest there is.  Where
- * the processor has AMX, the process asks Linux for tiles.
- */
-CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
-
-#endif
-/*
- * pool.h - a pool of threads that share the items of a loop.
- *
- * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
- * pthreads.
- */
-#ifndef CR_POOL_H
-#define CR_POOL_H
-
-#include <stddef.h>
-
-
-#ifndef CR_API
-#define CR_API
-#endif
-
-enum { CR_MAX_THREADS = 1024 };
-
-/* Bytes that suffice for a pool of so many threads, as a constant expression. */
-#define CR_POOL_BYTES(threads) (256 * (threads))
-
-/* The memory that a pool of so many threads needs, aligned as malloc would; it is the fastest
- * aligned to 64 bytes. */
-CR_API size_t cr_pool_bytes(int threads);
-
-/*
- * Makes a pool in the memory given.  The calling thread is one of the threads; fewer
- * are made if the system refuses more.  Null if threads is not in 1 .. CR_MAX_THREADS.
- */
-CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
-
-/* Ends the threads of a pool made by cr_pool_init.  A process made by fork has the threads of no pool,
- * and neither runs nor stops one that it did not make itself. */
-CR_API void cr_pool_stop(struct cr_pool *pool);
-
-#ifndef CR_NO_MALLOC
-/* As cr_pool_init, with memory from malloc; null also if there is no memory. */
-CR_API struct cr_pool *cr_pool_new(int threads);
-CR_API void cr_pool_free(struct cr_pool *pool);
-#endif
-
-/* Returns the number of threads, the calling one included; 1 for a null pool. */
-CR_API int cr_pool_threads(const struct cr_pool *pool);
-
-/*
- * Runs the body over items as `parallel` in runtime.h says.  One call at a time: not
- * from two threads at once and not from inside a body.
- */
-CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
-                             const void *args, float *scratch, long scratch_stride);
-
-#endif
-/*
- * place.h - putting a parameter's elements where the kernels read them.
- *
- * Small parameters (norm gains, biases) are copied as they are.  A weight matrix goes into
- * the column panels of the matrix product (runtime.h), transposed on the way if its layout
- * asks for it, and may share its panels with others: [Wq Wk Wv] side by side.
- */
-#ifndef CR_PLACE_H
-#define CR_PLACE_H
-
-
-#ifndef CR_API
-#define CR_API
-#endif
-
-/*
- * Element (k, n) of a rows x cols piece is tensor[source + k * row_stride + n * col_stride].
- * With a panel_stride it goes to column first_col + n of panels at weights + target;
- * `last` pieces fill the rest of their panel with zeros.  With panel_stride 0 it goes to
- * weights[target + k * cols + n].
- */
-struct cr_place {
-    int param; /* its number among the parameters */
-    long source, rows, cols, row_stride, col_stride;
-    long target, panel_stride, first_col;
-    int last;
-};
-
-/*
- * Puts a tensor, or a piece of it, in its place.  What puts weights of another format there does the
- * same, and is given pieces: rows from a multiple of 32 on and, but for the last ones, a multiple of
- * 32 of them, so that no block of a format is cut; columns from anywhere in a panel on.  A piece
- * stands in memory of its own (`source`, the strides), and `target` is that of its first row.  Other
- * pieces of the same panels are placed before it, after it, or at the same time by another thread.
- */
-CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
-                     float *weights);
-
-#endif
 
 /* ---- the model ---- */
 
@@ -1750,6 +1407,134 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
     return 0;
 }
 
+/* ---- what the functions of the header call ---- */
+
+#if TRAIN_ADD_THREADS <= 1
+#define CR_NO_THREADS
+#endif
+#define CR_NO_MALLOC
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_API static __attribute__((unused))
+#else
+#define CR_API static
+#endif
+
+#include <string.h>
+
+/*
+ * select.h - which runtime this machine can run.
+ */
+#ifndef CR_SELECT_H
+#define CR_SELECT_H
+
+
+/* The declaration of the few functions of the runtime that other code calls. */
+#ifndef CR_API
+#define CR_API
+#endif
+
+/*
+ * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks
+ * that instruction set or the name is none of these; for a null name the fastest there is.  Where
+ * the processor has AMX, the process asks Linux for tiles.
+ */
+CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
+
+#endif
+/*
+ * pool.h - a pool of threads that share the items of a loop.
+ *
+ * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
+ * pthreads.
+ */
+#ifndef CR_POOL_H
+#define CR_POOL_H
+
+#include <stddef.h>
+
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+enum { CR_MAX_THREADS = 1024 };
+
+/* Bytes that suffice for a pool of so many threads, as a constant expression. */
+#define CR_POOL_BYTES(threads) (256 * (threads))
+
+/* The memory that a pool of so many threads needs, aligned as malloc would; it is the fastest
+ * aligned to 64 bytes. */
+CR_API size_t cr_pool_bytes(int threads);
+
+/*
+ * Makes a pool in the memory given.  The calling thread is one of the threads; fewer
+ * are made if the system refuses more.  Null if threads is not in 1 .. CR_MAX_THREADS.
+ */
+CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
+
+/* Ends the threads of a pool made by cr_pool_init.  A process made by fork has the threads of no pool,
+ * and neither runs nor stops one that it did not make itself. */
+CR_API void cr_pool_stop(struct cr_pool *pool);
+
+#ifndef CR_NO_MALLOC
+/* As cr_pool_init, with memory from malloc; null also if there is no memory. */
+CR_API struct cr_pool *cr_pool_new(int threads);
+CR_API void cr_pool_free(struct cr_pool *pool);
+#endif
+
+/* Returns the number of threads, the calling one included; 1 for a null pool. */
+CR_API int cr_pool_threads(const struct cr_pool *pool);
+
+/*
+ * Runs the body over items as `parallel` in runtime.h says.  One call at a time: not
+ * from two threads at once and not from inside a body.
+ */
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
+                             const void *args, float *scratch, long scratch_stride);
+
+#endif
+/*
+ * place.h - putting a parameter's elements where the kernels read them.
+ *
+ * Small parameters (norm gains, biases) are copied as they are.  A weight matrix goes into
+ * the column panels of the matrix product (runtime.h), transposed on the way if its layout
+ * asks for it, and may share its panels with others: [Wq Wk Wv] side by side.
+ */
+#ifndef CR_PLACE_H
+#define CR_PLACE_H
+
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+/*
+ * Element (k, n) of a rows x cols piece is tensor[source + k * row_stride + n * col_stride].
+ * With a panel_stride it goes to column first_col + n of panels at weights + target;
+ * `last` pieces fill the rest of their panel with zeros.  With panel_stride 0 it goes to
+ * weights[target + k * cols + n].
+ */
+struct cr_place {
+    int param; /* its number among the parameters */
+    long source, rows, cols, row_stride, col_stride;
+    long target, panel_stride, first_col;
+    int last;
+};
+
+/*
+ * Puts a tensor, or a piece of it, in its place.  What puts weights of another format there does the
+ * same, and is given pieces: rows from a multiple of 32 on and, but for the last ones, a multiple of
+ * 32 of them, so that no block of a format is cut; columns from anywhere in a panel on.  A piece
+ * stands in memory of its own (`source`, the strides), and `target` is that of its first row.  Other
+ * pieces of the same panels are placed before it, after it, or at the same time by another thread.
+ */
+CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
+                     float *weights);
+
+#endif
+
+/* ---- the functions of the header ---- */
+
 /* Where their elements go; see struct cr_place. */
 static const struct cr_place places[] = {
     {0, 0L, 1L, 160L, 0L, 1L, 0L, 0L, 0L, 0},
@@ -1891,9 +1676,69 @@ int train_add_step(const void *state, void *next, float *out_loss, void *arena)
 /* ---- the runtime ---- */
 
 /*
+ * The template at the end of this file is compiled once for each instruction set: the file
+ * includes itself behind the vectors of each, which define CR_ISA.  Compilers that know
+ * __FILE_NAME__ know what the file is called now; others need -DTRAIN_ADD_FILE='"NAME.c"' if
+ * it was renamed.
+ */
+#if defined(TRAIN_ADD_FILE)
+#define CR_TEMPLATE TRAIN_ADD_FILE
+#elif defined(__FILE_NAME__)
+#define CR_TEMPLATE __FILE_NAME__
+#else
+#define CR_TEMPLATE "train_add.c"
+#endif
+#ifdef __has_include
+#if !__has_include(CR_TEMPLATE)
+#error "this file includes itself: compile it by its name, or define TRAIN_ADD_FILE as its path"
+#endif
+#endif
+
+/* The functions of elementwise ops and reductions that the model needs. */
+#define CR_VARIANTS \
+    CR_FUNCTION(neg_v, , ) \
+    CR_FUNCTION(exp_v, , ) \
+    CR_FUNCTION(log_v, , ) \
+    CR_FUNCTION(sqrt_v, , ) \
+    CR_FUNCTION(sigmoid_v, , ) \
+    CR_FUNCTION(add_vs, , ) \
+    CR_FUNCTION(sub_vv, , ) \
+    CR_FUNCTION(sub_vs, , ) \
+    CR_FUNCTION(sub_sv, , ) \
+    CR_FUNCTION(mul_vv, , ) \
+    CR_FUNCTION(mul_vs, , ) \
+    CR_FUNCTION(mul_sv, , ) \
+    CR_FUNCTION(div_vv, , ) \
+    CR_FUNCTION(div_vs, , ) \
+    CR_FUNCTION(div_sv, , ) \
+    CR_FUNCTION(ge_vs, , ) \
+    CR_FUNCTION(where_vvs, , ) \
+    CR_FUNCTION(where_vss, , ) \
+    CR_FUNCTION(fma_vvv, , ) \
+    CR_FUNCTION(fma_svv, , ) \
+    CR_FUNCTION(fma_svs, , ) \
+    CR_FUNCTION(fma_ssv, , ) \
+    CR_FUNCTION(float_v, , ) \
+    CR_FUNCTION(sum, , ) \
+    CR_FUNCTION(sum_down, , ) \
+    CR_FUNCTION(sum_lanes, , ) \
+    CR_FUNCTION(max, , )
+#define CR_VARIANTS_I32 \
+    CR_FUNCTION(add_vv, , ) \
+    CR_FUNCTION(add_sv, , ) \
+    CR_FUNCTION(sub_vs, , ) \
+    CR_FUNCTION(ge_vs, , ) \
+    CR_FUNCTION(eq_vs, , ) \
+    CR_FUNCTION(ne_vs, , ) \
+    CR_FUNCTION(where_vvv, , ) \
+    CR_FUNCTION(where_vss, , )
+
+/*
  * runtime.c - the functions of runtime.h for every instruction set, and the choice.
  *
- * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.
+ * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.  Lines of the
+ * runtime marked "only for NAME, NAME" are not in an emitted file that needs none of these functions,
+ * formats or instruction sets; a mark in a line of its own is about the function behind it.
  */
 #include <stddef.h>
 #include <string.h>
@@ -1959,6 +1804,190 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
     cr_philox_block(counter, key, words);
     return (float)(words[index % CR_RANDOM_GROUP / CR_RANDOM_BLOCKS] >> 8) * 0x1p-24f;
 }
+
+#endif
+/*
+ * runtime.h - all that generated code may call.
+ *
+ * This text is laid in front of every generated program: as declarations when
+ * TinyCC compiles it in memory, followed by the runtime's source when it is
+ * written out as a standalone file.  It therefore includes nothing.
+ *
+ * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
+ * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
+ * operand with the letter `s` holds one value a row, row r's at p[r * ld].  A tile of
+ * i32 has ints in place of floats, of the same size; its functions are rt->i32->NAME.
+ *
+ * Same bits everywhere: each function below fixes the order of its floating-point
+ * operations, whatever the instruction set.  The error of one long sum grows with the
+ * square root of its length at best, so long sums are made in blocks:
+ *   - A dot product is cut into blocks of 256 k (CR_SUM_BLOCK).  Each is one chain of fused
+ *     multiply-adds from zero, in order; the sums of the blocks are added in order.
+ *   - A reduction uses 16 lanes: element i goes to lane i % 16.  A block is 4096 elements, 256 of each
+ *     lane, from the identity on; lane by lane the blocks are combined in order.  Then lane l + 8 is
+ *     added to lane l, l + 4 to l, l + 2, l + 1.
+ */
+#ifndef CR_RUNTIME_H
+#define CR_RUNTIME_H
+
+/*
+ * elementwise.h - the table of elementwise ops.
+ *
+ * A row is all there is to an elementwise op but its gradient, which is a row of
+ * compiler/ir/gradients.def: the interpreter, the shape and type rules, the vectorised
+ * strips and the reference in docs/ are made from it.
+ *
+ *     OP(name, arity, rule, expression, description)
+ *
+ * `rule` relates the element types (f32, i32, bool) of operands and result:
+ *     ARITH    all operands of one numeric type, the result has it too
+ *     FLOAT    f32 in, f32 out
+ *     COMPARE  two operands of one numeric type, the result is bool
+ *     LOGIC    bool in, bool out
+ *     SELECT   bool, then two operands of one type, which the result has too
+ *     CONVERT  i32 or bool in, f32 out
+ *     TRUNCATE f32 or bool in, i32 out
+ *
+ * `expression` is C over the operands a, b, c.  It is compiled for double (the
+ * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
+ * AVX-512, NEON), so it may use + - * / and unary minus, which all of these have, and
+ * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
+ *
+ * Where the rule admits or gives i32 the same expression is compiled once more, over unsigned
+ * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
+ * and the CR_ functions take the operands for signed.  `description` holds for both.
+ */
+#ifndef CR_ELEMENTWISE_H
+#define CR_ELEMENTWISE_H
+
+/* clang-format off */
+#define CR_ELEMENTWISE(OP) \
+    OP(neg,     1, ARITH,   -a,                 "-a") \
+    OP(exp,     1, FLOAT,   CR_EXP(a),          "e to the power of a") \
+    OP(log,     1, FLOAT,   CR_LOG(a),          "natural logarithm of a") \
+    OP(sqrt,    1, FLOAT,   CR_SQRT(a),         "square root of a") \
+    OP(sigmoid, 1, FLOAT,   CR_SIGMOID(a),      "1 / (1 + exp(-a))") \
+    OP(add,     2, ARITH,   a + b,              "a + b") \
+    OP(sub,     2, ARITH,   a - b,              "a - b") \
+    OP(mul,     2, ARITH,   a * b,              "a * b") \
+    OP(div,     2, FLOAT,   a / b,              "a / b") \
+    OP(ge,      2, COMPARE, CR_LE(b, a),        "a >= b") \
+    OP(eq,      2, COMPARE, CR_EQ(a, b),        "a == b") \
+    OP(ne,      2, COMPARE, CR_ONE - CR_EQ(a, b), "a != b") \
+    OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere") \
+    OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
+    OP(float,   1, CONVERT, CR_FLOAT(a),        "the number a as f32, rounded to nearest, ties to even; true is 1") \
+/* clang-format on */
+
+#endif
+/*
+ * i32.h - the functions of the runtime on tiles of i32, as runtime.h declares those on floats.
+ *
+ * Arithmetic wraps modulo 2^32, in two's complement, so the order of a sum does not matter.  A
+ * bool is a float here, too: comparisons return floats, and the first operand of where is one.
+ */
+#ifndef CR_I32_H
+#define CR_I32_H
+
+/*
+ * reductions.h - the table of reductions: over one axis, which keeps the size 1.
+ *
+ * A row is all there is to a reduction but its gradient (compiler/ir/gradients.def): the
+ * interpreter, the shape and type rules, the vectorised functions over rows and down
+ * columns and the function of the graph language are made from it.
+ *
+ *     OP(name, rule, identity, combine, description)
+ *
+ * `rule` says of which types the operand may be; the result has the same:
+ *     ARITH    f32 or i32
+ *     FLOAT    f32
+ *
+ * `combine` is C over a, what there is so far, and b, what is added to it: an element, or what
+ * there is of others.  It may consist of what expressions of elementwise.h may, is compiled for
+ * the same types, and must be commutative and, but for rounding, associative: runtime.h says in
+ * which order it is applied.
+ *
+ * `identity` is what a reduction begins with; combine(identity, b) is b.  It is a number, or
+ * CR_LOWEST or CR_HIGHEST: -inf and inf, of i32 -2^31 and 2^31 - 1.
+ */
+#ifndef CR_REDUCTIONS_H
+#define CR_REDUCTIONS_H
+
+/* clang-format off */
+#define CR_REDUCTIONS(OP) \
+    OP(sum, ARITH, 0,         a + b,        "the sum") \
+    OP(max, ARITH, CR_LOWEST, CR_MAX(a, b), "the largest, +0 being larger than -0; NaN if any is")
+/* clang-format on */
+
+#endif
+
+/* The table of all other functions, like that of runtime.h. */
+/* clang-format off */
+#define CR_FUNCTIONS_I32 \
+    CR_FUNCTION(load, void, (long rows, long cols, int *y, long ldy, const int *x, long rs, long cs)) \
+    CR_FUNCTION(store, void, (long rows, long cols, int *y, long rs, long cs, const int *x, long ldx)) \
+    CR_FUNCTION(iota, void, (long rows, long cols, int *y, long ldy, long base, long rs, long cs)) \
+        /* y[r, c] = base + r * rs + c * cs, an index */ \
+/* clang-format on */
+
+#define CR_MEMBERS_I32 CR_VARIANTS_I32 CR_FUNCTIONS_I32
+
+
+#endif
+
+/*
+ * The table of all other functions: CR_FUNCTION(name, result, parameters), and what it does.
+ * Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes.
+ *
+ * A *level* is AVX-512 with further instructions, which serve a few functions alone: "vnni" with
+ * AVX512_VNNI, "amx" with tiles, too (AMX-INT8, AMX-BF16).  Its functions are those of AVX-512 but for
+ * rows CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters): in place of vnni and amx stands
+ * whose implementation each of them has, avx512, vnni or amx; see vnni.inc and amx.inc.
+ */
+#define CR_FUNCTION_BY_LEVEL(vnni, amx, name, type, list) CR_FUNCTION(name, type, list)
+/* clang-format off */
+#define CR_FUNCTIONS \
+    CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
+        /* y[r, c] = x[r * rs + c * cs] */ \
+    CR_FUNCTION(store, void, (long rows, long cols, float *y, long rs, long cs, const float *x, long ldx)) \
+        /* y[r * rs + c * cs] = x[r, c] */ \
+    CR_FUNCTION(random, void, (long rows, long cols, float *y, long ldy, const int *seed, long stream, \
+                               long base, long rs, long cs)) \
+        /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */ \
+    CR_FUNCTION(mul_sigmoid, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
+                                    const float *b, long ldb)) \
+        /* y = a sigmoid(b), as sigmoid and mul give it one after the other */ \
+    CR_FUNCTION(odd_cubic, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
+                                  float cube, float slope)) \
+        /* y = a fma(cube, a a, slope): about cube a^3 + slope a */ \
+    CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
+                               long table_rows, const int *index)) \
+        /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */ \
+    CR_FUNCTION(scatter_add, void, (long rows, long cols, float *y, long ldy, long first, long n, \
+                                    const float *x, long ldx, const int *index)) \
+        /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */ \
+    CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
+        /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: \
+         * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
+         * as zeros.  panel_stride is at least K * CR_PANEL floats. */ \
+    CR_FUNCTION(pack_stream, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
+        /* pack by stores that go past the caches, for what is not read soon; y and the \
+         * panels behind it are at multiples of 64 bytes. */ \
+    CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
+                             long panel_stride, float *c, long ldc, const float *start, long lds, long columns, \
+                             long ahead)) \
+        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
+         * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
+         * null start stands for nothing.  k is cut into blocks of CR_SUM_BLOCK, of which each is one chain of \
+         * fma in order, from zero on; the sums of the blocks are added to start, in order.  So a product cut \
+         * between blocks gives the same bits if each part starts with the c of the one before. \
+         * `columns` (of 2 to 4 vectors, or 0 for the choice of the instruction set) is how wide the tiles \
+         * are that stay in registers, and `ahead` how many floats of weights are read until those that are \
+         * prefetched: both are for speed, no bit depends on them. */ \
+/* clang-format on */
+
+#define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
+
 
 #endif
 /*
@@ -2093,29 +2122,6 @@ static int cr_has_plain(void)
     return 1;
 }
 
-#if CR_X86
-/* Processors with AVX2 have F16C, which not every compiler can ask for. */
-static int cr_has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
-static int cr_has_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("fma");
-}
-#endif
-
-#if CR_NEON
-/* A part of every aarch64. */
-static int cr_has_neon(void)
-{
-    return 1;
-}
-#endif
-
 /* One instance of the template after another; the order matters. */
 /* clang-format off */
 /*
@@ -2232,1922 +2238,15 @@ CR_INLINE float v_split_plain(float x, float *e)
 #define v_split(x, e) v_split_plain(x, e)
 
 #endif
-/*
- * runtime.inc - the runtime for one instruction set.
- *
- * Included after one of vector_*.h, once for each; everything it defines has the
- * instruction set in its name.
- */
-/*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
- * sigmoid 2.5).
- *
- * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
- * inverse.  The polynomials are minimax fits of the relative error of the function
- * they serve, with coefficients rounded to float one after another.
- */
-
-/*
- * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
- * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
- * within a limit that is no zero; NaN passes through.
- */
-#ifdef v_larger
-#define v_at_least(limit, x) v_larger(v_set1(limit), x)
-#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
-#else
-#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
-#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
-#define v_at_least(limit, x) v_max(v_set1(limit), x)
-#define v_at_most(limit, x) v_min(v_set1(limit), x)
-#endif
-
-CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
-{
-    return v_larger(a, b);
-}
-
-CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
-{
-    return v_smaller(a, b);
-}
-
-/*
- * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
- * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
- * the test is off the critical path.
- */
-CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
-{
-    return v_nan_or(x, v_max(x, running));
-}
-
-CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
-{
-    return v_nan_or(x, v_min(x, running));
-}
-
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
-#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
-
-#ifndef v_scale
-/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
-CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
-{
-    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
-    VF rest = n - (t - v_set1(CR_ROUND));
-    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
-}
-#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
-#endif
-
-/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
- * operations: several go side by side, so that a processor need not look far ahead. */
-#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
-
-/*
- * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
- * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
- */
-CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
-{
-    VF r[CR_BESIDE];
-    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
-    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
-    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
-}
-
-/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
-CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
-{
-    VF t[CR_BESIDE], p[CR_BESIDE];
-    CR_NAME(v_expm1_reduced)(n, x, t, p);
-    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
-}
-
-/* exp of each vector of x.  NaN passes through both clamps. */
-CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
-{
-    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
-    CR_NAME(v_exps_within)(n, x);
-}
-
-CR_INLINE VF CR_NAME(v_exp)(VF x)
-{
-    CR_NAME(v_exps)(1, &x);
-    return x;
-}
-
-/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
-CR_INLINE VF CR_NAME(v_expm1)(VF x)
-{
-    VF t, p;
-    CR_NAME(v_expm1_reduced)(1, &x, &t, &p);
-    VF power = v_pow2(t);
-    return v_fma(power, p, power - CR_ONE);
-}
-
-/*
- * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
- * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
- */
-CR_INLINE VF CR_NAME(v_tanh)(VF x)
-{
-    VF a = CR_ABS(x);
-    VF h = CR_NAME(v_expm1)(v_at_most(20.0f, a + a)) * v_set1(0.5f);
-    VF q = h / (CR_ONE + h);
-    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
-    return v_copysign(y, x);
-}
-
-/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
-CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
-{
-    VF e[CR_BESIDE];
-    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
-    CR_NAME(v_exps_within)(n, e);
-    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
-}
-
-CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
-{
-    CR_NAME(v_sigmoids)(1, &x);
-    return x;
-}
-
-/*
- * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
- * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
- */
-CR_INLINE VF CR_NAME(v_erf)(VF x)
-{
-    VF a = v_at_most(3.95f, CR_ABS(x));
-    VF q = v_set1(-0x1.38a6fcp-17f);
-    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
-    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
-    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
-    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
-    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
-    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
-    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
-    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
-    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
-    return v_copysign(CR_NAME(v_expm1)(-u), x);
-}
-
-/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
-CR_INLINE VF CR_NAME(v_log)(VF x)
-{
-    VF e;
-    VF tiny = CR_LT(x, v_set1(0x1p-126f));
-    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
-    e = v_fma(tiny, v_set1(-23.0f), e);
-    VF q = v_set1(-0x1.38c974p-4f);
-    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
-    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
-    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
-    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
-    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
-    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
-    q = v_fma(q, f, v_set1(0x1.555554p-2f));
-    VF f2 = f * f;
-    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
-    y = v_fma(f2, v_set1(-0.5f), y) + f;
-    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
-    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
-    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
-    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
-}
-
-#define CR_EXP(a) CR_NAME(v_exp)(a)
-#define CR_LOG(a) CR_NAME(v_log)(a)
-#define CR_TANH(a) CR_NAME(v_tanh)(a)
-#define CR_ERF(a) CR_NAME(v_erf)(a)
-#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
-#define CR_FMA(a, b, c) v_fma(a, b, c)
-/*
- * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
- * and columns of one value a row (s).
- */
-
-/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
-#define CR_ELEMENT_f float
-#define CR_VECTOR_f VF
-#define CR_SET1_f(x) v_set1(x)
-#define CR_GET_f(p) v_load(p)
-#define CR_GET_N_f(p, n) v_load_n(p, n)
-#define CR_PUT_f(p, x) v_store(p, x)
-#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
-
-/* How an operand x of type T is read from xp, with the row stride ldx. */
-#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
-#define CR_DENSE_v(x) (ld##x == cols)
-#define CR_DENSE_s(x) 0
-#define CR_ROW_v(x, T)
-#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
-#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
-#define CR_FULL_s(x, T)
-#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x, T)
-
-/* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
-    {                                                                                              \
-        if (ldy == cols && dense) {                                                                \
-            cols *= rows;                                                                          \
-            rows = 1;                                                                              \
-        }                                                                                          \
-        for (long r = 0; r < rows; r++) {                                                          \
-            long i = 0;                                                                            \
-            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
-            {                                                                                      \
-                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
- * are their letters. */
-#define CR_MAP1(name, Y, S, T, A, e)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
-                                         CR_OPERAND(a, S))                                         \
-        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
-
-#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
-                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
-
-#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
-                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
-                                               CR_OPERAND(c, T))                                   \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
-                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
-                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
-
-#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
-#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
-    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
-    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
-    CR_MAP2(name, Y, S, T, s, v, e)
-#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
-    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description)                                      \
-    CR_STRIPS_##arity(name, f, f, f, expression)
-
-CR_ELEMENTWISE(CR_STRIPS)
-/*
- * move.inc - copies between strided memory, tiles and packed panels.
- *
- * Elements are moved bit by bit, so that load, store and gather serve i32, too.
- */
-
-/* Loads the first n floats of a vector, for any n; the others are zeros. */
-CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
-{
-    if (n >= CR_W) {
-        return v_load(p);
-    }
-    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
-}
-
-CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
-{
-    if (n >= CR_W) {
-        v_store(p, x);
-    } else if (n > 0) {
-        v_store_n(p, x, n);
-    }
-}
-
-static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
-{
-    for (long r = 0; r < rows; r++) {
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
-        }
-    }
-}
-
-/* y[r, :] = x[r * rs] */
-static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++) {
-        VF value = v_set1(((const cr_float *)x)[r * rs]);
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, value);
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, value, cols - i);
-        }
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
-CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
-                                        long ldx)
-{
-    VF t[CR_W];
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
-    }
-    v_transpose(t);
-    for (long r = 0; r < rows; r++) {
-        v_store_n(y + r * ldy, t[r], cols);
-    }
-}
-
-/* Transposes a full square of CR_W rows and columns. */
-CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
-{
-    VF t[CR_W];
-    CR_UNROLL
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = v_load(x + c * ldx);
-    }
-    v_transpose(t);
-    CR_UNROLL
-    for (long r = 0; r < CR_W; r++) {
-        v_store(y + r * ldy, t[r]);
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] */
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
-{
-    for (long r = 0; r < rows; r += CR_W) {
-        for (long c = 0; c < cols; c += CR_W) {
-            float *to = y + r * ldy + c;
-            const float *from = x + c * ldx + r;
-            if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
-            } else {
-                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
-                                         ldy, from, ldx);
-            }
-        }
-    }
-}
-
-/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
-static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
-                             long cs)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
-    } else if (cs == 0) {
-        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
-    } else {
-        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
-    }
-}
-
-static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
-                              long ldx)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
-    } else {
-        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
-    }
-}
-
-/* Prefetches each cache line of the rows. */
-static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++, x += rs) {
-        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
-            CR_PREFETCH(x + c);
-        }
-    }
-}
-
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
-                             float value)
-{
-    for (long r = CR_MOST(0, 1 - begin); r < rows; r++) {
-        CR_NAME(cr_fill)(1, CR_LEAST(begin + r, cols), y + r * ldy, ldy, &value, 0);
-    }
-    for (long r = 0; r < CR_LEAST(rows, cols - end); r++) {
-        long last = CR_MOST(0, end + r);
-        CR_NAME(cr_fill)(1, cols - last, y + r * ldy + last, ldy, &value, 0);
-    }
-}
-
-/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
-static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
-{
-    VF zero[4], none = v_set1(0.0f);
-    float all[CR_W], sum = 0.0f;
-    CR_UNROLL
-    for (int j = 0; j < 4; j++) {
-        zero[j] = none;
-    }
-    for (long r = 0; r < rows; r++, x += rs) {
-        long i = 0;
-        for (; cs == 1 && i + 4 * CR_W <= cols; i += 4 * CR_W) {
-            CR_UNROLL
-            for (int j = 0; j < 4; j++) {
-                zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
-            }
-        }
-        for (; cs == 1 && i < cols; i += CR_W) {
-            zero[0] = v_fma(CR_NAME(v_load_cut)(x + i, cols - i), none, zero[0]);
-        }
-        for (; i < cols; i++) {
-            sum += 0.0f * x[i * cs];
-        }
-    }
-    v_store(all, (zero[0] + zero[1]) + (zero[2] + zero[3]));
-    for (int j = 0; j < CR_W; j++) {
-        sum += all[j];
-    }
-    return sum == 0.0f;
-}
-
-/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
-CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                                 long ldt, long table_rows, const int *index, const float *none)
-{
-    for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
-        } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const int *index)
-{
-    const float none = NAN;
-    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
-}
-
-/*
- * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
- * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
- */
-CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
-                                    long panel_stride, const float *b, long rs)
-{
-    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
-        CR_UNROLL
-        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
-            const float *from = b + i * CR_W;
-            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
-            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
-            if (stream) {
-                v_stream(to, v_load(from));
-            } else {
-                v_store(to, v_load(from));
-            }
-        }
-    }
-}
-
-/*
- * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
- * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
- * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
- * floats are left.
- */
-CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
-{
-    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
-    long k = 0;
-    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
-        for (long n = 0; n < CR_PANEL; n += CR_W) {
-            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
-                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
-            }
-            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
-        }
-        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
-            v_stream(y + i, v_load(rows + i));
-        }
-    }
-    return k;
-}
-
-/* The columns that the last panel lacks are filled with zeros. */
-CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
-                               const float *b, long rs, long cs)
-{
-    const float zero = 0.0f;
-    long n = 0;
-    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; n < N; n += CR_PANEL) {
-        long cols = CR_LEAST(N - n, CR_PANEL);
-        float *to = y + n / CR_PANEL * panel_stride;
-        const float *from = b + n * cs;
-        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
-                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
-                        : 0;
-        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
-        if (cols < CR_PANEL) {
-            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
-                             long cs)
-{
-    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
-}
-
-/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
-static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
-                                    long rs, long cs)
-{
-    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
-    v_stream_end();
-}
-/*
- * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
- *
- * Each has the bits of the steps one by one; what lies between them stays in registers.
- */
-
-static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
-                                  float cube, float slope)
-{
-    const VF third = v_set1(cube), first = v_set1(slope);
-    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
-             a * v_fma(third, a * a, first))
-}
-
-/* By groups of vectors, for the sake of the exponentials. */
-static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
-                                    long lda, const float *b, long ldb)
-{
-    const int n = CR_BESIDE;
-    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
-        long c = 0;
-        for (; c + n * CR_W <= cols; c += n * CR_W) {
-            VF s[CR_BESIDE];
-            CR_EACH s[i] = v_load(b + c + i * CR_W);
-            CR_NAME(v_sigmoids)(n, s);
-            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
-        }
-        for (; c < cols; c += CR_W) {
-            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
-            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
-        }
-    }
-}
-/*
- * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
- * runtime.h.
- */
-
-/* ---- what a row of the table combines ---- */
-
-#define CR_LOWEST (-INFINITY)
-#define CR_HIGHEST INFINITY
-
-#define CR_COMBINE(name, rule, identity, combine, description)                                     \
-    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        return (combine);                                                                          \
-    }
-CR_REDUCTIONS(CR_COMBINE)
-
-/*
- * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
- * that makes a difference.
- */
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
-#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
-#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
-    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        const VF result = (combine);                                                               \
-        (void)loose;                                                                               \
-        return result;                                                                             \
-    }                                                                                              \
-    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        (void)(combine);                                                                           \
-        return loose;                                                                              \
-    }
-CR_REDUCTIONS(CR_COMBINE_LOOSELY)
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-
-/* ---- over rows ---- */
-
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
-#define CR_FOLD(OP, lane)                                                                          \
-    do {                                                                                           \
-        CR_UNROLL                                                                                  \
-        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < h; j++) {                                                          \
-                lane[j] = OP(lane[j], lane[j + h]);                                                \
-            }                                                                                      \
-        }                                                                                          \
-        v_fold(OP, lane[0]);                                                                       \
-    } while (0)
-
-/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
-#define CR_REDUCE_ROW(name, OP, identity)                                                          \
-    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
-    {                                                                                              \
-        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
-        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = total[j] = v_set1(identity);                                                 \
-        }                                                                                          \
-        long i = 0;                                                                                \
-        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
-            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
-                CR_UNROLL                                                                          \
-                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
-                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
-                }                                                                                  \
-            }                                                                                      \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                total[j] = OP(total[j], lane[j]);                                                  \
-                lane[j] = v_set1(identity);                                                        \
-            }                                                                                      \
-        }                                                                                          \
-        const int cut = i > 0;                                                                     \
-        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
-            }                                                                                      \
-        }                                                                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
-            if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
-            }                                                                                      \
-            if (cut) {                                                                             \
-                lane[j] = OP(total[j], lane[j]);                                                   \
-            }                                                                                      \
-        }                                                                                          \
-        CR_FOLD(OP, lane);                                                                         \
-        return v_lane0(lane[0]);                                                                   \
-    }
-
-/* A row whose result is a zero that may have the wrong sign is reduced once more. */
-#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
-    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
-    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
-    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
-    {                                                                                              \
-        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
-        for (long r = 0; r < rows; r++) {                                                          \
-            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
-            if (loose && y[r] == 0) {                                                              \
-                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
-            }                                                                                      \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_ROWS)
-
-/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
-
-#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
-    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
-                                          long lda)                                                \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++) {                                                          \
-            float *lane = lanes + r % CR_LANES * cols;                                             \
-            long c = 0;                                                                            \
-            CR_UNROLL_BY_4                                                                         \
-            for (; c + CR_W <= cols; c += CR_W) {                                                  \
-                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
-                v_store(lane + c,                                                                  \
-                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
-            }                                                                                      \
-            if (c < cols) {                                                                        \
-                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
-                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
-                v_store_n(lane + c, x, cols - c);                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_COLUMNS)
-/*
- * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
- *
- * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
- * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
- * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how many columns a tile has; no bit depends on it.
- *
- * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
- * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
- * read a panel one after another: only the first waits for memory, so each prefetches its share of the
- * panel behind (v_pace).
- */
-#undef CR_PACED
-#define CR_PACED (CR_W == 8)
-
-/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
- * sets have to spread it over a vector. */
-#ifndef v_fma_by
-#define VS VF
-#define v_number(p) v_set1(*(p))
-#define v_fma_by(x, w, sum) v_fma(x, w, sum)
-#endif
-
-/* sum += x w, into the register of sum where an instruction set can say so. */
-#ifndef v_fma_into
-#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
-#endif
-
-/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
- * reads those of `first` instead, and its results are not stored. */
-CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
-{
-    n = n < p->N ? n : first;
-    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
-}
-
-/* For all vectors of a tile. */
-#define CR_FOR_TILE(i, j)                                                                          \
-    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
-
-/* Reads a tile of start; columns past the last are zeros. */
-CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                     long n, VF (*total)[8])
-{
-    const float *start = p->start + m * p->lds + n;
-    long lds = p->lds, left = p->N - n;
-    if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
-    } else {
-        CR_FOR_TILE(i, j) {
-            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
-    }
-}
-
-/* Sets a tile of sums to start, or to zeros without one. */
-CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                long n, VF (*acc)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
-    } else {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    }
-}
-
-/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
- * for every x. */
-CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
-                                      long n, VF (*total)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
-    } else {
-        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
-    }
-    if (p->scale) {
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
-    }
-}
-
-/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
-CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
-                              long n, VF (*acc)[8])
-{
-    float *c = p->c + m * p->ldc + n;
-    long ldc = p->ldc, left = p->N - n;
-    if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
-    }
-    if (left < NV * CR_W) {
-        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
-    } else if (p->stream) {
-        CR_FOR_TILE(i, j) v_stream(c + i * ldc + j * CR_W, acc[i][j]);
-    } else {
-        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
-    }
-}
-
-/*
- * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
- * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
- * vectors, the rows' numbers stay in registers while the vectors go by.
- */
-CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
-                                const float *const *a, long rs)
-{
-    const int few = CR_PACED && MR < NV ? MR : 0;
-    VF w[8];
-    VS x[CR_MOST_ROWS];
-    CR_UNROLL
-    for (int i = 0; i < few; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        w[j] = v_load(b[j] + k);
-        CR_UNROLL
-        for (int i = 0; i < few; i++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-    CR_UNROLL
-    for (int i = few; i < MR; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-}
-
-/* Where a tile reads. */
-struct CR_NAME(v_place) {
-    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
-    const char *next;                              /* see v_pace */
-};
-
-/* Moves on to the next k: of a, as b stays where it is. */
-CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
-{
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at->a[i / 3] += cs;
-    }
-}
-
-/*
- * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
- * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
- */
-CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
-                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
-{
-    long rs = p->rs, cs = p->cs, ahead = p->ahead;
-    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
-        CR_UNROLL
-        for (int u = 0; u < 4; u++) {
-            if (u % 2 == 0) {
-                CR_PREFETCH(at->next);
-                at->next += 2 * p->pace;
-            }
-            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
-            CR_NAME(v_next_k)(MR, at, cs);
-        }
-    }
-    for (; k < end; k += CR_PANEL) {
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
-                CR_PREFETCH(at->b[j] + k + ahead);
-            }
-        }
-        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
-        CR_NAME(v_next_k)(MR, at, cs);
-    }
-}
-
-/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
-#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
-
-/*
- * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
- * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
- * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
- */
-CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
-                               long n)
-{
-    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    struct CR_NAME(v_place) at = {.next = p->next};
-    long k = 0, last = p->K * CR_PANEL;
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at.a[i / 3] = p->a + (m + i) * p->rs;
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
-                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
-    }
-    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
-    do {
-        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
-        k = end;
-    } while (k < last);
-    CR_NAME(v_end)(MR, NV, p, m, n, total);
-}
-
-#define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
-    {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
-    }
-#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
-
-/* T for all heights up to one. */
-#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
-#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
-#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
-#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
-#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
-
-CR_TILES_1(CR_TILE)
-CR_TILES_2(CR_TILE)
-CR_TILES_3(CR_TILE)
-CR_TILES_4(CR_TILE)
-CR_TILE(1, 8)
-
-static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
-
-/* By width. */
-static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
-    {0, NULL},
-    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
-    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
-    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
-    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
-};
-
-/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
- * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
- * columns say nothing. */
-static int CR_NAME(cr_tile_width)(long M, long columns)
-{
-    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
-    width = width < 2 ? 2 : width > 4 ? 4 : width;
-    if (M > CR_NAME(cr_tiles)[2].height) {
-        return width;
-    }
-    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
-        width--;
-    }
-    return width;
-}
-
-/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
- * which the band of these rows has. */
-CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long rows, long m, long n)
-{
-    struct cr_product part;
-    if (banded) {
-        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
-        part = *p;
-        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
-        part.a += first * p->cs;
-        part.b += first * CR_PANEL;
-        p = &part;
-    }
-    tiles->of_height[rows](p, m, n);
-}
-
-/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
- * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
-CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
-{
-    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
-    const long share = t + n % CR_PANEL / columns * count;
-    p->next = (const char *)p->b;
-    p->pace = 0;
-    if (p->ahead && count > 1) {
-        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
-                  p->K * bytes * share / tiles;
-        p->pace = (bytes + tiles - 1) / tiles;
-    }
-}
-
-/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
- * five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long from, long to, long n)
-{
-    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product paced;
-    if (CR_PACED) {
-        paced = *p;
-    }
-    for (long t = 0; t < count; t++) {
-        long m = rows * t / count;
-        if (CR_PACED) {
-            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
-        }
-        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
-                           n);
-    }
-}
-
-/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
- * panels side by side; what it reads next lies behind both, unless more of k is left. */
-CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
-{
-    if (vectors * CR_W <= CR_PANEL) {
-        return p->ahead;
-    }
-    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
-}
-
-/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
- * floats keep to panels, unless they are three wide. */
-CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
-{
-    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
-    if (!CR_PACED) {
-        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
-    }
-    width = (int)CR_LEAST(width, left);
-    return width == 3 ? 3 : (int)CR_LEAST(width, room);
-}
-
-/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
- * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
- * are. */
-CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
-{
-    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
-    p.ahead = CR_NAME(v_ahead)(&p, width);
-    for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W;
-        step = CR_NAME(v_width)(width, left, n);
-        if (p.M == 1 && left >= 8 && !banded) {
-            step = 8;
-            CR_NAME(cr_tile_1x8)(&p, 0, n);
-        } else {
-            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
-        }
-    }
-}
-
-static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                             const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long columns, long ahead)
-{
-    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long columns,
-                                    long ahead)
-{
-    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
-    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
-}
-
-/* Returns how many rows of a product lie above row m, 0 if m is negative. */
-CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
-{
-    return CR_MOST(0, CR_LEAST(m, p->M));
-}
-
-/*
- * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
- * Rows that reach into one of them alone take tiles of one vector.
- */
-static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
-                                  const float *b, long panel_stride, float *c, long ldc, long begin,
-                                  long end)
-{
-    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
-    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
-    for (long n = 0; n < N; n += 2 * CR_W) {
-        long first[2] = {M, M}, last[2] = {M, M};
-        for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
-            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
-            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
-        }
-        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
-        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
-        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
-    }
-}
-
-static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    long columns, long ahead)
-{
-    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
-    struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_stream_end)(void)
-{
-    v_stream_end();
-}
-/*
- * softmax.inc - a block of an online softmax, a vector of queries at a time.
- *
- * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
- * vector are never folded.
- */
-
-/* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
-{
-    VF top[4];
-    long r = 0;
-    CR_UNROLL
-    for (int i = 0; i < 4; i++) {
-        top[i] = v_set1(-INFINITY);
-    }
-    for (; r + 4 <= rows; r += 4) {
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
-        }
-    }
-    for (; r < rows; r++) {
-        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
-    }
-    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
-}
-
-/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
- * the new maximum, or 0 for a query that has seen nothing but -inf. */
-CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
-{
-    VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_TOP(old, top);
-    VF dead = CR_EQ(new, v_set1(-INFINITY));
-    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
-    CR_NAME(v_store_cut)(m, new, n);
-    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
-    return shift;
-}
-
-/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
-CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
-                                   VF shift, VF *sum)
-{
-    VF x[CR_BESIDE];
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
-    }
-    CR_NAME(v_exps)(rows, x);
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
-        sum[t] = sum[t] + x[t];
-    }
-}
-
-/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
-CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
-{
-    VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
-        VF sum[CR_BESIDE];
-        long r = i;
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            sum[t] = v_set1(0.0f);
-        }
-        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
-            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
-        }
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            if (r + t < rows) {
-                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
-            }
-            lane[i + t] = sum[t];
-        }
-    }
-    CR_UNROLL
-    for (int h = CR_LANES / 2; h > 0; h /= 2) {
-        CR_UNROLL
-        for (int i = 0; i < h; i++) {
-            lane[i] = lane[i] + lane[i + h];
-        }
-    }
-    return lane[0];
-}
-
-/* softmax_block for n queries, at most a vector of them. */
-CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
-                                  float *l, float *scale)
-{
-    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
-    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
-    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
-    VF old = CR_NAME(v_load_cut)(l, n);
-    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
-}
-
-static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
-                                      float *m, float *l, float *scale)
-{
-    long c = 0;
-    for (; c + CR_W <= cols; c += CR_W) {
-        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-    if (c < cols) {
-        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-}
-/*
- * scatter.inc - sums of rows, by the row of a table that an index names.
- */
-
-/* y = y + x */
-CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
-{
-    long i = 0;
-    for (; i + CR_W <= cols; i += CR_W) {
-        v_store(y + i, v_load(y + i) + v_load(x + i));
-    }
-    if (i < cols) {
-        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
-    }
-}
-
-static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const int *index)
-{
-    const float zero = 0.0f;
-    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
-    for (long i = 0; i < n; i++) {
-        if (index[i] >= first && index[i] < first + rows) {
-            CR_NAME(cr_add_row)(cols, y + (index[i] - first) * ldy, x + i * ldx);
-        }
-    }
-}
-/*
- * random.inc - tiles of random numbers, each a function of its index.
- */
-/*
- * philox.inc - Philox, a vector of blocks at a time; see philox.h.
- */
-/*
- * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
- *
- * Included after one of vector_*.h, and again if need be: it has macros alone.  v_of_signed turns
- * integers into floats, v_of_bits takes their bits for floats, and vi_bits gives those of floats.
- */
-#undef VI
-#undef vi_set1
-#undef vi_ramp
-#undef vi_add
-#undef vi_sub
-#undef vi_and
-#undef vi_or
-#undef vi_xor
-#undef vi_left
-#undef vi_right
-#undef vi_load
-#undef vi_store
-#undef vi_bits
-#undef v_of_signed
-#undef v_of_bits
-
-#if CR_W == 1
-
-#define VI uint32_t
-#define vi_set1(x) ((uint32_t)(x))
-#define vi_ramp() 0u
-#define vi_add(a, b) ((a) + (b))
-#define vi_sub(a, b) ((a) - (b))
-#define vi_and(a, b) ((a) & (b))
-#define vi_or(a, b) ((a) | (b))
-#define vi_xor(a, b) ((a) ^ (b))
-#define vi_left(a, n) ((a) << (n))
-#define vi_right(a, n) ((a) >> (n))
-#define v_of_signed(a) ((float)(int32_t)(a))
-#define v_of_bits(a) (((union cr_bits){.u = (a)}).f)
-#define vi_bits(x) (((union cr_bits){.f = (x)}).u)
-#define vi_load(p) (*(const cr_word *)(p))
-#define vi_store(p, x) ((void)(*(cr_word *)(p) = (x)))
-
-#elif CR_W == 4
-
-#define VI uint32x4_t
-#define vi_set1(x) vdupq_n_u32((uint32_t)(x))
-#define vi_ramp() ((uint32x4_t){0, 1, 2, 3})
-#define vi_add(a, b) vaddq_u32(a, b)
-#define vi_sub(a, b) vsubq_u32(a, b)
-#define vi_and(a, b) vandq_u32(a, b)
-#define vi_or(a, b) vorrq_u32(a, b)
-#define vi_xor(a, b) veorq_u32(a, b)
-#define vi_left(a, n) ((a) << (n))
-#define vi_right(a, n) ((a) >> (n))
-#define v_of_signed(a) vcvtq_f32_s32(vreinterpretq_s32_u32(a))
-#define v_of_bits(a) vreinterpretq_f32_u32(a)
-#define vi_bits(x) vreinterpretq_u32_f32(x)
-#define vi_load(p) (*(const cr_words_4 *)(p))
-#define vi_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
-
-#elif CR_W == 8
-
-#define VI __m256i
-#define vi_set1(x) _mm256_set1_epi32((int)(x))
-#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
-#define vi_add(a, b) _mm256_add_epi32(a, b)
-#define vi_sub(a, b) _mm256_sub_epi32(a, b)
-#define vi_and(a, b) _mm256_and_si256(a, b)
-#define vi_or(a, b) _mm256_or_si256(a, b)
-#define vi_xor(a, b) _mm256_xor_si256(a, b)
-#define vi_left(a, n) _mm256_slli_epi32(a, n)
-#define vi_right(a, n) _mm256_srli_epi32(a, n)
-#define v_of_signed(a) _mm256_cvtepi32_ps(a)
-#define v_of_bits(a) _mm256_castsi256_ps(a)
-#define vi_bits(x) _mm256_castps_si256(x)
-#define vi_load(p) _mm256_loadu_si256((const void *)(p))
-#define vi_store(p, x) _mm256_storeu_si256((void *)(p), x)
-
-#else
-
-#define VI __m512i
-#define vi_set1(x) _mm512_set1_epi32((int)(x))
-#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#define vi_add(a, b) _mm512_add_epi32(a, b)
-#define vi_sub(a, b) _mm512_sub_epi32(a, b)
-#define vi_and(a, b) _mm512_and_si512(a, b)
-#define vi_or(a, b) _mm512_or_si512(a, b)
-#define vi_xor(a, b) _mm512_xor_si512(a, b)
-#define vi_left(a, n) _mm512_slli_epi32(a, n)
-#define vi_right(a, n) _mm512_srli_epi32(a, n)
-#define v_of_signed(a) _mm512_cvtepi32_ps(a)
-#define v_of_bits(a) _mm512_castsi512_ps(a)
-#define vi_bits(x) _mm512_castps_si512(x)
-#define vi_load(p) _mm512_loadu_si512(p)
-#define vi_store(p, x) _mm512_storeu_si512(p, x)
-
-#endif
-
-/* vi_mul(a, b, &high): the low half of the products. */
-#undef vi_mul
-
-#if CR_W == 1
-
-#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
-
-CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
-{
-    uint64_t product = (uint64_t)a * b;
-    *high = (uint32_t)(product >> 32);
-    return (uint32_t)product;
-}
-
-#elif CR_W == 4
-
-#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
-
-/* The lower two lanes are multiplied, then the upper ones. */
-CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
-{
-    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
-    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
-    *high = vuzp2q_u32(lower, upper);
-    return vuzp1q_u32(lower, upper);
-}
-
-#elif CR_W == 8
-
-#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
-{
-    __m256i even = _mm256_mul_epu32(a, b);
-    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-}
-
-#else
-
-#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
-{
-    __m512i even = _mm512_mul_epu32(a, b);
-    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
-    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
-}
-
-#endif
-
-/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
-CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
-{
-    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
-    VI c1 = vi_set1((uint32_t)(first >> 32));
-    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
-        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
-        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
-        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
-        c1 = low1;
-        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
-        c3 = low0;
-        k0 += CR_PHILOX_K0;
-        k1 += CR_PHILOX_K1;
-    }
-    words[0] = c0;
-    words[1] = c1;
-    words[2] = c2;
-    words[3] = c3;
-}
-
-/* Words as numbers, uniform in 0 <= u < 1. */
-CR_INLINE VF CR_NAME(v_uniform)(VI words)
-{
-    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
-}
-
-/* All numbers of a group. */
-static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
-{
-    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
-        VI words[4];
-        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
-        }
-    }
-}
-
-/* A stream of a seed, and the group of it that was made last. */
-struct CR_NAME(cr_stream) {
-    uint64_t seed, stream, group;
-    float numbers[CR_RANDOM_GROUP];
-};
-
-/* n numbers of a stream from an index on; groups that are needed whole are made in place. */
-static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index, long n, float *y)
-{
-    for (long count; n > 0; n -= count, y += count, index += (uint64_t)count) {
-        uint64_t group = index / CR_RANDOM_GROUP;
-        long skip = (long)(index % CR_RANDOM_GROUP);
-        count = CR_LEAST(n, CR_RANDOM_GROUP - skip);
-        if (count == CR_RANDOM_GROUP) {
-            CR_NAME(cr_random_group)(s->seed, s->stream, group, y);
-            continue;
-        }
-        if (group != s->group) {
-            s->group = group;
-            CR_NAME(cr_random_group)(s->seed, s->stream, group, s->numbers);
-        }
-        CR_NAME(cr_copy)(1, count, y, 0, s->numbers + skip, 0);
-    }
-}
-
-/* Rows of consecutive numbers are made in place.  Where numbers are consecutive down the columns,
- * a few columns at a time are made as rows and transposed.  Else each number is made alone. */
-static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
-                               long stream, long base, long rs, long cs)
-{
-    enum { RUN = 2 * CR_RANDOM_GROUP };
-    struct CR_NAME(cr_stream) s = {(uint64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
-    float columns[CR_W * RUN];
-    for (long r = 0; r < rows && cs == 1; r++) {
-        CR_NAME(cr_random_run)(&s, (uint64_t)(base + r * rs), cols, y + r * ldy);
-    }
-    for (long c = 0; c < cols && cs != 1 && rs == 1; c += CR_W) {
-        for (long r = 0; r < rows; r += RUN) {
-            long m = CR_LEAST(rows - r, RUN), n = CR_LEAST(cols - c, CR_W);
-            for (long i = 0; i < n; i++) {
-                CR_NAME(cr_random_run)(&s, (uint64_t)(base + r + (c + i) * cs), m, columns + i * RUN);
-            }
-            CR_NAME(cr_transpose)(m, n, y + r * ldy + c, ldy, columns, RUN);
-        }
-    }
-    for (long r = 0; r < rows && cs != 1 && rs != 1; r++) {
-        for (long c = 0; c < cols; c++) {
-            y[r * ldy + c] = cr_philox_uniform(s.seed, s.stream, (uint64_t)(base + r * rs + c * cs));
-        }
-    }
-}
-/*
- * i32.inc - the functions of i32.h for one instruction set.
- *
- * The vector type is one of unsigned words, for which + - * and unary minus wrap; the CR_
- * functions of the table are defined anew, with signed operands.  Comparisons return the floats 0
- * and 1.
- */
-#undef VU
-#undef u_load
-#undef u_load_n
-#undef u_load_or
-#undef u_store
-#undef u_store_n
-#undef u_set1
-#undef u_ramp
-#undef u_select
-#undef u_one_if
-#undef u_one_unless
-#undef u_signed
-#undef CR_FLOAT
-#undef CR_ABS
-#undef CR_MAX
-#undef CR_MIN
-#undef CR_LT
-#undef CR_LE
-#undef CR_EQ
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_INT
-
-#if CR_W == 1
-
-#define VU uint32_t
-#define u_load(p) (*(const cr_word *)(p))
-#define u_load_n(p, n) ((void)(n), u_load(p))
-#define u_load_or(p, n, fill) ((void)(n), u_load(p))
-#define u_store(p, x) ((void)(*(cr_word *)(p) = (x)))
-#define u_store_n(p, x, n) ((void)(n), u_store(p, x))
-#define u_set1(x) ((uint32_t)(x))
-#define u_ramp() 0u
-#define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
-
-#define CR_FLOAT(a) ((float)(int32_t)(a))
-#define CR_INT(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (uint32_t)(int32_t)(a) : 0x80000000u)
-#define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
-#define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
-#define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
-#define CR_LT(a, b) ((int32_t)(a) < (int32_t)(b) ? 1.0f : 0.0f)
-#define CR_LE(a, b) ((int32_t)(a) <= (int32_t)(b) ? 1.0f : 0.0f)
-#define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
-
-#elif CR_W == 4
-
-#define VU uint32x4_t
-#define u_load(p) (*(const cr_words_4 *)(p))
-#define u_load_n(p, n) u_load_or(p, n, vdupq_n_u32(0))
-#define u_load_or(p, n, fill)                                                                      \
-    vreinterpretq_u32_f32(v_load_or((const cr_float *)(p), n, vreinterpretq_f32_u32(fill)))
-#define u_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
-#define u_store_n(p, x, n) v_store_n((cr_float *)(p), vreinterpretq_f32_u32(x), n)
-#define u_set1(x) vdupq_n_u32((uint32_t)(x))
-#define u_ramp() ((uint32x4_t){0, 1, 2, 3})
-#define u_select(a, b, c) vbslq_u32(vceqzq_f32(a), c, b)
-
-#define u_signed(a) vreinterpretq_s32_u32(a)
-#define CR_FLOAT(a) vcvtq_f32_s32(u_signed(a))
-#define CR_INT(a)                                                                                  \
-    vbslq_u32(vcltq_f32(a, vdupq_n_f32(0x1p31f)), vreinterpretq_u32_s32(vcvtq_s32_f32(a)),         \
-              vdupq_n_u32(0x80000000u))
-#define CR_ABS(a) vreinterpretq_u32_s32(vabsq_s32(u_signed(a)))
-#define CR_MAX(a, b) vreinterpretq_u32_s32(vmaxq_s32(u_signed(a), u_signed(b)))
-#define CR_MIN(a, b) vreinterpretq_u32_s32(vminq_s32(u_signed(a), u_signed(b)))
-#define CR_LT(a, b) v_one_if_neon(vcltq_s32(u_signed(a), u_signed(b)))
-#define CR_LE(a, b) v_one_if_neon(vcleq_s32(u_signed(a), u_signed(b)))
-#define CR_EQ(a, b) v_one_if_neon(vceqq_u32(a, b))
-
-#elif CR_W == 8
-
-typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
-
-#define VU cr_words_8
-#define u_load(p) ((VU)_mm256_loadu_si256((const __m256i *)(p)))
-#define u_load_n(p, n) ((VU)_mm256_maskload_epi32(p, v_first(n)))
-#define u_load_or(p, n, fill)                                                                      \
-    ((VU)_mm256_blendv_epi8((__m256i)(fill), (__m256i)u_load_n(p, n), v_first(n)))
-#define u_store(p, x) _mm256_storeu_si256((__m256i *)(p), (__m256i)(x))
-#define u_store_n(p, x, n) _mm256_maskstore_epi32(p, v_first(n), (__m256i)(x))
-#define u_set1(x) ((VU)_mm256_set1_epi32((int)(x)))
-#define u_ramp() ((VU)_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
-#define u_select(a, b, c)                                                                          \
-    ((VU)_mm256_castps_si256(CR_SELECT(a, _mm256_castsi256_ps((__m256i)(b)),                       \
-                                       _mm256_castsi256_ps((__m256i)(c)))))
-#define u_one_if(mask) _mm256_and_ps(_mm256_castsi256_ps(mask), CR_ONE)
-#define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
-
-#define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
-#define CR_INT(a) ((VU)_mm256_cvttps_epi32(a)) /* -2^31 for what it cannot be */
-#define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
-#define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_LT(a, b) u_one_if(_mm256_cmpgt_epi32((__m256i)(b), (__m256i)(a)))
-#define CR_LE(a, b) u_one_unless(_mm256_cmpgt_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_EQ(a, b) u_one_if(_mm256_cmpeq_epi32((__m256i)(a), (__m256i)(b)))
-
-#else
-
-typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
-
-#define VU cr_words_16
-#define u_load(p) ((VU)_mm512_loadu_si512(p))
-#define u_load_n(p, n) ((VU)_mm512_maskz_loadu_epi32(v_first(n), p))
-#define u_load_or(p, n, fill) ((VU)_mm512_mask_loadu_epi32((__m512i)(fill), v_first(n), p))
-#define u_store(p, x) _mm512_storeu_si512(p, (__m512i)(x))
-#define u_store_n(p, x, n) _mm512_mask_storeu_epi32(p, v_first(n), (__m512i)(x))
-#define u_set1(x) ((VU)_mm512_set1_epi32((int)(x)))
-#define u_ramp() ((VU)_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-#define u_select(a, b, c)                                                                          \
-    ((VU)_mm512_castps_si512(CR_SELECT(a, _mm512_castsi512_ps((__m512i)(b)),                       \
-                                       _mm512_castsi512_ps((__m512i)(c)))))
-#define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
-
-#define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
-#define CR_INT(a) ((VU)_mm512_cvttps_epi32(a)) /* -2^31 for what it cannot be */
-#define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
-#define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
-#define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
-#define CR_LT(a, b) u_one_if(_mm512_cmplt_epi32_mask((__m512i)(a), (__m512i)(b)))
-#define CR_LE(a, b) u_one_if(_mm512_cmple_epi32_mask((__m512i)(a), (__m512i)(b)))
-#define CR_EQ(a, b) u_one_if(_mm512_cmpeq_epi32_mask((__m512i)(a), (__m512i)(b)))
-
-#endif
-
-/* ---- elementwise ops, see strips.inc ---- */
-
-CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
-{
-    return u_select(a, b, c);
-}
-
-#undef CR_SELECT
-#define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
-
-
-#define CR_ELEMENT_i int
-#define CR_VECTOR_i VU
-#define CR_SET1_i(x) u_set1(x)
-#define CR_GET_i(p) u_load(p)
-#define CR_GET_N_i(p, n) u_load_n(p, n)
-#define CR_PUT_i(p, x) u_store(p, x)
-#define CR_PUT_N_i(p, x, n) u_store_n(p, x, n)
-
-/* The types of the result, the first and the other operands: f for floats, i for i32. */
-#define CR_I32_ARITH(arity, name, e) CR_STRIPS_##arity(name, i, i, i, e)
-#define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
-#define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
-#define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
-#define CR_I32_TRUNCATE(arity, name, e) CR_STRIPS_##arity(name, i, f, f, e)
-#define CR_I32_FLOAT(arity, name, e)
-#define CR_I32_LOGIC(arity, name, e)
-#define CR_I32_STRIPS(name, arity, rule, expression, description)                                  \
-    CR_I32_##rule(arity, i32_##name, expression)
-
-CR_ELEMENTWISE(CR_I32_STRIPS)
-
-/* ---- reductions: in any order, for integers are exact ---- */
-
-#define CR_LOWEST INT32_MIN
-#define CR_HIGHEST INT32_MAX
-
-/* Reductions over rows and down columns. */
-#define CR_I32_REDUCTION(name, identity, combine)                                                  \
-    CR_INLINE VU CR_NAME(u_combine_##name)(VU a, VU b)                                             \
-    {                                                                                              \
-        return (combine);                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_i32_##name)(long rows, long cols, int *y, const int *a, long lda)       \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++, a += lda) {                                                \
-            int part[CR_W];                                                                        \
-            VU all = u_set1(identity);                                                             \
-            long i = 0;                                                                            \
-            for (; i + CR_W <= cols; i += CR_W) {                                                  \
-                all = CR_NAME(u_combine_##name)(all, u_load(a + i));                               \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                all =                                                                              \
-                    CR_NAME(u_combine_##name)(all, u_load_or(a + i, cols - i, u_set1(identity)));  \
-            }                                                                                      \
-            u_store(part, all);                                                                    \
-            for (int j = 1; j < CR_W; j++) {                                                       \
-                all = CR_NAME(u_combine_##name)(all, u_set1(part[j])); /* lane 0 counts */         \
-            }                                                                                      \
-            u_store(part, all);                                                                    \
-            y[r] = part[0];                                                                        \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_i32_##name##_down)(long rows, long cols, int *lanes, const int *a,      \
-                                              long lda)                                            \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++, a += lda) {                                                \
-            int *lane = lanes + r % CR_LANES * cols;                                               \
-            long i = 0;                                                                            \
-            for (; i + CR_W <= cols; i += CR_W) {                                                  \
-                u_store(lane + i, CR_NAME(u_combine_##name)(u_load(lane + i), u_load(a + i)));     \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                VU x = u_load_n(a + i, cols - i);                                                  \
-                u_store_n(lane + i, CR_NAME(u_combine_##name)(u_load_n(lane + i, cols - i), x),    \
-                          cols - i);                                                               \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_i32_##name##_lanes)(long cols, int *lanes)                              \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_i32_##name##_down)(half, cols, lanes, lanes + half * cols, cols);           \
-        }                                                                                          \
-    }
-
-/* By the rule; nothing for one that does not admit i32. */
-#define CR_I32_REDUCE_ARITH(name, identity, combine) CR_I32_REDUCTION(name, identity, combine)
-#define CR_I32_REDUCE_FLOAT(name, identity, combine)
-#define CR_I32_REDUCE(name, rule, identity, combine, description)                                  \
-    CR_I32_REDUCE_##rule(name, identity, combine)
-
-CR_REDUCTIONS(CR_I32_REDUCE)
-
-/* ---- movement: by the functions for floats, which keep all bits ---- */
-
-static void CR_NAME(cr_i32_load)(long rows, long cols, int *y, long ldy, const int *x, long rs,
-                                 long cs)
-{
-    CR_NAME(cr_load)(rows, cols, (float *)y, ldy, (const float *)x, rs, cs);
-}
-
-static void CR_NAME(cr_i32_store)(long rows, long cols, int *y, long rs, long cs, const int *x,
-                                  long ldx)
-{
-    CR_NAME(cr_store)(rows, cols, (float *)y, rs, cs, (const float *)x, ldx);
-}
-
-static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const int *table,
-                                   long ldt, long table_rows, const int *index)
-{
-    const int none = INT32_MIN;
-    CR_NAME(v_gather)(rows, cols, (float *)y, ldy, (const float *)table, ldt, table_rows, index,
-                      (const float *)&none);
-}
-
-/* A vector of indices at a time, from the first to the last column. */
-static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
-                                 long cs)
-{
-    const VU step = u_set1(cs * CR_W);
-    for (long r = 0; r < rows; r++) {
-        VU value = u_set1(base + r * rs) + u_ramp() * u_set1(cs);
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W, value += step) {
-            u_store(y + r * ldy + i, value);
-        }
-        if (i < cols) {
-            u_store_n(y + r * ldy + i, value, cols - i);
-        }
-    }
-}
-
-/* ---- the table ---- */
-
-static const struct cr_runtime_i32 CR_NAME(cr_runtime_i32) = {
-#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_i32_##name),
-    CR_MEMBERS_I32
-#undef CR_FUNCTION
-};
-
-static const struct cr_runtime CR_NAME(cr_runtime) = {
-    .isa = CR_ISA,
-    .i32 = &CR_NAME(cr_runtime_i32), /* only for i32 */
-    .parallel = cr_pool_parallel,
-#define CR_MEMBER(type, name) .name = CR_NAME(cr_##name),
-#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
-    CR_MEMBERS
-#undef CR_MEMBER
-#undef CR_FUNCTION
-};
-/*
- * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
- */
-#undef CR_ISA
-#undef CR_NAME
-#undef VF
-#undef VS
-#undef CR_W
-#undef CR_MOST_ROWS
-#undef CR_TILE_VECTORS
-#undef CR_BESIDE
-#undef CR_TILES_1
-#undef CR_TILES_2
-#undef CR_TILES_3
-#undef CR_TILES_4
-#undef v_number
-#undef v_fma_by
-#undef v_fma_into
-#undef v_load
-#undef v_store
-#undef v_stream
-#undef v_stream_end
-#undef v_set1
-#undef v_fma
-#undef v_min
-#undef v_max
-#undef v_smaller
-#undef v_larger
-#undef v_at_most
-#undef v_at_least
-#undef v_nan_or
-#undef v_ordered_or
-#undef v_and
-#undef v_or
-#undef v_first
-#undef v_load_n
-#undef v_load_or
-#undef v_store_n
-#undef v_copysign
-#undef v_if_negative
-#undef v_pow2
-#undef v_scale
-#undef v_split
-#undef v_fold
-#undef v_lane0
-#undef v_transpose
-#undef CR_ONE
-#undef CR_FLOAT
-#undef CR_ABS
-#undef CR_SQRT
-#undef CR_EXP
-#undef CR_LOG
-#undef CR_TANH
-#undef CR_ERF
-#undef CR_SIGMOID
-#undef CR_FMA
-#undef CR_MAX
-#undef CR_MIN
-#undef CR_TOP
-#undef CR_BOTTOM
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_LT
-#undef CR_LE
-#undef CR_EQ
-#undef CR_SELECT
-#ifdef CR_TARGET
-#undef CR_TARGET
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#endif
+#include CR_TEMPLATE
 
 #if CR_X86
+/* Processors with AVX2 have F16C, which not every compiler can ask for. */
+static int cr_has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
 /*
  * vector_avx2.h - the vectors of the template runtime.inc, 8 floats in an AVX2 register.
  *
@@ -4288,1920 +2387,15 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
     } while (0)
 
 #endif
-/*
- * runtime.inc - the runtime for one instruction set.
- *
- * Included after one of vector_*.h, once for each; everything it defines has the
- * instruction set in its name.
- */
-/*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
- * sigmoid 2.5).
- *
- * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
- * inverse.  The polynomials are minimax fits of the relative error of the function
- * they serve, with coefficients rounded to float one after another.
- */
+#include CR_TEMPLATE
 
-/*
- * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
- * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
- * within a limit that is no zero; NaN passes through.
- */
-#ifdef v_larger
-#define v_at_least(limit, x) v_larger(v_set1(limit), x)
-#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
-#else
-#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
-#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
-#define v_at_least(limit, x) v_max(v_set1(limit), x)
-#define v_at_most(limit, x) v_min(v_set1(limit), x)
-#endif
-
-CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
-{
-    return v_larger(a, b);
-}
-
-CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
-{
-    return v_smaller(a, b);
-}
-
-/*
- * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
- * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
- * the test is off the critical path.
- */
-CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
-{
-    return v_nan_or(x, v_max(x, running));
-}
-
-CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
-{
-    return v_nan_or(x, v_min(x, running));
-}
-
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
-#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
-
-#ifndef v_scale
-/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
-CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
-{
-    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
-    VF rest = n - (t - v_set1(CR_ROUND));
-    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
-}
-#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
-#endif
-
-/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
- * operations: several go side by side, so that a processor need not look far ahead. */
-#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
-
-/*
- * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
- * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
- */
-CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
-{
-    VF r[CR_BESIDE];
-    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
-    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
-    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
-}
-
-/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
-CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
-{
-    VF t[CR_BESIDE], p[CR_BESIDE];
-    CR_NAME(v_expm1_reduced)(n, x, t, p);
-    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
-}
-
-/* exp of each vector of x.  NaN passes through both clamps. */
-CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
-{
-    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
-    CR_NAME(v_exps_within)(n, x);
-}
-
-CR_INLINE VF CR_NAME(v_exp)(VF x)
-{
-    CR_NAME(v_exps)(1, &x);
-    return x;
-}
-
-/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
-CR_INLINE VF CR_NAME(v_expm1)(VF x)
-{
-    VF t, p;
-    CR_NAME(v_expm1_reduced)(1, &x, &t, &p);
-    VF power = v_pow2(t);
-    return v_fma(power, p, power - CR_ONE);
-}
-
-/*
- * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
- * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
- */
-CR_INLINE VF CR_NAME(v_tanh)(VF x)
-{
-    VF a = CR_ABS(x);
-    VF h = CR_NAME(v_expm1)(v_at_most(20.0f, a + a)) * v_set1(0.5f);
-    VF q = h / (CR_ONE + h);
-    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
-    return v_copysign(y, x);
-}
-
-/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
-CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
-{
-    VF e[CR_BESIDE];
-    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
-    CR_NAME(v_exps_within)(n, e);
-    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
-}
-
-CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
-{
-    CR_NAME(v_sigmoids)(1, &x);
-    return x;
-}
-
-/*
- * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
- * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
- */
-CR_INLINE VF CR_NAME(v_erf)(VF x)
-{
-    VF a = v_at_most(3.95f, CR_ABS(x));
-    VF q = v_set1(-0x1.38a6fcp-17f);
-    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
-    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
-    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
-    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
-    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
-    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
-    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
-    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
-    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
-    return v_copysign(CR_NAME(v_expm1)(-u), x);
-}
-
-/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
-CR_INLINE VF CR_NAME(v_log)(VF x)
-{
-    VF e;
-    VF tiny = CR_LT(x, v_set1(0x1p-126f));
-    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
-    e = v_fma(tiny, v_set1(-23.0f), e);
-    VF q = v_set1(-0x1.38c974p-4f);
-    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
-    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
-    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
-    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
-    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
-    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
-    q = v_fma(q, f, v_set1(0x1.555554p-2f));
-    VF f2 = f * f;
-    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
-    y = v_fma(f2, v_set1(-0.5f), y) + f;
-    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
-    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
-    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
-    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
-}
-
-#define CR_EXP(a) CR_NAME(v_exp)(a)
-#define CR_LOG(a) CR_NAME(v_log)(a)
-#define CR_TANH(a) CR_NAME(v_tanh)(a)
-#define CR_ERF(a) CR_NAME(v_erf)(a)
-#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
-#define CR_FMA(a, b, c) v_fma(a, b, c)
-/*
- * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
- * and columns of one value a row (s).
- */
-
-/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
-#define CR_ELEMENT_f float
-#define CR_VECTOR_f VF
-#define CR_SET1_f(x) v_set1(x)
-#define CR_GET_f(p) v_load(p)
-#define CR_GET_N_f(p, n) v_load_n(p, n)
-#define CR_PUT_f(p, x) v_store(p, x)
-#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
-
-/* How an operand x of type T is read from xp, with the row stride ldx. */
-#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
-#define CR_DENSE_v(x) (ld##x == cols)
-#define CR_DENSE_s(x) 0
-#define CR_ROW_v(x, T)
-#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
-#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
-#define CR_FULL_s(x, T)
-#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x, T)
-
-/* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
-    {                                                                                              \
-        if (ldy == cols && dense) {                                                                \
-            cols *= rows;                                                                          \
-            rows = 1;                                                                              \
-        }                                                                                          \
-        for (long r = 0; r < rows; r++) {                                                          \
-            long i = 0;                                                                            \
-            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
-            {                                                                                      \
-                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
- * are their letters. */
-#define CR_MAP1(name, Y, S, T, A, e)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
-                                         CR_OPERAND(a, S))                                         \
-        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
-
-#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
-                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
-
-#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
-                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
-                                               CR_OPERAND(c, T))                                   \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
-                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
-                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
-
-#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
-#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
-    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
-    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
-    CR_MAP2(name, Y, S, T, s, v, e)
-#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
-    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description)                                      \
-    CR_STRIPS_##arity(name, f, f, f, expression)
-
-CR_ELEMENTWISE(CR_STRIPS)
-/*
- * move.inc - copies between strided memory, tiles and packed panels.
- *
- * Elements are moved bit by bit, so that load, store and gather serve i32, too.
- */
-
-/* Loads the first n floats of a vector, for any n; the others are zeros. */
-CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
-{
-    if (n >= CR_W) {
-        return v_load(p);
-    }
-    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
-}
-
-CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
-{
-    if (n >= CR_W) {
-        v_store(p, x);
-    } else if (n > 0) {
-        v_store_n(p, x, n);
-    }
-}
-
-static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
-{
-    for (long r = 0; r < rows; r++) {
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
-        }
-    }
-}
-
-/* y[r, :] = x[r * rs] */
-static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++) {
-        VF value = v_set1(((const cr_float *)x)[r * rs]);
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, value);
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, value, cols - i);
-        }
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
-CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
-                                        long ldx)
-{
-    VF t[CR_W];
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
-    }
-    v_transpose(t);
-    for (long r = 0; r < rows; r++) {
-        v_store_n(y + r * ldy, t[r], cols);
-    }
-}
-
-/* Transposes a full square of CR_W rows and columns. */
-CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
-{
-    VF t[CR_W];
-    CR_UNROLL
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = v_load(x + c * ldx);
-    }
-    v_transpose(t);
-    CR_UNROLL
-    for (long r = 0; r < CR_W; r++) {
-        v_store(y + r * ldy, t[r]);
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] */
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
-{
-    for (long r = 0; r < rows; r += CR_W) {
-        for (long c = 0; c < cols; c += CR_W) {
-            float *to = y + r * ldy + c;
-            const float *from = x + c * ldx + r;
-            if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
-            } else {
-                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
-                                         ldy, from, ldx);
-            }
-        }
-    }
-}
-
-/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
-static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
-                             long cs)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
-    } else if (cs == 0) {
-        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
-    } else {
-        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
-    }
-}
-
-static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
-                              long ldx)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
-    } else {
-        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
-    }
-}
-
-/* Prefetches each cache line of the rows. */
-static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++, x += rs) {
-        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
-            CR_PREFETCH(x + c);
-        }
-    }
-}
-
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
-                             float value)
-{
-    for (long r = CR_MOST(0, 1 - begin); r < rows; r++) {
-        CR_NAME(cr_fill)(1, CR_LEAST(begin + r, cols), y + r * ldy, ldy, &value, 0);
-    }
-    for (long r = 0; r < CR_LEAST(rows, cols - end); r++) {
-        long last = CR_MOST(0, end + r);
-        CR_NAME(cr_fill)(1, cols - last, y + r * ldy + last, ldy, &value, 0);
-    }
-}
-
-/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
-static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
-{
-    VF zero[4], none = v_set1(0.0f);
-    float all[CR_W], sum = 0.0f;
-    CR_UNROLL
-    for (int j = 0; j < 4; j++) {
-        zero[j] = none;
-    }
-    for (long r = 0; r < rows; r++, x += rs) {
-        long i = 0;
-        for (; cs == 1 && i + 4 * CR_W <= cols; i += 4 * CR_W) {
-            CR_UNROLL
-            for (int j = 0; j < 4; j++) {
-                zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
-            }
-        }
-        for (; cs == 1 && i < cols; i += CR_W) {
-            zero[0] = v_fma(CR_NAME(v_load_cut)(x + i, cols - i), none, zero[0]);
-        }
-        for (; i < cols; i++) {
-            sum += 0.0f * x[i * cs];
-        }
-    }
-    v_store(all, (zero[0] + zero[1]) + (zero[2] + zero[3]));
-    for (int j = 0; j < CR_W; j++) {
-        sum += all[j];
-    }
-    return sum == 0.0f;
-}
-
-/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
-CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                                 long ldt, long table_rows, const int *index, const float *none)
-{
-    for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
-        } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const int *index)
-{
-    const float none = NAN;
-    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
-}
-
-/*
- * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
- * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
- */
-CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
-                                    long panel_stride, const float *b, long rs)
-{
-    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
-        CR_UNROLL
-        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
-            const float *from = b + i * CR_W;
-            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
-            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
-            if (stream) {
-                v_stream(to, v_load(from));
-            } else {
-                v_store(to, v_load(from));
-            }
-        }
-    }
-}
-
-/*
- * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
- * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
- * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
- * floats are left.
- */
-CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
-{
-    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
-    long k = 0;
-    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
-        for (long n = 0; n < CR_PANEL; n += CR_W) {
-            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
-                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
-            }
-            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
-        }
-        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
-            v_stream(y + i, v_load(rows + i));
-        }
-    }
-    return k;
-}
-
-/* The columns that the last panel lacks are filled with zeros. */
-CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
-                               const float *b, long rs, long cs)
-{
-    const float zero = 0.0f;
-    long n = 0;
-    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; n < N; n += CR_PANEL) {
-        long cols = CR_LEAST(N - n, CR_PANEL);
-        float *to = y + n / CR_PANEL * panel_stride;
-        const float *from = b + n * cs;
-        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
-                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
-                        : 0;
-        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
-        if (cols < CR_PANEL) {
-            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
-                             long cs)
-{
-    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
-}
-
-/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
-static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
-                                    long rs, long cs)
-{
-    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
-    v_stream_end();
-}
-/*
- * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
- *
- * Each has the bits of the steps one by one; what lies between them stays in registers.
- */
-
-static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
-                                  float cube, float slope)
-{
-    const VF third = v_set1(cube), first = v_set1(slope);
-    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
-             a * v_fma(third, a * a, first))
-}
-
-/* By groups of vectors, for the sake of the exponentials. */
-static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
-                                    long lda, const float *b, long ldb)
-{
-    const int n = CR_BESIDE;
-    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
-        long c = 0;
-        for (; c + n * CR_W <= cols; c += n * CR_W) {
-            VF s[CR_BESIDE];
-            CR_EACH s[i] = v_load(b + c + i * CR_W);
-            CR_NAME(v_sigmoids)(n, s);
-            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
-        }
-        for (; c < cols; c += CR_W) {
-            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
-            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
-        }
-    }
-}
-/*
- * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
- * runtime.h.
- */
-
-/* ---- what a row of the table combines ---- */
-
-#define CR_LOWEST (-INFINITY)
-#define CR_HIGHEST INFINITY
-
-#define CR_COMBINE(name, rule, identity, combine, description)                                     \
-    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        return (combine);                                                                          \
-    }
-CR_REDUCTIONS(CR_COMBINE)
-
-/*
- * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
- * that makes a difference.
- */
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
-#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
-#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
-    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        const VF result = (combine);                                                               \
-        (void)loose;                                                                               \
-        return result;                                                                             \
-    }                                                                                              \
-    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        (void)(combine);                                                                           \
-        return loose;                                                                              \
-    }
-CR_REDUCTIONS(CR_COMBINE_LOOSELY)
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-
-/* ---- over rows ---- */
-
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
-#define CR_FOLD(OP, lane)                                                                          \
-    do {                                                                                           \
-        CR_UNROLL                                                                                  \
-        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < h; j++) {                                                          \
-                lane[j] = OP(lane[j], lane[j + h]);                                                \
-            }                                                                                      \
-        }                                                                                          \
-        v_fold(OP, lane[0]);                                                                       \
-    } while (0)
-
-/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
-#define CR_REDUCE_ROW(name, OP, identity)                                                          \
-    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
-    {                                                                                              \
-        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
-        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = total[j] = v_set1(identity);                                                 \
-        }                                                                                          \
-        long i = 0;                                                                                \
-        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
-            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
-                CR_UNROLL                                                                          \
-                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
-                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
-                }                                                                                  \
-            }                                                                                      \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                total[j] = OP(total[j], lane[j]);                                                  \
-                lane[j] = v_set1(identity);                                                        \
-            }                                                                                      \
-        }                                                                                          \
-        const int cut = i > 0;                                                                     \
-        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
-            }                                                                                      \
-        }                                                                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
-            if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
-            }                                                                                      \
-            if (cut) {                                                                             \
-                lane[j] = OP(total[j], lane[j]);                                                   \
-            }                                                                                      \
-        }                                                                                          \
-        CR_FOLD(OP, lane);                                                                         \
-        return v_lane0(lane[0]);                                                                   \
-    }
-
-/* A row whose result is a zero that may have the wrong sign is reduced once more. */
-#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
-    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
-    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
-    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
-    {                                                                                              \
-        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
-        for (long r = 0; r < rows; r++) {                                                          \
-            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
-            if (loose && y[r] == 0) {                                                              \
-                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
-            }                                                                                      \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_ROWS)
-
-/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
-
-#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
-    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
-                                          long lda)                                                \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++) {                                                          \
-            float *lane = lanes + r % CR_LANES * cols;                                             \
-            long c = 0;                                                                            \
-            CR_UNROLL_BY_4                                                                         \
-            for (; c + CR_W <= cols; c += CR_W) {                                                  \
-                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
-                v_store(lane + c,                                                                  \
-                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
-            }                                                                                      \
-            if (c < cols) {                                                                        \
-                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
-                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
-                v_store_n(lane + c, x, cols - c);                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_COLUMNS)
-/*
- * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
- *
- * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
- * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
- * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how many columns a tile has; no bit depends on it.
- *
- * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
- * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
- * read a panel one after another: only the first waits for memory, so each prefetches its share of the
- * panel behind (v_pace).
- */
-#undef CR_PACED
-#define CR_PACED (CR_W == 8)
-
-/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
- * sets have to spread it over a vector. */
-#ifndef v_fma_by
-#define VS VF
-#define v_number(p) v_set1(*(p))
-#define v_fma_by(x, w, sum) v_fma(x, w, sum)
-#endif
-
-/* sum += x w, into the register of sum where an instruction set can say so. */
-#ifndef v_fma_into
-#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
-#endif
-
-/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
- * reads those of `first` instead, and its results are not stored. */
-CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
-{
-    n = n < p->N ? n : first;
-    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
-}
-
-/* For all vectors of a tile. */
-#define CR_FOR_TILE(i, j)                                                                          \
-    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
-
-/* Reads a tile of start; columns past the last are zeros. */
-CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                     long n, VF (*total)[8])
-{
-    const float *start = p->start + m * p->lds + n;
-    long lds = p->lds, left = p->N - n;
-    if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
-    } else {
-        CR_FOR_TILE(i, j) {
-            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
-    }
-}
-
-/* Sets a tile of sums to start, or to zeros without one. */
-CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                long n, VF (*acc)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
-    } else {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    }
-}
-
-/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
- * for every x. */
-CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
-                                      long n, VF (*total)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
-    } else {
-        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
-    }
-    if (p->scale) {
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
-    }
-}
-
-/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
-CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
-                              long n, VF (*acc)[8])
-{
-    float *c = p->c + m * p->ldc + n;
-    long ldc = p->ldc, left = p->N - n;
-    if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
-    }
-    if (left < NV * CR_W) {
-        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
-    } else if (p->stream) {
-        CR_FOR_TILE(i, j) v_stream(c + i * ldc + j * CR_W, acc[i][j]);
-    } else {
-        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
-    }
-}
-
-/*
- * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
- * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
- * vectors, the rows' numbers stay in registers while the vectors go by.
- */
-CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
-                                const float *const *a, long rs)
-{
-    const int few = CR_PACED && MR < NV ? MR : 0;
-    VF w[8];
-    VS x[CR_MOST_ROWS];
-    CR_UNROLL
-    for (int i = 0; i < few; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        w[j] = v_load(b[j] + k);
-        CR_UNROLL
-        for (int i = 0; i < few; i++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-    CR_UNROLL
-    for (int i = few; i < MR; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-}
-
-/* Where a tile reads. */
-struct CR_NAME(v_place) {
-    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
-    const char *next;                              /* see v_pace */
-};
-
-/* Moves on to the next k: of a, as b stays where it is. */
-CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
-{
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at->a[i / 3] += cs;
-    }
-}
-
-/*
- * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
- * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
- */
-CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
-                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
-{
-    long rs = p->rs, cs = p->cs, ahead = p->ahead;
-    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
-        CR_UNROLL
-        for (int u = 0; u < 4; u++) {
-            if (u % 2 == 0) {
-                CR_PREFETCH(at->next);
-                at->next += 2 * p->pace;
-            }
-            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
-            CR_NAME(v_next_k)(MR, at, cs);
-        }
-    }
-    for (; k < end; k += CR_PANEL) {
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
-                CR_PREFETCH(at->b[j] + k + ahead);
-            }
-        }
-        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
-        CR_NAME(v_next_k)(MR, at, cs);
-    }
-}
-
-/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
-#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
-
-/*
- * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
- * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
- * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
- */
-CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
-                               long n)
+static int cr_has_avx512(void)
 {
-    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    struct CR_NAME(v_place) at = {.next = p->next};
-    long k = 0, last = p->K * CR_PANEL;
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at.a[i / 3] = p->a + (m + i) * p->rs;
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
-                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
-    }
-    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
-    do {
-        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
-        k = end;
-    } while (k < last);
-    CR_NAME(v_end)(MR, NV, p, m, n, total);
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("fma");
 }
-
-#define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
-    {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
-    }
-#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
-
-/* T for all heights up to one. */
-#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
-#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
-#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
-#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
-#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
-
-CR_TILES_1(CR_TILE)
-CR_TILES_2(CR_TILE)
-CR_TILES_3(CR_TILE)
-CR_TILES_4(CR_TILE)
-CR_TILE(1, 8)
-
-static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
-
-/* By width. */
-static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
-    {0, NULL},
-    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
-    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
-    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
-    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
-};
-
-/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
- * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
- * columns say nothing. */
-static int CR_NAME(cr_tile_width)(long M, long columns)
-{
-    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
-    width = width < 2 ? 2 : width > 4 ? 4 : width;
-    if (M > CR_NAME(cr_tiles)[2].height) {
-        return width;
-    }
-    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
-        width--;
-    }
-    return width;
-}
-
-/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
- * which the band of these rows has. */
-CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long rows, long m, long n)
-{
-    struct cr_product part;
-    if (banded) {
-        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
-        part = *p;
-        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
-        part.a += first * p->cs;
-        part.b += first * CR_PANEL;
-        p = &part;
-    }
-    tiles->of_height[rows](p, m, n);
-}
-
-/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
- * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
-CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
-{
-    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
-    const long share = t + n % CR_PANEL / columns * count;
-    p->next = (const char *)p->b;
-    p->pace = 0;
-    if (p->ahead && count > 1) {
-        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
-                  p->K * bytes * share / tiles;
-        p->pace = (bytes + tiles - 1) / tiles;
-    }
-}
-
-/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
- * five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long from, long to, long n)
-{
-    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product paced;
-    if (CR_PACED) {
-        paced = *p;
-    }
-    for (long t = 0; t < count; t++) {
-        long m = rows * t / count;
-        if (CR_PACED) {
-            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
-        }
-        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
-                           n);
-    }
-}
-
-/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
- * panels side by side; what it reads next lies behind both, unless more of k is left. */
-CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
-{
-    if (vectors * CR_W <= CR_PANEL) {
-        return p->ahead;
-    }
-    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
-}
-
-/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
- * floats keep to panels, unless they are three wide. */
-CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
-{
-    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
-    if (!CR_PACED) {
-        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
-    }
-    width = (int)CR_LEAST(width, left);
-    return width == 3 ? 3 : (int)CR_LEAST(width, room);
-}
-
-/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
- * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
- * are. */
-CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
-{
-    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
-    p.ahead = CR_NAME(v_ahead)(&p, width);
-    for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W;
-        step = CR_NAME(v_width)(width, left, n);
-        if (p.M == 1 && left >= 8 && !banded) {
-            step = 8;
-            CR_NAME(cr_tile_1x8)(&p, 0, n);
-        } else {
-            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
-        }
-    }
-}
-
-static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                             const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long columns, long ahead)
-{
-    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long columns,
-                                    long ahead)
-{
-    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
-    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
-}
-
-/* Returns how many rows of a product lie above row m, 0 if m is negative. */
-CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
-{
-    return CR_MOST(0, CR_LEAST(m, p->M));
-}
-
-/*
- * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
- * Rows that reach into one of them alone take tiles of one vector.
- */
-static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
-                                  const float *b, long panel_stride, float *c, long ldc, long begin,
-                                  long end)
-{
-    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
-    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
-    for (long n = 0; n < N; n += 2 * CR_W) {
-        long first[2] = {M, M}, last[2] = {M, M};
-        for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
-            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
-            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
-        }
-        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
-        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
-        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
-    }
-}
-
-static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    long columns, long ahead)
-{
-    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
-    struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_stream_end)(void)
-{
-    v_stream_end();
-}
-/*
- * softmax.inc - a block of an online softmax, a vector of queries at a time.
- *
- * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
- * vector are never folded.
- */
-
-/* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
-{
-    VF top[4];
-    long r = 0;
-    CR_UNROLL
-    for (int i = 0; i < 4; i++) {
-        top[i] = v_set1(-INFINITY);
-    }
-    for (; r + 4 <= rows; r += 4) {
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
-        }
-    }
-    for (; r < rows; r++) {
-        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
-    }
-    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
-}
-
-/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
- * the new maximum, or 0 for a query that has seen nothing but -inf. */
-CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
-{
-    VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_TOP(old, top);
-    VF dead = CR_EQ(new, v_set1(-INFINITY));
-    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
-    CR_NAME(v_store_cut)(m, new, n);
-    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
-    return shift;
-}
-
-/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
-CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
-                                   VF shift, VF *sum)
-{
-    VF x[CR_BESIDE];
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
-    }
-    CR_NAME(v_exps)(rows, x);
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
-        sum[t] = sum[t] + x[t];
-    }
-}
-
-/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
-CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
-{
-    VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
-        VF sum[CR_BESIDE];
-        long r = i;
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            sum[t] = v_set1(0.0f);
-        }
-        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
-            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
-        }
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            if (r + t < rows) {
-                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
-            }
-            lane[i + t] = sum[t];
-        }
-    }
-    CR_UNROLL
-    for (int h = CR_LANES / 2; h > 0; h /= 2) {
-        CR_UNROLL
-        for (int i = 0; i < h; i++) {
-            lane[i] = lane[i] + lane[i + h];
-        }
-    }
-    return lane[0];
-}
-
-/* softmax_block for n queries, at most a vector of them. */
-CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
-                                  float *l, float *scale)
-{
-    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
-    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
-    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
-    VF old = CR_NAME(v_load_cut)(l, n);
-    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
-}
-
-static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
-                                      float *m, float *l, float *scale)
-{
-    long c = 0;
-    for (; c + CR_W <= cols; c += CR_W) {
-        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-    if (c < cols) {
-        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-}
-/*
- * scatter.inc - sums of rows, by the row of a table that an index names.
- */
-
-/* y = y + x */
-CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
-{
-    long i = 0;
-    for (; i + CR_W <= cols; i += CR_W) {
-        v_store(y + i, v_load(y + i) + v_load(x + i));
-    }
-    if (i < cols) {
-        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
-    }
-}
-
-static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const int *index)
-{
-    const float zero = 0.0f;
-    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
-    for (long i = 0; i < n; i++) {
-        if (index[i] >= first && index[i] < first + rows) {
-            CR_NAME(cr_add_row)(cols, y + (index[i] - first) * ldy, x + i * ldx);
-        }
-    }
-}
-/*
- * random.inc - tiles of random numbers, each a function of its index.
- */
-/*
- * philox.inc - Philox, a vector of blocks at a time; see philox.h.
- */
-/*
- * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
- *
- * Included after one of vector_*.h, and again if need be: it has macros alone.  v_of_signed turns
- * integers into floats, v_of_bits takes their bits for floats, and vi_bits gives those of floats.
- */
-#undef VI
-#undef vi_set1
-#undef vi_ramp
-#undef vi_add
-#undef vi_sub
-#undef vi_and
-#undef vi_or
-#undef vi_xor
-#undef vi_left
-#undef vi_right
-#undef vi_load
-#undef vi_store
-#undef vi_bits
-#undef v_of_signed
-#undef v_of_bits
-
-#if CR_W == 1
-
-#define VI uint32_t
-#define vi_set1(x) ((uint32_t)(x))
-#define vi_ramp() 0u
-#define vi_add(a, b) ((a) + (b))
-#define vi_sub(a, b) ((a) - (b))
-#define vi_and(a, b) ((a) & (b))
-#define vi_or(a, b) ((a) | (b))
-#define vi_xor(a, b) ((a) ^ (b))
-#define vi_left(a, n) ((a) << (n))
-#define vi_right(a, n) ((a) >> (n))
-#define v_of_signed(a) ((float)(int32_t)(a))
-#define v_of_bits(a) (((union cr_bits){.u = (a)}).f)
-#define vi_bits(x) (((union cr_bits){.f = (x)}).u)
-#define vi_load(p) (*(const cr_word *)(p))
-#define vi_store(p, x) ((void)(*(cr_word *)(p) = (x)))
-
-#elif CR_W == 4
-
-#define VI uint32x4_t
-#define vi_set1(x) vdupq_n_u32((uint32_t)(x))
-#define vi_ramp() ((uint32x4_t){0, 1, 2, 3})
-#define vi_add(a, b) vaddq_u32(a, b)
-#define vi_sub(a, b) vsubq_u32(a, b)
-#define vi_and(a, b) vandq_u32(a, b)
-#define vi_or(a, b) vorrq_u32(a, b)
-#define vi_xor(a, b) veorq_u32(a, b)
-#define vi_left(a, n) ((a) << (n))
-#define vi_right(a, n) ((a) >> (n))
-#define v_of_signed(a) vcvtq_f32_s32(vreinterpretq_s32_u32(a))
-#define v_of_bits(a) vreinterpretq_f32_u32(a)
-#define vi_bits(x) vreinterpretq_u32_f32(x)
-#define vi_load(p) (*(const cr_words_4 *)(p))
-#define vi_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
-
-#elif CR_W == 8
-
-#define VI __m256i
-#define vi_set1(x) _mm256_set1_epi32((int)(x))
-#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
-#define vi_add(a, b) _mm256_add_epi32(a, b)
-#define vi_sub(a, b) _mm256_sub_epi32(a, b)
-#define vi_and(a, b) _mm256_and_si256(a, b)
-#define vi_or(a, b) _mm256_or_si256(a, b)
-#define vi_xor(a, b) _mm256_xor_si256(a, b)
-#define vi_left(a, n) _mm256_slli_epi32(a, n)
-#define vi_right(a, n) _mm256_srli_epi32(a, n)
-#define v_of_signed(a) _mm256_cvtepi32_ps(a)
-#define v_of_bits(a) _mm256_castsi256_ps(a)
-#define vi_bits(x) _mm256_castps_si256(x)
-#define vi_load(p) _mm256_loadu_si256((const void *)(p))
-#define vi_store(p, x) _mm256_storeu_si256((void *)(p), x)
-
-#else
-
-#define VI __m512i
-#define vi_set1(x) _mm512_set1_epi32((int)(x))
-#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#define vi_add(a, b) _mm512_add_epi32(a, b)
-#define vi_sub(a, b) _mm512_sub_epi32(a, b)
-#define vi_and(a, b) _mm512_and_si512(a, b)
-#define vi_or(a, b) _mm512_or_si512(a, b)
-#define vi_xor(a, b) _mm512_xor_si512(a, b)
-#define vi_left(a, n) _mm512_slli_epi32(a, n)
-#define vi_right(a, n) _mm512_srli_epi32(a, n)
-#define v_of_signed(a) _mm512_cvtepi32_ps(a)
-#define v_of_bits(a) _mm512_castsi512_ps(a)
-#define vi_bits(x) _mm512_castps_si512(x)
-#define vi_load(p) _mm512_loadu_si512(p)
-#define vi_store(p, x) _mm512_storeu_si512(p, x)
-
-#endif
-
-/* vi_mul(a, b, &high): the low half of the products. */
-#undef vi_mul
-
-#if CR_W == 1
-
-#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
-
-CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
-{
-    uint64_t product = (uint64_t)a * b;
-    *high = (uint32_t)(product >> 32);
-    return (uint32_t)product;
-}
-
-#elif CR_W == 4
-
-#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
-
-/* The lower two lanes are multiplied, then the upper ones. */
-CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
-{
-    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
-    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
-    *high = vuzp2q_u32(lower, upper);
-    return vuzp1q_u32(lower, upper);
-}
-
-#elif CR_W == 8
-
-#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
-{
-    __m256i even = _mm256_mul_epu32(a, b);
-    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-}
-
-#else
-
-#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
-{
-    __m512i even = _mm512_mul_epu32(a, b);
-    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
-    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
-}
-
-#endif
-
-/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
-CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
-{
-    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
-    VI c1 = vi_set1((uint32_t)(first >> 32));
-    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
-        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
-        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
-        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
-        c1 = low1;
-        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
-        c3 = low0;
-        k0 += CR_PHILOX_K0;
-        k1 += CR_PHILOX_K1;
-    }
-    words[0] = c0;
-    words[1] = c1;
-    words[2] = c2;
-    words[3] = c3;
-}
-
-/* Words as numbers, uniform in 0 <= u < 1. */
-CR_INLINE VF CR_NAME(v_uniform)(VI words)
-{
-    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
-}
-
-/* All numbers of a group. */
-static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
-{
-    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
-        VI words[4];
-        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
-        }
-    }
-}
-
-/* A stream of a seed, and the group of it that was made last. */
-struct CR_NAME(cr_stream) {
-    uint64_t seed, stream, group;
-    float numbers[CR_RANDOM_GROUP];
-};
-
-/* n numbers of a stream from an index on; groups that are needed whole are made in place. */
-static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index, long n, float *y)
-{
-    for (long count; n > 0; n -= count, y += count, index += (uint64_t)count) {
-        uint64_t group = index / CR_RANDOM_GROUP;
-        long skip = (long)(index % CR_RANDOM_GROUP);
-        count = CR_LEAST(n, CR_RANDOM_GROUP - skip);
-        if (count == CR_RANDOM_GROUP) {
-            CR_NAME(cr_random_group)(s->seed, s->stream, group, y);
-            continue;
-        }
-        if (group != s->group) {
-            s->group = group;
-            CR_NAME(cr_random_group)(s->seed, s->stream, group, s->numbers);
-        }
-        CR_NAME(cr_copy)(1, count, y, 0, s->numbers + skip, 0);
-    }
-}
-
-/* Rows of consecutive numbers are made in place.  Where numbers are consecutive down the columns,
- * a few columns at a time are made as rows and transposed.  Else each number is made alone. */
-static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
-                               long stream, long base, long rs, long cs)
-{
-    enum { RUN = 2 * CR_RANDOM_GROUP };
-    struct CR_NAME(cr_stream) s = {(uint64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
-    float columns[CR_W * RUN];
-    for (long r = 0; r < rows && cs == 1; r++) {
-        CR_NAME(cr_random_run)(&s, (uint64_t)(base + r * rs), cols, y + r * ldy);
-    }
-    for (long c = 0; c < cols && cs != 1 && rs == 1; c += CR_W) {
-        for (long r = 0; r < rows; r += RUN) {
-            long m = CR_LEAST(rows - r, RUN), n = CR_LEAST(cols - c, CR_W);
-            for (long i = 0; i < n; i++) {
-                CR_NAME(cr_random_run)(&s, (uint64_t)(base + r + (c + i) * cs), m, columns + i * RUN);
-            }
-            CR_NAME(cr_transpose)(m, n, y + r * ldy + c, ldy, columns, RUN);
-        }
-    }
-    for (long r = 0; r < rows && cs != 1 && rs != 1; r++) {
-        for (long c = 0; c < cols; c++) {
-            y[r * ldy + c] = cr_philox_uniform(s.seed, s.stream, (uint64_t)(base + r * rs + c * cs));
-        }
-    }
-}
-/*
- * i32.inc - the functions of i32.h for one instruction set.
- *
- * The vector type is one of unsigned words, for which + - * and unary minus wrap; the CR_
- * functions of the table are defined anew, with signed operands.  Comparisons return the floats 0
- * and 1.
- */
-#undef VU
-#undef u_load
-#undef u_load_n
-#undef u_load_or
-#undef u_store
-#undef u_store_n
-#undef u_set1
-#undef u_ramp
-#undef u_select
-#undef u_one_if
-#undef u_one_unless
-#undef u_signed
-#undef CR_FLOAT
-#undef CR_ABS
-#undef CR_MAX
-#undef CR_MIN
-#undef CR_LT
-#undef CR_LE
-#undef CR_EQ
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_INT
-
-#if CR_W == 1
-
-#define VU uint32_t
-#define u_load(p) (*(const cr_word *)(p))
-#define u_load_n(p, n) ((void)(n), u_load(p))
-#define u_load_or(p, n, fill) ((void)(n), u_load(p))
-#define u_store(p, x) ((void)(*(cr_word *)(p) = (x)))
-#define u_store_n(p, x, n) ((void)(n), u_store(p, x))
-#define u_set1(x) ((uint32_t)(x))
-#define u_ramp() 0u
-#define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
-
-#define CR_FLOAT(a) ((float)(int32_t)(a))
-#define CR_INT(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (uint32_t)(int32_t)(a) : 0x80000000u)
-#define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
-#define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
-#define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
-#define CR_LT(a, b) ((int32_t)(a) < (int32_t)(b) ? 1.0f : 0.0f)
-#define CR_LE(a, b) ((int32_t)(a) <= (int32_t)(b) ? 1.0f : 0.0f)
-#define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
-
-#elif CR_W == 4
-
-#define VU uint32x4_t
-#define u_load(p) (*(const cr_words_4 *)(p))
-#define u_load_n(p, n) u_load_or(p, n, vdupq_n_u32(0))
-#define u_load_or(p, n, fill)                                                                      \
-    vreinterpretq_u32_f32(v_load_or((const cr_float *)(p), n, vreinterpretq_f32_u32(fill)))
-#define u_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
-#define u_store_n(p, x, n) v_store_n((cr_float *)(p), vreinterpretq_f32_u32(x), n)
-#define u_set1(x) vdupq_n_u32((uint32_t)(x))
-#define u_ramp() ((uint32x4_t){0, 1, 2, 3})
-#define u_select(a, b, c) vbslq_u32(vceqzq_f32(a), c, b)
-
-#define u_signed(a) vreinterpretq_s32_u32(a)
-#define CR_FLOAT(a) vcvtq_f32_s32(u_signed(a))
-#define CR_INT(a)                                                                                  \
-    vbslq_u32(vcltq_f32(a, vdupq_n_f32(0x1p31f)), vreinterpretq_u32_s32(vcvtq_s32_f32(a)),         \
-              vdupq_n_u32(0x80000000u))
-#define CR_ABS(a) vreinterpretq_u32_s32(vabsq_s32(u_signed(a)))
-#define CR_MAX(a, b) vreinterpretq_u32_s32(vmaxq_s32(u_signed(a), u_signed(b)))
-#define CR_MIN(a, b) vreinterpretq_u32_s32(vminq_s32(u_signed(a), u_signed(b)))
-#define CR_LT(a, b) v_one_if_neon(vcltq_s32(u_signed(a), u_signed(b)))
-#define CR_LE(a, b) v_one_if_neon(vcleq_s32(u_signed(a), u_signed(b)))
-#define CR_EQ(a, b) v_one_if_neon(vceqq_u32(a, b))
-
-#elif CR_W == 8
-
-typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
-
-#define VU cr_words_8
-#define u_load(p) ((VU)_mm256_loadu_si256((const __m256i *)(p)))
-#define u_load_n(p, n) ((VU)_mm256_maskload_epi32(p, v_first(n)))
-#define u_load_or(p, n, fill)                                                                      \
-    ((VU)_mm256_blendv_epi8((__m256i)(fill), (__m256i)u_load_n(p, n), v_first(n)))
-#define u_store(p, x) _mm256_storeu_si256((__m256i *)(p), (__m256i)(x))
-#define u_store_n(p, x, n) _mm256_maskstore_epi32(p, v_first(n), (__m256i)(x))
-#define u_set1(x) ((VU)_mm256_set1_epi32((int)(x)))
-#define u_ramp() ((VU)_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
-#define u_select(a, b, c)                                                                          \
-    ((VU)_mm256_castps_si256(CR_SELECT(a, _mm256_castsi256_ps((__m256i)(b)),                       \
-                                       _mm256_castsi256_ps((__m256i)(c)))))
-#define u_one_if(mask) _mm256_and_ps(_mm256_castsi256_ps(mask), CR_ONE)
-#define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
-
-#define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
-#define CR_INT(a) ((VU)_mm256_cvttps_epi32(a)) /* -2^31 for what it cannot be */
-#define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
-#define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_LT(a, b) u_one_if(_mm256_cmpgt_epi32((__m256i)(b), (__m256i)(a)))
-#define CR_LE(a, b) u_one_unless(_mm256_cmpgt_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_EQ(a, b) u_one_if(_mm256_cmpeq_epi32((__m256i)(a), (__m256i)(b)))
-
-#else
-
-typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
-
-#define VU cr_words_16
-#define u_load(p) ((VU)_mm512_loadu_si512(p))
-#define u_load_n(p, n) ((VU)_mm512_maskz_loadu_epi32(v_first(n), p))
-#define u_load_or(p, n, fill) ((VU)_mm512_mask_loadu_epi32((__m512i)(fill), v_first(n), p))
-#define u_store(p, x) _mm512_storeu_si512(p, (__m512i)(x))
-#define u_store_n(p, x, n) _mm512_mask_storeu_epi32(p, v_first(n), (__m512i)(x))
-#define u_set1(x) ((VU)_mm512_set1_epi32((int)(x)))
-#define u_ramp() ((VU)_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-#define u_select(a, b, c)                                                                          \
-    ((VU)_mm512_castps_si512(CR_SELECT(a, _mm512_castsi512_ps((__m512i)(b)),                       \
-                                       _mm512_castsi512_ps((__m512i)(c)))))
-#define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
-
-#define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
-#define CR_INT(a) ((VU)_mm512_cvttps_epi32(a)) /* -2^31 for what it cannot be */
-#define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
-#define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
-#define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
-#define CR_LT(a, b) u_one_if(_mm512_cmplt_epi32_mask((__m512i)(a), (__m512i)(b)))
-#define CR_LE(a, b) u_one_if(_mm512_cmple_epi32_mask((__m512i)(a), (__m512i)(b)))
-#define CR_EQ(a, b) u_one_if(_mm512_cmpeq_epi32_mask((__m512i)(a), (__m512i)(b)))
-
-#endif
-
-/* ---- elementwise ops, see strips.inc ---- */
-
-CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
-{
-    return u_select(a, b, c);
-}
-
-#undef CR_SELECT
-#define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
-
-
-#define CR_ELEMENT_i int
-#define CR_VECTOR_i VU
-#define CR_SET1_i(x) u_set1(x)
-#define CR_GET_i(p) u_load(p)
-#define CR_GET_N_i(p, n) u_load_n(p, n)
-#define CR_PUT_i(p, x) u_store(p, x)
-#define CR_PUT_N_i(p, x, n) u_store_n(p, x, n)
-
-/* The types of the result, the first and the other operands: f for floats, i for i32. */
-#define CR_I32_ARITH(arity, name, e) CR_STRIPS_##arity(name, i, i, i, e)
-#define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
-#define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
-#define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
-#define CR_I32_TRUNCATE(arity, name, e) CR_STRIPS_##arity(name, i, f, f, e)
-#define CR_I32_FLOAT(arity, name, e)
-#define CR_I32_LOGIC(arity, name, e)
-#define CR_I32_STRIPS(name, arity, rule, expression, description)                                  \
-    CR_I32_##rule(arity, i32_##name, expression)
-
-CR_ELEMENTWISE(CR_I32_STRIPS)
-
-/* ---- reductions: in any order, for integers are exact ---- */
-
-#define CR_LOWEST INT32_MIN
-#define CR_HIGHEST INT32_MAX
-
-/* Reductions over rows and down columns. */
-#define CR_I32_REDUCTION(name, identity, combine)                                                  \
-    CR_INLINE VU CR_NAME(u_combine_##name)(VU a, VU b)                                             \
-    {                                                                                              \
-        return (combine);                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_i32_##name)(long rows, long cols, int *y, const int *a, long lda)       \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++, a += lda) {                                                \
-            int part[CR_W];                                                                        \
-            VU all = u_set1(identity);                                                             \
-            long i = 0;                                                                            \
-            for (; i + CR_W <= cols; i += CR_W) {                                                  \
-                all = CR_NAME(u_combine_##name)(all, u_load(a + i));                               \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                all =                                                                              \
-                    CR_NAME(u_combine_##name)(all, u_load_or(a + i, cols - i, u_set1(identity)));  \
-            }                                                                                      \
-            u_store(part, all);                                                                    \
-            for (int j = 1; j < CR_W; j++) {                                                       \
-                all = CR_NAME(u_combine_##name)(all, u_set1(part[j])); /* lane 0 counts */         \
-            }                                                                                      \
-            u_store(part, all);                                                                    \
-            y[r] = part[0];                                                                        \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_i32_##name##_down)(long rows, long cols, int *lanes, const int *a,      \
-                                              long lda)                                            \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++, a += lda) {                                                \
-            int *lane = lanes + r % CR_LANES * cols;                                               \
-            long i = 0;                                                                            \
-            for (; i + CR_W <= cols; i += CR_W) {                                                  \
-                u_store(lane + i, CR_NAME(u_combine_##name)(u_load(lane + i), u_load(a + i)));     \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                VU x = u_load_n(a + i, cols - i);                                                  \
-                u_store_n(lane + i, CR_NAME(u_combine_##name)(u_load_n(lane + i, cols - i), x),    \
-                          cols - i);                                                               \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_i32_##name##_lanes)(long cols, int *lanes)                              \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_i32_##name##_down)(half, cols, lanes, lanes + half * cols, cols);           \
-        }                                                                                          \
-    }
-
-/* By the rule; nothing for one that does not admit i32. */
-#define CR_I32_REDUCE_ARITH(name, identity, combine) CR_I32_REDUCTION(name, identity, combine)
-#define CR_I32_REDUCE_FLOAT(name, identity, combine)
-#define CR_I32_REDUCE(name, rule, identity, combine, description)                                  \
-    CR_I32_REDUCE_##rule(name, identity, combine)
-
-CR_REDUCTIONS(CR_I32_REDUCE)
-
-/* ---- movement: by the functions for floats, which keep all bits ---- */
-
-static void CR_NAME(cr_i32_load)(long rows, long cols, int *y, long ldy, const int *x, long rs,
-                                 long cs)
-{
-    CR_NAME(cr_load)(rows, cols, (float *)y, ldy, (const float *)x, rs, cs);
-}
-
-static void CR_NAME(cr_i32_store)(long rows, long cols, int *y, long rs, long cs, const int *x,
-                                  long ldx)
-{
-    CR_NAME(cr_store)(rows, cols, (float *)y, rs, cs, (const float *)x, ldx);
-}
-
-static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const int *table,
-                                   long ldt, long table_rows, const int *index)
-{
-    const int none = INT32_MIN;
-    CR_NAME(v_gather)(rows, cols, (float *)y, ldy, (const float *)table, ldt, table_rows, index,
-                      (const float *)&none);
-}
-
-/* A vector of indices at a time, from the first to the last column. */
-static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
-                                 long cs)
-{
-    const VU step = u_set1(cs * CR_W);
-    for (long r = 0; r < rows; r++) {
-        VU value = u_set1(base + r * rs) + u_ramp() * u_set1(cs);
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W, value += step) {
-            u_store(y + r * ldy + i, value);
-        }
-        if (i < cols) {
-            u_store_n(y + r * ldy + i, value, cols - i);
-        }
-    }
-}
-
-/* ---- the table ---- */
-
-static const struct cr_runtime_i32 CR_NAME(cr_runtime_i32) = {
-#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_i32_##name),
-    CR_MEMBERS_I32
-#undef CR_FUNCTION
-};
 
-static const struct cr_runtime CR_NAME(cr_runtime) = {
-    .isa = CR_ISA,
-    .i32 = &CR_NAME(cr_runtime_i32), /* only for i32 */
-    .parallel = cr_pool_parallel,
-#define CR_MEMBER(type, name) .name = CR_NAME(cr_##name),
-#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
-    CR_MEMBERS
-#undef CR_MEMBER
-#undef CR_FUNCTION
-};
-/*
- * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
- */
-#undef CR_ISA
-#undef CR_NAME
-#undef VF
-#undef VS
-#undef CR_W
-#undef CR_MOST_ROWS
-#undef CR_TILE_VECTORS
-#undef CR_BESIDE
-#undef CR_TILES_1
-#undef CR_TILES_2
-#undef CR_TILES_3
-#undef CR_TILES_4
-#undef v_number
-#undef v_fma_by
-#undef v_fma_into
-#undef v_load
-#undef v_store
-#undef v_stream
-#undef v_stream_end
-#undef v_set1
-#undef v_fma
-#undef v_min
-#undef v_max
-#undef v_smaller
-#undef v_larger
-#undef v_at_most
-#undef v_at_least
-#undef v_nan_or
-#undef v_ordered_or
-#undef v_and
-#undef v_or
-#undef v_first
-#undef v_load_n
-#undef v_load_or
-#undef v_store_n
-#undef v_copysign
-#undef v_if_negative
-#undef v_pow2
-#undef v_scale
-#undef v_split
-#undef v_fold
-#undef v_lane0
-#undef v_transpose
-#undef CR_ONE
-#undef CR_FLOAT
-#undef CR_ABS
-#undef CR_SQRT
-#undef CR_EXP
-#undef CR_LOG
-#undef CR_TANH
-#undef CR_ERF
-#undef CR_SIGMOID
-#undef CR_FMA
-#undef CR_MAX
-#undef CR_MIN
-#undef CR_TOP
-#undef CR_BOTTOM
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_LT
-#undef CR_LE
-#undef CR_EQ
-#undef CR_SELECT
-#ifdef CR_TARGET
-#undef CR_TARGET
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#endif
 /*
  * vector_avx512.h - the vectors of the template runtime.inc, 16 floats in an AVX-512 register.
  *
@@ -6219,6 +2413,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,fma")
 #endif
 #define CR_TARGET 1
+#define CR_LEVELS 1 /* vnni.inc and amx.inc are compiled, too */
 
 #define CR_ISA "avx512"
 #define CR_NAME(name) name##_avx512
@@ -6340,1923 +2535,16 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
     } while (0)
 
 #endif
-/*
- * runtime.inc - the runtime for one instruction set.
- *
- * Included after one of vector_*.h, once for each; everything it defines has the
- * instruction set in its name.
- */
-/*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
- * sigmoid 2.5).
- *
- * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
- * inverse.  The polynomials are minimax fits of the relative error of the function
- * they serve, with coefficients rounded to float one after another.
- */
-
-/*
- * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
- * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
- * within a limit that is no zero; NaN passes through.
- */
-#ifdef v_larger
-#define v_at_least(limit, x) v_larger(v_set1(limit), x)
-#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
-#else
-#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
-#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
-#define v_at_least(limit, x) v_max(v_set1(limit), x)
-#define v_at_most(limit, x) v_min(v_set1(limit), x)
-#endif
-
-CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
-{
-    return v_larger(a, b);
-}
-
-CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
-{
-    return v_smaller(a, b);
-}
-
-/*
- * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
- * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
- * the test is off the critical path.
- */
-CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
-{
-    return v_nan_or(x, v_max(x, running));
-}
-
-CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
-{
-    return v_nan_or(x, v_min(x, running));
-}
-
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
-#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
-
-#ifndef v_scale
-/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
-CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
-{
-    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
-    VF rest = n - (t - v_set1(CR_ROUND));
-    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
-}
-#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
-#endif
-
-/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
- * operations: several go side by side, so that a processor need not look far ahead. */
-#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
-
-/*
- * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
- * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
- */
-CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
-{
-    VF r[CR_BESIDE];
-    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
-    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
-    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
-}
-
-/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
-CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
-{
-    VF t[CR_BESIDE], p[CR_BESIDE];
-    CR_NAME(v_expm1_reduced)(n, x, t, p);
-    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
-}
-
-/* exp of each vector of x.  NaN passes through both clamps. */
-CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
-{
-    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
-    CR_NAME(v_exps_within)(n, x);
-}
-
-CR_INLINE VF CR_NAME(v_exp)(VF x)
-{
-    CR_NAME(v_exps)(1, &x);
-    return x;
-}
-
-/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
-CR_INLINE VF CR_NAME(v_expm1)(VF x)
-{
-    VF t, p;
-    CR_NAME(v_expm1_reduced)(1, &x, &t, &p);
-    VF power = v_pow2(t);
-    return v_fma(power, p, power - CR_ONE);
-}
-
-/*
- * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
- * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
- */
-CR_INLINE VF CR_NAME(v_tanh)(VF x)
-{
-    VF a = CR_ABS(x);
-    VF h = CR_NAME(v_expm1)(v_at_most(20.0f, a + a)) * v_set1(0.5f);
-    VF q = h / (CR_ONE + h);
-    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
-    return v_copysign(y, x);
-}
-
-/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
-CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
-{
-    VF e[CR_BESIDE];
-    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
-    CR_NAME(v_exps_within)(n, e);
-    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
-}
-
-CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
-{
-    CR_NAME(v_sigmoids)(1, &x);
-    return x;
-}
-
-/*
- * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
- * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
- */
-CR_INLINE VF CR_NAME(v_erf)(VF x)
-{
-    VF a = v_at_most(3.95f, CR_ABS(x));
-    VF q = v_set1(-0x1.38a6fcp-17f);
-    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
-    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
-    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
-    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
-    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
-    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
-    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
-    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
-    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
-    return v_copysign(CR_NAME(v_expm1)(-u), x);
-}
-
-/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
-CR_INLINE VF CR_NAME(v_log)(VF x)
-{
-    VF e;
-    VF tiny = CR_LT(x, v_set1(0x1p-126f));
-    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
-    e = v_fma(tiny, v_set1(-23.0f), e);
-    VF q = v_set1(-0x1.38c974p-4f);
-    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
-    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
-    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
-    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
-    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
-    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
-    q = v_fma(q, f, v_set1(0x1.555554p-2f));
-    VF f2 = f * f;
-    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
-    y = v_fma(f2, v_set1(-0.5f), y) + f;
-    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
-    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
-    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
-    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
-}
-
-#define CR_EXP(a) CR_NAME(v_exp)(a)
-#define CR_LOG(a) CR_NAME(v_log)(a)
-#define CR_TANH(a) CR_NAME(v_tanh)(a)
-#define CR_ERF(a) CR_NAME(v_erf)(a)
-#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
-#define CR_FMA(a, b, c) v_fma(a, b, c)
-/*
- * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
- * and columns of one value a row (s).
- */
-
-/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
-#define CR_ELEMENT_f float
-#define CR_VECTOR_f VF
-#define CR_SET1_f(x) v_set1(x)
-#define CR_GET_f(p) v_load(p)
-#define CR_GET_N_f(p, n) v_load_n(p, n)
-#define CR_PUT_f(p, x) v_store(p, x)
-#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
-
-/* How an operand x of type T is read from xp, with the row stride ldx. */
-#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
-#define CR_DENSE_v(x) (ld##x == cols)
-#define CR_DENSE_s(x) 0
-#define CR_ROW_v(x, T)
-#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
-#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
-#define CR_FULL_s(x, T)
-#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x, T)
-
-/* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
-    {                                                                                              \
-        if (ldy == cols && dense) {                                                                \
-            cols *= rows;                                                                          \
-            rows = 1;                                                                              \
-        }                                                                                          \
-        for (long r = 0; r < rows; r++) {                                                          \
-            long i = 0;                                                                            \
-            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
-            {                                                                                      \
-                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
- * are their letters. */
-#define CR_MAP1(name, Y, S, T, A, e)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
-                                         CR_OPERAND(a, S))                                         \
-        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
-
-#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
-                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
-
-#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
-                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
-                                               CR_OPERAND(c, T))                                   \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
-                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
-                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
-
-#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
-#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
-    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
-    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
-    CR_MAP2(name, Y, S, T, s, v, e)
-#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
-    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description)                                      \
-    CR_STRIPS_##arity(name, f, f, f, expression)
-
-CR_ELEMENTWISE(CR_STRIPS)
-/*
- * move.inc - copies between strided memory, tiles and packed panels.
- *
- * Elements are moved bit by bit, so that load, store and gather serve i32, too.
- */
-
-/* Loads the first n floats of a vector, for any n; the others are zeros. */
-CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
-{
-    if (n >= CR_W) {
-        return v_load(p);
-    }
-    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
-}
-
-CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
-{
-    if (n >= CR_W) {
-        v_store(p, x);
-    } else if (n > 0) {
-        v_store_n(p, x, n);
-    }
-}
-
-static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
-{
-    for (long r = 0; r < rows; r++) {
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
-        }
-    }
-}
-
-/* y[r, :] = x[r * rs] */
-static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++) {
-        VF value = v_set1(((const cr_float *)x)[r * rs]);
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, value);
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, value, cols - i);
-        }
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
-CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
-                                        long ldx)
-{
-    VF t[CR_W];
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
-    }
-    v_transpose(t);
-    for (long r = 0; r < rows; r++) {
-        v_store_n(y + r * ldy, t[r], cols);
-    }
-}
-
-/* Transposes a full square of CR_W rows and columns. */
-CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
-{
-    VF t[CR_W];
-    CR_UNROLL
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = v_load(x + c * ldx);
-    }
-    v_transpose(t);
-    CR_UNROLL
-    for (long r = 0; r < CR_W; r++) {
-        v_store(y + r * ldy, t[r]);
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] */
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
-{
-    for (long r = 0; r < rows; r += CR_W) {
-        for (long c = 0; c < cols; c += CR_W) {
-            float *to = y + r * ldy + c;
-            const float *from = x + c * ldx + r;
-            if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
-            } else {
-                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
-                                         ldy, from, ldx);
-            }
-        }
-    }
-}
-
-/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
-static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
-                             long cs)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
-    } else if (cs == 0) {
-        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
-    } else {
-        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
-    }
-}
-
-static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
-                              long ldx)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
-    } else {
-        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
-    }
-}
-
-/* Prefetches each cache line of the rows. */
-static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++, x += rs) {
-        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
-            CR_PREFETCH(x + c);
-        }
-    }
-}
-
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
-                             float value)
-{
-    for (long r = CR_MOST(0, 1 - begin); r < rows; r++) {
-        CR_NAME(cr_fill)(1, CR_LEAST(begin + r, cols), y + r * ldy, ldy, &value, 0);
-    }
-    for (long r = 0; r < CR_LEAST(rows, cols - end); r++) {
-        long last = CR_MOST(0, end + r);
-        CR_NAME(cr_fill)(1, cols - last, y + r * ldy + last, ldy, &value, 0);
-    }
-}
-
-/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
-static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
-{
-    VF zero[4], none = v_set1(0.0f);
-    float all[CR_W], sum = 0.0f;
-    CR_UNROLL
-    for (int j = 0; j < 4; j++) {
-        zero[j] = none;
-    }
-    for (long r = 0; r < rows; r++, x += rs) {
-        long i = 0;
-        for (; cs == 1 && i + 4 * CR_W <= cols; i += 4 * CR_W) {
-            CR_UNROLL
-            for (int j = 0; j < 4; j++) {
-                zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
-            }
-        }
-        for (; cs == 1 && i < cols; i += CR_W) {
-            zero[0] = v_fma(CR_NAME(v_load_cut)(x + i, cols - i), none, zero[0]);
-        }
-        for (; i < cols; i++) {
-            sum += 0.0f * x[i * cs];
-        }
-    }
-    v_store(all, (zero[0] + zero[1]) + (zero[2] + zero[3]));
-    for (int j = 0; j < CR_W; j++) {
-        sum += all[j];
-    }
-    return sum == 0.0f;
-}
-
-/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
-CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                                 long ldt, long table_rows, const int *index, const float *none)
-{
-    for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
-        } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const int *index)
-{
-    const float none = NAN;
-    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
-}
-
-/*
- * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
- * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
- */
-CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
-                                    long panel_stride, const float *b, long rs)
-{
-    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
-        CR_UNROLL
-        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
-            const float *from = b + i * CR_W;
-            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
-            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
-            if (stream) {
-                v_stream(to, v_load(from));
-            } else {
-                v_store(to, v_load(from));
-            }
-        }
-    }
-}
-
-/*
- * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
- * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
- * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
- * floats are left.
- */
-CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
-{
-    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
-    long k = 0;
-    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
-        for (long n = 0; n < CR_PANEL; n += CR_W) {
-            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
-                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
-            }
-            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
-        }
-        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
-            v_stream(y + i, v_load(rows + i));
-        }
-    }
-    return k;
-}
-
-/* The columns that the last panel lacks are filled with zeros. */
-CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
-                               const float *b, long rs, long cs)
-{
-    const float zero = 0.0f;
-    long n = 0;
-    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; n < N; n += CR_PANEL) {
-        long cols = CR_LEAST(N - n, CR_PANEL);
-        float *to = y + n / CR_PANEL * panel_stride;
-        const float *from = b + n * cs;
-        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
-                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
-                        : 0;
-        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
-        if (cols < CR_PANEL) {
-            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
-                             long cs)
-{
-    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
-}
-
-/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
-static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
-                                    long rs, long cs)
-{
-    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
-    v_stream_end();
-}
-/*
- * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
- *
- * Each has the bits of the steps one by one; what lies between them stays in registers.
- */
-
-static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
-                                  float cube, float slope)
-{
-    const VF third = v_set1(cube), first = v_set1(slope);
-    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
-             a * v_fma(third, a * a, first))
-}
-
-/* By groups of vectors, for the sake of the exponentials. */
-static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
-                                    long lda, const float *b, long ldb)
-{
-    const int n = CR_BESIDE;
-    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
-        long c = 0;
-        for (; c + n * CR_W <= cols; c += n * CR_W) {
-            VF s[CR_BESIDE];
-            CR_EACH s[i] = v_load(b + c + i * CR_W);
-            CR_NAME(v_sigmoids)(n, s);
-            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
-        }
-        for (; c < cols; c += CR_W) {
-            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
-            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
-        }
-    }
-}
-/*
- * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
- * runtime.h.
- */
-
-/* ---- what a row of the table combines ---- */
-
-#define CR_LOWEST (-INFINITY)
-#define CR_HIGHEST INFINITY
-
-#define CR_COMBINE(name, rule, identity, combine, description)                                     \
-    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        return (combine);                                                                          \
-    }
-CR_REDUCTIONS(CR_COMBINE)
-
-/*
- * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
- * that makes a difference.
- */
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
-#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
-#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
-    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        const VF result = (combine);                                                               \
-        (void)loose;                                                                               \
-        return result;                                                                             \
-    }                                                                                              \
-    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        (void)(combine);                                                                           \
-        return loose;                                                                              \
-    }
-CR_REDUCTIONS(CR_COMBINE_LOOSELY)
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-
-/* ---- over rows ---- */
-
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
-#define CR_FOLD(OP, lane)                                                                          \
-    do {                                                                                           \
-        CR_UNROLL                                                                                  \
-        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < h; j++) {                                                          \
-                lane[j] = OP(lane[j], lane[j + h]);                                                \
-            }                                                                                      \
-        }                                                                                          \
-        v_fold(OP, lane[0]);                                                                       \
-    } while (0)
-
-/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
-#define CR_REDUCE_ROW(name, OP, identity)                                                          \
-    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
-    {                                                                                              \
-        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
-        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = total[j] = v_set1(identity);                                                 \
-        }                                                                                          \
-        long i = 0;                                                                                \
-        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
-            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
-                CR_UNROLL                                                                          \
-                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
-                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
-                }                                                                                  \
-            }                                                                                      \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                total[j] = OP(total[j], lane[j]);                                                  \
-                lane[j] = v_set1(identity);                                                        \
-            }                                                                                      \
-        }                                                                                          \
-        const int cut = i > 0;                                                                     \
-        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
-            }                                                                                      \
-        }                                                                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
-            if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
-            }                                                                                      \
-            if (cut) {                                                                             \
-                lane[j] = OP(total[j], lane[j]);                                                   \
-            }                                                                                      \
-        }                                                                                          \
-        CR_FOLD(OP, lane);                                                                         \
-        return v_lane0(lane[0]);                                                                   \
-    }
-
-/* A row whose result is a zero that may have the wrong sign is reduced once more. */
-#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
-    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
-    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
-    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
-    {                                                                                              \
-        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
-        for (long r = 0; r < rows; r++) {                                                          \
-            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
-            if (loose && y[r] == 0) {                                                              \
-                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
-            }                                                                                      \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_ROWS)
-
-/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
-
-#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
-    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
-                                          long lda)                                                \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++) {                                                          \
-            float *lane = lanes + r % CR_LANES * cols;                                             \
-            long c = 0;                                                                            \
-            CR_UNROLL_BY_4                                                                         \
-            for (; c + CR_W <= cols; c += CR_W) {                                                  \
-                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
-                v_store(lane + c,                                                                  \
-                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
-            }                                                                                      \
-            if (c < cols) {                                                                        \
-                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
-                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
-                v_store_n(lane + c, x, cols - c);                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_COLUMNS)
-/*
- * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
- *
- * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
- * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
- * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how many columns a tile has; no bit depends on it.
- *
- * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
- * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
- * read a panel one after another: only the first waits for memory, so each prefetches its share of the
- * panel behind (v_pace).
- */
-#undef CR_PACED
-#define CR_PACED (CR_W == 8)
-
-/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
- * sets have to spread it over a vector. */
-#ifndef v_fma_by
-#define VS VF
-#define v_number(p) v_set1(*(p))
-#define v_fma_by(x, w, sum) v_fma(x, w, sum)
-#endif
-
-/* sum += x w, into the register of sum where an instruction set can say so. */
-#ifndef v_fma_into
-#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
-#endif
-
-/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
- * reads those of `first` instead, and its results are not stored. */
-CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
-{
-    n = n < p->N ? n : first;
-    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
-}
-
-/* For all vectors of a tile. */
-#define CR_FOR_TILE(i, j)                                                                          \
-    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
-
-/* Reads a tile of start; columns past the last are zeros. */
-CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                     long n, VF (*total)[8])
-{
-    const float *start = p->start + m * p->lds + n;
-    long lds = p->lds, left = p->N - n;
-    if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
-    } else {
-        CR_FOR_TILE(i, j) {
-            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
-    }
-}
-
-/* Sets a tile of sums to start, or to zeros without one. */
-CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                long n, VF (*acc)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
-    } else {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    }
-}
-
-/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
- * for every x. */
-CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
-                                      long n, VF (*total)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
-    } else {
-        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
-    }
-    if (p->scale) {
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
-    }
-}
-
-/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
-CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
-                              long n, VF (*acc)[8])
-{
-    float *c = p->c + m * p->ldc + n;
-    long ldc = p->ldc, left = p->N - n;
-    if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
-    }
-    if (left < NV * CR_W) {
-        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
-    } else if (p->stream) {
-        CR_FOR_TILE(i, j) v_stream(c + i * ldc + j * CR_W, acc[i][j]);
-    } else {
-        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
-    }
-}
-
-/*
- * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
- * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
- * vectors, the rows' numbers stay in registers while the vectors go by.
- */
-CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
-                                const float *const *a, long rs)
-{
-    const int few = CR_PACED && MR < NV ? MR : 0;
-    VF w[8];
-    VS x[CR_MOST_ROWS];
-    CR_UNROLL
-    for (int i = 0; i < few; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        w[j] = v_load(b[j] + k);
-        CR_UNROLL
-        for (int i = 0; i < few; i++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-    CR_UNROLL
-    for (int i = few; i < MR; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-}
-
-/* Where a tile reads. */
-struct CR_NAME(v_place) {
-    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
-    const char *next;                              /* see v_pace */
-};
-
-/* Moves on to the next k: of a, as b stays where it is. */
-CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
-{
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at->a[i / 3] += cs;
-    }
-}
-
-/*
- * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
- * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
- */
-CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
-                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
-{
-    long rs = p->rs, cs = p->cs, ahead = p->ahead;
-    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
-        CR_UNROLL
-        for (int u = 0; u < 4; u++) {
-            if (u % 2 == 0) {
-                CR_PREFETCH(at->next);
-                at->next += 2 * p->pace;
-            }
-            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
-            CR_NAME(v_next_k)(MR, at, cs);
-        }
-    }
-    for (; k < end; k += CR_PANEL) {
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
-                CR_PREFETCH(at->b[j] + k + ahead);
-            }
-        }
-        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
-        CR_NAME(v_next_k)(MR, at, cs);
-    }
-}
-
-/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
-#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
-
-/*
- * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
- * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
- * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
- */
-CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
-                               long n)
-{
-    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    struct CR_NAME(v_place) at = {.next = p->next};
-    long k = 0, last = p->K * CR_PANEL;
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at.a[i / 3] = p->a + (m + i) * p->rs;
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
-                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
-    }
-    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
-    do {
-        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
-        k = end;
-    } while (k < last);
-    CR_NAME(v_end)(MR, NV, p, m, n, total);
-}
-
-#define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
-    {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
-    }
-#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
-
-/* T for all heights up to one. */
-#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
-#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
-#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
-#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
-#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
-
-CR_TILES_1(CR_TILE)
-CR_TILES_2(CR_TILE)
-CR_TILES_3(CR_TILE)
-CR_TILES_4(CR_TILE)
-CR_TILE(1, 8)
-
-static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
-
-/* By width. */
-static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
-    {0, NULL},
-    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
-    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
-    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
-    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
-};
-
-/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
- * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
- * columns say nothing. */
-static int CR_NAME(cr_tile_width)(long M, long columns)
-{
-    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
-    width = width < 2 ? 2 : width > 4 ? 4 : width;
-    if (M > CR_NAME(cr_tiles)[2].height) {
-        return width;
-    }
-    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
-        width--;
-    }
-    return width;
-}
-
-/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
- * which the band of these rows has. */
-CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long rows, long m, long n)
-{
-    struct cr_product part;
-    if (banded) {
-        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
-        part = *p;
-        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
-        part.a += first * p->cs;
-        part.b += first * CR_PANEL;
-        p = &part;
-    }
-    tiles->of_height[rows](p, m, n);
-}
-
-/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
- * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
-CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
-{
-    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
-    const long share = t + n % CR_PANEL / columns * count;
-    p->next = (const char *)p->b;
-    p->pace = 0;
-    if (p->ahead && count > 1) {
-        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
-                  p->K * bytes * share / tiles;
-        p->pace = (bytes + tiles - 1) / tiles;
-    }
-}
-
-/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
- * five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long from, long to, long n)
-{
-    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product paced;
-    if (CR_PACED) {
-        paced = *p;
-    }
-    for (long t = 0; t < count; t++) {
-        long m = rows * t / count;
-        if (CR_PACED) {
-            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
-        }
-        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
-                           n);
-    }
-}
-
-/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
- * panels side by side; what it reads next lies behind both, unless more of k is left. */
-CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
-{
-    if (vectors * CR_W <= CR_PANEL) {
-        return p->ahead;
-    }
-    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
-}
-
-/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
- * floats keep to panels, unless they are three wide. */
-CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
-{
-    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
-    if (!CR_PACED) {
-        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
-    }
-    width = (int)CR_LEAST(width, left);
-    return width == 3 ? 3 : (int)CR_LEAST(width, room);
-}
-
-/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
- * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
- * are. */
-CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
-{
-    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
-    p.ahead = CR_NAME(v_ahead)(&p, width);
-    for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W;
-        step = CR_NAME(v_width)(width, left, n);
-        if (p.M == 1 && left >= 8 && !banded) {
-            step = 8;
-            CR_NAME(cr_tile_1x8)(&p, 0, n);
-        } else {
-            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
-        }
-    }
-}
-
-static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                             const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long columns, long ahead)
-{
-    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long columns,
-                                    long ahead)
-{
-    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
-    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
-}
-
-/* Returns how many rows of a product lie above row m, 0 if m is negative. */
-CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
-{
-    return CR_MOST(0, CR_LEAST(m, p->M));
-}
-
-/*
- * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
- * Rows that reach into one of them alone take tiles of one vector.
- */
-static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
-                                  const float *b, long panel_stride, float *c, long ldc, long begin,
-                                  long end)
-{
-    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
-    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
-    for (long n = 0; n < N; n += 2 * CR_W) {
-        long first[2] = {M, M}, last[2] = {M, M};
-        for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
-            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
-            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
-        }
-        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
-        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
-        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
-    }
-}
-
-static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    long columns, long ahead)
-{
-    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
-    struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_stream_end)(void)
-{
-    v_stream_end();
-}
-/*
- * softmax.inc - a block of an online softmax, a vector of queries at a time.
- *
- * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
- * vector are never folded.
- */
-
-/* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
-{
-    VF top[4];
-    long r = 0;
-    CR_UNROLL
-    for (int i = 0; i < 4; i++) {
-        top[i] = v_set1(-INFINITY);
-    }
-    for (; r + 4 <= rows; r += 4) {
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
-        }
-    }
-    for (; r < rows; r++) {
-        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
-    }
-    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
-}
-
-/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
- * the new maximum, or 0 for a query that has seen nothing but -inf. */
-CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
-{
-    VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_TOP(old, top);
-    VF dead = CR_EQ(new, v_set1(-INFINITY));
-    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
-    CR_NAME(v_store_cut)(m, new, n);
-    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
-    return shift;
-}
-
-/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
-CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
-                                   VF shift, VF *sum)
-{
-    VF x[CR_BESIDE];
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
-    }
-    CR_NAME(v_exps)(rows, x);
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
-        sum[t] = sum[t] + x[t];
-    }
-}
-
-/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
-CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
-{
-    VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
-        VF sum[CR_BESIDE];
-        long r = i;
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            sum[t] = v_set1(0.0f);
-        }
-        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
-            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
-        }
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            if (r + t < rows) {
-                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
-            }
-            lane[i + t] = sum[t];
-        }
-    }
-    CR_UNROLL
-    for (int h = CR_LANES / 2; h > 0; h /= 2) {
-        CR_UNROLL
-        for (int i = 0; i < h; i++) {
-            lane[i] = lane[i] + lane[i + h];
-        }
-    }
-    return lane[0];
-}
-
-/* softmax_block for n queries, at most a vector of them. */
-CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
-                                  float *l, float *scale)
-{
-    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
-    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
-    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
-    VF old = CR_NAME(v_load_cut)(l, n);
-    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
-}
-
-static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
-                                      float *m, float *l, float *scale)
-{
-    long c = 0;
-    for (; c + CR_W <= cols; c += CR_W) {
-        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-    if (c < cols) {
-        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-}
-/*
- * scatter.inc - sums of rows, by the row of a table that an index names.
- */
-
-/* y = y + x */
-CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
-{
-    long i = 0;
-    for (; i + CR_W <= cols; i += CR_W) {
-        v_store(y + i, v_load(y + i) + v_load(x + i));
-    }
-    if (i < cols) {
-        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
-    }
-}
-
-static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const int *index)
-{
-    const float zero = 0.0f;
-    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
-    for (long i = 0; i < n; i++) {
-        if (index[i] >= first && index[i] < first + rows) {
-            CR_NAME(cr_add_row)(cols, y + (index[i] - first) * ldy, x + i * ldx);
-        }
-    }
-}
-/*
- * random.inc - tiles of random numbers, each a function of its index.
- */
-/*
- * philox.inc - Philox, a vector of blocks at a time; see philox.h.
- */
-/*
- * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
- *
- * Included after one of vector_*.h, and again if need be: it has macros alone.  v_of_signed turns
- * integers into floats, v_of_bits takes their bits for floats, and vi_bits gives those of floats.
- */
-#undef VI
-#undef vi_set1
-#undef vi_ramp
-#undef vi_add
-#undef vi_sub
-#undef vi_and
-#undef vi_or
-#undef vi_xor
-#undef vi_left
-#undef vi_right
-#undef vi_load
-#undef vi_store
-#undef vi_bits
-#undef v_of_signed
-#undef v_of_bits
-
-#if CR_W == 1
-
-#define VI uint32_t
-#define vi_set1(x) ((uint32_t)(x))
-#define vi_ramp() 0u
-#define vi_add(a, b) ((a) + (b))
-#define vi_sub(a, b) ((a) - (b))
-#define vi_and(a, b) ((a) & (b))
-#define vi_or(a, b) ((a) | (b))
-#define vi_xor(a, b) ((a) ^ (b))
-#define vi_left(a, n) ((a) << (n))
-#define vi_right(a, n) ((a) >> (n))
-#define v_of_signed(a) ((float)(int32_t)(a))
-#define v_of_bits(a) (((union cr_bits){.u = (a)}).f)
-#define vi_bits(x) (((union cr_bits){.f = (x)}).u)
-#define vi_load(p) (*(const cr_word *)(p))
-#define vi_store(p, x) ((void)(*(cr_word *)(p) = (x)))
-
-#elif CR_W == 4
-
-#define VI uint32x4_t
-#define vi_set1(x) vdupq_n_u32((uint32_t)(x))
-#define vi_ramp() ((uint32x4_t){0, 1, 2, 3})
-#define vi_add(a, b) vaddq_u32(a, b)
-#define vi_sub(a, b) vsubq_u32(a, b)
-#define vi_and(a, b) vandq_u32(a, b)
-#define vi_or(a, b) vorrq_u32(a, b)
-#define vi_xor(a, b) veorq_u32(a, b)
-#define vi_left(a, n) ((a) << (n))
-#define vi_right(a, n) ((a) >> (n))
-#define v_of_signed(a) vcvtq_f32_s32(vreinterpretq_s32_u32(a))
-#define v_of_bits(a) vreinterpretq_f32_u32(a)
-#define vi_bits(x) vreinterpretq_u32_f32(x)
-#define vi_load(p) (*(const cr_words_4 *)(p))
-#define vi_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
-
-#elif CR_W == 8
-
-#define VI __m256i
-#define vi_set1(x) _mm256_set1_epi32((int)(x))
-#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
-#define vi_add(a, b) _mm256_add_epi32(a, b)
-#define vi_sub(a, b) _mm256_sub_epi32(a, b)
-#define vi_and(a, b) _mm256_and_si256(a, b)
-#define vi_or(a, b) _mm256_or_si256(a, b)
-#define vi_xor(a, b) _mm256_xor_si256(a, b)
-#define vi_left(a, n) _mm256_slli_epi32(a, n)
-#define vi_right(a, n) _mm256_srli_epi32(a, n)
-#define v_of_signed(a) _mm256_cvtepi32_ps(a)
-#define v_of_bits(a) _mm256_castsi256_ps(a)
-#define vi_bits(x) _mm256_castps_si256(x)
-#define vi_load(p) _mm256_loadu_si256((const void *)(p))
-#define vi_store(p, x) _mm256_storeu_si256((void *)(p), x)
-
-#else
-
-#define VI __m512i
-#define vi_set1(x) _mm512_set1_epi32((int)(x))
-#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#define vi_add(a, b) _mm512_add_epi32(a, b)
-#define vi_sub(a, b) _mm512_sub_epi32(a, b)
-#define vi_and(a, b) _mm512_and_si512(a, b)
-#define vi_or(a, b) _mm512_or_si512(a, b)
-#define vi_xor(a, b) _mm512_xor_si512(a, b)
-#define vi_left(a, n) _mm512_slli_epi32(a, n)
-#define vi_right(a, n) _mm512_srli_epi32(a, n)
-#define v_of_signed(a) _mm512_cvtepi32_ps(a)
-#define v_of_bits(a) _mm512_castsi512_ps(a)
-#define vi_bits(x) _mm512_castps_si512(x)
-#define vi_load(p) _mm512_loadu_si512(p)
-#define vi_store(p, x) _mm512_storeu_si512(p, x)
-
-#endif
-
-/* vi_mul(a, b, &high): the low half of the products. */
-#undef vi_mul
-
-#if CR_W == 1
-
-#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
-
-CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
-{
-    uint64_t product = (uint64_t)a * b;
-    *high = (uint32_t)(product >> 32);
-    return (uint32_t)product;
-}
-
-#elif CR_W == 4
-
-#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
-
-/* The lower two lanes are multiplied, then the upper ones. */
-CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
-{
-    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
-    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
-    *high = vuzp2q_u32(lower, upper);
-    return vuzp1q_u32(lower, upper);
-}
-
-#elif CR_W == 8
-
-#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
-{
-    __m256i even = _mm256_mul_epu32(a, b);
-    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-}
-
-#else
-
-#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
-{
-    __m512i even = _mm512_mul_epu32(a, b);
-    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
-    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
-}
-
-#endif
-
-/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
-CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
-{
-    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
-    VI c1 = vi_set1((uint32_t)(first >> 32));
-    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
-        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
-        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
-        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
-        c1 = low1;
-        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
-        c3 = low0;
-        k0 += CR_PHILOX_K0;
-        k1 += CR_PHILOX_K1;
-    }
-    words[0] = c0;
-    words[1] = c1;
-    words[2] = c2;
-    words[3] = c3;
-}
-
-/* Words as numbers, uniform in 0 <= u < 1. */
-CR_INLINE VF CR_NAME(v_uniform)(VI words)
-{
-    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
-}
-
-/* All numbers of a group. */
-static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
-{
-    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
-        VI words[4];
-        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
-        }
-    }
-}
-
-/* A stream of a seed, and the group of it that was made last. */
-struct CR_NAME(cr_stream) {
-    uint64_t seed, stream, group;
-    float numbers[CR_RANDOM_GROUP];
-};
-
-/* n numbers of a stream from an index on; groups that are needed whole are made in place. */
-static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index, long n, float *y)
-{
-    for (long count; n > 0; n -= count, y += count, index += (uint64_t)count) {
-        uint64_t group = index / CR_RANDOM_GROUP;
-        long skip = (long)(index % CR_RANDOM_GROUP);
-        count = CR_LEAST(n, CR_RANDOM_GROUP - skip);
-        if (count == CR_RANDOM_GROUP) {
-            CR_NAME(cr_random_group)(s->seed, s->stream, group, y);
-            continue;
-        }
-        if (group != s->group) {
-            s->group = group;
-            CR_NAME(cr_random_group)(s->seed, s->stream, group, s->numbers);
-        }
-        CR_NAME(cr_copy)(1, count, y, 0, s->numbers + skip, 0);
-    }
-}
-
-/* Rows of consecutive numbers are made in place.  Where numbers are consecutive down the columns,
- * a few columns at a time are made as rows and transposed.  Else each number is made alone. */
-static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
-                               long stream, long base, long rs, long cs)
-{
-    enum { RUN = 2 * CR_RANDOM_GROUP };
-    struct CR_NAME(cr_stream) s = {(uint64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
-    float columns[CR_W * RUN];
-    for (long r = 0; r < rows && cs == 1; r++) {
-        CR_NAME(cr_random_run)(&s, (uint64_t)(base + r * rs), cols, y + r * ldy);
-    }
-    for (long c = 0; c < cols && cs != 1 && rs == 1; c += CR_W) {
-        for (long r = 0; r < rows; r += RUN) {
-            long m = CR_LEAST(rows - r, RUN), n = CR_LEAST(cols - c, CR_W);
-            for (long i = 0; i < n; i++) {
-                CR_NAME(cr_random_run)(&s, (uint64_t)(base + r + (c + i) * cs), m, columns + i * RUN);
-            }
-            CR_NAME(cr_transpose)(m, n, y + r * ldy + c, ldy, columns, RUN);
-        }
-    }
-    for (long r = 0; r < rows && cs != 1 && rs != 1; r++) {
-        for (long c = 0; c < cols; c++) {
-            y[r * ldy + c] = cr_philox_uniform(s.seed, s.stream, (uint64_t)(base + r * rs + c * cs));
-        }
-    }
-}
-/*
- * i32.inc - the functions of i32.h for one instruction set.
- *
- * The vector type is one of unsigned words, for which + - * and unary minus wrap; the CR_
- * functions of the table are defined anew, with signed operands.  Comparisons return the floats 0
- * and 1.
- */
-#undef VU
-#undef u_load
-#undef u_load_n
-#undef u_load_or
-#undef u_store
-#undef u_store_n
-#undef u_set1
-#undef u_ramp
-#undef u_select
-#undef u_one_if
-#undef u_one_unless
-#undef u_signed
-#undef CR_FLOAT
-#undef CR_ABS
-#undef CR_MAX
-#undef CR_MIN
-#undef CR_LT
-#undef CR_LE
-#undef CR_EQ
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_INT
-
-#if CR_W == 1
-
-#define VU uint32_t
-#define u_load(p) (*(const cr_word *)(p))
-#define u_load_n(p, n) ((void)(n), u_load(p))
-#define u_load_or(p, n, fill) ((void)(n), u_load(p))
-#define u_store(p, x) ((void)(*(cr_word *)(p) = (x)))
-#define u_store_n(p, x, n) ((void)(n), u_store(p, x))
-#define u_set1(x) ((uint32_t)(x))
-#define u_ramp() 0u
-#define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
-
-#define CR_FLOAT(a) ((float)(int32_t)(a))
-#define CR_INT(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (uint32_t)(int32_t)(a) : 0x80000000u)
-#define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
-#define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
-#define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
-#define CR_LT(a, b) ((int32_t)(a) < (int32_t)(b) ? 1.0f : 0.0f)
-#define CR_LE(a, b) ((int32_t)(a) <= (int32_t)(b) ? 1.0f : 0.0f)
-#define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
-
-#elif CR_W == 4
-
-#define VU uint32x4_t
-#define u_load(p) (*(const cr_words_4 *)(p))
-#define u_load_n(p, n) u_load_or(p, n, vdupq_n_u32(0))
-#define u_load_or(p, n, fill)                                                                      \
-    vreinterpretq_u32_f32(v_load_or((const cr_float *)(p), n, vreinterpretq_f32_u32(fill)))
-#define u_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
-#define u_store_n(p, x, n) v_store_n((cr_float *)(p), vreinterpretq_f32_u32(x), n)
-#define u_set1(x) vdupq_n_u32((uint32_t)(x))
-#define u_ramp() ((uint32x4_t){0, 1, 2, 3})
-#define u_select(a, b, c) vbslq_u32(vceqzq_f32(a), c, b)
-
-#define u_signed(a) vreinterpretq_s32_u32(a)
-#define CR_FLOAT(a) vcvtq_f32_s32(u_signed(a))
-#define CR_INT(a)                                                                                  \
-    vbslq_u32(vcltq_f32(a, vdupq_n_f32(0x1p31f)), vreinterpretq_u32_s32(vcvtq_s32_f32(a)),         \
-              vdupq_n_u32(0x80000000u))
-#define CR_ABS(a) vreinterpretq_u32_s32(vabsq_s32(u_signed(a)))
-#define CR_MAX(a, b) vreinterpretq_u32_s32(vmaxq_s32(u_signed(a), u_signed(b)))
-#define CR_MIN(a, b) vreinterpretq_u32_s32(vminq_s32(u_signed(a), u_signed(b)))
-#define CR_LT(a, b) v_one_if_neon(vcltq_s32(u_signed(a), u_signed(b)))
-#define CR_LE(a, b) v_one_if_neon(vcleq_s32(u_signed(a), u_signed(b)))
-#define CR_EQ(a, b) v_one_if_neon(vceqq_u32(a, b))
-
-#elif CR_W == 8
-
-typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
-
-#define VU cr_words_8
-#define u_load(p) ((VU)_mm256_loadu_si256((const __m256i *)(p)))
-#define u_load_n(p, n) ((VU)_mm256_maskload_epi32(p, v_first(n)))
-#define u_load_or(p, n, fill)                                                                      \
-    ((VU)_mm256_blendv_epi8((__m256i)(fill), (__m256i)u_load_n(p, n), v_first(n)))
-#define u_store(p, x) _mm256_storeu_si256((__m256i *)(p), (__m256i)(x))
-#define u_store_n(p, x, n) _mm256_maskstore_epi32(p, v_first(n), (__m256i)(x))
-#define u_set1(x) ((VU)_mm256_set1_epi32((int)(x)))
-#define u_ramp() ((VU)_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
-#define u_select(a, b, c)                                                                          \
-    ((VU)_mm256_castps_si256(CR_SELECT(a, _mm256_castsi256_ps((__m256i)(b)),                       \
-                                       _mm256_castsi256_ps((__m256i)(c)))))
-#define u_one_if(mask) _mm256_and_ps(_mm256_castsi256_ps(mask), CR_ONE)
-#define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
-
-#define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
-#define CR_INT(a) ((VU)_mm256_cvttps_epi32(a)) /* -2^31 for what it cannot be */
-#define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
-#define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_LT(a, b) u_one_if(_mm256_cmpgt_epi32((__m256i)(b), (__m256i)(a)))
-#define CR_LE(a, b) u_one_unless(_mm256_cmpgt_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_EQ(a, b) u_one_if(_mm256_cmpeq_epi32((__m256i)(a), (__m256i)(b)))
-
-#else
-
-typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
-
-#define VU cr_words_16
-#define u_load(p) ((VU)_mm512_loadu_si512(p))
-#define u_load_n(p, n) ((VU)_mm512_maskz_loadu_epi32(v_first(n), p))
-#define u_load_or(p, n, fill) ((VU)_mm512_mask_loadu_epi32((__m512i)(fill), v_first(n), p))
-#define u_store(p, x) _mm512_storeu_si512(p, (__m512i)(x))
-#define u_store_n(p, x, n) _mm512_mask_storeu_epi32(p, v_first(n), (__m512i)(x))
-#define u_set1(x) ((VU)_mm512_set1_epi32((int)(x)))
-#define u_ramp() ((VU)_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-#define u_select(a, b, c)                                                                          \
-    ((VU)_mm512_castps_si512(CR_SELECT(a, _mm512_castsi512_ps((__m512i)(b)),                       \
-                                       _mm512_castsi512_ps((__m512i)(c)))))
-#define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
-
-#define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
-#define CR_INT(a) ((VU)_mm512_cvttps_epi32(a)) /* -2^31 for what it cannot be */
-#define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
-#define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
-#define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
-#define CR_LT(a, b) u_one_if(_mm512_cmplt_epi32_mask((__m512i)(a), (__m512i)(b)))
-#define CR_LE(a, b) u_one_if(_mm512_cmple_epi32_mask((__m512i)(a), (__m512i)(b)))
-#define CR_EQ(a, b) u_one_if(_mm512_cmpeq_epi32_mask((__m512i)(a), (__m512i)(b)))
-
-#endif
-
-/* ---- elementwise ops, see strips.inc ---- */
-
-CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
-{
-    return u_select(a, b, c);
-}
-
-#undef CR_SELECT
-#define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
-
-
-#define CR_ELEMENT_i int
-#define CR_VECTOR_i VU
-#define CR_SET1_i(x) u_set1(x)
-#define CR_GET_i(p) u_load(p)
-#define CR_GET_N_i(p, n) u_load_n(p, n)
-#define CR_PUT_i(p, x) u_store(p, x)
-#define CR_PUT_N_i(p, x, n) u_store_n(p, x, n)
-
-/* The types of the result, the first and the other operands: f for floats, i for i32. */
-#define CR_I32_ARITH(arity, name, e) CR_STRIPS_##arity(name, i, i, i, e)
-#define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
-#define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
-#define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
-#define CR_I32_TRUNCATE(arity, name, e) CR_STRIPS_##arity(name, i, f, f, e)
-#define CR_I32_FLOAT(arity, name, e)
-#define CR_I32_LOGIC(arity, name, e)
-#define CR_I32_STRIPS(name, arity, rule, expression, description)                                  \
-    CR_I32_##rule(arity, i32_##name, expression)
-
-CR_ELEMENTWISE(CR_I32_STRIPS)
-
-/* ---- reductions: in any order, for integers are exact ---- */
-
-#define CR_LOWEST INT32_MIN
-#define CR_HIGHEST INT32_MAX
-
-/* Reductions over rows and down columns. */
-#define CR_I32_REDUCTION(name, identity, combine)                                                  \
-    CR_INLINE VU CR_NAME(u_combine_##name)(VU a, VU b)                                             \
-    {                                                                                              \
-        return (combine);                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_i32_##name)(long rows, long cols, int *y, const int *a, long lda)       \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++, a += lda) {                                                \
-            int part[CR_W];                                                                        \
-            VU all = u_set1(identity);                                                             \
-            long i = 0;                                                                            \
-            for (; i + CR_W <= cols; i += CR_W) {                                                  \
-                all = CR_NAME(u_combine_##name)(all, u_load(a + i));                               \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                all =                                                                              \
-                    CR_NAME(u_combine_##name)(all, u_load_or(a + i, cols - i, u_set1(identity)));  \
-            }                                                                                      \
-            u_store(part, all);                                                                    \
-            for (int j = 1; j < CR_W; j++) {                                                       \
-                all = CR_NAME(u_combine_##name)(all, u_set1(part[j])); /* lane 0 counts */         \
-            }                                                                                      \
-            u_store(part, all);                                                                    \
-            y[r] = part[0];                                                                        \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_i32_##name##_down)(long rows, long cols, int *lanes, const int *a,      \
-                                              long lda)                                            \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++, a += lda) {                                                \
-            int *lane = lanes + r % CR_LANES * cols;                                               \
-            long i = 0;                                                                            \
-            for (; i + CR_W <= cols; i += CR_W) {                                                  \
-                u_store(lane + i, CR_NAME(u_combine_##name)(u_load(lane + i), u_load(a + i)));     \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                VU x = u_load_n(a + i, cols - i);                                                  \
-                u_store_n(lane + i, CR_NAME(u_combine_##name)(u_load_n(lane + i, cols - i), x),    \
-                          cols - i);                                                               \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_i32_##name##_lanes)(long cols, int *lanes)                              \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_i32_##name##_down)(half, cols, lanes, lanes + half * cols, cols);           \
-        }                                                                                          \
-    }
-
-/* By the rule; nothing for one that does not admit i32. */
-#define CR_I32_REDUCE_ARITH(name, identity, combine) CR_I32_REDUCTION(name, identity, combine)
-#define CR_I32_REDUCE_FLOAT(name, identity, combine)
-#define CR_I32_REDUCE(name, rule, identity, combine, description)                                  \
-    CR_I32_REDUCE_##rule(name, identity, combine)
-
-CR_REDUCTIONS(CR_I32_REDUCE)
-
-/* ---- movement: by the functions for floats, which keep all bits ---- */
-
-static void CR_NAME(cr_i32_load)(long rows, long cols, int *y, long ldy, const int *x, long rs,
-                                 long cs)
-{
-    CR_NAME(cr_load)(rows, cols, (float *)y, ldy, (const float *)x, rs, cs);
-}
-
-static void CR_NAME(cr_i32_store)(long rows, long cols, int *y, long rs, long cs, const int *x,
-                                  long ldx)
-{
-    CR_NAME(cr_store)(rows, cols, (float *)y, rs, cs, (const float *)x, ldx);
-}
-
-static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const int *table,
-                                   long ldt, long table_rows, const int *index)
-{
-    const int none = INT32_MIN;
-    CR_NAME(v_gather)(rows, cols, (float *)y, ldy, (const float *)table, ldt, table_rows, index,
-                      (const float *)&none);
-}
-
-/* A vector of indices at a time, from the first to the last column. */
-static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
-                                 long cs)
-{
-    const VU step = u_set1(cs * CR_W);
-    for (long r = 0; r < rows; r++) {
-        VU value = u_set1(base + r * rs) + u_ramp() * u_set1(cs);
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W, value += step) {
-            u_store(y + r * ldy + i, value);
-        }
-        if (i < cols) {
-            u_store_n(y + r * ldy + i, value, cols - i);
-        }
-    }
-}
-
-/* ---- the table ---- */
-
-static const struct cr_runtime_i32 CR_NAME(cr_runtime_i32) = {
-#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_i32_##name),
-    CR_MEMBERS_I32
-#undef CR_FUNCTION
-};
-
-static const struct cr_runtime CR_NAME(cr_runtime) = {
-    .isa = CR_ISA,
-    .i32 = &CR_NAME(cr_runtime_i32), /* only for i32 */
-    .parallel = cr_pool_parallel,
-#define CR_MEMBER(type, name) .name = CR_NAME(cr_##name),
-#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
-    CR_MEMBERS
-#undef CR_MEMBER
-#undef CR_FUNCTION
-};
-/*
- * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
- */
-#undef CR_ISA
-#undef CR_NAME
-#undef VF
-#undef VS
-#undef CR_W
-#undef CR_MOST_ROWS
-#undef CR_TILE_VECTORS
-#undef CR_BESIDE
-#undef CR_TILES_1
-#undef CR_TILES_2
-#undef CR_TILES_3
-#undef CR_TILES_4
-#undef v_number
-#undef v_fma_by
-#undef v_fma_into
-#undef v_load
-#undef v_store
-#undef v_stream
-#undef v_stream_end
-#undef v_set1
-#undef v_fma
-#undef v_min
-#undef v_max
-#undef v_smaller
-#undef v_larger
-#undef v_at_most
-#undef v_at_least
-#undef v_nan_or
-#undef v_ordered_or
-#undef v_and
-#undef v_or
-#undef v_first
-#undef v_load_n
-#undef v_load_or
-#undef v_store_n
-#undef v_copysign
-#undef v_if_negative
-#undef v_pow2
-#undef v_scale
-#undef v_split
-#undef v_fold
-#undef v_lane0
-#undef v_transpose
-#undef CR_ONE
-#undef CR_FLOAT
-#undef CR_ABS
-#undef CR_SQRT
-#undef CR_EXP
-#undef CR_LOG
-#undef CR_TANH
-#undef CR_ERF
-#undef CR_SIGMOID
-#undef CR_FMA
-#undef CR_MAX
-#undef CR_MIN
-#undef CR_TOP
-#undef CR_BOTTOM
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_LT
-#undef CR_LE
-#undef CR_EQ
-#undef CR_SELECT
-#ifdef CR_TARGET
-#undef CR_TARGET
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#endif
+#include CR_TEMPLATE
 #endif
 
 #if CR_NEON
+/* A part of every aarch64. */
+static int cr_has_neon(void)
+{
+    return 1;
+}
+
 /*
  * vector_neon.h - the vectors of the template runtime.inc, 4 floats in a NEON register.
  *
@@ -8419,1920 +2707,7 @@ CR_INLINE float32x4_t v_number_neon(const cr_float *p)
 }
 
 #endif
-/*
- * runtime.inc - the runtime for one instruction set.
- *
- * Included after one of vector_*.h, once for each; everything it defines has the
- * instruction set in its name.
- */
-/*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
- * sigmoid 2.5).
- *
- * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
- * inverse.  The polynomials are minimax fits of the relative error of the function
- * they serve, with coefficients rounded to float one after another.
- */
-
-/*
- * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
- * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
- * within a limit that is no zero; NaN passes through.
- */
-#ifdef v_larger
-#define v_at_least(limit, x) v_larger(v_set1(limit), x)
-#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
-#else
-#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
-#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
-#define v_at_least(limit, x) v_max(v_set1(limit), x)
-#define v_at_most(limit, x) v_min(v_set1(limit), x)
-#endif
-
-CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
-{
-    return v_larger(a, b);
-}
-
-CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
-{
-    return v_smaller(a, b);
-}
-
-/*
- * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
- * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
- * the test is off the critical path.
- */
-CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
-{
-    return v_nan_or(x, v_max(x, running));
-}
-
-CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
-{
-    return v_nan_or(x, v_min(x, running));
-}
-
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
-#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
-
-#ifndef v_scale
-/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
-CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
-{
-    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
-    VF rest = n - (t - v_set1(CR_ROUND));
-    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
-}
-#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
-#endif
-
-/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
- * operations: several go side by side, so that a processor need not look far ahead. */
-#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
-
-/*
- * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
- * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
- */
-CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
-{
-    VF r[CR_BESIDE];
-    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
-    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
-    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
-    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
-    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
-}
-
-/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
-CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
-{
-    VF t[CR_BESIDE], p[CR_BESIDE];
-    CR_NAME(v_expm1_reduced)(n, x, t, p);
-    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
-}
-
-/* exp of each vector of x.  NaN passes through both clamps. */
-CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
-{
-    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
-    CR_NAME(v_exps_within)(n, x);
-}
-
-CR_INLINE VF CR_NAME(v_exp)(VF x)
-{
-    CR_NAME(v_exps)(1, &x);
-    return x;
-}
-
-/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
-CR_INLINE VF CR_NAME(v_expm1)(VF x)
-{
-    VF t, p;
-    CR_NAME(v_expm1_reduced)(1, &x, &t, &p);
-    VF power = v_pow2(t);
-    return v_fma(power, p, power - CR_ONE);
-}
-
-/*
- * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
- * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
- */
-CR_INLINE VF CR_NAME(v_tanh)(VF x)
-{
-    VF a = CR_ABS(x);
-    VF h = CR_NAME(v_expm1)(v_at_most(20.0f, a + a)) * v_set1(0.5f);
-    VF q = h / (CR_ONE + h);
-    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
-    return v_copysign(y, x);
-}
-
-/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
-CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
-{
-    VF e[CR_BESIDE];
-    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
-    CR_NAME(v_exps_within)(n, e);
-    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
-}
-
-CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
-{
-    CR_NAME(v_sigmoids)(1, &x);
-    return x;
-}
-
-/*
- * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
- * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
- */
-CR_INLINE VF CR_NAME(v_erf)(VF x)
-{
-    VF a = v_at_most(3.95f, CR_ABS(x));
-    VF q = v_set1(-0x1.38a6fcp-17f);
-    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
-    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
-    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
-    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
-    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
-    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
-    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
-    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
-    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
-    return v_copysign(CR_NAME(v_expm1)(-u), x);
-}
-
-/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
-CR_INLINE VF CR_NAME(v_log)(VF x)
-{
-    VF e;
-    VF tiny = CR_LT(x, v_set1(0x1p-126f));
-    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
-    e = v_fma(tiny, v_set1(-23.0f), e);
-    VF q = v_set1(-0x1.38c974p-4f);
-    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
-    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
-    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
-    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
-    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
-    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
-    q = v_fma(q, f, v_set1(0x1.555554p-2f));
-    VF f2 = f * f;
-    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
-    y = v_fma(f2, v_set1(-0.5f), y) + f;
-    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
-    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
-    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
-    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
-}
-
-#define CR_EXP(a) CR_NAME(v_exp)(a)
-#define CR_LOG(a) CR_NAME(v_log)(a)
-#define CR_TANH(a) CR_NAME(v_tanh)(a)
-#define CR_ERF(a) CR_NAME(v_erf)(a)
-#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
-#define CR_FMA(a, b, c) v_fma(a, b, c)
-/*
- * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
- * and columns of one value a row (s).
- */
-
-/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
-#define CR_ELEMENT_f float
-#define CR_VECTOR_f VF
-#define CR_SET1_f(x) v_set1(x)
-#define CR_GET_f(p) v_load(p)
-#define CR_GET_N_f(p, n) v_load_n(p, n)
-#define CR_PUT_f(p, x) v_store(p, x)
-#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
-
-/* How an operand x of type T is read from xp, with the row stride ldx. */
-#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
-#define CR_DENSE_v(x) (ld##x == cols)
-#define CR_DENSE_s(x) 0
-#define CR_ROW_v(x, T)
-#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
-#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
-#define CR_FULL_s(x, T)
-#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x, T)
-
-/* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
-    {                                                                                              \
-        if (ldy == cols && dense) {                                                                \
-            cols *= rows;                                                                          \
-            rows = 1;                                                                              \
-        }                                                                                          \
-        for (long r = 0; r < rows; r++) {                                                          \
-            long i = 0;                                                                            \
-            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
-            {                                                                                      \
-                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
- * are their letters. */
-#define CR_MAP1(name, Y, S, T, A, e)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
-                                         CR_OPERAND(a, S))                                         \
-        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
-
-#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
-                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
-
-#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
-                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
-                                               CR_OPERAND(c, T))                                   \
-        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
-                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
-                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
-                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
-
-#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
-#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
-    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
-    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
-    CR_MAP2(name, Y, S, T, s, v, e)
-#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
-    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
-    CR_MAP3(name, Y, S, T, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description)                                      \
-    CR_STRIPS_##arity(name, f, f, f, expression)
-
-CR_ELEMENTWISE(CR_STRIPS)
-/*
- * move.inc - copies between strided memory, tiles and packed panels.
- *
- * Elements are moved bit by bit, so that load, store and gather serve i32, too.
- */
-
-/* Loads the first n floats of a vector, for any n; the others are zeros. */
-CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
-{
-    if (n >= CR_W) {
-        return v_load(p);
-    }
-    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
-}
-
-CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
-{
-    if (n >= CR_W) {
-        v_store(p, x);
-    } else if (n > 0) {
-        v_store_n(p, x, n);
-    }
-}
-
-static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
-{
-    for (long r = 0; r < rows; r++) {
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
-        }
-    }
-}
-
-/* y[r, :] = x[r * rs] */
-static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++) {
-        VF value = v_set1(((const cr_float *)x)[r * rs]);
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W) {
-            v_store(y + r * ldy + i, value);
-        }
-        if (i < cols) {
-            v_store_n(y + r * ldy + i, value, cols - i);
-        }
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
-CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
-                                        long ldx)
-{
-    VF t[CR_W];
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
-    }
-    v_transpose(t);
-    for (long r = 0; r < rows; r++) {
-        v_store_n(y + r * ldy, t[r], cols);
-    }
-}
-
-/* Transposes a full square of CR_W rows and columns. */
-CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
-{
-    VF t[CR_W];
-    CR_UNROLL
-    for (long c = 0; c < CR_W; c++) {
-        t[c] = v_load(x + c * ldx);
-    }
-    v_transpose(t);
-    CR_UNROLL
-    for (long r = 0; r < CR_W; r++) {
-        v_store(y + r * ldy, t[r]);
-    }
-}
-
-/* y[r * ldy + c] = x[c * ldx + r] */
-static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
-                                  long ldx)
-{
-    for (long r = 0; r < rows; r += CR_W) {
-        for (long c = 0; c < cols; c += CR_W) {
-            float *to = y + r * ldy + c;
-            const float *from = x + c * ldx + r;
-            if (rows - r >= CR_W && cols - c >= CR_W) {
-                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
-            } else {
-                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
-                                         ldy, from, ldx);
-            }
-        }
-    }
-}
-
-/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
-static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
-                             long cs)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
-    } else if (cs == 0) {
-        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
-    } else {
-        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
-    }
-}
-
-static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
-                              long ldx)
-{
-    if (cs == 1) {
-        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
-    } else if (rs == 1) {
-        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
-    } else {
-        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
-    }
-}
-
-/* Prefetches each cache line of the rows. */
-static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++, x += rs) {
-        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
-            CR_PREFETCH(x + c);
-        }
-    }
-}
-
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
-                             float value)
-{
-    for (long r = CR_MOST(0, 1 - begin); r < rows; r++) {
-        CR_NAME(cr_fill)(1, CR_LEAST(begin + r, cols), y + r * ldy, ldy, &value, 0);
-    }
-    for (long r = 0; r < CR_LEAST(rows, cols - end); r++) {
-        long last = CR_MOST(0, end + r);
-        CR_NAME(cr_fill)(1, cols - last, y + r * ldy + last, ldy, &value, 0);
-    }
-}
-
-/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
-static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
-{
-    VF zero[4], none = v_set1(0.0f);
-    float all[CR_W], sum = 0.0f;
-    CR_UNROLL
-    for (int j = 0; j < 4; j++) {
-        zero[j] = none;
-    }
-    for (long r = 0; r < rows; r++, x += rs) {
-        long i = 0;
-        for (; cs == 1 && i + 4 * CR_W <= cols; i += 4 * CR_W) {
-            CR_UNROLL
-            for (int j = 0; j < 4; j++) {
-                zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
-            }
-        }
-        for (; cs == 1 && i < cols; i += CR_W) {
-            zero[0] = v_fma(CR_NAME(v_load_cut)(x + i, cols - i), none, zero[0]);
-        }
-        for (; i < cols; i++) {
-            sum += 0.0f * x[i * cs];
-        }
-    }
-    v_store(all, (zero[0] + zero[1]) + (zero[2] + zero[3]));
-    for (int j = 0; j < CR_W; j++) {
-        sum += all[j];
-    }
-    return sum == 0.0f;
-}
-
-/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
-CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                                 long ldt, long table_rows, const int *index, const float *none)
-{
-    for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
-        } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const int *index)
-{
-    const float none = NAN;
-    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
-}
-
-/*
- * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
- * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
- */
-CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
-                                    long panel_stride, const float *b, long rs)
-{
-    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
-        CR_UNROLL
-        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
-            const float *from = b + i * CR_W;
-            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
-            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
-            if (stream) {
-                v_stream(to, v_load(from));
-            } else {
-                v_store(to, v_load(from));
-            }
-        }
-    }
-}
-
-/*
- * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
- * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
- * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
- * floats are left.
- */
-CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
-{
-    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
-    long k = 0;
-    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
-        for (long n = 0; n < CR_PANEL; n += CR_W) {
-            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
-                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
-            }
-            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
-        }
-        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
-            v_stream(y + i, v_load(rows + i));
-        }
-    }
-    return k;
-}
-
-/* The columns that the last panel lacks are filled with zeros. */
-CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
-                               const float *b, long rs, long cs)
-{
-    const float zero = 0.0f;
-    long n = 0;
-    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
-        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
-    }
-    for (; n < N; n += CR_PANEL) {
-        long cols = CR_LEAST(N - n, CR_PANEL);
-        float *to = y + n / CR_PANEL * panel_stride;
-        const float *from = b + n * cs;
-        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
-                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
-                        : 0;
-        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
-        if (cols < CR_PANEL) {
-            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
-        }
-    }
-}
-
-static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
-                             long cs)
-{
-    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
-}
-
-/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
-static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
-                                    long rs, long cs)
-{
-    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
-    v_stream_end();
-}
-/*
- * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
- *
- * Each has the bits of the steps one by one; what lies between them stays in registers.
- */
-
-static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
-                                  float cube, float slope)
-{
-    const VF third = v_set1(cube), first = v_set1(slope);
-    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
-             a * v_fma(third, a * a, first))
-}
-
-/* By groups of vectors, for the sake of the exponentials. */
-static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
-                                    long lda, const float *b, long ldb)
-{
-    const int n = CR_BESIDE;
-    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
-        long c = 0;
-        for (; c + n * CR_W <= cols; c += n * CR_W) {
-            VF s[CR_BESIDE];
-            CR_EACH s[i] = v_load(b + c + i * CR_W);
-            CR_NAME(v_sigmoids)(n, s);
-            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
-        }
-        for (; c < cols; c += CR_W) {
-            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
-            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
-        }
-    }
-}
-/*
- * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
- * runtime.h.
- */
-
-/* ---- what a row of the table combines ---- */
-
-#define CR_LOWEST (-INFINITY)
-#define CR_HIGHEST INFINITY
-
-#define CR_COMBINE(name, rule, identity, combine, description)                                     \
-    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        return (combine);                                                                          \
-    }
-CR_REDUCTIONS(CR_COMBINE)
-
-/*
- * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
- * that makes a difference.
- */
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
-#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
-#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
-    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        const VF result = (combine);                                                               \
-        (void)loose;                                                                               \
-        return result;                                                                             \
-    }                                                                                              \
-    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        (void)(combine);                                                                           \
-        return loose;                                                                              \
-    }
-CR_REDUCTIONS(CR_COMBINE_LOOSELY)
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
-
-/* ---- over rows ---- */
-
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
-#define CR_FOLD(OP, lane)                                                                          \
-    do {                                                                                           \
-        CR_UNROLL                                                                                  \
-        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < h; j++) {                                                          \
-                lane[j] = OP(lane[j], lane[j + h]);                                                \
-            }                                                                                      \
-        }                                                                                          \
-        v_fold(OP, lane[0]);                                                                       \
-    } while (0)
-
-/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
-#define CR_REDUCE_ROW(name, OP, identity)                                                          \
-    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
-    {                                                                                              \
-        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
-        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = total[j] = v_set1(identity);                                                 \
-        }                                                                                          \
-        long i = 0;                                                                                \
-        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
-            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
-                CR_UNROLL                                                                          \
-                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
-                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
-                }                                                                                  \
-            }                                                                                      \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                total[j] = OP(total[j], lane[j]);                                                  \
-                lane[j] = v_set1(identity);                                                        \
-            }                                                                                      \
-        }                                                                                          \
-        const int cut = i > 0;                                                                     \
-        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
-            }                                                                                      \
-        }                                                                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
-            if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
-            }                                                                                      \
-            if (cut) {                                                                             \
-                lane[j] = OP(total[j], lane[j]);                                                   \
-            }                                                                                      \
-        }                                                                                          \
-        CR_FOLD(OP, lane);                                                                         \
-        return v_lane0(lane[0]);                                                                   \
-    }
-
-/* A row whose result is a zero that may have the wrong sign is reduced once more. */
-#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
-    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
-    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
-    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
-    {                                                                                              \
-        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
-        for (long r = 0; r < rows; r++) {                                                          \
-            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
-            if (loose && y[r] == 0) {                                                              \
-                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
-            }                                                                                      \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_ROWS)
-
-/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
-
-#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
-    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
-                                          long lda)                                                \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++) {                                                          \
-            float *lane = lanes + r % CR_LANES * cols;                                             \
-            long c = 0;                                                                            \
-            CR_UNROLL_BY_4                                                                         \
-            for (; c + CR_W <= cols; c += CR_W) {                                                  \
-                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
-                v_store(lane + c,                                                                  \
-                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
-            }                                                                                      \
-            if (c < cols) {                                                                        \
-                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
-                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
-                v_store_n(lane + c, x, cols - c);                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_COLUMNS)
-/*
- * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
- *
- * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
- * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
- * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how many columns a tile has; no bit depends on it.
- *
- * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
- * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
- * read a panel one after another: only the first waits for memory, so each prefetches its share of the
- * panel behind (v_pace).
- */
-#undef CR_PACED
-#define CR_PACED (CR_W == 8)
-
-/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
- * sets have to spread it over a vector. */
-#ifndef v_fma_by
-#define VS VF
-#define v_number(p) v_set1(*(p))
-#define v_fma_by(x, w, sum) v_fma(x, w, sum)
-#endif
-
-/* sum += x w, into the register of sum where an instruction set can say so. */
-#ifndef v_fma_into
-#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
-#endif
-
-/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
- * reads those of `first` instead, and its results are not stored. */
-CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
-{
-    n = n < p->N ? n : first;
-    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
-}
-
-/* For all vectors of a tile. */
-#define CR_FOR_TILE(i, j)                                                                          \
-    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
-
-/* Reads a tile of start; columns past the last are zeros. */
-CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                     long n, VF (*total)[8])
-{
-    const float *start = p->start + m * p->lds + n;
-    long lds = p->lds, left = p->N - n;
-    if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
-    } else {
-        CR_FOR_TILE(i, j) {
-            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
-    }
-}
-
-/* Sets a tile of sums to start, or to zeros without one. */
-CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                long n, VF (*acc)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
-    } else {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    }
-}
-
-/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
- * for every x. */
-CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
-                                      long n, VF (*total)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
-    } else {
-        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
-    }
-    if (p->scale) {
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
-    }
-}
-
-/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
-CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
-                              long n, VF (*acc)[8])
-{
-    float *c = p->c + m * p->ldc + n;
-    long ldc = p->ldc, left = p->N - n;
-    if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
-    }
-    if (left < NV * CR_W) {
-        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
-    } else if (p->stream) {
-        CR_FOR_TILE(i, j) v_stream(c + i * ldc + j * CR_W, acc[i][j]);
-    } else {
-        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
-    }
-}
-
-/*
- * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
- * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
- * vectors, the rows' numbers stay in registers while the vectors go by.
- */
-CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
-                                const float *const *a, long rs)
-{
-    const int few = CR_PACED && MR < NV ? MR : 0;
-    VF w[8];
-    VS x[CR_MOST_ROWS];
-    CR_UNROLL
-    for (int i = 0; i < few; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        w[j] = v_load(b[j] + k);
-        CR_UNROLL
-        for (int i = 0; i < few; i++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-    CR_UNROLL
-    for (int i = few; i < MR; i++) {
-        x[i] = v_number(a[i / 3] + i % 3 * rs);
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            v_fma_into(acc[i][j], x[i], w[j]);
-        }
-    }
-}
-
-/* Where a tile reads. */
-struct CR_NAME(v_place) {
-    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
-    const char *next;                              /* see v_pace */
-};
-
-/* Moves on to the next k: of a, as b stays where it is. */
-CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
-{
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at->a[i / 3] += cs;
-    }
-}
-
-/*
- * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
- * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
- */
-CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
-                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
-{
-    long rs = p->rs, cs = p->cs, ahead = p->ahead;
-    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
-    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
-        CR_UNROLL
-        for (int u = 0; u < 4; u++) {
-            if (u % 2 == 0) {
-                CR_PREFETCH(at->next);
-                at->next += 2 * p->pace;
-            }
-            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
-            CR_NAME(v_next_k)(MR, at, cs);
-        }
-    }
-    for (; k < end; k += CR_PANEL) {
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
-                CR_PREFETCH(at->b[j] + k + ahead);
-            }
-        }
-        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
-        CR_NAME(v_next_k)(MR, at, cs);
-    }
-}
-
-/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
-#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
-
-/*
- * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
- * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
- * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
- */
-CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
-                               long n)
-{
-    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    struct CR_NAME(v_place) at = {.next = p->next};
-    long k = 0, last = p->K * CR_PANEL;
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at.a[i / 3] = p->a + (m + i) * p->rs;
-    }
-    CR_UNROLL
-    for (int j = 0; j < NV; j++) {
-        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
-                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
-    }
-    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
-    do {
-        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
-        k = end;
-    } while (k < last);
-    CR_NAME(v_end)(MR, NV, p, m, n, total);
-}
-
-#define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
-    {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
-    }
-#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
-
-/* T for all heights up to one. */
-#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
-#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
-#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
-#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
-#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
-
-CR_TILES_1(CR_TILE)
-CR_TILES_2(CR_TILE)
-CR_TILES_3(CR_TILE)
-CR_TILES_4(CR_TILE)
-CR_TILE(1, 8)
-
-static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
-
-/* By width. */
-static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
-    {0, NULL},
-    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
-    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
-    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
-    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
-};
-
-/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
- * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
- * columns say nothing. */
-static int CR_NAME(cr_tile_width)(long M, long columns)
-{
-    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
-    width = width < 2 ? 2 : width > 4 ? 4 : width;
-    if (M > CR_NAME(cr_tiles)[2].height) {
-        return width;
-    }
-    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
-        width--;
-    }
-    return width;
-}
-
-/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
- * which the band of these rows has. */
-CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long rows, long m, long n)
-{
-    struct cr_product part;
-    if (banded) {
-        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
-        part = *p;
-        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
-        part.a += first * p->cs;
-        part.b += first * CR_PANEL;
-        p = &part;
-    }
-    tiles->of_height[rows](p, m, n);
-}
-
-/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
- * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
-CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
-{
-    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
-    const long share = t + n % CR_PANEL / columns * count;
-    p->next = (const char *)p->b;
-    p->pace = 0;
-    if (p->ahead && count > 1) {
-        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
-                  p->K * bytes * share / tiles;
-        p->pace = (bytes + tiles - 1) / tiles;
-    }
-}
-
-/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
- * five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long from, long to, long n)
-{
-    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product paced;
-    if (CR_PACED) {
-        paced = *p;
-    }
-    for (long t = 0; t < count; t++) {
-        long m = rows * t / count;
-        if (CR_PACED) {
-            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
-        }
-        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
-                           n);
-    }
-}
-
-/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
- * panels side by side; what it reads next lies behind both, unless more of k is left. */
-CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
-{
-    if (vectors * CR_W <= CR_PANEL) {
-        return p->ahead;
-    }
-    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
-}
-
-/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
- * floats keep to panels, unless they are three wide. */
-CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
-{
-    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
-    if (!CR_PACED) {
-        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
-    }
-    width = (int)CR_LEAST(width, left);
-    return width == 3 ? 3 : (int)CR_LEAST(width, room);
-}
-
-/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
- * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
- * are. */
-CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
-{
-    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
-    p.ahead = CR_NAME(v_ahead)(&p, width);
-    for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W;
-        step = CR_NAME(v_width)(width, left, n);
-        if (p.M == 1 && left >= 8 && !banded) {
-            step = 8;
-            CR_NAME(cr_tile_1x8)(&p, 0, n);
-        } else {
-            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
-        }
-    }
-}
-
-static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                             const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long columns, long ahead)
-{
-    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long columns,
-                                    long ahead)
-{
-    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
-    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
-}
-
-/* Returns how many rows of a product lie above row m, 0 if m is negative. */
-CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
-{
-    return CR_MOST(0, CR_LEAST(m, p->M));
-}
-
-/*
- * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
- * Rows that reach into one of them alone take tiles of one vector.
- */
-static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
-                                  const float *b, long panel_stride, float *c, long ldc, long begin,
-                                  long end)
-{
-    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
-    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
-    for (long n = 0; n < N; n += 2 * CR_W) {
-        long first[2] = {M, M}, last[2] = {M, M};
-        for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
-            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
-            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
-        }
-        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
-        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
-        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
-    }
-}
-
-static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    long columns, long ahead)
-{
-    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
-    struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
-}
-
-static void CR_NAME(cr_stream_end)(void)
-{
-    v_stream_end();
-}
-/*
- * softmax.inc - a block of an online softmax, a vector of queries at a time.
- *
- * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
- * vector are never folded.
- */
-
-/* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
-{
-    VF top[4];
-    long r = 0;
-    CR_UNROLL
-    for (int i = 0; i < 4; i++) {
-        top[i] = v_set1(-INFINITY);
-    }
-    for (; r + 4 <= rows; r += 4) {
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
-        }
-    }
-    for (; r < rows; r++) {
-        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
-    }
-    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
-}
-
-/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
- * the new maximum, or 0 for a query that has seen nothing but -inf. */
-CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
-{
-    VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_TOP(old, top);
-    VF dead = CR_EQ(new, v_set1(-INFINITY));
-    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
-    CR_NAME(v_store_cut)(m, new, n);
-    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
-    return shift;
-}
-
-/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
-CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
-                                   VF shift, VF *sum)
-{
-    VF x[CR_BESIDE];
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
-    }
-    CR_NAME(v_exps)(rows, x);
-    CR_UNROLL
-    for (int t = 0; t < rows; t++) {
-        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
-        sum[t] = sum[t] + x[t];
-    }
-}
-
-/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
-CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
-{
-    VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
-        VF sum[CR_BESIDE];
-        long r = i;
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            sum[t] = v_set1(0.0f);
-        }
-        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
-            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
-        }
-        CR_UNROLL
-        for (int t = 0; t < CR_BESIDE; t++) {
-            if (r + t < rows) {
-                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
-            }
-            lane[i + t] = sum[t];
-        }
-    }
-    CR_UNROLL
-    for (int h = CR_LANES / 2; h > 0; h /= 2) {
-        CR_UNROLL
-        for (int i = 0; i < h; i++) {
-            lane[i] = lane[i] + lane[i + h];
-        }
-    }
-    return lane[0];
-}
-
-/* softmax_block for n queries, at most a vector of them. */
-CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
-                                  float *l, float *scale)
-{
-    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
-    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
-    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
-    VF old = CR_NAME(v_load_cut)(l, n);
-    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
-}
-
-static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
-                                      float *m, float *l, float *scale)
-{
-    long c = 0;
-    for (; c + CR_W <= cols; c += CR_W) {
-        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-    if (c < cols) {
-        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
-    }
-}
-/*
- * scatter.inc - sums of rows, by the row of a table that an index names.
- */
-
-/* y = y + x */
-CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
-{
-    long i = 0;
-    for (; i + CR_W <= cols; i += CR_W) {
-        v_store(y + i, v_load(y + i) + v_load(x + i));
-    }
-    if (i < cols) {
-        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
-    }
-}
-
-static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const int *index)
-{
-    const float zero = 0.0f;
-    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
-    for (long i = 0; i < n; i++) {
-        if (index[i] >= first && index[i] < first + rows) {
-            CR_NAME(cr_add_row)(cols, y + (index[i] - first) * ldy, x + i * ldx);
-        }
-    }
-}
-/*
- * random.inc - tiles of random numbers, each a function of its index.
- */
-/*
- * philox.inc - Philox, a vector of blocks at a time; see philox.h.
- */
-/*
- * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
- *
- * Included after one of vector_*.h, and again if need be: it has macros alone.  v_of_signed turns
- * integers into floats, v_of_bits takes their bits for floats, and vi_bits gives those of floats.
- */
-#undef VI
-#undef vi_set1
-#undef vi_ramp
-#undef vi_add
-#undef vi_sub
-#undef vi_and
-#undef vi_or
-#undef vi_xor
-#undef vi_left
-#undef vi_right
-#undef vi_load
-#undef vi_store
-#undef vi_bits
-#undef v_of_signed
-#undef v_of_bits
-
-#if CR_W == 1
-
-#define VI uint32_t
-#define vi_set1(x) ((uint32_t)(x))
-#define vi_ramp() 0u
-#define vi_add(a, b) ((a) + (b))
-#define vi_sub(a, b) ((a) - (b))
-#define vi_and(a, b) ((a) & (b))
-#define vi_or(a, b) ((a) | (b))
-#define vi_xor(a, b) ((a) ^ (b))
-#define vi_left(a, n) ((a) << (n))
-#define vi_right(a, n) ((a) >> (n))
-#define v_of_signed(a) ((float)(int32_t)(a))
-#define v_of_bits(a) (((union cr_bits){.u = (a)}).f)
-#define vi_bits(x) (((union cr_bits){.f = (x)}).u)
-#define vi_load(p) (*(const cr_word *)(p))
-#define vi_store(p, x) ((void)(*(cr_word *)(p) = (x)))
-
-#elif CR_W == 4
-
-#define VI uint32x4_t
-#define vi_set1(x) vdupq_n_u32((uint32_t)(x))
-#define vi_ramp() ((uint32x4_t){0, 1, 2, 3})
-#define vi_add(a, b) vaddq_u32(a, b)
-#define vi_sub(a, b) vsubq_u32(a, b)
-#define vi_and(a, b) vandq_u32(a, b)
-#define vi_or(a, b) vorrq_u32(a, b)
-#define vi_xor(a, b) veorq_u32(a, b)
-#define vi_left(a, n) ((a) << (n))
-#define vi_right(a, n) ((a) >> (n))
-#define v_of_signed(a) vcvtq_f32_s32(vreinterpretq_s32_u32(a))
-#define v_of_bits(a) vreinterpretq_f32_u32(a)
-#define vi_bits(x) vreinterpretq_u32_f32(x)
-#define vi_load(p) (*(const cr_words_4 *)(p))
-#define vi_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
-
-#elif CR_W == 8
-
-#define VI __m256i
-#define vi_set1(x) _mm256_set1_epi32((int)(x))
-#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
-#define vi_add(a, b) _mm256_add_epi32(a, b)
-#define vi_sub(a, b) _mm256_sub_epi32(a, b)
-#define vi_and(a, b) _mm256_and_si256(a, b)
-#define vi_or(a, b) _mm256_or_si256(a, b)
-#define vi_xor(a, b) _mm256_xor_si256(a, b)
-#define vi_left(a, n) _mm256_slli_epi32(a, n)
-#define vi_right(a, n) _mm256_srli_epi32(a, n)
-#define v_of_signed(a) _mm256_cvtepi32_ps(a)
-#define v_of_bits(a) _mm256_castsi256_ps(a)
-#define vi_bits(x) _mm256_castps_si256(x)
-#define vi_load(p) _mm256_loadu_si256((const void *)(p))
-#define vi_store(p, x) _mm256_storeu_si256((void *)(p), x)
-
-#else
-
-#define VI __m512i
-#define vi_set1(x) _mm512_set1_epi32((int)(x))
-#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#define vi_add(a, b) _mm512_add_epi32(a, b)
-#define vi_sub(a, b) _mm512_sub_epi32(a, b)
-#define vi_and(a, b) _mm512_and_si512(a, b)
-#define vi_or(a, b) _mm512_or_si512(a, b)
-#define vi_xor(a, b) _mm512_xor_si512(a, b)
-#define vi_left(a, n) _mm512_slli_epi32(a, n)
-#define vi_right(a, n) _mm512_srli_epi32(a, n)
-#define v_of_signed(a) _mm512_cvtepi32_ps(a)
-#define v_of_bits(a) _mm512_castsi512_ps(a)
-#define vi_bits(x) _mm512_castps_si512(x)
-#define vi_load(p) _mm512_loadu_si512(p)
-#define vi_store(p, x) _mm512_storeu_si512(p, x)
-
-#endif
-
-/* vi_mul(a, b, &high): the low half of the products. */
-#undef vi_mul
-
-#if CR_W == 1
-
-#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
-
-CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
-{
-    uint64_t product = (uint64_t)a * b;
-    *high = (uint32_t)(product >> 32);
-    return (uint32_t)product;
-}
-
-#elif CR_W == 4
-
-#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
-
-/* The lower two lanes are multiplied, then the upper ones. */
-CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
-{
-    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
-    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
-    *high = vuzp2q_u32(lower, upper);
-    return vuzp1q_u32(lower, upper);
-}
-
-#elif CR_W == 8
-
-#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
-{
-    __m256i even = _mm256_mul_epu32(a, b);
-    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-}
-
-#else
-
-#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
-{
-    __m512i even = _mm512_mul_epu32(a, b);
-    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
-    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
-}
-
-#endif
-
-/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
-CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
-{
-    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
-    VI c1 = vi_set1((uint32_t)(first >> 32));
-    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
-        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
-        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
-        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
-        c1 = low1;
-        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
-        c3 = low0;
-        k0 += CR_PHILOX_K0;
-        k1 += CR_PHILOX_K1;
-    }
-    words[0] = c0;
-    words[1] = c1;
-    words[2] = c2;
-    words[3] = c3;
-}
-
-/* Words as numbers, uniform in 0 <= u < 1. */
-CR_INLINE VF CR_NAME(v_uniform)(VI words)
-{
-    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
-}
-
-/* All numbers of a group. */
-static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
-{
-    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
-        VI words[4];
-        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
-        }
-    }
-}
-
-/* A stream of a seed, and the group of it that was made last. */
-struct CR_NAME(cr_stream) {
-    uint64_t seed, stream, group;
-    float numbers[CR_RANDOM_GROUP];
-};
-
-/* n numbers of a stream from an index on; groups that are needed whole are made in place. */
-static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index, long n, float *y)
-{
-    for (long count; n > 0; n -= count, y += count, index += (uint64_t)count) {
-        uint64_t group = index / CR_RANDOM_GROUP;
-        long skip = (long)(index % CR_RANDOM_GROUP);
-        count = CR_LEAST(n, CR_RANDOM_GROUP - skip);
-        if (count == CR_RANDOM_GROUP) {
-            CR_NAME(cr_random_group)(s->seed, s->stream, group, y);
-            continue;
-        }
-        if (group != s->group) {
-            s->group = group;
-            CR_NAME(cr_random_group)(s->seed, s->stream, group, s->numbers);
-        }
-        CR_NAME(cr_copy)(1, count, y, 0, s->numbers + skip, 0);
-    }
-}
-
-/* Rows of consecutive numbers are made in place.  Where numbers are consecutive down the columns,
- * a few columns at a time are made as rows and transposed.  Else each number is made alone. */
-static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
-                               long stream, long base, long rs, long cs)
-{
-    enum { RUN = 2 * CR_RANDOM_GROUP };
-    struct CR_NAME(cr_stream) s = {(uint64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
-    float columns[CR_W * RUN];
-    for (long r = 0; r < rows && cs == 1; r++) {
-        CR_NAME(cr_random_run)(&s, (uint64_t)(base + r * rs), cols, y + r * ldy);
-    }
-    for (long c = 0; c < cols && cs != 1 && rs == 1; c += CR_W) {
-        for (long r = 0; r < rows; r += RUN) {
-            long m = CR_LEAST(rows - r, RUN), n = CR_LEAST(cols - c, CR_W);
-            for (long i = 0; i < n; i++) {
-                CR_NAME(cr_random_run)(&s, (uint64_t)(base + r + (c + i) * cs), m, columns + i * RUN);
-            }
-            CR_NAME(cr_transpose)(m, n, y + r * ldy + c, ldy, columns, RUN);
-        }
-    }
-    for (long r = 0; r < rows && cs != 1 && rs != 1; r++) {
-        for (long c = 0; c < cols; c++) {
-            y[r * ldy + c] = cr_philox_uniform(s.seed, s.stream, (uint64_t)(base + r * rs + c * cs));
-        }
-    }
-}
-/*
- * i32.inc - the functions of i32.h for one instruction set.
- *
- * The vector type is one of unsigned words, for which + - * and unary minus wrap; the CR_
- * functions of the table are defined anew, with signed operands.  Comparisons return the floats 0
- * and 1.
- */
-#undef VU
-#undef u_load
-#undef u_load_n
-#undef u_load_or
-#undef u_store
-#undef u_store_n
-#undef u_set1
-#undef u_ramp
-#undef u_select
-#undef u_one_if
-#undef u_one_unless
-#undef u_signed
-#undef CR_FLOAT
-#undef CR_ABS
-#undef CR_MAX
-#undef CR_MIN
-#undef CR_LT
-#undef CR_LE
-#undef CR_EQ
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_INT
-
-#if CR_W == 1
-
-#define VU uint32_t
-#define u_load(p) (*(const cr_word *)(p))
-#define u_load_n(p, n) ((void)(n), u_load(p))
-#define u_load_or(p, n, fill) ((void)(n), u_load(p))
-#define u_store(p, x) ((void)(*(cr_word *)(p) = (x)))
-#define u_store_n(p, x, n) ((void)(n), u_store(p, x))
-#define u_set1(x) ((uint32_t)(x))
-#define u_ramp() 0u
-#define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
-
-#define CR_FLOAT(a) ((float)(int32_t)(a))
-#define CR_INT(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (uint32_t)(int32_t)(a) : 0x80000000u)
-#define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
-#define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
-#define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
-#define CR_LT(a, b) ((int32_t)(a) < (int32_t)(b) ? 1.0f : 0.0f)
-#define CR_LE(a, b) ((int32_t)(a) <= (int32_t)(b) ? 1.0f : 0.0f)
-#define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
-
-#elif CR_W == 4
-
-#define VU uint32x4_t
-#define u_load(p) (*(const cr_words_4 *)(p))
-#define u_load_n(p, n) u_load_or(p, n, vdupq_n_u32(0))
-#define u_load_or(p, n, fill)                                                                      \
-    vreinterpretq_u32_f32(v_load_or((const cr_float *)(p), n, vreinterpretq_f32_u32(fill)))
-#define u_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
-#define u_store_n(p, x, n) v_store_n((cr_float *)(p), vreinterpretq_f32_u32(x), n)
-#define u_set1(x) vdupq_n_u32((uint32_t)(x))
-#define u_ramp() ((uint32x4_t){0, 1, 2, 3})
-#define u_select(a, b, c) vbslq_u32(vceqzq_f32(a), c, b)
-
-#define u_signed(a) vreinterpretq_s32_u32(a)
-#define CR_FLOAT(a) vcvtq_f32_s32(u_signed(a))
-#define CR_INT(a)                                                                                  \
-    vbslq_u32(vcltq_f32(a, vdupq_n_f32(0x1p31f)), vreinterpretq_u32_s32(vcvtq_s32_f32(a)),         \
-              vdupq_n_u32(0x80000000u))
-#define CR_ABS(a) vreinterpretq_u32_s32(vabsq_s32(u_signed(a)))
-#define CR_MAX(a, b) vreinterpretq_u32_s32(vmaxq_s32(u_signed(a), u_signed(b)))
-#define CR_MIN(a, b) vreinterpretq_u32_s32(vminq_s32(u_signed(a), u_signed(b)))
-#define CR_LT(a, b) v_one_if_neon(vcltq_s32(u_signed(a), u_signed(b)))
-#define CR_LE(a, b) v_one_if_neon(vcleq_s32(u_signed(a), u_signed(b)))
-#define CR_EQ(a, b) v_one_if_neon(vceqq_u32(a, b))
-
-#elif CR_W == 8
-
-typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
-
-#define VU cr_words_8
-#define u_load(p) ((VU)_mm256_loadu_si256((const __m256i *)(p)))
-#define u_load_n(p, n) ((VU)_mm256_maskload_epi32(p, v_first(n)))
-#define u_load_or(p, n, fill)                                                                      \
-    ((VU)_mm256_blendv_epi8((__m256i)(fill), (__m256i)u_load_n(p, n), v_first(n)))
-#define u_store(p, x) _mm256_storeu_si256((__m256i *)(p), (__m256i)(x))
-#define u_store_n(p, x, n) _mm256_maskstore_epi32(p, v_first(n), (__m256i)(x))
-#define u_set1(x) ((VU)_mm256_set1_epi32((int)(x)))
-#define u_ramp() ((VU)_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
-#define u_select(a, b, c)                                                                          \
-    ((VU)_mm256_castps_si256(CR_SELECT(a, _mm256_castsi256_ps((__m256i)(b)),                       \
-                                       _mm256_castsi256_ps((__m256i)(c)))))
-#define u_one_if(mask) _mm256_and_ps(_mm256_castsi256_ps(mask), CR_ONE)
-#define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
-
-#define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
-#define CR_INT(a) ((VU)_mm256_cvttps_epi32(a)) /* -2^31 for what it cannot be */
-#define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
-#define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_LT(a, b) u_one_if(_mm256_cmpgt_epi32((__m256i)(b), (__m256i)(a)))
-#define CR_LE(a, b) u_one_unless(_mm256_cmpgt_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_EQ(a, b) u_one_if(_mm256_cmpeq_epi32((__m256i)(a), (__m256i)(b)))
-
-#else
-
-typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
-
-#define VU cr_words_16
-#define u_load(p) ((VU)_mm512_loadu_si512(p))
-#define u_load_n(p, n) ((VU)_mm512_maskz_loadu_epi32(v_first(n), p))
-#define u_load_or(p, n, fill) ((VU)_mm512_mask_loadu_epi32((__m512i)(fill), v_first(n), p))
-#define u_store(p, x) _mm512_storeu_si512(p, (__m512i)(x))
-#define u_store_n(p, x, n) _mm512_mask_storeu_epi32(p, v_first(n), (__m512i)(x))
-#define u_set1(x) ((VU)_mm512_set1_epi32((int)(x)))
-#define u_ramp() ((VU)_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-#define u_select(a, b, c)                                                                          \
-    ((VU)_mm512_castps_si512(CR_SELECT(a, _mm512_castsi512_ps((__m512i)(b)),                       \
-                                       _mm512_castsi512_ps((__m512i)(c)))))
-#define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
-
-#define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
-#define CR_INT(a) ((VU)_mm512_cvttps_epi32(a)) /* -2^31 for what it cannot be */
-#define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
-#define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
-#define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
-#define CR_LT(a, b) u_one_if(_mm512_cmplt_epi32_mask((__m512i)(a), (__m512i)(b)))
-#define CR_LE(a, b) u_one_if(_mm512_cmple_epi32_mask((__m512i)(a), (__m512i)(b)))
-#define CR_EQ(a, b) u_one_if(_mm512_cmpeq_epi32_mask((__m512i)(a), (__m512i)(b)))
-
-#endif
-
-/* ---- elementwise ops, see strips.inc ---- */
-
-CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
-{
-    return u_select(a, b, c);
-}
-
-#undef CR_SELECT
-#define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
-
-
-#define CR_ELEMENT_i int
-#define CR_VECTOR_i VU
-#define CR_SET1_i(x) u_set1(x)
-#define CR_GET_i(p) u_load(p)
-#define CR_GET_N_i(p, n) u_load_n(p, n)
-#define CR_PUT_i(p, x) u_store(p, x)
-#define CR_PUT_N_i(p, x, n) u_store_n(p, x, n)
-
-/* The types of the result, the first and the other operands: f for floats, i for i32. */
-#define CR_I32_ARITH(arity, name, e) CR_STRIPS_##arity(name, i, i, i, e)
-#define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
-#define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
-#define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
-#define CR_I32_TRUNCATE(arity, name, e) CR_STRIPS_##arity(name, i, f, f, e)
-#define CR_I32_FLOAT(arity, name, e)
-#define CR_I32_LOGIC(arity, name, e)
-#define CR_I32_STRIPS(name, arity, rule, expression, description)                                  \
-    CR_I32_##rule(arity, i32_##name, expression)
-
-CR_ELEMENTWISE(CR_I32_STRIPS)
-
-/* ---- reductions: in any order, for integers are exact ---- */
-
-#define CR_LOWEST INT32_MIN
-#define CR_HIGHEST INT32_MAX
-
-/* Reductions over rows and down columns. */
-#define CR_I32_REDUCTION(name, identity, combine)                                                  \
-    CR_INLINE VU CR_NAME(u_combine_##name)(VU a, VU b)                                             \
-    {                                                                                              \
-        return (combine);                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_i32_##name)(long rows, long cols, int *y, const int *a, long lda)       \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++, a += lda) {                                                \
-            int part[CR_W];                                                                        \
-            VU all = u_set1(identity);                                                             \
-            long i = 0;                                                                            \
-            for (; i + CR_W <= cols; i += CR_W) {                                                  \
-                all = CR_NAME(u_combine_##name)(all, u_load(a + i));                               \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                all =                                                                              \
-                    CR_NAME(u_combine_##name)(all, u_load_or(a + i, cols - i, u_set1(identity)));  \
-            }                                                                                      \
-            u_store(part, all);                                                                    \
-            for (int j = 1; j < CR_W; j++) {                                                       \
-                all = CR_NAME(u_combine_##name)(all, u_set1(part[j])); /* lane 0 counts */         \
-            }                                                                                      \
-            u_store(part, all);                                                                    \
-            y[r] = part[0];                                                                        \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_i32_##name##_down)(long rows, long cols, int *lanes, const int *a,      \
-                                              long lda)                                            \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++, a += lda) {                                                \
-            int *lane = lanes + r % CR_LANES * cols;                                               \
-            long i = 0;                                                                            \
-            for (; i + CR_W <= cols; i += CR_W) {                                                  \
-                u_store(lane + i, CR_NAME(u_combine_##name)(u_load(lane + i), u_load(a + i)));     \
-            }                                                                                      \
-            if (i < cols) {                                                                        \
-                VU x = u_load_n(a + i, cols - i);                                                  \
-                u_store_n(lane + i, CR_NAME(u_combine_##name)(u_load_n(lane + i, cols - i), x),    \
-                          cols - i);                                                               \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_i32_##name##_lanes)(long cols, int *lanes)                              \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_i32_##name##_down)(half, cols, lanes, lanes + half * cols, cols);           \
-        }                                                                                          \
-    }
-
-/* By the rule; nothing for one that does not admit i32. */
-#define CR_I32_REDUCE_ARITH(name, identity, combine) CR_I32_REDUCTION(name, identity, combine)
-#define CR_I32_REDUCE_FLOAT(name, identity, combine)
-#define CR_I32_REDUCE(name, rule, identity, combine, description)                                  \
-    CR_I32_REDUCE_##rule(name, identity, combine)
-
-CR_REDUCTIONS(CR_I32_REDUCE)
-
-/* ---- movement: by the functions for floats, which keep all bits ---- */
-
-static void CR_NAME(cr_i32_load)(long rows, long cols, int *y, long ldy, const int *x, long rs,
-                                 long cs)
-{
-    CR_NAME(cr_load)(rows, cols, (float *)y, ldy, (const float *)x, rs, cs);
-}
-
-static void CR_NAME(cr_i32_store)(long rows, long cols, int *y, long rs, long cs, const int *x,
-                                  long ldx)
-{
-    CR_NAME(cr_store)(rows, cols, (float *)y, rs, cs, (const float *)x, ldx);
-}
-
-static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const int *table,
-                                   long ldt, long table_rows, const int *index)
-{
-    const int none = INT32_MIN;
-    CR_NAME(v_gather)(rows, cols, (float *)y, ldy, (const float *)table, ldt, table_rows, index,
-                      (const float *)&none);
-}
-
-/* A vector of indices at a time, from the first to the last column. */
-static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
-                                 long cs)
-{
-    const VU step = u_set1(cs * CR_W);
-    for (long r = 0; r < rows; r++) {
-        VU value = u_set1(base + r * rs) + u_ramp() * u_set1(cs);
-        long i = 0;
-        for (; i + CR_W <= cols; i += CR_W, value += step) {
-            u_store(y + r * ldy + i, value);
-        }
-        if (i < cols) {
-            u_store_n(y + r * ldy + i, value, cols - i);
-        }
-    }
-}
-
-/* ---- the table ---- */
-
-static const struct cr_runtime_i32 CR_NAME(cr_runtime_i32) = {
-#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_i32_##name),
-    CR_MEMBERS_I32
-#undef CR_FUNCTION
-};
-
-static const struct cr_runtime CR_NAME(cr_runtime) = {
-    .isa = CR_ISA,
-    .i32 = &CR_NAME(cr_runtime_i32), /* only for i32 */
-    .parallel = cr_pool_parallel,
-#define CR_MEMBER(type, name) .name = CR_NAME(cr_##name),
-#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
-    CR_MEMBERS
-#undef CR_MEMBER
-#undef CR_FUNCTION
-};
-/*
- * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
- */
-#undef CR_ISA
-#undef CR_NAME
-#undef VF
-#undef VS
-#undef CR_W
-#undef CR_MOST_ROWS
-#undef CR_TILE_VECTORS
-#undef CR_BESIDE
-#undef CR_TILES_1
-#undef CR_TILES_2
-#undef CR_TILES_3
-#undef CR_TILES_4
-#undef v_number
-#undef v_fma_by
-#undef v_fma_into
-#undef v_load
-#undef v_store
-#undef v_stream
-#undef v_stream_end
-#undef v_set1
-#undef v_fma
-#undef v_min
-#undef v_max
-#undef v_smaller
-#undef v_larger
-#undef v_at_most
-#undef v_at_least
-#undef v_nan_or
-#undef v_ordered_or
-#undef v_and
-#undef v_or
-#undef v_first
-#undef v_load_n
-#undef v_load_or
-#undef v_store_n
-#undef v_copysign
-#undef v_if_negative
-#undef v_pow2
-#undef v_scale
-#undef v_split
-#undef v_fold
-#undef v_lane0
-#undef v_transpose
-#undef CR_ONE
-#undef CR_FLOAT
-#undef CR_ABS
-#undef CR_SQRT
-#undef CR_EXP
-#undef CR_LOG
-#undef CR_TANH
-#undef CR_ERF
-#undef CR_SIGMOID
-#undef CR_FMA
-#undef CR_MAX
-#undef CR_MIN
-#undef CR_TOP
-#undef CR_BOTTOM
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_LT
-#undef CR_LE
-#undef CR_EQ
-#undef CR_SELECT
-#ifdef CR_TARGET
-#undef CR_TARGET
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#endif
+#include CR_TEMPLATE
 #endif
 /* clang-format on */
 
@@ -10766,3 +3141,1665 @@ CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *p, cons
     for (; p->last && end % CR_PANEL; end++)
         cr_place_column(p, 0, to, end);
 }
+
+#else /* CR_ISA */
+
+/* ---- the template of the runtime ---- */
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function" /* some models do not call all */
+#endif
+
+/*
+ * runtime.inc - the runtime for one instruction set.
+ *
+ * Included after one of vector_*.h, once for each; everything it defines has the instruction set in its
+ * name.  At its end the macros of vector_*.h are undefined.
+ */
+/*
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
+ * sigmoid 2.5).
+ *
+ * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
+ * inverse.  The polynomials are minimax fits of the relative error of the function
+ * they serve, with coefficients rounded to float one after another.
+ */
+
+/*
+ * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
+ * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
+ * within a limit that is no zero; NaN passes through.
+ */
+#ifdef v_larger
+#define v_at_least(limit, x) v_larger(v_set1(limit), x)
+#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
+#else
+#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
+#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
+#define v_at_least(limit, x) v_max(v_set1(limit), x)
+#define v_at_most(limit, x) v_min(v_set1(limit), x)
+#endif
+
+CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
+{
+    return v_larger(a, b);
+}
+
+CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
+{
+    return v_smaller(a, b);
+}
+
+/*
+ * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
+ * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
+ * the test is off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
+{
+    return v_nan_or(x, v_max(x, running));
+}
+
+CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
+{
+    return v_nan_or(x, v_min(x, running));
+}
+
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
+#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
+
+#ifndef v_scale
+/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
+CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
+{
+    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
+    VF rest = n - (t - v_set1(CR_ROUND));
+    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
+}
+#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
+#endif
+
+/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
+ * operations: several go side by side, so that a processor need not look far ahead. */
+#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
+
+/*
+ * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
+ */
+CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
+{
+    VF r[CR_BESIDE];
+    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
+    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
+    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
+    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
+}
+
+/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
+CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
+{
+    VF t[CR_BESIDE], p[CR_BESIDE];
+    CR_NAME(v_expm1_reduced)(n, x, t, p);
+    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
+}
+
+/* exp of each vector of x.  NaN passes through both clamps. */
+CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
+{
+    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
+    CR_NAME(v_exps_within)(n, x);
+}
+
+CR_INLINE VF CR_NAME(v_exp)(VF x)
+{
+    CR_NAME(v_exps)(1, &x);
+    return x;
+}
+
+/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
+CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
+{
+    VF e[CR_BESIDE];
+    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
+    CR_NAME(v_exps_within)(n, e);
+    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
+}
+
+CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
+{
+    CR_NAME(v_sigmoids)(1, &x);
+    return x;
+}
+
+/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
+CR_INLINE VF CR_NAME(v_log)(VF x)
+{
+    VF e;
+    VF tiny = CR_LT(x, v_set1(0x1p-126f));
+    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
+    e = v_fma(tiny, v_set1(-23.0f), e);
+    VF q = v_set1(-0x1.38c974p-4f);
+    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
+    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
+    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
+    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
+    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
+    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
+    q = v_fma(q, f, v_set1(0x1.555554p-2f));
+    VF f2 = f * f;
+    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
+    y = v_fma(f2, v_set1(-0.5f), y) + f;
+    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
+    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
+    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
+    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
+}
+
+#define CR_EXP(a) CR_NAME(v_exp)(a)
+#define CR_LOG(a) CR_NAME(v_log)(a)
+#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
+#define CR_FMA(a, b, c) v_fma(a, b, c)
+/*
+ * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
+ * and columns of one value a row (s).
+ */
+
+/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
+#define CR_ELEMENT_f float
+#define CR_VECTOR_f VF
+#define CR_SET1_f(x) v_set1(x)
+#define CR_GET_f(p) v_load(p)
+#define CR_GET_N_f(p, n) v_load_n(p, n)
+#define CR_PUT_f(p, x) v_store(p, x)
+#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
+
+/* How an operand x of type T is read from xp, with the row stride ldx. */
+#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
+#define CR_DENSE_v(x) (ld##x == cols)
+#define CR_DENSE_s(x) 0
+#define CR_ROW_v(x, T)
+#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
+#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
+#define CR_FULL_s(x, T)
+#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x, T)
+
+/* Tiles without gaps are walked as one long row. */
+#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
+    {                                                                                              \
+        if (ldy == cols && dense) {                                                                \
+            cols *= rows;                                                                          \
+            rows = 1;                                                                              \
+        }                                                                                          \
+        for (long r = 0; r < rows; r++) {                                                          \
+            long i = 0;                                                                            \
+            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
+            {                                                                                      \
+                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
+ * are their letters. */
+#define CR_MAP1(name, Y, S, T, A, e)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
+                                         CR_OPERAND(a, S))                                         \
+        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
+
+#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
+                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
+
+#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
+                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
+                                               CR_OPERAND(c, T))                                   \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
+                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
+                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
+
+#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
+#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
+    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
+    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
+    CR_MAP2(name, Y, S, T, s, v, e)
+#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
+    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description)                                      \
+    CR_STRIPS_##arity(name, f, f, f, expression)
+
+CR_ELEMENTWISE(CR_STRIPS)
+/*
+ * move.inc - copies between strided memory, tiles and packed panels.
+ *
+ * Elements are moved bit by bit, so that load, store and gather serve i32, too.
+ */
+
+/* Loads the first n floats of a vector, for any n; the others are zeros. */
+CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
+}
+
+CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+    } else if (n > 0) {
+        v_store_n(p, x, n);
+    }
+}
+
+static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
+{
+    for (long r = 0; r < rows; r++) {
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
+        }
+    }
+}
+
+/* y[r, :] = x[r * rs] */
+static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++) {
+        VF value = v_set1(((const cr_float *)x)[r * rs]);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
+CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
+                                        long ldx)
+{
+    VF t[CR_W];
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
+    }
+    v_transpose(t);
+    for (long r = 0; r < rows; r++) {
+        v_store_n(y + r * ldy, t[r], cols);
+    }
+}
+
+/* Transposes a full square of CR_W rows and columns. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+{
+    VF t[CR_W];
+    CR_UNROLL
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = v_load(x + c * ldx);
+    }
+    v_transpose(t);
+    CR_UNROLL
+    for (long r = 0; r < CR_W; r++) {
+        v_store(y + r * ldy, t[r]);
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] */
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    for (long r = 0; r < rows; r += CR_W) {
+        for (long c = 0; c < cols; c += CR_W) {
+            float *to = y + r * ldy + c;
+            const float *from = x + c * ldx + r;
+            if (rows - r >= CR_W && cols - c >= CR_W) {
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+            } else {
+                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
+                                         ldy, from, ldx);
+            }
+        }
+    }
+}
+
+/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
+static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
+                             long cs)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
+    } else if (cs == 0) {
+        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
+    } else {
+        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
+    }
+}
+
+static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
+                              long ldx)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
+    } else {
+        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
+    }
+}
+
+/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
+CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                                 long ldt, long table_rows, const int *index, const float *none)
+{
+    for (long r = 0; r < rows; r++) {
+        if (index[r] >= 0 && index[r] < table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
+        } else {
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
+        }
+    }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const int *index)
+{
+    const float none = NAN;
+    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
+}
+
+/*
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
+ * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
+ */
+CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
+                                    long panel_stride, const float *b, long rs)
+{
+    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
+        CR_UNROLL
+        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
+            const float *from = b + i * CR_W;
+            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
+            float *to = y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL;
+            if (stream) {
+                v_stream(to, v_load(from));
+            } else {
+                v_store(to, v_load(from));
+            }
+        }
+    }
+}
+
+/*
+ * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
+ * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
+ * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
+ * floats are left.
+ */
+CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
+{
+    float rows[CR_W * CR_PANEL] __attribute__((aligned(64)));
+    long k = 0;
+    for (; k + CR_W <= K; k += CR_W, y += CR_W * CR_PANEL) {
+        for (long n = 0; n < CR_PANEL; n += CR_W) {
+            for (long i = n; k % CR_LINE == 0 && i < n + CR_W; i++) {
+                CR_PREFETCH(b + i * cs + k + CR_COLUMNS_AHEAD);
+            }
+            CR_NAME(v_transpose_full)(rows + n, CR_PANEL, b + n * cs + k, cs);
+        }
+        for (long i = 0; i < CR_W * CR_PANEL; i += CR_W) {
+            v_stream(y + i, v_load(rows + i));
+        }
+    }
+    return k;
+}
+
+/* The columns that the last panel lacks are filled with zeros. */
+CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
+                               const float *b, long rs, long cs)
+{
+    const float zero = 0.0f;
+    long n = 0;
+    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
+        CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
+        CR_NAME(v_pack_rows)(stream, 1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; n < N; n += CR_PANEL) {
+        long cols = CR_LEAST(N - n, CR_PANEL);
+        float *to = y + n / CR_PANEL * panel_stride;
+        const float *from = b + n * cs;
+        long done = stream && rs == 1 && cs != 1 && cols == CR_PANEL
+                        ? CR_NAME(v_stream_columns)(K, to, from, cs)
+                        : 0;
+        CR_NAME(cr_load)(K - done, cols, to + done * CR_PANEL, CR_PANEL, from + done * rs, rs, cs);
+        if (cols < CR_PANEL) {
+            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
+    }
+}
+
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
+}
+
+/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
+static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
+                                    long rs, long cs)
+{
+    CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
+    v_stream_end();
+}
+/*
+ * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
+ *
+ * Each has the bits of the steps one by one; what lies between them stays in registers.
+ */
+
+static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
+                                  float cube, float slope)
+{
+    const VF third = v_set1(cube), first = v_set1(slope);
+    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
+             a * v_fma(third, a * a, first))
+}
+
+/* By groups of vectors, for the sake of the exponentials. */
+static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
+                                    long lda, const float *b, long ldb)
+{
+    const int n = CR_BESIDE;
+    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
+        long c = 0;
+        for (; c + n * CR_W <= cols; c += n * CR_W) {
+            VF s[CR_BESIDE];
+            CR_EACH s[i] = v_load(b + c + i * CR_W);
+            CR_NAME(v_sigmoids)(n, s);
+            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
+        }
+        for (; c < cols; c += CR_W) {
+            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
+            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
+        }
+    }
+}
+/*
+ * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
+ * runtime.h.
+ */
+
+/* ---- what a row of the table combines ---- */
+
+#define CR_LOWEST (-INFINITY)
+#define CR_HIGHEST INFINITY
+
+#define CR_COMBINE(name, rule, identity, combine, description)                                     \
+    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        return (combine);                                                                          \
+    }
+CR_REDUCTIONS(CR_COMBINE)
+
+/*
+ * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
+ * that makes a difference.
+ */
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
+#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
+#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
+    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        const VF result = (combine);                                                               \
+        (void)loose;                                                                               \
+        return result;                                                                             \
+    }                                                                                              \
+    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        (void)(combine);                                                                           \
+        return loose;                                                                              \
+    }
+CR_REDUCTIONS(CR_COMBINE_LOOSELY)
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+
+/* ---- over rows ---- */
+
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+#define CR_FOLD(OP, lane)                                                                          \
+    do {                                                                                           \
+        CR_UNROLL                                                                                  \
+        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < h; j++) {                                                          \
+                lane[j] = OP(lane[j], lane[j + h]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        v_fold(OP, lane[0]);                                                                       \
+    } while (0)
+
+/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
+#define CR_REDUCE_ROW(name, OP, identity)                                                          \
+    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
+    {                                                                                              \
+        enum { BLOCK = CR_SUM_BLOCK * CR_LANES };                                                  \
+        VF lane[CR_LANES / CR_W], total[CR_LANES / CR_W];                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
+            lane[j] = total[j] = v_set1(identity);                                                 \
+        }                                                                                          \
+        long i = 0;                                                                                \
+        for (; cols > BLOCK; cols -= BLOCK, row += BLOCK) {                                        \
+            for (i = 0; i < BLOCK; i += CR_LANES) {                                                \
+                CR_UNROLL                                                                          \
+                for (int j = 0; j < CR_LANES / CR_W; j++) {                                        \
+                    lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                             \
+                }                                                                                  \
+            }                                                                                      \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                total[j] = OP(total[j], lane[j]);                                                  \
+                lane[j] = v_set1(identity);                                                        \
+            }                                                                                      \
+        }                                                                                          \
+        const int cut = i > 0;                                                                     \
+        for (i = 0; i + CR_LANES <= cols; i += CR_LANES) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
+            }                                                                                      \
+        }                                                                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
+            if (i < cols) {                                                                        \
+                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
+            }                                                                                      \
+            if (cut) {                                                                             \
+                lane[j] = OP(total[j], lane[j]);                                                   \
+            }                                                                                      \
+        }                                                                                          \
+        CR_FOLD(OP, lane);                                                                         \
+        return v_lane0(lane[0]);                                                                   \
+    }
+
+/* A row whose result is a zero that may have the wrong sign is reduced once more. */
+#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
+    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
+    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
+    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
+    {                                                                                              \
+        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
+        for (long r = 0; r < rows; r++) {                                                          \
+            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
+            if (loose && y[r] == 0) {                                                              \
+                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
+            }                                                                                      \
+        }                                                                                          \
+    }
+CR_REDUCTIONS(CR_REDUCE_ROWS)
+
+/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
+
+#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
+    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
+                                          long lda)                                                \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++) {                                                          \
+            float *lane = lanes + r % CR_LANES * cols;                                             \
+            long c = 0;                                                                            \
+            CR_UNROLL_BY_4                                                                         \
+            for (; c + CR_W <= cols; c += CR_W) {                                                  \
+                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
+                v_store(lane + c,                                                                  \
+                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
+            }                                                                                      \
+            if (c < cols) {                                                                        \
+                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
+                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
+                v_store_n(lane + c, x, cols - c);                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
+        }                                                                                          \
+    }
+CR_REDUCTIONS(CR_REDUCE_COLUMNS)
+/*
+ * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
+ *
+ * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
+ * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
+ * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
+ * processor, so the caller says how many columns a tile has; no bit depends on it.
+ *
+ * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
+ * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
+ * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
+ * read a panel one after another: only the first waits for memory, so each prefetches its share of the
+ * panel behind (v_pace).
+ */
+#undef CR_PACED
+#define CR_PACED (CR_W == 8)
+
+/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
+ * sets have to spread it over a vector. */
+#ifndef v_fma_by
+#define VS VF
+#define v_number(p) v_set1(*(p))
+#define v_fma_by(x, w, sum) v_fma(x, w, sum)
+#endif
+
+/* sum += x w, into the register of sum where an instruction set can say so. */
+#ifndef v_fma_into
+#define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
+#endif
+
+/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
+ * reads those of `first` instead, and its results are not stored. */
+CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
+{
+    n = n < p->N ? n : first;
+    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
+}
+
+/* For all vectors of a tile. */
+#define CR_FOR_TILE(i, j)                                                                          \
+    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
+
+/* Reads a tile of start; columns past the last are zeros. */
+CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
+                                     long n, VF (*total)[8])
+{
+    const float *start = p->start + m * p->lds + n;
+    long lds = p->lds, left = p->N - n;
+    if (left >= NV * CR_W) {
+        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
+    } else {
+        CR_FOR_TILE(i, j) {
+            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
+        }
+    }
+}
+
+/* Sets a tile of sums to start, or to zeros without one. */
+CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
+                                long n, VF (*acc)[8])
+{
+    if (p->start) {
+        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
+    } else {
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    }
+}
+
+/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
+ * for every x. */
+CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
+                                      long n, VF (*total)[8])
+{
+    if (p->start) {
+        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
+    } else {
+        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
+    }
+}
+
+/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
+CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
+                              long n, VF (*acc)[8])
+{
+    float *c = p->c + m * p->ldc + n;
+    long ldc = p->ldc, left = p->N - n;
+    if (left < NV * CR_W) {
+        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
+    } else {
+        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
+    }
+}
+
+/*
+ * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
+ * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
+ * vectors, the rows' numbers stay in registers while the vectors go by.
+ */
+CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
+                                const float *const *a, long rs)
+{
+    const int few = CR_PACED && MR < NV ? MR : 0;
+    VF w[8];
+    VS x[CR_MOST_ROWS];
+    CR_UNROLL
+    for (int i = 0; i < few; i++) {
+        x[i] = v_number(a[i / 3] + i % 3 * rs);
+    }
+    CR_UNROLL
+    for (int j = 0; j < NV; j++) {
+        w[j] = v_load(b[j] + k);
+        CR_UNROLL
+        for (int i = 0; i < few; i++) {
+            v_fma_into(acc[i][j], x[i], w[j]);
+        }
+    }
+    CR_UNROLL
+    for (int i = few; i < MR; i++) {
+        x[i] = v_number(a[i / 3] + i % 3 * rs);
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            v_fma_into(acc[i][j], x[i], w[j]);
+        }
+    }
+}
+
+/* Where a tile reads. */
+struct CR_NAME(v_place) {
+    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
+    const char *next;                              /* see v_pace */
+};
+
+/* Moves on to the next k: of a, as b stays where it is. */
+CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
+{
+    CR_UNROLL
+    for (int i = 0; i < MR; i += 3) {
+        at->a[i / 3] += cs;
+    }
+}
+
+/*
+ * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
+ * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
+ */
+CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
+                              struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
+{
+    long rs = p->rs, cs = p->cs, ahead = p->ahead;
+    CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    for (; CR_PACED && MR > 1 && k + 3 * CR_PANEL < end; k += 4 * CR_PANEL) {
+        CR_UNROLL
+        for (int u = 0; u < 4; u++) {
+            if (u % 2 == 0) {
+                CR_PREFETCH(at->next);
+                at->next += 2 * p->pace;
+            }
+            CR_NAME(v_add_k)(MR, NV, acc, at->b, k + u * CR_PANEL, at->a, rs);
+            CR_NAME(v_next_k)(MR, at, cs);
+        }
+    }
+    for (; k < end; k += CR_PANEL) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            if (!CR_PACED && MR > 3 && j * CR_W % CR_LINE == 0) {
+                CR_PREFETCH(at->b[j] + k + ahead);
+            }
+        }
+        CR_NAME(v_add_k)(MR, NV, acc, at->b, k, at->a, rs);
+        CR_NAME(v_next_k)(MR, at, cs);
+    }
+}
+
+/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
+#define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
+
+/*
+ * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
+ * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
+ * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
+ */
+CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
+                               long n)
+{
+    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
+    struct CR_NAME(v_place) at = {.next = p->next};
+    long k = 0, last = p->K * CR_PANEL;
+    CR_UNROLL
+    for (int i = 0; i < MR; i += 3) {
+        at.a[i / 3] = p->a + (m + i) * p->rs;
+    }
+    CR_UNROLL
+    for (int j = 0; j < NV; j++) {
+        at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
+                                       : CR_NAME(v_column)(p, n + j * CR_W, n);
+    }
+    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
+    do {
+        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
+        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
+        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
+        k = end;
+    } while (k < last);
+    CR_NAME(v_end)(MR, NV, p, m, n, total);
+}
+
+#define CR_TILE(MR, NV)                                                                            \
+    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
+    {                                                                                              \
+        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
+    }
+#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
+
+/* T for all heights up to one. */
+#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
+#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
+#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
+#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
+#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
+
+CR_TILES_1(CR_TILE)
+CR_TILES_2(CR_TILE)
+CR_TILES_3(CR_TILE)
+CR_TILES_4(CR_TILE)
+CR_TILE(1, 8)
+
+static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
+
+/* By width. */
+static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
+    {0, NULL},
+    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
+    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
+    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
+    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
+};
+
+/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
+ * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
+ * columns say nothing. */
+static int CR_NAME(cr_tile_width)(long M, long columns)
+{
+    int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
+    width = width < 2 ? 2 : width > 4 ? 4 : width;
+    if (M > CR_NAME(cr_tiles)[2].height) {
+        return width;
+    }
+    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
+        width--;
+    }
+    return width;
+}
+
+/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
+ * which the band of these rows has. */
+CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
+                                  const struct cr_tile_set *tiles, long rows, long m, long n)
+{
+    struct cr_product part;
+    if (banded) {
+        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
+        part = *p;
+        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
+        part.a += first * p->cs;
+        part.b += first * CR_PANEL;
+        p = &part;
+    }
+    tiles->of_height[rows](p, m, n);
+}
+
+/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
+ * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
+CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
+{
+    const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
+    const long share = t + n % CR_PANEL / columns * count;
+    p->next = (const char *)p->b;
+    p->pace = 0;
+    if (p->ahead && count > 1) {
+        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
+                  p->K * bytes * share / tiles;
+        p->pace = (bytes + tiles - 1) / tiles;
+    }
+}
+
+/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
+ * five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
+                                  const struct cr_tile_set *tiles, long from, long to, long n)
+{
+    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
+    struct cr_product paced;
+    if (CR_PACED) {
+        paced = *p;
+    }
+    for (long t = 0; t < count; t++) {
+        long m = rows * t / count;
+        if (CR_PACED) {
+            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+        }
+        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
+                           n);
+    }
+}
+
+/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
+ * panels side by side; what it reads next lies behind both, unless more of k is left. */
+CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
+{
+    if (vectors * CR_W <= CR_PANEL) {
+        return p->ahead;
+    }
+    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
+}
+
+/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
+ * floats keep to panels, unless they are three wide. */
+CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
+{
+    long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
+    if (!CR_PACED) {
+        return CR_MOST(2, (int)((left + tiles - 1) / tiles));
+    }
+    width = (int)CR_LEAST(width, left);
+    return width == 3 ? 3 : (int)CR_LEAST(width, room);
+}
+
+/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
+ * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
+ * are. */
+CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
+{
+    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
+    p.ahead = CR_NAME(v_ahead)(&p, width);
+    for (long n = 0; n < p.N; n += step * CR_W) {
+        long left = (p.N - n + CR_W - 1) / CR_W;
+        step = CR_NAME(v_width)(width, left, n);
+        if (p.M == 1 && left >= 8 && !banded) {
+            step = 8;
+            CR_NAME(cr_tile_1x8)(&p, 0, n);
+        } else {
+            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
+        }
+    }
+}
+
+static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                             const float *b, long panel_stride, float *c, long ldc,
+                             const float *start, long lds, long columns, long ahead)
+{
+    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
+                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
+    CR_NAME(v_gemm)(0, p);
+}
+
+/*
+ * scatter.inc - sums of rows, by the row of a table that an index names.
+ */
+
+/* y = y + x */
+CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
+{
+    long i = 0;
+    for (; i + CR_W <= cols; i += CR_W) {
+        v_store(y + i, v_load(y + i) + v_load(x + i));
+    }
+    if (i < cols) {
+        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
+    }
+}
+
+static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
+                                    const float *x, long ldx, const int *index)
+{
+    const float zero = 0.0f;
+    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
+    for (long i = 0; i < n; i++) {
+        if (index[i] >= first && index[i] < first + rows) {
+            CR_NAME(cr_add_row)(cols, y + (index[i] - first) * ldy, x + i * ldx);
+        }
+    }
+}
+/*
+ * random.inc - tiles of random numbers, each a function of its index.
+ */
+/*
+ * philox.inc - Philox, a vector of blocks at a time; see philox.h.
+ */
+/*
+ * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
+ *
+ * Included after one of vector_*.h, and again if need be: it has macros alone.  v_of_signed turns
+ * integers into floats, v_of_bits takes their bits for floats, and vi_bits gives those of floats.
+ */
+#undef VI
+#undef vi_set1
+#undef vi_ramp
+#undef vi_add
+#undef vi_sub
+#undef vi_and
+#undef vi_or
+#undef vi_xor
+#undef vi_left
+#undef vi_right
+#undef vi_load
+#undef vi_store
+#undef vi_bits
+#undef v_of_signed
+#undef v_of_bits
+
+#if CR_W == 1
+
+#define VI uint32_t
+#define vi_set1(x) ((uint32_t)(x))
+#define vi_ramp() 0u
+#define vi_add(a, b) ((a) + (b))
+#define vi_sub(a, b) ((a) - (b))
+#define vi_and(a, b) ((a) & (b))
+#define vi_or(a, b) ((a) | (b))
+#define vi_xor(a, b) ((a) ^ (b))
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
+#define v_of_signed(a) ((float)(int32_t)(a))
+#define v_of_bits(a) (((union cr_bits){.u = (a)}).f)
+#define vi_bits(x) (((union cr_bits){.f = (x)}).u)
+#define vi_load(p) (*(const cr_word *)(p))
+#define vi_store(p, x) ((void)(*(cr_word *)(p) = (x)))
+
+#elif CR_W == 4
+
+#define VI uint32x4_t
+#define vi_set1(x) vdupq_n_u32((uint32_t)(x))
+#define vi_ramp() ((uint32x4_t){0, 1, 2, 3})
+#define vi_add(a, b) vaddq_u32(a, b)
+#define vi_sub(a, b) vsubq_u32(a, b)
+#define vi_and(a, b) vandq_u32(a, b)
+#define vi_or(a, b) vorrq_u32(a, b)
+#define vi_xor(a, b) veorq_u32(a, b)
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
+#define v_of_signed(a) vcvtq_f32_s32(vreinterpretq_s32_u32(a))
+#define v_of_bits(a) vreinterpretq_f32_u32(a)
+#define vi_bits(x) vreinterpretq_u32_f32(x)
+#define vi_load(p) (*(const cr_words_4 *)(p))
+#define vi_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
+
+#elif CR_W == 8
+
+#define VI __m256i
+#define vi_set1(x) _mm256_set1_epi32((int)(x))
+#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
+#define vi_add(a, b) _mm256_add_epi32(a, b)
+#define vi_sub(a, b) _mm256_sub_epi32(a, b)
+#define vi_and(a, b) _mm256_and_si256(a, b)
+#define vi_or(a, b) _mm256_or_si256(a, b)
+#define vi_xor(a, b) _mm256_xor_si256(a, b)
+#define vi_left(a, n) _mm256_slli_epi32(a, n)
+#define vi_right(a, n) _mm256_srli_epi32(a, n)
+#define v_of_signed(a) _mm256_cvtepi32_ps(a)
+#define v_of_bits(a) _mm256_castsi256_ps(a)
+#define vi_bits(x) _mm256_castps_si256(x)
+#define vi_load(p) _mm256_loadu_si256((const void *)(p))
+#define vi_store(p, x) _mm256_storeu_si256((void *)(p), x)
+
+#else
+
+#define VI __m512i
+#define vi_set1(x) _mm512_set1_epi32((int)(x))
+#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define vi_add(a, b) _mm512_add_epi32(a, b)
+#define vi_sub(a, b) _mm512_sub_epi32(a, b)
+#define vi_and(a, b) _mm512_and_si512(a, b)
+#define vi_or(a, b) _mm512_or_si512(a, b)
+#define vi_xor(a, b) _mm512_xor_si512(a, b)
+#define vi_left(a, n) _mm512_slli_epi32(a, n)
+#define vi_right(a, n) _mm512_srli_epi32(a, n)
+#define v_of_signed(a) _mm512_cvtepi32_ps(a)
+#define v_of_bits(a) _mm512_castsi512_ps(a)
+#define vi_bits(x) _mm512_castps_si512(x)
+#define vi_load(p) _mm512_loadu_si512(p)
+#define vi_store(p, x) _mm512_storeu_si512(p, x)
+
+#endif
+
+/* vi_mul(a, b, &high): the low half of the products. */
+#undef vi_mul
+
+#if CR_W == 1
+
+#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
+
+CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
+{
+    uint64_t product = (uint64_t)a * b;
+    *high = (uint32_t)(product >> 32);
+    return (uint32_t)product;
+}
+
+#elif CR_W == 4
+
+#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
+
+/* The lower two lanes are multiplied, then the upper ones. */
+CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
+{
+    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
+    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
+    *high = vuzp2q_u32(lower, upper);
+    return vuzp1q_u32(lower, upper);
+}
+
+#elif CR_W == 8
+
+#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
+{
+    __m256i even = _mm256_mul_epu32(a, b);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
+
+#else
+
+#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
+{
+    __m512i even = _mm512_mul_epu32(a, b);
+    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+}
+
+#endif
+
+/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
+CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
+{
+    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
+    VI c1 = vi_set1((uint32_t)(first >> 32));
+    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
+        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
+        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
+        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
+        c1 = low1;
+        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
+        c3 = low0;
+        k0 += CR_PHILOX_K0;
+        k1 += CR_PHILOX_K1;
+    }
+    words[0] = c0;
+    words[1] = c1;
+    words[2] = c2;
+    words[3] = c3;
+}
+
+/* Words as numbers, uniform in 0 <= u < 1. */
+CR_INLINE VF CR_NAME(v_uniform)(VI words)
+{
+    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
+}
+
+/* All numbers of a group. */
+static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
+{
+    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
+        VI words[4];
+        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
+        }
+    }
+}
+
+/* A stream of a seed, and the group of it that was made last. */
+struct CR_NAME(cr_stream) {
+    uint64_t seed, stream, group;
+    float numbers[CR_RANDOM_GROUP];
+};
+
+/* n numbers of a stream from an index on; groups that are needed whole are made in place. */
+static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index, long n, float *y)
+{
+    for (long count; n > 0; n -= count, y += count, index += (uint64_t)count) {
+        uint64_t group = index / CR_RANDOM_GROUP;
+        long skip = (long)(index % CR_RANDOM_GROUP);
+        count = CR_LEAST(n, CR_RANDOM_GROUP - skip);
+        if (count == CR_RANDOM_GROUP) {
+            CR_NAME(cr_random_group)(s->seed, s->stream, group, y);
+            continue;
+        }
+        if (group != s->group) {
+            s->group = group;
+            CR_NAME(cr_random_group)(s->seed, s->stream, group, s->numbers);
+        }
+        CR_NAME(cr_copy)(1, count, y, 0, s->numbers + skip, 0);
+    }
+}
+
+/* Rows of consecutive numbers are made in place.  Where numbers are consecutive down the columns,
+ * a few columns at a time are made as rows and transposed.  Else each number is made alone. */
+static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
+                               long stream, long base, long rs, long cs)
+{
+    enum { RUN = 2 * CR_RANDOM_GROUP };
+    struct CR_NAME(cr_stream) s = {(uint64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
+    float columns[CR_W * RUN];
+    for (long r = 0; r < rows && cs == 1; r++) {
+        CR_NAME(cr_random_run)(&s, (uint64_t)(base + r * rs), cols, y + r * ldy);
+    }
+    for (long c = 0; c < cols && cs != 1 && rs == 1; c += CR_W) {
+        for (long r = 0; r < rows; r += RUN) {
+            long m = CR_LEAST(rows - r, RUN), n = CR_LEAST(cols - c, CR_W);
+            for (long i = 0; i < n; i++) {
+                CR_NAME(cr_random_run)(&s, (uint64_t)(base + r + (c + i) * cs), m, columns + i * RUN);
+            }
+            CR_NAME(cr_transpose)(m, n, y + r * ldy + c, ldy, columns, RUN);
+        }
+    }
+    for (long r = 0; r < rows && cs != 1 && rs != 1; r++) {
+        for (long c = 0; c < cols; c++) {
+            y[r * ldy + c] = cr_philox_uniform(s.seed, s.stream, (uint64_t)(base + r * rs + c * cs));
+        }
+    }
+}
+/*
+ * i32.inc - the functions of i32.h for one instruction set.
+ *
+ * The vector type is one of unsigned words, for which + - * and unary minus wrap; the CR_
+ * functions of the table are defined anew, with signed operands.  Comparisons return the floats 0
+ * and 1.
+ */
+#undef VU
+#undef u_load
+#undef u_load_n
+#undef u_load_or
+#undef u_store
+#undef u_store_n
+#undef u_set1
+#undef u_ramp
+#undef u_select
+#undef u_one_if
+#undef u_one_unless
+#undef u_signed
+#undef CR_FLOAT
+#undef CR_ABS
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+#undef CR_LOWEST
+#undef CR_HIGHEST
+#undef CR_INT
+
+#if CR_W == 1
+
+#define VU uint32_t
+#define u_load(p) (*(const cr_word *)(p))
+#define u_load_n(p, n) ((void)(n), u_load(p))
+#define u_load_or(p, n, fill) ((void)(n), u_load(p))
+#define u_store(p, x) ((void)(*(cr_word *)(p) = (x)))
+#define u_store_n(p, x, n) ((void)(n), u_store(p, x))
+#define u_set1(x) ((uint32_t)(x))
+#define u_ramp() 0u
+#define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
+
+#define CR_FLOAT(a) ((float)(int32_t)(a))
+#define CR_INT(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (uint32_t)(int32_t)(a) : 0x80000000u)
+#define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
+#define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
+#define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
+#define CR_LT(a, b) ((int32_t)(a) < (int32_t)(b) ? 1.0f : 0.0f)
+#define CR_LE(a, b) ((int32_t)(a) <= (int32_t)(b) ? 1.0f : 0.0f)
+#define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
+
+#elif CR_W == 4
+
+#define VU uint32x4_t
+#define u_load(p) (*(const cr_words_4 *)(p))
+#define u_load_n(p, n) u_load_or(p, n, vdupq_n_u32(0))
+#define u_load_or(p, n, fill)                                                                      \
+    vreinterpretq_u32_f32(v_load_or((const cr_float *)(p), n, vreinterpretq_f32_u32(fill)))
+#define u_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
+#define u_store_n(p, x, n) v_store_n((cr_float *)(p), vreinterpretq_f32_u32(x), n)
+#define u_set1(x) vdupq_n_u32((uint32_t)(x))
+#define u_ramp() ((uint32x4_t){0, 1, 2, 3})
+#define u_select(a, b, c) vbslq_u32(vceqzq_f32(a), c, b)
+
+#define u_signed(a) vreinterpretq_s32_u32(a)
+#define CR_FLOAT(a) vcvtq_f32_s32(u_signed(a))
+#define CR_INT(a)                                                                                  \
+    vbslq_u32(vcltq_f32(a, vdupq_n_f32(0x1p31f)), vreinterpretq_u32_s32(vcvtq_s32_f32(a)),         \
+              vdupq_n_u32(0x80000000u))
+#define CR_ABS(a) vreinterpretq_u32_s32(vabsq_s32(u_signed(a)))
+#define CR_MAX(a, b) vreinterpretq_u32_s32(vmaxq_s32(u_signed(a), u_signed(b)))
+#define CR_MIN(a, b) vreinterpretq_u32_s32(vminq_s32(u_signed(a), u_signed(b)))
+#define CR_LT(a, b) v_one_if_neon(vcltq_s32(u_signed(a), u_signed(b)))
+#define CR_LE(a, b) v_one_if_neon(vcleq_s32(u_signed(a), u_signed(b)))
+#define CR_EQ(a, b) v_one_if_neon(vceqq_u32(a, b))
+
+#elif CR_W == 8
+
+typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
+
+#define VU cr_words_8
+#define u_load(p) ((VU)_mm256_loadu_si256((const __m256i *)(p)))
+#define u_load_n(p, n) ((VU)_mm256_maskload_epi32(p, v_first(n)))
+#define u_load_or(p, n, fill)                                                                      \
+    ((VU)_mm256_blendv_epi8((__m256i)(fill), (__m256i)u_load_n(p, n), v_first(n)))
+#define u_store(p, x) _mm256_storeu_si256((__m256i *)(p), (__m256i)(x))
+#define u_store_n(p, x, n) _mm256_maskstore_epi32(p, v_first(n), (__m256i)(x))
+#define u_set1(x) ((VU)_mm256_set1_epi32((int)(x)))
+#define u_ramp() ((VU)_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define u_select(a, b, c)                                                                          \
+    ((VU)_mm256_castps_si256(CR_SELECT(a, _mm256_castsi256_ps((__m256i)(b)),                       \
+                                       _mm256_castsi256_ps((__m256i)(c)))))
+#define u_one_if(mask) _mm256_and_ps(_mm256_castsi256_ps(mask), CR_ONE)
+#define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
+
+#define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
+#define CR_INT(a) ((VU)_mm256_cvttps_epi32(a)) /* -2^31 for what it cannot be */
+#define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
+#define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
+#define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
+#define CR_LT(a, b) u_one_if(_mm256_cmpgt_epi32((__m256i)(b), (__m256i)(a)))
+#define CR_LE(a, b) u_one_unless(_mm256_cmpgt_epi32((__m256i)(a), (__m256i)(b)))
+#define CR_EQ(a, b) u_one_if(_mm256_cmpeq_epi32((__m256i)(a), (__m256i)(b)))
+
+#else
+
+typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
+
+#define VU cr_words_16
+#define u_load(p) ((VU)_mm512_loadu_si512(p))
+#define u_load_n(p, n) ((VU)_mm512_maskz_loadu_epi32(v_first(n), p))
+#define u_load_or(p, n, fill) ((VU)_mm512_mask_loadu_epi32((__m512i)(fill), v_first(n), p))
+#define u_store(p, x) _mm512_storeu_si512(p, (__m512i)(x))
+#define u_store_n(p, x, n) _mm512_mask_storeu_epi32(p, v_first(n), (__m512i)(x))
+#define u_set1(x) ((VU)_mm512_set1_epi32((int)(x)))
+#define u_ramp() ((VU)_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+#define u_select(a, b, c)                                                                          \
+    ((VU)_mm512_castps_si512(CR_SELECT(a, _mm512_castsi512_ps((__m512i)(b)),                       \
+                                       _mm512_castsi512_ps((__m512i)(c)))))
+#define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
+
+#define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
+#define CR_INT(a) ((VU)_mm512_cvttps_epi32(a)) /* -2^31 for what it cannot be */
+#define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
+#define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
+#define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
+#define CR_LT(a, b) u_one_if(_mm512_cmplt_epi32_mask((__m512i)(a), (__m512i)(b)))
+#define CR_LE(a, b) u_one_if(_mm512_cmple_epi32_mask((__m512i)(a), (__m512i)(b)))
+#define CR_EQ(a, b) u_one_if(_mm512_cmpeq_epi32_mask((__m512i)(a), (__m512i)(b)))
+
+#endif
+
+/* ---- elementwise ops, see strips.inc ---- */
+
+CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
+{
+    return u_select(a, b, c);
+}
+
+#undef CR_SELECT
+#define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
+
+
+#define CR_ELEMENT_i int
+#define CR_VECTOR_i VU
+#define CR_SET1_i(x) u_set1(x)
+#define CR_GET_i(p) u_load(p)
+#define CR_GET_N_i(p, n) u_load_n(p, n)
+#define CR_PUT_i(p, x) u_store(p, x)
+#define CR_PUT_N_i(p, x, n) u_store_n(p, x, n)
+
+/* The types of the result, the first and the other operands: f for floats, i for i32. */
+#define CR_I32_ARITH(arity, name, e) CR_STRIPS_##arity(name, i, i, i, e)
+#define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
+#define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
+#define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
+#define CR_I32_TRUNCATE(arity, name, e) CR_STRIPS_##arity(name, i, f, f, e)
+#define CR_I32_FLOAT(arity, name, e)
+#define CR_I32_LOGIC(arity, name, e)
+#define CR_I32_STRIPS(name, arity, rule, expression, description)                                  \
+    CR_I32_##rule(arity, i32_##name, expression)
+
+CR_ELEMENTWISE(CR_I32_STRIPS)
+
+/* ---- reductions: in any order, for integers are exact ---- */
+
+#define CR_LOWEST INT32_MIN
+#define CR_HIGHEST INT32_MAX
+
+/* Reductions over rows and down columns. */
+#define CR_I32_REDUCTION(name, identity, combine)                                                  \
+    CR_INLINE VU CR_NAME(u_combine_##name)(VU a, VU b)                                             \
+    {                                                                                              \
+        return (combine);                                                                          \
+    }                                                                                              \
+    static void CR_NAME(cr_i32_##name)(long rows, long cols, int *y, const int *a, long lda)       \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++, a += lda) {                                                \
+            int part[CR_W];                                                                        \
+            VU all = u_set1(identity);                                                             \
+            long i = 0;                                                                            \
+            for (; i + CR_W <= cols; i += CR_W) {                                                  \
+                all = CR_NAME(u_combine_##name)(all, u_load(a + i));                               \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                all =                                                                              \
+                    CR_NAME(u_combine_##name)(all, u_load_or(a + i, cols - i, u_set1(identity)));  \
+            }                                                                                      \
+            u_store(part, all);                                                                    \
+            for (int j = 1; j < CR_W; j++) {                                                       \
+                all = CR_NAME(u_combine_##name)(all, u_set1(part[j])); /* lane 0 counts */         \
+            }                                                                                      \
+            u_store(part, all);                                                                    \
+            y[r] = part[0];                                                                        \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(cr_i32_##name##_down)(long rows, long cols, int *lanes, const int *a,      \
+                                              long lda)                                            \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++, a += lda) {                                                \
+            int *lane = lanes + r % CR_LANES * cols;                                               \
+            long i = 0;                                                                            \
+            for (; i + CR_W <= cols; i += CR_W) {                                                  \
+                u_store(lane + i, CR_NAME(u_combine_##name)(u_load(lane + i), u_load(a + i)));     \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                VU x = u_load_n(a + i, cols - i);                                                  \
+                u_store_n(lane + i, CR_NAME(u_combine_##name)(u_load_n(lane + i, cols - i), x),    \
+                          cols - i);                                                               \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(cr_i32_##name##_lanes)(long cols, int *lanes)                              \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(cr_i32_##name##_down)(half, cols, lanes, lanes + half * cols, cols);           \
+        }                                                                                          \
+    }
+
+/* By the rule; nothing for one that does not admit i32. */
+#define CR_I32_REDUCE_ARITH(name, identity, combine) CR_I32_REDUCTION(name, identity, combine)
+#define CR_I32_REDUCE_FLOAT(name, identity, combine)
+#define CR_I32_REDUCE(name, rule, identity, combine, description)                                  \
+    CR_I32_REDUCE_##rule(name, identity, combine)
+
+CR_REDUCTIONS(CR_I32_REDUCE)
+
+/* ---- movement: by the functions for floats, which keep all bits ---- */
+
+static void CR_NAME(cr_i32_load)(long rows, long cols, int *y, long ldy, const int *x, long rs,
+                                 long cs)
+{
+    CR_NAME(cr_load)(rows, cols, (float *)y, ldy, (const float *)x, rs, cs);
+}
+
+static void CR_NAME(cr_i32_store)(long rows, long cols, int *y, long rs, long cs, const int *x,
+                                  long ldx)
+{
+    CR_NAME(cr_store)(rows, cols, (float *)y, rs, cs, (const float *)x, ldx);
+}
+
+static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const int *table,
+                                   long ldt, long table_rows, const int *index)
+{
+    const int none = INT32_MIN;
+    CR_NAME(v_gather)(rows, cols, (float *)y, ldy, (const float *)table, ldt, table_rows, index,
+                      (const float *)&none);
+}
+
+/* A vector of indices at a time, from the first to the last column. */
+static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
+                                 long cs)
+{
+    const VU step = u_set1(cs * CR_W);
+    for (long r = 0; r < rows; r++) {
+        VU value = u_set1(base + r * rs) + u_ramp() * u_set1(cs);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W, value += step) {
+            u_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            u_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* ---- the table ---- */
+
+static const struct cr_runtime_i32 CR_NAME(cr_runtime_i32) = {
+#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_i32_##name),
+    CR_MEMBERS_I32
+#undef CR_FUNCTION
+};
+
+static const struct cr_runtime CR_NAME(cr_runtime) = {
+    .isa = CR_ISA,
+    .i32 = &CR_NAME(cr_runtime_i32),
+    .parallel = cr_pool_parallel,
+#define CR_MEMBER(type, name) CR_FUNCTION(name, , )
+#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
+    CR_MEMBERS
+#undef CR_MEMBER
+#undef CR_FUNCTION
+};
+
+
+/*
+ * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
+ */
+#undef CR_ISA
+#undef CR_LEVELS
+#undef CR_NAME
+#undef VF
+#undef VS
+#undef CR_W
+#undef CR_MOST_ROWS
+#undef CR_TILE_VECTORS
+#undef CR_BESIDE
+#undef CR_TILES_1
+#undef CR_TILES_2
+#undef CR_TILES_3
+#undef CR_TILES_4
+#undef v_number
+#undef v_fma_by
+#undef v_fma_into
+#undef v_load
+#undef v_store
+#undef v_stream
+#undef v_stream_end
+#undef v_set1
+#undef v_fma
+#undef v_min
+#undef v_max
+#undef v_smaller
+#undef v_larger
+#undef v_at_most
+#undef v_at_least
+#undef v_nan_or
+#undef v_ordered_or
+#undef v_and
+#undef v_or
+#undef v_first
+#undef v_load_n
+#undef v_load_or
+#undef v_store_n
+#undef v_copysign
+#undef v_if_negative
+#undef v_pow2
+#undef v_scale
+#undef v_split
+#undef v_fold
+#undef v_lane0
+#undef v_transpose
+#undef CR_ONE
+#undef CR_FLOAT
+#undef CR_ABS
+#undef CR_SQRT
+#undef CR_EXP
+#undef CR_LOG
+#undef CR_SIGMOID
+#undef CR_FMA
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_TOP
+#undef CR_BOTTOM
+#undef CR_LOWEST
+#undef CR_HIGHEST
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+#undef CR_SELECT
+#ifdef CR_TARGET
+#undef CR_TARGET
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#endif /* CR_ISA */

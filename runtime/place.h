@@ -8,7 +8,7 @@
 #ifndef CR_PLACE_H
 #define CR_PLACE_H
 
-#include "runtime.h"
+#include "runtime.h" /* only for crescent */
 
 #ifndef CR_API
 #define CR_API

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "runtime.h"
+#include "runtime.h" /* only for crescent */
 
 #ifndef CR_API
 #define CR_API

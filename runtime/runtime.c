@@ -1,7 +1,9 @@
 /*
  * runtime.c - the functions of runtime.h for every instruction set, and the choice.
  *
- * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.
+ * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.  Lines of the
+ * runtime marked "only for NAME, NAME" are not in an emitted file that needs none of these functions,
+ * formats or instruction sets; a mark in a line of its own is about the function behind it.
  */
 #include <stddef.h>
 #include <string.h>
@@ -84,51 +86,45 @@ static int cr_has_plain(void)
     return 1;
 }
 
-#if CR_X86
+/* One instance of the template after another; the order matters. */
+/* clang-format off */
+#include "vector_plain.h"
+#include "runtime.inc"
+
+#if CR_X86 /* only for avx2, avx512 */
+/* only for avx2 */
 /* Processors with AVX2 have F16C, which not every compiler can ask for. */
 static int cr_has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
+#include "vector_avx2.h" /* only for avx2 */
+#include "runtime.inc" /* only for avx2 */
+
+/* only for avx512 */
 static int cr_has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("fma");
 }
-#endif
 
-#if CR_NEON
+#include "vector_avx512.h" /* only for avx512 */
+#include "runtime.inc" /* only for avx512 */
+#endif /* only for avx2, avx512 */
+
+#if CR_NEON /* only for neon */
+/* only for neon */
 /* A part of every aarch64. */
 static int cr_has_neon(void)
 {
     return 1;
 }
-#endif
 
-/* One instance of the template after another; the order matters. */
-/* clang-format off */
-#include "vector_plain.h"
-#include "runtime.inc"
-#include "vector_end.h"
-
-#if CR_X86
-#include "vector_avx2.h"
-#include "runtime.inc"
-#include "vector_end.h"
-#include "vector_avx512.h"
-#include "runtime.inc"
-#include "vnni.inc" /* only for gemm_q8_int8, gemm_q4_int8 */
-#include "amx.inc" /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */
-#include "vector_end.h"
-#endif
-
-#if CR_NEON
-#include "vector_neon.h"
-#include "runtime.inc"
-#include "vector_end.h"
-#endif
+#include "vector_neon.h" /* only for neon */
+#include "runtime.inc" /* only for neon */
+#endif /* only for neon */
 /* clang-format on */
 
 /* A runtime, and whether the processor and the operating system support its instruction set. */
@@ -140,17 +136,17 @@ struct cr_isa {
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 {
     static const struct cr_isa best_first[] = {
-#if CR_AMX /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */
-        {&cr_runtime_amx, cr_has_amx}, /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */
-#endif /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */
-#if CR_X86
-        {&cr_runtime_vnni, cr_has_vnni}, /* only for gemm_q8_int8, gemm_q4_int8 */
-        {&cr_runtime_avx512, cr_has_avx512},
-        {&cr_runtime_avx2, cr_has_avx2},
-#endif
-#if CR_NEON
-        {&cr_runtime_neon, cr_has_neon},
-#endif
+#if CR_X86 /* only for avx2, avx512 */
+#if CR_AMX /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */ /* only for amx */
+        {&cr_runtime_amx, cr_has_amx}, /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */ /* only for amx */
+#endif /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */ /* only for amx */
+        {&cr_runtime_vnni, cr_has_vnni}, /* only for gemm_q8_int8, gemm_q4_int8 */ /* only for vnni */
+        {&cr_runtime_avx512, cr_has_avx512}, /* only for avx512 */
+        {&cr_runtime_avx2, cr_has_avx2}, /* only for avx2 */
+#endif /* only for avx2, avx512 */
+#if CR_NEON /* only for neon */
+        {&cr_runtime_neon, cr_has_neon}, /* only for neon */
+#endif /* only for neon */
         {&cr_runtime_plain, cr_has_plain},
     };
     for (size_t i = 0; i < sizeof best_first / sizeof *best_first; i++) {

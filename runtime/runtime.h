@@ -27,26 +27,6 @@
 #include "reductions.h"
 #include "types.h"
 
-/* The functions that follow from a row of those tables: CR_MEMBER(type, name). */
-#define CR_MAPS_1(name) CR_MEMBER(cr_map1, name##_v)
-#define CR_MAPS_2(name)                                                                            \
-    CR_MEMBER(cr_map2, name##_vv)                                                                  \
-    CR_MEMBER(cr_map2, name##_vs)                                                                  \
-    CR_MEMBER(cr_map2, name##_sv)
-#define CR_MAPS_3(name)                                                                            \
-    CR_MEMBER(cr_map3, name##_vvv)                                                                 \
-    CR_MEMBER(cr_map3, name##_vvs)                                                                 \
-    CR_MEMBER(cr_map3, name##_vsv)                                                                 \
-    CR_MEMBER(cr_map3, name##_vss)                                                                 \
-    CR_MEMBER(cr_map3, name##_svv)                                                                 \
-    CR_MEMBER(cr_map3, name##_svs)                                                                 \
-    CR_MEMBER(cr_map3, name##_ssv)
-#define CR_MAPS(name, arity, rule, expression, description) CR_MAPS_##arity(name)
-#define CR_REDUCES(name, rule, identity, combine, description)                                     \
-    CR_MEMBER(cr_reduce, name)                                                                     \
-    CR_MEMBER(cr_reduce_down, name##_down)                                                         \
-    CR_MEMBER(cr_reduce_lanes, name##_lanes)
-
 /*
  * The table of all other functions: CR_FUNCTION(name, result, parameters), and what it does.
  * Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes.
@@ -56,8 +36,7 @@
  * rows CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters): in place of vnni and amx stands
  * whose implementation each of them has, avx512, vnni or amx; see vnni.inc and amx.inc.
  */
-#define CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters)                                  \
-    CR_FUNCTION(name, result, parameters)
+#define CR_FUNCTION_BY_LEVEL(vnni, amx, name, type, list) CR_FUNCTION(name, type, list)
 /* clang-format off */
 #define CR_FUNCTIONS \
     CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
@@ -67,7 +46,7 @@
     CR_FUNCTION(store, void, (long rows, long cols, float *y, long rs, long cs, const float *x, long ldx)) \
         /* y[r * rs + c * cs] = x[r, c] */ \
     CR_FUNCTION(random, void, (long rows, long cols, float *y, long ldy, const int *seed, long stream, \
-                               long base, long rs, long cs)) /* only for random */ \
+                               long base, long rs, long cs)) \
         /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */ \
     CR_FUNCTION(mul_sigmoid, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
                                     const float *b, long ldb)) \
@@ -78,31 +57,31 @@
     CR_FUNCTION(hide, void, (long rows, long cols, float *y, long ldy, long begin, long end, float value)) \
         /* y[r, c] = value where c lies outside begin + r <= c < end + r */ \
     CR_FUNCTION(hide_rows, void, (long rows, long cols, float *y, long ldy, long first, long last, \
-                                  long begin, long end, float value)) /* only for hide_rows */ \
+                                  long begin, long end, float value)) \
         /* The same in rows first <= r < last alone, as far as there are such rows. */ \
     CR_FUNCTION(finite, int, (long rows, long cols, const float *x, long rs, long cs)) \
         /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */ \
-    CR_FUNCTION(least, int, (long n, const int *x, long step)) /* only for least, greatest */ \
+    CR_FUNCTION(least, int, (long n, const int *x, long step)) \
         /* The least x[i * step], i < n, of one at least. */ \
-    CR_FUNCTION(greatest, int, (long n, const int *x, long step)) /* only for least, greatest */ \
+    CR_FUNCTION(greatest, int, (long n, const int *x, long step)) \
         /* The greatest of them. */ \
     CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
                                long table_rows, const int *index)) \
         /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */ \
     CR_FUNCTION(gather_panels, void, (long rows, long cols, float *y, long ldy, const float *panels, \
-                                      long panel_stride, long table_rows, const int *index)) /* only for gather_panels */ \
+                                      long panel_stride, long table_rows, const int *index)) \
         /* The same, of a table whose rows are the columns of panels. */ \
     CR_FUNCTION(lookup, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
-                               long table_rows, const int *index, long ldi)) /* only for lookup */ \
+                               long table_rows, const int *index, long ldi)) \
         /* y[r, c] = table[index[r, c] * ldt]; an index outside 0 <= i < table_rows yields NaN */ \
     CR_FUNCTION(scatter_add, void, (long rows, long cols, float *y, long ldy, long first, long n, \
-                                    const float *x, long ldx, const int *index)) /* only for scatter_add */ \
+                                    const float *x, long ldx, const int *index)) \
         /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */ \
     CR_FUNCTION(scatter_tile, void, (long rows, long cols, float *y, long n, const float *x, long ldx, \
-                                     const int *index, long ldi)) /* only for scatter_tile */ \
+                                     const int *index, long ldi)) \
         /* y[index[r, c]] += x[r, c] where 0 <= index[r, c] < n: the columns of a row, row after row; of \
          * columns 16 i to 16 i + 15, if all are there and have one index, their sum is added */ \
-    CR_FUNCTION(cumsum, void, (long rows, long cols, float *y, long ldy, const float *x, long ldx)) /* only for cumsum */ \
+    CR_FUNCTION(cumsum, void, (long rows, long cols, float *y, long ldy, const float *x, long ldx)) \
         /* y[r, :] = the sum of x[0, :] to x[r, :]: rows in blocks of CR_SUM_BLOCK, of which each is one chain of \
          * sums in order, to which the sum of the blocks before it, in order, is added */ \
     CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
@@ -124,28 +103,28 @@
          * are that stay in registers, and `ahead` how many floats of weights are read until those that are \
          * prefetched: both are for speed, no bit depends on them. */ \
     CR_FUNCTION(pack_bf16, void, (long K, long N, unsigned short *y, long panel_stride, long first, int last, \
-                                  const float *b, long rs, long cs)) /* only for bf16 */ \
+                                  const float *b, long rs, long cs)) \
         /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into columns first .. first + N - 1 \
          * of panels of bf16, rounded to the nearest, of two the even one; NaN stays NaN, and becomes \
          * quiet.  Two rows take 64 units: column n of row k is number k / 2 * 64 + n * 2 + k % 2 of its \
          * panel; an odd K is made even by zeros.  Columns beside them stay as they are, but if `last` \
          * is not 0, those behind them in their panel become zeros. */ \
     CR_FUNCTION(unpack_bf16, void, (long K, long N, float *y, long ldy, const unsigned short *b, \
-                                    long panel_stride)) /* only for bf16 */ \
+                                    long panel_stride)) \
         /* y[k, n] = element (k, n) of such panels. */ \
     CR_FUNCTION(gemm_bf16, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                   const unsigned short *b, long panel_stride, float *c, long ldc, \
                                   const float *start, long lds, long columns, \
-                                  long ahead)) /* only for bf16 */ \
+                                  long ahead)) \
         /* gemm with b in bf16: the same bits as gemm with what unpack_bf16 makes of b. */ \
-    CR_FUNCTION(round_bf16, void, (long M, long K, unsigned short *y, long ldy, const float *x, long rs, long cs)) /* only for gemm_bf16_bf16 */ \
+    CR_FUNCTION(round_bf16, void, (long M, long K, unsigned short *y, long ldy, const float *x, long rs, long cs)) \
         /* y[m, k] = x[m * rs + k * cs] rounded as pack_bf16 does it; K is made a multiple of 32 by zeros. */ \
-    CR_FUNCTION(read_bf16, void, (long K, float *y, const unsigned short *row)) /* only for gemm_bf16_bf16 */ \
+    CR_FUNCTION(read_bf16, void, (long K, float *y, const unsigned short *row)) \
         /* y[k] = row[k] */ \
     CR_FUNCTION_BY_LEVEL(avx512, amx, gemm_bf16_bf16, void, \
                          (long M, long N, long K, const unsigned short *a, long lda, \
                           const unsigned short *b, long panel_stride, float *c, long ldc, \
-                          const float *start, long lds, long ahead)) /* only for gemm_bf16_bf16 */ \
+                          const float *start, long lds, long ahead)) \
         /* c[M, N] = start[M, N] + a[M, K] b[K, N], rows a being those of round_bf16, b panels of bf16, start \
          * as of gemm.  K is made a multiple of 32 by zeros, and cut into blocks of 32: \
          *     even = chain of fma from 0 on over k = 0, 2, .. 30 of a block, odd = the same over 1, 3, .. 31 \
@@ -154,29 +133,29 @@
          * result that is not, if 24 bits of it, rounded without regard to its exponent, are less than 2^-126. */ \
     CR_FUNCTION(gather_bf16, void, (long rows, long cols, float *y, long ldy, \
                                     const unsigned short *panels, long panel_stride, long table_rows, \
-                                    const int *index)) /* only for bf16 */ \
+                                    const int *index)) \
         /* gather_panels with such panels. */ \
     CR_FUNCTION(pack_f16, void, (long K, long N, unsigned short *y, long panel_stride, long first, int last, \
-                                  const float *b, long rs, long cs)) /* only for f16 */ \
+                                  const float *b, long rs, long cs)) \
         /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into columns first .. first + N - 1 \
          * of panels of f16, rounded to the nearest, of two the even one; NaN stays NaN, and becomes \
          * quiet; what is at least 65520 becomes infinite.  Rows lie one after another: column n of row k is \
          * number k * 32 + n of its panel.  Columns beside them stay as they are, but if `last` \
          * is not 0, those behind them in their panel become zeros. */ \
     CR_FUNCTION(unpack_f16, void, (long K, long N, float *y, long ldy, const unsigned short *b, \
-                                    long panel_stride)) /* only for f16 */ \
+                                    long panel_stride)) \
         /* y[k, n] = element (k, n) of such panels. */ \
     CR_FUNCTION(gemm_f16, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                   const unsigned short *b, long panel_stride, float *c, long ldc, \
                                   const float *start, long lds, long columns, \
-                                  long ahead)) /* only for f16 */ \
+                                  long ahead)) \
         /* gemm with b in f16: the same bits as gemm with what unpack_f16 makes of b. */ \
     CR_FUNCTION(gather_f16, void, (long rows, long cols, float *y, long ldy, \
                                     const unsigned short *panels, long panel_stride, long table_rows, \
-                                    const int *index)) /* only for f16 */ \
+                                    const int *index)) \
         /* gather_panels with such panels. */ \
     CR_FUNCTION(pack_q8, void, (long K, long N, unsigned char *y, long panel_stride, long first, int last, \
-                                const float *b, long rs, long cs)) /* only for q8 */ \
+                                const float *b, long rs, long cs)) \
         /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into columns first .. first + N - 1 \
          * of panels of q8.  32 rows of a column are a block of numbers d q, where d is a binary16 and q \
          * an int8: d is max |w| / 127 rounded to binary16, q is w / d rounded to the nearest integer, of \
@@ -186,34 +165,34 @@
          * that the last block lacks are zeros.  Columns beside them stay as they are, but if `last` is not \
          * 0, those behind them in their panel become zeros. */ \
     CR_FUNCTION(unpack_q8, void, (long K, long N, float *y, long ldy, const unsigned char *b, \
-                                  long panel_stride)) /* only for q8 */ \
+                                  long panel_stride)) \
         /* y[k, n] = element (k, n) of such panels. */ \
     CR_FUNCTION(gemm_q8, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                 const unsigned char *b, long panel_stride, float *c, long ldc, \
                                 const float *start, long lds, long columns, \
-                                long ahead)) /* only for q8 */ \
+                                long ahead)) \
         /* gemm with b in q8: the same bits as gemm with what unpack_q8 makes of b. */ \
     CR_FUNCTION(gather_q8, void, (long rows, long cols, float *y, long ldy, \
                                   const unsigned char *panels, long panel_stride, long table_rows, \
-                                  const int *index)) /* only for q8 */ \
+                                  const int *index)) \
         /* gather_panels with such panels. */ \
     CR_FUNCTION(pack_q4, void, (long K, long N, unsigned char *y, long panel_stride, long first, int last, \
-                                const float *b, long rs, long cs)) /* only for q4 */ \
+                                const float *b, long rs, long cs)) \
         /* The same of q4: a block has numbers fma(d, q, m) with q from 0 to 15; q4.inc says how d, q and m \
          * are found.  A panel's blocks take 640 bytes: q of row k and column n is in byte k / 8 * 128 + \
          * n * 4 + k % 4, in the high half of it where k % 8 is at least 4; d is the 16 bits at 512 + 2 n, m \
          * those at 576 + 2 n. */ \
     CR_FUNCTION(unpack_q4, void, (long K, long N, float *y, long ldy, const unsigned char *b, \
-                                  long panel_stride)) /* only for q4 */ \
+                                  long panel_stride)) \
         /* y[k, n] = element (k, n) of such panels. */ \
     CR_FUNCTION(gemm_q4, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                 const unsigned char *b, long panel_stride, float *c, long ldc, \
                                 const float *start, long lds, long columns, \
-                                long ahead)) /* only for q4 */ \
+                                long ahead)) \
         /* gemm with b in q4: the same bits as gemm with what unpack_q4 makes of b. */ \
     CR_FUNCTION(gather_q4, void, (long rows, long cols, float *y, long ldy, \
                                   const unsigned char *panels, long panel_stride, long table_rows, \
-                                  const int *index)) /* only for q4 */ \
+                                  const int *index)) \
         /* gather_panels with such panels. */ \
     CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
@@ -222,18 +201,18 @@
          * are aligned to cache lines are written by non-temporal stores, which spares reading them \
          * first.  Other threads see them after stream_end, to be called at the end of a body. */ \
     CR_FUNCTION(stream_end, void, (void)) \
-    CR_FUNCTION(round_int8, void, (long M, long K, int *y, long ldy, const float *x, long rs, long cs)) /* only for round_int8 */ \
+    CR_FUNCTION(round_int8, void, (long M, long K, int *y, long ldy, const float *x, long rs, long cs)) \
         /* Rounds M rows of K floats, element (m, k) at x[m * rs + k * cs], to integers of 8 bits, row m at \
          * y + m * ldy.  With B = (K + 31) / 32 blocks a row takes 11 B ints: 32 B bytes, integer k at byte \
          * k, 0 past K; then B floats a, B ints -128 s and B floats t, all by block.  Of the block, with \
          * T = max |x|:  a = T / 127, r = 127 / T, integer = x r rounded to the nearest, of two the even \
          * one; s is the sum of its integers, t = a s.  If T is less than 2^-100 all of these are 0; if an \
          * x is NaN or infinite, the integers are 0, a and t are NaN.  Each operation is rounded. */ \
-    CR_FUNCTION(read_int8, void, (long K, float *y, const int *row)) /* only for round_int8 */ \
+    CR_FUNCTION(read_int8, void, (long K, float *y, const int *row)) \
         /* y[k] = a times integer k of a rounded row. */ \
     CR_FUNCTION_BY_LEVEL(vnni, amx, gemm_q8_int8, void, (long M, long N, long K, const int *a, long lda, \
                                      const unsigned char *b, long panel_stride, float *c, long ldc, \
-                                     const float *start, long lds, long ahead)) /* only for gemm_q8_int8 */ \
+                                     const float *start, long lds, long ahead)) \
         /* c[M, N] = start[M, N] + a[M, K] b[K, N], of rows that round_int8 made, lda ints apart, by panels \
          * in q8; start and ahead are as for gemm.  c begins with start or 0; then for each block of 32 k in \
          * order, I = the sum of its products of integers (a sum without rounding: |I| < 2^19), \
@@ -241,7 +220,7 @@
          * with the scale a of the row's block and d of the column's; a d is rounded. */ \
     CR_FUNCTION_BY_LEVEL(vnni, amx, gemm_q4_int8, void, (long M, long N, long K, const int *a, long lda, \
                                      const unsigned char *b, long panel_stride, float *c, long ldc, \
-                                     const float *start, long lds, long ahead)) /* only for gemm_q4_int8 */ \
+                                     const float *start, long lds, long ahead)) \
         /* The same by panels in q4, whose minimum m of the column's block is added after each block: \
          *     c = fma(I, a d, c);  c = fma(m, t, c) */ \
     CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
@@ -255,12 +234,12 @@
                                   const float *b, long panel_stride, float *c, long ldc, \
                                   long begin, long end)) \
         /* c[m, n] = that of a b where begin + m <= n < end + m; elsewhere it may be computed or not. */ \
-    CR_FUNCTION(dots, void, (long M, long K, float *y, const float *a, long lda, const float *x)) /* only for dots */ \
+    CR_FUNCTION(dots, void, (long M, long K, float *y, const float *a, long lda, const float *x)) \
         /* y[m] = sum of a[m, k] x[k], in blocks of k as gemm sums them */ \
-    CR_FUNCTION(softmax_row, void, (long n, float *s, float factor, float *m, float *l, float *scale)) /* only for softmax_row */ \
+    CR_FUNCTION(softmax_row, void, (long n, float *s, float factor, float *m, float *l, float *scale)) \
         /* softmax_block for one query, whose n scores lie in a row: the same bits */ \
     CR_FUNCTION(add_rows, void, (long rows, long cols, float *y, const float *p, const float *x, long ldx, \
-                                 const float *scale)) /* only for add_rows */ \
+                                 const float *scale)) \
         /* y[:] = y[:] * *scale + sum of p[r] x[r, :], the sum being one chain of fma over r in order, as \
          * gemm_scaled does it; there are CR_SUM_BLOCK rows at most */ \
     CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
@@ -274,18 +253,8 @@
          * so far gets s = 0 and scale = 1. */
 /* clang-format on */
 
-#define CR_MEMBERS CR_ELEMENTWISE(CR_MAPS) CR_REDUCTIONS(CR_REDUCES) CR_FUNCTIONS
+#define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
 
-/* The runtime for one instruction set. */
-struct cr_runtime {
-    const char *isa;                  /* "amx", "vnni", "avx512", "avx2", "neon" or "plain" */
-    const struct cr_runtime_i32 *i32; /* only for i32 */
-    cr_parallel *parallel;
-#define CR_MEMBER(type, name) type *name;
-#define CR_FUNCTION(name, result, parameters) result(*name) parameters;
-    CR_MEMBERS
-#undef CR_MEMBER
-#undef CR_FUNCTION
-};
+#include "members.h" /* only for crescent */
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef CR_SELECT_H
 #define CR_SELECT_H
 
-#include "runtime.h"
+#include "runtime.h" /* only for crescent */
 
 /* The declaration of the few functions of the runtime that other code calls. */
 #ifndef CR_API

@@ -15,13 +15,13 @@
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__TINYC__)
 #define CR_X86 1
-#include <immintrin.h>
+#include <immintrin.h> /* only for avx2, avx512 */
 #else
 #define CR_X86 0
 #endif
 #if defined(__aarch64__) && defined(__ARM_NEON) && defined(__GNUC__) && !defined(__TINYC__)
 #define CR_NEON 1
-#include <arm_neon.h>
+#include <arm_neon.h> /* only for neon */
 #else
 #define CR_NEON 0
 #endif

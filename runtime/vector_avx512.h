@@ -15,6 +15,7 @@
 #pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,fma")
 #endif
 #define CR_TARGET 1
+#define CR_LEVELS 1 /* vnni.inc and amx.inc are compiled, too */ /* only for vnni, amx */
 
 #define CR_ISA "avx512"
 #define CR_NAME(name) name##_avx512

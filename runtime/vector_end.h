@@ -2,6 +2,7 @@
  * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
  */
 #undef CR_ISA
+#undef CR_LEVELS /* only for vnni, amx */
 #undef CR_NAME
 #undef VF
 #undef VS
@@ -58,10 +59,10 @@
 #undef CR_ABS
 #undef CR_SQRT
 #undef CR_EXP
-#undef CR_LOG
-#undef CR_TANH
-#undef CR_ERF
-#undef CR_SIGMOID
+#undef CR_LOG /* only for log */
+#undef CR_TANH /* only for tanh */
+#undef CR_ERF /* only for erf */
+#undef CR_SIGMOID /* only for sigmoid, mul_sigmoid */
 #undef CR_FMA
 #undef CR_MAX
 #undef CR_MIN

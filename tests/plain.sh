@@ -1,11 +1,10 @@
 # plain.sh - a shorter form of emitted C; scripts of tests read it with `.`
 #
-# The runtime stands in an emitted file once for each set of vectors, and a machine runs one of them:
-# that of its fastest instructions.  The others take a C compiler most of its time, and their text is the
-# same in all files but for the list of ops.  So a suite compiles a few files as they are, with each
-# compiler and level, and others with one set alone: with plain C, which has no vectors, what is about the
-# model; with the set that runs where they are, what is about the bits; and with AVX2 what would else run
-# on other machines only.
+# An emitted file compiles its template once for each set of vectors, and a machine runs one of them: that
+# of its fastest instructions.  The others take a C compiler most of its time.  So a suite compiles a few
+# files as they are, with each compiler and level, and others with one set alone: with plain C, which has no
+# vectors, what is about the model; with the set that runs where they are, what is about the bits; and with
+# AVX2 what would else run on other machines only.
 
 # one_set SET FILE: its text with one of plain, avx2, avx512 and neon.
 one_set() {
@@ -13,16 +12,14 @@ one_set() {
         /^static int cr_has_(plain|avx2|avx512|neon)\(/ && $0 !~ "cr_has_" kept "\\(" { dropped = 1 }
         /^ *\{&cr_runtime_/ && $0 !~ "cr_runtime_" kept "," { next }
         kept == "plain" && /^#include <(immintrin|arm_neon)\.h>$/ { next } # half a second each time
-        /^#if/ { depth++ }
-        /^#if CR_(X86|NEON)$/ || /^\/\* clang-format on \*\/$/ { other = 0 }
-        /^#endif/ && --depth < outer { other = outer = 0 } # of all sets of a processor
         begun { # a comment
-            if (/^ \* vector_(plain|avx2|avx512|neon)\.h - /) { other = $0 !~ "_" kept "\\."; outer = depth }
+            if (/^ \* vector_(plain|avx2|avx512|neon)\.h - /) other = $0 !~ "_" kept "\\."
             if (!other) print "/*"
             begun = 0
         }
         $0 == "/*" { begun = 1; next }
         !other && !dropped { print }
+        /^#include CR_TEMPLATE$/ { other = 0 }
         /^}$/ { dropped = 0 }' "$2"
 }
 
@@ -31,7 +28,7 @@ only() {
     one_set "$1" "$2" >"$3/$(basename "$2")" &&
         grep -q "{&cr_runtime_$1, cr_has_$1}" "$3/$(basename "$2")" &&
         [ "$(grep -c '{&cr_runtime_' "$3/$(basename "$2")")" -eq 1 ] &&
-        [ "$(grep -c '^ \* vector_[a-z0-9]*\.h - the ' "$3/$(basename "$2")")" -eq 1 ] &&
+        [ "$(grep -c '^#include CR_TEMPLATE$' "$3/$(basename "$2")")" -eq 1 ] &&
         cp "${2%.c}.h" "$3"
 }
 
@@ -42,7 +39,7 @@ plain() {
 
 # apart SET FILE.c FOLDER: FILE.c and FILE.h in the folder without the functions of the runtime, and, with one
 # set, FILE_runtime.c, which has them and nothing of the model: that is compiled once, and FILE.c by each
-# compiler at each level.  vector.h is in both; FILE.c has the pool.
+# compiler at each level.  Declarations and vector.h are in both; FILE.c has the pool.
 apart() {
     whole=$(basename "$2" .c)
     only "$1" "$2" "$3" && mv "$3/$whole.c" "$3/$whole.whole" &&
@@ -54,7 +51,11 @@ apart() {
             if (part != "model" || header) print line >runtime
         }
         /^\/\* ---- the model ---- \*\/$/ { part = "model"; found++ }
+        /^\/\* ---- what the functions of the header call ---- \*\/$/ { part = ""; found++ }
+        /^\/\* ---- the functions of the header ---- \*\/$/ { part = "model"; found++ }
         /^\/\* ---- the runtime ---- \*\/$/ { part = "runtime"; found++ }
+        /^#else \/\* CR_ISA \*\/$/ { part = ""; put($0); part = "runtime"; found++; next }
+        /^#endif \/\* CR_ISA \*\/$/ { part = "" }
         begun { # a comment
             if (/^ \* pool\.c - /) { part = "model"; found++ }
             put("/*")
@@ -66,7 +67,7 @@ apart() {
         /^CR_API .*(cr_runtime_select|cr_pool_parallel)\(/ { sub(/^CR_API /, "") }
         { put($0) }
         shared && /^#endif/ && --depth == 0 { part = "runtime"; shared = 0 }
-        END { exit found != 4 }' "$3/$whole.whole" && rm "$3/$whole.whole"
+        END { exit found != 7 }' "$3/$whole.whole" && rm "$3/$whole.whole"
 }
 
 # fastest CRESCENT: the set that emitted C without narrow formats runs here.

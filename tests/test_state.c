@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "compiler/emit/emit.h"
+#include "compiler/emit/needs.h"
 #include "compiler/exec/engine.h"
 #include "compiler/exec/tensors.h"
 #include "compiler/frontend/script.h"
@@ -960,7 +961,7 @@ static void check_emitted(const char *name, const char *program_text, const char
     ck_assert_msg(cr_run_passes(module, NULL, &error) == 0, "%s", error.text);
     struct cr_program *program = cr_emit_program(module);
     snprintf(path, sizeof path, "%s/%s.c", folder, name);
-    ck_assert_msg(cr_write_standalone(program, path, &error) == 0, "%s", error.text);
+    ck_assert_msg(cr_write_standalone(program, CR_ISA_ALL, path, &error) == 0, "%s", error.text);
     snprintf(path, sizeof path, "%s/driver.c", folder);
     FILE *file = fopen(path, "w");
     fputs(program_text, file);
@@ -1042,7 +1043,7 @@ START_TEST(test_no_step)
     struct cr_error error;
     ck_assert_msg(cr_run_passes(module, NULL, &error) == 0, "%s", error.text);
     struct cr_program *program = cr_emit_program(module);
-    ck_assert_int_ne(cr_write_standalone_step(program, "m.lua", "/tmp/never.c", &error), 0);
+    ck_assert_int_ne(cr_write_standalone_step(program, CR_ISA_ALL, "m.lua", "/tmp/never.c", &error), 0);
     ck_assert_str_eq(error.text, "m.lua: a training step has its state as inputs and outputs of "
                                  "one name, expected no state()");
     cr_program_free(program);

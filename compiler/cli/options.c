@@ -89,9 +89,10 @@ static const struct option_row rows[] = {
     {"threads", 0, COUNT, "N", CR_VERB_COMPILING | CR_VERB_TUNE | CR_VERB_WEIGHTS | CR_VERB_VARY,
      FIELD(threads), 1, 256,
      "size of the thread pool (default: the machine's cores)"},
-    {"isa", 0, TEXT, "NAME", CR_VERB_COMPILING | CR_VERB_TUNE | CR_VERB_WEIGHTS | CR_VERB_VARY,
-     FIELD(isa), 0, 0,
-     "amx, vnni, avx512, avx2, neon or plain (default: the best there is)"},
+    {"isa", 0, TEXT, "NAME",
+     CR_VERB_COMPILING | CR_VERB_TUNE | CR_VERB_WEIGHTS | CR_VERB_VARY | CR_VERB_EMIT, FIELD(isa), 0, 0,
+     "amx, vnni, avx512, avx2, neon or plain (default: the best there is); emit: a list of those that "
+     "the file has, with commas between and plain among them (default: all)"},
     {"seed", 0, COUNT, "N",
      CR_VERB_COMPILING | CR_VERB_WEIGHTS | CR_VERB_EMIT | CR_VERB_VARY, FIELD(seed), 0, INT64_MAX,
      "of whatever is drawn at random; an option `seed` of the script has it, too (default 0)"},

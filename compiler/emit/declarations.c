@@ -1,7 +1,8 @@
 /*
  * declarations.c - prints the declarations that a program needs from runtime.h.  TinyCC would take
  * long to read all of it, mostly the tables in macros, and most functions are never called.  So a
- * structure of functions is declared with only the members that are called, each at its offset.
+ * structure of functions is declared with only the members that are called; where the runtime is
+ * compiled already, each at its offset.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 
 #include "compiler/ir/hash.h"
 #include "compiler/ir/program.h"
+#include "needs.h"
 #include "runtime/runtime.h"
 #include "runtime_text.h"
 
@@ -16,24 +18,30 @@
 struct member {
     const char *name, *declaration;
     size_t offset;
+    bool is_variant; /* it follows from a row of the ops or the reductions */
 };
 
 static const struct member members[] = {
-    {"i32", "const struct cr_runtime_i32 *i32", offsetof(struct cr_runtime, i32)},
-    {"parallel", "cr_parallel *parallel", offsetof(struct cr_runtime, parallel)},
-#define CR_MEMBER(type, name) {#name, #type " *" #name, offsetof(struct cr_runtime, name)},
+    {"i32", "const struct cr_runtime_i32 *i32", offsetof(struct cr_runtime, i32), false},
+    {"parallel", "cr_parallel *parallel", offsetof(struct cr_runtime, parallel), false},
+#define CR_MEMBER(type, name) {#name, #type " *" #name, offsetof(struct cr_runtime, name), true},
 #define CR_FUNCTION(name, result, parameters)                                                      \
-    {#name, #result " (*" #name ")" #parameters, offsetof(struct cr_runtime, name)},
+    {#name, #result " (*" #name ")" #parameters, offsetof(struct cr_runtime, name), false},
     CR_MEMBERS
 #undef CR_MEMBER
 #undef CR_FUNCTION
 };
 
 static const struct member members_i32[] = {
-#define CR_FUNCTION(name, result, parameters)                                                      \
-    {#name, #result " (*" #name ")" #parameters, offsetof(struct cr_runtime_i32, name)},
-    CR_MEMBERS_I32
+#define CR_MEMBER_I32(name, result, parameters, is_variant)                                        \
+    {#name, #result " (*" #name ")" #parameters, offsetof(struct cr_runtime_i32, name), is_variant},
+#define CR_FUNCTION(name, result, parameters) CR_MEMBER_I32(name, result, parameters, true)
+    CR_VARIANTS_I32
 #undef CR_FUNCTION
+#define CR_FUNCTION(name, result, parameters) CR_MEMBER_I32(name, result, parameters, false)
+    CR_FUNCTIONS_I32
+#undef CR_FUNCTION
+#undef CR_MEMBER_I32
 };
 
 enum {
@@ -41,37 +49,35 @@ enum {
     MEMBERS_I32 = sizeof members_i32 / sizeof *members_i32
 };
 
-/* Marks the member of that name, if there is one. */
-static void mark(const struct cr_names *names, const char *name, bool *called)
+/* The members of both structures that are called, by number. */
+struct called {
+    bool members[MEMBERS], members_i32[MEMBERS_I32];
+};
+
+/* Marks the members that a program's calls name; `parallel` calls all functions. */
+static void mark_calls(struct called *called, const struct cr_needs *needs)
 {
-    int i = cr_names_find(names, name);
-    if (i >= 0)
-        called[i] = true;
+    const char *i32 = cr_formats[CR_FORMAT_i32].family;
+    struct cr_names names = {0}, names_i32 = {0};
+    for (int i = 0; i < MEMBERS; i++)
+        cr_names_add(&names, members[i].name);
+    for (int i = 0; i < MEMBERS_I32; i++)
+        cr_names_add(&names_i32, members_i32[i].name);
+    for (int i = 0; i < needs->callees.n; i++) {
+        const char *callee = needs->callees.items[i];
+        bool is_i32 = strncmp(callee, i32, strlen(i32)) == 0;
+        int member = cr_names_find(&names, is_i32 ? "i32" : callee);
+        if (member >= 0)
+            called->members[member] = true;
+        if (is_i32 && (member = cr_names_find(&names_i32, callee + strlen(i32))) >= 0)
+            called->members_i32[member] = true;
+    }
+    called->members[cr_names_find(&names, "parallel")] = true;
+    cr_names_free(&names);
+    cr_names_free(&names_i32);
 }
 
-/* Marks the members that the functions of a program call; the name of a member follows the prefix
- * `family` in a callee's name. */
-static void mark_calls(const struct cr_program *program, const char *family, int n,
-                       const struct member *list, bool *called)
-{
-    struct cr_names names = {0};
-    size_t length = strlen(family);
-    char callee[64];
-    for (int i = 0; i < n; i++)
-        cr_names_add(&names, list[i].name);
-    for (int f = 0; f < program->n_functions; f++)
-        for (int c = 0; c < program->functions[f].n_calls; c++) {
-            const struct cr_call *call = &program->functions[f].calls[c];
-            cr_callee_name(callee, sizeof callee, call);
-            if (strcmp(cr_formats[call->format].family, family) == 0)
-                mark(&names, callee + length, called);
-            else if (!*family) /* the pointer to that family, whose name ends in "->" */
-                callee[strcspn(callee, "-")] = 0, mark(&names, callee, called);
-        }
-    if (!*family)
-        mark(&names, "parallel", called); /* it calls all functions */
-    cr_names_free(&names);
-}
+/* ---- in front of a text without the runtime's source ---- */
 
 /* Prints a structure of the marked members, if there are any, with padding in place of the
  * others. */
@@ -95,11 +101,62 @@ static void put_structure(struct cr_text *text, const char *name, int n, const s
 
 void cr_put_declarations(struct cr_text *text, const struct cr_program *program)
 {
-    bool called[MEMBERS] = {false}, called_i32[MEMBERS_I32] = {false};
+    struct called called = {{false}, {false}};
+    struct cr_needs needs;
     uint64_t done = 0;
     cr_add_runtime(text, "runtime/types.h", &done, NULL, NULL);
-    mark_calls(program, cr_formats[CR_FORMAT_i32].family, MEMBERS_I32, members_i32, called_i32);
-    mark_calls(program, "", MEMBERS, members, called);
-    put_structure(text, "cr_runtime_i32", MEMBERS_I32, members_i32, called_i32);
-    put_structure(text, "cr_runtime", MEMBERS, members, called);
+    cr_needs_find(&needs, program, CR_ISA_ALL, false);
+    mark_calls(&called, &needs);
+    put_structure(text, "cr_runtime_i32", MEMBERS_I32, members_i32, called.members_i32);
+    put_structure(text, "cr_runtime", MEMBERS, members, called.members);
+    cr_needs_free(&needs);
+}
+
+/* ---- in a standalone file ---- */
+
+/* Prints the marked members as declarations. */
+static void put_members(struct cr_text *text, int n, const struct member *list, const bool *called)
+{
+    for (int i = 0; i < n; i++)
+        if (called[i])
+            cr_put_line(text, 4, "%s;", list[i].declaration);
+}
+
+void cr_put_needed_structures(struct cr_text *text, const struct cr_needs *needs)
+{
+    struct called called = {{false}, {false}};
+    mark_calls(&called, needs);
+    if (memchr(called.members_i32, true, sizeof called.members_i32)) {
+        cr_put(text, "/* The same on tiles of i32. */\nstruct cr_runtime_i32 {\n");
+        put_members(text, MEMBERS_I32, members_i32, called.members_i32);
+        cr_put(text, "};\n\n");
+    }
+    cr_put(text, "/* The functions for one instruction set that this model needs: of elementwise ops the\n"
+                 " * letters say which operands are tiles (v) and which have one value a row (s); all others\n"
+                 " * are described at CR_FUNCTIONS below. */\n"
+                 "struct cr_runtime {\n    const char *isa;\n");
+    put_members(text, MEMBERS, members, called.members);
+    cr_put(text, "};\n");
+}
+
+/* Prints a macro that lists the marked members that are variants, for the instances of the
+ * structure. */
+static void put_variants(struct cr_text *text, const char *macro, int n, const struct member *list,
+                         const bool *called)
+{
+    cr_put(text, "#define %s", macro);
+    for (int i = 0; i < n; i++)
+        if (called[i] && list[i].is_variant)
+            cr_put(text, " \\\n    CR_FUNCTION(%s, , )", list[i].name);
+    cr_put(text, "\n");
+}
+
+void cr_put_needed_members(struct cr_text *text, const struct cr_needs *needs)
+{
+    struct called called = {{false}, {false}};
+    mark_calls(&called, needs);
+    cr_put(text, "/* The functions of elementwise ops and reductions that the model needs. */\n");
+    put_variants(text, "CR_VARIANTS", MEMBERS, members, called.members);
+    if (memchr(called.members_i32, true, sizeof called.members_i32))
+        put_variants(text, "CR_VARIANTS_I32", MEMBERS_I32, members_i32, called.members_i32);
 }

@@ -46,26 +46,27 @@ void cr_spans_free(struct cr_spans *spans);
 void cr_entry_function(char *name, size_t size, const struct cr_program *program,
                        const struct cr_entry *entry, const char *what);
 
-/* Writes FILE.c and FILE.h: the runtime's source, the text, a typed interface, a main.
- * `path` ends in ".c".  Both files or neither are left behind. */
-int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error);
+/* Writes FILE.c and FILE.h: the text, a typed interface, the runtime's source for the instruction
+ * sets `isas` (needs.h), a main.  `path` ends in ".c".  Both files or neither are left behind. */
+int cr_write_standalone(const struct cr_program *program, unsigned isas, const char *path,
+                        struct cr_error *error);
 
 /* The same for a training step (handover.h).  Fails if the program is none; the message names
  * `script`. */
-int cr_write_standalone_step(const struct cr_program *program, const char *script, const char *path,
-                             struct cr_error *error);
+int cr_write_standalone_step(const struct cr_program *program, unsigned isas, const char *script,
+                             const char *path, struct cr_error *error);
 
 /* The same for a model that generates text (generate.h). */
 struct cr_generation;
-int cr_write_standalone_generator(const struct cr_program *program,
+int cr_write_standalone_generator(const struct cr_program *program, unsigned isas,
                                   const struct cr_generation *generation, const char *path,
                                   struct cr_error *error);
 
 /* Print source (texts[0], which includes `header`) and header (texts[1]); for a training step if
  * `script` is not null. */
-int cr_standalone_texts(const struct cr_program *program, const char *script, const char *header,
-                        struct cr_text texts[2], struct cr_error *error);
-int cr_standalone_generator_texts(const struct cr_program *program,
+int cr_standalone_texts(const struct cr_program *program, unsigned isas, const char *script,
+                        const char *header, struct cr_text texts[2], struct cr_error *error);
+int cr_standalone_generator_texts(const struct cr_program *program, unsigned isas,
                                   const struct cr_generation *generation, const char *header,
                                   struct cr_text texts[2], struct cr_error *error);
 

@@ -1,5 +1,6 @@
 #include "runtime_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "compiler/ir/guard.h"
@@ -184,39 +185,94 @@ static const char *end_of(const char *line)
     return line;
 }
 
+/* Returns the end of the function, or of the definition of a macro, that follows a line. */
+static const char *end_of_definition(const char *line)
+{
+    while (*line != '}' && strncmp(line, "#define", 7) != 0)
+        line = end_of(line);
+    bool is_macro = *line == '#';
+    do {
+        line = end_of(line);
+    } while (is_macro && line[-2] == '\\');
+    return line;
+}
+
+/* True if the text needs the `n` bytes that are a name. */
+static bool is_needed(const char *name, size_t n, cr_needs_op *needs, void *context)
+{
+    char copy[64];
+    CR_CHECK(n < sizeof copy);
+    memcpy(copy, name, n);
+    copy[n] = 0;
+    return needs(context, copy);
+}
+
 /* True if a line is the table row of an op that the text does not need. */
 static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
 {
-    char name[64];
-    size_t n;
-    if (!needs || strncmp(line, "    OP(", 7) != 0)
-        return false;
-    n = strcspn(line + 7, ",");
-    CR_CHECK(n < sizeof name);
-    memcpy(name, line + 7, n);
-    name[n] = 0;
-    return !needs(context, name);
+    return needs && strncmp(line, "    OP(", 7) == 0 &&
+           !is_needed(line + 7, strcspn(line + 7, ","), needs, context);
 }
 
-/* True if a line, or a table's row, is marked "only for NAME, NAME", and the text needs none of
- * these functions. */
-static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
+/* True if a line is the table row of a function that the text does not need.  Rows of levels have two
+ * more columns in front of the name.  The member's name begins with `pointer`. */
+static bool is_surplus_function(const char *line, const char *pointer, cr_needs_op *needs,
+                                void *context)
 {
-    static const char mark[] = "/* only for ";
-    const char *end = end_of(line), *at = strstr(line, mark);
-    char name[64];
-    if (!needs || !at || at > end)
+    static const char row[] = "    CR_FUNCTION";
+    char member[64];
+    if (!needs || !is_row(line) || strncmp(line, row, sizeof row - 1) != 0)
         return false;
+    const char *name = strchr(line, '(') + 1;
+    for (int column = line[sizeof row - 1] == '(' ? 0 : 2; column > 0; column--)
+        name = strchr(name, ',') + 2;
+    int n = snprintf(member, sizeof member, "%s%.*s", pointer, (int)strcspn(name, ","), name);
+    CR_CHECK(n < (int)sizeof member);
+    return !needs(context, member);
+}
+
+static const char mark[] = "/* only for ";
+
+/* Returns the first mark "only for NAME, NAME" from `at` on before `end`, or null. */
+static const char *find_mark(const char *at, const char *end)
+{
+    for (; (at = memchr(at, '/', (size_t)(end - at))); at++)
+        if (strncmp(at, mark, sizeof mark - 1) == 0)
+            return at;
+    return NULL;
+}
+
+/* True if the text needs one of the names in a mark. */
+static bool is_mark_needed(const char *at, cr_needs_op *needs, void *context)
+{
     for (at += sizeof mark - 1; *at != '*'; at += strspn(at, ", ")) {
         size_t n = strcspn(at, ", ");
-        CR_CHECK(n < sizeof name);
-        memcpy(name, at, n);
-        name[n] = 0;
-        if (needs(context, name))
-            return false;
+        if (is_needed(at, n, needs, context))
+            return true;
         at += n;
     }
-    return true;
+    return false;
+}
+
+/* True if a line, or a table's row, has a mark of which the text needs no name. */
+static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
+{
+    const char *end = end_of(line);
+    for (const char *at = line; needs && (at = find_mark(at, end)); at++)
+        if (!is_mark_needed(at, needs, context))
+            return true;
+    return false;
+}
+
+/* Adds a line, or a table's row, without its marks. */
+static void add_line(struct cr_text *text, const char *line, const char *end)
+{
+    for (const char *at; (at = find_mark(line, end)); line = strstr(at, "*/") + 2) {
+        while (at > line && at[-1] == ' ')
+            at--;
+        cr_put_bytes(text, line, (size_t)(at - line));
+    }
+    cr_put_bytes(text, line, (size_t)(end - line));
 }
 
 /* True if a file has an include guard, so that it is added once. */
@@ -226,10 +282,29 @@ static bool is_guarded(const char *text)
     return guard && strstr(guard, "_H\n#define CR_") == strchr(guard, '\n') - 2;
 }
 
+/* Returns the line behind an empty one. */
+static const char *skip_blank(const char *line)
+{
+    return line + (*line == '\n');
+}
+
+/* Adds the file that an #include "..." of the file `path` names. */
+static void add_include(struct cr_text *text, const char *path, const char *quote, uint64_t *done,
+                        cr_needs_op *needs, void *context)
+{
+    char included[64];
+    resolve(included, path, quote);
+    if (strcmp(included, CR_TEMPLATE_FILE) == 0 && !(needs && needs(context, CR_TEMPLATE_FILE)))
+        cr_put(text, "#include CR_TEMPLATE\n");
+    else
+        cr_add_runtime(text, included, done, needs, context);
+}
+
 void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_needs_op *needs,
                     void *context)
 {
     int index = find_file(path);
+    const char *pointer = strcmp(path, "runtime/i32.h") == 0 ? "rt->i32->" : "rt->";
     const char *line = files[index].text, *end;
     if (is_guarded(line)) {
         uint64_t bit = bit_of(index);
@@ -239,15 +314,16 @@ void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_n
     }
     for (; *line; line = end) {
         end = end_of(line);
-        char included[64];
+        bool is_mark = find_mark(line, end) == line; /* in a line of its own */
         const char *quote = strncmp(line, "#include \"", 10) == 0 ? line + 10 : NULL;
-        if (is_surplus_line(line, needs, context))
-            continue;
-        if (quote) {
-            resolve(included, path, quote);
-            cr_add_runtime(text, included, done, needs, context);
-        } else if (!is_surplus_op(line, needs, context)) {
-            cr_put_bytes(text, line, (size_t)(end - line));
+        if (is_surplus_line(line, needs, context)) {
+            if (is_mark)
+                end = skip_blank(end_of_definition(line));
+        } else if (quote) {
+            add_include(text, path, quote, done, needs, context);
+        } else if (!is_mark && !is_surplus_op(line, needs, context) &&
+                   !is_surplus_function(line, pointer, needs, context)) {
+            add_line(text, line, end);
         }
     }
 }

@@ -8,14 +8,20 @@
 #include "compiler/ir/program.h"
 #include "compiler/ir/text.h"
 
-/* True if a text needs the op or the function `name`: rows of the tables of ops, and lines that the
- * runtime marks as "only for NAME", are left out otherwise.  Null: all are needed. */
+/* True if a text needs the op, the function, the format or the instruction set `name`: rows of the
+ * tables of ops, and what the runtime marks as "only for NAME" (runtime.c), are left out otherwise.
+ * Null: all are needed. */
 typedef bool cr_needs_op(void *context, const char *name);
+
+/* The template of the runtime, which runtime.c includes once for each instruction set. */
+#define CR_TEMPLATE_FILE "runtime/runtime.inc"
 
 /*
  * Adds a file, by its path from the top folder, with its #include "..." lines replaced by the files
  * they name; a file with an include guard is added once.  `done` is the set of such files that were
- * added; it begins as 0.
+ * added; it begins as 0.  An include of the template becomes #include CR_TEMPLATE, so that the
+ * template can stand once in the text: the macro is the name of the file that has it.  If `needs` is true
+ * of CR_TEMPLATE_FILE, the template's text stands there each time.
  */
 void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_needs_op *needs,
                     void *context);

@@ -11,6 +11,7 @@
 #include "compiler/ir/identifiers.h"
 #include "generate.h"
 #include "literals.h"
+#include "needs.h"
 #include "runtime_text.h"
 #include "standalone_step.h"
 #include "standalone_text.h"
@@ -200,38 +201,10 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- the source ---- */
 
-/* True if a call is of the function `name`, of a variant of it for the op or reduction `name`, or
- * of a function in the family `name` (i32). */
-static bool is_call_of(const struct cr_call *call, const char *name)
-{
-    const char *family = cr_formats[call->format].family;
-    size_t length = strlen(name);
-    char callee[64];
-    cr_callee_name(callee, sizeof callee, call);
-    bool of_family = *family && strncmp(family, name, length) == 0 && family[length] == '-';
-    const char *own = callee + strlen(family);
-    return of_family || (strncmp(own, name, length) == 0 && (!own[length] || own[length] == '_'));
-}
-
-/* True if the program calls the function or op `name`, or keeps weights in the format `name`.  div
- * is always needed, since other functions of the runtime use it. */
-static bool needs_op(void *context, const char *name)
-{
-    const struct cr_program *p = context;
-    enum cr_format format = cr_format_find(name, strlen(name));
-    if (format < CR_FORMAT_COUNT && cr_formats[format].place)
-        return cr_has_places(p, format);
-    for (int i = 0; i < p->n_functions; i++)
-        for (int c = 0; c < p->functions[i].n_calls; c++)
-            if (is_call_of(&p->functions[i].calls[c], name))
-                return true;
-    return strcmp(name, "div") == 0;
-}
-
 /* Prints the table NAME_params; a model without parameters has one row: C has no empty arrays. */
 static void print_params(struct cr_text *t, const struct cr_program *p)
 {
-    cr_put(t, "\n/* ---- parameters ---- */\n\nconst struct %s_param %s_params[] = {\n", p->name,
+    cr_put(t, "\nconst struct %s_param %s_params[] = {\n", p->name,
            p->name);
     for (int i = 0; i < p->n_params; i++) {
         const struct cr_port *port = &p->params[i];
@@ -484,7 +457,8 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
             t,
             "/*\n * %s - a step of a training, compiled to C by Crescent.\n *\n"
             " * In this order: what the kernels call (declarations), the kernels k1_ ... and the\n"
-            " * function that runs them, the state, the function of %s, the runtime's source.\n"
+            " * function that runs them, the state, the function of %s, the runtime, whose\n"
+            " * template is at the end of the file.\n"
             " */\n",
             name, header);
         return;
@@ -494,7 +468,8 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
                "/*\n * %s - a model that goes on with a text, compiled to C by Crescent.\n *\n"
                " * In this order: what the kernels call (declarations), the kernels k1_ ... and the\n"
                " * function that runs them, the parameters, the functions of %s%s, the\n"
-               " * runtime's source, and, with -D%s_MAIN, a main that generates:\n"
+               " * runtime, whose template is at the end of the file, and, with -D%s_MAIN, a main that\n"
+               " * generates:\n"
                " *     cc -O2 -D%s_MAIN THIS_FILE -lm\n */\n",
                name, header, w->generation->tokenizer ? ", the tokenizer" : "", w->upper, w->upper);
         return;
@@ -503,11 +478,11 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t,
            "/*\n * %s - a model compiled to C by Crescent.\n *\n"
            " * In this order: what the kernels call (declarations), the kernels k1_ ... and the\n"
-           " * function that runs them, the parameters, the functions of %s, the runtime's\n"
-           " * source, and, with -D",
+           " * function that runs them, the parameters, the functions of %s, the runtime,\n"
+           " * whose template is at the end of the file, and, with -D",
            name, header);
     put_upper(t, w, first);
-    cr_put(t, "_MAIN, a main that reads .safetensors and .npy files:\n *     cc -O2 -D");
+    cr_put(t, "_MAIN,\n * a main that reads .safetensors and .npy files:\n *     cc -O2 -D");
     put_upper(t, w, first);
     cr_put(t, "_MAIN THIS_FILE -lm\n");
     for (const struct cr_entry *e = first + 1; e < first + w->p->n_entries; e++) {
@@ -554,36 +529,22 @@ static void print_main_macros(struct cr_text *t, const struct cr_standalone *w)
 static void print_beginning(struct cr_text *t, const struct cr_standalone *w)
 {
     print_contents(t, w);
+    cr_put(t, "#ifndef CR_ISA /* else the file includes itself, for the template at its end */\n");
     if (!w->handover)
         print_main_macros(t, w);
     cr_put(t, "#include \"%s\"\n\n", w->header);
 }
 
-/* Prints the source: declarations of the functions that the model calls, the model, then the
- * runtime's source, so that a reader sees the model first. */
-static void print_source(struct cr_text *t, const struct cr_standalone *w)
+/* Prints the kernels, and the functions that run them, behind what they need of the runtime: the
+ * types, and the structure of functions. */
+static void print_model(struct cr_text *t, const struct cr_standalone *w, struct cr_needs *needs,
+                        uint64_t *done)
 {
     const struct cr_program *p = w->p;
-    uint64_t done = 0;
-    if (w->header)
-        print_beginning(t, w);
-    cr_put(t,
-           "#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n#define "
-           "CR_NO_MALLOC\n"
-           "#if defined(__GNUC__) && !defined(__TINYC__)\n"
-           "#define CR_API static __attribute__((unused))\n#else\n#define CR_API static\n"
-           "#endif\n\n/* ---- what the kernels call ---- */\n\n",
-           w->upper);
-    if (w->handover || w->generation)
-        cr_put(t, "#include <string.h>\n\n");
-    static const char *const declarations[] = {"runtime/runtime.h", "runtime/select.h",
-                                               "runtime/pool.h", "runtime/place.h",
-                                               "runtime/sampler.h"};
-    static const char *const sources[] = {"runtime/runtime.c", "runtime/pool.c", "runtime/place.c",
-                                          "runtime/place_pieces.c", "runtime/sampler.c"};
-    const size_t without = w->generation ? 0 : 1; /* only generation needs sampler, place_pieces */
-    for (size_t i = 0; i < sizeof declarations / sizeof *declarations - without; i++)
-        cr_add_runtime(t, declarations[i], &done, needs_op, (void *)p);
+    cr_put(t, "/* ---- what the kernels call ---- */\n\n");
+    cr_add_runtime(t, "runtime/types.h", done, cr_is_needed, needs);
+    cr_put(t, "\n");
+    cr_put_needed_structures(t, needs);
     cr_put(t, "\n/* ---- the model ---- */\n\n");
     for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
         char execute[128];
@@ -596,29 +557,131 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
     }
     cr_put_literals(t, p, true);
     cr_put_bytes(t, p->text, p->text_length);
+}
+
+/* Prints what the functions of the header call of the runtime. */
+static void print_declarations(struct cr_text *t, const struct cr_standalone *w,
+                               struct cr_needs *needs, uint64_t *done)
+{
+    static const char *const headers[] = {"runtime/select.h", "runtime/pool.h", "runtime/place.h",
+                                          "runtime/sampler.h"};
+    const size_t n = sizeof headers / sizeof *headers - !w->generation; /* only it has a sampler */
+    cr_put(t,
+           "\n/* ---- what the functions of the header call ---- */\n\n"
+           "#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n#define CR_NO_MALLOC\n"
+           "#if defined(__GNUC__) && !defined(__TINYC__)\n"
+           "#define CR_API static __attribute__((unused))\n#else\n#define CR_API static\n"
+           "#endif\n\n",
+           w->upper);
+    if (w->handover || w->generation)
+        cr_put(t, "#include <string.h>\n\n");
+    for (size_t i = 0; i < n; i++)
+        cr_add_runtime(t, headers[i], done, cr_is_needed, needs);
+}
+
+/* Prints the functions of the header, and the tables that they read. */
+static void print_interface(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    cr_put(t, "\n/* ---- the functions of the header ---- */\n");
     if (w->handover) {
         print_places(t, p);
         cr_put_step_source(t, w);
-    } else {
-        print_params(t, p);
-        print_places(t, p);
-        print_load(t, w);
-        cr_put_pool_source(t, w);
-        for (int i = 0; i < p->n_entries; i++) {
-            print_checked(t, p, &p->entries[i]);
-            print_run(t, w, &p->entries[i], false);
-            print_run(t, w, &p->entries[i], true);
-        }
+        return;
+    }
+    print_params(t, p);
+    print_places(t, p);
+    print_load(t, w);
+    cr_put_pool_source(t, w);
+    for (int i = 0; i < p->n_entries; i++) {
+        print_checked(t, p, &p->entries[i]);
+        print_run(t, w, &p->entries[i], false);
+        print_run(t, w, &p->entries[i], true);
     }
     if (w->generation)
         cr_put_generation_source(t, w);
+}
+
+/* Returns the length of a file's name without its extension. */
+static int stem_length(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? (int)(dot - name) : (int)strlen(name);
+}
+
+/* Prints the macro CR_TEMPLATE, the name by which the file includes itself: by default its own, which
+ * compilers know. */
+static void print_template_name(struct cr_text *t, const struct cr_standalone *w)
+{
+    cr_put(t,
+           "/*\n"
+           " * The template at the end of this file is compiled once for each instruction set: the file\n"
+           " * includes itself behind the vectors of each, which define CR_ISA.  Compilers that know\n"
+           " * __FILE_NAME__ know what the file is called now; others need -D%s_FILE='\"NAME.c\"' if\n"
+           " * it was renamed.\n"
+           " */\n",
+           w->upper);
+    cr_put(t, "#if defined(%s_FILE)\n#define CR_TEMPLATE %s_FILE\n", w->upper, w->upper);
+    cr_put(t,
+           "#elif defined(__FILE_NAME__)\n#define CR_TEMPLATE __FILE_NAME__\n#else\n"
+           "#define CR_TEMPLATE \"%.*s.c\"\n#endif\n",
+           stem_length(w->header), w->header);
+    cr_put(t,
+           "#ifdef __has_include\n#if !__has_include(CR_TEMPLATE)\n"
+           "#error \"this file includes itself: compile it by its name, or define %s_FILE as its path\"\n"
+           "#endif\n#endif\n\n",
+           w->upper);
+}
+
+/* Prints the source of the runtime but for the template. */
+static void print_runtime(struct cr_text *t, const struct cr_standalone *w, struct cr_needs *needs,
+                          uint64_t *done)
+{
+    static const char *const sources[] = {"runtime/runtime.c", "runtime/pool.c", "runtime/place.c",
+                                          "runtime/place_pieces.c", "runtime/sampler.c"};
+    const size_t n = sizeof sources / sizeof *sources - (w->generation ? 0 : 2);
     cr_put(t, "\n/* ---- the runtime ---- */\n\n");
-    for (size_t i = 0; i < sizeof sources / sizeof *sources - 2 * without; i++)
-        cr_add_runtime(t, sources[i], &done, needs_op, (void *)p);
+    if (w->header)
+        print_template_name(t, w);
+    cr_put_needed_members(t, needs);
+    cr_put(t, "\n");
+    for (size_t i = 0; i < n; i++)
+        cr_add_runtime(t, sources[i], done, cr_is_needed, needs);
+}
+
+/* Prints the template.  Some functions of it serve others that this file lacks. */
+static void print_template(struct cr_text *t, struct cr_needs *needs, uint64_t *done)
+{
+    cr_put(t,
+           "\n#else /* CR_ISA */\n\n/* ---- the template of the runtime ---- */\n\n"
+           "#if defined(__GNUC__)\n#pragma GCC diagnostic push\n"
+           "#pragma GCC diagnostic ignored \"-Wunused-function\" /* some models do not call all */\n"
+           "#endif\n\n");
+    cr_add_runtime(t, CR_TEMPLATE_FILE, done, cr_is_needed, needs);
+    cr_put(t, "\n#if defined(__GNUC__)\n#pragma GCC diagnostic pop\n#endif\n\n#endif /* CR_ISA */\n");
+}
+
+/* Prints the source: the model comes first, with as little before it as C allows, and the runtime's
+ * template last. */
+static void print_source(struct cr_text *t, const struct cr_standalone *w, unsigned isas)
+{
+    struct cr_needs needs;
+    uint64_t done = 0;
+    cr_needs_find(&needs, w->p, isas, true);
+    needs.repeats_template = !w->header;
+    if (w->header)
+        print_beginning(t, w);
+    print_model(t, w, &needs, &done);
+    print_declarations(t, w, &needs, &done);
+    print_interface(t, w);
+    print_runtime(t, w, &needs, &done);
     if (w->generation)
         cr_put_generation_main(t, w);
     else if (!w->handover)
         print_main(t, w);
+    if (w->header)
+        print_template(t, &needs, &done);
+    cr_needs_free(&needs);
 }
 
 /* ---- files ---- */
@@ -684,9 +747,9 @@ static struct cr_standalone describe(const struct cr_program *program, const cha
 }
 
 /* Prints source and header of a program. */
-static void print_both(struct cr_text texts[2], const struct cr_standalone *w)
+static void print_both(struct cr_text texts[2], const struct cr_standalone *w, unsigned isas)
 {
-    print_source(&texts[0], w);
+    print_source(&texts[0], w, isas);
     if (w->handover)
         cr_put_step_header(&texts[1], w);
     else
@@ -694,7 +757,8 @@ static void print_both(struct cr_text texts[2], const struct cr_standalone *w)
 }
 
 /* Writes the .c to `path`, and the .h next to it. */
-static int write_standalone(const struct cr_program *program, const struct cr_handover *handover,
+static int write_standalone(const struct cr_program *program, unsigned isas,
+                            const struct cr_handover *handover,
                             const struct cr_generation *generation, const char *path,
                             struct cr_error *error)
 {
@@ -706,7 +770,7 @@ static int write_standalone(const struct cr_program *program, const struct cr_ha
     struct cr_standalone w = describe(program, header);
     w.handover = handover;
     w.generation = generation;
-    print_both(texts, &w);
+    print_both(texts, &w, isas);
     const char *const paths[2] = {path, header};
     int status = write_both(paths, texts, error);
     free(texts[0].data);
@@ -720,7 +784,7 @@ void cr_put_standalone(struct cr_text *text, const struct cr_program *program, i
     struct cr_standalone w = describe(program, NULL);
     cr_put(text, "#define %s_THREADS %d\n", w.upper, threads);
     print_header(text, &w);
-    print_source(text, &w);
+    print_source(text, &w, CR_ISA_ALL);
 }
 
 /* Finds the outputs that a training step hands to the next one; fails if the program has states. */
@@ -737,52 +801,53 @@ static int find_handover(struct cr_handover *handover, const struct cr_program *
     return cr_handover_find(handover, &ports, script, error);
 }
 
-int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error)
+int cr_write_standalone(const struct cr_program *program, unsigned isas, const char *path,
+                        struct cr_error *error)
 {
-    return write_standalone(program, NULL, NULL, path, error);
+    return write_standalone(program, isas, NULL, NULL, path, error);
 }
 
-int cr_write_standalone_generator(const struct cr_program *program,
+int cr_write_standalone_generator(const struct cr_program *program, unsigned isas,
                                   const struct cr_generation *generation, const char *path,
                                   struct cr_error *error)
 {
     return cr_generation_check(generation, program, error)
                ? -1
-               : write_standalone(program, NULL, generation, path, error);
+               : write_standalone(program, isas, NULL, generation, path, error);
 }
 
-int cr_write_standalone_step(const struct cr_program *p, const char *script, const char *path,
-                             struct cr_error *error)
+int cr_write_standalone_step(const struct cr_program *p, unsigned isas, const char *script,
+                             const char *path, struct cr_error *error)
 {
     struct cr_handover handover;
     if (find_handover(&handover, p, script, error))
         return -1;
-    int status = write_standalone(p, &handover, NULL, path, error);
+    int status = write_standalone(p, isas, &handover, NULL, path, error);
     cr_handover_free(&handover);
     return status;
 }
 
-int cr_standalone_texts(const struct cr_program *p, const char *script, const char *header,
-                        struct cr_text texts[2], struct cr_error *error)
+int cr_standalone_texts(const struct cr_program *p, unsigned isas, const char *script,
+                        const char *header, struct cr_text texts[2], struct cr_error *error)
 {
     struct cr_handover handover = {0};
     if (check_include(header, error) || (script && find_handover(&handover, p, script, error)))
         return -1;
     struct cr_standalone w = describe(p, header);
     w.handover = script ? &handover : NULL;
-    print_both(texts, &w);
+    print_both(texts, &w, isas);
     cr_handover_free(&handover);
     return 0;
 }
 
-int cr_standalone_generator_texts(const struct cr_program *p, const struct cr_generation *generation,
-                                  const char *header, struct cr_text texts[2],
-                                  struct cr_error *error)
+int cr_standalone_generator_texts(const struct cr_program *p, unsigned isas,
+                                  const struct cr_generation *generation, const char *header,
+                                  struct cr_text texts[2], struct cr_error *error)
 {
     if (check_include(header, error) || cr_generation_check(generation, p, error))
         return -1;
     struct cr_standalone w = describe(p, header);
     w.generation = generation;
-    print_both(texts, &w);
+    print_both(texts, &w, isas);
     return 0;
 }

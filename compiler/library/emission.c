@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/emit/needs.h"
 #include "compiler/emit/pipeline.h"
 #include "compiler/ir/mem.h"
 #include "emission.h"
@@ -73,11 +74,14 @@ static int emit(const crescent_graph *graph, const crescent_config *config, cres
         return -1;
     if (kind == CRESCENT_EMIT_STEP && cr_check_chosen(graph, error))
         return -1;
+    unsigned isas;
+    if (cr_read_isas(config ? config->isa : NULL, &isas, error))
+        return -1;
     struct cr_program *p = cr_program_to_emit(graph, config, error);
     if (!p)
         return -1;
-    int status = kind == CRESCENT_EMIT_STEP ? cr_write_standalone_step(p, script, path, error)
-                                            : cr_write_standalone(p, path, error);
+    int status = kind == CRESCENT_EMIT_STEP ? cr_write_standalone_step(p, isas, script, path, error)
+                                            : cr_write_standalone(p, isas, path, error);
     if (!status && report) {
         *report = cr_report_of(p);
         report->name = graph->graph->name;
@@ -96,6 +100,7 @@ int crescent_emit(const crescent_graph *graph, const crescent_config *config,
 
 /* ---- texts ---- */
 
+/* Emits C as two texts, source and header. */
 static int emit_text(const crescent_graph *graph, const crescent_config *config,
                      crescent_emit_kind kind, const char *header_name, struct cr_text texts[2],
                      struct cr_error *error)
@@ -103,8 +108,11 @@ static int emit_text(const crescent_graph *graph, const crescent_config *config,
     const char *script = kind == CRESCENT_EMIT_STEP ? graph->origin->path : NULL;
     if (script && cr_check_chosen(graph, error))
         return -1;
+    unsigned isas;
+    if (cr_read_isas(config ? config->isa : NULL, &isas, error))
+        return -1;
     struct cr_program *p = cr_program_to_emit(graph, config, error);
-    int status = p ? cr_standalone_texts(p, script, header_name, texts, error) : -1;
+    int status = p ? cr_standalone_texts(p, isas, script, header_name, texts, error) : -1;
     cr_program_free(p);
     return status;
 }

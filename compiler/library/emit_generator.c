@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compiler/emit/generate.h"
+#include "compiler/emit/needs.h"
 #include "compiler/exec/id_limits.h"
 #include "compiler/exec/weight_names.h"
 #include "compiler/files/writer.h"
@@ -209,6 +210,7 @@ struct output {
     const char *path;     /* of the file; null: texts */
     const char *header;   /* name of the header that the source includes */
     struct cr_text *texts; /* two: source and header */
+    unsigned isas;
 };
 
 /* Writes the C to files or texts.  The packed file is committed last. */
@@ -219,9 +221,9 @@ static int write_files(struct writing *w, const struct output *out, struct cr_er
     w->generation.weights = w->model ? w->model->engine.weights : NULL;
     if (write_packed(w, error) ||
         (out->path
-             ? cr_write_standalone_generator(w->program, &w->generation, out->path, error)
-             : cr_standalone_generator_texts(w->program, &w->generation, out->header, out->texts,
-                                             error)))
+             ? cr_write_standalone_generator(w->program, out->isas, &w->generation, out->path, error)
+             : cr_standalone_generator_texts(w->program, out->isas, &w->generation, out->header,
+                                             out->texts, error)))
         return -1;
     return w->what->pack ? cr_writer_commit(&w->pack, error->text, sizeof error->text) : 0;
 }
@@ -245,13 +247,13 @@ static void free_writing(struct writing *w)
 /* Emits a generator.  Paths are checked before the script runs. */
 static int emit(struct writing *w, crescent_context *context, const char *path,
                 const crescent_script *how, const crescent_config *config,
-                const crescent_generation *generation, const struct output *out,
-                struct cr_error *error)
+                const crescent_generation *generation, struct output *out, struct cr_error *error)
 {
     static const crescent_generation plain;
     const struct cr_script_text script = {.path = path};
     struct cr_text_ends ends;
-    if ((out->path && cr_check_emit_path(out->path, error)) || check_source(w->what, error) ||
+    if ((out->path && cr_check_emit_path(out->path, error)) ||
+        cr_read_isas(config ? config->isa : NULL, &out->isas, error) || check_source(w->what, error) ||
         cr_continuation_open(context, &script, how, generation ? generation : &plain, &w->made,
                              error))
         return -1;
@@ -273,7 +275,7 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
     CR_REQUIRE_CONTEXT(context, path && out);
     CR_ENTER(context);
     struct writing w = {.what = what ? what : &nothing};
-    const struct output file = {.path = out};
+    struct output file = {.path = out};
     int status = emit(&w, context, path, how, config, generation, &file, guard.error);
     if (!status && report) {
         *report = cr_report_of(w.program);
@@ -295,7 +297,7 @@ int crescent_emit_generator_text(crescent_context *context, const char *path,
     CR_ENTER(context);
     struct cr_text texts[2] = {{0}, {0}};
     struct writing w = {.what = what ? what : &nothing};
-    const struct output output = {.header = header_name, .texts = texts};
+    struct output output = {.header = header_name, .texts = texts};
     int status = emit(&w, context, path, how, config, generation, &output, guard.error);
     free_writing(&w);
     if (!status) {

@@ -414,14 +414,15 @@ static int options(lua_State *L)
 
 /* ---- C ---- */
 
-static const char *const emit_options[] = {"skip", "max_arena", "format", "arithmetic", "target",
+static const char *const emit_options[] = {"isa", "skip", "max_arena", "format", "arithmetic", "target",
                                            "train", NULL};
 
 /* Reads the options for emitted C at `index`; options in the list `more` are also allowed. */
 static crescent_config emit_config(lua_State *L, int index, const char *const *more)
 {
     cr_lua_check_options(L, index, emit_options, more);
-    crescent_config config = {.format = cr_lua_string_option(L, index, "format"),
+    crescent_config config = {.isa = cr_lua_string_option(L, index, "isa"),
+                              .format = cr_lua_string_option(L, index, "format"),
                               .arithmetic = cr_lua_string_option(L, index, "arithmetic"),
                               .target = cr_lua_string_option(L, index, "target"),
                               .max_arena = cr_lua_integer_option(L, index, "max_arena", 0)};

@@ -217,7 +217,7 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 --- Writes standalone C and its header, or returns both.
 -- @function Model:emit
 -- @tparam[opt] string path ends in `.c`
--- @tparam[opt] table options `skip`, `max_arena`, `format`, `arithmetic`, `target`, `train`
+-- @tparam[opt] table options `isa` (a list, "avx2,plain"), `skip`, `max_arena`, `format`, `arithmetic`, `target`, `train`
 -- @treturn Model|string itself, or the source
 -- @treturn ?string the header
 

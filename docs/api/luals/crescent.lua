@@ -283,7 +283,7 @@ function Model:report() end
 
 ---Writes standalone C and its header; without a path returns both.
 ---@param path? string ends in `.c`
----@param options? table `skip`, `max_arena`, `format`, `arithmetic`, `target`, `train`
+---@param options? table `isa` (a list, "avx2,plain"), `skip`, `max_arena`, `format`, `arithmetic`, `target`, `train`
 ---@return crescent.Model|string
 ---@return string? header
 function Model:emit(path, options) end

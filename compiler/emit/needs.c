@@ -1,0 +1,154 @@
+/* needs.c - finds what a standalone file has of the runtime; see needs.h. */
+#include "needs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "runtime_text.h"
+#include "standalone_text.h"
+
+/* ---- instruction sets ---- */
+
+/* By number of the bit; a level of AVX-512 is compiled behind `base`. */
+static const struct {
+    const char *name;
+    unsigned base;
+} isa_rows[] = {{"plain", 0},
+                {"neon", 0},
+                {"avx2", 0},
+                {"avx512", 0},
+                {"vnni", CR_ISA_AVX512},
+                {"amx", CR_ISA_VNNI}};
+
+enum { ISAS = sizeof isa_rows / sizeof *isa_rows };
+
+/* Returns the bit of a name, or 0. */
+static unsigned find_isa(const char *name, size_t length)
+{
+    for (int i = 0; i < ISAS; i++)
+        if (strlen(isa_rows[i].name) == length && strncmp(isa_rows[i].name, name, length) == 0)
+            return 1u << i;
+    return 0;
+}
+
+/* Checks that a list has plain C, and what each of its levels is compiled behind. */
+static int check_isas(const char *list, unsigned isas, struct cr_error *error)
+{
+    if (!(isas & CR_ISA_PLAIN))
+        return cr_fail(error,
+                       "--isa %.200s: no plain, expected it in the list, for machines without the others",
+                       list);
+    for (int i = 0; i < ISAS; i++)
+        if (isas >> i & 1 && (isas & isa_rows[i].base) != isa_rows[i].base)
+            return cr_fail(error, "--isa %.200s: %s without %s, expected both in the list", list,
+                           isa_rows[i].name, isa_rows[i - 1].name);
+    return 0;
+}
+
+int cr_read_isas(const char *list, unsigned *isas, struct cr_error *error)
+{
+    *isas = list ? 0 : CR_ISA_ALL;
+    if (!list)
+        return 0;
+    for (const char *name = list;; name++) {
+        size_t length = strcspn(name, ",");
+        unsigned bit = find_isa(name, length);
+        if (!bit)
+            return cr_fail(error,
+                           "--isa %.200s: '%.*s', expected a list of plain, neon, avx2, avx512, vnni "
+                           "and amx",
+                           list, length < 100 ? (int)length : 100, name);
+        *isas |= bit;
+        name += length;
+        if (!*name)
+            return check_isas(list, *isas, error);
+    }
+}
+
+/* ---- calls ---- */
+
+/* The functions that cr_place of runtime/place.c calls, which stands in each file. */
+static const char *const of_place[] = {"load", "pack", "pack_stream"};
+
+/* Adds the names that an expression calls as rt->NAME; `at` is where the text of the next goes. */
+static char *add_called(struct cr_names *names, const char *expression, char *at)
+{
+    while ((expression = strstr(expression, "rt->"))) {
+        size_t n = strcspn(expression += 4, "(");
+        snprintf(at, n + 1, "%s", expression);
+        cr_names_add(names, at);
+        at += n + 1;
+    }
+    return at;
+}
+
+/* Adds the functions that lay out weights: those of cr_place, and of the formats that there are. */
+static char *add_loading(struct cr_needs *needs, char *at)
+{
+    for (size_t i = 0; i < sizeof of_place / sizeof *of_place; i++)
+        cr_names_add(&needs->callees, of_place[i]);
+    for (int format = 0; format < CR_FORMAT_COUNT; format++)
+        if (cr_has_places(needs->program, (enum cr_format)format))
+            at = add_called(&needs->callees, cr_formats[format].place, at);
+    return at;
+}
+
+void cr_needs_find(struct cr_needs *needs, const struct cr_program *p, unsigned isas, bool loads)
+{
+    enum { NAME = 64 };
+    int calls = 0;
+    *needs = (struct cr_needs){.program = p, .isas = isas};
+    for (int f = 0; f < p->n_functions; f++)
+        calls += p->functions[f].n_calls;
+    char *at = needs->names = cr_calloc((size_t)(calls + CR_FORMAT_COUNT) * NAME, 1);
+    if (loads)
+        at = add_loading(needs, at);
+    for (int f = 0; f < p->n_functions; f++)
+        for (int c = 0; c < p->functions[f].n_calls; c++) {
+            cr_callee_name(at, NAME, &p->functions[f].calls[c]);
+            if (cr_names_find(&needs->callees, at) >= 0)
+                continue;
+            cr_names_add(&needs->callees, at);
+            at += strlen(at) + 1;
+        }
+}
+
+void cr_needs_free(struct cr_needs *needs)
+{
+    cr_names_free(&needs->callees);
+    free(needs->names);
+    *needs = (struct cr_needs){0};
+}
+
+/* True if a callee is the function `name`, a variant of it for the op or reduction `name`, or of the
+ * family `name` (i32). */
+static bool is_call_of(const char *callee, const char *name)
+{
+    const char *arrow = strstr(callee, "->"), *own = arrow ? arrow + 2 : callee;
+    size_t length = strlen(name);
+    bool of_family = arrow && (size_t)(arrow - callee) == length && strncmp(callee, name, length) == 0;
+    return of_family || (strncmp(own, name, length) == 0 && (!own[length] || own[length] == '_'));
+}
+
+/* A name is the template's path, a member "rt->gemm", an instruction set "avx2", a format "q8", or else
+ * that of an op or a function.  div is always needed, since other functions of the runtime use it. */
+bool cr_is_needed(void *context, const char *name)
+{
+    const struct cr_needs *needs = context;
+    enum cr_format format = cr_format_find(name, strlen(name));
+    unsigned isa = find_isa(name, strlen(name));
+    if (strcmp(name, CR_TEMPLATE_FILE) == 0)
+        return needs->repeats_template;
+    if (strncmp(name, "rt->", 4) == 0)
+        return cr_names_find(&needs->callees, name + 4) >= 0;
+    if (isa)
+        return needs->isas & isa;
+    if (format < CR_FORMAT_COUNT && cr_formats[format].place)
+        return cr_has_places(needs->program, format);
+    for (int i = 0; i < needs->callees.n; i++)
+        if (is_call_of(needs->callees.items[i], name))
+            return true;
+    return strcmp(name, "div") == 0;
+}

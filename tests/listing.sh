@@ -1,0 +1,119 @@
+#!/bin/sh
+# listing.sh - the structure of an emitted file, which includes itself for the template at its end.
+#
+# once     the template's text stands in it once, behind the model; an unused format, not at all
+# places   it compiles without a warning, called as it was emitted and renamed, from other folders, and
+#          included by another C file; from standard input it says what is wrong
+# isas     --isa A,B: the vectors of these alone, bits as without; a wrong list is one line
+#
+# $CRESCENT is the program.  The last line is "N passed, M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+. "$(dirname "$0")/report.sh"
+
+strict="-std=c11 -Wall -Wextra -Wpedantic -Werror -O0"
+sizes="--set B=1 --set T=4 --set n_embd=8 --set n_head=2"
+
+# check WHAT COMMAND...: the command succeeds without a word.
+check() {
+    what=$1
+    shift
+    "$@" >"$log" 2>&1 && [ ! -s "$log" ]
+    report $? "$what"
+}
+
+# emit NAME OPTION...: graphs/gpt2_block.lua as NAME.c in a folder of its own.
+emit() {
+    name=$1
+    shift
+    mkdir -p "$T/$name"
+    "$crescent" emit graphs/gpt2_block.lua $sizes "$@" -o "$T/$name/$name.c" >"$log" 2>&1
+    report $? "emit $*"
+}
+
+# count WANTED TEXT FILE: how many lines of the file begin with a text.
+count() {
+    awk -v wanted="$1" -v text="$2" 'index($0, text) == 1 { n++ } END { print n + 0, "times"; exit n + 0 != wanted }' \
+        "$3" >"$log"
+    report $? "$3: lines that begin with '$2', expected $1"
+}
+
+# line TEXT FILE: the number of the first line that begins with a text.
+line() {
+    awk -v text="$1" 'index($0, text) == 1 { print NR; exit }' "$2"
+}
+
+# ---- the text ----
+
+emit whole
+emit chosen --isa avx2,plain
+emit step --isa plain,avx512,vnni
+whole=$T/whole/whole.c
+for text in 'static void CR_NAME(cr_gemm)(' ' * gemm.inc - ' ' * vector_end.h - ' ' * types.h - ' ' * runtime.h - ' \
+    'struct cr_runtime {' '#define CR_FUNCTIONS '; do
+    count 1 "$text" "$whole"
+done
+count 4 '#include CR_TEMPLATE' "$whole"
+count 0 'static void CR_NAME(cr_gather)' "$whole"
+count 0 ' * q8.inc - ' "$whole"
+[ "$(line '/* ---- the model' "$whole")" -lt 120 ] &&
+    [ "$(line '/* ---- the model' "$whole")" -lt "$(line '#define CR_FUNCTIONS' "$whole")" ] &&
+    [ "$(line '/* ---- the runtime' "$whole")" -lt "$(line '#else /* CR_ISA */' "$whole")" ]
+report $? "$whole: the model does not come first"
+
+# ---- where it stands, and what it is called ----
+
+mkdir "$T/other" "$T/headers"
+cp "$whole" "$T/other/renamed.c"
+cp "$T/whole/whole.h" "$T/other"
+printf '#include "whole/whole.c"\nint other(void);\nint other(void) { return GPT2_BLOCK_PARAMS; }\n' >"$T/including.c"
+for cc in cc clang tcc; do
+    command -v $cc >/dev/null || { echo "skipped: $cc is not installed"; continue; }
+    case $cc in tcc) options="-Wall -Werror" ;; *) options=$strict ;; esac
+    check "$cc by its path" $cc $options -c "$whole" -o "$T/a.o"
+    check "$cc in its folder" sh -c "cd '$T/whole' && $cc $options -DGPT2_BLOCK_MAIN whole.c -o ../a -lm"
+    check "$cc -I, threads" $cc $options -I "$T/whole" -DGPT2_BLOCK_THREADS=2 -pthread -c "$T/whole/../whole/whole.c" -o "$T/b.o"
+    check "$cc included" $cc $options -c "$T/including.c" -o "$T/c.o"
+    named=
+    printf 'char *name = __FILE_NAME__;\n' | $cc -x c -c - -o "$T/d.o" 2>/dev/null || named="-DGPT2_BLOCK_FILE=\"renamed.c\""
+    check "$cc renamed" $cc $options $named -c "$T/other/renamed.c" -o "$T/d.o"
+done
+cc -I "$T/whole" -x c -c - -o "$T/e.o" <"$whole" >"$log" 2>&1
+[ $? -ne 0 ] && sed -n 1p "$log" | grep -q 'this file includes itself'
+report $? "from standard input: another message"
+
+# ---- chosen instruction sets ----
+
+count 2 '#include CR_TEMPLATE' "$T/chosen/chosen.c"
+count 0 ' * vector_avx512.h - ' "$T/chosen/chosen.c"
+count 0 ' * vector_neon.h - ' "$T/chosen/chosen.c"
+check "avx2,plain" cc $strict -DGPT2_BLOCK_MAIN "$T/chosen/chosen.c" -o "$T/f" -lm
+check "avx512,vnni,plain" cc $strict -c "$T/step/step.c" -o "$T/g.o"
+
+# refused LIST MESSAGE: status 2, and one line.
+refused() {
+    "$crescent" emit graphs/gpt2_block.lua --isa "$1" -o "$T/refused.c" >"$log" 2>&1
+    [ $? -eq 2 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -q -e "$2" "$log" && [ ! -e "$T/refused.c" ]
+    report $? "--isa $1"
+}
+refused avx2 '--isa avx2: no plain, expected it in the list'
+refused plain,sse "'sse', expected a list of plain, neon, avx2, avx512, vnni and amx"
+refused plain, "'', expected a list of"
+refused vnni,plain 'vnni without avx512'
+refused amx,plain,avx512 'amx without vnni'
+
+# The bits: a model of each list writes what `crescent run` writes.
+files="--weights tests/fixtures/gpt2_long/model.safetensors --input x=tests/fixtures/gpt2_long/x.npy"
+long="graphs/gpt2_block.lua $(sed -n 's/^set /--set /p' tests/fixtures/gpt2_long/case.txt | tr '\n' ' ')"
+"$crescent" run $long $files --output "y=$T/y.npy" >"$log" 2>&1
+report $? "run $long"
+for list in plain avx2,plain; do
+    "$crescent" emit $long --isa $list -o "$T/bits.c" >"$log" 2>&1 &&
+        cc -O1 -DGPT2_BLOCK_MAIN "$T/bits.c" -o "$T/bits" -lm >"$log" 2>&1 &&
+        "$T/bits" $files --output "y=$T/bits.npy" >"$log" 2>&1
+    report $? "emit --isa $list"
+    same "bits of --isa $list" "$T/y.npy" "$T/bits.npy"
+done
+
+conclude
