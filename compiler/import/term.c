@@ -1,7 +1,6 @@
 /* term.c - expressions of the graph language: leaves, elementwise functions, folding; see term.h. */
 #include "term.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -456,9 +455,10 @@ static bool is_neutral(enum cr_op op, cr_t a, cr_t b)
 cr_t cr_t_binary(struct cr_translation *t, const char *name, cr_t a, cr_t b)
 {
     enum cr_op op = op_of(name);
-    assert(op < CR_OP_COUNT);
     if (t->failed || !a || !b)
         return NULL;
+    if (op == CR_OP_COUNT)
+        return cr_onnx_refuse(t, "the language has no %s", name);
     if (cr_language_type(a->type) != cr_language_type(b->type))
         return cr_onnx_refuse(t, "operands of type %s and %s, expected ones alike",
                               cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
