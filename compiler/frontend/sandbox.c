@@ -15,7 +15,8 @@
 lua_State *cr_sandbox_open(struct cr_run *run)
 {
     cr_start_limits(run);
-    lua_State *L = lua_newstate(cr_allocate, run);
+    run->allocate = cr_allocate;
+    lua_State *L = lua_newstate(cr_run_allocate, run);
     if (!L) {
         L = luaL_newstate();
         run->period = 1;

@@ -28,8 +28,18 @@ void cr_unbind_run(lua_State *L)
     cr_close_kept(L);
 }
 
+void *cr_run_allocate(void *data, void *block, size_t old, size_t size)
+{
+    struct cr_run *run = data;
+    return run->allocate(run, block, old, size);
+}
+
+/* A state of the run's own is known by its allocator, without a look into the registry. */
 struct cr_run *cr_find_run(lua_State *L)
 {
+    void *own;
+    if (lua_getallocf(L, &own) == cr_run_allocate)
+        return own;
     lua_pushlightuserdata(L, (void *)&run_key);
     lua_rawget(L, LUA_REGISTRYINDEX);
     struct cr_run *run = lua_touserdata(L, -1);

@@ -50,6 +50,7 @@ struct cr_config_value {
 /* One run of a script. */
 struct cr_run {
     lua_State *L; /* in a hosted run the one that called last, maybe a coroutine's */
+    lua_Alloc allocate; /* the allocator of a state of its own */
     bool hosted;  /* the script is a function, and the state is its program's; see hosted.h */
     bool filled;  /* the state has the language: another text ran before */
     bool no_lines; /* nodes get no lines */
@@ -124,6 +125,9 @@ void cr_unbind_run(lua_State *L);
 
 /* Returns the run of a state; raises if there is none, as after the end of a hosted run. */
 struct cr_run *cr_run_of(lua_State *L);
+
+/* The allocator of states that are their run's own; `data` is the run. */
+void *cr_run_allocate(void *data, void *block, size_t old, size_t size);
 
 /* Returns the run of a state, or null. */
 struct cr_run *cr_find_run(lua_State *L);
