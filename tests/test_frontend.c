@@ -727,6 +727,7 @@ static const char *const unknown_option_cases[][2] = {
     {"llama.head(x, {zzz = 1})", "llama.head"},
     {"require('huggingface').rope({zzz = 1}, 4, 4)", "huggingface.rope"},
     {"require('onnx').cum_prod(x, {axis = 0, zzz = 1})", "onnx.cum_prod"},
+    {"require('onnx_attention').rotary(q, x, x, nil, {zzz = 1})", "onnx_attention.rotary"},
     {"require('onnx_conv').conv(q, param('k', {2, 2, 1, 1}), nil, {zzz = 1})", "onnx_conv.conv"},
     {"require('onnx_math').elu(x, {zzz = 1})", "onnx_math.elu"},
     {"require('onnx_norm').lrn(x, {zzz = 1})", "onnx_norm.lrn"},

@@ -15,6 +15,7 @@
     FILE("graphs/lib/", lib, optim)                                                                \
     FILE("graphs/lib/", lib, recurrent)                                                            \
     FILE("graphs/lib/", lib, onnx)                                                                 \
+    FILE("graphs/lib/", lib, onnx_attention)                                                       \
     FILE("graphs/lib/", lib, onnx_conv)                                                            \
     FILE("graphs/lib/", lib, onnx_math)                                                            \
     FILE("graphs/lib/", lib, onnx_norm)                                                            \

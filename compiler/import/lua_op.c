@@ -86,15 +86,18 @@ static void add_input(struct call *c, char *word, cr_t x)
 {
     size_t length = strlen(word);
     char ending = word[length - 1];
-    bool is_option = ending == '=';
+    bool is_option = strchr("=~", ending) != NULL;
     if (is_option)
         word[length - 1] = '\0';
-    if (is_option && x)
+    if (ending == '~' && x && !x->data && x->kind == CR_TERM_VALUE)
+        c->t->unknown = x->value; /* asked for if the function refuses to do without */
+    else if (is_option && x)
         add_numbers(c, word, x);
     else if (ending == '?' && x && x->kind == CR_TERM_DATA && cr_t_elements(x) == 1)
         add(c, (struct cr_onnx_argument){NULL, cr_lua_number(c->t->arena, x->data[0])});
     else if (!is_option)
-        add(c, x ? (struct cr_onnx_argument){x, NULL} : (struct cr_onnx_argument){NULL, "nil"});
+        add(c, x && (ending != '*' || cr_t_elements(x)) ? (struct cr_onnx_argument){x, NULL}
+                                                        : (struct cr_onnx_argument){NULL, "nil"});
 }
 
 /* Adds an attribute as an option of its name, if the node has it. */
@@ -180,11 +183,11 @@ static void add_arguments(struct call *c, const struct cr_onnx_op *op)
     char word[MOST_WORD];
     const char *inputs = op->inputs;
     for (int i = 0; next_word(&inputs, word); i++)
-        if (word[strlen(word) - 1] != '=')
+        if (!strchr("=~", word[strlen(word) - 1]))
             add_input(c, word, cr_input(c->t, i));
     inputs = op->inputs;
     for (int i = 0; next_word(&inputs, word); i++)
-        if (word[strlen(word) - 1] == '=')
+        if (strchr("=~", word[strlen(word) - 1]))
             add_input(c, word, cr_input(c->t, i));
     for (const char *list = op->attributes; next_word(&list, word);)
         if (*word == '@')

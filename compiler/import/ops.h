@@ -75,7 +75,4 @@ cr_t cr_mean(struct cr_translation *t, cr_t x, int n, const int *axes, bool keep
 /* Reshapes [C] to `rank` axes, all 1 but `axis`, for broadcasting. */
 cr_t cr_gather_axis(struct cr_translation *t, cr_t x, int rank, int axis);
 
-/* Softmax over an axis; safe: 0 in rows that are -inf throughout. */
-cr_t cr_softmax(struct cr_translation *t, cr_t x, int axis, bool safe);
-
 #endif

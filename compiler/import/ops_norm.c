@@ -25,7 +25,8 @@ static cr_t over_axis(struct cr_translation *t, cr_t (*f)(struct cr_translation 
 
 static cr_t softmax(struct cr_translation *t, cr_t x, int axis)
 {
-    return cr_softmax(t, x, axis, false);
+    int last = x->rank - 1;
+    return cr_t_swap(t, cr_t_like(t, "nn.softmax", cr_t_swap(t, x, axis, last), NULL), axis, last);
 }
 
 void cr_op_softmax(struct cr_translation *t)

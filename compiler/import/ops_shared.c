@@ -129,11 +129,3 @@ cr_t cr_gather_axis(struct cr_translation *t, cr_t x, int rank, int axis)
         shape[i] = i == axis ? cr_t_elements(x) : 1;
     return cr_t_reshape(t, x, rank, shape);
 }
-
-cr_t cr_softmax(struct cr_translation *t, cr_t x, int axis, bool safe)
-{
-    int last = x ? x->rank - 1 : 0;
-    return cr_t_swap(
-        t, cr_t_like(t, safe ? "nn.safe_softmax" : "nn.softmax", cr_t_swap(t, x, axis, last), NULL),
-        axis, last);
-}

@@ -18,7 +18,7 @@ static bool names_field(const char *text, const char *library)
 {
     size_t n = strlen(library);
     for (const char *at = text; (at = strstr(at, library)); at++)
-        if (at[n] == '.' && (at == text || !isalnum((unsigned char)at[-1])))
+        if (at[n] == '.' && (at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_')))
             return true;
     return false;
 }
@@ -37,7 +37,8 @@ static bool mentions(cr_t x, const char *library)
 static void print_requires(struct cr_printer *p, const struct cr_onnx_script *s)
 {
     static const char *const libraries[] = {"nn", "attention", "masks", "rotary", "onnx",
-                                            "onnx_conv", "onnx_math", "onnx_norm", "onnx_pictures",
+                                            "onnx_attention", "onnx_conv", "onnx_math",
+                                            "onnx_norm", "onnx_pictures",
                                             "onnx_recurrent"};
     for (size_t l = 0; l < sizeof libraries / sizeof *libraries; l++) {
         bool needed = false;

@@ -1,5 +1,6 @@
 -- Operators of ONNX, as import calls them: both Luas have to make the same graph of them.
 local onnx = require "onnx"
+local onnx_attention = require "onnx_attention"
 local onnx_conv = require "onnx_conv"
 local onnx_math = require "onnx_math"
 local onnx_norm = require "onnx_norm"
@@ -28,6 +29,16 @@ return {
     cells = onnx_recurrent.lstm_c(reshape(x, {8, 6, 6}), param("gates", {2, 16, 6}), param("again", {2, 16, 4}), nil, nil,
         param("h", {2, 6, 4}), nil, nil, {direction = "bidirectional", input_forget = 1, clip = 2,
             activations = {"HardSigmoid", "Softsign", "Elu", "sigmoid", "Relu", "ScaledTanh"}, activation_alpha = {0.3, 2}}),
+    attended = onnx_attention.attention(x, x, x, ne(narrow(narrow(i, 1, 0, 1), 2, 0, 5), 0), nil, nil,
+        int(narrow(row, 1, 0, 2)),
+        {left_window_size = 2, softcap = 3}),
+    grouped = onnx_attention.grouped(reshape(x, {2, 6, 24}), nil, nil, x:narrow(2, 0, 1), x:narrow(2, 1, 1), narrow(i, 2, 0, 1),
+        param("cos", {12, 2}), param("sin", {12, 2}), nil, nil, {num_heads = 2, kv_num_heads = 1, do_rotary = 1,
+            rotary_interleaved = 1, total_sequence_length = 8, local_window_size = 4}),
+    packed = onnx_attention.fused(reshape(x, {2, 6, 24}), param("qkv", {24, 72}), nil, i, nil, nil,
+        {num_heads = 3, unidirectional = 1}),
+    steps = onnx_attention.linear_state(w:reshape {4, 2, 9}, w:reshape {4, 2, 9}, w:reshape {4, 2, 9}, nil,
+        nil, param("beta", {4, 2, 1}), {q_num_heads = 3, kv_num_heads = 3, update_rule = "delta"}),
     lrn = onnx_norm.lrn(x, {size = 3, alpha = 1e-3}),
     bits = onnx.bitwise_xor(onnx.bit_shift(i, i, {direction = "RIGHT"}), onnx.bitwise_not(i), {type = "int8"}),
     window = onnx.blackman_window {size = 9, periodic = 0},
