@@ -170,12 +170,14 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
     float *const query_rows = scratch + 4928; /* ... and as they are */
     float *const grads = scratch + 5952; /* their output's gradients, transposed ... */
     float *const grad_rows = scratch + 6080; /* ... and as they are */
-    float *const scores = scratch + 7104; /* then probabilities: a block of keys x queries */
+    float *const scores = scratch + 7104, *const probabilities = scores;
+        /* a block of keys x queries */
     float *const dscores = scratch + 11200; /* their gradients */
-    float *const max = scratch + 15296; /* of a query's scores; then minus that */
-    float *const sum = scratch + 15328; /* of exp(score - max); then its reciprocal */
+    float *const max = scratch + 15296, *const minus_max = max; /* of a query's scores */
+    float *const sum = scratch + 15328, *const reciprocal = sum; /* of exp(score - max) */
     float *const scale = scratch + 15360; /* exp(old max - new max) */
-    float *const delta = scratch + 15392; /* minus sum(output * its gradient) */
+    float *const delta = scratch + 15392, *const minus_delta = delta;
+        /* sum(output * its gradient) */
     for (long item = begin; item < end; item++) {
         const long head = item % 3;
         const long batch = item / 3;
@@ -210,7 +212,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                 12, 1);
             rt->load(1, n_queries, delta, 0, a->k4_grad_qkv + batch * 450 + head * 150 + query, 0,
                 1);
-            rt->neg_v(1, n_queries, delta, 0, delta, 0);
+            rt->neg_v(1, n_queries, minus_delta, 0, delta, 0);
             rt->load(n_queries, 4, a->out + batch * 5400 + head * 4 + query * 36, 36,
                 &(const float){0.0f}, 0, 0);
             /* a maximum and a sum for each query */
@@ -224,10 +226,10 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                         CR_MINUS_INFINITY);
                 rt->softmax_block(n_keys, n_queries, scores, 32, 0.5f, max, sum, scale);
             }
-            rt->div_sv(1, n_queries, sum, 0, &(const float){1.0f}, 0, sum, 0);
-            rt->neg_v(1, n_queries, max, 0, max, 0);
-            const long finite = keys_finite && rt->finite(1, n_queries, delta, 0, 1) &&
-                rt->finite(1, n_queries, sum, 0, 1);
+            rt->div_sv(1, n_queries, reciprocal, 0, &(const float){1.0f}, 0, sum, 0);
+            rt->neg_v(1, n_queries, minus_max, 0, max, 0);
+            const long finite = keys_finite && rt->finite(1, n_queries, minus_delta, 0, 1) &&
+                rt->finite(1, n_queries, reciprocal, 0, 1);
             end_key = finite ? end_key : 150;
             /* probabilities, and what they hand back */
             for (long key = 0; key < end_key; key += 128) {
@@ -240,16 +242,16 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                         rt->hide(n_keys, n_queries, scores, 32, key - query, n_queries,
                             CR_MINUS_INFINITY);
                     rt->fma_svv(n_keys, n_queries, scores, 32, &(const float){0.5f}, 0, scores, 32,
-                        max, 0);
+                        minus_max, 0);
                     rt->exp_v(n_keys, n_queries, scores, 32, scores, 32);
                 }
-                rt->mul_vv(n_keys, n_queries, scores, 32, scores, 32, sum, 0);
+                rt->mul_vv(n_keys, n_queries, probabilities, 32, scores, 32, reciprocal, 0);
                 rt->gemm(n_keys, n_queries, 4, a->qkv + batch * 5400 + head * 4 + key * 36 + 24, 36,
-                    1, grads, 128, dscores, 32, delta, 0, 0, 0);
-                rt->gemm(n_keys, 4, n_queries, scores, 32, 1, grad_rows, 1024,
+                    1, grads, 128, dscores, 32, minus_delta, 0, 0, 0);
+                rt->gemm(n_keys, 4, n_queries, probabilities, 32, 1, grad_rows, 1024,
                     a->out + batch * 5400 + head * 4 + key * 36 + 24, 36,
                     a->out + batch * 5400 + head * 4 + key * 36 + 24, 36, 0, 0);
-                rt->mul_vv(n_keys, n_queries, dscores, 32, dscores, 32, scores, 32);
+                rt->mul_vv(n_keys, n_queries, dscores, 32, dscores, 32, probabilities, 32);
                 rt->mul_vs(n_keys, n_queries, dscores, 32, dscores, 32, &(const float){0.5f}, 0);
                 if (key + n_keys > query + 1) /* some query does not see some key */
                     rt->hide(n_keys, n_queries, dscores, 32, key - query, n_queries, 0.0f);

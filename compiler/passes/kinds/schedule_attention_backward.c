@@ -115,7 +115,7 @@ static void take_scratch(struct cr_builder *b, struct backward *s)
     s->grads = take(b, "grads", s->N * panel, "their output's gradients, transposed ...");
     s->grad_rows = take(b, "grad_rows", s->rows * N, "... and as they are");
     s->v.scores =
-        take(b, "scores", s->block * panel, "then probabilities: a block of keys x queries");
+        take(b, "scores", s->block * panel, "a block of keys x queries");
     s->dscores = take(b, "dscores", s->block * panel, "their gradients");
     if (b->k->dropout.n)
         s->v.dropout = take(b, "dropout", s->block * panel, "factors of the probabilities");
@@ -125,12 +125,12 @@ static void take_scratch(struct cr_builder *b, struct backward *s)
         take_array_scratch(b, s);
         return;
     }
-    s->v.max = take(b, "max", s->rows, "of a query's scores; then minus that");
-    s->v.sum = take(b, "sum", s->rows, "of exp(score - max); then its reciprocal");
+    s->v.max = take(b, "max", s->rows, "of a query's scores");
+    s->v.sum = take(b, "sum", s->rows, "of exp(score - max)");
     s->v.scale = take(b, "scale", s->rows, "exp(old max - new max)");
     if (b->k->sink.n)
         s->sink = take(b, "sink", s->rows, "one score more of a query");
-    s->delta = take(b, "delta", s->rows, "minus sum(output * its gradient)");
+    s->delta = take(b, "delta", s->rows, "sum(output * its gradient)");
     take_array_scratch(b, s);
 }
 
@@ -396,10 +396,14 @@ static void fetch_next(struct cr_builder *b, const struct backward *s)
     cr_fetch_next_head(b, &s->v, s->M <= s->keys ? 4 : 2, fetches);
 }
 
-static void negate(struct cr_builder *b, const struct backward *s, int slot)
+/* Negates a row of numbers in its slot, which `role` then names. */
+static void negate(struct cr_builder *b, const struct backward *s, int slot, const char *role)
 {
-    struct cr_argument n0 = cr_n(b, 0), row = cr_at_slot(slot);
-    CR_CALL_MAP(b, CR_OP_neg, CR_FORMAT_f32, 0, cr_n(b, 1), m_of(b, s), row, n0, row, n0);
+    struct cr_argument n0 = cr_n(b, 0);
+    struct cr_address negative = cr_new_value(b, slot, role);
+    CR_CALL_MAP(b, CR_OP_neg, CR_FORMAT_f32, 0, cr_n(b, 1), m_of(b, s), cr_at(negative), n0,
+                cr_at_slot(slot), n0);
+    cr_hold(b, negative);
 }
 
 /* Starts a step: declares the range of its keys, packs queries and gradients, loads -delta, and
@@ -420,7 +424,7 @@ static void start_step(struct cr_builder *b, struct backward *s)
         CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, 1), m, cr_at_slot(s->delta), n0,
                 cr_at(cr_operand_at(b, &k->delta, k->row, s->v.i.first, -1, CR_NONE)), n0,
                 cr_n(b, cr_coef(&k->delta.at, k->row)));
-        negate(b, s, s->delta);
+        negate(b, s, s->delta, "minus_delta");
     }
     fill_zeros(b, m, s->K, result_from(b, &k->dest, k->row, s->v.i.first),
                cr_coef(&k->dest, k->row));
@@ -443,8 +447,10 @@ static void find_statistics(struct cr_builder *b, struct backward *s)
     if (skips)
         cr_end(b);
     cr_end(b);
-    CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 1, cr_n(b, 1), m_of(b, s), sum, n0,
+    struct cr_address reciprocal = cr_new_value(b, s->v.sum, "reciprocal");
+    CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 1, cr_n(b, 1), m_of(b, s), cr_at(reciprocal), n0,
                 cr_at_constant(b, 1), n0, sum, n0);
+    cr_hold(b, reciprocal);
 }
 
 /* Stores the gradients of sinks: exp(sink - max) times the reciprocal of the sum times -delta. */
@@ -566,8 +572,10 @@ static void make_probabilities(struct cr_builder *b, struct backward *s)
         if (!skips)
             cr_end(b);
     }
-    CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n, m, scores, ld, scores, ld,
+    struct cr_address probabilities = cr_new_value(b, s->v.scores, "probabilities");
+    CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n, m, cr_at(probabilities), ld, scores, ld,
                 cr_at_slot(s->v.sum), n0);
+    cr_hold(b, probabilities);
 }
 
 /* Multiplies a block by the factors of dropout.  A factor of 0 gives 0, even where it meets NaN. */
@@ -737,7 +745,7 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
         find_statistics(b, &s);
     store_sinks(b, &s);
     if (!b->k->attention.direct && makes_again(b, &s))
-        negate(b, &s, s.v.max);
+        negate(b, &s, s.v.max, "minus_max");
     widen_key_range(b, &s);
     add_gradients(b, &s);
     end_rows_of_arrays(b, &s);

@@ -350,6 +350,16 @@ struct cr_argument cr_by_value(int constant)
 
 const struct cr_argument cr_null = {.kind = CR_ARGUMENT_NULL, .number = CR_NONE};
 
+/* Returns an argument with the name of the value that its slot holds. */
+static struct cr_argument name_held(const struct cr_builder *b, struct cr_argument argument)
+{
+    bool plain = argument.kind == CR_ARGUMENT_ADDRESS && !argument.address.name;
+    for (int i = 0; plain && i < b->n_held; i++)
+        if (b->held[i].slot == argument.address.slot)
+            argument.address.name = b->held[i].name;
+    return argument;
+}
+
 int cr_make_call(struct cr_builder *b, struct cr_call call, int n,
                  const struct cr_argument *arguments)
 {
@@ -358,7 +368,7 @@ int cr_make_call(struct cr_builder *b, struct cr_call call, int n,
     call.n_arguments = n;
     call.node = b->node;
     for (int i = 0; i < n; i++)
-        *CR_PUSH(f->arguments, f->n_arguments, f->cap_arguments) = arguments[i];
+        *CR_PUSH(f->arguments, f->n_arguments, f->cap_arguments) = name_held(b, arguments[i]);
     *CR_PUSH(f->calls, f->n_calls, f->cap_calls) = call;
     return f->n_calls - 1;
 }
@@ -409,6 +419,24 @@ int cr_name_value(struct cr_builder *b, int slot, const char *role)
         snprintf(name.text, sizeof name.text, "%.56s%d", role, i);
     *CR_PUSH(f->names, f->n_names, f->cap_names) = name;
     return f->n_names;
+}
+
+/* The slot's own name is that of the value before the first new one. */
+struct cr_address cr_new_value(struct cr_builder *b, int slot, const char *role)
+{
+    struct cr_function *f = b->f;
+    struct cr_value_name *own = CR_PUSH(f->names, f->n_names, f->cap_names);
+    *own = (struct cr_value_name){.slot = slot};
+    snprintf(own->text, sizeof own->text, "%s", f->slots[slot].name);
+    struct cr_address address = cr_start_of(slot);
+    address.name = cr_name_value(b, slot, role);
+    return address;
+}
+
+void cr_hold(struct cr_builder *b, struct cr_address value)
+{
+    CR_CHECK(b->n_held < CR_MAX_HELD);
+    b->held[b->n_held++] = value;
 }
 
 /* Writes the name of a constant, such as "c_0_25", "c_m1", "c_1em05" or "i_m3". */

@@ -19,7 +19,7 @@
 
 enum { CR_PANEL_FLOATS = CR_PANEL };
 
-enum { CR_MAX_KNOWN = 256, CR_MAX_OPEN = 64 };
+enum { CR_MAX_KNOWN = 256, CR_MAX_OPEN = 64, CR_MAX_HELD = 4 };
 
 /* A block that the body has only if it needs one: neither a condition that always holds nor a loop
  * of one iteration is a statement, and a condition that never holds takes its block with it. */
@@ -51,6 +51,8 @@ struct cr_builder {
     struct cr_open_block open[CR_MAX_OPEN]; /* blocks that cr_end has not ended yet */
     int n_open;
     cr_expr items;              /* the number of items if it depends on lengths; else CR_NONE */
+    struct cr_address held[CR_MAX_HELD]; /* the values that slots hold; see cr_hold */
+    int n_held;
     int n_temps;                /* temporaries of tile programs so far, to name them */
     const char *scope;          /* the scope of the last remark */
     cr_id node;                 /* the cr_call.node of calls to come */
@@ -153,6 +155,11 @@ int cr_scratch(struct cr_builder *b, const char *name, enum cr_format format, in
 /* Gives a value in a slot of scratch a name like `role`, which no other has; returns its
  * cr_address.name. */
 int cr_name_value(struct cr_builder *b, int slot, const char *role);
+
+/* Returns the address of a slot of scratch for a new value with a name like `role`, to be written by
+ * the next call.  After cr_hold, calls that are made take the slot to hold this value. */
+struct cr_address cr_new_value(struct cr_builder *b, int slot, const char *role);
+void cr_hold(struct cr_builder *b, struct cr_address value);
 
 /* Returns the slot of a constant; equal constants share a slot. */
 int cr_constant(struct cr_builder *b, enum cr_format format, double value);
