@@ -512,6 +512,7 @@ CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, 
 /* ---- the functions of the header ---- */
 
 const struct decoder_block_param decoder_block_params[] = {
+    /* name, rank, shape, elements, offset in bytes */
     {"ln1.weight", 1, {48L}, 48L, 576L},
     {"ln1.bias", 1, {48L}, 48L, 768L},
     {"attn.qkv_proj.weight", 2, {144L, 48L}, 6912L, 960L},
@@ -528,6 +529,8 @@ const struct decoder_block_param decoder_block_params[] = {
 
 /* Where their elements go; see struct cr_place. */
 static const struct cr_place places[] = {
+    /* param, source, rows, cols, row_stride, col_stride, target, panel_stride,
+     * first_col, last */
     {0, 0L, 1L, 48L, 0L, 1L, 144L, 0L, 0L, 0},
     {1, 0L, 1L, 48L, 0L, 1L, 192L, 0L, 0L, 0},
     {2, 0L, 48L, 144L, 1L, 48L, 240L, 1536L, 0L, 1},

@@ -617,6 +617,7 @@ CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, 
 /* ---- the functions of the header ---- */
 
 const struct heads_block_param heads_block_params[] = {
+    /* name, rank, shape, elements, offset in bytes */
     {"ln1.weight", 1, {48L}, 48L, 0L},
     {"ln1.bias", 1, {48L}, 48L, 192L},
     {"attn.heads.0.key.weight", 2, {16L, 48L}, 768L, 384L},
@@ -640,6 +641,8 @@ const struct heads_block_param heads_block_params[] = {
 
 /* Where their elements go; see struct cr_place. */
 static const struct cr_place places[] = {
+    /* param, source, rows, cols, row_stride, col_stride, target, panel_stride,
+     * first_col, last */
     {0, 0L, 1L, 48L, 0L, 1L, 0L, 0L, 0L, 0},
     {1, 0L, 1L, 48L, 0L, 1L, 48L, 0L, 0L, 0},
     {2, 0L, 48L, 16L, 1L, 48L, 96L, 1536L, 0L, 0},

@@ -1537,6 +1537,8 @@ CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, 
 
 /* Where their elements go; see struct cr_place. */
 static const struct cr_place places[] = {
+    /* param, source, rows, cols, row_stride, col_stride, target, panel_stride,
+     * first_col, last */
     {0, 0L, 1L, 160L, 0L, 1L, 0L, 0L, 0L, 0},
     {1, 0L, 64L, 32L, 32L, 1L, 880L, 2048L, 0L, 1},
     {1, 0L, 1L, 2048L, 0L, 1L, 2928L, 0L, 0L, 0},

@@ -206,6 +206,7 @@ static void print_params(struct cr_text *t, const struct cr_program *p)
 {
     cr_put(t, "\nconst struct %s_param %s_params[] = {\n", p->name,
            p->name);
+    cr_put(t, "    /* name, rank, shape, elements, offset in bytes */\n");
     for (int i = 0; i < p->n_params; i++) {
         const struct cr_port *port = &p->params[i];
         cr_put(t, "    {");
@@ -227,7 +228,8 @@ static void print_table(struct cr_text *t, const struct cr_program *p, enum cr_f
     cr_put(t, "\n/* Where their elements go; see struct cr_place. */\n"
               "static const struct cr_place ");
     cr_put_places_name(t, format);
-    cr_put(t, "[] = {\n");
+    cr_put(t, "[] = {\n    /* param, source, rows, cols, row_stride, col_stride, target, panel_stride,\n"
+              "     * first_col, last */\n");
     for (int i = 0; i < p->n_places; i++) {
         const struct cr_place *at = &p->places[i];
         if (p->params[at->param].format == format)
