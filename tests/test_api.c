@@ -724,7 +724,7 @@ START_TEST(runs_of_an_entry)
     REFUSED(crescent_run_entry(model, "none", bad_in, none_out), "expected an id from 0 to 2");
     REFUSED(crescent_run_entry(model, "none", more_in, none_out), "the tensor of i is null");
     REFUSED(crescent_run_entry(model, "more", more_in, none_out), "the tensor of more.n is null");
-    REFUSED(crescent_run_entry(model, "mor", more_in, more_out), "entry 'mor': there is none");
+    REFUSED(crescent_run_entry(model, "mor", more_in, more_out), "no entry 'mor'");
     GOOD(crescent_get_state(model, 0, &now));
     ck_assert(now == 6);
     GOOD(crescent_run_entry(model, "none", none_in, none_out));
@@ -946,7 +946,7 @@ START_TEST(notes_of_scripts)
         GOOD(crescent_graph_open_text(context, "n.lua", text, sizeof text - 1, NULL, &graph));
         crescent_graph_close(graph);
     }
-    const char *begin = "n.lua:3: parameter weight is declared again in the same scope (line 2), so";
+    const char *begin = "n.lua:3: parameter weight is declared again in the same scope (line 2) and";
     ck_assert_ptr_nonnull(crescent_note_at(context, 0));
     ck_assert_msg(strncmp(crescent_note_at(context, 0), begin, strlen(begin)) == 0, "%s",
                   crescent_note_at(context, 0));
@@ -1358,7 +1358,7 @@ START_TEST(data_and_validation)
     write_ids(files[1].path, 3);
     REFUSED(crescent_trainer_start(trainer), "has no data");
     GOOD(crescent_trainer_feed(trainer, files, 2));
-    REFUSED(crescent_trainer_feed(trainer, files, 2), "come once");
+    REFUSED(crescent_trainer_feed(trainer, files, 2), "a second time or after the first step");
     GOOD(crescent_input_find(model, "ids", NULL, &index));
     REFUSED(crescent_trainer_set_input(trainer, index, ids), "has a file");
     GOOD(crescent_trainer_start(trainer));
@@ -1421,7 +1421,7 @@ START_TEST(training_in_the_wrong_order)
     REFUSED(crescent_trainer_resume(trainer, path), path);
     REFUSED(crescent_trainer_validation(trainer, NULL, 0), "has not started");
     REFUSED(crescent_trainer_get(trainer, CRESCENT_INPUT, 0, value), "has not started");
-    REFUSED(crescent_trainer_get(trainer, CRESCENT_OUTPUT, 0, value), "no step was made");
+    REFUSED(crescent_trainer_get(trainer, CRESCENT_OUTPUT, 0, value), "no step was run");
     REFUSED(crescent_trainer_get(trainer, CRESCENT_PARAM, 0, value), "has no values");
     REFUSED(crescent_trainer_get(trainer, CRESCENT_PARAM, 99, value), "port 99");
     REFUSED(crescent_trainer_set_input(trainer, 99, value), "input 99");

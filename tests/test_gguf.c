@@ -292,12 +292,12 @@ static const struct wrong_tensor {
     {"a", 8, 1, {33}, 0, "rows of 33 elements of type Q8_0, expected a multiple of 32"},
     {"a", 0, 2, {1ull << 33, 1ull << 33}, 0, "has more elements than can be counted"},
     {"a", 0, 1, {UINT64_MAX}, 0, "has more elements than can be counted"},
-    {"a", 0, 1, {65}, 0, "has 260 bytes from byte 0 on, expected them in the data's 256"},
-    {"a", 0, 1, {8}, 256, "has 32 bytes from byte 256 on, expected them in the data's 256"},
-    {"a", 0, 1, {8}, UINT64_MAX - 31, "expected them in the data's 256"},
+    {"a", 0, 1, {65}, 0, "has 260 bytes from byte 0 on, expected them inside the 256 bytes of data"},
+    {"a", 0, 1, {8}, 256, "has 32 bytes from byte 256 on, expected them inside the 256 bytes of data"},
+    {"a", 0, 1, {8}, UINT64_MAX - 31, "expected them inside the 256 bytes of data"},
     {"a", 0, 1, {8}, 4, "begins at byte 4 of the data, expected a multiple of 32"},
     {"a", 0, 1, {8}, 128, "tensor 'a' begins before 'b' ends, expected no overlap"},
-    {"b", 0, 1, {8}, 0, "tensor 'b' is a duplicate, expected one of a name"},
+    {"b", 0, 1, {8}, 0, "found tensor 'b' twice, expected it once"},
 };
 
 /* Beside it there is a tensor b at bytes 96 to 160 of 256. */
@@ -330,11 +330,11 @@ START_TEST(refuses_wrong_values)
     put_integer(&g, "a", 1);
     put_integer(&g, "a", 2);
     struct bytes b = gguf_bytes(&g);
-    check_refused(&b, "the key 'a' is a duplicate, expected one of a name");
+    check_refused(&b, "found the key 'a' twice, expected it once");
     free(b.at);
     put_integer(&g, "general.alignment", 24);
     b = gguf_bytes(&g);
-    check_refused(&b, "general.alignment is no power of two");
+    check_refused(&b, "found another general.alignment, expected a power of two");
     free(b.at);
     put_array(&g, "nested", GGUF_ARRAY, 1);
     b = gguf_bytes(&g);

@@ -364,7 +364,7 @@ START_TEST(refuses_wrong_tokenizers)
         {"gpt2", "", "a", "a b", "found token 'a' twice, expected it once"},
         {"gpt2", "", "\xff", "a b", "found the token '\\xff', expected UTF-8"},
         {"gpt2", "", "b", "ab", "found the merge 'ab', expected LEFT RIGHT"},
-        {"gpt2", "", "b", "a b", "found 'ab' in merge 0, which is no token"},
+        {"gpt2", "", "b", "a b", "found 'ab' in merge 0, which is not a token"},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         const char *const tokens[] = {"a", cases[i].second};

@@ -390,14 +390,14 @@ START_TEST(refuses_patterns_by_what_is_in_them)
         {"(?i:[\\p{L}])", "found a class beyond ASCII in a pattern where (?i) is on, expected none"},
         {"(?i:ss)", "found letters whose other case has another count of letters in a pattern, expected none"},
         {"(?i:\xc3\x9f)", "found letters whose other case has another count of letters in a pattern"},
-        {"\\X", "found \\X in a pattern, expected nothing of its kind"},
-        {"(?<n>a)\\k<n>", "found \\k in a pattern, expected nothing of its kind"},
+        {"\\X", "found \\X in a pattern, expected a pattern without it"},
+        {"(?<n>a)\\k<n>", "found \\k in a pattern, expected a pattern without it"},
         {"(?<n>a)(b)\\1", "found groups with names beside \\1 in a pattern, expected no names"},
-        {"(*FAIL)", "found (* in a pattern, expected nothing of its kind"},
+        {"(*FAIL)", "found (* in a pattern, expected a pattern without it"},
         {"a{100001}", "found a count of repetitions in a pattern, expected one of at most 100000"},
         {"\\cA", "found \\c in a pattern, expected another way to write the character"},
         {"\\xe6\\xbc", "found \\x in a pattern, expected the bytes of a character in UTF-8"},
-        {"(?<=a+)b", "found a pattern that is no regular expression (lookbehind assertion"},
+        {"(?<=a+)b", "found a pattern that is not a regular expression (lookbehind assertion"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct cr_error error = {""};
@@ -631,12 +631,12 @@ static const struct refused {
     {"{" MODEL("", "\"a\":00", "") "}", ":1: JSON: a number that begins with 0"},
     {"{" MODEL("", "\"a\":1 2", "") "}", ":1: JSON: expected ',' or '}'"},
     {"{" MODEL("", "\"a\":1,\"b\":1", "") "}",
-     ": found the id 1 of token 'b', which token 'a' has, too; expected an id each"},
+     ": found the id 1 of token 'b', which token 'a' has, too, expected an id for each"},
     {"{" MODEL("", "\"a\":1,\"a\":2", "") "}", ": found token 'a' twice, expected it once"},
     {"{" MODEL("", ABC, "\"a x\"") "}",
-     ": found 'x' in merge 0, which is no token, expected one of the vocabulary"},
+     ": found 'x' in merge 0, which is not a token, expected one of the vocabulary"},
     {"{" MODEL("", ABC, "\"a b\",\"b a\"") "}",
-     ": found 'ba' in merge 1, which is no token, expected one of the vocabulary"},
+     ": found 'ba' in merge 1, which is not a token, expected one of the vocabulary"},
     {"{" MODEL("", ABC, "\"a\"") "}",
      ": found a string for merge 0, expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"]"},
     {"{" MODEL("", ABC, "[\"a\",\"b\",\"c\"]") "}",
@@ -688,7 +688,7 @@ static const struct refused {
     {PART("added_tokens", "[{\"id\":8,\"content\":\"\"}]"),
      ": found an added token without text, expected some"},
     {PART("added_tokens", "[{\"id\":8,\"content\":\"y\"},{\"id\":8,\"content\":\"z\"}]"),
-     ": found the id 8 of token 'z', which token 'y' has, too; expected an id each"},
+     ": found the id 8 of token 'z', which token 'y' has, too, expected an id for each"},
     {PART("added_tokens", "[{\"id\":99999999999,\"content\":\"y\"}]"),
      ": found the id -1 of token 'y', expected one from 0 to 4194303"},
     {PART("added_tokens", "[3]"), ": added_tokens: found an integer, expected an object"},
@@ -735,7 +735,7 @@ START_TEST(refuses_what_is_no_utf8)
         ck_assert_int_eq(crescent_encode(t, texts[i], strlen(texts[i]), CRESCENT_FRAMED, &ids, &n),
                          CRESCENT_FAILED);
     crescent_encode(t, texts[0], 2, CRESCENT_FRAMED, &ids, &n);
-    ck_assert_str_eq(crescent_error(context), "byte 1 of the text is no UTF-8, expected UTF-8");
+    ck_assert_str_eq(crescent_error(context), "byte 1 of the text is not valid UTF-8, expected UTF-8");
     ck_assert_int_eq(crescent_encode(t, NULL, 0, CRESCENT_FRAMED, &ids, &n), CRESCENT_FAILED);
     crescent_tokenizer_close(t);
 }

@@ -227,7 +227,7 @@ static int read_values(struct reader *r, uint64_t n)
     qsort(file->values, (size_t)n, sizeof *file->values, by_key);
     for (int i = 1; i < file->n_values; i++)
         if (by_key(&file->values[i - 1], &file->values[i]) == 0)
-            return FAIL(r, "the key %s is a duplicate, expected one of a name",
+            return FAIL(r, "found the key %s twice, expected it once",
                         show(file->values[i].key).text);
     return 0;
 }
@@ -289,9 +289,9 @@ static int place(struct reader *r, struct cr_gguf_tensor *t, uint64_t offset, in
         return FAIL(r, "tensor %s begins at byte %llu of the data, expected a multiple of %lld",
                     show(t->name).text, (unsigned long long)offset, (long long)alignment);
     if (offset > room || t->bytes > room - offset)
-        return FAIL(
-            r, "tensor %s has %zu bytes from byte %llu on, expected them in the data's %llu",
-            show(t->name).text, t->bytes, (unsigned long long)offset, (unsigned long long)room);
+        return FAIL(r, "tensor %s has %zu bytes from byte %llu on, expected them inside the %llu "
+                    "bytes of data", show(t->name).text, t->bytes, (unsigned long long)offset,
+                    (unsigned long long)room);
     t->data = r->data + offset;
     return 0;
 }
@@ -318,7 +318,7 @@ static int check_tensors(struct reader *r)
     qsort(t, (size_t)n, sizeof *t, by_name);
     for (int i = 1; i < n; i++)
         if (by_name(&t[i - 1], &t[i]) == 0)
-            return FAIL(r, "tensor %s is a duplicate, expected one of a name",
+            return FAIL(r, "found tensor %s twice, expected it once",
                         show(t[i].name).text);
     return 0;
 }
@@ -332,7 +332,8 @@ static int find_alignment(struct reader *r, int64_t *alignment)
         return 0;
     if (value->is_array || !cr_gguf_integer(value, 0, alignment) || *alignment < 1 ||
         *alignment > 1 << 20 || (*alignment & (*alignment - 1)))
-        return FAIL(r, "general.alignment is no power of two up to %d, expected one", 1 << 20);
+        return FAIL(r, "found another general.alignment, expected a power of two up to %d",
+                    1 << 20);
     return 0;
 }
 

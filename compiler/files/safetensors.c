@@ -187,7 +187,7 @@ static int check_names(struct header_text *t, const char **names, int n)
         qsort(names, (size_t)n, sizeof *names, by_name);
     for (int i = 1; i < n; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
-            return FAIL(t, "%s is given twice, expected one of a name", show_name(names[i]).text);
+            return FAIL(t, "found %s twice, expected it once", show_name(names[i]).text);
     return 0;
 }
 

@@ -94,7 +94,7 @@ static int add_seeds(const crescent_graph *graph, struct seeds *s, const char *c
             add_seed(s, output->id, NULL);
     }
     if (!s->n)
-        return cr_fail(error, "%.400s: --grads: no output is f32, expected one to begin with",
+        return cr_fail(error, "%.400s: --grads: no output is f32, expected one to differentiate",
                        graph->origin->path);
     return 0;
 }

@@ -118,7 +118,8 @@ static int find_same(const struct cr_port *ports, int n, const struct cr_port *p
     if (found != CR_NONE && ports[found].dtype == port->dtype &&
         cr_has_shape(&ports[found], port->rank, port->shape))
         return found;
-    cr_fail(error, "%.400s: %.150s is %s in the validation, expected it as the training has it",
+    cr_fail(error,
+            "%.400s: %.150s is %s in the validation, expected the shape and type of the training",
             path, port->name, cr_shape_text(shape, sizeof shape, port->rank, port->shape));
     return CR_NONE;
 }

@@ -27,7 +27,7 @@ static int find_token(const struct cr_bpe *bpe, const char *text, size_t length,
     if (*id >= 0)
         return 0;
     return cr_fail(error,
-                   "%s: found %s in merge %d, which is no token, expected one of the vocabulary",
+                   "%s: found %s in merge %d, which is not a token, expected one of the vocabulary",
                    path, cr_show(text, length).text, bpe->n_merges);
 }
 

@@ -51,7 +51,7 @@ static int encode_text(struct cr_tokenizer *t, const char *text, size_t n, struc
     if (n > CR_LONGEST_TEXT)
         return cr_fail(error, "the text has %zu bytes, expected at most %d", n, CR_LONGEST_TEXT);
     if (!cr_is_utf8(text, n, &at))
-        return cr_fail(error, "byte %zu of the text is no UTF-8, expected UTF-8", at);
+        return cr_fail(error, "byte %zu of the text is not valid UTF-8, expected UTF-8", at);
     cr_cut_added(&t->added, &t->added.raw, text, n, true, &raw);
     int status = normalize_pieces(t, &raw, &normal, error) ||
                          cr_pre_tokenize(&t->pre_tokenizers, &normal, error) ||

@@ -143,7 +143,7 @@ static int read_escape(struct translation *t, struct cr_text *out, enum item *it
     }
     if (memchr("kgyYX", letter, 5)) {
         snprintf(found, sizeof found, "\\%c", letter);
-        return fail_found(t, found, "nothing of its kind");
+        return fail_found(t, found, "a pattern without it");
     }
     r->at--;
     return cr_onig_escape(r, false, &code) ? -1 : put_literal(t, code, out);
@@ -242,7 +242,7 @@ static int read_parenthesis(struct translation *t, struct cr_text *out, enum ite
     static const char *const looks[] = {"<=", "<!", "=", "!"};
     struct cr_onig_reader *r = &t->reader;
     if (r->at < r->n && r->text[r->at] == '*')
-        return fail_found(t, "(*", "nothing of its kind");
+        return fail_found(t, "(*", "a pattern without it");
     if (!cr_onig_take(r, '?')) {
         t->groups++;
         cr_put(out, "(");

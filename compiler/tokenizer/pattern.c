@@ -109,7 +109,7 @@ static int compile(struct cr_pattern *p, const struct cr_text *text, const char 
     if (p->code)
         return 0;
     pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
-    return cr_fail(error, "%s: found a pattern that is no regular expression (%s), expected one",
+    return cr_fail(error, "%s: found a pattern that is not a regular expression (%s), expected one",
                    where, why);
 }
 

@@ -128,10 +128,8 @@ int cr_add_word(struct cr_vocabulary *v, const char *text, size_t length, int64_
         return cr_fail(error, "%s: found a token of %zu bytes, expected at most %d", path, length,
                        INT32_MAX);
     if (id < v->n && v->tokens[id].text)
-        return cr_fail(error,
-                       "%s: found the id %lld of token %s, which token %s has, too; "
-                       "expected an id each",
-                       path, (long long)id, cr_show(text, length).text,
+        return cr_fail(error, "%s: found the id %lld of token %s, which token %s has, too, "
+                       "expected an id for each", path, (long long)id, cr_show(text, length).text,
                        cr_show(v->tokens[id].text, v->tokens[id].length).text);
     uint32_t hash = hash_of(text, length);
     if (find(v, hash, text, length) >= 0)

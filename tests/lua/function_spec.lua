@@ -121,7 +121,7 @@ it("the globals of the host stay its own", function()
     for name in pairs(_G) do equal(before[name] ~= nil, true) end
     for name, value in pairs(before) do equal(rawequal(_G[name], value), true) end
     equal(getmetatable("") == meta, true)
-    fails("'matmul' belongs to the language", crescent.model, function() matmul = 1 end)
+    fails("'matmul' is a function of the language", crescent.model, function() matmul = 1 end)
     equal(rawget(_G, "matmul"), nil)
     equal(pcall(build), false) -- its globals are what they were
     equal(debug.gethook(), nil)
