@@ -371,7 +371,9 @@ static int result_of_rounds(struct work *w, struct rounds *r, int i, int axis, b
         return r->carried[i];
     }
     if (r->n == 0) {
-        refuse_node(w, r->node, "found a loop of 0 iterations that collects values, expected at least one iteration");
+        refuse_node(w, r->node,
+                    "found a loop of 0 iterations that collects values, expected at least one "
+                    "iteration");
         return CR_ONNX_NONE;
     }
     for (int k = 0; k < r->n; k++)
@@ -379,8 +381,8 @@ static int result_of_rounds(struct work *w, struct rounds *r, int i, int axis, b
     return stack(w, parts, r->n, axis);
 }
 
-/* Finds the body of a Loop or Scan, whose graph has `extra` outputs in front of the carried ones, and
- * makes room for the values that it collects.  Returns -1 if the body does not fit the node. */
+/* Finds the body of a Loop or Scan, whose graph has `extra` outputs in front of the carried ones,
+ * and makes room for the values that it collects.  Returns -1 if the body does not fit the node. */
 static int start_rounds(struct work *w, struct rounds *r, int extra)
 {
     const struct cr_onnx_attribute *a = cr_onnx_attribute(&w->graph->nodes[r->node], "body");

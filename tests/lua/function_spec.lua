@@ -180,7 +180,7 @@ end
 
 it("mistakes are the script's, at the line of the function", function()
     local line = debug.getinfo(1, "l").currentline
-    fails("crescent: tests/lua/function_spec.lua:" .. line + 3 .. ": matmul: [2, 3] and [2, 3]: inner",
+    fails("crescent: tests/lua/function_spec.lua:" .. line + 3 .. ": matmul: shapes [2, 3] and [2, 3]: inner",
         crescent.model, function()
             return {y = matmul(input("a", {2, 3}), input("b", {2, 3})) + 1}
         end)
@@ -212,10 +212,10 @@ end)
 it("a helper outside is told of the argument", function()
     local function helper(x) return exp(x) end
     equal(line_of(function() local y = helper(input("x", {1})) end)
-        :find("expected it of the argument", 1, true) ~= nil, true)
+        :find("expected it as a field of the argument", 1, true) ~= nil, true)
 end)
 
-it("the script raised an error that is not a string, expected error(\"TEXT\") goes through", function()
+it("an error that is no text goes through", function()
     local mine = setmetatable({}, {__tostring = function() return "mine" end})
     local good, found = pcall(crescent.model, function() error(mine) end)
     equal(good, false)
@@ -244,5 +244,5 @@ it("what needs the script again says so", function()
         return {loss = sum(param("w", {2}), 1):reshape{}, w = param("w", {2}) * 2}
     end)
     equal(type(t:step()), "number")
-    fails("the graph is that of a function, which is called once", t.validation, t, {})
+    fails("the graph is made by a function, which is called once", t.validation, t, {})
 end)
