@@ -38,11 +38,11 @@ static int check_isas(const char *list, unsigned isas, struct cr_error *error)
 {
     if (!(isas & CR_ISA_PLAIN))
         return cr_fail(error,
-                       "--isa %.200s: no plain, expected it in the list, for machines without the others",
+                       "--isa %.200s: found no plain, expected it in the list, for machines without the others",
                        list);
     for (int i = 0; i < ISAS; i++)
         if (isas >> i & 1 && (isas & isa_rows[i].base) != isa_rows[i].base)
-            return cr_fail(error, "--isa %.200s: %s without %s, expected both in the list", list,
+            return cr_fail(error, "--isa %.200s: found %s without %s, expected both in the list", list,
                            isa_rows[i].name, isa_rows[i - 1].name);
     return 0;
 }
@@ -57,7 +57,7 @@ int cr_read_isas(const char *list, unsigned *isas, struct cr_error *error)
         unsigned bit = find_isa(name, length);
         if (!bit)
             return cr_fail(error,
-                           "--isa %.200s: '%.*s', expected a list of plain, neon, avx2, avx512, vnni "
+                           "--isa %.200s: found '%.*s', expected a list of plain, neon, avx2, avx512, vnni "
                            "and amx",
                            list, length < 100 ? (int)length : 100, name);
         *isas |= bit;

@@ -12,7 +12,8 @@ local onnx_attention = {}
 -- [B, T, H d] to [B, H, T, d].
 local function split_heads(x, heads)
     assert(x and x.rank == 3 and heads >= 1 and x:size(3) % heads == 0,
-        heads .. " heads of a tensor of " .. (x and x.rank or 0) .. " axes")
+        "found " .. heads .. " heads of a tensor of " .. (x and x.rank or 0) ..
+            " axes, expected 3 axes and heads that divide the last")
     return attention.split_heads(x, heads)
 end
 
@@ -20,7 +21,8 @@ end
 local function repeat_heads(x, heads)
     local B, G, S, d = unpack(x.shape)
     if G == heads then return x end
-    assert(heads % G == 0, heads .. " heads of queries, " .. G .. " of keys")
+    assert(heads % G == 0, "found " .. heads .. " heads of queries and " .. G ..
+        " of keys, expected a multiple")
     return reshape(expand(reshape(x, {B, G, 1, S, d}), {B, G, heads / G, S, d}), {B, heads, S, d})
 end
 
@@ -153,7 +155,8 @@ local function rotate(x, cosines, sines, interleaved)
     assert(x.rank == 4 and cosines.rank == 3 and sines.rank == 3,
         "cosines of " .. cosines.rank .. " axes for a tensor of " .. x.rank .. ", expected 3 for 4")
     local B, T, n = unpack(cosines.shape)
-    assert(2 * n <= x:size(4), n .. " angles of heads of " .. x:size(4))
+    assert(2 * n <= x:size(4), "found " .. n .. " angles for heads of " .. x:size(4) ..
+        ", expected at most half as many")
     local angles = {cos = reshape(cosines, {B, 1, T, n}), sin = reshape(sines, {B, 1, T, n})}
     return (interleaved and rotary.interleaved or rotary.halves)(x, angles)
 end
@@ -240,7 +243,7 @@ local function padding_bias(mask, B, S, hidden)
         if n == 2 * B then seen = both(seen, ge(key, along(narrow(mask, 1, B, B), 4, 1))) end
     else
         assert((mask.rank == 2 or mask.rank == 3) and n == B and mask:size(-1) == S,
-            "a mask of " .. mask.rank .. " axes, expected [batch, keys] or lengths")
+            "found a mask of " .. mask.rank .. " axes, expected [batch, keys] or lengths")
         seen = gt(reshape(mask, {B, 1, mask.rank == 3 and mask:size(2) or 1, S}), 0)
     end
     return where(seen, const(0, {}), hidden or -10000)
@@ -264,11 +267,11 @@ local function fused(name, x, weights, bias, past, config)
         past_present_share_buffer = {"whole", 0}, qkv_hidden_sizes = "table?", scale = "number?",
         unidirectional = {"whole", 0}})
     assert(x.rank == 3 and weights.rank == 2 and o.do_rotary == 0 and o.past_present_share_buffer == 0 and
-        (not past or past.rank == 5), "rotary positions or a shared buffer of keys, expected neither")
+        (not past or past.rank == 5), "found rotary positions or a shared buffer of keys, expected neither")
     local third = weights:size(2) / 3
     local sizes, H, qkv = o.qkv_hidden_sizes or {third, third, third}, o.num_heads, matmul(x, weights)
     assert(sizes[1] >= 1 and sizes[2] >= 1 and sizes[3] >= 1 and sizes[1] + sizes[2] + sizes[3] == 3 * third,
-        "weights of " .. 3 * third .. " columns for queries, keys and values")
+        "found weights of " .. 3 * third .. " columns, expected those of queries, keys and values")
     local q, k, v = unpack_heads(bias and qkv + bias or qkv, sizes, {H, H, H})
     if not past then return o, q, k, v, 0 end
     local shape = past.shape
@@ -346,7 +349,7 @@ local function grouped(name, q, k, v, past_keys, past_values, lengths, config)
     local H, G, first = o.num_heads, o.kv_num_heads, nil
     local fits = q.rank == 3 and H >= 1 and G >= 1 and (k and v or q:size(3) % (H + 2 * G) == 0)
     assert(fits, "expected queries, keys and values of [batch, tokens, heads * size]")
-    assert(o.smooth_softmax <= 0 and (not past_keys) == (not past_values), "a smooth softmax")
+    assert(o.smooth_softmax <= 0 and (not past_keys) == (not past_values), "found a smooth softmax or keys without values, expected neither")
     if k and v then
         q, k, v = split_heads(q, H), split_heads(k, G), split_heads(v, G)
     else
@@ -356,7 +359,7 @@ local function grouped(name, q, k, v, past_keys, past_values, lengths, config)
     local T, S = q:size(3), k:size(3)
     if past_keys then
         local total, P = o.total_sequence_length and number(o.total_sequence_length), past_keys:size(3)
-        assert(total, "total_sequence_length is known only when the model runs, expected a constant")
+        assert(total, "found a total_sequence_length that is known only when the model runs, expected a constant")
         assert(past_keys.rank == 4 and past_values.rank == 4 and S == T and total >= T and total <= P + T,
             "total_sequence_length " .. total .. ", expected that of keys of before and new ones")
         if lengths and total ~= T then first = along(lengths, 4, 1) + (1 - T) end -- T: a prompt
@@ -369,7 +372,7 @@ end
 local function turned(x, cosines, sines, at, first, o)
     if o.do_rotary == 0 then return x end
     assert(cosines and sines and cosines.rank == 2 and sines.rank == 2,
-        "rotary positions without tables [positions, angles]")
+        "found rotary positions without tables, expected tables [positions, angles]")
     local B, T = x:size(1), x:size(3)
     at = at or first and iota({B, T}, 2) + reshape(first, {B, 1}) or iota({B, T}, 2)
     return rotate(x, gather(cosines, at), gather(sines, at), o.rotary_interleaved ~= 0)
