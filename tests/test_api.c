@@ -1358,7 +1358,7 @@ START_TEST(data_and_validation)
     write_ids(files[1].path, 3);
     REFUSED(crescent_trainer_start(trainer), "has no data");
     GOOD(crescent_trainer_feed(trainer, files, 2));
-    REFUSED(crescent_trainer_feed(trainer, files, 2), "a second time or after the first step");
+    REFUSED(crescent_trainer_feed(trainer, files, 2), "a second time");
     GOOD(crescent_input_find(model, "ids", NULL, &index));
     REFUSED(crescent_trainer_set_input(trainer, index, ids), "has a file");
     GOOD(crescent_trainer_start(trainer));
@@ -1428,7 +1428,7 @@ START_TEST(training_in_the_wrong_order)
     REFUSED(crescent_loss_at(trainer, CRESCENT_STEP_LOSSES, 0, &(crescent_loss){0}), "loss 0");
     GOOD(crescent_trainer_start(trainer));
     REFUSED(crescent_trainer_start(trainer), "already");
-    REFUSED(crescent_trainer_feed(trainer, NULL, 0), "before the training starts");
+    REFUSED(crescent_trainer_feed(trainer, NULL, 0), "after the training has started");
     REFUSED(crescent_trainer_save(trainer, path), "has no values");
     GOOD(crescent_draw_weights(crescent_trainer_model(trainer), 1));
     GOOD(crescent_trainer_save(trainer, path));

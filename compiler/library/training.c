@@ -115,8 +115,8 @@ static int feed(crescent_trainer *t, const crescent_input_file *files, int n,
     const struct cr_engine *e = cr_trainer_engine(t);
     const struct cr_feed_source source = {"--input", files, n, t->handover.is_state};
     if (t->fed || t->started)
-        return cr_fail(error, "%.400s: found files for inputs a second time or after the first "
-                       "step, expected them once, before it", e->path);
+        return cr_fail(error, "%.400s: found files for inputs a second time, or after the "
+                       "training has started, expected them once, before", e->path);
     int status = cr_feeds_open(&t->feeds, e, &source, t->inputs.data, error);
     if (status)
         cr_feeds_close(&t->feeds);
@@ -161,8 +161,8 @@ static int start(crescent_trainer *t, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
     if (t->started)
-        return cr_fail(error, "%.400s: the training has started already, expected this call "
-                       "before the first step", e->path);
+        return cr_fail(error, "%.400s: the training has started already, expected one start",
+                       e->path);
     for (int i = 0; i < e->n_inputs; i++) {
         const struct cr_port *port = &e->inputs[i];
         if (cr_feeds_find(&t->feeds, i) || t->is_set[i])
