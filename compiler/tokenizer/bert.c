@@ -7,7 +7,8 @@
 
 #include "bert_classes.inc"
 
-/* Returns the classes of a character: those of the last run that begins with it or before it. */
+/* Returns the classes of a character.  Runs are sorted, and the last one that begins at or before the
+ * character has it. */
 static int class_of(uint32_t character)
 {
     size_t low = 0, high = sizeof cr_bert_runs / sizeof *cr_bert_runs;

@@ -84,7 +84,7 @@ struct cr_bert {
     bool clean, chinese, strips_accents, lowercase;
 };
 
-/* What SentencePiece's normalizer does with spaces. */
+/* The settings of SentencePiece's normalizer for spaces. */
 struct cr_spaces {
     bool trims;   /* none at the ends, one for several */
     bool prefix;  /* one in front of the text */

@@ -157,7 +157,7 @@ static void put_items(struct cr_template *template, const struct cr_template_ite
         *CR_PUSH(template->items, template->n, template->cap) = items[i];
 }
 
-/* BERT: [CLS] A [SEP] B [SEP], B and what is behind it of type 1. */
+/* Makes BERT's templates: [CLS] A [SEP] B [SEP].  B and the last [SEP] have type 1. */
 static int read_bert(struct cr_text_part *part, const struct cr_document *d, int object,
                      const char *where, struct cr_error *error)
 {
@@ -173,7 +173,7 @@ static int read_bert(struct cr_text_part *part, const struct cr_document *d, int
     return 0;
 }
 
-/* RoBERTa: <s> A </s> </s> B </s>, all of type 0. */
+/* Makes RoBERTa's templates: <s> A </s> </s> B </s>.  All ids have type 0. */
 static int read_roberta(struct cr_text_part *part, const struct cr_document *d, int object,
                         const char *where, struct cr_error *error)
 {

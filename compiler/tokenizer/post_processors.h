@@ -8,11 +8,11 @@
  * arrays. */
 struct cr_frame cr_frame_of(const struct cr_text_parts *post_processors);
 
-/* How special ids stand around texts: CLS A SEP, and CLS A SEP B SEP or CLS A SEP SEP B SEP. */
+/* The layout of special ids around texts: CLS A SEP, and CLS A SEP B SEP or CLS A SEP SEP B SEP. */
 struct cr_pair_template {
     int32_t cls, sep; /* or -1: there is none */
     int separators;   /* between the texts, 1 or 2; 0: pairs are not known */
-    int32_t first_type, second_type; /* segments of the first id; and of B and what is behind it */
+    int32_t first_type, second_type; /* segments: of the first id; of B and the last id */
 };
 
 /* Adds a TemplateProcessing. */
@@ -20,8 +20,7 @@ void cr_add_pair_template(struct cr_text_parts *post_processors,
                           const struct cr_pair_template *template);
 
 /* Makes the templates of a single text and of a pair, whose arrays the caller frees.  That of a pair
- * is empty if it is not known: several parts put ids around texts, or the one that does is of a file
- * without pairs. */
+ * is empty if several parts put ids around texts, or if the file does not define pairs. */
 void cr_templates_of(const struct cr_text_parts *post_processors, const struct cr_frame *frame,
                      struct cr_template *single, struct cr_template *pair);
 

@@ -31,7 +31,7 @@ struct piece {
     enum piece_type type;
 };
 
-/* What a file says; the members are named as there. */
+/* The contents of a file.  Members have the names of its fields. */
 struct file {
     const char *path;
     struct cr_tokenizer *t;
@@ -154,8 +154,7 @@ static int read_message(struct file *f, struct cr_wire message)
 
 /* ---- classes ---- */
 
-/* What a class of transformers makes of the file.  Ids around a text are named by their tokens; null is
- * none. */
+/* A tokenizer class of transformers: the tokens around a text, or null, and its change of the ids. */
 struct class
 {
     const char *name;
@@ -286,8 +285,8 @@ static int add_template(const struct file *f, const struct class *class)
 
 /* ---- the model ---- */
 
-/* Adds the tokens, and those that are found before anything else.  A token that the user defined is
- * kept as it is. */
+/* Adds the tokens to the vocabulary.  Special tokens become added tokens, too, which are found in a text
+ * first; those of the user only in a BPE model, as a unigram model finds them by their scores. */
 static int add_tokens(struct file *f)
 {
     struct cr_tokenizer *t = f->t;
@@ -313,8 +312,8 @@ static int32_t unknown_of(const struct file *f)
     return -1;
 }
 
-/* Sets the scores.  Only normal tokens and those of the user are looked for in texts; the latter win by
- * SentencePiece's bonus for their length. */
+/* Sets the scores.  Texts are searched for normal and user-defined tokens only.  A user-defined token
+ * gets the score that SentencePiece gives it, which is better than that of any path over normal ones. */
 static void set_unigram(struct file *f)
 {
     struct cr_unigram *u = &f->t->unigram;

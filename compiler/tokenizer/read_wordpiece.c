@@ -98,8 +98,8 @@ static int add_parts(struct cr_tokenizer *t, const struct cr_document *d, struct
     return 0;
 }
 
-/* Returns the text of a special token: that of the configuration, a string or an object, or else of
- * the class. */
+/* Returns the text of a special token.  The configuration may have it as a string or as an object with
+ * the member `content`; otherwise it is `otherwise`. */
 static const char *special_of(const struct cr_document *d, const char *name, const char *otherwise)
 {
     int value = d ? cr_member(d, 0, name) : CR_NO_VALUE;

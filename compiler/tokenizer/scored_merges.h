@@ -4,7 +4,7 @@
 
 #include "bpe.h"
 
-/* What a file says of each token, by id. */
+/* The tokens of a file, by id. */
 struct cr_scored_tokens {
     const double *scores;
     const bool *whole; /* the token is not made by merges */

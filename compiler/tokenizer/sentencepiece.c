@@ -55,7 +55,7 @@ static void put(const struct cr_text_part *part, const char *text, size_t n, str
             cr_put_bytes(out, text + i, 1);
 }
 
-/* Removes spaces at the end of what was made from `begin` on. */
+/* Removes spaces at the end of `out`, but none before offset `begin`. */
 static void trim_end(const struct cr_text_part *part, struct cr_text *out, size_t begin)
 {
     const char *space = part->spaces.visible ? VISIBLE : " ";

@@ -4,9 +4,8 @@
 
 #include "part.h"
 
-/* Appends the normalizer, which no tokenizer.json has: it maps texts by the part's map, but for those
- * that are kept, and arranges spaces by its settings.  The space in front is put only before the first
- * piece of a text. */
+/* Appends SentencePiece's normalizer and returns it, for the caller to set its map, kept texts and
+ * settings of spaces.  It puts a space in front of the first piece of a text only. */
 struct cr_text_part *cr_add_sentencepiece(struct cr_text_parts *normalizers);
 
 #endif

@@ -62,8 +62,8 @@ struct cr_encoding_request {
     const struct cr_truncation *truncation;
 };
 
-/* What is made of it: ids and the numbers of their segments; true if ids were cut off.  The caller
- * frees the lists. */
+/* The result: ids, the number of each id's segment, and whether ids were cut off.  The caller frees the
+ * lists. */
 struct cr_encoding {
     struct cr_ids ids, types;
     bool truncated;

@@ -9,7 +9,7 @@ enum cr_truncation_strategy { CR_LONGEST_FIRST, CR_ONLY_FIRST, CR_ONLY_SECOND };
 
 /* The settings of a file; all zero cuts the longest text first, at its end. */
 struct cr_truncation {
-    int64_t most; /* ids with those of the post-processors; 0: any number */
+    int64_t most; /* the limit in ids, special ids included; 0: none */
     enum cr_truncation_strategy strategy;
     bool left; /* the beginning is cut off, not the end */
 };

@@ -13,7 +13,7 @@
 #define NONE " \\p{Cn}\\p{Co}"
 #define JAPANESE "\\p{Han}\\p{Hiragana}\\p{Katakana}\\x{30fc}"
 
-/* The other scripts; that of digits and punctuation is Common. */
+/* All other scripts.  Digits and punctuation belong to the script Common. */
 static const char *const scripts[] = {
     "Adlam", "Ahom", "Anatolian_Hieroglyphs", "Arabic", "Armenian", "Avestan", "Balinese",
     "Bamum", "Bassa_Vah", "Batak", "Bengali", "Bhaiksuki", "Bopomofo", "Brahmi", "Braille",

@@ -86,8 +86,7 @@ struct ending {
 
 enum { CR_NOT_REACHED = -2 };
 
-/* Takes a token that ends a path, if it is better than what was found before; of equal ones the first
- * stays. */
+/* Replaces the path to a position if the new one has a greater score. */
 static void take(struct ending *ending, double score, size_t begin, int32_t id)
 {
     if (ending->id == CR_NOT_REACHED || score > ending->score)

@@ -15,7 +15,7 @@ int cr_read_wordpiece_decoder(struct cr_text_part *part, const struct cr_documen
                : 0;
 }
 
-/* What is tidied up, in this order. */
+/* Replacements of `cleanup`, made in this order. */
 static const char *const tidied[][2] = {
     {" .", "."},     {" ?", "?"},     {" !", "!"},           {" ,", ","},   {" ' ", "'"},    {" n't", "n't"},
     {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},

@@ -346,11 +346,13 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 --- From text to the ids of tokens, and back.
 -- @type Tokenizer
 
---- The ids of a text.
+--- The ids of a text, or of a pair of texts.
 -- @function Tokenizer:encode
 -- @tparam string text UTF-8
--- @tparam[opt] table options `framed = false`: without what the tokenizer puts around a text
+-- @tparam[opt] table options `framed = false`: without what the tokenizer puts around a text; `pair`: a second
+-- text; `max_length`: the most ids, longer texts are cut
 -- @treturn table
+-- @treturn table the number of the segment of each id
 
 --- The text of ids.
 -- @function Tokenizer:decode

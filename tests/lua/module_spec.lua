@@ -583,6 +583,16 @@ it("a tokenizer", function()
     fails("UTF-8", t.encode, t, "\255")
 end)
 
+it("a tokenizer lays pairs of texts", function()
+    local t = crescent.tokenizer("tests/tokenizers/bert_uncased.json")
+    local ids, segments = t:encode("The graph", {pair = "A compiler"})
+    equal(table.concat(ids, " ") .. "\n" .. table.concat(segments, " "),
+        output("tokenize tests/tokenizers/bert_uncased.json --text 'The graph' --pair 'A compiler' --segments"))
+    equal(#t:encode("The graph", {pair = "A compiler", max_length = 6}), 6)
+    fails("found a limit of 2 tokens, expected at least the 3", t.encode, t, "a", {pair = "b", max_length = 2})
+    fails("pair", t.encode, t, "a", {pair = {}})
+end)
+
 it("keys of a config.json are passed over", function()
     local path = folder .. "/config.json"
     local file = assert(io.open(path, "w"))

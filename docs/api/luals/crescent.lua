@@ -89,6 +89,8 @@ local crescent = {}
 
 ---@class crescent.EncodeOptions
 ---@field framed? boolean false: without what the tokenizer puts around a text
+---@field pair? string a second text, as a document beside a question
+---@field max_length? integer the most ids; longer texts are cut
 
 ---@class crescent.DecodeOptions
 ---@field specials? boolean true: show special tokens
@@ -408,10 +410,11 @@ function Generator:close() end
 ---@class crescent.Tokenizer
 local Tokenizer = {}
 
----The ids of a text.
+---The ids of a text, or of a pair of texts, and the number of the segment of each id.
 ---@param text string UTF-8
 ---@param options? crescent.EncodeOptions
----@return integer[]
+---@return integer[] ids
+---@return integer[] segments
 function Tokenizer:encode(text, options) end
 
 ---The text of ids.
