@@ -231,7 +231,7 @@ quick_gelu or relu or swish"
 # unknown SCRIPT JSON KEY VALUE: a key that may change the numbers.
 unknown() {
     refuses "$1" "$2" "$3 $4: graphs/$1.lua has no such option, expected --ignore-config ${3%%.*} if \
-it may be passed over"
+it may be ignored"
 }
 
 unknown llama '{"quantization_config": {"bits": 4}}' quantization_config.bits 4

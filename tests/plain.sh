@@ -20,6 +20,10 @@ one_set() {
         $0 == "/*" { begun = 1; next }
         !other && !dropped { print }
         /^#include CR_TEMPLATE$/ { other = 0 }
+        # Text for standard input repeats the template, which ends with this.
+        other && /^#ifdef CR_TARGET$/ { ending = 1 }
+        ending && /^#if/ { depth++ }
+        ending && /^#endif/ && --depth == 0 { ending = other = 0 }
         /^}$/ { dropped = 0 }' "$2"
 }
 

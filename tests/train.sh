@@ -524,7 +524,7 @@ echo before >"$T/c.svg"
 END=
 train $small $data --steps 2 $curve --save "$T/some"
 status=$? END='</svg>'
-[ $status -eq 2 ] && grep -q "^crescent: $T/c.svg: gnuplot's picture has no end" "$log" &&
+[ $status -eq 2 ] && grep -q "^crescent: $T/c.svg: gnuplot's picture is cut short" "$log" &&
     grep -q "^Wrote $T/some" "$log" && grep -q '^before$' "$T/c.svg"
 report $? 'a picture that is cut off'
 if command -v prlimit >/dev/null 2>&1; then
