@@ -1251,6 +1251,61 @@ int crescent_text_stream_add(crescent_text_stream *stream, int id, const char **
 /* Ends a stream; returns the bytes that are left, such as a part of a character. */
 int crescent_text_stream_end(crescent_text_stream *stream, const char **text, size_t *length);
 
+/* ---- vectors of texts ----------------------------------------------------------------- */
+
+/*
+ * An encoder with its tokenizer, which makes one vector of a text.  The vector's bits depend on the text
+ * alone, not on texts before it nor on the number of threads.
+ *
+ *     crescent_embedder *embedder;
+ *     crescent_embedder_facts facts;
+ *     if (crescent_embedder_open(context, "folder", NULL, NULL, NULL, &embedder))
+ *         puts(crescent_error(context));
+ *     crescent_embedder_look(embedder, &facts);
+ *     float *vector = malloc(facts.dimensions * sizeof *vector);
+ *     crescent_embed(embedder, text, strlen(text), vector, NULL);
+ */
+typedef struct crescent_embedder crescent_embedder;
+
+/* Options; zeros are the defaults, and a null pointer stands for all zeros. */
+typedef struct {
+    const char *pooling; /* "cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean" or "lasttoken"; null: as
+                          * the folder's modules.json says, or else "mean" */
+    int normalize;       /* 1: vectors have the length 1; 0: as modules.json says */
+    int64_t most;        /* tokens of a text, special ones included; longer texts are cut.  0: as
+                          * sentence_bert_config.json or the tokenizer says, or 512 */
+    const char *role;    /* "query", "document" or another name of a prompt that
+                          * config_sentence_transformers.json has: it is put in front of texts; or null */
+} crescent_embedder_options;
+
+/* Opens a folder of an encoder, whose script must have the option `pooling`: graphs/bert.lua has it.
+ * `how` and `config` may be null. */
+int crescent_embedder_open(crescent_context *context, const char *path, const crescent_script *how,
+                           const crescent_config *config, const crescent_embedder_options *options,
+                           crescent_embedder **embedder);
+void crescent_embedder_close(crescent_embedder *embedder);
+
+/* What an embedder does; strings are its own. */
+typedef struct {
+    int64_t dimensions, most; /* of a vector; tokens of a text */
+    const char *pooling;
+    int normalized;
+    const char *prompt; /* or null */
+} crescent_embedder_facts;
+
+int crescent_embedder_look(const crescent_embedder *embedder, crescent_embedder_facts *facts);
+
+/* What was done to a text. */
+typedef struct {
+    size_t tokens;
+    int truncated; /* 1: tokens were cut off */
+    int repaired;  /* 1: bytes that were no UTF-8 became U+FFFD */
+} crescent_embedded;
+
+/* Writes the vector of a text, facts.dimensions floats.  `what` may be null. */
+int crescent_embed(crescent_embedder *embedder, const char *text, size_t length, float *vector,
+                   crescent_embedded *what);
+
 /* ---- C source ------------------------------------------------------------------------- */
 
 /* A function from inputs to outputs, or a step of a training, from state to state. */

@@ -2,7 +2,7 @@
 -- Names are Hugging Face's (BertModel; of models with a head, --set name_prefix=bert.).
 
 local nn = require "nn"
-local attention, huggingface = require "attention", require "huggingface"
+local attention, embedding, huggingface = require "attention", require "embedding", require "huggingface"
 local masks, transformer = require "masks", require "transformer"
 
 local o = options({
@@ -15,9 +15,13 @@ local o = options({
     add_cross_attention = {"false"},
     padding = false, -- whether there is an input attention_mask [B, T], 0 for padding
     pooler = true,   -- whether there is the vector for all
+    pooling = embedding.poolings, -- not "none": one vector for a text of up to T tokens is all that is returned
+    normalize = false,            -- and its length is 1
     name_prefix = "", -- before every parameter's name
 }, huggingface.keys({"tie_word_embeddings"}, true), huggingface.sizes)
 
+local pooled = o.pooling ~= "none"
+local T = pooled and length("T", o.T) or o.T
 local norm = {eps = o.layer_norm_eps}
 local mask
 if o.padding then
@@ -41,14 +45,18 @@ local function block(x)
 end
 
 prefix(o.name_prefix)
-local ids = input("ids", {o.B, o.T}, "i32")
-local types = input("token_type_ids", {o.B, o.T}, "i32", {fill = 0}) -- which of two texts
+local ids = input("ids", {o.B, T}, "i32")
+local types = input("token_type_ids", {o.B, T}, "i32", {fill = 0}) -- which of two texts
 local C = o.hidden_size
 local x = scope("embeddings.word_embeddings", nn.embedding, ids, o.vocab_size, C, 0.02)
     + scope("embeddings.token_type_embeddings", nn.embedding, types, o.type_vocab_size, C, 0.02)
 x = scope("embeddings.position_embeddings", nn.learned_positions, x, o.max_position_embeddings, 0.02)
 x = scope("embeddings.LayerNorm", nn.layer_norm, x, norm)
 x = transformer.stack(x, "encoder.layer", o.num_hidden_layers, block)
+if pooled then
+    local v = embedding.pool(x, T, o.pooling)
+    return {embedding = o.normalize and embedding.normalize(v) or v}
+end
 if not o.pooler then return {last_hidden_state = x} end
 
 local first = x:slice({0, 0, 0}, {o.B, 1, C}):reshape{o.B, C}

@@ -146,6 +146,15 @@ static const struct cr_verb verbs[] = {
      "there, so that it prints the text byte for byte, without a line end behind it.\n",
      "  crescent tokenize graphs/fables --text 'Once upon a time'\n"
      "  crescent tokenize graphs/fables --decode 1,2,3\n"},
+    {"embed", CR_VERB_EMBED, cr_verb_embed, "FOLDER [--text TEXT | FILE | -] [options]",
+     "print the vector of each text",
+     "FOLDER is an encoder in Hugging Face's layout with its tokenizer.  A line of FILE, or of standard\n"
+     "input, is a text; its vector is a line of JSON, or with -o a row of a .npy file.  modules.json and\n"
+     "the files that it names say how vectors of tokens become one, as for sentence-transformers.  The\n"
+     "bits of a vector depend on its text alone.  A text that is too long is cut, bytes that are no\n"
+     "UTF-8 become U+FFFD, and a note at the end says of how many texts.\n",
+     "  crescent embed all-MiniLM-L6-v2 --text 'A graph compiler'\n"
+     "  crescent embed bge-small-en-v1.5 lines.txt -o vectors.npy --query\n"},
     {"import", CR_VERB_IMPORT, cr_verb_import, "FILE.onnx -o NAME.lua [options]",
      "write an ONNX file as a script and its weights",
      "The script is one that a person can read; its weights are NAME.safetensors beside it.  --set\n"

@@ -6,6 +6,7 @@
 #define CR_BUILTIN_MODULES(FILE)                                                                   \
     FILE("graphs/lib/", lib, nn)                                                                   \
     FILE("graphs/lib/", lib, attention)                                                            \
+    FILE("graphs/lib/", lib, embedding)                                                            \
     FILE("graphs/lib/", lib, masks)                                                                \
     FILE("graphs/lib/", lib, rotary)                                                               \
     FILE("graphs/lib/", lib, transformer)                                                          \

@@ -1,0 +1,214 @@
+/* embedder.c - vectors of texts, by an encoder and its tokenizer; see crescent.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/files/utf8.h"
+#include "compiler/ir/mem.h"
+#include "handles.h"
+#include "installed.h"
+#include "sentence.h"
+
+struct crescent_embedder {
+    crescent_context *context;
+    crescent_model *model;
+    crescent_tokenizer *tokenizer;
+    struct cr_sentence sentence;
+    int64_t dimensions;
+    const void **inputs; /* by port */
+    int32_t *ids, *types; /* [most] */
+    int32_t length;
+    int n_inputs;
+};
+
+/* ---- opening ---- */
+
+/* Sets the most tokens of a text: of the option, the files, the tokenizer, or 512; at most as many as
+ * there are positions. */
+static int find_limit(crescent_embedder *e, int64_t asked, struct cr_error *error)
+{
+    struct cr_sentence *s = &e->sentence;
+    int64_t limit = crescent_tokenizer_limit(e->tokenizer);
+    if (asked > 0 && s->positions > 0 && asked > s->positions)
+        return cr_fail(error, "found a limit of %" PRId64 " tokens, expected at most %" PRId64
+                              ", as there are positions",
+                       asked, s->positions);
+    limit = asked > 0 ? asked : s->max_length > 0 ? s->max_length : limit > 0 ? limit : 512;
+    s->max_length = s->positions > 0 && limit > s->positions ? s->positions : limit;
+    return s->max_length >= 2 ? 0
+                              : cr_fail(error, "found a limit of %" PRId64 " tokens, expected at least 2",
+                                        s->max_length);
+}
+
+/* Opens and loads the model, whose script gets the pooling and the most tokens as settings. */
+static int open_model(crescent_embedder *e, const char *path, const crescent_script *how,
+                      const crescent_config *config)
+{
+    char most[24];
+    int n = how ? how->n_settings : 0, status;
+    crescent_setting *settings = cr_calloc((size_t)n + 3, sizeof *settings);
+    crescent_script script = how ? *how : (crescent_script){0};
+    snprintf(most, sizeof most, "%" PRId64, e->sentence.max_length);
+    settings[0] = (crescent_setting){"T", most};
+    settings[1] = (crescent_setting){"pooling", e->sentence.pooling};
+    settings[2] = (crescent_setting){"normalize", e->sentence.normalize ? "true" : "false"};
+    if (n)
+        memcpy(settings + 3, how->settings, (size_t)n * sizeof *settings);
+    script.settings = settings;
+    script.n_settings = n + 3;
+    status = crescent_open(e->context, path, &script, config, &e->model);
+    if (status == CRESCENT_OK) {
+        const char *weights = crescent_weights_path(e->model);
+        status = crescent_load_weights(e->model, &weights, 1, CRESCENT_ANY_TENSORS, NULL);
+    }
+    free(settings);
+    return status;
+}
+
+/* Makes room for the inputs: ids, segments if the model has them, and the length. */
+static int make_inputs(crescent_embedder *e, struct cr_error *error)
+{
+    static const char *const names[] = {"ids", "token_type_ids", "T"};
+    crescent_port port;
+    size_t most = (size_t)e->sentence.max_length;
+    e->ids = cr_calloc(most, sizeof *e->ids);
+    e->types = cr_calloc(most, sizeof *e->types);
+    const void *const memory[] = {e->ids, e->types, &e->length};
+    e->n_inputs = crescent_port_count(e->model, CRESCENT_INPUT);
+    e->inputs = cr_calloc((size_t)e->n_inputs, sizeof *e->inputs);
+    for (int i = 0; i < e->n_inputs; i++) {
+        crescent_port_at(e->model, CRESCENT_INPUT, i, &port);
+        for (int k = 0; k < 3; k++)
+            if (strcmp(port.name, names[k]) == 0)
+                e->inputs[i] = memory[k];
+        if (!e->inputs[i])
+            return cr_fail(error, "found the input %s, expected a model of ids and token_type_ids", port.name);
+    }
+    if (crescent_port_count(e->model, CRESCENT_OUTPUT) != 1 ||
+        crescent_port_at(e->model, CRESCENT_OUTPUT, 0, &port) || port.rank != 1)
+        return cr_fail(error, "found other outputs than one vector, expected a model with the option pooling");
+    e->dimensions = port.shape[0];
+    return 0;
+}
+
+/* Opens tokenizer and model by what the files of the folder say.  `error` is the context's, which the
+ * functions of crescent.h set, too. */
+static int open_parts(crescent_embedder *e, const char *folder, const crescent_script *how,
+                      const crescent_config *config, const crescent_embedder_options *options,
+                      struct cr_error *error)
+{
+    if (cr_read_sentence(&e->sentence, folder, options->role, error) ||
+        crescent_tokenizer_open(e->context, folder, &e->tokenizer))
+        return -1;
+    if (options->pooling) {
+        free(e->sentence.pooling);
+        e->sentence.pooling = cr_strdup(options->pooling);
+    }
+    e->sentence.normalize |= options->normalize;
+    return find_limit(e, options->most, error) || open_model(e, folder, how, config) ||
+                   make_inputs(e, error)
+               ? -1
+               : 0;
+}
+
+/* Opens an encoder; what was opened before a failure is closed again. */
+int crescent_embedder_open(crescent_context *context, const char *path, const crescent_script *how,
+                           const crescent_config *config, const crescent_embedder_options *options,
+                           crescent_embedder **embedder)
+{
+    static const crescent_embedder_options none = {0};
+    if (embedder)
+        *embedder = NULL;
+    CR_REQUIRE_CONTEXT(context, path && embedder);
+    CR_ENTER(context);
+    crescent_embedder *e = cr_calloc(1, sizeof *e);
+    char *folder = cr_find_installed(path);
+    e->context = cr_refer(context);
+    int status = open_parts(e, folder, how, config, options ? options : &none, guard.error);
+    free(folder);
+    if (status)
+        crescent_embedder_close(e);
+    else
+        *embedder = e;
+    return cr_done(&guard, status);
+}
+
+/* Closes an embedder, also one that was opened in part. */
+void crescent_embedder_close(crescent_embedder *e)
+{
+    if (!e)
+        return;
+    crescent_close(e->model);
+    crescent_tokenizer_close(e->tokenizer);
+    cr_free_sentence(&e->sentence);
+    free(e->inputs);
+    free(e->ids);
+    free(e->types);
+    cr_release(e->context);
+    free(e);
+}
+
+int crescent_embedder_look(const crescent_embedder *e, crescent_embedder_facts *facts)
+{
+    CR_REQUIRE(e, facts);
+    *facts = (crescent_embedder_facts){e->dimensions, e->sentence.max_length, e->sentence.pooling,
+                                       e->sentence.normalize, e->sentence.prompt};
+    return CRESCENT_OK;
+}
+
+/* ---- a text ---- */
+
+/* Returns prompt and text, in which bytes that are no UTF-8 became U+FFFD; *repaired says if there were
+ * any. */
+static struct cr_text prepare(const crescent_embedder *e, const char *text, size_t n, bool *repaired)
+{
+    struct cr_text out = {0};
+    cr_put_bytes(&out, "", 0);
+    if (e->sentence.prompt)
+        cr_put_bytes(&out, e->sentence.prompt, strlen(e->sentence.prompt));
+    for (size_t at = 0, bytes; at < n; at += bytes ? bytes : 1) {
+        bytes = cr_utf8(text + at, text + n);
+        cr_put_bytes(&out, bytes ? text + at : "\xef\xbf\xbd", bytes ? bytes : 3);
+        *repaired |= bytes == 0;
+    }
+    return out;
+}
+
+/* Encodes a text into the inputs. */
+static int encode(crescent_embedder *e, const char *text, size_t n, crescent_embedded *what)
+{
+    bool repaired = false;
+    struct cr_text whole = prepare(e, text, n, &repaired);
+    crescent_encoding encoding;
+    const crescent_text request = {.text = whole.data,
+                                   .length = whole.length,
+                                   .framing = CRESCENT_FRAMED,
+                                   .most = e->sentence.max_length};
+    int status = crescent_encode_text(e->tokenizer, &request, &encoding);
+    free(whole.data);
+    if (status)
+        return status;
+    *what = (crescent_embedded){encoding.n, encoding.truncated, repaired};
+    e->length = (int32_t)encoding.n;
+    memcpy(e->ids, encoding.ids, encoding.n * sizeof *e->ids);
+    memcpy(e->types, encoding.types, encoding.n * sizeof *e->types);
+    crescent_free(encoding.ids);
+    return CRESCENT_OK;
+}
+
+/* Encodes a text and runs the model on its ids. */
+int crescent_embed(crescent_embedder *e, const char *text, size_t length, float *vector,
+                   crescent_embedded *what)
+{
+    crescent_embedded unasked;
+    CR_REQUIRE(e, text && vector);
+    CR_ENTER(e->context);
+    int status = encode(e, text, length, what ? what : &unasked);
+    void *outputs[] = {vector};
+    if (status == 0 && e->length == 0) /* no text, and a tokenizer that puts nothing around it */
+        memset(vector, 0, (size_t)e->dimensions * sizeof *vector);
+    else if (status == 0)
+        status = crescent_run(e->model, e->inputs, outputs);
+    return cr_done(&guard, status);
+}

@@ -1,0 +1,176 @@
+/* sentence.c - the files of sentence-transformers; see sentence.h. */
+#include "sentence.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/json/document.h"
+
+enum { PATH_SIZE = 4096, MOST_BYTES = 1 << 24 };
+
+/* Opens FOLDER/NAME.  Returns 1, 0 if there is no such file, or -1 with an error.  `path` must outlive
+ * the document. */
+static int open_file(struct cr_document *d, char path[PATH_SIZE], const char *folder, const char *name,
+                     struct cr_error *error)
+{
+    if (snprintf(path, PATH_SIZE, "%s/%s", folder, name) >= PATH_SIZE)
+        return cr_fail(error, "%.100s...: found a path of more than %d bytes, expected a shorter one", folder,
+                       PATH_SIZE);
+    if (access(path, F_OK) != 0)
+        return 0;
+    return cr_document_read_small(d, path, MOST_BYTES, error) ? -1 : 1;
+}
+
+static void set(char **text, const char *value)
+{
+    free(*text);
+    *text = value ? cr_strdup(value) : NULL;
+}
+
+/* ---- pooling ---- */
+
+/* Keys of a pooling's config.json, and their kinds. */
+static const char *const poolings[][2] = {
+    {"pooling_mode_cls_token", "cls"},
+    {"pooling_mode_mean_tokens", "mean"},
+    {"pooling_mode_max_tokens", "max"},
+    {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
+    {"pooling_mode_weightedmean_tokens", "weightedmean"},
+    {"pooling_mode_lasttoken", "lasttoken"},
+};
+
+/* Reads a member `pooling_mode`, a name, or flags of which one must be true. */
+static int read_modes(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
+{
+    const char *mode = NULL;
+    int found = 0;
+    if (cr_read_string(d, 0, "pooling", "pooling_mode", &mode, error))
+        return -1;
+    for (size_t i = 0; i < sizeof poolings / sizeof *poolings; i++) {
+        bool chosen = mode && strcmp(mode, poolings[i][1]) == 0;
+        if (!mode && cr_read_bool(d, 0, "pooling", poolings[i][0], &chosen, error))
+            return -1;
+        found += chosen;
+        if (chosen)
+            set(&s->pooling, poolings[i][1]);
+    }
+    return found == 1 ? 0
+                      : cr_fail(error, "%s: found %d kinds of pooling, expected one of cls, mean, max, "
+                                       "mean_sqrt_len_tokens, weightedmean and lasttoken",
+                                d->path, found);
+}
+
+/* Reads the config.json of a pooling's folder, which must be there. */
+static int read_pooling(struct cr_sentence *s, const char *folder, const char *module,
+                        struct cr_error *error)
+{
+    char path[PATH_SIZE], name[PATH_SIZE];
+    struct cr_document d;
+    snprintf(name, sizeof name, "%.4000s/config.json", module);
+    int found = open_file(&d, path, folder, name, error);
+    if (found <= 0)
+        return found < 0 ? -1 : cr_fail(error, "%s: found no such file, expected it, as modules.json names it", path);
+    int status = read_modes(s, &d, error);
+    cr_document_free(&d);
+    return status;
+}
+
+/* ---- modules.json ---- */
+
+/* Reads a module by the end of its type, as "sentence_transformers.models.Pooling". */
+static int read_module(struct cr_sentence *s, const struct cr_document *d, int module,
+                       const char *folder, struct cr_error *error)
+{
+    const char *type = NULL, *path = "";
+    if (cr_read_string(d, module, "module", "type", &type, error) ||
+        cr_read_string(d, module, "module", "path", &path, error))
+        return -1;
+    const char *dot = type ? strrchr(type, '.') : NULL, *name = dot ? dot + 1 : type ? type : "nothing";
+    if (strcmp(name, "Transformer") == 0 && !*path)
+        return 0;
+    if (strcmp(name, "Pooling") == 0)
+        return read_pooling(s, folder, path, error);
+    if (strcmp(name, "Normalize") == 0) {
+        s->normalize = true;
+        return 0;
+    }
+    return cr_fail(error, "%s:%d: found the module %.80s%s, expected a Transformer in the folder itself, a "
+                          "Pooling and a Normalize",
+                   d->path, cr_value_line(d, module), name, *path ? " in another folder" : "");
+}
+
+/* Reads modules.json, if the folder has one. */
+static int read_modules(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = open_file(&d, path, folder, "modules.json", error), status = 0;
+    if (found <= 0)
+        return found;
+    if (d.values[0].kind != CR_JSON_ARRAY)
+        status = cr_fail(error, "%s: found %s, expected an array of modules", path, cr_kind_of_value(&d, 0));
+    for (int i = status ? -1 : d.values[0].first; i >= 0 && status == 0; i = d.values[i].next)
+        status = read_module(s, &d, i, folder, error);
+    cr_document_free(&d);
+    return status;
+}
+
+/* ---- other files ---- */
+
+/* Reads an integer of a file, if both are there. */
+static int read_number(const char *folder, const char *file, const char *key, int64_t *out,
+                       struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = open_file(&d, path, folder, file, error);
+    if (found <= 0)
+        return found;
+    int status = cr_read_integer(&d, 0, file, key, out, error);
+    cr_document_free(&d);
+    return status;
+}
+
+/* Reads the prompt of a role, or the default one. */
+static int read_prompt(struct cr_sentence *s, const char *folder, const char *role,
+                       struct cr_error *error)
+{
+    static const char name[] = "config_sentence_transformers.json";
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = open_file(&d, path, folder, name, error);
+    if (found <= 0)
+        return found;
+    const char *text = NULL;
+    int prompts = cr_member(&d, 0, "prompts"), status = 0;
+    if (!role)
+        status = cr_read_string(&d, 0, name, "default_prompt_name", &role, error);
+    if (status == 0 && role && prompts >= 0)
+        status = cr_read_string(&d, prompts, "prompts", role, &text, error);
+    if (status == 0 && !text && role && strcmp(role, "document") == 0 && prompts >= 0)
+        status = cr_read_string(&d, prompts, "prompts", "passage", &text, error);
+    set(&s->prompt, text && *text ? text : NULL);
+    cr_document_free(&d);
+    return status;
+}
+
+int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role,
+                     struct cr_error *error)
+{
+    *s = (struct cr_sentence){.pooling = cr_strdup("mean")};
+    return read_modules(s, folder, error) ||
+                   read_number(folder, "sentence_bert_config.json", "max_seq_length", &s->max_length, error) ||
+                   read_number(folder, "config.json", "max_position_embeddings", &s->positions, error) ||
+                   read_prompt(s, folder, role, error)
+               ? -1
+               : 0;
+}
+
+void cr_free_sentence(struct cr_sentence *s)
+{
+    free(s->pooling);
+    free(s->prompt);
+}

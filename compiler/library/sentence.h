@@ -1,0 +1,28 @@
+/*
+ * sentence.h - what a folder of sentence-transformers says about the vector of a text: modules.json and
+ * the files that it names.
+ */
+#ifndef CR_SENTENCE_H
+#define CR_SENTENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compiler/ir/error.h"
+
+/* Strings are allocated. */
+struct cr_sentence {
+    char *pooling;      /* a kind of graphs/lib/embedding.lua; "mean" if no file says it */
+    bool normalize;     /* vectors have the length 1 */
+    int64_t max_length; /* the most tokens of a text; 0: no file says it */
+    int64_t positions;  /* max_position_embeddings of config.json; 0: none */
+    char *prompt;       /* a text that is put in front of each text; may be null */
+};
+
+/* Reads the files of a folder, which may be missing.  `role`, "query", "document" or null, chooses the
+ * prompt.  Fails for modules other than Transformer, Pooling and Normalize. */
+int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const char *role,
+                     struct cr_error *error);
+void cr_free_sentence(struct cr_sentence *sentence);
+
+#endif

@@ -1,0 +1,297 @@
+/*
+ * test_embed.c - vectors of texts: by the mean of the last hidden states, as a run of the encoder gives
+ * them; the same bits alone and after other texts; what the files of sentence-transformers say, and what
+ * is wrong with them in one line.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/crescent.h"
+
+enum { C = 32, LIMIT = 24 };
+
+#define GOOD(call) ck_assert_msg((call) == CRESCENT_OK, "%s: %s", #call, crescent_error(context))
+
+static crescent_context *context;
+static char folder[64];
+
+/* ---- a folder ---- */
+
+static const char *in_folder(const char *name)
+{
+    static char paths[8][128];
+    static int n;
+    char *path = paths[n++ % 8];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void write_text(const char *name, const char *text)
+{
+    FILE *file = fopen(in_folder(name), "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert(fputs(text, file) >= 0);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Weights drawn at random, under the names of BERT's parameters. */
+static void write_weights(void)
+{
+    crescent_model *model;
+    GOOD(crescent_open(context, folder, NULL, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, 3));
+    GOOD(crescent_save_weights(model, in_folder("model.safetensors")));
+    crescent_close(model);
+}
+
+static void set_up(void)
+{
+    char command[200];
+    strcpy(folder, "/tmp/test_embed.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    context = crescent_context_new();
+    snprintf(command, sizeof command, "cp tests/tokenizers/bert_uncased.json %s/tokenizer.json", folder);
+    ck_assert_int_eq(system(command), 0);
+    write_text("config.json",
+               "{\"model_type\":\"bert\",\"vocab_size\":420,\"hidden_size\":32,\"num_attention_heads\":2,"
+               "\"intermediate_size\":64,\"num_hidden_layers\":2,\"max_position_embeddings\":40}");
+    write_weights();
+    ck_assert_int_eq(mkdir(in_folder("1_Pooling"), 0755), 0);
+}
+
+static void tear_down(void)
+{
+    char command[100];
+    crescent_context_free(context);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* modules.json with a pooling and, if `normalizes`, a Normalize. */
+static void write_modules(const char *pooling, int normalizes)
+{
+    char text[600];
+    snprintf(text, sizeof text,
+             "[{\"idx\":0,\"path\":\"\",\"type\":\"sentence_transformers.models.Transformer\"},"
+             "{\"idx\":1,\"path\":\"1_Pooling\",\"type\":\"sentence_transformers.models.Pooling\"}%s]",
+             normalizes ? ",{\"idx\":2,\"path\":\"2\",\"type\":\"sentence_transformers.models.Normalize\"}" : "");
+    write_text("modules.json", text);
+    write_text("1_Pooling/config.json", pooling);
+}
+
+/* ---- vectors ---- */
+
+static crescent_embedder *open_embedder(const crescent_embedder_options *options, int threads)
+{
+    crescent_embedder *embedder;
+    const crescent_config config = {.threads = threads};
+    GOOD(crescent_embedder_open(context, folder, NULL, &config, options, &embedder));
+    return embedder;
+}
+
+/* The last hidden states of a text of exactly n tokens, from a model compiled for n. */
+static float *hidden_states(const int32_t *ids, size_t n)
+{
+    char tokens[20];
+    crescent_model *model;
+    static int32_t types[LIMIT];
+    static float states[LIMIT * C];
+    snprintf(tokens, sizeof tokens, "%d", (int)n);
+    const crescent_setting settings[] = {{"T", tokens}, {"pooler", "false"}};
+    const crescent_script script = {.settings = settings, .n_settings = 2};
+    GOOD(crescent_open(context, folder, &script, NULL, &model));
+    const char *path = crescent_weights_path(model);
+    GOOD(crescent_load_weights(model, &path, 1, CRESCENT_ANY_TENSORS, NULL));
+    const void *inputs[] = {ids, types};
+    void *outputs[] = {states};
+    GOOD(crescent_run(model, inputs, outputs));
+    crescent_close(model);
+    return states;
+}
+
+/* Element c of a text's vector by a kind of pooling, in double precision. */
+static double pooled(const float *states, size_t n, const char *how, int c)
+{
+    double sum = 0, weights = 0, most = -INFINITY;
+    for (size_t t = 0; t < n; t++) {
+        double weight = strcmp(how, "weightedmean") == 0 ? (double)t + 1 : 1;
+        sum += weight * (double)states[t * C + (size_t)c];
+        weights += weight;
+        most = fmax(most, (double)states[t * C + (size_t)c]);
+    }
+    if (strcmp(how, "cls") == 0 || strcmp(how, "lasttoken") == 0)
+        return (double)states[(strcmp(how, "cls") == 0 ? 0 : (n - 1) * C) + (size_t)c];
+    return strcmp(how, "max") == 0                    ? most
+           : strcmp(how, "mean_sqrt_len_tokens") == 0 ? sum / sqrt((double)n)
+                                                      : sum / weights;
+}
+
+static const char *const kinds[] = {"cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+START_TEST(pools_what_the_encoder_gives)
+{
+    static const char text[] = "Each function of the runtime";
+    const crescent_embedder_options options = {.pooling = kinds[_i], .most = LIMIT};
+    crescent_embedder *e = open_embedder(&options, 1);
+    crescent_tokenizer *tokenizer;
+    int32_t *ids;
+    size_t n;
+    float vector[C];
+    crescent_embedded what;
+    GOOD(crescent_tokenizer_open(context, folder, &tokenizer));
+    GOOD(crescent_encode(tokenizer, text, strlen(text), CRESCENT_FRAMED, &ids, &n));
+    ck_assert_uint_le(n, LIMIT);
+    GOOD(crescent_embed(e, text, strlen(text), vector, &what));
+    ck_assert_uint_eq(what.tokens, n);
+    ck_assert_int_eq(what.truncated, 0);
+    const float *states = hidden_states(ids, n);
+    for (int c = 0; c < C; c++)
+        ck_assert_msg(fabs((double)vector[c] - pooled(states, n, kinds[_i], c)) < 1e-5, "%s: element %d is %g, expected %g",
+                      kinds[_i], c, (double)vector[c], pooled(states, n, kinds[_i], c));
+    crescent_free(ids);
+    crescent_tokenizer_close(tokenizer);
+    crescent_embedder_close(e);
+}
+END_TEST
+
+/* Alone, after texts of other lengths, and with two threads. */
+START_TEST(bits_depend_on_the_text_alone)
+{
+    static const char *const texts[] = {"", "the", "a graph compiler that people read", "x", "1 2 3 4 5 6 7 8 9 10 11 12 13"};
+    enum { N = sizeof texts / sizeof *texts };
+    float alone[N][C], after[C];
+    const crescent_embedder_options options = {.normalize = 1};
+    for (int i = 0; i < N; i++) {
+        crescent_embedder *e = open_embedder(&options, 1);
+        GOOD(crescent_embed(e, texts[i], strlen(texts[i]), alone[i], NULL));
+        crescent_embedder_close(e);
+    }
+    crescent_embedder *e = open_embedder(&options, 2);
+    for (int i = N - 1; i >= 0; i--) {
+        GOOD(crescent_embed(e, texts[i], strlen(texts[i]), after, NULL));
+        ck_assert_msg(crescent_same_bits(after, alone[i], C), "'%s' has other bits", texts[i]);
+        double square = 0;
+        for (int c = 0; c < C; c++)
+            square += (double)after[c] * (double)after[c];
+        ck_assert_double_eq_tol(square, 1, 1e-5);
+    }
+    crescent_embedder_close(e);
+}
+END_TEST
+
+/* ---- files ---- */
+
+START_TEST(does_what_the_files_say)
+{
+    crescent_embedder_facts facts;
+    crescent_embedder *e = open_embedder(NULL, 1);
+    crescent_embedder_look(e, &facts);
+    ck_assert_str_eq(facts.pooling, "mean");
+    ck_assert_int_eq(facts.normalized, 0);
+    ck_assert_int_eq(facts.dimensions, C);
+    ck_assert_int_eq(facts.most, 24); /* of tokenizer.json */
+    ck_assert_ptr_null(facts.prompt);
+    crescent_embedder_close(e);
+
+    write_modules("{\"pooling_mode_cls_token\":true,\"pooling_mode_mean_tokens\":false}", 1);
+    write_text("sentence_bert_config.json", "{\"max_seq_length\":100}");
+    write_text("config_sentence_transformers.json",
+               "{\"prompts\":{\"query\":\"ask: \",\"passage\":\"read: \"},\"default_prompt_name\":null}");
+    const crescent_embedder_options options = {.role = "document"};
+    e = open_embedder(&options, 1);
+    crescent_embedder_look(e, &facts);
+    ck_assert_str_eq(facts.pooling, "cls");
+    ck_assert_int_eq(facts.normalized, 1);
+    ck_assert_int_eq(facts.most, 40); /* as many as there are positions */
+    ck_assert_str_eq(facts.prompt, "read: ");
+    float with[C], without[C];
+    GOOD(crescent_embed(e, "the text", 8, with, NULL));
+    crescent_embedder_close(e);
+    e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, "read: the text", 14, without, NULL));
+    ck_assert(crescent_same_bits(with, without, C));
+    crescent_embedder_close(e);
+}
+END_TEST
+
+/* A long text is cut, and bytes that are no UTF-8 are replaced; the caller learns of both. */
+START_TEST(takes_any_text)
+{
+    float vector[C], other[C];
+    crescent_embedded what;
+    char *text = malloc(1 << 16);
+    const crescent_embedder_options options = {.most = 5};
+    crescent_embedder *e = open_embedder(&options, 1);
+    memset(text, 'a', 1 << 16);
+    for (int i = 1; i < 1 << 16; i += 3)
+        text[i] = ' ';
+    GOOD(crescent_embed(e, text, 1 << 16, vector, &what));
+    ck_assert_uint_eq(what.tokens, 5);
+    ck_assert_int_eq(what.truncated, 1);
+    ck_assert_int_eq(what.repaired, 0);
+    GOOD(crescent_embed(e, "a\xff\xc3", 3, vector, &what));
+    ck_assert_int_eq(what.repaired, 1);
+    GOOD(crescent_embed(e, "a\xef\xbf\xbd\xef\xbf\xbd", 7, other, &what));
+    ck_assert_int_eq(what.repaired, 0);
+    ck_assert(crescent_same_bits(vector, other, C));
+    crescent_embedder_close(e);
+    free(text);
+}
+END_TEST
+
+static void expect_refusal(const crescent_embedder_options *options, const char *expected)
+{
+    crescent_embedder *e;
+    ck_assert_int_eq(crescent_embedder_open(context, folder, NULL, NULL, options, &e), CRESCENT_FAILED);
+    ck_assert_ptr_null(e);
+    ck_assert_msg(strstr(crescent_error(context), expected), "%s, expected %s", crescent_error(context), expected);
+}
+
+START_TEST(refuses_in_one_line)
+{
+    expect_refusal(&(crescent_embedder_options){.most = 41},
+                   "found a limit of 41 tokens, expected at most 40, as there are positions");
+    expect_refusal(&(crescent_embedder_options){.most = 1}, "found a limit of 1 tokens, expected at least 2");
+    expect_refusal(&(crescent_embedder_options){.pooling = "sum"}, "option pooling: found 'sum', expected ");
+    write_modules("{\"pooling_mode_cls_token\":true,\"pooling_mode_mean_tokens\":true}", 0);
+    expect_refusal(NULL, "1_Pooling/config.json: found 2 kinds of pooling, expected one of cls, mean");
+    write_modules("{}", 0);
+    expect_refusal(NULL, "1_Pooling/config.json: found 0 kinds of pooling");
+    write_modules("[", 0);
+    expect_refusal(NULL, "1_Pooling/config.json:1: found the end of the file");
+    remove(in_folder("1_Pooling/config.json"));
+    expect_refusal(NULL, "1_Pooling/config.json: found no such file, expected it, as modules.json names it");
+    write_text("modules.json", "[{\"path\":\"2_Dense\",\"type\":\"sentence_transformers.models.Dense\"}]");
+    expect_refusal(NULL, "modules.json:1: found the module Dense in another folder, expected a Transformer");
+    write_text("modules.json", "{}");
+    expect_refusal(NULL, "modules.json: found an object, expected an array of modules");
+    remove(in_folder("modules.json"));
+    remove(in_folder("tokenizer.json"));
+    expect_refusal(NULL, ": found no tokenizer, expected ");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("embed");
+    TCase *t = tcase_create("vectors");
+    tcase_add_checked_fixture(t, set_up, tear_down);
+    suite_add_tcase(suite, t);
+    tcase_add_loop_test(t, pools_what_the_encoder_gives, 0, N_KINDS);
+    tcase_add_test(t, bits_depend_on_the_text_alone);
+    tcase_add_test(t, does_what_the_files_say);
+    tcase_add_test(t, takes_any_text);
+    tcase_add_test(t, refuses_in_one_line);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
