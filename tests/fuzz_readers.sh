@@ -85,9 +85,10 @@ printf '{"a": {"b": [true, false]}, "model_type": "gpt\\u0032", "eos_token_id": 
     >"$T/folder/config"
 
 # Tokenizers.
-for name in llama3 spm_first parts prefixed; do
+for name in llama3 spm_first parts prefixed bert_uncased unigram_map scripts word_level; do
     cp tests/tokenizers/$name.json "$T/tokenizer"
 done
+cp tests/tokenizers/sp_*.model "$T/tokenizer"
 
 # pattern NAME REGEX: an expression of Oniguruma.
 pattern() { printf '%s' "$2" >"$T/pattern/$1"; }

@@ -1,4 +1,4 @@
-/* tokenizer.c - any bytes as a tokenizer.json: refused with a line, or texts have ids that are tokens,
+/* tokenizer.c - any bytes as a tokenizer.json, or as a tokenizer.model if they do not begin with {: refused with a line, or texts have ids that are tokens,
  * and the ids a text. */
 #include "compiler/emit/standalone_tokenizer.h"
 #include "compiler/ir/guard.h"
@@ -39,9 +39,11 @@ static void run_emit(const struct cr_tokenizer *t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[] = "/tmp/crescent-tokenizer-XXXXXX";
+    char json[] = "/tmp/crescent-tokenizer-XXXXXX", model[] = "/tmp/crescent-tokenizer-XXXXXX.model";
+    bool is_json = size == 0 || data[0] == '{';
+    char *path = is_json ? json : model;
     struct cr_error error = {""};
-    int fd = mkstemp(path);
+    int fd = is_json ? mkstemp(json) : mkstemps(model, (int)strlen(".model"));
     PROMISE(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     close(fd);
     struct cr_tokenizer *t = cr_tokenizer_open(path, &error);
