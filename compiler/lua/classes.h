@@ -11,6 +11,7 @@ void cr_lua_add_models(lua_State *L);     /* crescent.open, crescent.model */
 void cr_lua_add_trainers(lua_State *L);   /* crescent.trainer */
 void cr_lua_add_tokenizers(lua_State *L); /* crescent.tokenizer */
 void cr_lua_add_generators(lua_State *L); /* crescent.generator */
+void cr_lua_add_embedders(lua_State *L);  /* crescent.embedder */
 
 void cr_lua_add_explanations(lua_State *L);
 

@@ -33,6 +33,7 @@ int luaopen_crescent(lua_State *L)
     cr_lua_add_trainers(L);
     cr_lua_add_tokenizers(L);
     cr_lua_add_generators(L);
+    cr_lua_add_embedders(L);
     cr_lua_add_explanations(L);
     cr_lua_set_string(L, "version", crescent_version());
     return 1;

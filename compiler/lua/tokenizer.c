@@ -93,8 +93,10 @@ static void read_pair(lua_State *L, int index, crescent_text *text)
     if (lua_type(L, index) != LUA_TTABLE)
         return;
     lua_getfield(L, index, "pair");
-    if (!lua_isnil(L, -1))
-        text->pair = luaL_checklstring(L, -1, &text->pair_length);
+    if (lua_type(L, -1) == LUA_TSTRING)
+        text->pair = lua_tolstring(L, -1, &text->pair_length);
+    else if (!lua_isnil(L, -1))
+        cr_lua_fail(L, "option pair: found %s, expected a string", luaL_typename(L, -1));
 }
 
 /* t:encode(text, {framed = false, pair = text, max_length = n}): returns a table of ids, by default

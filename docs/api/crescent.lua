@@ -77,6 +77,13 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 -- @tparam string path a tokenizer.json, a folder with one, or a GGUF file
 -- @treturn Tokenizer
 
+--- Opens an encoder that makes vectors of texts.
+-- @function embedder
+-- @tparam string path a folder of an encoder with its tokenizer
+-- @tparam[opt] table options as for @{open}; `pooling`, `normalize`, `max_length`; `role`, `"query"` or
+-- `"document"`: a prompt of config_sentence_transformers.json that is put in front of texts
+-- @treturn Embedder
+
 --- Numbers with a shape, row-major.
 --
 -- `t.shape` is a table, `t.dtype` a string, `#t` the size of the first axis, `t[i]` an element or a row, which
@@ -342,6 +349,22 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 
 --- Frees all it holds.
 -- @function Generator:close
+
+--- An encoder that makes vectors of texts.
+-- @type Embedder
+
+--- The vector of a text.
+-- @function Embedder:embed
+-- @tparam string text
+-- @treturn Tensor
+-- @treturn number how many tokens it has, those that were cut off not counted
+
+--- What the embedder does.
+-- @function Embedder:facts
+-- @treturn table `dimensions`, `max_length`, `pooling`, `normalized` and `prompt`
+
+--- Frees all it holds.
+-- @function Embedder:close
 
 --- From text to the ids of tokens, and back.
 -- @type Tokenizer

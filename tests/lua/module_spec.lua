@@ -583,6 +583,31 @@ it("a tokenizer", function()
     fails("UTF-8", t.encode, t, "\255")
 end)
 
+it("an embedder", function()
+    local bert = folder .. "/bert"
+    os.execute("mkdir " .. bert .. " && cp tests/tokenizers/bert_uncased.json " .. bert .. "/tokenizer.json")
+    local config = assert(io.open(bert .. "/config.json", "w"))
+    config:write('{"model_type": "bert", "vocab_size": 420, "hidden_size": 16, "num_attention_heads": 2, ' ..
+        '"intermediate_size": 32, "num_hidden_layers": 1, "max_position_embeddings": 40}')
+    config:close()
+    local m = crescent.open("graphs/bert.lua", {config = bert .. "/config.json", keep = true, seed = 3})
+    m:save(bert .. "/model.safetensors")
+    local e = crescent.embedder(bert, {pooling = "cls", normalize = true, max_length = 8})
+    local facts = e:facts()
+    equal({facts.dimensions, facts.max_length, facts.pooling, tostring(facts.normalized)}, {16, 8, "cls", "true"})
+    local v, n = e:embed("the graph")
+    local numbers = {}
+    for i = 1, #v do numbers[i] = ("%.9g"):format(v[i]) end
+    equal("[" .. table.concat(numbers, ", ") .. "]",
+        output("embed " .. bert .. " --text 'the graph' --pooling cls --normalize --max-length 8"))
+    equal(n, #crescent.tokenizer(bert):encode("the graph"))
+    equal(select(2, e:embed(("word "):rep(100))), 8)
+    fails("option pooling: found 'sum'", crescent.embedder, bert, {pooling = "sum"})
+    fails("expected none", crescent.embedder, bert, {grads = true})
+    e:close()
+    fails("closed", e.embed, e, "x")
+end)
+
 it("a tokenizer lays pairs of texts", function()
     local t = crescent.tokenizer("tests/tokenizers/bert_uncased.json")
     local ids, segments = t:encode("The graph", {pair = "A compiler"})
@@ -590,7 +615,7 @@ it("a tokenizer lays pairs of texts", function()
         output("tokenize tests/tokenizers/bert_uncased.json --text 'The graph' --pair 'A compiler' --segments"))
     equal(#t:encode("The graph", {pair = "A compiler", max_length = 6}), 6)
     fails("found a limit of 2 tokens, expected at least the 3", t.encode, t, "a", {pair = "b", max_length = 2})
-    fails("pair", t.encode, t, "a", {pair = {}})
+    fails("option pair: found table, expected a string", t.encode, t, "a", {pair = {}})
 end)
 
 it("keys of a config.json are passed over", function()

@@ -72,6 +72,12 @@ local crescent = {}
 ---@field embed? boolean|"array" weights are in the program
 ---@field out? string the C file, beside which its header is written
 
+---@class crescent.EmbedderOptions: crescent.Options
+---@field pooling? "cls"|"mean"|"max"|"mean_sqrt_len_tokens"|"weightedmean"|"lasttoken"
+---@field normalize? boolean the length of each vector is 1
+---@field max_length? integer the most tokens of a text
+---@field role? string a prompt: "query", "document"
+
 ---@class crescent.GenerateOptions
 ---@field tokens? integer at most so many
 ---@field temperature? number 0: the likeliest token
@@ -136,6 +142,12 @@ function crescent.generator(path, options) end
 ---@return string? source
 ---@return string? header
 function crescent.emit_generator(path, options) end
+
+---Opens an encoder that makes vectors of texts.
+---@param path string a folder of an encoder with its tokenizer
+---@param options? crescent.EmbedderOptions
+---@return crescent.Embedder
+function crescent.embedder(path, options) end
 
 ---Opens a tokenizer.
 ---@param path string a tokenizer.json, a folder with one, or a GGUF file
@@ -405,6 +417,23 @@ function Generator:report() end
 
 ---Frees all it holds.
 function Generator:close() end
+
+---An encoder that makes vectors of texts.
+---@class crescent.Embedder
+local Embedder = {}
+
+---The vector of a text, and how many tokens it has.
+---@param text string
+---@return crescent.Tensor vector
+---@return integer tokens
+function Embedder:embed(text) end
+
+---What the embedder does.
+---@return {dimensions: integer, max_length: integer, pooling: string, normalized: boolean, prompt: string?}
+function Embedder:facts() end
+
+---Frees all it holds.
+function Embedder:close() end
 
 ---From text to the ids of tokens, and back.
 ---@class crescent.Tokenizer

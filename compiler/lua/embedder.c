@@ -1,0 +1,89 @@
+/* embedder.c - crescent.embedder: vectors of texts. */
+#include "classes.h"
+#include "opening.h"
+#include "tensor.h"
+
+static const char class_name[] = "crescent.embedder";
+
+struct cr_lua_embedder {
+    crescent_embedder *embedder;
+};
+
+static int close_embedder(lua_State *L)
+{
+    struct cr_lua_embedder *e = luaL_checkudata(L, 1, class_name);
+    crescent_embedder_close(e->embedder);
+    e->embedder = NULL;
+    return 0;
+}
+
+/* crescent.embedder(path, options): opens the folder of an encoder. */
+static int open_embedder(lua_State *L)
+{
+    static const char *const more[] = {"pooling", "normalize", "max_length", "role", NULL};
+    struct cr_lua_opening o;
+    const char *path = luaL_checkstring(L, 1);
+    lua_settop(L, 2);
+    struct cr_lua_embedder *e = cr_lua_new(L, sizeof *e, class_name);
+    cr_lua_read_opening(L, 2, more, &o);
+    if (o.grads || o.n_taps || o.n_weights || o.keep > 0)
+        cr_lua_fail(L, "embedder: found one of the options weights, grads, cotangents, taps, keep, expected "
+                       "none");
+    const crescent_embedder_options options = {.pooling = cr_lua_string_option(L, 2, "pooling"),
+                                               .normalize = cr_lua_flag_option(L, 2, "normalize", 0),
+                                               .most = cr_lua_integer_option(L, 2, "max_length", 0),
+                                               .role = cr_lua_string_option(L, 2, "role")};
+    cr_lua_pass(L, crescent_embedder_open(cr_lua_context(L), path, &o.script, &o.config, &options, &e->embedder));
+    lua_pushvalue(L, 3);
+    return 1;
+}
+
+static crescent_embedder *self(lua_State *L)
+{
+    struct cr_lua_embedder *e = luaL_checkudata(L, 1, class_name);
+    if (!e->embedder)
+        luaL_argerror(L, 1, "the embedder is closed");
+    return e->embedder;
+}
+
+/* e:embed(text): returns its vector, a tensor, and the number of its tokens. */
+static int embed(lua_State *L)
+{
+    crescent_embedder_facts facts;
+    crescent_embedded what;
+    size_t length;
+    crescent_embedder *e = self(L);
+    const char *text = luaL_checklstring(L, 2, &length);
+    cr_lua_pass(L, crescent_embedder_look(e, &facts));
+    const crescent_port port = {.name = "embedding", .type = CRESCENT_F32, .rank = 1, .shape = {facts.dimensions}};
+    struct cr_lua_tensor *t = cr_lua_new_tensor(L, &port);
+    cr_lua_pass(L, crescent_embed(e, text, length, t->data, &what));
+    lua_pushinteger(L, (lua_Integer)what.tokens);
+    return 2;
+}
+
+/* e:facts(): returns a table of what the embedder does. */
+static int facts_of(lua_State *L)
+{
+    crescent_embedder_facts facts;
+    cr_lua_pass(L, crescent_embedder_look(self(L), &facts));
+    lua_newtable(L);
+    cr_lua_set_integer(L, "dimensions", facts.dimensions);
+    cr_lua_set_integer(L, "max_length", facts.most);
+    cr_lua_set_string(L, "pooling", facts.pooling);
+    cr_lua_set_string(L, "prompt", facts.prompt);
+    lua_pushboolean(L, facts.normalized);
+    lua_setfield(L, -2, "normalized");
+    return 1;
+}
+
+void cr_lua_add_embedders(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"embed", embed}, {"facts", facts_of}, {"close", close_embedder}, {NULL, NULL}};
+    static const luaL_Reg metamethods[] = {{"__gc", close_embedder}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"embedder", open_embedder}, {NULL, NULL}};
+    static const struct cr_lua_class class = {class_name, methods, metamethods};
+    cr_lua_add_class(L, &class);
+    cr_lua_add_functions(L, functions);
+}
