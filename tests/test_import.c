@@ -919,13 +919,13 @@ START_TEST(refuses_indices_outside)
     static const int64_t index[] = {0, 5};
     static const struct {
         const char *op, *inputs, *words;
-    } cases[] = {{"GatherElements", "x index", "an index outside of an axis of 2"},
-                 {"GatherElements", "x index", "indices of the shape {1, 2} along axis 0"},
-                 {"Gather", "x index", "an index outside of the table"},
-                 {"Gather", "x far", "an index outside of the table"},
-                 {"GatherND", "x far", "an index outside of the table"},
-                 {"GatherElements", "x far", "an index outside of an axis of 2"},
-                 {"Gather", "x farthest", "a slice outside of an axis of 2"}};
+    } cases[] = {{"GatherElements", "x index", "found an index outside of an axis of 2"},
+                 {"GatherElements", "x index", "found indices of the shape {1, 2} along axis 0"},
+                 {"Gather", "x index", "found an index outside of the table"},
+                 {"Gather", "x far", "found an index outside of the table"},
+                 {"GatherND", "x far", "found an index outside of the table"},
+                 {"GatherElements", "x far", "found an index outside of an axis of 2"},
+                 {"Gather", "x farthest", "found a slice outside of an axis of 2"}};
     static const int64_t far[] = {INT64_MAX, INT64_MIN};
     static const float numbers[] = {1, 2};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -1072,7 +1072,7 @@ START_TEST(multiplies_nothing)
     put_value(&lookup, 11, "a", FLOAT, 2, (int64_t[]){0, 3});
     put_value(&lookup, 11, "i", INT64, 1, (int64_t[]){2});
     put_value(&lookup, 12, "y", FLOAT, 2, (int64_t[]){2, 3});
-    expect_refusal(&lookup, "Gather ('the_node'): gather of a tensor without elements");
+    expect_refusal(&lookup, "Gather ('the_node'): found gather of a tensor without elements");
 }
 END_TEST
 
@@ -1205,7 +1205,7 @@ START_TEST(refuses_other_operands)
         {"MatMul", BOOL, 2, {2, 2}, "an operand of type bool, expected numbers"},
         {"Where", FLOAT, 1, {2}, "an operand of type float, expected booleans"},
         {"Concat", INT64, 2, {2, 2}, "parts of type int64 and float, expected ones alike"},
-        {"Resize", FLOAT, 1, {0}, "onnx_pictures.resize of a tensor without elements"},
+        {"Resize", FLOAT, 1, {0}, "found onnx_pictures.resize of a tensor without elements"},
         {"RotaryEmbedding", FLOAT, 3, {1, 2, 0}, "found 0 heads of a tensor of 3 axes"},
     };
     static const float four[] = {4, 4, 4, 4};

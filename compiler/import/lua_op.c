@@ -264,7 +264,7 @@ static bool infer_empty(struct call *c, const char *name, struct cr_inferred *re
         }
     bool known = n && memcmp(result->shape, other.shape, (size_t)other.rank * sizeof *other.shape) == 0;
     if (!known)
-        cr_onnx_refuse(c->t, "%s of a tensor without elements", name);
+        cr_onnx_refuse(c->t, "found %s of a tensor without elements, expected some", name);
     return known;
 }
 

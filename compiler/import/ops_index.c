@@ -226,7 +226,7 @@ void cr_op_one_hot(struct cr_translation *t)
         return;
     int rank = x->rank + 1;
     if (rank > CR_ONNX_RANK) {
-        cr_onnx_refuse(t, "%d axes", rank);
+        cr_onnx_refuse(t, "found %d axes, expected at most as many as a tensor may have", rank);
         return;
     }
     int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", -1), rank);

@@ -52,7 +52,7 @@ void cr_op_bit_cast(struct cr_translation *t)
     }
     if (!x || !keeps_bits(x->type) || !keeps_bits(to) ||
         cr_onnx_type_bytes(x->type) != cr_onnx_type_bytes(to)) {
-        cr_onnx_refuse(t, "the bits of type %s as type %s", cr_onnx_type_name(x ? x->type : 0),
+        cr_onnx_refuse(t, "found the bits of type %s read as type %s, expected types of one size", cr_onnx_type_name(x ? x->type : 0),
                        cr_onnx_type_name(to));
         return;
     }

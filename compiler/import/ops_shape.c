@@ -293,7 +293,7 @@ void cr_op_split(struct cr_translation *t)
                                : cr_numbers_named(t, "split", sizes);
     int64_t all = x->shape[axis], each = (all + n - 1) / n;
     if (cr_onnx_integer(t->node, "num_outputs", n) != n) {
-        cr_onnx_refuse(t, "num_outputs of another number than its %d outputs", n);
+        cr_onnx_refuse(t, "found another num_outputs than its %d outputs, expected as many", n);
         return;
     }
     if (t->failed || (given >= 0 && given != n)) {
@@ -343,7 +343,7 @@ void cr_op_pad(struct cr_translation *t)
     double fill = number ? *number : cr_onnx_real(t->node, "value", 0);
     int half = n_axes >= 0 ? n_axes : x ? x->rank : 0;
     if (t->failed || !x || n != 2 * half) {
-        cr_onnx_refuse(t, "%d pads of %d axes", n, half);
+        cr_onnx_refuse(t, "found %d pads of %d axes, expected two for each axis", n, half);
         return;
     }
     for (int i = 0; i < half && x; i++) {

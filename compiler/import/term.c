@@ -94,7 +94,7 @@ struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind k
     if (rank)
         memcpy(x->shape, shape, (size_t)rank * sizeof *shape);
     if (!cr_t_can_be(rank, shape)) {
-        cr_onnx_refuse(t, "a tensor of a size below 0, or of more elements than can be kept");
+        cr_onnx_refuse(t, "found a tensor of a size below 0, or of more elements than can be kept, expected fewer");
         return NULL;
     }
     return x;
@@ -224,7 +224,7 @@ cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type typ
         return NULL;
     for (int i = 0; i < n; i++)
         if (!arguments[i].term && !arguments[i].text)
-            return cr_onnx_refuse(t, "an operand of %s is left out", name);
+            return cr_onnx_refuse(t, "found no operand of %s, expected one", name);
     struct cr_onnx_term *x = cr_t_new(t, CR_TERM_CALL, type, rank, shape);
     if (!x)
         return NULL;
@@ -234,7 +234,7 @@ cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type typ
         return cr_t_data(t, type, rank, shape, NULL);
     for (int i = 0; i < n; i++)
         if (arguments[i].term && cr_t_elements(arguments[i].term) == 0)
-            return cr_onnx_refuse(t, "%s of a tensor without elements", name);
+            return cr_onnx_refuse(t, "found %s of a tensor without elements, expected some", name);
     struct cr_onnx_argument *copy = cr_arena_new(t->arena, (size_t)n, sizeof *copy);
     memcpy(copy, arguments, (size_t)n * sizeof *copy);
     x->name = name;
@@ -458,7 +458,7 @@ cr_t cr_t_binary(struct cr_translation *t, const char *name, cr_t a, cr_t b)
     if (t->failed || !a || !b)
         return NULL;
     if (op == CR_OP_COUNT)
-        return cr_onnx_refuse(t, "the language has no %s", name);
+        return cr_onnx_refuse(t, "found %s, which the language does not have, expected one of its operations", name);
     if (cr_language_type(a->type) != cr_language_type(b->type))
         return cr_onnx_refuse(t, "operands of type %s and %s, expected ones alike",
                               cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
@@ -492,7 +492,7 @@ cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
     if (!x)
         return NULL;
     if (!broadcast(&x->rank, x->shape, a) || !broadcast(&x->rank, x->shape, b))
-        return cr_onnx_refuse(t, "operands of shapes that do not fit");
+        return cr_onnx_refuse(t, "found operands of shapes that do not fit, expected ones that broadcast");
     if (cr_t_folds(t, x, 3, (cr_t[]){c, a, b})) {
         double *data = cr_t_room(t, x);
         for (int64_t i = 0; i < cr_t_elements(x); i++) {

@@ -33,7 +33,7 @@ cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *sha
     if (!like)
         return NULL;
     if (cr_t_elements(like) != cr_t_elements(x))
-        return cr_onnx_refuse(t, "reshape of %s to %s", cr_t_list(t, x->rank, x->shape),
+        return cr_onnx_refuse(t, "found a reshape of %s to %s, expected as many elements", cr_t_list(t, x->rank, x->shape),
                               cr_t_list(t, rank, shape));
     if (cr_t_folds(t, like, 1, &x)) {
         like->data = x->data;
@@ -132,7 +132,7 @@ cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int6
     memcpy(shape, x->shape, sizeof shape);
     shape[axis] = size;
     if (start < 0 || size < 0 || start + size > x->shape[axis])
-        return cr_onnx_refuse(t, "a slice outside of an axis of %lld", (long long)x->shape[axis]);
+        return cr_onnx_refuse(t, "found a slice outside of an axis of %lld, expected one inside", (long long)x->shape[axis]);
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
     if (like && cr_t_folds(t, like, 1, &x)) {
         cr_t_strides(x->rank, x->shape, strides);
@@ -199,7 +199,7 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
     struct cr_onnx_argument *items = cr_arena_new(t->arena, (size_t)n, sizeof *items);
     int kept = 0;
     if (n < 1)
-        return cr_onnx_refuse(t, "no parts");
+        return cr_onnx_refuse(t, "found no parts, expected at least one");
     if (t->failed || !parts[0])
         return NULL;
     memcpy(shape, parts[0]->shape, sizeof shape);
@@ -208,14 +208,14 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
         if (!parts[i])
             return NULL;
         if (parts[i]->rank != parts[0]->rank)
-            return cr_onnx_refuse(t, "parts of %d and %d axes", parts[0]->rank, parts[i]->rank);
+            return cr_onnx_refuse(t, "found parts of %d and %d axes, expected as many", parts[0]->rank, parts[i]->rank);
         if (cr_language_type(parts[i]->type) != cr_language_type(parts[0]->type))
             return cr_onnx_refuse(t, "parts of type %s and %s, expected ones alike",
                                   cr_onnx_type_name(parts[0]->type),
                                   cr_onnx_type_name(parts[i]->type));
         for (int a = 0; a < parts[0]->rank; a++)
             if (a != axis && parts[i]->shape[a] != shape[a])
-                return cr_onnx_refuse(t, "parts of shapes that do not fit");
+                return cr_onnx_refuse(t, "found parts of shapes that do not fit, expected equal sizes along the other axes");
         shape[axis] += parts[i]->shape[axis];
         if (parts[i]->shape[axis])
             items[kept++] = (struct cr_onnx_argument){parts[i], NULL};
@@ -247,7 +247,7 @@ cr_t cr_t_pad(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_
     if (before < 0 || after < 0) {
         int64_t start = before < 0 ? -before : 0, end = x->shape[axis] + (after < 0 ? after : 0);
         if (end < start)
-            return cr_onnx_refuse(t, "nothing is left of an axis of %lld",
+            return cr_onnx_refuse(t, "found nothing left of an axis of %lld, expected some elements",
                                   (long long)x->shape[axis]);
         x = cr_t_narrow(t, x, axis, start, end - start);
     }
@@ -318,7 +318,7 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
         for (int64_t i = 0; i < cr_t_elements(like); i++) {
             int64_t row = cr_t_whole(index->data[i / inner]);
             if (row < 0 || row >= table->shape[0])
-                return cr_onnx_refuse(t, "an index outside of the table");
+                return cr_onnx_refuse(t, "found an index outside of the table, expected one inside");
             from[i] = row * inner + i % inner;
         }
         return pick(t, like, table, from);
@@ -363,7 +363,7 @@ static bool fits(struct cr_translation *t, cr_t x, cr_t index, int axis)
     for (int i = 0; fit && i < x->rank; i++)
         fit = i == axis || index->shape[i] <= x->shape[i];
     if (!fit)
-        cr_onnx_refuse(t, "indices of the shape %s along axis %d of %s",
+        cr_onnx_refuse(t, "found indices of the shape %s along axis %d of %s, expected ones that fit",
                        cr_t_list(t, index->rank, index->shape), axis,
                        cr_t_list(t, x->rank, x->shape));
     return fit;
@@ -383,7 +383,7 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
         int64_t *from = cr_t_places(t, like, strides, 0);
         for (int64_t i = 0; i < cr_t_elements(like); i++) {
             if (index->data[i] < 0 || index->data[i] >= (double)x->shape[axis])
-                return cr_onnx_refuse(t, "an index outside of an axis of %lld",
+                return cr_onnx_refuse(t, "found an index outside of an axis of %lld, expected one inside",
                                       (long long)x->shape[axis]);
             from[i] += (int64_t)index->data[i] * step;
         }
@@ -422,7 +422,7 @@ cr_t cr_t_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int
                               cr_t_list(t, values->rank, values->shape),
                               cr_t_list(t, index->rank, index->shape));
     if (cr_language_type(x->type) != cr_language_type(values->type))
-        return cr_onnx_refuse(t, "values of type %s among those of type %s",
+        return cr_onnx_refuse(t, "found values of type %s among those of type %s, expected one type",
                               cr_onnx_type_name(values->type), cr_onnx_type_name(x->type));
     if (cr_t_elements(index) == 0)
         return x;
@@ -524,7 +524,7 @@ static cr_t integer_matmul(struct cr_translation *t, cr_t a, cr_t b)
     right[b->rank - 1] = right[b->rank - 2];
     right[b->rank - 2] = 1;
     if (a->rank >= CR_ONNX_RANK || b->rank >= CR_ONNX_RANK)
-        return cr_onnx_refuse(t, "products of integers of %d axes", a->rank);
+        return cr_onnx_refuse(t, "found a product of integers of %d axes, expected at most 2", a->rank);
     /* [.., m, k, 1] times [.., 1, k, n], summed over k */
     cr_t y = cr_t_binary(t, "*", cr_t_reshape(t, a, a->rank + 1, left),
                          cr_t_reshape(t, b, b->rank + 1, right));
