@@ -1267,6 +1267,11 @@ int crescent_text_stream_end(crescent_text_stream *stream, const char **text, si
  */
 typedef struct crescent_embedder crescent_embedder;
 
+/* What a vector has instead, of a folder with a classifier: its logits, one for each label, or the
+ * probabilities that config.json makes of them: by a softmax, or a sigmoid for one label or several that
+ * may hold together; a reranker's are its logits if it says so. */
+typedef enum { CRESCENT_NO_CLASSES, CRESCENT_LOGITS, CRESCENT_PROBABILITIES } crescent_classification;
+
 /* Options; zeros are the defaults, and a null pointer stands for all zeros. */
 typedef struct {
     const char *pooling; /* "cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean" or "lasttoken"; null: as
@@ -1276,6 +1281,7 @@ typedef struct {
                           * sentence_bert_config.json or the tokenizer says, or 512 */
     const char *role;    /* "query", "document" or another name of a prompt that
                           * config_sentence_transformers.json has: it is put in front of texts; or null */
+    crescent_classification classify;
 } crescent_embedder_options;
 
 /* Opens a folder of an encoder, whose script must have the option `pooling`: graphs/bert.lua has it.
@@ -1291,9 +1297,13 @@ typedef struct {
     const char *pooling;
     int normalized;
     const char *prompt; /* or null */
+    int labels;         /* of a classifier, else 0 */
 } crescent_embedder_facts;
 
 int crescent_embedder_look(const crescent_embedder *embedder, crescent_embedder_facts *facts);
+
+/* The name of a classifier's label; null for a number that is none. */
+const char *crescent_embedder_label(const crescent_embedder *embedder, int index);
 
 /* What was done to a text. */
 typedef struct {
@@ -1305,6 +1315,10 @@ typedef struct {
 /* Writes the vector of a text, facts.dimensions floats.  `what` may be null. */
 int crescent_embed(crescent_embedder *embedder, const char *text, size_t length, float *vector,
                    crescent_embedded *what);
+
+/* The same of a pair of texts, such as a question and a document that a reranker compares. */
+int crescent_embed_pair(crescent_embedder *embedder, const char *text, size_t length, const char *pair,
+                        size_t pair_length, float *vector, crescent_embedded *what);
 
 /* ---- C source ------------------------------------------------------------------------- */
 

@@ -17,10 +17,11 @@ local o = options({
     pooler = true,   -- whether there is the vector for all
     pooling = embedding.poolings, -- not "none": one vector for a text of up to T tokens is all that is returned
     normalize = false,            -- and its length is 1
+    classes = 0,                  -- of a head for classification, whose logits are all that is returned then
     name_prefix = "", -- before every parameter's name
 }, huggingface.keys({"tie_word_embeddings"}, true), huggingface.sizes)
 
-local pooled = o.pooling ~= "none"
+local pooled = o.pooling ~= "none" or o.classes > 0
 local T = pooled and length("T", o.T) or o.T
 local norm = {eps = o.layer_norm_eps}
 local mask
@@ -53,6 +54,11 @@ local x = scope("embeddings.word_embeddings", nn.embedding, ids, o.vocab_size, C
 x = scope("embeddings.position_embeddings", nn.learned_positions, x, o.max_position_embeddings, 0.02)
 x = scope("embeddings.LayerNorm", nn.layer_norm, x, norm)
 x = transformer.stack(x, "encoder.layer", o.num_hidden_layers, block)
+if o.classes > 0 then
+    local first = embedding.pool(x, T, "cls"):reshape{1, C}
+    first = tanh(scope("pooler.dense", nn.linear, first, C))
+    return {logits = scope("classifier", nn.linear, first, o.classes):reshape{o.classes}}
+end
 if pooled then
     local v = embedding.pool(x, T, o.pooling)
     return {embedding = o.normalize and embedding.normalize(v) or v}

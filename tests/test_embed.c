@@ -246,6 +246,128 @@ START_TEST(takes_any_text)
 }
 END_TEST
 
+/* ---- classifiers ---- */
+
+/* Elements of a tensor of the folder's weights. */
+static double *tensor_of(const char *name)
+{
+    static double elements[3 * C];
+    crescent_contents *contents;
+    crescent_tensor tensor;
+    GOOD(crescent_contents_open(context, in_folder("model.safetensors"), &contents));
+    for (int i = 0; i < crescent_contents_count(contents); i++) {
+        GOOD(crescent_contents_at(contents, i, &tensor));
+        if (strcmp(tensor.name, name) == 0)
+            GOOD(crescent_contents_read(contents, i, elements));
+    }
+    crescent_contents_close(contents);
+    return elements;
+}
+
+/* A folder with a classifier, whose config.json says `more`. */
+static void write_classifier(const char *more, const char *classes)
+{
+    char text[600];
+    crescent_model *model;
+    const crescent_setting settings[] = {{"classes", classes}};
+    const crescent_script script = {.settings = settings, .n_settings = 1};
+    snprintf(text, sizeof text,
+             "{\"model_type\":\"bert\",\"vocab_size\":420,\"hidden_size\":32,\"num_attention_heads\":2,"
+             "\"intermediate_size\":64,\"num_hidden_layers\":2,\"max_position_embeddings\":40%s}",
+             more);
+    write_text("config.json", text);
+    GOOD(crescent_open(context, folder, &script, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, 5));
+    GOOD(crescent_save_weights(model, in_folder("model.safetensors")));
+    crescent_close(model);
+}
+
+/* The pooler's output for a pair, of a model that is compiled for its tokens. */
+static const float *pooler_output(const crescent_encoding *e)
+{
+    char tokens[20];
+    crescent_model *model;
+    static float states[40 * C], pooled[C];
+    snprintf(tokens, sizeof tokens, "%d", (int)e->n);
+    const crescent_setting settings[] = {{"T", tokens}};
+    const crescent_script script = {.settings = settings, .n_settings = 1};
+    GOOD(crescent_open(context, folder, &script, NULL, &model));
+    const char *path = crescent_weights_path(model);
+    GOOD(crescent_load_weights(model, &path, 1, CRESCENT_ANY_TENSORS, NULL));
+    const void *inputs[] = {e->ids, e->types};
+    void *outputs[] = {states, pooled};
+    GOOD(crescent_run(model, inputs, outputs));
+    crescent_close(model);
+    return pooled;
+}
+
+/* Logits of a pair by hand, and the probabilities that each kind of problem makes of them. */
+START_TEST(classifies_a_pair)
+{
+    static const char *const problems[] = {"", ",\"problem_type\":\"multi_label_classification\""};
+    double logits[3], sum = 0;
+    float found[3];
+    char more[300];
+    snprintf(more, sizeof more, ",\"id2label\":{\"1\":\"so\",\"0\":\"no\",\"2\":\"yes\"}%s", problems[_i]);
+    write_classifier(more, "3");
+    const crescent_text text = {"the graph", "a compiler that", 9, 15, CRESCENT_FRAMED, 24};
+    crescent_tokenizer *tokenizer;
+    crescent_encoding encoding;
+    GOOD(crescent_tokenizer_open(context, folder, &tokenizer));
+    GOOD(crescent_encode_text(tokenizer, &text, &encoding));
+    const float *pooled = pooler_output(&encoding);
+    for (int i = 0; i < 3; i++) {
+        const double *bias = tensor_of("classifier.bias");
+        logits[i] = bias[i];
+        const double *weights = tensor_of("classifier.weight");
+        for (int c = 0; c < C; c++)
+            logits[i] += weights[i * C + c] * (double)pooled[c];
+        sum += exp(logits[i]);
+    }
+    for (int how = CRESCENT_LOGITS; how <= CRESCENT_PROBABILITIES; how++) {
+        const crescent_embedder_options options = {.classify = (crescent_classification)how};
+        crescent_embedder *e = open_embedder(&options, 1);
+        crescent_embedder_facts facts;
+        crescent_embedder_look(e, &facts);
+        ck_assert_int_eq(facts.labels, 3);
+        ck_assert_int_eq(facts.dimensions, 3);
+        ck_assert_str_eq(crescent_embedder_label(e, 2), "yes");
+        ck_assert_ptr_null(crescent_embedder_label(e, 3));
+        GOOD(crescent_embed_pair(e, text.text, text.length, text.pair, text.pair_length, found, NULL));
+        for (int i = 0; i < 3; i++) {
+            double expected = how == CRESCENT_LOGITS ? logits[i]
+                              : _i                   ? 1 / (1 + exp(-logits[i]))
+                                                     : exp(logits[i]) / sum;
+            ck_assert_double_eq_tol((double)found[i], expected, 1e-5);
+        }
+        crescent_embedder_close(e);
+    }
+    crescent_free(encoding.ids);
+    crescent_tokenizer_close(tokenizer);
+}
+END_TEST
+
+/* A reranker's score is a sigmoid's, unless its file says that it is the logit. */
+START_TEST(scores_as_a_reranker_says)
+{
+    static const char *const files[] = {
+        ",\"id2label\":{\"0\":\"LABEL_0\"}", ",\"num_labels\":1",
+        ",\"num_labels\":1,\"sentence_transformers\":{\"activation_fn\":\"torch.nn.modules.linear.Identity\"}",
+        ",\"num_labels\":1,\"sbert_ce_default_activation_function\":\"torch.nn.modules.linear.Identity\""};
+    float score, logit;
+    write_classifier(files[_i], "1");
+    crescent_embedder *e = open_embedder(&(crescent_embedder_options){.classify = CRESCENT_LOGITS}, 1);
+    GOOD(crescent_embed_pair(e, "one", 3, "two", 3, &logit, NULL));
+    crescent_embedder_close(e);
+    e = open_embedder(&(crescent_embedder_options){.classify = CRESCENT_PROBABILITIES}, 1);
+    ck_assert_str_eq(crescent_embedder_label(e, 0), "LABEL_0");
+    GOOD(crescent_embed_pair(e, "one", 3, "two", 3, &score, NULL));
+    ck_assert_double_eq_tol((double)score, _i < 2 ? 1 / (1 + exp(-(double)logit)) : (double)logit, 1e-6);
+    crescent_embedder_close(e);
+}
+END_TEST
+
 static void expect_refusal(const crescent_embedder_options *options, const char *expected)
 {
     crescent_embedder *e;
@@ -273,6 +395,13 @@ START_TEST(refuses_in_one_line)
     write_text("modules.json", "{}");
     expect_refusal(NULL, "modules.json: found an object, expected an array of modules");
     remove(in_folder("modules.json"));
+    expect_refusal(&(crescent_embedder_options){.classify = CRESCENT_LOGITS}, ": no tensor 'classifier.weight'");
+    write_text("config.json", "{\"model_type\":\"bert\",\"id2label\":{\"0\":\"a\",\"2\":\"b\"}}");
+    expect_refusal(&(crescent_embedder_options){.classify = CRESCENT_LOGITS},
+                   "config.json: id2label: found 2, expected the numbers from 0 to 1, each with a name");
+    write_text("config.json", "{\"model_type\":\"bert\",\"num_labels\":0}");
+    expect_refusal(&(crescent_embedder_options){.classify = CRESCENT_LOGITS},
+                   "config.json: found no number of labels from 1 to 100000, expected one");
     remove(in_folder("tokenizer.json"));
     expect_refusal(NULL, ": found no tokenizer, expected ");
 }
@@ -288,6 +417,8 @@ int main(void)
     tcase_add_test(t, bits_depend_on_the_text_alone);
     tcase_add_test(t, does_what_the_files_say);
     tcase_add_test(t, takes_any_text);
+    tcase_add_loop_test(t, classifies_a_pair, 0, 2);
+    tcase_add_loop_test(t, scores_as_a_reranker_says, 0, 4);
     tcase_add_test(t, refuses_in_one_line);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -35,18 +35,18 @@ struct option_row {
 enum { KEEPING = CR_VERB_RUN | CR_VERB_WEIGHTS };
 
 static const struct option_row rows[] = {
-    {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_EMBED | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(set), 0, 0,
+    {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(set), 0, 0,
      "override an option the script declares (repeatable)"},
     {"length", 0, PAIR, "NAME=BOUND", CR_VERB_MODELS | CR_VERB_IMPORT, FIELD(length), 0, 0,
      "of an ONNX file: a symbolic size that stays a length, known when the model runs and at most "
      "the bound (repeatable)"},
-    {"script", 0, TEXT, "F.lua", CR_VERB_MODELS | CR_VERB_EMBED | CR_VERB_VARY, FIELD(script), 0, 0,
+    {"script", 0, TEXT, "F.lua", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY, FIELD(script), 0, 0,
      "of a folder or a GGUF file: the script that makes the model, in place of the one that its "
      "model_type chooses"},
-    {"config", 0, TEXT, "FILE", CR_VERB_MODELS | CR_VERB_EMBED | CR_VERB_VARY, FIELD(config), 0, 0,
+    {"config", 0, TEXT, "FILE", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY, FIELD(config), 0, 0,
      "values for the script's options: a config.json or a folder that has one, or a Lua file that "
      "returns a table; --set overrides them"},
-    {"ignore-config", 0, LIST, "KEY", CR_VERB_MODELS | CR_VERB_EMBED | CR_VERB_VARY, FIELD(ignore_config), 0, 0,
+    {"ignore-config", 0, LIST, "KEY", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY, FIELD(ignore_config), 0, 0,
      "pass over a key of the config.json of --config or of the folder, whatever it says "
      "(repeatable)"},
     {"entry", 0, TEXT, "NAME", CR_VERB_MODELS, FIELD(entry), 0, 0,
@@ -83,14 +83,14 @@ static const struct option_row rows[] = {
     {"backends", 0, TEXT, "LIST", CR_VERB_COMPARE, FIELD(backends), 0, 0,
      "backends to run, with commas between (default ref,tcc,cc; with --expect tcc)"},
     {"backend", 0, BACKEND, "NAME",
-     CR_VERB_COMPILING | CR_VERB_EMBED | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY, FIELD(backend), 0, 0,
+     CR_VERB_COMPILING | CR_VERB_ENCODERS | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY, FIELD(backend), 0, 0,
      "tcc: TinyCC in memory (default); cc: $CC or cc; standalone: the emitted file, by $CC or "
      "cc -O2; ref: the interpreter"},
-    {"threads", 0, COUNT, "N", CR_VERB_COMPILING | CR_VERB_EMBED | CR_VERB_TUNE | CR_VERB_WEIGHTS | CR_VERB_VARY,
+    {"threads", 0, COUNT, "N", CR_VERB_COMPILING | CR_VERB_ENCODERS | CR_VERB_TUNE | CR_VERB_WEIGHTS | CR_VERB_VARY,
      FIELD(threads), 1, 256,
      "size of the thread pool (default: the machine's cores)"},
     {"isa", 0, TEXT, "NAME",
-     CR_VERB_COMPILING | CR_VERB_EMBED | CR_VERB_TUNE | CR_VERB_WEIGHTS | CR_VERB_VARY | CR_VERB_EMIT, FIELD(isa), 0, 0,
+     CR_VERB_COMPILING | CR_VERB_ENCODERS | CR_VERB_TUNE | CR_VERB_WEIGHTS | CR_VERB_VARY | CR_VERB_EMIT, FIELD(isa), 0, 0,
      "amx, vnni, avx512, avx2, neon or plain (default: the best there is); emit: a list of those that "
      "the file has, with commas between and plain among them (default: all)"},
     {"seed", 0, COUNT, "N",
@@ -104,7 +104,7 @@ static const struct option_row rows[] = {
      "greatest distance of each element, counted in floats; alone it is the only test"},
     {"after", 0, TEXT, "PASS", CR_VERB_DUMP, FIELD(after), 0, 0, "the pass to print after"},
     {"target", 0, TEXT, "NAME|FILE",
-     (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_EMBED | CR_VERB_VARY | CR_VERB_TARGETS,
+     (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_ENCODERS | CR_VERB_VARY | CR_VERB_TARGETS,
      FIELD(target), 0, 0,
      "the machine that loops are cut for (crescent targets lists them; default: host, for emit "
      "and dump generic); no bit of a result depends on it"},
@@ -115,14 +115,14 @@ static const struct option_row rows[] = {
      "compute values again rather than keep them, so that the arena has no more than so many "
      "bytes (or 512K, 64M, 2G); weights and scratch are apart"},
     {"format", 0, TEXT, "RULES",
-     CR_VERB_RUNNING | CR_VERB_EMBED | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_WEIGHTS |
+     CR_VERB_RUNNING | CR_VERB_ENCODERS | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_WEIGHTS |
          CR_VERB_PARAMS | CR_VERB_EXPLAIN | CR_VERB_VARY,
      FIELD(format), 0, 0,
      "how weights of products and tables are kept: NAME for all, or GLOB=NAME by their names, with "
      "commas between; the last rule that matches counts (default f32, of a GGUF file as its "
      "tensors are)"},
     {"arithmetic", 0, TEXT, "RULES",
-     CR_VERB_RUNNING | CR_VERB_EMBED | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_WEIGHTS |
+     CR_VERB_RUNNING | CR_VERB_ENCODERS | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_WEIGHTS |
          CR_VERB_EXPLAIN | CR_VERB_VARY,
      FIELD(arithmetic), 0, 0,
      "how products by such weights are summed: rules as for --format (default f32; int8: rows "
@@ -211,25 +211,26 @@ static const struct option_row rows[] = {
     {"onnx", 0, FLAG, "", CR_VERB_OPS, FIELD(onnx), 0, 0,
      "list the operators of ONNX files, and what they become"},
     {"json", 0, FLAG, "",
-     CR_VERB_COMPARE | CR_VERB_EMBED | CR_VERB_PARAMS | CR_VERB_BENCH | CR_VERB_EVALUATE | CR_VERB_INSPECT |
+     CR_VERB_COMPARE | CR_VERB_ENCODERS | CR_VERB_PARAMS | CR_VERB_BENCH | CR_VERB_EVALUATE | CR_VERB_INSPECT |
          CR_VERB_EXPLAIN,
      FIELD(json), 0, 0,
      "print the result as JSON"},
     {"tokenizer", 0, TEXT, "FILE|FOLDER", CR_VERB_TOKENIZE | CR_VERB_TEXTS | CR_VERB_EMIT,
      FIELD(tokenizer), 0, 0,
      "read the tokenizer from here, not from MODEL"},
-    {"text", 0, TEXT, "TEXT", CR_VERB_TOKENIZE | CR_VERB_EMBED | CR_VERB_EVALUATE, FIELD(text), 0, 0, "the text"},
+    {"text", 0, TEXT, "TEXT", CR_VERB_TOKENIZE | CR_VERB_EMBED | CR_VERB_CLASSIFY | CR_VERB_EVALUATE, FIELD(text), 0, 0, "the text"},
     {"decode", 0, TEXT, "IDS", CR_VERB_TOKENIZE, FIELD(decode), 0, 0,
      "print the text of ids, with commas or spaces between; - reads them from standard input"},
     {"plain", 0, FLAG, "", CR_VERB_TOKENIZE, FIELD(plain), 0, 0,
      "nothing is put around the text"},
     {"pair", 0, TEXT, "TEXT", CR_VERB_TOKENIZE, FIELD(pair), 0, 0,
      "a second text beside the first, as a document beside a question"},
-    {"max-length", 0, COUNT, "N", CR_VERB_TOKENIZE | CR_VERB_EMBED, FIELD(max_length), 1, INT32_MAX,
+    {"max-length", 0, COUNT, "N", CR_VERB_TOKENIZE | CR_VERB_ENCODERS, FIELD(max_length), 1, INT32_MAX,
      "cut longer texts, as the tokenizer says; ids around them count"},
     {"segments", 0, FLAG, "", CR_VERB_TOKENIZE, FIELD(segments), 0, 0,
      "print the number of the segment of each id on a second line"},
-    {"query", 0, FLAG, "", CR_VERB_EMBED, FIELD(query), 0, 0,
+    {"query", 0, TEXT, "TEXT", CR_VERB_RANK, FIELD(query), 0, 0, "the question that documents answer"},
+    {"query", 0, FLAG, "", CR_VERB_EMBED, FIELD(as_query), 0, 0,
      "put the prompt for queries in front of each text, if the folder has one"},
     {"document", 0, FLAG, "", CR_VERB_EMBED, FIELD(document), 0, 0,
      "put the prompt for documents, or passages, in front"},
@@ -238,7 +239,7 @@ static const struct option_row rows[] = {
      "else mean)"},
     {"normalize", 0, FLAG, "", CR_VERB_EMBED, FIELD(normalize), 0, 0,
      "make the length of each vector 1 (default: as modules.json says)"},
-    {"batch", 0, COUNT, "N", CR_VERB_EMBED, FIELD(batch), 1, 1 << 20,
+    {"batch", 0, COUNT, "N", CR_VERB_ENCODERS, FIELD(batch), 1, 1 << 20,
      "taken, and without effect: texts go through the model one after another, without padding"},
     {"special", 0, FLAG, "", CR_VERB_TOKENIZE, FIELD(special), 0, 0,
      "print all special tokens of --decode"},
@@ -537,7 +538,7 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
     if (o->help)
         return 0;
     if (!(verb->bit & (CR_VERB_MODELS | CR_VERB_TOKENIZE | CR_VERB_INSPECT |
-                       CR_VERB_IMPORT | CR_VERB_EMBED)))
+                       CR_VERB_IMPORT | CR_VERB_ENCODERS)))
         return optind == argc ? 0
                               : cr_fail(error, "%s: '%.200s': expected options only", verb->name,
                                         argv[optind]);
@@ -545,7 +546,7 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
         return cr_fail(error, "%s: no model given, expected crescent %s %s", verb->name, verb->name,
                        verb->usage);
     o->model = argv[optind];
-    if (verb->bit & (CR_VERB_TOKENIZE | CR_VERB_EVALUATE | CR_VERB_EMBED) && optind + 1 < argc)
+    if (verb->bit & (CR_VERB_TOKENIZE | CR_VERB_EVALUATE | CR_VERB_ENCODERS) && optind + 1 < argc)
         o->file = argv[++optind];
     if (optind + 1 < argc)
         return fail_words(verb, argc - optind - 1, argv + optind + 1, argv[optind], error);

@@ -44,8 +44,8 @@ struct cr_options {
     bool bench, check;                 /* options of explain */
     const char *against, *trace;
     const char *pack;
-    const char *pooling; /* options of embed, as the next two lines */
-    bool query, document, normalize;
+    const char *pooling, *query; /* options of encoders, as the next two lines */
+    bool as_query, document, normalize; /* as_query: --query of embed, which has no value */
     int64_t batch;
     int64_t tokens, top_k, context_size, chunk; /* tokens: -1 means no limit; the others: 0 means
                                                  * the default */
@@ -73,6 +73,9 @@ enum {
     CR_VERB_IMPORT = 1 << 16,
     CR_VERB_PACK = 1 << 17,
     CR_VERB_EMBED = 1 << 18,
+    CR_VERB_RANK = 1 << 19,
+    CR_VERB_CLASSIFY = 1 << 20,
+    CR_VERB_ENCODERS = CR_VERB_EMBED | CR_VERB_RANK | CR_VERB_CLASSIFY, /* verbs that run encoders on texts */
     CR_VERB_TEXTS = CR_VERB_GENERATE | CR_VERB_EVALUATE, /* verbs whose models continue texts */
     CR_VERB_WEIGHTS = CR_VERB_TEXTS | CR_VERB_PACK, /* verbs that load the weights of a model that
                                                      * continues texts */
@@ -82,7 +85,7 @@ enum {
                      CR_VERB_BENCH | CR_VERB_TRAIN | CR_VERB_TUNE |
                      CR_VERB_EXPLAIN | CR_VERB_WEIGHTS, /* all verbs that work on a model */
     CR_VERB_ALL = CR_VERB_MODELS | CR_VERB_OPS | CR_VERB_TARGETS | CR_VERB_TOKENIZE |
-                  CR_VERB_INSPECT | CR_VERB_IMPORT | CR_VERB_EMBED,
+                  CR_VERB_INSPECT | CR_VERB_IMPORT | CR_VERB_ENCODERS,
 };
 
 /* A verb returns 0, 1 if a comparison failed, 2 with the error set, or 130 if a signal ended it

@@ -155,6 +155,16 @@ static const struct cr_verb verbs[] = {
      "UTF-8 become U+FFFD, and a note at the end says of how many texts.\n",
      "  crescent embed all-MiniLM-L6-v2 --text 'A graph compiler'\n"
      "  crescent embed bge-small-en-v1.5 lines.txt -o vectors.npy --query\n"},
+    {"rank", CR_VERB_RANK, cr_verb_rank, "FOLDER --query TEXT [FILE | -] [options]",
+     "order documents by how well they answer a question",
+     "FOLDER is a reranker: an encoder with a classifier of one label.  A line of FILE, or of standard\n"
+     "input, is a document; printed are score and number of each line, the best first.\n",
+     "  crescent rank ms-marco-MiniLM-L6-v2 --query 'What is fused?' documents.txt\n"},
+    {"classify", CR_VERB_CLASSIFY, cr_verb_classify, "FOLDER [--text TEXT | FILE | -] [options]",
+     "print the labels of each text with their probabilities",
+     "FOLDER is an encoder with a classifier; labels are those of id2label in its config.json.  A line of\n"
+     "FILE, or of standard input, is a text.\n",
+     "  crescent classify sentiment-folder --text 'A page that I like'\n"},
     {"import", CR_VERB_IMPORT, cr_verb_import, "FILE.onnx -o NAME.lua [options]",
      "write an ONNX file as a script and its weights",
      "The script is one that a person can read; its weights are NAME.safetensors beside it.  --set\n"

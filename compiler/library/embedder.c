@@ -1,5 +1,6 @@
 /* embedder.c - vectors of texts, by an encoder and its tokenizer; see crescent.h. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct crescent_embedder {
     int32_t *ids, *types; /* [most] */
     int32_t length;
     int n_inputs;
+    crescent_classification classify;
 };
 
 /* ---- opening ---- */
@@ -41,22 +43,28 @@ static int find_limit(crescent_embedder *e, int64_t asked, struct cr_error *erro
                                         s->max_length);
 }
 
-/* Opens and loads the model, whose script gets the pooling and the most tokens as settings. */
+/* Opens and loads the model, whose script gets the pooling or the number of classes, and the most
+ * tokens, as settings. */
 static int open_model(crescent_embedder *e, const char *path, const crescent_script *how,
                       const crescent_config *config)
 {
-    char most[24];
-    int n = how ? how->n_settings : 0, status;
-    crescent_setting *settings = cr_calloc((size_t)n + 3, sizeof *settings);
+    char most[24], classes[24];
+    int n = 0, own = how ? how->n_settings : 0, status;
+    crescent_setting *settings = cr_calloc((size_t)own + 3, sizeof *settings);
     crescent_script script = how ? *how : (crescent_script){0};
     snprintf(most, sizeof most, "%" PRId64, e->sentence.max_length);
-    settings[0] = (crescent_setting){"T", most};
-    settings[1] = (crescent_setting){"pooling", e->sentence.pooling};
-    settings[2] = (crescent_setting){"normalize", e->sentence.normalize ? "true" : "false"};
-    if (n)
-        memcpy(settings + 3, how->settings, (size_t)n * sizeof *settings);
+    snprintf(classes, sizeof classes, "%d", e->sentence.n_labels);
+    settings[n++] = (crescent_setting){"T", most};
+    if (e->sentence.n_labels) {
+        settings[n++] = (crescent_setting){"classes", classes};
+    } else {
+        settings[n++] = (crescent_setting){"pooling", e->sentence.pooling};
+        settings[n++] = (crescent_setting){"normalize", e->sentence.normalize ? "true" : "false"};
+    }
+    if (own)
+        memcpy(settings + n, how->settings, (size_t)own * sizeof *settings);
     script.settings = settings;
-    script.n_settings = n + 3;
+    script.n_settings = n + own;
     status = crescent_open(e->context, path, &script, config, &e->model);
     if (status == CRESCENT_OK) {
         const char *weights = crescent_weights_path(e->model);
@@ -106,6 +114,9 @@ static int open_parts(crescent_embedder *e, const char *folder, const crescent_s
         e->sentence.pooling = cr_strdup(options->pooling);
     }
     e->sentence.normalize |= options->normalize;
+    e->classify = options->classify;
+    if (e->classify && cr_read_labels(&e->sentence, folder, error))
+        return -1;
     return find_limit(e, options->most, error) || open_model(e, folder, how, config) ||
                    make_inputs(e, error)
                ? -1
@@ -153,20 +164,28 @@ int crescent_embedder_look(const crescent_embedder *e, crescent_embedder_facts *
 {
     CR_REQUIRE(e, facts);
     *facts = (crescent_embedder_facts){e->dimensions, e->sentence.max_length, e->sentence.pooling,
-                                       e->sentence.normalize, e->sentence.prompt};
+                                       e->sentence.normalize, e->sentence.prompt, e->sentence.n_labels};
     return CRESCENT_OK;
+}
+
+const char *crescent_embedder_label(const crescent_embedder *e, int index)
+{
+    return e && index >= 0 && index < e->sentence.n_labels ? e->sentence.labels[index] : NULL;
 }
 
 /* ---- a text ---- */
 
-/* Returns prompt and text, in which bytes that are no UTF-8 became U+FFFD; *repaired says if there were
- * any. */
-static struct cr_text prepare(const crescent_embedder *e, const char *text, size_t n, bool *repaired)
+/* A text, and a second one or null. */
+struct texts {
+    const char *text, *pair;
+    size_t length, pair_length;
+};
+
+/* Returns a text in which bytes that are no UTF-8 became U+FFFD; *repaired says if there were any. */
+static struct cr_text repair(const char *text, size_t n, bool *repaired)
 {
     struct cr_text out = {0};
     cr_put_bytes(&out, "", 0);
-    if (e->sentence.prompt)
-        cr_put_bytes(&out, e->sentence.prompt, strlen(e->sentence.prompt));
     for (size_t at = 0, bytes; at < n; at += bytes ? bytes : 1) {
         bytes = cr_utf8(text + at, text + n);
         cr_put_bytes(&out, bytes ? text + at : "\xef\xbf\xbd", bytes ? bytes : 3);
@@ -175,18 +194,34 @@ static struct cr_text prepare(const crescent_embedder *e, const char *text, size
     return out;
 }
 
-/* Encodes a text into the inputs. */
-static int encode(crescent_embedder *e, const char *text, size_t n, crescent_embedded *what)
+/* Returns prompt and text. */
+static struct cr_text prepare(const crescent_embedder *e, const char *text, size_t n, bool *repaired)
+{
+    struct cr_text out = {0}, own = repair(text, n, repaired);
+    if (e->sentence.prompt)
+        cr_put_bytes(&out, e->sentence.prompt, strlen(e->sentence.prompt));
+    cr_put_bytes(&out, own.data, own.length);
+    free(own.data);
+    return out;
+}
+
+/* Encodes a text or a pair into the inputs. */
+static int encode(crescent_embedder *e, const struct texts *texts, crescent_embedded *what)
 {
     bool repaired = false;
-    struct cr_text whole = prepare(e, text, n, &repaired);
+    struct cr_text whole = prepare(e, texts->text, texts->length, &repaired), pair = {0};
     crescent_encoding encoding;
+    if (texts->pair)
+        pair = repair(texts->pair, texts->pair_length, &repaired);
     const crescent_text request = {.text = whole.data,
                                    .length = whole.length,
+                                   .pair = pair.data,
+                                   .pair_length = pair.length,
                                    .framing = CRESCENT_FRAMED,
                                    .most = e->sentence.max_length};
     int status = crescent_encode_text(e->tokenizer, &request, &encoding);
     free(whole.data);
+    free(pair.data);
     if (status)
         return status;
     *what = (crescent_embedded){encoding.n, encoding.truncated, repaired};
@@ -197,18 +232,45 @@ static int encode(crescent_embedder *e, const char *text, size_t n, crescent_emb
     return CRESCENT_OK;
 }
 
-/* Encodes a text and runs the model on its ids. */
-int crescent_embed(crescent_embedder *e, const char *text, size_t length, float *vector,
-                   crescent_embedded *what)
+/* Makes probabilities of logits, in double precision: each by a sigmoid, or all by a softmax. */
+static void make_probabilities(const struct cr_sentence *s, float *logits)
+{
+    double most = -INFINITY, sum = 0;
+    for (int i = 0; i < s->n_labels; i++)
+        most = fmax(most, (double)logits[i]);
+    for (int i = 0; i < s->n_labels; i++)
+        sum += exp((double)logits[i] - most);
+    for (int i = 0; i < s->n_labels && !s->plain; i++)
+        logits[i] = (float)(s->sigmoid ? 1 / (1 + exp(-(double)logits[i])) : exp((double)logits[i] - most) / sum);
+}
+
+/* Encodes a text or a pair, and runs the model on its ids. */
+static int embed(crescent_embedder *e, const struct texts *texts, float *vector, crescent_embedded *what)
 {
     crescent_embedded unasked;
-    CR_REQUIRE(e, text && vector);
-    CR_ENTER(e->context);
-    int status = encode(e, text, length, what ? what : &unasked);
     void *outputs[] = {vector};
+    int status = encode(e, texts, what ? what : &unasked);
     if (status == 0 && e->length == 0) /* no text, and a tokenizer that puts nothing around it */
         memset(vector, 0, (size_t)e->dimensions * sizeof *vector);
     else if (status == 0)
         status = crescent_run(e->model, e->inputs, outputs);
-    return cr_done(&guard, status);
+    if (status == 0 && e->classify == CRESCENT_PROBABILITIES)
+        make_probabilities(&e->sentence, vector);
+    return status;
+}
+
+int crescent_embed(crescent_embedder *e, const char *text, size_t length, float *vector,
+                   crescent_embedded *what)
+{
+    CR_REQUIRE(e, text && vector);
+    CR_ENTER(e->context);
+    return cr_done(&guard, embed(e, &(struct texts){text, NULL, length, 0}, vector, what));
+}
+
+int crescent_embed_pair(crescent_embedder *e, const char *text, size_t length, const char *pair,
+                        size_t pair_length, float *vector, crescent_embedded *what)
+{
+    CR_REQUIRE(e, text && pair && vector);
+    CR_ENTER(e->context);
+    return cr_done(&guard, embed(e, &(struct texts){text, pair, length, pair_length}, vector, what));
 }

@@ -169,8 +169,80 @@ int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role
                : 0;
 }
 
+/* ---- classifiers ---- */
+
+/* Reads id2label, {"0": NAME, ...}: each number below the count once. */
+static int read_names(struct cr_sentence *s, const struct cr_document *d, int names, struct cr_error *error)
+{
+    s->n_labels = d->values[names].count;
+    s->labels = cr_calloc((size_t)s->n_labels + 1, sizeof *s->labels);
+    for (int i = d->values[names].first; i >= 0; i = d->values[i].next) {
+        char *end;
+        long number = strtol(d->values[i].key, &end, 10);
+        if (end == d->values[i].key || *end || number < 0 || number >= s->n_labels || s->labels[number] ||
+            d->values[i].kind != CR_JSON_STRING)
+            return cr_fail(error, "%s: id2label: found %.60s, expected the numbers from 0 to %d, each with a name",
+                           d->path, d->values[i].key, s->n_labels - 1);
+        s->labels[number] = cr_strdup(d->values[i].text);
+    }
+    return 0;
+}
+
+/* Names the labels as transformers does where no file has names. */
+static void number_labels(struct cr_sentence *s, int n)
+{
+    s->n_labels = n;
+    s->labels = cr_calloc((size_t)n, sizeof *s->labels);
+    for (int i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "LABEL_%d", i);
+        s->labels[i] = cr_strdup(name);
+    }
+}
+
+/* Reads what makes a probability of a logit: a sigmoid where there is one label or several may hold,
+ * unless a reranker says that its scores are the logits. */
+static int read_activation(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
+{
+    const char *problem = "", *activation = "";
+    int nested = cr_member(d, 0, "sentence_transformers");
+    if (cr_read_string(d, 0, "config", "problem_type", &problem, error) ||
+        cr_read_string(d, 0, "config", "sbert_ce_default_activation_function", &activation, error) ||
+        (nested >= 0 && cr_read_string(d, nested, "config", "activation_fn", &activation, error)))
+        return -1;
+    const char *dot = strrchr(activation, '.');
+    s->plain = strcmp(dot ? dot + 1 : activation, "Identity") == 0;
+    s->sigmoid = s->n_labels == 1 || strcmp(problem, "multi_label_classification") == 0;
+    return 0;
+}
+
+int cr_read_labels(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    enum { MOST_LABELS = 100000 };
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int64_t n = 2;
+    int found = open_file(&d, path, folder, "config.json", error);
+    if (found <= 0)
+        return found < 0 ? -1 : cr_fail(error, "%s: found no such file, expected it", path);
+    int names = cr_member(&d, 0, "id2label"), status = 0;
+    if (names >= 0 && d.values[names].kind == CR_JSON_OBJECT && d.values[names].count > 0)
+        status = read_names(s, &d, names, error);
+    else if (cr_read_integer(&d, 0, "config", "num_labels", &n, error) || n < 1 || n > MOST_LABELS)
+        status = cr_fail(error, "%s: found no number of labels from 1 to %d, expected one", path, MOST_LABELS);
+    else
+        number_labels(s, (int)n);
+    if (status == 0)
+        status = read_activation(s, &d, error);
+    cr_document_free(&d);
+    return status;
+}
+
 void cr_free_sentence(struct cr_sentence *s)
 {
     free(s->pooling);
     free(s->prompt);
+    for (int i = 0; i < s->n_labels; i++)
+        free(s->labels[i]);
+    free(s->labels);
 }

@@ -17,12 +17,18 @@ struct cr_sentence {
     int64_t max_length; /* the most tokens of a text; 0: no file says it */
     int64_t positions;  /* max_position_embeddings of config.json; 0: none */
     char *prompt;       /* a text that is put in front of each text; may be null */
+    char **labels;      /* of a classifier, by number */
+    int n_labels;
+    bool sigmoid, plain; /* its probabilities: of each label alone; as they are, without any function */
 };
 
 /* Reads the files of a folder, which may be missing.  `role`, "query", "document" or null, chooses the
  * prompt.  Fails for modules other than Transformer, Pooling and Normalize. */
 int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const char *role,
                      struct cr_error *error);
+
+/* Reads the labels of a classifier, and what makes probabilities of its logits, from config.json. */
+int cr_read_labels(struct cr_sentence *sentence, const char *folder, struct cr_error *error);
 void cr_free_sentence(struct cr_sentence *sentence);
 
 #endif

@@ -1,0 +1,67 @@
+/* classify.c - crescent classify: the labels of texts, with their probabilities. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "encoders.h"
+#include "verbs.h"
+
+struct label {
+    float probability;
+    int number;
+};
+
+/* Sorts the likeliest first, equal ones by their numbers, NaN last. */
+static int by_probability(const void *a, const void *b)
+{
+    const struct label *x = a, *y = b;
+    int nan = (x->probability != x->probability) - (y->probability != y->probability);
+    int order = (x->probability < y->probability) - (x->probability > y->probability);
+    return nan ? nan : order ? order : x->number - y->number;
+}
+
+/* Prints a line: [{"label": NAME, "score": P}, ...], or NAME P with tabs between. */
+static void print_labels(const struct cr_encoder *e, const struct label *labels)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < e->facts.labels; i++) {
+        const char *name = crescent_embedder_label(e->embedder, labels[i].number);
+        if (e->o->json)
+            json_array_append_new(list, json_pack("{s:s,s:f}", "label", name, "score", (double)labels[i].probability));
+        else
+            printf("%s%s %.9g", i ? "\t" : "", name, (double)labels[i].probability);
+    }
+    if (e->o->json)
+        json_dumpf(list, stdout, JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(list);
+}
+
+/* Prints the labels of a text, the likeliest first. */
+static int classify_text(void *context, const char *text, size_t n, struct cr_error *error)
+{
+    struct cr_encoder *e = context;
+    if (cr_encoder_run(e, text, n, false, error))
+        return -1;
+    struct label *labels = cr_calloc((size_t)e->facts.labels, sizeof *labels);
+    for (int i = 0; i < e->facts.labels; i++)
+        labels[i] = (struct label){e->vector[i], i};
+    qsort(labels, (size_t)e->facts.labels, sizeof *labels, by_probability);
+    print_labels(e, labels);
+    free(labels);
+    return 0;
+}
+
+/* Prints a line for each text. */
+int cr_verb_classify(const struct cr_options *o, struct cr_error *error)
+{
+    struct cr_encoder e;
+    int status = cr_encoder_open(&e, o, CRESCENT_PROBABILITIES, error);
+    if (status == 0)
+        status = cr_each_text(o, classify_text, &e, error);
+    if (status == 0)
+        cr_note_texts(&e);
+    cr_encoder_close(&e);
+    return status ? 2 : 0;
+}

@@ -1,0 +1,65 @@
+/* rank.c - crescent rank: orders documents by how well they answer a question. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "encoders.h"
+#include "verbs.h"
+
+struct ranked {
+    float score;
+    int64_t number; /* of the line, from 1 on */
+};
+
+struct ranking {
+    struct cr_encoder encoder;
+    struct ranked *items;
+    int n, cap;
+};
+
+static int rank_text(void *context, const char *text, size_t n, struct cr_error *error)
+{
+    struct ranking *r = context;
+    if (cr_encoder_run(&r->encoder, text, n, true, error))
+        return -1;
+    *CR_PUSH(r->items, r->n, r->cap) = (struct ranked){r->encoder.vector[0], r->encoder.n_texts};
+    return 0;
+}
+
+/* Sorts the best first, equal ones by their numbers, NaN last. */
+static int by_score(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    int nan = (x->score != x->score) - (y->score != y->score);
+    int order = (x->score < y->score) - (x->score > y->score);
+    return nan ? nan : order ? order : (x->number > y->number) - (x->number < y->number);
+}
+
+static void print_ranking(struct ranking *r)
+{
+    if (r->n)
+        qsort(r->items, (size_t)r->n, sizeof *r->items, by_score);
+    for (int i = 0; i < r->n; i++)
+        printf(r->encoder.o->json ? "{\"score\": %.9g, \"number\": %lld}\n" : "%.9g %lld\n",
+               (double)r->items[i].score, (long long)r->items[i].number);
+}
+
+/* Scores each line beside the question, and prints score and line number, the best first. */
+int cr_verb_rank(const struct cr_options *o, struct cr_error *error)
+{
+    struct ranking r = {.items = NULL};
+    int status = o->query ? cr_encoder_open(&r.encoder, o, CRESCENT_PROBABILITIES, error)
+                          : cr_fail(error, "--query: found no question, expected one");
+    if (status == 0 && r.encoder.facts.labels != 1)
+        status = cr_fail(error, "%.300s: found a classifier of %d labels, expected one of 1, as a reranker is",
+                         o->model, r.encoder.facts.labels);
+    if (status == 0)
+        status = cr_each_text(o, rank_text, &r, error);
+    if (status == 0) {
+        print_ranking(&r);
+        cr_note_texts(&r.encoder);
+    }
+    free(r.items);
+    cr_encoder_close(&r.encoder);
+    return status ? 2 : 0;
+}
