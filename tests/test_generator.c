@@ -373,7 +373,7 @@ START_TEST(refuses)
     REFUSED(crescent_generator_feed(g, ids, 1, NULL), "has no values");
     GOOD(crescent_draw_weights(crescent_generator_model(g), 1));
     ck_assert_ptr_null(crescent_generator_logits(g));
-    REFUSED(crescent_generator_choose(g, NULL, &id), "expected one before it");
+    REFUSED(crescent_generator_choose(g, NULL, &id), "expected at least one before another is generated");
     REFUSED(crescent_generator_feed(g, ids, CONTEXT + 1, NULL),
             "41 tokens behind 0, expected at most 40 in all");
     ids[2] = VOCABULARY;

@@ -412,9 +412,12 @@ START_TEST(has_its_own_library)
               "t.lua:1: string.format: found no value for '%d', expected one");
     must_fail(&cr_default_limits, "string.format('%d', {})",
               "t.lua:1: string.format: '%d': found table, expected a number");
-    must_fail(&cr_default_limits, "string.format('%p', {})", "t.lua:1: string.format: invalid");
-    must_fail(&cr_default_limits, "string.format('%', 1)", "t.lua:1: string.format: invalid");
-    must_fail(&cr_default_limits, "string.format('%100d', 1)", "t.lua:1: string.format: invalid");
+    must_fail(&cr_default_limits, "string.format('%p', {})",
+              "t.lua:1: string.format: found the directive '%p', expected one of Lua's");
+    must_fail(&cr_default_limits, "string.format('%', 1)",
+              "t.lua:1: string.format: found the directive '%', expected one of Lua's");
+    must_fail(&cr_default_limits, "string.format('%100d', 1)",
+              "t.lua:1: string.format: found the directive '%100', expected one of Lua's");
     must_fail(&cr_default_limits, "string.format('%s')",
               "t.lua:1: string.format: found no value for '%s', expected one");
     must_fail(&cr_default_limits, "table.concat({{}})",
@@ -444,7 +447,7 @@ START_TEST(prints_no_control_characters)
     must_fail(&cr_default_limits, "input('\\27]0;x\\7', {1})",
               "t.lua:1: input: found the name '\\x1b]0;x\\x07', expected letters, digits, '_', '-' and '.'");
     must_fail(&cr_default_limits, "local x = y\27", "t.lua:1: ");
-    must_fail(&cr_default_limits, "require 'a\\27'", "t.lua:1: require: module 'a\\x1b': letters");
+    must_fail(&cr_default_limits, "require 'a\\27'", "t.lua:1: require: found the module 'a\\x1b', expected letters");
     must_fail(&cr_default_limits, "local x = math['\\27']()", "t.lua:1: ");
 }
 END_TEST

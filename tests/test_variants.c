@@ -292,11 +292,11 @@ static bool is_emitted(const char *variant, const char *text)
 static const struct {
     const char *variant, *condition;
 } conditions[] = {
-    {"prefixTensor", "if (!finite || (j < value1 || j < i + m)) {"},
-    {"prefixBatch", "if (!finite || (j < value1 || j < i + m)) {"},
-    {"positionTensor", "j < i + m + value2)"},
-    {"padding", "if (!finite || (j < i + m && least3 < 2)) {"},
-    {"segments", "if (!finite || (j < i + m && least3 < greatest4 + 1 &&"},
+    {"prefixTensor", "if (!finite || (key < value1 || key < query + 30)) {"},
+    {"prefixBatch", "if (!finite || (key < value1 || key < query + 30)) {"},
+    {"positionTensor", "key < query + 29 + value2 + 1)"},
+    {"padding", "if (!finite || (key < query + 30 && least3 < 2)) {"},
+    {"segments", "if (!finite || (key < query + 30 && least3 < greatest4 + 1 &&"},
     {"segmentsFull", "if (!finite || (least0 < greatest1 + 1 &&"},
 };
 
