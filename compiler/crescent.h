@@ -1267,9 +1267,10 @@ int crescent_text_stream_end(crescent_text_stream *stream, const char **text, si
  */
 typedef struct crescent_embedder crescent_embedder;
 
-/* What a vector has instead, of a folder with a classifier: its logits, one for each label, or the
- * probabilities that config.json makes of them: by a softmax, or a sigmoid for one label or several that
- * may hold together; a reranker's are its logits if it says so. */
+/* The vectors of a folder with a classifier have a number for each label: the logit, or the probability.
+ * Probabilities are the softmax of the logits, or the sigmoid of each if there is one label, or if
+ * config.json says that several labels may hold.  Those of a reranker whose config.json has an Identity as
+ * its activation are the logits. */
 typedef enum { CRESCENT_NO_CLASSES, CRESCENT_LOGITS, CRESCENT_PROBABILITIES } crescent_classification;
 
 /* Options; zeros are the defaults, and a null pointer stands for all zeros. */
@@ -1291,7 +1292,7 @@ int crescent_embedder_open(crescent_context *context, const char *path, const cr
                            crescent_embedder **embedder);
 void crescent_embedder_close(crescent_embedder *embedder);
 
-/* What an embedder does; strings are its own. */
+/* The settings of an embedder.  It owns the strings. */
 typedef struct {
     int64_t dimensions, most; /* of a vector; tokens of a text */
     const char *pooling;
@@ -1305,7 +1306,7 @@ int crescent_embedder_look(const crescent_embedder *embedder, crescent_embedder_
 /* The name of a classifier's label; null for a number that is none. */
 const char *crescent_embedder_label(const crescent_embedder *embedder, int index);
 
-/* What was done to a text. */
+/* The tokens of a text, and whether it was changed. */
 typedef struct {
     size_t tokens;
     int truncated; /* 1: tokens were cut off */
@@ -1316,7 +1317,7 @@ typedef struct {
 int crescent_embed(crescent_embedder *embedder, const char *text, size_t length, float *vector,
                    crescent_embedded *what);
 
-/* The same of a pair of texts, such as a question and a document that a reranker compares. */
+/* Writes the vector of a pair of texts, such as a question and a document for a reranker. */
 int crescent_embed_pair(crescent_embedder *embedder, const char *text, size_t length, const char *pair,
                         size_t pair_length, float *vector, crescent_embedded *what);
 

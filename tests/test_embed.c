@@ -382,6 +382,9 @@ START_TEST(refuses_in_one_line)
                    "found a limit of 41 tokens, expected at most 40, as there are positions");
     expect_refusal(&(crescent_embedder_options){.most = 1}, "found a limit of 1 tokens, expected at least 2");
     expect_refusal(&(crescent_embedder_options){.pooling = "sum"}, "option pooling: found 'sum', expected ");
+    write_text("sentence_bert_config.json", "{\"max_seq_length\":-3}");
+    expect_refusal(NULL, "sentence_bert_config.json: found max_seq_length -3, expected a number of tokens");
+    remove(in_folder("sentence_bert_config.json"));
     write_modules("{\"pooling_mode_cls_token\":true,\"pooling_mode_mean_tokens\":true}", 0);
     expect_refusal(NULL, "1_Pooling/config.json: found 2 kinds of pooling, expected one of cls, mean");
     write_modules("{}", 0);

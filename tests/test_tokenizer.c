@@ -1096,6 +1096,12 @@ START_TEST(refuses_damaged_sentencepiece)
     FILE *file = fopen("tests/tokenizers/sp_bpe.model", "rb");
     size_t size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
+    crescent_tokenizer *cut;
+    const char *short_file = write_file("x.model", bytes, 900);
+    ck_assert_int_eq(crescent_tokenizer_open(context, short_file, &cut), CRESCENT_FAILED);
+    ck_assert_msg(strstr(crescent_error(context), ": found bytes that are no message of SentencePiece, expected "),
+                  "%s", crescent_error(context));
+    remove_file(short_file);
     for (size_t n = 0; n < size; n += n < 200 ? 1 : 97) {
         crescent_tokenizer *t;
         char old = bytes[n];

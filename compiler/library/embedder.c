@@ -123,7 +123,7 @@ static int open_parts(crescent_embedder *e, const char *folder, const crescent_s
                : 0;
 }
 
-/* Opens an encoder; what was opened before a failure is closed again. */
+/* Opens an encoder.  A failure closes the parts that are open. */
 int crescent_embedder_open(crescent_context *context, const char *path, const crescent_script *how,
                            const crescent_config *config, const crescent_embedder_options *options,
                            crescent_embedder **embedder)

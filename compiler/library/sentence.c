@@ -130,6 +130,8 @@ static int read_number(const char *folder, const char *file, const char *key, in
     if (found <= 0)
         return found;
     int status = cr_read_integer(&d, 0, file, key, out, error);
+    if (status == 0 && *out < 0)
+        status = cr_fail(error, "%s: found %s %lld, expected a number of tokens", path, key, (long long)*out);
     cr_document_free(&d);
     return status;
 }

@@ -31,7 +31,7 @@ static struct cr_tokenizer *open_installed(const char *path, struct cr_error *er
     char *found = cr_find_installed(path);
     const char *end = strrchr(found, '.');
     struct cr_tokenizer *tokenizer = cr_tokenizer_open(found, error);
-    bool is_known = (end && strcmp(end, ".json") == 0) || cr_is_gguf(found);
+    bool is_known = (end && (strcmp(end, ".json") == 0 || strcmp(end, ".model") == 0)) || cr_is_gguf(found);
     const char *what = tokenizer || is_known ? NULL : cr_other_file(found);
     if (what)
         cr_fail(error, "%.300s: %s, expected tokenizer.json, a folder that has one, or a GGUF file", found,

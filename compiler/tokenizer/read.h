@@ -56,6 +56,10 @@ int cr_read_sentencepiece(struct cr_tokenizer *tokenizer, const char *path, cons
 void cr_add_byte_level_parts(struct cr_tokenizer *tokenizer, struct cr_pattern *pattern, bool nfc,
                              bool prefix_space);
 
+/* Adds the decoders of SentencePiece's tokens: visible spaces become spaces, tokens of bytes bytes if
+ * `bytes`, and one space at the beginning of the text is removed if `strips`. */
+void cr_add_space_decoders(struct cr_tokenizer *tokenizer, bool bytes, bool strips);
+
 /* Reads the tokenizer of a GGUF file, and the ids that end a text. */
 int cr_read_tokenizer_gguf(struct cr_tokenizer *tokenizer, const char *path,
                            struct cr_error *error);

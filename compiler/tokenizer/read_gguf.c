@@ -261,19 +261,7 @@ static void add_space_parts(struct cr_tokenizer *t, bool prefix)
     part->pattern = cr_pattern_literal(" ", 1);
     part->content = SPACE;
     part->length = strlen(SPACE);
-    part = cr_add_part(&t->decoders, &cr_decoders, "Replace");
-    part->pattern = cr_pattern_literal(SPACE, strlen(SPACE));
-    part->content = " ";
-    part->length = 1;
-    cr_add_part(&t->decoders, &cr_decoders, "ByteFallback");
-    cr_add_part(&t->decoders, &cr_decoders, "Fuse");
-    if (prefix) {
-        part = cr_add_part(&t->decoders, &cr_decoders, "Strip");
-        part->content = " ";
-        part->length = 1;
-        part->start = 1;
-    }
-    t->has_decoder = true;
+    cr_add_space_decoders(t, true, prefix);
 }
 
 /* Reads SentencePiece's settings.  Fails for normalizers that do more than replace spaces. */

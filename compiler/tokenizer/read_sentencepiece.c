@@ -375,23 +375,22 @@ static int add_normalizer(struct file *f)
     return n ? cr_set_text_map(&part->map, f->charsmap.at, n, f->path, f->error) : 0;
 }
 
-/* Adds the decoders: visible spaces become spaces, tokens of bytes bytes, and the space in front goes. */
-static void add_decoders(struct file *f)
+void cr_add_space_decoders(struct cr_tokenizer *t, bool bytes, bool strips)
 {
-    struct cr_text_parts *parts = &f->t->decoders;
+    struct cr_text_parts *parts = &t->decoders;
     struct cr_text_part *part = cr_add_part(parts, &cr_decoders, "Replace");
     part->pattern = cr_pattern_literal(VISIBLE, strlen(VISIBLE));
     part->content = " ";
     part->length = 1;
-    if (f->byte_fallback)
+    if (bytes)
         cr_add_part(parts, &cr_decoders, "ByteFallback");
     cr_add_part(parts, &cr_decoders, "Fuse");
-    if (f->add_dummy_prefix) {
+    if (strips) {
         part = cr_add_part(parts, &cr_decoders, "Strip");
         part->content = " ";
         part->length = part->start = 1;
     }
-    f->t->has_decoder = true;
+    t->has_decoder = true;
 }
 
 /* ---- the file ---- */
@@ -436,7 +435,7 @@ int cr_read_sentencepiece(struct cr_tokenizer *t, const char *path, const char *
     if (status == 0)
         status = make_by_config(&f, config);
     if (status == 0)
-        add_decoders(&f);
+        cr_add_space_decoders(t, f.byte_fallback, f.add_dummy_prefix);
     free(f.pieces);
     cr_unmap_file(&mapping);
     return status;
