@@ -81,8 +81,10 @@ static void read_config(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (folder[sizeof folder - 2] == 'X')
+    static bool made;
+    if (!made)
         make_folder();
+    made = true;
     write_bytes("model.safetensors.index.json", data, size);
     write_bytes("config.json", data, size);
     read_shards();
