@@ -16,7 +16,7 @@ local o = options({
     padding = false, -- whether there is an input attention_mask [B, T], 0 for padding
     pooler = true,   -- whether there is the vector for all
     pooling = embedding.poolings, -- not "none": one vector for a text of up to T tokens is all that is returned
-    normalize = false,            -- and its length is 1
+    modules = "", normalize = false, -- as embedding.vector takes them
     classes = 0,                  -- of a head for classification, whose logits are all that is returned then
     name_prefix = "", -- before every parameter's name
 }, huggingface.keys({"tie_word_embeddings"}, true), huggingface.sizes)
@@ -60,8 +60,7 @@ if o.classes > 0 then
     return {logits = scope("classifier", nn.linear, first, o.classes):reshape{o.classes}}
 end
 if pooled then
-    local v = embedding.pool(x, T, o.pooling)
-    return {embedding = o.normalize and embedding.normalize(v) or v}
+    return {embedding = embedding.vector(x, T, o)}
 end
 if not o.pooler then return {last_hidden_state = x} end
 

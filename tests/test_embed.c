@@ -73,16 +73,24 @@ static void tear_down(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* modules.json with a pooling and, if `normalizes`, a Normalize. */
-static void write_modules(const char *pooling, int normalizes)
+/* modules.json with a pooling, and modules after it. */
+static void write_all_modules(const char *pooling, const char *more)
 {
-    char text[600];
+    char text[900];
     snprintf(text, sizeof text,
              "[{\"idx\":0,\"path\":\"\",\"type\":\"sentence_transformers.models.Transformer\"},"
              "{\"idx\":1,\"path\":\"1_Pooling\",\"type\":\"sentence_transformers.models.Pooling\"}%s]",
-             normalizes ? ",{\"idx\":2,\"path\":\"2\",\"type\":\"sentence_transformers.models.Normalize\"}" : "");
+             more);
     write_text("modules.json", text);
     write_text("1_Pooling/config.json", pooling);
+}
+
+#define NORMALIZE ",{\"idx\":2,\"path\":\"2\",\"type\":\"sentence_transformers.models.Normalize\"}"
+
+/* The same with, if `normalizes`, a Normalize. */
+static void write_modules(const char *pooling, int normalizes)
+{
+    write_all_modules(pooling, normalizes ? NORMALIZE : "");
 }
 
 /* ---- vectors ---- */
@@ -368,6 +376,116 @@ START_TEST(scores_as_a_reranker_says)
 }
 END_TEST
 
+/* ---- layers after the pooling ---- */
+
+enum { WIDE = 48, NARROW = 8 };
+#define DENSE(folder) ",{\"path\":\"" folder "\",\"type\":\"sentence_transformers.models.Dense\"}"
+
+/* A Dense in a folder of its own: config.json, and weights drawn at random. */
+static void write_dense(const char *name, const char *config, const char *tensors)
+{
+    char path[64], script[300];
+    crescent_model *model;
+    snprintf(path, sizeof path, "%.40s/config.json", name);
+    mkdir(in_folder(name), 0755);
+    write_text(path, config);
+    snprintf(script, sizeof script, "return {%s}", tensors);
+    write_text("dense.lua", script);
+    GOOD(crescent_open(context, in_folder("dense.lua"), NULL, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, name[0]));
+    snprintf(path, sizeof path, "%.40s/model.safetensors", name);
+    GOOD(crescent_save_weights(model, in_folder(path)));
+    crescent_close(model);
+}
+
+/* Elements of the only tensor of that name in a file. */
+static void read_tensor(const char *file, const char *name, double *elements)
+{
+    crescent_contents *contents;
+    crescent_tensor tensor;
+    int found = 0;
+    GOOD(crescent_contents_open(context, in_folder(file), &contents));
+    for (int i = 0; i < crescent_contents_count(contents); i++) {
+        GOOD(crescent_contents_at(contents, i, &tensor));
+        if (strcmp(tensor.name, name) == 0 && ++found)
+            GOOD(crescent_contents_read(contents, i, elements));
+    }
+    ck_assert_int_eq(found, 1);
+    crescent_contents_close(contents);
+}
+
+static void normalize(double *v, int n)
+{
+    double square = 0;
+    for (int i = 0; i < n; i++)
+        square += v[i] * v[i];
+    for (int i = 0; i < n; i++)
+        v[i] /= sqrt(square);
+}
+
+/* A Dense of WIDE numbers with a bias and tanh, and one of NARROW without, whose activation is an
+ * Identity. */
+static void write_two(void)
+{
+    write_dense("2_Dense", "{\"in_features\":32,\"out_features\":48,\"bias\":true,"
+                           "\"activation_function\":\"torch.nn.modules.activation.Tanh\"}",
+                "w = param(\"linear.weight\", {48, 32}, {normal = 0.5}), "
+                "b = param(\"linear.bias\", {48}, {normal = 0.5})");
+    write_dense("3_Dense", "{\"in_features\":48,\"out_features\":8,\"bias\":false,"
+                           "\"activation_function\":\"torch.nn.modules.linear.Identity\"}",
+                "w = param(\"linear.weight\", {8, 48}, {normal = 0.5})");
+}
+
+/* The vector of the pooling, and what two layers with a Normalize before, between or after them make of it
+ * in double precision. */
+START_TEST(goes_through_dense_layers)
+{
+    static const char *const orders[] = {
+        DENSE("2_Dense") DENSE("3_Dense"), DENSE("2_Dense") DENSE("3_Dense") NORMALIZE,
+        NORMALIZE DENSE("2_Dense") DENSE("3_Dense"), DENSE("2_Dense") NORMALIZE DENSE("3_Dense") NORMALIZE};
+    static const char text[] = "a graph compiler";
+    static double first[WIDE * C], bias[WIDE], second[NARROW * WIDE];
+    float pooled[C], found[NARROW];
+    double x[C], y[WIDE], z[NARROW] = {0};
+    write_two();
+    write_modules("{\"pooling_mode_cls_token\":true}", 0);
+    crescent_embedder *e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, text, strlen(text), pooled, NULL));
+    crescent_embedder_close(e);
+    read_tensor("2_Dense/model.safetensors", "linear.weight", first);
+    read_tensor("2_Dense/model.safetensors", "linear.bias", bias);
+    read_tensor("3_Dense/model.safetensors", "linear.weight", second);
+    for (int i = 0; i < C; i++)
+        x[i] = (double)pooled[i];
+    if (_i == 2)
+        normalize(x, C);
+    for (int i = 0; i < WIDE; i++) {
+        y[i] = bias[i];
+        for (int k = 0; k < C; k++)
+            y[i] += first[i * C + k] * x[k];
+        y[i] = tanh(y[i]);
+    }
+    if (_i == 3)
+        normalize(y, WIDE);
+    for (int i = 0; i < NARROW; i++)
+        for (int k = 0; k < WIDE; k++)
+            z[i] += second[i * WIDE + k] * y[k];
+    if (_i % 2)
+        normalize(z, NARROW);
+    write_all_modules("{\"pooling_mode_cls_token\":true}", orders[_i]);
+    e = open_embedder(NULL, 1);
+    crescent_embedder_facts facts;
+    crescent_embedder_look(e, &facts);
+    ck_assert_int_eq(facts.dimensions, NARROW);
+    ck_assert_int_eq(facts.normalized, _i % 2);
+    GOOD(crescent_embed(e, text, strlen(text), found, NULL));
+    for (int i = 0; i < NARROW; i++)
+        ck_assert_double_eq_tol((double)found[i], z[i], 1e-5);
+    crescent_embedder_close(e);
+}
+END_TEST
+
 static void expect_refusal(const crescent_embedder_options *options, const char *expected)
 {
     crescent_embedder *e;
@@ -393,7 +511,9 @@ START_TEST(refuses_in_one_line)
     expect_refusal(NULL, "1_Pooling/config.json:1: found the end of the file");
     remove(in_folder("1_Pooling/config.json"));
     expect_refusal(NULL, "1_Pooling/config.json: found no such file, expected it, as modules.json names it");
-    write_text("modules.json", "[{\"path\":\"2_Dense\",\"type\":\"sentence_transformers.models.Dense\"}]");
+    write_text("modules.json", "[{\"path\":\"2_LayerNorm\",\"type\":\"sentence_transformers.models.LayerNorm\"}]");
+    expect_refusal(NULL, "modules.json:1: found the module LayerNorm in another folder, expected a Transformer");
+    write_text("modules.json", "[{\"path\":\"../x\",\"type\":\"sentence_transformers.models.Dense\"}]");
     expect_refusal(NULL, "modules.json:1: found the module Dense in another folder, expected a Transformer");
     write_text("modules.json", "{}");
     expect_refusal(NULL, "modules.json: found an object, expected an array of modules");
@@ -410,6 +530,38 @@ START_TEST(refuses_in_one_line)
 }
 END_TEST
 
+/* A Dense that is not there, or is of another kind. */
+START_TEST(refuses_dense_layers)
+{
+    static const char *const wrong[][2] = {
+        {"{\"in_features\":31,\"out_features\":48}",
+         "2_Dense: found in_features 31, expected 32, the size of the vector before it"},
+        {"{\"in_features\":32,\"out_features\":0}",
+         "2_Dense/config.json: found in_features 32 and out_features 0, expected numbers from 1 to 1048576"},
+        {"{\"in_features\":32,\"out_features\":48,\"activation_function\":\"torch.nn.Softplus\"}",
+         "2_Dense: found the activation Softplus, expected GELU, Identity, ReLU, SiLU, Sigmoid or Tanh"},
+        {"{\"in_features\":32,\"out_features\":48,\"activation_function\":\"a b\"}",
+         "2_Dense/config.json: found the activation a b, expected a class of PyTorch"},
+        {"{\"in_features\":32,\"out_features\":48,\"module_input_name\":\"token_embeddings\"}",
+         "2_Dense/config.json: found a layer from token_embeddings to sentence_embedding, expected one of the"},
+        {"{\"in_features\":32,\"out_features\":40}",
+         "2_Dense/model.safetensors: 2_Dense.linear.weight has shape [48, 32], expected [40, 32]"},
+    };
+    write_two();
+    write_all_modules("{\"pooling_mode_cls_token\":true}", DENSE("2_Dense"));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        write_text("2_Dense/config.json", wrong[i][0]);
+        expect_refusal(NULL, wrong[i][1]);
+    }
+    remove(in_folder("2_Dense/model.safetensors"));
+    expect_refusal(NULL, "2_Dense: no weights in it, expected model.safetensors");
+    write_text("2_Dense/pytorch_model.bin", "");
+    expect_refusal(NULL, "2_Dense: its weights are in pytorch_model.bin, expected model.safetensors");
+    remove(in_folder("2_Dense/config.json"));
+    expect_refusal(NULL, "2_Dense/config.json: found no such file, expected it, as modules.json names it");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("embed");
@@ -418,6 +570,8 @@ int main(void)
     suite_add_tcase(suite, t);
     tcase_add_loop_test(t, pools_what_the_encoder_gives, 0, N_KINDS);
     tcase_add_test(t, bits_depend_on_the_text_alone);
+    tcase_add_loop_test(t, goes_through_dense_layers, 0, 4);
+    tcase_add_test(t, refuses_dense_layers);
     tcase_add_test(t, does_what_the_files_say);
     tcase_add_test(t, takes_any_text);
     tcase_add_loop_test(t, classifies_a_pair, 0, 2);

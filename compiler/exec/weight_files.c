@@ -12,6 +12,7 @@
 
 #define WHOLE "model.safetensors"
 #define INDEX "model.safetensors.index.json"
+#define MODULES "modules.json"
 
 bool cr_is_folder(const char *path)
 {
@@ -204,18 +205,72 @@ static int fail_weights(const char *folder, struct cr_error *error)
     return cr_fail(error, "%.400s: no weights in it, expected %s or %s", folder, WHOLE, INDEX);
 }
 
-/* Opens a folder.  One file is preferred to shards, as in Hugging Face's own reader. */
-static int open_folder(struct cr_weight_files *files, const char *folder, struct cr_error *error)
+/* Opens the weights in a folder.  One file is preferred to shards, as in Hugging Face's own reader. */
+static int open_weights(struct cr_weight_files *files, const char *folder, const char *asked,
+                        struct cr_error *error)
 {
     char *whole = cr_path_in(folder, WHOLE);
     if (has_file(whole))
-        return open_file(files, whole, folder, error);
+        return open_file(files, whole, asked, error);
     free(whole);
     char *index = cr_path_in(folder, INDEX);
     int status = has_file(index)
-                     ? open_shards(files, folder, folder, index, error)
+                     ? open_shards(files, folder, asked, index, error)
                      : fail_weights(folder, error);
     free(index);
+    return status;
+}
+
+/* ---- modules of sentence-transformers ---- */
+
+/* Puts the module's folder and a dot in front of the names of a file's tensors, whose order stays. */
+static void rename_tensors(struct cr_weight_file *f, const char *module)
+{
+    size_t bytes = 0, prefix = strlen(module) + 1;
+    for (int i = 0; i < f->file.n_tensors; i++)
+        bytes += prefix + strlen(f->file.tensors[i].name) + 1;
+    char *at = f->names = cr_calloc(bytes + 1, 1);
+    for (int i = 0; i < f->file.n_tensors; i++) {
+        int n = sprintf(at, "%s.%s", module, f->file.tensors[i].name);
+        f->file.tensors[i].name = at;
+        at += n + 1;
+    }
+}
+
+/* Opens the weights of a module if it is a Dense in a folder of its own. */
+static int open_module(struct cr_weight_files *files, const char *folder, const struct cr_document *d,
+                       int module, struct cr_error *error)
+{
+    const char *type = NULL, *path = "";
+    int first = files->n;
+    if (cr_read_string(d, module, "module", "type", &type, error) ||
+        cr_read_string(d, module, "module", "path", &path, error))
+        return -1;
+    const char *dot = type ? strrchr(type, '.') : NULL;
+    if (!dot || strcmp(dot, ".Dense") != 0 || !*path)
+        return 0;
+    char *inner = cr_path_in(folder, path);
+    int status = open_weights(files, inner, folder, error);
+    for (int i = first; i < files->n; i++)
+        rename_tensors(&files->items[i], path);
+    free(inner);
+    return status;
+}
+
+/* Opens the weights of the modules that modules.json lists, if there is such a file. */
+static int open_modules(struct cr_weight_files *files, const char *folder, struct cr_error *error)
+{
+    enum { MOST_BYTES = 1 << 24 };
+    struct cr_document d;
+    char *path = cr_path_in(folder, MODULES);
+    int status = 0;
+    if (has_file(path) && (status = cr_document_read_small(&d, path, MOST_BYTES, error)) == 0) {
+        if (d.values[0].kind == CR_JSON_ARRAY)
+            for (int i = d.values[0].first; i >= 0 && !status; i = d.values[i].next)
+                status = open_module(files, folder, &d, i, error);
+        cr_document_free(&d);
+    }
+    free(path);
     return status;
 }
 
@@ -246,7 +301,7 @@ static int open_index(struct cr_weight_files *files, const char *path, struct cr
 static int open_path(struct cr_weight_files *files, const char *path, struct cr_error *error)
 {
     if (cr_is_folder(path))
-        return open_folder(files, path, error);
+        return open_weights(files, path, path, error) || open_modules(files, path, error) ? -1 : 0;
     if (is_index(path))
         return open_index(files, path, error);
     return open_file(files, cr_strdup(path), path, error);
@@ -302,6 +357,7 @@ void cr_weight_files_close(struct cr_weight_files *files)
             cr_gguf_weights_close(files->items[i].gguf);
         free(files->items[i].gguf);
         free(files->items[i].listed);
+        free(files->items[i].names);
         free(files->items[i].path);
     }
     free(files->items);

@@ -1,7 +1,8 @@
 /*
  * weight_files.h - the files that parameters come from: safetensors, GGUF, folders in Hugging
  * Face's layout, with model.safetensors or the shards that model.safetensors.index.json lists, and
- * such indices.
+ * such indices.  A folder of sentence-transformers has more: the model.safetensors of each Dense of
+ * modules.json, in whose names the folder of the module stands first: "2_Dense.linear.weight".
  */
 #ifndef CR_WEIGHT_FILES_H
 #define CR_WEIGHT_FILES_H
@@ -29,6 +30,7 @@ struct cr_weight_file {
     const char *asked;
     bool borrowed; /* the caller owns its bytes */
     bool *listed; /* shards, by tensor: the index lists it here; else null */
+    char *names;  /* the file of a module: the names of its tensors; else null */
 };
 
 /* A tensor that can be read as floats, and its file. */

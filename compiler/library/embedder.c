@@ -50,7 +50,7 @@ static int open_model(crescent_embedder *e, const char *path, const crescent_scr
 {
     char most[24], classes[24];
     int n = 0, own = how ? how->n_settings : 0, status;
-    crescent_setting *settings = cr_calloc((size_t)own + 3, sizeof *settings);
+    crescent_setting *settings = cr_calloc((size_t)own + 4, sizeof *settings);
     crescent_script script = how ? *how : (crescent_script){0};
     snprintf(most, sizeof most, "%" PRId64, e->sentence.max_length);
     snprintf(classes, sizeof classes, "%d", e->sentence.n_labels);
@@ -60,6 +60,8 @@ static int open_model(crescent_embedder *e, const char *path, const crescent_scr
     } else {
         settings[n++] = (crescent_setting){"pooling", e->sentence.pooling};
         settings[n++] = (crescent_setting){"normalize", e->sentence.normalize ? "true" : "false"};
+        if (e->sentence.modules)
+            settings[n++] = (crescent_setting){"modules", e->sentence.modules};
     }
     if (own)
         memcpy(settings + n, how->settings, (size_t)own * sizeof *settings);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/ir/text.h"
 #include "compiler/json/document.h"
 
 enum { PATH_SIZE = 4096, MOST_BYTES = 1 << 24 };
@@ -43,8 +44,10 @@ static const char *const poolings[][2] = {
 };
 
 /* Reads a member `pooling_mode`, a name, or flags of which one must be true. */
-static int read_modes(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
+static int read_pooling(struct cr_sentence *s, const struct cr_document *d, const char *module,
+                        struct cr_error *error)
 {
+    (void)module;
     const char *mode = NULL;
     int found = 0;
     if (cr_read_string(d, 0, "pooling", "pooling_mode", &mode, error))
@@ -63,9 +66,83 @@ static int read_modes(struct cr_sentence *s, const struct cr_document *d, struct
                                 d->path, found);
 }
 
-/* Reads the config.json of a pooling's folder, which must be there. */
-static int read_pooling(struct cr_sentence *s, const char *folder, const char *module,
-                        struct cr_error *error)
+/* ---- modules after it ---- */
+
+/* Appends a module to the list; a Normalize before it is part of the list, too. */
+static void add_module(struct cr_sentence *s, const char *module)
+{
+    struct cr_text list = {0};
+    if (s->modules)
+        cr_put(&list, "%s,", s->modules);
+    if (s->normalize)
+        cr_put(&list, "Normalize,");
+    cr_put(&list, "%s", module);
+    free(s->modules);
+    s->modules = list.data;
+    s->normalize = false;
+}
+
+/* True if a text has only characters that stand in names of folders and in no list. */
+static bool is_plain(const char *text)
+{
+    return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")];
+}
+
+/* What the config.json of a Dense says: a linear layer of the vector, and its activation. */
+struct dense {
+    int64_t in, out;
+    bool bias;
+    const char *activation, *takes, *gives;
+};
+
+/* Fails unless it is one that embedding.vector has, so far as its file says. */
+static int check_dense(const struct dense *dense, const char *path, struct cr_error *error)
+{
+    enum { MOST = 1 << 20 };
+    if (dense->in < 1 || dense->in > MOST || dense->out < 1 || dense->out > MOST)
+        return cr_fail(error, "%s: found in_features %lld and out_features %lld, expected numbers from 1 to %d",
+                       path, (long long)dense->in, (long long)dense->out, MOST);
+    if (strcmp(dense->takes, "sentence_embedding") != 0 || strcmp(dense->gives, "sentence_embedding") != 0)
+        return cr_fail(error, "%s: found a layer from %.60s to %.60s, expected one of the sentence_embedding",
+                       path, dense->takes, dense->gives);
+    return is_plain(dense->activation)
+               ? 0
+               : cr_fail(error, "%s: found the activation %.60s, expected a class of PyTorch", path,
+                         dense->activation);
+}
+
+/* Reads a Dense into the list: FOLDER IN OUT ACTIVATION BIAS. */
+static int read_dense(struct cr_sentence *s, const struct cr_document *d, const char *module,
+                      struct cr_error *error)
+{
+    struct dense dense = {0, 0, true, "Tanh", "sentence_embedding", "sentence_embedding"};
+    if (cr_read_integer(d, 0, "Dense", "in_features", &dense.in, error) ||
+        cr_read_integer(d, 0, "Dense", "out_features", &dense.out, error) ||
+        cr_read_bool(d, 0, "Dense", "bias", &dense.bias, error) ||
+        cr_read_string(d, 0, "Dense", "activation_function", &dense.activation, error) ||
+        cr_read_string(d, 0, "Dense", "module_input_name", &dense.takes, error) ||
+        cr_read_string(d, 0, "Dense", "module_output_name", &dense.gives, error))
+        return -1;
+    const char *dot = strrchr(dense.activation, '.');
+    dense.activation = dot ? dot + 1 : dense.activation;
+    if (check_dense(&dense, d->path, error))
+        return -1;
+    struct cr_text text = {0};
+    cr_put(&text, "%s %lld %lld %s %s", module, (long long)dense.in, (long long)dense.out, dense.activation,
+           dense.bias ? "true" : "false");
+    add_module(s, text.data);
+    free(text.data);
+    return 0;
+}
+
+/* ---- modules.json ---- */
+
+typedef int read_config(struct cr_sentence *s, const struct cr_document *d, const char *module,
+                        struct cr_error *error);
+
+/* Reads the config.json of a module's folder, which must be there. */
+static int read_folder(struct cr_sentence *s, const char *folder, const char *module, read_config *read,
+                       struct cr_error *error)
 {
     char path[PATH_SIZE], name[PATH_SIZE];
     struct cr_document d;
@@ -73,12 +150,10 @@ static int read_pooling(struct cr_sentence *s, const char *folder, const char *m
     int found = open_file(&d, path, folder, name, error);
     if (found <= 0)
         return found < 0 ? -1 : cr_fail(error, "%s: found no such file, expected it, as modules.json names it", path);
-    int status = read_modes(s, &d, error);
+    int status = read(s, &d, module, error);
     cr_document_free(&d);
     return status;
 }
-
-/* ---- modules.json ---- */
 
 /* Reads a module by the end of its type, as "sentence_transformers.models.Pooling". */
 static int read_module(struct cr_sentence *s, const struct cr_document *d, int module,
@@ -92,13 +167,15 @@ static int read_module(struct cr_sentence *s, const struct cr_document *d, int m
     if (strcmp(name, "Transformer") == 0 && !*path)
         return 0;
     if (strcmp(name, "Pooling") == 0)
-        return read_pooling(s, folder, path, error);
+        return read_folder(s, folder, path, read_pooling, error);
+    if (strcmp(name, "Dense") == 0 && is_plain(path))
+        return read_folder(s, folder, path, read_dense, error);
     if (strcmp(name, "Normalize") == 0) {
         s->normalize = true;
         return 0;
     }
     return cr_fail(error, "%s:%d: found the module %.80s%s, expected a Transformer in the folder itself, a "
-                          "Pooling and a Normalize",
+                          "Pooling, a Normalize, and a Dense in a folder of letters, digits, _ and -",
                    d->path, cr_value_line(d, module), name, *path ? " in another folder" : "");
 }
 
@@ -243,6 +320,7 @@ int cr_read_labels(struct cr_sentence *s, const char *folder, struct cr_error *e
 void cr_free_sentence(struct cr_sentence *s)
 {
     free(s->pooling);
+    free(s->modules);
     free(s->prompt);
     for (int i = 0; i < s->n_labels; i++)
         free(s->labels[i]);

@@ -13,7 +13,8 @@
 /* Strings are allocated. */
 struct cr_sentence {
     char *pooling;      /* a kind of graphs/lib/embedding.lua; "mean" if no file says it */
-    bool normalize;     /* vectors have the length 1 */
+    char *modules;      /* what follows the pooling, as embedding.vector takes it, but ... */
+    bool normalize;     /* ... a Normalize at the end; null: nothing */
     int64_t max_length; /* the most tokens of a text; 0: no file says it */
     int64_t positions;  /* max_position_embeddings of config.json; 0: none */
     char *prompt;       /* a text that is put in front of each text; may be null */
@@ -23,7 +24,7 @@ struct cr_sentence {
 };
 
 /* Reads the files of a folder, which may be missing.  `role`, "query", "document" or null, chooses the
- * prompt.  Fails for modules other than Transformer, Pooling and Normalize. */
+ * prompt.  Fails for modules other than Transformer, Pooling, Dense and Normalize. */
 int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const char *role,
                      struct cr_error *error);
 

@@ -1,5 +1,7 @@
 -- One vector for a text, made of the vectors of its tokens (Reimers, Gurevych: Sentence-BERT, 2019).
 
+local nn = require "nn"
+
 local embedding = {}
 
 -- Kinds of pooling, by the values of an option `pooling`; the names are those of sentence-transformers.
@@ -27,6 +29,52 @@ end
 -- A vector of length 1; zeros stay zeros.
 function embedding.normalize(v)
     return v / maximum(sqrt(sum(v * v, 1)), 1e-12)
+end
+
+-- "a b c" as {"a", "b", "c"}, with any separator of one character.
+local function split(text, separator)
+    local list, start = {}, 1
+    for i = 1, #text + 1 do
+        if i > #text or text:sub(i, i) == separator then
+            if i > start then table.insert(list, text:sub(start, i - 1)) end
+            start = i + 1
+        end
+    end
+    return list
+end
+
+-- By the names of PyTorch's classes.
+local activations = {
+    GELU = nn.gelu, Identity = function(x) return x end, ReLU = nn.relu, SiLU = nn.silu,
+    Sigmoid = sigmoid, Tanh = tanh,
+}
+
+-- A Dense of sentence-transformers: "FOLDER IN OUT ACTIVATION BIAS" as a list.
+local function dense(v, module)
+    local name, width, size, act, bias = unpack(module)
+    if tonumber(width) ~= v:size(1) then
+        error(name .. ": found in_features " .. width .. ", expected " .. v:size(1) ..
+            ", the size of the vector before it")
+    end
+    if not activations[act] then
+        error(name .. ": found the activation " .. act ..
+            ", expected GELU, Identity, ReLU, SiLU, Sigmoid or Tanh")
+    end
+    local y = scope(name .. ".linear", nn.linear, v:reshape{1, v:size(1)}, tonumber(size), bias == "true")
+    return activations[act](y):reshape{tonumber(size)}
+end
+
+-- The vector of x [1, n, C]: pooled, then through o.modules, "2_Dense 384 256 Tanh true,Normalize" and so
+-- on, as modules.json lists them, whose parameters lie in folders of these names; its length is 1 with
+-- o.normalize.
+function embedding.vector(x, n, o)
+    local v = embedding.pool(x, n, o.pooling)
+    prefix("")
+    for _, text in ipairs(split(o.modules, ",")) do
+        local module = split(text, " ")
+        v = module[1] == "Normalize" and embedding.normalize(v) or dense(v, module)
+    end
+    return o.normalize and embedding.normalize(v) or v
 end
 
 return embedding
