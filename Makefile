@@ -493,12 +493,13 @@ bench: all
 	@cat $(BUILD)/bench.md
 
 # Beside its peers.  LLAMA_CPP= and IK_LLAMA_CPP= name the folders of native builds, PARTS what is measured: whole
-# models, which ends at once if such a folder has no build, blocks, what comes before the first result, a step of a
-# training (LLM_C= names the sources of llm.c).  Runs are kept in docs/bench/PROCESSOR.tsv, of which the page
-# beside it, README.md and docs/performance*.md are made.
-PARTS ?= models blocks start training
+# models, which ends at once if such a folder has no build, blocks, vectors of texts, what comes before the first
+# result, a step of a training (LLM_C= names the sources of llm.c).  Runs are kept in docs/bench/PROCESSOR.tsv, of
+# which the page beside it, README.md and docs/performance*.md are made.
+PARTS ?= models blocks embed start training
 peers_blocks = tests/bench_peers.py
 peers_models = tests/bench_generate_peers.py
+peers_embed  = tests/bench_embed_peers.py
 peers_start  = tests/bench_start_peers.py
 peers_training = tests/bench_train_peers.py
 bench-peers: export PYTHONDONTWRITEBYTECODE := 1
@@ -639,7 +640,7 @@ help:
 	@echo '                       BENCH_FORMATS="q8 q8:int8" BENCH_ROUNDS=3'
 	@echo 'make bench-peers       the same beside PyTorch, ONNX Runtime and others that are there, into'
 	@echo '                       docs/bench/PROCESSOR.tsv and .md, README.md and docs/performance*.md;'
-	@echo '                       LLAMA_CPP=FOLDER IK_LLAMA_CPP=FOLDER of native builds, PARTS="models blocks start training"'
+	@echo '                       LLAMA_CPP=FOLDER IK_LLAMA_CPP=FOLDER of native builds, PARTS="models blocks embed start training"'
 	@echo '                       MODELS="gpt2 llama-220m llama-1b" FORMATS="f32 q8_0" PROMPTS="2 512" ROUNDS=3 SKIP='
 	@echo 'make variants          what ways to attend cost, into the table of docs/variants-cost.md'
 	@echo 'make unicode           the classes of characters anew, from utf8proc'

@@ -21,7 +21,7 @@
 #   row TABLE MODEL SETTINGS THREADS MS SHARE [PEER|MS|RATIO|VARIANT]...
 #   note TEXT
 #
-# TABLE is block, grads, step, prompt, token, story, start, compile or size (whose MS are MB).  MS and SHARE (of the
+# TABLE is block, grads, step, prompt, token, embed, story, start, compile or size (whose MS are MB).  MS and SHARE (of the
 # peak for block, grads, step and prompt, of the bandwidth for token) are Crescent's, and may be empty.  RATIO is the peer's
 # time over Crescent's, the median over the turns, and may be empty where nothing is compared.  A row is behind
 # if a RATIO is below 1.  A peer whose name ends in "products" computes only a part of the work: it is a bound, and no row
@@ -43,7 +43,7 @@ function is_bound(peer) { return peer ~ / products$/ }
 function take_row(    i, parts) {
     if (!runs) refuse("a row before a run, expected the line of its run")
     if (NF < 7) refuse(NF " fields of a row, expected 7 at least")
-    if ($2 !~ /^(block|grads|step|prompt|token|story|start|compile|size)$/)
+    if ($2 !~ /^(block|grads|step|prompt|token|embed|story|start|compile|size)$/)
         refuse("the table " $2 ", expected one that bench_tables.sh lists")
     if ($5 !~ /^[1-9][0-9]*$/) refuse($5 " threads, expected a number")
     if ($7 != "" && !is_number($7)) refuse("the share " $7 ", expected a number")
@@ -356,6 +356,12 @@ readme() {
                 line_of(model narrow ", a prompt of 512", "prompt\t" names[i] "\t" how)
                 line_of("a token behind it", "token\t" names[i] "\t" how)
             }
+        }
+        for (w = 1; w <= 2; w++) {
+            how = "embed\tminilm\tweights=" (w == 1 ? "f32" : "q8 products=int8") " texts="
+            narrow = w == 1 ? "" : ", int8 products"
+            line_of("an encoder of MiniLM\047s size, a text of 32 tokens" narrow, how "1 tokens=32\t1")
+            line_of("32 texts of 5 to 64 tokens" narrow, how "32 tokens=5..64\t1")
         }
         line_of("start of the process to the block\047s first output", "start\tgpt2_block\tB=1 T=64\t1")
         line_of("compile the block", "compile\tgpt2_block\tB=1 T=64\t1")
