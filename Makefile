@@ -519,11 +519,11 @@ variants: all
 
 # ---- Housekeeping --------------------------------------------------------------------
 
-# The classes of Unicode's characters, from utf8proc's tables.
+# Tables of Unicode's characters, from those of utf8proc.
 unicode: $(BUILD)/obj/flags
 	$(link) -MF $(BUILD)/make_unicode.d tests/make_unicode.c -o $(BUILD)/make_unicode $(call static,utf8proc)
-	$(BUILD)/make_unicode classes >compiler/tokenizer/classes.inc
-	$(BUILD)/make_unicode compositions >compiler/tokenizer/compositions.inc
+	for table in classes compositions compatible cases graphemes; do \
+	    $(BUILD)/make_unicode $$table >compiler/tokenizer/$$table.inc || exit 1; done
 
 format:
 	clang-format -i $(wildcard compiler/*.h compiler/*/*.[ch] compiler/*/*/*.[ch] runtime/*.[ch] tests/*.[ch])
@@ -643,7 +643,7 @@ help:
 	@echo '                       LLAMA_CPP=FOLDER IK_LLAMA_CPP=FOLDER of native builds, PARTS="models blocks embed start training"'
 	@echo '                       MODELS="gpt2 llama-220m llama-1b" FORMATS="f32 q8_0" PROMPTS="2 512" ROUNDS=3 SKIP='
 	@echo 'make variants          what ways to attend cost, into the table of docs/variants-cost.md'
-	@echo 'make unicode           the classes of characters anew, from utf8proc'
+	@echo 'make unicode           the tables of Unicode anew, from utf8proc'
 	@echo 'make format            clang-format in place'
 	@echo 'make install PREFIX=   program, libraries, header, manual, completions, graphs; STRIP=: keeps'
 	@echo '                       symbols and debug information; uninstall'

@@ -44,7 +44,7 @@ TEXTS = [
     '你好，世界！', '日本語のテキスト', '한국어 텍스트', 'Привет, мир!', 'مرحبا بالعالم', 'שלום עולם',
     'नमस्ते दुनिया', 'สวัสดีชาวโลก', '𝕳𝖊𝖑𝖑𝖔 𝒘𝒐𝒓𝒍𝒅', '🦙', '😀😃😄', '👨\u200d👩\u200d👧\u200d👦', '🇩🇪🇯🇵', '👍🏽 ok', '❤️',
     'nb\u00a0sp', '\u00a0', '\u00a0\u00a0x', 'em\u2003space\u3000wide', 'zero\u200bwidth\ufeffbom', 'line\u2028sep\u0085nel',
-    '\u180evowel', 'a\0b', '\0', '\x01\x02\x7f', '\ufffd\uffff', '\U0010ffff',
+    '\u180evowel', 'a\0b', '\0', '\x01\x02\x7f', '\x01first', '\ufffd\uffff', '\U0010ffff',
     'def f(x):\n    return x + 1\n', '{"key": [1, 2.5, null]}', 'https://example.org/a?b=c&d=e#f', 'a_b-c.d/e\\f',
     '<html><body class="x">&amp;</body></html>', '#!/bin/sh\nset -eu\n', 'C++ != C#', '... --- ...', '!!!???', '====',
     '----------------', '   leading and trailing   ', '\n leading newline', 'trailing newline\n', 'tabs\tand  spaces \t mixed',

@@ -1,17 +1,22 @@
 /*
- * make_unicode.c classes|compositions - writes tables of Unicode from those of utf8proc, `make
- * unicode`: compiler/tokenizer/classes.inc, the classes of characters, and
- * compiler/tokenizer/compositions.inc, what normal form C needs.
+ * make_unicode.c TABLE - writes a table of Unicode from those of utf8proc, `make unicode`:
+ * compiler/tokenizer/TABLE.inc.
  *
- * Characters of one class stand in runs.  A run is a number, its first character * 16 + its class,
- * and lasts to the next run.
+ *     classes        the classes of characters
+ *     compositions   what normal forms C and D need
+ *     compatible     compatibility decompositions
+ *     cases          the lower cases of capitals
+ *     graphemes      by what characters join their neighbours to a grapheme
+ *
+ * Characters of one class stand in runs.  A run is a number, its first character * the number of classes +
+ * its class, and lasts to the next run.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
-enum { LETTER = 1, NUMBER = 2, SPACE = 4, WORD = 8, CHARACTERS = 0x110000, PER_LINE = 8 };
+enum { LETTER = 1, NUMBER = 2, SPACE = 4, WORD = 8, MARK = 16, CHARACTERS = 0x110000, PER_LINE = 8 };
 
 struct range {
     int first, last;
@@ -55,6 +60,7 @@ static int class_of(int c)
     case UTF8PROC_CATEGORY_MN:
     case UTF8PROC_CATEGORY_MC:
     case UTF8PROC_CATEGORY_ME:
+        return class | MARK | WORD;
     case UTF8PROC_CATEGORY_PC:
         return class | WORD;
     default:
@@ -68,19 +74,25 @@ static const char *between(int n)
     return n == 0 ? "    " : n % PER_LINE ? " " : "\n    ";
 }
 
-static void write_classes(void)
+/* Writes the runs of characters with equal classes. */
+static void write_runs(const char *name, int (*class_of_character)(int), unsigned classes)
 {
     int n = 0;
-    printf("/* classes.inc - classes of Unicode %s; written by tests/make_unicode.c. */\n"
-           "static const uint32_t cr_class_runs[] = {\n",
-           utf8proc_unicode_version());
+    printf("static const uint32_t %s[] = {\n", name);
     for (int c = 0, last = -1; c < CHARACTERS; c++) {
-        int class = class_of(c);
+        int class = class_of_character(c);
         if (class != last)
-            printf("%s0x%x,", between(n++), (unsigned)(c * 16 + class));
+            printf("%s0x%x,", between(n++), (unsigned)c * classes + (unsigned)class);
         last = class;
     }
     printf("\n};\n");
+}
+
+static void write_classes(void)
+{
+    printf("/* classes.inc - classes of Unicode %s; written by tests/make_unicode.c. */\n",
+           utf8proc_unicode_version());
+    write_runs("cr_class_runs", class_of, 32);
 }
 
 /* ---- compositions ---- */
@@ -151,6 +163,11 @@ static int by_parts(const void *a, const void *b)
     return x->first != y->first ? x->first - y->first : x->second - y->second;
 }
 
+static int combining_class(int c)
+{
+    return utf8proc_get_property(c)->combining_class;
+}
+
 /* Rows in order of their characters, the numbers of those that compose in order of their parts, and
  * runs of combining classes. */
 static void write_compositions(void)
@@ -173,25 +190,112 @@ static void write_compositions(void)
     for (int i = 0; i < n_rows; i++)
         if (rows[i].composes)
             printf("%s%d,", between(n++), rows[i].number);
-    printf("\n};\nstatic const uint32_t cr_combining_runs[] = {\n");
-    for (int c = n = 0, last = -1; c < CHARACTERS; c++) {
-        int combining = utf8proc_get_property(c)->combining_class;
-        if (combining != last)
-            printf("%s0x%x,", between(n++), (unsigned)c * 256u + (unsigned)combining);
-        last = combining;
-    }
     printf("\n};\n");
+    write_runs("cr_combining_runs", combining_class, 256);
+}
+
+/* ---- compatibility ---- */
+
+enum { MOST_PARTS = 32, PARTS = 20000 };
+
+/* Characters whose compatibility decomposition is another than the canonical one: {character, where its
+ * parts begin}, then the parts, and a last row. */
+static void write_compatible(void)
+{
+    static int parts[PARTS];
+    int n = 0, n_parts = 0;
+    printf("/* compatible.inc - compatibility decompositions of Unicode %s; written by\n"
+           " * tests/make_unicode.c. */\n"
+           "static const uint32_t cr_compatible[][2] = {\n",
+           utf8proc_unicode_version());
+    for (int c = 0, boundary; c < CHARACTERS; c++) {
+        int found[MOST_PARTS], canonical[MOST_PARTS];
+        if (c >= 0xd800 && c < 0xe000)
+            continue;
+        int count = (int)utf8proc_decompose_char(
+            c, found, MOST_PARTS, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT, &boundary);
+        int other = (int)utf8proc_decompose_char(c, canonical, MOST_PARTS,
+                                                 UTF8PROC_STABLE | UTF8PROC_DECOMPOSE, &boundary);
+        if (count < 1 || (count == other && memcmp(found, canonical, (size_t)count * sizeof *found) == 0))
+            continue;
+        if (n_parts + count > PARTS)
+            fail("too many parts", c);
+        printf("%s{0x%x, %d},", n % 6 ? " " : n ? "\n    " : "    ", (unsigned)c, n_parts);
+        memcpy(parts + n_parts, found, (size_t)count * sizeof *found);
+        n_parts += count;
+        n++;
+    }
+    printf(" {0x%x, %d},\n};\nstatic const uint32_t cr_compatible_parts[] = {\n", CHARACTERS, n_parts);
+    for (int i = 0; i < n_parts; i++)
+        printf("%s0x%x,", between(i), (unsigned)parts[i]);
+    printf("\n};\n");
+}
+
+/* ---- cases ---- */
+
+static void write_cases(void)
+{
+    int n = 0;
+    printf("/* cases.inc - capitals of Unicode %s and their lower cases; written by\n"
+           " * tests/make_unicode.c. */\n"
+           "static const uint32_t cr_capitals[][2] = {\n",
+           utf8proc_unicode_version());
+    for (int c = 0; c < CHARACTERS; c++)
+        if (utf8proc_tolower(c) != c)
+            printf("%s{0x%x, 0x%x},", n++ % 4 ? " " : n > 1 ? "\n    " : "    ", (unsigned)c,
+                   (unsigned)utf8proc_tolower(c));
+    printf("\n};\n");
+}
+
+/* ---- graphemes ---- */
+
+/* The class by which a character joins others, in the order of enum cr_grapheme_class. */
+static int grapheme_class(int c)
+{
+    static const int classes[] = {
+        [UTF8PROC_BOUNDCLASS_OTHER] = 0,
+        [UTF8PROC_BOUNDCLASS_CR] = 1,
+        [UTF8PROC_BOUNDCLASS_LF] = 2,
+        [UTF8PROC_BOUNDCLASS_CONTROL] = 3,
+        [UTF8PROC_BOUNDCLASS_EXTEND] = 4,
+        [UTF8PROC_BOUNDCLASS_L] = 5,
+        [UTF8PROC_BOUNDCLASS_V] = 6,
+        [UTF8PROC_BOUNDCLASS_T] = 7,
+        [UTF8PROC_BOUNDCLASS_LV] = 8,
+        [UTF8PROC_BOUNDCLASS_LVT] = 9,
+        [UTF8PROC_BOUNDCLASS_REGIONAL_INDICATOR] = 10,
+        [UTF8PROC_BOUNDCLASS_SPACINGMARK] = 11,
+        [UTF8PROC_BOUNDCLASS_PREPEND] = 12,
+        [UTF8PROC_BOUNDCLASS_ZWJ] = 13,
+        [UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC] = 14,
+    };
+    int class = (int)utf8proc_get_property(c)->boundclass;
+    if (class >= (int)(sizeof classes / sizeof *classes))
+        fail("a class of graphemes that is not known", c);
+    return classes[class];
+}
+
+static void write_graphemes(void)
+{
+    printf("/* graphemes.inc - by what characters of Unicode %s join their neighbours to a\n"
+           " * grapheme; written by tests/make_unicode.c. */\n",
+           utf8proc_unicode_version());
+    write_runs("cr_grapheme_runs", grapheme_class, 16);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 2 || (strcmp(argv[1], "classes") != 0 && strcmp(argv[1], "compositions") != 0)) {
-        fprintf(stderr, "make_unicode: expected classes or compositions\n");
-        return 2;
-    }
-    if (strcmp(argv[1], "classes") == 0)
-        write_classes();
-    else
-        write_compositions();
-    return 0;
+    static const struct {
+        const char *name;
+        void (*write)(void);
+    } tables[] = {{"classes", write_classes},       {"compositions", write_compositions},
+                  {"compatible", write_compatible}, {"cases", write_cases},
+                  {"graphemes", write_graphemes}};
+    for (size_t i = 0; argc == 2 && i < sizeof tables / sizeof *tables; i++)
+        if (strcmp(argv[1], tables[i].name) == 0) {
+            tables[i].write();
+            return 0;
+        }
+    fprintf(stderr, "make_unicode: expected classes, compositions, compatible, cases or graphemes\n");
+    return 2;
 }

@@ -12,7 +12,7 @@
 
 #include "compiler/emit/standalone_tokenizer.h"
 #include "compiler/ir/text.h"
-#include "compiler/tokenizer/unicode.h"
+#include "compiler/tokenizer/stages.h"
 
 /* ---- random text ---- */
 
@@ -220,12 +220,13 @@ enum { N_FORMS = sizeof forms / sizeof *forms };
 static void check_normal(const struct cr_text *text, int form)
 {
     struct cr_text ours = {0};
+    bool first = true;
     utf8proc_uint8_t *theirs = NULL;
     utf8proc_ssize_t n =
         utf8proc_map((const utf8proc_uint8_t *)text->data, (utf8proc_ssize_t)text->length, &theirs,
                      (utf8proc_option_t)(UTF8PROC_STABLE | forms[form]));
     cr_put_bytes(&ours, "", 0);
-    cr_put_normal(&ours, text->data, text->length, (enum cr_normal_form)form);
+    cr_put_stage(&ours, text->data, text->length, (enum cr_stage_kind)form, &first);
     if (n != (utf8proc_ssize_t)ours.length || memcmp(ours.data, theirs, ours.length) != 0)
         ck_abort_msg("'%s' becomes '%s', by utf8proc '%s'", text->data, ours.data, (char *)theirs);
     free(theirs);
@@ -252,6 +253,81 @@ START_TEST(makes_normal_forms_as_utf8proc)
         text.length = 0;
         put_random(&text);
         check_normal(&text, _i);
+    }
+    free(text.data);
+}
+END_TEST
+
+/* ---- graphemes against utf8proc ---- */
+
+#include "compiler/tokenizer/characters.inc"
+
+#include "compiler/tokenizer/runs.inc"
+
+#include "compiler/tokenizer/graphemes.inc"
+
+#include "compiler/tokenizer/graphemes_of.inc"
+
+/* Where utf8proc ends the grapheme that begins at `at`. */
+static size_t end_by_utf8proc(const char *text, size_t at, size_t n)
+{
+    utf8proc_int32_t joined = 0;
+    size_t bytes;
+    uint32_t character = cr_character(text, at, &bytes), next;
+    for (at += bytes; at < n; at += bytes, character = next) {
+        next = cr_character(text, at, &bytes);
+        if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)character, (utf8proc_int32_t)next, &joined))
+            break;
+    }
+    return at;
+}
+
+/* A character with each of these behind it is cut alike. */
+static const char *const joining[] = {"",
+                                      "a",
+                                      "\r\n",
+                                      "\xcc\x81",
+                                      "\xe2\x80\x8d",
+                                      "\xe1\x84\x80",
+                                      "\xe1\x85\xa1",
+                                      "\xe1\x86\xa8",
+                                      "\xea\xb0\x80",
+                                      "\xea\xb0\x81",
+                                      "\xf0\x9f\x87\xa9",
+                                      "\xe0\xa4\x83",
+                                      "\xd8\x80",
+                                      "\xf0\x9f\xa6\x99",
+                                      "\xcc\x81\xe2\x80\x8d\xf0\x9f\xa6\x99"};
+enum { N_JOINING = sizeof joining / sizeof *joining };
+
+static void check_graphemes(const struct cr_text *text)
+{
+    for (size_t at = 0, end; at < text->length; at = end) {
+        end = cr_end_of_grapheme(text->data, at, text->length);
+        if (end != end_by_utf8proc(text->data, at, text->length))
+            ck_abort_msg("the grapheme of '%s' from %zu on ends at %zu", text->data, at, end);
+    }
+}
+
+/* Every character between others, then strings of those that join. */
+START_TEST(ends_graphemes_as_utf8proc)
+{
+    struct cr_text text = {0};
+    for (uint32_t c = 0; c < 0x110000; c++) {
+        if (c >= 0xd800 && c < 0xe000)
+            continue;
+        text.length = 0;
+        for (int i = 0; i < N_JOINING; i++) {
+            put_character(&text, c);
+            cr_put(&text, "%s", joining[i]);
+        }
+        check_graphemes(&text);
+    }
+    for (int i = 0; i < 100000; i++) {
+        text.length = 0;
+        for (uint32_t n = 1 + draw(12); n > 0; n--)
+            cr_put(&text, "%s", joining[draw(N_JOINING)]);
+        check_graphemes(&text);
     }
     free(text.data);
 }
@@ -505,6 +581,7 @@ int main(void)
     tcase_add_loop_test(t, scans_as_pcre2, 0, N_PATTERNS);
     tcase_add_loop_test(t, knows_every_character, 0, N_PATTERNS);
     tcase_add_loop_test(t, makes_normal_forms_as_utf8proc, 0, N_FORMS);
+    tcase_add_test(t, ends_graphemes_as_utf8proc);
     tcase_add_loop_test(t, emits_what_encodes_alike, 0, N_EMITTED);
     tcase_add_loop_test(t, refuses_by_name, 0, N_REFUSED);
     tcase_add_test(t, refuses_a_space_in_front);

@@ -81,6 +81,7 @@
     F(main, "compiler/emit/standalone_main.inc")                                                   \
     F(classes, "compiler/tokenizer/classes.inc")                                                   \
     F(characters, "compiler/tokenizer/characters.inc")                                             \
+    F(runs, "compiler/tokenizer/runs.inc")                                                         \
     F(class_of, "compiler/tokenizer/class_of.inc")                                                 \
     F(scan_text, "compiler/tokenizer/scan.inc")                                                    \
     F(scan_gpt2, "compiler/tokenizer/scan_gpt2.inc")                                               \

@@ -251,6 +251,7 @@ static void put_files(struct cr_text *out, const struct tables *s)
         bool wanted;
     } files[] = {
         {"compiler/tokenizer/characters.inc", true},
+        {"compiler/tokenizer/runs.inc", classes || s->shape.nfc},
         {"compiler/tokenizer/classes.inc", classes},
         {"compiler/tokenizer/class_of.inc", classes},
         {"compiler/tokenizer/scan.inc", s->shape.scanner != CR_SCAN_NONE},

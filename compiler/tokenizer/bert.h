@@ -1,4 +1,4 @@
-/* bert.h - the normalizer and the pre-tokenizer of BERT; see part.h. */
+/* bert.h - the normalizer of BERT; see part.h. */
 #ifndef CR_BERT_H
 #define CR_BERT_H
 
@@ -10,9 +10,5 @@ int cr_read_bert_normalizer(struct cr_text_part *part, const struct cr_document 
                             int object, const char *where, struct cr_error *error);
 int cr_normalize_bert(const struct cr_text_part *part, const char *text, size_t n,
                       struct cr_text *out, bool *first, struct cr_error *error);
-
-/* BertPreTokenizer: cuts at white space, and around each character of punctuation. */
-int cr_cut_bert(const struct cr_text_part *part, const char *text, size_t n, bool first,
-                struct cr_pieces *out, struct cr_error *error);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef CR_LOOKUP_TABLES_H
 #define CR_LOOKUP_TABLES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Merge r makes symbol made[r] of left[r] and right[r].  slots[] is a hash table of the ranks: open
@@ -55,6 +56,13 @@ enum {
 struct cr_added_rule {
     int32_t id;
     int flags;
+};
+
+/* The map of a Precompiled: a trie of 32 bits a unit, and texts with a zero behind each. */
+struct cr_map_tables {
+    const uint32_t *units;
+    const char *results;
+    size_t n_units, n_results;
 };
 
 #endif

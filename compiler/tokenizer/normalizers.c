@@ -9,13 +9,13 @@
 #include "replace.h"
 #include "shape.h"
 
-/* ---- normal forms ---- */
+/* ---- kinds without members ---- */
 
-static int normal_form(const struct cr_text_part *part, const char *text, size_t n,
-                       struct cr_text *out, bool *first, struct cr_error *error)
+static int by_stage(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
+                    bool *first, struct cr_error *error)
 {
-    (void)first, (void)error;
-    cr_put_normal(out, text, n, part->kind->form);
+    (void)error;
+    cr_put_stage(out, text, n, part->kind->stage, first);
     return 0;
 }
 
@@ -25,48 +25,11 @@ static int shape_nfc(const struct cr_text_part *part, struct cr_shape *s, struct
     return s->nfc ? 0 : cr_refuse_shape(s, part->kind->type, NULL, error);
 }
 
-/* ---- kinds without members ---- */
-
-static int lowercase(const struct cr_text_part *part, const char *text, size_t n,
-                     struct cr_text *out, bool *first, struct cr_error *error)
-{
-    (void)part, (void)first, (void)error;
-    cr_put_lowercase(out, text, n);
-    return 0;
-}
-
-static int strip_accents(const struct cr_text_part *part, const char *text, size_t n,
-                         struct cr_text *out, bool *first, struct cr_error *error)
-{
-    (void)part, (void)first, (void)error;
-    cr_put_without_accents(out, text, n);
-    return 0;
-}
-
 static int byte_level(const struct cr_text_part *part, const char *text, size_t n,
                       struct cr_text *out, bool *first, struct cr_error *error)
 {
     (void)part, (void)first, (void)error;
     cr_put_byte_letters(out, text, n);
-    return 0;
-}
-
-/* Removes control characters and makes all white space a space, as SentencePiece's rules for
- * translation do. */
-static int nmt(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-               bool *first, struct cr_error *error)
-{
-    (void)part, (void)first, (void)error;
-    for (size_t at = 0, bytes; at < n; at += bytes) {
-        uint32_t c = cr_character_at(text, at, &bytes);
-        bool removed = (c >= 1 && c <= 8) || c == 0xb || (c >= 0xe && c <= 0x1f) || c == 0x7f ||
-                       c == 0x8f || c == 0x9f;
-        bool space = c == 9 || c == 0xa || c == 0xc || c == 0xd || c == 0x1680 ||
-                     (c >= 0x200b && c <= 0x200f) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
-                     c == 0xfeff || c == 0xfffd;
-        if (!removed)
-            cr_put_bytes(out, space ? " " : text + at, space ? 1 : bytes);
-    }
     return 0;
 }
 
@@ -149,19 +112,19 @@ static int strip(const struct cr_text_part *part, const char *text, size_t n, st
 /* ---- the table ---- */
 
 static const struct cr_part_kind kinds[] = {
-    {.type = "NFC", .normalize = normal_form, .form = CR_NFC, .shape = shape_nfc},
-    {.type = "NFD", .normalize = normal_form, .form = CR_NFD},
-    {.type = "NFKC", .normalize = normal_form, .form = CR_NFKC},
-    {.type = "NFKD", .normalize = normal_form, .form = CR_NFKD},
-    {.type = "Lowercase", .normalize = lowercase},
-    {.type = "StripAccents", .normalize = strip_accents},
+    {.type = "NFC", .normalize = by_stage, .stage = CR_NFC, .shape = shape_nfc},
+    {.type = "NFD", .normalize = by_stage, .stage = CR_NFD},
+    {.type = "NFKC", .normalize = by_stage, .stage = CR_NFKC},
+    {.type = "NFKD", .normalize = by_stage, .stage = CR_NFKD},
+    {.type = "Lowercase", .normalize = by_stage, .stage = CR_LOWER},
+    {.type = "StripAccents", .normalize = by_stage, .stage = CR_UNACCENTED},
     {.type = "Strip", .read = read_strip, .normalize = strip},
     {.type = "Replace", .read = cr_read_replace, .normalize = replace, .shape = shape_replace},
     {.type = "Prepend", .read = read_prepend, .normalize = prepend, .shape = shape_prepend},
     {.type = "ByteLevel", .normalize = byte_level},
     {.type = "BertNormalizer", .read = cr_read_bert_normalizer, .normalize = cr_normalize_bert},
     {.type = "Precompiled", .read = cr_read_precompiled, .normalize = cr_normalize_precompiled},
-    {.type = "Nmt", .normalize = nmt},
+    {.type = "Nmt", .normalize = by_stage, .stage = CR_NMT},
 };
 
 const struct cr_part_table cr_normalizers = {"normalizer", "normalizers", kinds,

@@ -35,7 +35,8 @@ struct cr_text_part *cr_add_part(struct cr_text_parts *parts, const struct cr_pa
                                  const char *type)
 {
     struct cr_text_part *part = CR_PUSH(parts->items, parts->n, parts->cap);
-    *part = (struct cr_text_part){.kind = find_kind(table, type)};
+    const struct cr_part_kind *kind = find_kind(table, type);
+    *part = (struct cr_text_part){.kind = kind, .cutter = cr_cut_rows[kind->cutter].cutter};
     return part;
 }
 

@@ -12,9 +12,11 @@
 #include <stdint.h>
 
 #include "compiler/json/document.h"
+#include "cutters.h"
 #include "lookup_tables.h"
 #include "pattern.h"
 #include "pieces.h"
+#include "stages.h"
 #include "text_state.h"
 #include "unicode.h"
 #include "vocabulary.h"
@@ -75,7 +77,8 @@ struct cr_part_kind {
     cr_decode_function *decode;
     cr_shape_function *shape; /* null: emitted C does not support it; not used for
                                * post-processors */
-    enum cr_normal_form form; /* of a normalizer to a Unicode normal form */
+    enum cr_stage_kind stage; /* of a normalizer that is a stage without settings */
+    enum cr_cut_kind cutter; /* of a pre-tokenizer that cuts character by character */
     bool fuses; /* a decoder: those behind it see all tokens as one */
 };
 
@@ -102,6 +105,7 @@ struct cr_text_map {
 struct cr_text_part {
     const struct cr_part_kind *kind;
     struct cr_pattern *pattern;
+    struct cr_cutter cutter; /* of a pre-tokenizer that cuts character by character */
     const char *content; /* the text to insert or strip: of Replace, Prepend, Metaspace, Strip */
     size_t length;
     enum cr_behavior behavior;

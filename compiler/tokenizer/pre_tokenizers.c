@@ -2,12 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bert.h"
 #include "byte_letters.h"
 #include "metaspace.h"
 #include "replace.h"
 #include "shape.h"
-#include "unicode_scripts.h"
 
 /* ---- Split and similar ---- */
 
@@ -72,13 +70,14 @@ static int shape_split(const struct cr_text_part *part, struct cr_shape *s, stru
     return 0;
 }
 
-/* Sets a built-in pattern. */
-static int set_pattern(struct cr_text_part *part, const char *regex, enum cr_behavior behavior,
-                       struct cr_error *error)
+/* ---- kinds that cut character by character ---- */
+
+static int by_character(const struct cr_text_part *part, const char *text, size_t n, bool first,
+                        struct cr_pieces *out, struct cr_error *error)
 {
-    part->pattern = cr_pattern_regex(regex, strlen(regex), part->kind->type, error);
-    part->behavior = behavior;
-    return part->pattern ? 0 : -1;
+    (void)error;
+    cr_cut_by(&part->cutter, out, text, n, first);
+    return 0;
 }
 
 static int read_digits(struct cr_text_part *part, const struct cr_document *d, int object,
@@ -87,45 +86,27 @@ static int read_digits(struct cr_text_part *part, const struct cr_document *d, i
     bool individual = false;
     if (cr_read_bool(d, object, where, "individual_digits", &individual, error))
         return -1;
-    return set_pattern(part, "\\p{N}", individual ? CR_ISOLATED : CR_CONTIGUOUS, error);
+    part->cutter = cr_cutter_of(CR_CUT_DIGITS, individual ? CR_ISOLATED : CR_CONTIGUOUS, false);
+    return 0;
 }
 
 static int read_punctuation(struct cr_text_part *part, const struct cr_document *d, int object,
                             const char *where, struct cr_error *error)
 {
-    if (set_pattern(part, "[\\p{P}!-/:-@\\[-`{-~]", CR_ISOLATED, error))
+    if (read_behavior(part, d, object, where, error))
         return -1;
-    return read_behavior(part, d, object, where, error);
-}
-
-/* Unicode's word characters, including the joiners, which PCRE2's \w does not match. */
-#define WORDS                                                                                      \
-    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}"                       \
-    "\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
-
-static int read_whitespace(struct cr_text_part *part, const struct cr_document *d, int object,
-                           const char *where, struct cr_error *error)
-{
-    static const char words[] = "[" WORDS "]+|[^" WORDS "\\s]+";
-    (void)d, (void)object, (void)where;
-    part->invert = true;
-    return set_pattern(part, words, CR_REMOVED, error);
-}
-
-static int read_whitespace_split(struct cr_text_part *part, const struct cr_document *d, int object,
-                                 const char *where, struct cr_error *error)
-{
-    (void)d, (void)object, (void)where;
-    return set_pattern(part, "\\s", CR_REMOVED, error);
+    part->cutter = cr_cutter_of(CR_CUT_PUNCTUATION, part->behavior, false);
+    return 0;
 }
 
 static int read_delimiter(struct cr_text_part *part, const struct cr_document *d, int object,
                           const char *where, struct cr_error *error)
 {
+    size_t bytes;
     if (cr_read_character(part, d, object, where, "delimiter", error))
         return -1;
-    part->pattern = cr_pattern_literal(part->content, part->length);
-    part->behavior = CR_REMOVED;
+    part->cutter = cr_cutter_of(CR_CUT_CHARACTER, CR_REMOVED, false);
+    part->cutter.character = cr_character_at(part->content, 0, &bytes);
     return 0;
 }
 
@@ -197,13 +178,19 @@ static const struct cr_part_kind kinds[] = {
      .read = cr_read_metaspace,
      .cut = cr_cut_metaspace,
      .shape = cr_shape_metaspace},
-    {.type = "Digits", .read = read_digits, .cut = split},
-    {.type = "Punctuation", .read = read_punctuation, .cut = split},
-    {.type = "Whitespace", .read = read_whitespace, .cut = split},
-    {.type = "WhitespaceSplit", .read = read_whitespace_split, .cut = split},
-    {.type = "BertPreTokenizer", .cut = cr_cut_bert},
-    {.type = "UnicodeScripts", .read = cr_read_unicode_scripts, .cut = split},
-    {.type = "CharDelimiterSplit", .read = read_delimiter, .cut = split},
+    {.type = "Digits", .read = read_digits, .cut = by_character, .cutter = CR_CUT_DIGITS},
+    {.type = "Punctuation",
+     .read = read_punctuation,
+     .cut = by_character,
+     .cutter = CR_CUT_PUNCTUATION},
+    {.type = "Whitespace", .cut = by_character, .cutter = CR_CUT_WORDS},
+    {.type = "WhitespaceSplit", .cut = by_character, .cutter = CR_CUT_SPACE},
+    {.type = "BertPreTokenizer", .cut = by_character, .cutter = CR_CUT_BERT},
+    {.type = "UnicodeScripts", .cut = by_character, .cutter = CR_CUT_SCRIPTS},
+    {.type = "CharDelimiterSplit",
+     .read = read_delimiter,
+     .cut = by_character,
+     .cutter = CR_CUT_CHARACTER},
 };
 
 const struct cr_part_table cr_pre_tokenizers = {"pre_tokenizer", "pretokenizers", kinds,

@@ -5,7 +5,17 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "scanner.h"
+
+/* The order matters: each file uses those above it. */
+#include "characters.inc"
+
+#include "runs.inc"
+
+#include "graphemes.inc"
+
+#include "graphemes_of.inc"
+
+#include "precompiled.inc"
 
 /* ---- reading ---- */
 
@@ -80,84 +90,35 @@ int cr_read_precompiled(struct cr_text_part *part, const struct cr_document *d, 
     return status;
 }
 
-/* ---- the trie ---- */
-
-static size_t offset_of(uint32_t unit)
-{
-    return (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
-}
-
-/* Returns the offset of the result for the shortest beginning of a text that the trie has, or for the
- * longest; SIZE_MAX if there is none.  *length is the bytes of the beginning. */
-static size_t find(const struct cr_text_map *map, const char *text, size_t n, bool longest,
-                   size_t *length)
-{
-    enum { LEAF = 1 << 8 };
-    const uint32_t label_bits = 0x800000ffu, value_bits = 0x7fffffffu;
-    size_t at = map->n_units ? offset_of(map->units[0]) : 0, found = SIZE_MAX;
-    for (size_t i = 0; i < n && text[i] && (longest || found == SIZE_MAX); i++) {
-        unsigned char byte = (unsigned char)text[i];
-        at ^= byte;
-        if (at >= map->n_units || (map->units[at] & label_bits) != byte)
-            break;
-        uint32_t unit = map->units[at];
-        at ^= offset_of(unit);
-        if (unit & LEAF && at < map->n_units && (map->units[at] & value_bits) <= map->n_results) {
-            found = map->units[at] & value_bits;
-            *length = i + 1;
-        }
-    }
-    return found;
-}
-
-const char *cr_find_longest(const struct cr_text_map *map, const char *text, size_t n,
-                            size_t *length)
-{
-    size_t result = find(map, text, n, true, length);
-    return result == SIZE_MAX ? NULL : map->results + result;
-}
-
 void cr_free_text_map(struct cr_text_map *map)
 {
     free(map->units);
     free(map->results);
 }
 
-/* Appends the result for a text; false if there is none. */
-static bool put_result(const struct cr_text_map *map, const char *text, size_t n,
-                       struct cr_text *out)
-{
-    size_t length, result = find(map, text, n, false, &length);
-    if (result == SIZE_MAX)
-        return false;
-    cr_put_bytes(out, map->results + result, strlen(map->results + result));
-    return true;
-}
-
 /* ---- normalizing ---- */
 
-/* Maps a grapheme: as a whole if it is short and the map has a beginning of it, else character by
- * character.  That the rest of such a grapheme is lost is what Hugging Face's library does. */
-static void put_grapheme(const struct cr_text_map *map, const char *text, size_t n,
-                         struct cr_text *out)
+static struct cr_map_tables tables_of(const struct cr_text_map *map)
 {
-    enum { SHORT = 6 };
-    if (n < SHORT && put_result(map, text, n, out))
-        return;
-    for (size_t at = 0, bytes; at < n; at += bytes) {
-        cr_character_at(text, at, &bytes);
-        if (!put_result(map, text + at, bytes, out))
-            cr_put_bytes(out, text + at, bytes);
-    }
+    return (struct cr_map_tables){map->units, map->results, map->n_units, map->n_results};
+}
+
+const char *cr_find_longest(const struct cr_text_map *map, const char *text, size_t n,
+                            size_t *length)
+{
+    const struct cr_map_tables tables = tables_of(map);
+    return cr_find_mapped(&tables, text, n, true, length);
 }
 
 int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, size_t n,
                              struct cr_text *out, bool *first, struct cr_error *error)
 {
+    const struct cr_map_tables tables = tables_of(&part->map);
     (void)first, (void)error;
-    for (size_t at = 0, end; at < n; at = end) {
-        end = cr_grapheme_end(text, at, n);
-        put_grapheme(&part->map, text + at, end - at, out);
+    for (size_t at = 0, grapheme = 0, end; at < n; at = end) {
+        const char *result;
+        end = cr_next_mapped(&tables, text, n, at, &grapheme, &result);
+        cr_put_bytes(out, result ? result : text + at, result ? strlen(result) : end - at);
     }
     return 0;
 }

@@ -8,6 +8,8 @@
 
 #include "characters.inc"
 
+#include "runs.inc"
+
 #include "class_of.inc"
 
 #include "scan.inc"

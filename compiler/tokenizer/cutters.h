@@ -1,0 +1,37 @@
+/* cutters.h - pre-tokenizers that cut text character by character: where which kind cuts. */
+#ifndef CR_CUTTERS_H
+#define CR_CUTTERS_H
+
+#include <stdbool.h>
+
+#include "cutter.h"
+#include "pieces.h"
+
+enum cr_cut_kind {
+    CR_CUT_NOT, /* of a part that cuts otherwise */
+    CR_CUT_SPACE,
+    CR_CUT_BERT,
+    CR_CUT_PUNCTUATION,
+    CR_CUT_DIGITS,
+    CR_CUT_WORDS,
+    CR_CUT_CHARACTER,
+    CR_CUT_SCRIPTS,
+    CR_CUT_KINDS
+};
+
+/* Functions of cuts.inc. */
+struct cr_cut_row {
+    const char *piece, *class_of; /* the latter may be null */
+    struct cr_cutter cutter;      /* with these functions */
+};
+
+extern const struct cr_cut_row cr_cut_rows[CR_CUT_KINDS];
+
+/* Returns a cutter, for a kind that tells two classes apart, with that behavior. */
+struct cr_cutter cr_cutter_of(enum cr_cut_kind kind, enum cr_behavior behavior, bool invert);
+
+/* Cuts a text and appends the pieces. */
+void cr_cut_by(const struct cr_cutter *cutter, struct cr_pieces *out, const char *text, size_t n,
+               bool first);
+
+#endif

@@ -1,0 +1,25 @@
+/* stage.h - a stage of normalizing, which writes another text; it stands in emitted C, too. */
+#ifndef CR_STAGE_H
+#define CR_STAGE_H
+
+#include "lookup_tables.h"
+
+/* A text, and room for what becomes of it: the table of stages (stages.c) says how much. */
+struct cr_stage_text {
+    const char *text;
+    size_t n;
+    char *out;
+    uint32_t *work;
+    int first; /* no text is before it */
+};
+
+/* Writes the text and returns its bytes.  Each function uses some of the settings. */
+struct cr_stage {
+    size_t (*make)(const struct cr_stage *stage, struct cr_stage_text *t);
+    const char *from, *to;
+    size_t n_from, n_to;
+    const struct cr_map_tables *map;
+    int flags;
+};
+
+#endif

@@ -1,0 +1,82 @@
+/* stages.c - the stages of normalizing, compiled for the library; see stages.h. */
+#include "stages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/files/utf8.h"
+#include "compiler/ir/mem.h"
+#include "scanner.h"
+
+/* The order matters: each file uses those above it. */
+#include "characters.inc"
+
+#include "runs.inc"
+
+#include "compositions.inc"
+
+#include "normal_forms.inc"
+
+#include "compatible.inc"
+
+#include "cases.inc"
+
+#include "bert_classes.inc"
+
+#include "bert_class_of.inc"
+
+static int cr_class(uint32_t character)
+{
+    return cr_class_of(character);
+}
+
+#include "text_stages.inc"
+
+/* The greatest length of the result is n * up / down, and `work` is how many uint32_t a byte of the text needs
+ * meanwhile.  The growth of stages with settings depends on these. */
+static const struct stage_row {
+    const char *function; /* in emitted C */
+    size_t (*make)(const struct cr_stage *stage, struct cr_stage_text *t);
+    int up, down, work;
+} rows[] = {
+    [CR_NFC] = {"cr_make_nfc", cr_make_nfc, 3, 1, 4},
+    [CR_NFD] = {"cr_make_nfd", cr_make_nfd, 3, 1, 4},
+    [CR_NFKC] = {"cr_make_nfkc", cr_make_nfkc, 11, 1, 12},
+    [CR_NFKD] = {"cr_make_nfkd", cr_make_nfkd, 11, 1, 12},
+    [CR_LOWER] = {"cr_make_lower", cr_make_lower, 3, 2, 0},
+    [CR_UNACCENTED] = {"cr_make_unaccented", cr_make_unaccented, 1, 1, 0},
+    [CR_BERT_CLEAN] = {"cr_make_bert_clean", cr_make_bert_clean, 1, 1, 0},
+    [CR_BERT_APART] = {"cr_make_bert_apart", cr_make_bert_apart, 5, 3, 0},
+    [CR_BERT_UNMARKED] = {"cr_make_bert_unmarked", cr_make_bert_unmarked, 3, 1, 4},
+    [CR_NMT] = {"cr_make_nmt", cr_make_nmt, 1, 1, 0},
+    [CR_STRIPPED] = {"cr_make_stripped", NULL, 1, 1, 0},
+    [CR_PREPENDED] = {"cr_make_prepended", NULL, 1, 1, 0},
+    [CR_REPLACED] = {"cr_make_replaced", NULL, 1, 1, 0},
+    [CR_REPLACED_RUNS] = {"cr_make_replaced_runs", NULL, 1, 1, 0},
+    [CR_MAPPED] = {"cr_make_mapped", NULL, 1, 1, 0},
+};
+
+static bool is_ascii(const char *text, size_t n)
+{
+    size_t at = 0;
+    while (at < n && (unsigned char)text[at] < 0x80)
+        at++;
+    return at == n;
+}
+
+/* ASCII is in all normal forms. */
+void cr_put_stage(struct cr_text *out, const char *text, size_t n, enum cr_stage_kind kind, bool *first)
+{
+    const struct stage_row *row = &rows[kind];
+    if (kind <= CR_NFKD && is_ascii(text, n)) {
+        cr_put_bytes(out, text, n);
+        return;
+    }
+    uint32_t *work = cr_calloc((size_t)row->work * n, sizeof *work);
+    char *made = cr_calloc(n * (size_t)row->up / (size_t)row->down + 1, 1);
+    struct cr_stage_text t = {.text = text, .n = n, .out = made, .work = work, .first = *first};
+    cr_put_bytes(out, made, row->make(NULL, &t));
+    *first = t.first;
+    free(made);
+    free(work);
+}

@@ -1,0 +1,38 @@
+/*
+ * stages.h - the table of the stages of normalizing: what each makes of a text, and how long that is.
+ *
+ * The library runs those that have no settings.  Emitted C is given a list of stages and cuts by the rows of
+ * the kinds of parts (part.h).
+ */
+#ifndef CR_STAGES_H
+#define CR_STAGES_H
+
+#include <stdbool.h>
+
+#include "compiler/ir/text.h"
+#include "stage.h"
+
+enum cr_stage_kind {
+    CR_NFC,
+    CR_NFD,
+    CR_NFKC,
+    CR_NFKD,
+    CR_LOWER,
+    CR_UNACCENTED,
+    CR_BERT_CLEAN,
+    CR_BERT_APART,
+    CR_BERT_UNMARKED,
+    CR_NMT,
+    /* those with settings, which only emitted C runs */
+    CR_STRIPPED,
+    CR_PREPENDED,
+    CR_REPLACED,
+    CR_REPLACED_RUNS,
+    CR_MAPPED,
+    CR_STAGE_KINDS
+};
+
+/* Appends what a stage without settings makes of n bytes of text; `first` as in struct cr_piece. */
+void cr_put_stage(struct cr_text *out, const char *text, size_t n, enum cr_stage_kind kind, bool *first);
+
+#endif
