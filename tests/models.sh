@@ -174,6 +174,7 @@ vit-base-patch16-384                       86,681,088
 vit-large-patch16-224-in21k               304,351,232
 vit-huge-patch14-224-in21k                632,404,480
 dino-vits8                                 21,818,112
+ModernBERT-base                           149,014,272
 TABLE
 }
 
@@ -257,6 +258,9 @@ unknown bert '{"pruned_heads": {"0": [1, 2]}}' pruned_heads.0 1,2
 refuses bert '{"is_decoder": true}' "option is_decoder: found 'true', expected false"
 refuses llama '{"rope_theta": 10000.0, "rope_parameters": {"rope_theta": 500000.0}}' \
     'rope_parameters.rope_theta 500000: expected 10000, as rope_theta says'
+refuses modernbert '{"rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 4.0}}}' \
+    "option rope_type: found 'yarn', expected default"
+complains modernbert 'head tokens with 0 classes, expected some' --set head=tokens
 refuses llama '{"rope_theta": null}' 'option rope_theta: found null, expected at least 1'
 refuses llama '{"hidden_size": []}' 'option hidden_size: found an empty table, expected one value'
 refuses llama '{"hidden_size": [64, 64]}' "option hidden_size: found '64,64', expected a whole number"
@@ -308,6 +312,9 @@ harmless qwen2 '{"attention_bias": false, "rope_parameters": {"rope_type": "defa
 harmless gpt2 '{"hidden_size": 768, "n_special": 0, "predict_special_tokens": true, "_num_labels": 1,
  "vocab_size_or_config_json_file": 50257, "hidden_act": "gelu_new", "scale_attn_weights": true}'
 harmless phi '{"hidden_size": 64, "num_attention_heads": 4, "head_dim": 16, "is_decoder": false}'
+harmless modernbert '{"layer_norm_eps": 1e-05, "position_embedding_type": "absolute", "decoder_bias": true,
+ "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 160000},
+ "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}, "repad_logits_with_grad": false}'
 harmless vit '{"image_size": [224, 224], "patch_size": [16, 16]}'
 
 # Keys that nobody knows are passed over with one note.

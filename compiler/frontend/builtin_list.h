@@ -7,6 +7,7 @@
     FILE("graphs/lib/", lib, nn)                                                                   \
     FILE("graphs/lib/", lib, attention)                                                            \
     FILE("graphs/lib/", lib, embedding)                                                            \
+    FILE("graphs/lib/", lib, encoder)                                                              \
     FILE("graphs/lib/", lib, masks)                                                                \
     FILE("graphs/lib/", lib, rotary)                                                               \
     FILE("graphs/lib/", lib, transformer)                                                          \
@@ -31,6 +32,7 @@
     FILE("graphs/", model, gpt_neox)                                                               \
     FILE("graphs/", model, llama)                                                                  \
     FILE("graphs/", model, mistral)                                                                \
+    FILE("graphs/", model, modernbert)                                                             \
     FILE("graphs/", model, phi)                                                                    \
     FILE("graphs/", model, qwen2)                                                                  \
     FILE("graphs/", model, qwen3)                                                                  \

@@ -84,19 +84,19 @@ end
 -- Multi-head self-attention with one projection to Q, K and V together:
 -- MultiHead(x) = Concat(head_1, ..., head_h) W_O.
 -- config: n_head, mask (or none), drop (of probabilities, or none), project = nn.linear or
--- nn.conv1d, bias, the names of the two projections, and how (see attend).
+-- nn.conv1d, bias, position (see separate), the names of the two projections, and how (see attend).
 function attention.fused(x, config)
     local o = layer_options("attention.fused", config, {
         n_head = "size", mask = "tensor?", drop = "function?", how = "table?",
-        project = {"function", nn.linear}, bias = {"boolean", true},
+        project = {"function", nn.linear}, bias = {"boolean", true}, position = "function?",
         qkv_name = "string", out_name = "string"})
     local C = x:size(-1)
     attention.head_size(C, o.n_head)
     local qkv = scope(o.qkv_name, o.project, x, 3 * C, o.bias)
-    local q = tap("q", attention.split_heads(part(qkv, 0, 3), o.n_head))
-    local k = tap("k", attention.split_heads(part(qkv, 1, 3), o.n_head))
-    local v = tap("v", attention.split_heads(part(qkv, 2, 3), o.n_head))
-    local y = attention.attend(q, k, v, o.mask, o.drop, o.how)
+    local function heads(i) return (attention.split_heads(part(qkv, i, 3), o.n_head)) end
+    local q, k, v = heads(0), heads(1), heads(2)
+    if o.position then q, k = o.position(q), o.position(k) end
+    local y = attention.attend(tap("q", q), tap("k", k), tap("v", v), o.mask, o.drop, o.how)
     y = tap("y", attention.merge_heads(y))
     return (scope(o.out_name, o.project, y, C, o.bias))
 end

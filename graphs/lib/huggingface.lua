@@ -256,8 +256,11 @@ for _, name in ipairs {"hidden_size", "intermediate_size", "n_embd", "n_head", "
     "n_positions", "num_attention_heads", "num_channels", "type_vocab_size"} do
     huggingface.sizes[name] = {1, 2 ^ 20, null = false}
 end
+for _, name in ipairs {"global_rope_theta", "local_rope_theta"} do
+    huggingface.sizes[name] = huggingface.sizes.rope_theta
+end
 huggingface.sizes.vocab_size = {1, 2 ^ 24, null = false}
-for _, name in ipairs {"layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps"} do
+for _, name in ipairs {"layer_norm_eps", "layer_norm_epsilon", "norm_eps", "rms_norm_eps"} do
     huggingface.sizes[name] = {0, 1, null = false}
 end
 

@@ -15,6 +15,11 @@ function masks.sliding_window(T, window)
     return logical_and(le(key, query), lt(query - key, window))
 end
 
+-- [T, T]: the tokens that are at most `reach` away, before or behind (Beltagy, Peters, Cohan, as above).
+function masks.local_window(T, reach)
+    return le(abs(iota({T, T}, 1) - iota({T, T}, 2)), reach)
+end
+
 -- [B, 1, 1, T]: the tokens that are there.  present: i32 [B, T], 0 for padding.
 function masks.padding(present)
     local B, T = unpack(present.shape)

@@ -29,6 +29,23 @@ function transformer.gated_feed_forward(x, config)
     return (scope(o.down_name, nn.linear, act, x:size(-1), o.bias))
 end
 
+-- The same with one projection to gate and up together: the first half of its columns is the gate or,
+-- with gate_last, the second one.
+-- config: d_ff, glu, bias (of the first projection), out_bias (bias), gate_last, and the names of the
+-- two projections.
+function transformer.packed_feed_forward(x, config)
+    local o = layer_options("transformer.packed_feed_forward", config, {
+        d_ff = "size", glu = "function", bias = {"boolean", true}, out_bias = "boolean?",
+        gate_last = {"boolean", false}, in_name = "string", out_name = "string"})
+    local inner = scope(o.in_name, nn.linear, x, 2 * o.d_ff, o.bias)
+    local first, second = narrow(inner, -1, 0, o.d_ff), narrow(inner, -1, o.d_ff, o.d_ff)
+    if o.gate_last then first, second = second, first end
+    local act = tap("act", o.glu(first, second))
+    local out_bias = o.out_bias
+    if out_bias == nil then out_bias = o.bias end
+    return (scope(o.out_name, nn.linear, act, x:size(-1), out_bias))
+end
+
 -- x + f(x): what a part of the model adds to the residual stream.
 function transformer.residual(x, f)
     return x + f(x)
