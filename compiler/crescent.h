@@ -1286,10 +1286,13 @@ typedef struct {
 } crescent_embedder_options;
 
 /* Opens a folder of an encoder, whose script must have the option `pooling`: graphs/bert.lua has it.
- * `how` and `config` may be null. */
+ * Weights that are kept are mapped (crescent_cache_weights).  `how` and `config` may be null. */
 int crescent_embedder_open(crescent_context *context, const char *path, const crescent_script *how,
                            const crescent_config *config, const crescent_embedder_options *options,
                            crescent_embedder **embedder);
+
+/* The model that it runs, whose weights crescent_write_cache keeps.  The embedder owns it. */
+crescent_model *crescent_embedder_model(crescent_embedder *embedder);
 void crescent_embedder_close(crescent_embedder *embedder);
 
 /* The settings of an embedder.  It owns the strings. */

@@ -194,6 +194,40 @@ START_TEST(bits_depend_on_the_text_alone)
 }
 END_TEST
 
+/* Weights that a first embedder keeps are mapped by the second, and the bits are the same, also with another
+ * pooling; other weights are read. */
+START_TEST(maps_kept_weights)
+{
+    float first[C], second[C];
+    int64_t written;
+    setenv("XDG_CACHE_HOME", folder, 1);
+    crescent_cache_weights(context, 1 << 30);
+    crescent_embedder *e = open_embedder(NULL, 1);
+    crescent_model *model = crescent_embedder_model(e);
+    ck_assert_int_eq(crescent_cached_weights(model), 0);
+    GOOD(crescent_embed(e, "the text", 8, first, NULL));
+    GOOD(crescent_write_cache(model, &written));
+    ck_assert_int_gt(written, 0);
+    crescent_close(model); /* it is the embedder's */
+    GOOD(crescent_embed(e, "the text", 8, second, NULL));
+    ck_assert(crescent_same_bits(first, second, C));
+    crescent_embedder_close(e);
+    e = open_embedder(NULL, 1);
+    ck_assert_int_gt(crescent_cached_weights(crescent_embedder_model(e)), 0);
+    GOOD(crescent_embed(e, "the text", 8, second, NULL));
+    ck_assert(crescent_same_bits(first, second, C));
+    crescent_embedder_close(e);
+    e = open_embedder(&(crescent_embedder_options){.pooling = "cls"}, 1);
+    ck_assert_int_gt(crescent_cached_weights(crescent_embedder_model(e)), 0);
+    crescent_embedder_close(e);
+    write_weights();
+    e = open_embedder(NULL, 1);
+    ck_assert_int_eq(crescent_cached_weights(crescent_embedder_model(e)), 0);
+    crescent_embedder_close(e);
+    ck_assert_ptr_null(crescent_embedder_model(NULL));
+}
+END_TEST
+
 /* ---- files ---- */
 
 START_TEST(does_what_the_files_say)
@@ -570,6 +604,7 @@ int main(void)
     suite_add_tcase(suite, t);
     tcase_add_loop_test(t, pools_what_the_encoder_gives, 0, N_KINDS);
     tcase_add_test(t, bits_depend_on_the_text_alone);
+    tcase_add_test(t, maps_kept_weights);
     tcase_add_loop_test(t, goes_through_dense_layers, 0, 4);
     tcase_add_test(t, refuses_dense_layers);
     tcase_add_test(t, does_what_the_files_say);

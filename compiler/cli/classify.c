@@ -61,7 +61,7 @@ int cr_verb_classify(const struct cr_options *o, struct cr_error *error)
     if (status == 0)
         status = cr_each_text(o, classify_text, &e, error);
     if (status == 0)
-        cr_note_texts(&e);
+        cr_encoder_end(&e);
     cr_encoder_close(&e);
     return status ? 2 : 0;
 }

@@ -81,7 +81,7 @@ int cr_verb_embed(const struct cr_options *o, struct cr_error *error)
     if (status == 0 && o->out)
         status = write_array(&e, error);
     if (status == 0)
-        cr_note_texts(&e.encoder);
+        cr_encoder_end(&e.encoder);
     if (e.rows)
         fclose(e.rows);
     cr_encoder_close(&e.encoder);

@@ -30,6 +30,7 @@ int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_c
     *e = (struct cr_encoder){.o = o};
     if (o->as_query && o->document)
         return cr_fail(error, "--query: found --document, too, expected one of them");
+    crescent_cache_weights(o->context, o->cache_weights);
     if (cr_passed(o, crescent_embedder_open(o->context, o->model, &script, &config, &options, &e->embedder), error))
         return -1;
     crescent_embedder_look(e->embedder, &e->facts);
@@ -57,7 +58,7 @@ int cr_encoder_run(struct cr_encoder *e, const char *text, size_t n, bool paired
     return 0;
 }
 
-void cr_note_texts(const struct cr_encoder *e)
+void cr_encoder_end(const struct cr_encoder *e)
 {
     if (e->n_cut)
         cr_note("cut %lld of %lld texts to %lld tokens", (long long)e->n_cut, (long long)e->n_texts,
@@ -65,6 +66,7 @@ void cr_note_texts(const struct cr_encoder *e)
     if (e->n_repaired)
         cr_note("replaced bytes that are no UTF-8 by U+FFFD in %lld of %lld texts",
                 (long long)e->n_repaired, (long long)e->n_texts);
+    cr_cache_params(crescent_embedder_model(e->embedder));
 }
 
 /* ---- texts ---- */

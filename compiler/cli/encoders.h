@@ -30,7 +30,7 @@ typedef int cr_text_function(void *context, const char *text, size_t n, struct c
 int cr_each_text(const struct cr_options *options, cr_text_function *function, void *context,
                  struct cr_error *error);
 
-/* Notes how many texts were cut or repaired. */
-void cr_note_texts(const struct cr_encoder *encoder);
+/* Ends a run without errors: notes how many texts were cut or repaired, and keeps the weights. */
+void cr_encoder_end(const struct cr_encoder *encoder);
 
 #endif

@@ -32,7 +32,7 @@ struct option_row {
 #define FIELD(name) offsetof(struct cr_options, name)
 
 /* Verbs that can cache packed weights. */
-enum { KEEPING = CR_VERB_RUN | CR_VERB_WEIGHTS };
+enum { KEEPING = CR_VERB_RUN | CR_VERB_WEIGHTS | CR_VERB_ENCODERS };
 
 static const struct option_row rows[] = {
     {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(set), 0, 0,

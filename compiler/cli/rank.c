@@ -57,7 +57,7 @@ int cr_verb_rank(const struct cr_options *o, struct cr_error *error)
         status = cr_each_text(o, rank_text, &r, error);
     if (status == 0) {
         print_ranking(&r);
-        cr_note_texts(&r.encoder);
+        cr_encoder_end(&r.encoder);
     }
     free(r.items);
     cr_encoder_close(&r.encoder);

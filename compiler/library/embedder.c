@@ -69,6 +69,7 @@ static int open_model(crescent_embedder *e, const char *path, const crescent_scr
     script.n_settings = n + own;
     status = crescent_open(e->context, path, &script, config, &e->model);
     if (status == CRESCENT_OK) {
+        e->model->is_part = true;
         const char *weights = crescent_weights_path(e->model);
         status = crescent_load_weights(e->model, &weights, 1, CRESCENT_ANY_TENSORS, NULL);
     }
@@ -152,7 +153,8 @@ void crescent_embedder_close(crescent_embedder *e)
 {
     if (!e)
         return;
-    crescent_close(e->model);
+    if (e->model)
+        cr_model_release(e->model);
     crescent_tokenizer_close(e->tokenizer);
     cr_free_sentence(&e->sentence);
     free(e->inputs);
@@ -160,6 +162,11 @@ void crescent_embedder_close(crescent_embedder *e)
     free(e->types);
     cr_release(e->context);
     free(e);
+}
+
+crescent_model *crescent_embedder_model(crescent_embedder *e)
+{
+    return e ? e->model : NULL;
 }
 
 int crescent_embedder_look(const crescent_embedder *e, crescent_embedder_facts *facts)

@@ -20,7 +20,7 @@ static int close_embedder(lua_State *L)
 /* crescent.embedder(path, options): opens the folder of an encoder. */
 static int open_embedder(lua_State *L)
 {
-    static const char *const more[] = {"pooling", "normalize", "max_length", "role", NULL};
+    static const char *const more[] = {"pooling", "normalize", "max_length", "role", "cache_weights", NULL};
     struct cr_lua_opening o;
     const char *path = luaL_checkstring(L, 1);
     lua_settop(L, 2);
@@ -33,7 +33,13 @@ static int open_embedder(lua_State *L)
                                                .normalize = cr_lua_flag_option(L, 2, "normalize", 0),
                                                .most = cr_lua_integer_option(L, 2, "max_length", 0),
                                                .role = cr_lua_string_option(L, 2, "role")};
-    cr_lua_pass(L, crescent_embedder_open(cr_lua_context(L), path, &o.script, &o.config, &options, &e->embedder));
+    crescent_context *context = cr_lua_context(L);
+    crescent_cache_weights(context, cr_lua_cache_option(L, 2));
+    int status = crescent_embedder_open(context, path, &o.script, &o.config, &options, &e->embedder);
+    if (status == CRESCENT_OK)
+        crescent_write_cache(crescent_embedder_model(e->embedder), NULL);
+    crescent_cache_weights(context, 0);
+    cr_lua_pass(L, status);
     lua_pushvalue(L, 3);
     return 1;
 }

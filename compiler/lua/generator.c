@@ -79,10 +79,7 @@ static void open_script(lua_State *L, struct cr_lua_generator *g, const char *pa
 static void fill_weights(lua_State *L, crescent_model *model, const struct cr_lua_opening *o)
 {
     crescent_context *context = cr_lua_context(L);
-    int64_t bytes = cr_lua_integer_option(L, 2, "cache_weights", 0);
-    if (bytes < 0)
-        cr_lua_fail(L, "option cache_weights: found %lld, expected a number of bytes", (long long)bytes);
-    crescent_cache_weights(context, bytes);
+    crescent_cache_weights(context, cr_lua_cache_option(L, 2));
     cr_lua_fill_weights(L, model, o->weights, o->n_weights, o->seed);
     crescent_write_cache(model, NULL);
     crescent_cache_weights(context, 0);

@@ -53,6 +53,14 @@ int64_t cr_lua_integer_option(lua_State *L, int index, const char *key, int64_t 
     return (int64_t)value;
 }
 
+int64_t cr_lua_cache_option(lua_State *L, int index)
+{
+    int64_t bytes = cr_lua_integer_option(L, index, "cache_weights", 0);
+    if (bytes < 0)
+        cr_lua_fail(L, "option cache_weights: found %lld, expected a number of bytes", (long long)bytes);
+    return bytes;
+}
+
 int cr_lua_flag_option(lua_State *L, int index, const char *key, int otherwise)
 {
     int type = push_option(L, index, key);

@@ -39,6 +39,7 @@ void cr_lua_check_options(lua_State *L, int index, const char *const *known,
 const char *cr_lua_string_option(lua_State *L, int index, const char *key);
 double cr_lua_number_option(lua_State *L, int index, const char *key, double otherwise);
 int64_t cr_lua_integer_option(lua_State *L, int index, const char *key, int64_t otherwise);
+int64_t cr_lua_cache_option(lua_State *L, int index); /* cache_weights, a number of bytes */
 int cr_lua_flag_option(lua_State *L, int index, const char *key, int otherwise);
 
 /* Returns the strings of the value at `index`: a table, one string, or nil for none. */

@@ -81,7 +81,8 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 -- @function embedder
 -- @tparam string path a folder of an encoder with its tokenizer
 -- @tparam[opt] table options as for @{open}; `pooling`, `normalize`, `max_length`; `role`, `"query"` or
--- `"document"`: a prompt of config_sentence_transformers.json that is put in front of texts
+-- `"document"`: a prompt of config_sentence_transformers.json that is put in front of texts; `cache_weights`,
+-- the bytes that files of packed weights may take
 -- @treturn Embedder
 
 --- Numbers with a shape, row-major.

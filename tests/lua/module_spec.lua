@@ -602,6 +602,8 @@ it("an embedder", function()
         output("embed " .. bert .. " --text 'the graph' --pooling cls --normalize --max-length 8"))
     equal(n, #crescent.tokenizer(bert):encode("the graph"))
     equal(select(2, e:embed(("word "):rep(100))), 8)
+    fails("option cache_weights: found -1, expected a number of bytes", crescent.embedder, bert,
+        {cache_weights = -1})
     fails("option pooling: found 'sum'", crescent.embedder, bert, {pooling = "sum"})
     fails("expected none", crescent.embedder, bert, {grads = true})
     e:close()

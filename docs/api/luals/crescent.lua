@@ -77,6 +77,7 @@ local crescent = {}
 ---@field normalize? boolean the length of each vector is 1
 ---@field max_length? integer the most tokens of a text
 ---@field role? string a prompt: "query", "document"
+---@field cache_weights? integer bytes that files of packed weights may take
 
 ---@class crescent.GenerateOptions
 ---@field tokens? integer at most so many
