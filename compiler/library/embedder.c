@@ -1,6 +1,7 @@
 /* embedder.c - vectors of texts, by an encoder and its tokenizer; see crescent.h. */
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,21 @@
 #include "installed.h"
 #include "sentence.h"
 
+/* A tokenizer, which a thread opens while the model is compiled.  Its errors are those of a context of its
+ * own. */
+struct reading {
+    crescent_context *context;
+    crescent_tokenizer *tokenizer;
+    const char *path;
+    pthread_t thread;
+    bool is_running;
+    int status;
+};
+
 struct crescent_embedder {
     crescent_context *context;
     crescent_model *model;
-    crescent_tokenizer *tokenizer;
+    struct reading reading;
     struct cr_sentence sentence;
     int64_t dimensions;
     const void **inputs; /* by port */
@@ -24,14 +36,55 @@ struct crescent_embedder {
     crescent_classification classify;
 };
 
+/* ---- the tokenizer ---- */
+
+static void *open_tokenizer(void *reading)
+{
+    struct reading *r = reading;
+    r->status = crescent_tokenizer_open(r->context, r->path, &r->tokenizer);
+    return NULL;
+}
+
+/* Starts the thread; without one the tokenizer is opened at once.  `path` must stay until it is awaited. */
+static int begin_reading(struct reading *r, const char *path, struct cr_error *error)
+{
+    *r = (struct reading){.context = crescent_context_new(), .path = path};
+    if (!r->context)
+        return cr_fail(error, "out of memory");
+    r->is_running = pthread_create(&r->thread, NULL, open_tokenizer, r) == 0;
+    if (!r->is_running)
+        open_tokenizer(r);
+    return 0;
+}
+
+/* Fails with the error of the tokenizer's context. */
+static int fail_reading(const struct reading *r, struct cr_error *error)
+{
+    return cr_fail(error, "%s", crescent_error(r->context));
+}
+
+/* Waits for the thread.  A failure of the tokenizer replaces another error. */
+static int await_reading(struct reading *r, struct cr_error *error)
+{
+    if (r->is_running)
+        pthread_join(r->thread, NULL);
+    r->is_running = false;
+    return r->status ? fail_reading(r, error) : 0;
+}
+
 /* ---- opening ---- */
 
 /* Sets the most tokens of a text: of the option, the files, the tokenizer, or 512; at most as many as
- * there are positions. */
+ * there are positions.  Only in the third case the tokenizer is awaited. */
 static int find_limit(crescent_embedder *e, int64_t asked, struct cr_error *error)
 {
     struct cr_sentence *s = &e->sentence;
-    int64_t limit = crescent_tokenizer_limit(e->tokenizer);
+    int64_t limit = 0;
+    if (asked <= 0 && s->max_length <= 0) {
+        if (await_reading(&e->reading, error))
+            return -1;
+        limit = crescent_tokenizer_limit(e->reading.tokenizer);
+    }
     if (asked > 0 && s->positions > 0 && asked > s->positions)
         return cr_fail(error, "found a limit of %" PRId64 " tokens, expected at most %" PRId64
                               ", as there are positions",
@@ -103,14 +156,13 @@ static int make_inputs(crescent_embedder *e, struct cr_error *error)
     return 0;
 }
 
-/* Opens tokenizer and model by what the files of the folder say.  `error` is the context's, which the
- * functions of crescent.h set, too. */
+/* Opens the model by what the files of the folder say, beside the tokenizer.  `error` is the context's,
+ * which the functions of crescent.h set, too. */
 static int open_parts(crescent_embedder *e, const char *folder, const crescent_script *how,
                       const crescent_config *config, const crescent_embedder_options *options,
                       struct cr_error *error)
 {
-    if (cr_read_sentence(&e->sentence, folder, options->role, error) ||
-        crescent_tokenizer_open(e->context, folder, &e->tokenizer))
+    if (cr_read_sentence(&e->sentence, folder, options->role, error))
         return -1;
     if (options->pooling) {
         free(e->sentence.pooling);
@@ -139,7 +191,11 @@ int crescent_embedder_open(crescent_context *context, const char *path, const cr
     crescent_embedder *e = cr_calloc(1, sizeof *e);
     char *folder = cr_find_installed(path);
     e->context = cr_refer(context);
-    int status = open_parts(e, folder, how, config, options ? options : &none, guard.error);
+    int status = begin_reading(&e->reading, folder, guard.error);
+    if (status == 0) {
+        int model = open_parts(e, folder, how, config, options ? options : &none, guard.error);
+        status = await_reading(&e->reading, guard.error) ? -1 : model;
+    }
     free(folder);
     if (status)
         crescent_embedder_close(e);
@@ -155,7 +211,8 @@ void crescent_embedder_close(crescent_embedder *e)
         return;
     if (e->model)
         cr_model_release(e->model);
-    crescent_tokenizer_close(e->tokenizer);
+    crescent_tokenizer_close(e->reading.tokenizer);
+    crescent_context_free(e->reading.context);
     cr_free_sentence(&e->sentence);
     free(e->inputs);
     free(e->ids);
@@ -215,7 +272,8 @@ static struct cr_text prepare(const crescent_embedder *e, const char *text, size
 }
 
 /* Encodes a text or a pair into the inputs. */
-static int encode(crescent_embedder *e, const struct texts *texts, crescent_embedded *what)
+static int encode(crescent_embedder *e, const struct texts *texts, crescent_embedded *what,
+                  struct cr_error *error)
 {
     bool repaired = false;
     struct cr_text whole = prepare(e, texts->text, texts->length, &repaired), pair = {0};
@@ -228,11 +286,11 @@ static int encode(crescent_embedder *e, const struct texts *texts, crescent_embe
                                    .pair_length = pair.length,
                                    .framing = CRESCENT_FRAMED,
                                    .most = e->sentence.max_length};
-    int status = crescent_encode_text(e->tokenizer, &request, &encoding);
+    int status = crescent_encode_text(e->reading.tokenizer, &request, &encoding);
     free(whole.data);
     free(pair.data);
     if (status)
-        return status;
+        return fail_reading(&e->reading, error);
     *what = (crescent_embedded){encoding.n, encoding.truncated, repaired};
     e->length = (int32_t)encoding.n;
     memcpy(e->ids, encoding.ids, encoding.n * sizeof *e->ids);
@@ -254,11 +312,12 @@ static void make_probabilities(const struct cr_sentence *s, float *logits)
 }
 
 /* Encodes a text or a pair, and runs the model on its ids. */
-static int embed(crescent_embedder *e, const struct texts *texts, float *vector, crescent_embedded *what)
+static int embed(crescent_embedder *e, const struct texts *texts, float *vector, crescent_embedded *what,
+                 struct cr_error *error)
 {
     crescent_embedded unasked;
     void *outputs[] = {vector};
-    int status = encode(e, texts, what ? what : &unasked);
+    int status = encode(e, texts, what ? what : &unasked, error);
     if (status == 0 && e->length == 0) /* no text, and a tokenizer that puts nothing around it */
         memset(vector, 0, (size_t)e->dimensions * sizeof *vector);
     else if (status == 0)
@@ -273,7 +332,7 @@ int crescent_embed(crescent_embedder *e, const char *text, size_t length, float 
 {
     CR_REQUIRE(e, text && vector);
     CR_ENTER(e->context);
-    return cr_done(&guard, embed(e, &(struct texts){text, NULL, length, 0}, vector, what));
+    return cr_done(&guard, embed(e, &(struct texts){text, NULL, length, 0}, vector, what, guard.error));
 }
 
 int crescent_embed_pair(crescent_embedder *e, const char *text, size_t length, const char *pair,
@@ -281,5 +340,6 @@ int crescent_embed_pair(crescent_embedder *e, const char *text, size_t length, c
 {
     CR_REQUIRE(e, text && pair && vector);
     CR_ENTER(e->context);
-    return cr_done(&guard, embed(e, &(struct texts){text, pair, length, pair_length}, vector, what));
+    const struct texts texts = {text, pair, length, pair_length};
+    return cr_done(&guard, embed(e, &texts, vector, what, guard.error));
 }
