@@ -190,6 +190,32 @@ static void make_convolved(struct message *g)
     put_node(g, "Squeeze", "convolved one", "y", NULL);
 }
 
+/* Positions are known up to the bound: their norm is over those below the length. */
+static void make_norm_of_positions(struct message *g)
+{
+    struct message axis = {.n = 0};
+    put_positions(g);
+    put_integer_attribute(&axis, "axis", 0);
+    put_node(g, "LpNormalization", "positions", "norm", &axis);
+    put_node(g, "Add", "x norm", "y", NULL);
+}
+
+static void make_running(struct message *g)
+{
+    static const int64_t zero = 0;
+    put_tensor(g, "zero", INT64, 0, NULL, &zero, sizeof zero);
+    put_node(g, "CumSum", "x zero", "y", NULL);
+}
+
+/* A result that is made of the size alone. */
+static void make_alone(struct message *g)
+{
+    static const float row[WIDTH] = {0.5f, -1, 0.25f, 2};
+    put_positions(g);
+    put_tensor(g, "row", FLOAT, 1, (int64_t[]){WIDTH}, row, sizeof row);
+    put_node(g, "Mul", "positions row", "y", NULL);
+}
+
 static const struct {
     const char *name, *words; /* words: of the script */
     void (*make)(struct message *graph);
@@ -205,6 +231,9 @@ static const struct {
     {"flat", "local t = tanh(x)", make_flat},
     {"reshape", "reshape(x, {n, 2, 2})", make_reshape},
     {"resized", "onnx_pictures.resize(x, {sizes = {n, 8}, mode = \"linear\"})", make_resized},
+    {"norm", "onnx_norm.lp(limit(", make_norm_of_positions},
+    {"running", "cumsum(x, 1)", make_running},
+    {"alone", "limit(", make_alone},
     {"convolved", "onnx_conv.conv(picture, param(\"w\", {1, 1, 3}), nil", make_convolved},
 };
 
@@ -321,11 +350,11 @@ static void make_merged(struct message *g)
     put_node(g, "Reshape", "x all", "y", NULL);
 }
 
-static void make_running(struct message *g)
+static void make_beside(struct message *g)
 {
-    static const int64_t zero = 0;
-    put_tensor(g, "zero", INT64, 0, NULL, &zero, sizeof zero);
-    put_node(g, "CumSum", "x zero", "y", NULL);
+    static const int64_t unit = 1;
+    put_tensor(g, "unit", INT64, 0, NULL, &unit, sizeof unit);
+    put_node(g, "CumSum", "x unit", "y", NULL);
 }
 
 static void make_row_before_last(struct message *g)
@@ -351,13 +380,6 @@ static void make_at_most_five(struct message *g)
     put_numbers(g, "to", 1, (int64_t[]){5});
     put_node(g, "Slice", "x from to from", "rows", NULL);
     put_node(g, "Tanh", "rows", "y", NULL);
-}
-
-/* A result that is made of the size alone. */
-static void make_alone(struct message *g)
-{
-    put_positions(g);
-    put_node(g, "Add", "positions positions", "y", NULL);
 }
 
 /* Positions that count from the end. */
@@ -389,30 +411,18 @@ static void make_all_rows(struct message *g)
     resize_rows(g, BOUND);
 }
 
-/* Positions are known up to the bound: their norm would be over all of these. */
-static void make_norm_of_positions(struct message *g)
-{
-    struct message axis = {.n = 0};
-    put_positions(g);
-    put_integer_attribute(&axis, "axis", 0);
-    put_node(g, "LpNormalization", "positions", "norm", &axis);
-    put_node(g, "Add", "x norm", "y", NULL);
-}
-
 static const struct {
     void (*make)(struct message *graph);
     const char *words;
 } refused[] = {
-    {make_norm_of_positions, "('the_node'): it goes over elements that no input has, along the length n"},
-    {make_two_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 8 than of 12"},
+    {make_two_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 3 than of 12"},
     {make_all_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 11 than of 12"},
     {make_twice, "Concat ('the_node'): a size of 24 with n = 12, 22 with 11"},
     {make_merged, "a size of 48 with n = 12, 44 with 11"},
-    {make_running, "CumSum ('the_node'): it runs along the length n (axis 1)"},
+    {make_beside, "CumSum ('the_node'): cumsum: cannot run beside the length n (axis 1)"},
     {make_row_before_last, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
     {make_second, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
     {make_at_most_five, "other operators with n = 3 than with 12"},
-    {make_alone, "an output: it goes over elements that no input has, along the length n (axis 1)"},
     {make_reversed, "other numbers with n = 11 than with 12"},
 };
 

@@ -15,8 +15,8 @@
 
 enum { MOST_ROUNDS = 16, MOST_PINNED = 4096 };
 
-/* The least bound of a length, and the number of smaller sizes that are compared. */
-enum { LEAST_BOUND = 4, SIZES = 3 };
+/* The least bound of a length, and the smallest size that is compared with it. */
+enum { LEAST_BOUND = 4, SMALLEST = 3 };
 
 /* The state of an import. */
 struct importing {
@@ -389,17 +389,6 @@ static void free_translation(struct importing *m)
     free(m->pinned);
 }
 
-/* Sets the sizes to compare with the bound, without repetitions; returns how many. */
-static int sizes_of(int64_t bound, int64_t *sizes)
-{
-    const int64_t wanted[SIZES] = {bound - 1, bound * 2 / 3, 3};
-    int n = 0;
-    for (int i = 0; i < SIZES; i++)
-        if (n == 0 || wanted[i] < sizes[n - 1])
-            sizes[n++] = wanted[i];
-    return n;
-}
-
 /* The result of comparing one size. */
 enum compared { ALIKE, NOT_TRANSLATED, UNLIKE, OTHERWISE_WRITTEN };
 
@@ -412,12 +401,12 @@ static enum compared compare_size(struct importing *m, int varied, int64_t size,
     if (!translate_other(m, &other, varied, size)) {
         bool same = cr_onnx_outline_same(&m->outline, &other.outline);
         bool holds = same && cr_onnx_outline_holds(&m->outline, &other.outline);
-        if (same && size > SIZES)
+        if (same && size > SMALLEST)
             cr_onnx_outline_vary(&m->outline, &other.outline);
         bool is_other = false;
         result = !cr_onnx_compare_lengths(&m->script, &other.script, varied, first, &is_other, m->error)
                      ? ALIKE
-                 : is_other && (size > SIZES ? same : holds) ? OTHERWISE_WRITTEN
+                 : is_other && (size > SMALLEST ? same : holds) ? OTHERWISE_WRITTEN
                                                              : UNLIKE;
     }
     free_translation(&other);
@@ -425,25 +414,29 @@ static enum compared compare_size(struct importing *m, int varied, int64_t size,
 }
 
 /*
- * Compares all sizes of a length.  If the second one becomes another script, compares one near
- * the bound instead.  The model need not accept the smallest one.  It may become another script
- * if the graph is the same and nothing else depends on the length.
+ * Compares the bound of a length with one less and with the smallest size.  The model need not
+ * accept the smallest one, and may become another script if the graph is the same and nothing else
+ * depends on the length.  Then compares one between, or one near the bound if that one becomes
+ * another script, too.
  */
 static int compare_sizes(struct importing *m, int varied)
 {
-    int64_t bound = m->lengths[varied].bound, sizes[SIZES];
-    int n = sizes_of(bound, sizes);
-    for (int i = 0; i < n; i++) {
-        enum compared result = compare_size(m, varied, sizes[i], i == 0);
-        if (result == OTHERWISE_WRITTEN && i == 1)
-            result = compare_size(m, varied, bound - bound / 16 - 1, false);
-        bool is_smallest = i == 2 && (result == OTHERWISE_WRITTEN || result == NOT_TRANSLATED);
-        if (result != ALIKE && !is_smallest)
-            return -1;
+    int64_t *size = &m->lengths[varied].size, bound = *size;
+    enum compared result = compare_size(m, varied, bound - 1, true);
+    if (result != ALIKE)
+        return -1;
+    *size = bound - 1;
+    if (*size > SMALLEST) {
+        result = compare_size(m, varied, SMALLEST, false);
         if (result == ALIKE)
-            m->lengths[varied].size = sizes[i];
+            *size = SMALLEST;
+        if (result == ALIKE || result == UNLIKE)
+            return result == ALIKE ? 0 : -1;
     }
-    return 0;
+    result = compare_size(m, varied, bound * 2 / 3, false);
+    if (result == OTHERWISE_WRITTEN)
+        result = compare_size(m, varied, bound - bound / 16 - 1, false);
+    return result == ALIKE ? 0 : -1;
 }
 
 /* Finds the lengths in the script by comparisons. */

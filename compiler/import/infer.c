@@ -1,6 +1,7 @@
-/* infer.c - infers shapes and types of calls by the front end; see infer.h. */
+/* infer.c - infers shapes, types and lengths of terms by the front end; see infer.h. */
 #include "infer.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,33 +15,54 @@ bool cr_onnx_is_lua_op(cr_t x)
 
 /* ---- the script of a call ---- */
 
-/* A script that is being written.  A length of `script` is written as a length, or as its size in
- * the translation if `as_numbers`. */
-struct writing {
-    struct cr_text text;
-    const struct cr_onnx_script *script;
-    bool as_numbers;
+/* Where axes of operands end that are lengths. */
+enum ends {
+    AT_SIZES,  /* lengths are numbers: the sizes in the translation */
+    AT_CUTS,   /* at the lengths that they are cut to */
+    AT_LENGTHS /* at their lengths, also if they are not cut */
 };
 
-/* length("l0", 128) */
+/* A script that is being written. */
+struct writing {
+    struct cr_text text;
+    const struct cr_onnx_script *script; /* has the lengths; null if there are none */
+    enum ends ends;
+};
+
+enum { NAME = 40 }; /* the most bytes of a length's name in a message */
+
+/* Writes the locals that lengths are: local l0 = length("seq", 128). */
+static void put_locals(struct writing *w)
+{
+    for (int i = 0; w->script && w->ends != AT_SIZES && i < w->script->n_lengths; i++) {
+        cr_put(&w->text, "local l%d = length(\"", i);
+        for (const char *c = w->script->lengths[i].name; *c && c - w->script->lengths[i].name < NAME; c++)
+            cr_put(&w->text, "%c", isalnum((unsigned char)*c) ? *c : '_');
+        cr_put(&w->text, "\", %lld) ", (long long)w->script->lengths[i].bound);
+    }
+}
+
 static void put_length(struct writing *w, int length)
 {
-    const struct cr_onnx_length *l = &w->script->lengths[length];
-    if (w->as_numbers)
-        cr_put(&w->text, "%lld", (long long)l->size);
+    if (w->ends == AT_SIZES)
+        cr_put(&w->text, "%lld", (long long)w->script->lengths[length].size);
     else
-        cr_put(&w->text, "length(\"l%d\", %lld)", length, (long long)l->bound);
+        cr_put(&w->text, "l%d", length);
 }
 
 /* Writes an operand as an input of its shape and type. */
-static void put_operand(struct writing *w, cr_t x, int number, const signed char *cuts)
+static void put_operand(struct writing *w, cr_t x, int number)
 {
     enum cr_language_type type = cr_language_type(x->type);
-    cr_put(&w->text, "%sinput(\"x%d\", {", type == CR_LANGUAGE_BOOL ? "ne(" : "", number);
+    const signed char none[CR_ONNX_RANK] = {0},
+                      *ends = w->ends == AT_CUTS      ? x->cuts
+                              : w->ends == AT_LENGTHS ? x->lengths
+                                                      : none;
+    cr_put(&w->text, "%sinput(\"x.%d\", {", type == CR_LANGUAGE_BOOL ? "ne(" : "", number);
     for (int a = 0; a < x->rank; a++) {
         cr_put(&w->text, "%s", a ? ", " : "");
-        if (cuts[a])
-            put_length(w, cuts[a] - 1);
+        if (ends[a])
+            put_length(w, ends[a] - 1);
         else
             cr_put(&w->text, "%lld", (long long)x->shape[a]);
     }
@@ -60,59 +82,110 @@ static void put_argument(struct writing *w, const char *from)
     }
 }
 
-/* Writes the script of a call.  `cuts_of` (see infer.h) may be null. */
-static void put_script(struct writing *w, const char *name, const struct cr_onnx_argument *arguments,
-                       int n, cr_onnx_cuts_of *cuts_of, const void *context)
+/* Writes the arguments of a call, with commas between them. */
+static void put_arguments(struct writing *w, cr_t x, bool comma)
 {
-    bool comma = false;
-    int module = (int)strcspn(name, ".");
-    cr_put(&w->text, "local %.*s = require \"%.*s\" return {y = %s(", module, name, module, name,
-           name);
-    for (int i = 0; i < n; i++) {
-        const char *own = arguments[i].text;
-        signed char cuts[CR_ONNX_RANK] = {0};
+    bool has_angles = strcmp(x->name, "rotary.halves") == 0 && x->n_arguments == 2;
+    for (int i = 0; i < x->n_arguments; i++) {
+        const char *own = x->arguments[i].text;
         cr_put(&w->text, "%s", comma && !(own && strcmp(own, CR_TERM_TABLE_END) == 0) ? ", " : "");
-        if (!own && cuts_of)
-            cuts_of(context, arguments[i].term, cuts);
         if (own)
             put_argument(w, own);
-        else
-            put_operand(w, arguments[i].term, i, cuts);
-        comma = !(own && strcmp(own, CR_TERM_TABLE) == 0);
+        else if (has_angles && i == 1) { /* a table of cosines and sines */
+            cr_put(&w->text, "{cos = ");
+            put_operand(w, x->arguments[i].term, i);
+            cr_put(&w->text, ", sin = ");
+            put_operand(w, x->arguments[i].term, i);
+            cr_put(&w->text, "}");
+        } else
+            put_operand(w, x->arguments[i].term, i);
+        comma = !(own && (strcmp(own, CR_TERM_TABLE) == 0 || own[strlen(own) - 1] == ' '));
     }
+}
+
+/* Writes the script of a term: a call, a layer or an infix operation. */
+static void put_script(struct writing *w, cr_t x)
+{
+    int module = (int)strcspn(x->name, ".");
+    if (cr_onnx_is_lua_op(x))
+        cr_put(&w->text, "local %.*s = require \"%.*s\" ", module, x->name, module, x->name);
+    else if (x->name[module])
+        cr_put(&w->text, "local nn, attention, masks, rotary = require \"nn\", require "
+                         "\"attention\", require \"masks\", require \"rotary\" ");
+    put_locals(w);
+    cr_put(&w->text, "return {y = ");
+    if (x->kind == CR_TERM_INFIX) {
+        put_operand(w, x->arguments[0].term, 0);
+        cr_put(&w->text, " %s ", x->name);
+        put_operand(w, x->arguments[1].term, 1);
+        cr_put(&w->text, "}");
+        return;
+    }
+    cr_put(&w->text, x->kind == CR_TERM_SCOPE ? "scope(\"layer\", %s" : "%s(", x->name);
+    put_arguments(w, x, x->kind == CR_TERM_SCOPE);
     cr_put(&w->text, ")}");
 }
 
 /* ---- running it ---- */
 
-/* Reads shape, type and lengths of the only output. */
-static void read_result(const struct cr_graph *g, struct cr_inferred *result)
+/* Returns the graph of a term; or null, with the front end's message without file and line. */
+static const struct cr_graph *graph_of(const struct cr_onnx_graph *graph, cr_t x,
+                                       const struct cr_onnx_script *script, enum ends ends,
+                                       struct cr_error *error)
 {
+    struct writing w = {.script = script, .ends = ends};
+    put_script(&w, x);
+    const struct cr_graph *g = cr_onnx_calls_run(graph->model->calls, w.text.data, error);
+    free(w.text.data);
+    return g;
+}
+
+int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, const struct cr_onnx_script *script,
+                  struct cr_inferred *result, struct cr_error *error)
+{
+    const struct cr_graph *g = graph_of(graph, x, script, AT_CUTS, error);
+    if (!g)
+        return -1;
     const struct cr_node *node = &g->nodes[g->outputs[0].id];
     *result = (struct cr_inferred){.rank = node->rank,
                                    .type = node->dtype == CR_F32   ? CR_LANGUAGE_F32
                                            : node->dtype == CR_I32 ? CR_LANGUAGE_I32
                                                                    : CR_LANGUAGE_BOOL};
-    for (int a = 0; a < node->rank; a++) {
-        int at = node->lengths[a];
-        result->shape[a] = node->shape[a];
-        result->lengths[a] = (signed char)(at ? g->lengths[at - 1].name[1] - '0' + 1 : 0);
+    memcpy(result->shape, node->shape, (size_t)node->rank * sizeof *node->shape);
+    memcpy(result->lengths, node->lengths, (size_t)node->rank * sizeof *node->lengths);
+    return 0;
+}
+
+/* ---- reductions that run to the bound ---- */
+
+/* Returns the length that a node runs over: it reduces the axis, or multiplies along it. */
+static int length_run_over(const struct cr_graph *g, const struct cr_node *node)
+{
+    const struct cr_node *a = node->n_in ? &g->nodes[g->operands[node->first_in]] : NULL;
+    const struct cr_node *b = node->n_in > 1 ? &g->nodes[g->operands[node->first_in + 1]] : NULL;
+    switch (cr_ops[node->op].kind) {
+    case CR_KIND_REDUCE:
+    case CR_KIND_SCAN:
+        return a->lengths[node->axis];
+    case CR_KIND_CONTRACT:
+        return a->lengths[a->rank - 1] ? a->lengths[a->rank - 1] : b->lengths[b->rank - 2];
+    default:
+        return 0;
     }
 }
 
-int cr_onnx_infer(const struct cr_onnx_graph *graph, const char *name,
-                  const struct cr_onnx_argument *arguments, int n,
-                  const struct cr_onnx_script *script, cr_onnx_cuts_of *cuts_of,
-                  const void *context, struct cr_inferred *result, struct cr_error *error)
+bool cr_onnx_runs_to_bound(const struct cr_onnx_graph *graph, cr_t x,
+                           const struct cr_onnx_script *script)
 {
-    struct writing w = {.script = script};
-    put_script(&w, name, arguments, n, cuts_of, context);
-    const struct cr_graph *g = cr_onnx_calls_run(graph->model->calls, w.text.data, error);
-    free(w.text.data);
-    if (!g)
-        return -1;
-    read_result(g, result);
-    return 0;
+    struct cr_error error = {""};
+    const struct cr_graph *cut = graph_of(graph, x, script, AT_CUTS, &error),
+                          *whole = graph_of(graph, x, script, AT_LENGTHS, &error);
+    if (!cut || !whole || cut->n_nodes != whole->n_nodes)
+        return true;
+    for (cr_id id = 0; id < cut->n_nodes; id++)
+        if (length_run_over(cut, &cut->nodes[id]) != length_run_over(whole, &whole->nodes[id]))
+            return true;
+    return false;
 }
 
 /* ---- calls for several sizes ---- */
@@ -154,22 +227,11 @@ static bool same_graph(const struct cr_onnx_script *script, const struct cr_onnx
     return same;
 }
 
-/* Returns the graph of a call with numbers for lengths, or null. */
-static const struct cr_graph *graph_with_numbers(const struct cr_onnx_script *script, cr_t call)
-{
-    struct cr_error error = {""};
-    struct writing w = {.script = script, .as_numbers = true};
-    put_script(&w, call->name, call->arguments, call->n_arguments, NULL, NULL);
-    const struct cr_graph *g =
-        cr_onnx_calls_run(script->graph->model->calls, w.text.data, &error);
-    free(w.text.data);
-    return g;
-}
-
 bool cr_onnx_calls_alike(const struct cr_onnx_script *script, cr_t call,
                          const struct cr_onnx_script *other, cr_t other_call)
 {
-    const struct cr_graph *a = graph_with_numbers(script, call),
-                          *b = graph_with_numbers(other, other_call);
-    return a && b && same_graph(script, other, a, b);
+    struct cr_error error = {""};
+    const struct cr_graph *a = graph_of(script->graph, call, script, AT_SIZES, &error),
+                          *b = graph_of(script->graph, other_call, other, AT_SIZES, &error);
+    return a && b && (a == b || same_graph(script, other, a, b));
 }

@@ -1,6 +1,6 @@
 /*
- * infer.h - infers the shape and type of a call's result: the front end runs the function of
- * graphs/lib/onnx.lua on inputs with the operands' shapes.
+ * infer.h - infers the shape, type and lengths of a term: the front end runs its call, such as one
+ * of a function of graphs/lib/onnx.lua, on inputs with the operands' shapes.
  */
 #ifndef CR_ONNX_INFER_H
 #define CR_ONNX_INFER_H
@@ -18,15 +18,15 @@ struct cr_inferred {
     signed char lengths[CR_ONNX_RANK];
 };
 
-/* Sets `cuts` of an operand: by axis, 1 + the number of the length that it is cut to, or 0. */
-typedef void cr_onnx_cuts_of(const void *context, cr_t operand, signed char *cuts);
+/* Infers the result of a term whose operands end at their cuts.  `script` has the lengths; it is
+ * null if there are none.  Fails with the front end's message, without file and line. */
+int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, const struct cr_onnx_script *script,
+                  struct cr_inferred *result, struct cr_error *error);
 
-/* Infers the result of a call of `name`.  `script`, which may be null, has the lengths that
- * arguments and `cuts_of` refer to.  Fails with the function's message, without file and line. */
-int cr_onnx_infer(const struct cr_onnx_graph *graph, const char *name,
-                  const struct cr_onnx_argument *arguments, int n,
-                  const struct cr_onnx_script *script, cr_onnx_cuts_of *cuts_of,
-                  const void *context, struct cr_inferred *result, struct cr_error *error);
+/* True if a reduction, a running sum or a product of matrices in a term runs to the bound of an
+ * axis that is a length, since the axis is not cut to it; or if that is not known. */
+bool cr_onnx_runs_to_bound(const struct cr_onnx_graph *graph, cr_t x,
+                           const struct cr_onnx_script *script);
 
 /*
  * True if a call builds the same nodes in two translations for different sizes of lengths, and

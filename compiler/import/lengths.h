@@ -21,9 +21,9 @@ int cr_onnx_compare_lengths(struct cr_onnx_script *script, const struct cr_onnx_
                             int varied, bool first, bool *is_other, struct cr_error *error);
 
 /*
- * Call after all comparisons.  Refuses operations that would run to the bound instead of the
- * length, and those that the language has no length for.  Terms that depend on the number of
- * elements use the length.
+ * Call after all comparisons.  Sets the cuts of all terms, as the front end infers them, and refuses
+ * what it refuses.  Terms that depend on the number of elements use the length; `limit` ends those
+ * that would be reduced or output to the bound.
  */
 int cr_onnx_settle_lengths(struct cr_onnx_script *script, struct cr_error *error);
 

@@ -2,10 +2,11 @@
  * lengths_rules.c - rules for operations on axes that are lengths; see lengths.h.
  *
  * An axis of a length is stored with the bound as its size.  It is cut to the length if it comes
- * from an input, or meets such an axis in an operation.  Axes of iota, const and tables run to
- * the bound until then.  That is harmless for elementwise operations, but not where elements are
- * counted, reduced or output.
+ * from an input, or meets such an axis in an operation: the front end infers it.  Axes of known
+ * elements and of tables run to the bound until then.  That is harmless for elementwise operations;
+ * where elements are reduced or output, the axis is cut by limit(x, shape).
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,15 +16,10 @@
 #include "term_map.h"
 #include "term_parts.h"
 
-/* By axis: 1 + the number of the length that it is cut to, or 0. */
-struct cuts {
-    signed char of[CR_ONNX_RANK];
-};
-
 struct settling {
     struct cr_onnx_script *script;
-    int node;            /* the node of the current term */
-    struct cuts *values; /* by value of the graph */
+    int node; /* the node of the current term */
+    signed char (*values)[CR_ONNX_RANK]; /* by value of the graph: its cuts, see cr_onnx_term */
     struct cr_term_map made;
     struct cr_error *error;
 };
@@ -70,274 +66,8 @@ static int numbers_in(cr_t x, int argument, int64_t *out)
 
 /* ---- which axes are cut ---- */
 
-/* Returns the cuts that were found for an operand. */
-static void cuts_of(const struct settling *s, cr_t x, struct cuts *out)
-{
-    if (x->kind == CR_TERM_VALUE)
-        *out = s->values[x->value];
-    else
-        memcpy(out->of, x->cuts, sizeof out->of);
-}
-
-/* An elementwise operation: an axis is cut if it is in an operand.  Operands are broadcast. */
-static bool cut_elementwise(struct settling *s, cr_t x, struct cuts *out)
-{
-    for (int i = 0; i < x->n_arguments; i++) {
-        struct cuts in;
-        cr_t y = operand(x, i);
-        if (!y)
-            continue;
-        cuts_of(s, y, &in);
-        for (int a = 0; a < y->rank; a++) {
-            int to = x->rank - y->rank + a;
-            if (!in.of[a])
-                continue;
-            if (to < 0 || (y->shape[a] != 1 && y->shape[a] != x->shape[to]))
-                return refuse(s, y, "nothing is known of what it does to", a);
-            out->of[to] = in.of[a];
-        }
-    }
-    return true;
-}
-
-/* An axis that is a length has to stay one: the axes behind it keep their number of elements. */
-static bool cut_reshape(struct settling *s, cr_t x, struct cuts *out)
-{
-    struct cuts in;
-    cr_t y = operand(x, 0);
-    int64_t inner = 1;
-    cuts_of(s, y, &in);
-    for (int a = y->rank - 1; a >= 0; inner *= y->shape[a--]) {
-        int64_t behind = 1;
-        int to = x->rank - 1;
-        if (!y->lengths[a])
-            continue;
-        while (to >= 0 && (behind != inner || x->lengths[to] != y->lengths[a]))
-            behind *= x->shape[to--];
-        if (to < 0)
-            return refuse(s, y, "it merges or cuts", a);
-        out->of[to] = in.of[a];
-    }
-    return true;
-}
-
-/* transpose(x, i, j) and permute(x, {axes}) permute the cuts. */
-static bool cut_permuted(struct settling *s, cr_t x, struct cuts *out)
-{
-    struct cuts in;
-    int64_t axes[CR_ONNX_RANK], i[CR_ONNX_RANK], j[CR_ONNX_RANK];
-    cuts_of(s, operand(x, 0), &in);
-    for (int a = 0; a < CR_ONNX_RANK; a++)
-        axes[a] = a + 1;
-    if (strcmp(x->name, "permute") == 0)
-        numbers_in(x, 1, axes);
-    else if (numbers_in(x, 1, i) == 1 && numbers_in(x, 2, j) == 1) {
-        axes[i[0] - 1] = j[0];
-        axes[j[0] - 1] = i[0];
-    }
-    for (int a = 0; a < x->rank; a++)
-        out->of[a] = in.of[axes[a] - 1];
-    return true;
-}
-
-/* Refuses an axis that runs to the bound instead of the length. */
-static bool must_be_cut(const struct settling *s, cr_t x, const struct cuts *cuts, int axis)
-{
-    return !x->lengths[axis] || cuts->of[axis] ||
-           refuse(s, x, "it goes over elements that no input has, along", axis);
-}
-
-/* sum(x, axes), max and argmax: reduced axes have to be cut. */
-static bool cut_reduced(struct settling *s, cr_t x, struct cuts *out)
-{
-    struct cuts in;
-    int64_t axes[CR_ONNX_RANK];
-    bool reduced[CR_ONNX_RANK] = {false};
-    cr_t y = operand(x, 0);
-    int n = numbers_in(x, 1, axes), to = 0;
-    cuts_of(s, y, &in);
-    for (int i = 0; i < n; i++) {
-        reduced[axes[i] - 1] = true;
-        if (!must_be_cut(s, y, &in, (int)axes[i] - 1))
-            return false;
-    }
-    for (int a = 0; a < y->rank; a++)
-        if (x->rank == y->rank || !reduced[a])
-            out->of[to++] = reduced[a] ? 0 : in.of[a];
-    return true;
-}
-
-static bool cut_softmax(struct settling *s, cr_t x, struct cuts *out)
-{
-    cr_t y = operand(x, 0);
-    cuts_of(s, y, out);
-    return !y->rank || must_be_cut(s, y, out, y->rank - 1);
-}
-
-/* Running sums are refused along a cut axis, or along a length if they are reversed. */
-static bool cut_cumsum(struct settling *s, cr_t x, struct cuts *out)
-{
-    int64_t axis[CR_ONNX_RANK];
-    cuts_of(s, operand(x, 0), out);
-    numbers_in(x, 1, axis);
-    if (x->lengths[axis[0] - 1] && (out->of[axis[0] - 1] || x->n_arguments > 2))
-        return refuse(s, x, "it runs along", (int)axis[0] - 1);
-    return true;
-}
-
-/* The result has the row cuts of a and the column cuts of b.  The axis that is summed over has to
- * be cut in a or b. */
-static bool cut_matmul(struct settling *s, cr_t x, struct cuts *out)
-{
-    cr_t a = operand(x, 0), b = operand(x, 1);
-    struct cuts left, right;
-    cuts_of(s, a, &left);
-    cuts_of(s, b, &right);
-    int inner = b->rank > 1 ? b->rank - 2 : 0, batch = x->rank - 2;
-    if (a->rank < 2 || b->rank < 2) {
-        for (int i = 0; i < a->rank + b->rank; i++)
-            if (i < a->rank ? left.of[i] : right.of[i - a->rank])
-                return refuse(s, i < a->rank ? a : b, "a product of a vector by", i % a->rank);
-        return true;
-    }
-    if (a->lengths[a->rank - 1] && !left.of[a->rank - 1] && !right.of[inner])
-        return must_be_cut(s, a, &left, a->rank - 1);
-    for (int i = 0; i < batch; i++) {
-        int l = i - (x->rank - a->rank), r = i - (x->rank - b->rank);
-        out->of[i] = l >= 0 && left.of[l] ? left.of[l] : r >= 0 ? right.of[r] : 0;
-    }
-    out->of[batch] = left.of[a->rank - 2];
-    out->of[batch + 1] = right.of[b->rank - 1];
-    return true;
-}
-
-/* Axes are cut as in the parts; the axis of concatenation may not be a length. */
-static bool cut_concat(struct settling *s, cr_t x, struct cuts *out)
-{
-    int64_t axis[CR_ONNX_RANK];
-    numbers_in(x, x->n_arguments - 1, axis);
-    for (int i = 0; i < x->n_arguments; i++) {
-        struct cuts in;
-        cr_t y = operand(x, i);
-        if (!y)
-            continue;
-        cuts_of(s, y, &in);
-        if (y->lengths[axis[0] - 1])
-            return refuse(s, y, "it puts something behind", (int)axis[0] - 1);
-        for (int a = 0; a < y->rank; a++)
-            out->of[a] = in.of[a] ? in.of[a] : out->of[a];
-    }
-    return true;
-}
-
-static bool cut_narrow(struct settling *s, cr_t x, struct cuts *out)
-{
-    int64_t axis[CR_ONNX_RANK];
-    cr_t y = operand(x, 0);
-    cuts_of(s, y, out);
-    numbers_in(x, 1, axis);
-    if (out->of[axis[0] - 1] && x->shape[axis[0] - 1] != y->shape[axis[0] - 1])
-        return refuse(s, y, "it takes a part of", (int)axis[0] - 1);
-    return true;
-}
-
-/* Rows of a table.  A gather along an axis is refused: the language has no lengths there. */
-static bool cut_gather(struct settling *s, cr_t x, struct cuts *out)
-{
-    struct cuts table, index;
-    cr_t a = operand(x, 0), b = operand(x, 1);
-    cuts_of(s, a, &table);
-    cuts_of(s, b, &index);
-    if (x->n_arguments > 2) {
-        for (int i = 0; i < a->rank; i++)
-            if (table.of[i] || index.of[i])
-                return refuse(s, table.of[i] ? a : b, "it picks single elements of", i);
-        return true;
-    }
-    for (int i = 0; i < x->rank; i++)
-        out->of[i] = i < b->rank ? index.of[i] : table.of[i - b->rank + 1];
-    return true;
-}
-
-static bool cut_scatter(struct settling *s, cr_t x, struct cuts *out)
-{
-    for (int i = 0; i < x->n_arguments; i++) {
-        cr_t y = operand(x, i);
-        for (int a = 0; y && a < y->rank; a++)
-            if (y->lengths[a])
-                return refuse(s, y, "it writes along", a);
-    }
-    memset(out, 0, sizeof *out);
-    return true;
-}
-
-/* A layer of the library: its last axis has to be a number.  An embedding adds an axis instead. */
-static bool cut_layer(struct settling *s, cr_t x, struct cuts *out)
-{
-    struct cuts in;
-    cr_t y = operand(x, 0);
-    bool is_table = strcmp(x->name, "nn.embedding") == 0;
-    cuts_of(s, y, &in);
-    if (!is_table && y->lengths[y->rank - 1])
-        return refuse(s, y, "a layer of", y->rank - 1);
-    for (int a = 0; a < y->rank - !is_table; a++)
-        out->of[a] = in.of[a];
-    return true;
-}
-
-/* Heads split from [B, T, C] to [B, H, T, d], or merged: only B and T may be lengths. */
-static bool cut_heads(struct settling *s, cr_t x, struct cuts *out)
-{
-    struct cuts in;
-    cr_t y = operand(x, 0);
-    bool is_split = x->rank > y->rank;
-    cuts_of(s, y, &in);
-    for (int a = is_split ? 2 : 3; a < y->rank; a++)
-        if (y->lengths[a])
-            return refuse(s, y, "heads of", a);
-    if (y->rank == 4 && y->lengths[1])
-        return refuse(s, y, "heads of", 1);
-    out->of[0] = in.of[0];
-    out->of[is_split ? 2 : 1] = in.of[is_split ? 1 : 2];
-    return true;
-}
-
-/* Keys or values have to be cut, masks need not.  The result has the rows of queries. */
-static bool cut_attention(struct settling *s, cr_t x, struct cuts *out)
-{
-    struct cuts q, k, v;
-    cr_t query = operand(x, 0), key = operand(x, 1), value = operand(x, 2);
-    cuts_of(s, query, &q);
-    cuts_of(s, key, &k);
-    cuts_of(s, value, &v);
-    for (int i = 0; i < 2; i++)
-        if ((i ? value : query)->lengths[query->rank - 1])
-            return refuse(s, i ? value : query, "heads of", query->rank - 1);
-    int rows = key->rank - 2;
-    if (!v.of[rows] && !must_be_cut(s, key, &k, rows))
-        return false;
-    for (int a = 0; a < x->rank - 1; a++)
-        out->of[a] = q.of[a] ? q.of[a] : a < rows ? k.of[a] : 0;
-    return true;
-}
-
-static bool cut_nothing(struct settling *s, cr_t x, struct cuts *out)
-{
-    (void)s;
-    (void)x;
-    (void)out;
-    return true;
-}
-
-static void cuts_for(const void *context, cr_t operand, signed char *cuts)
-{
-    struct cuts found;
-    cuts_of(context, operand, &found);
-    memcpy(cuts, found.of, sizeof found.of);
-}
-
-/* Refuses a call.  The message names a length of an operand or of the result. */
-static bool refuse_call(struct settling *s, cr_t x, const char *what)
+/* Refuses a term.  The message names a length of an operand or of the result. */
+static bool refuse_term(struct settling *s, cr_t x, const char *what)
 {
     struct cr_onnx_graph *g = s->script->graph;
     char node[256];
@@ -348,82 +78,102 @@ static bool refuse_call(struct settling *s, cr_t x, const char *what)
             length = y->lengths[a] ? y->lengths[a] - 1 : length;
     }
     if (!s->error->text[0])
-        cr_fail(s->error, "%.300s: %s: %s, expected --set %.60s=N", g->path,
-                cr_onnx_show(&g->nodes[s->node], node, sizeof node), what,
-                s->script->lengths[length].name);
+        cr_fail(s->error, "%.300s: %s: %s, or --set %.60s=N", g->path,
+                s->node == CR_ONNX_NONE ? "an output"
+                                        : cr_onnx_show(&g->nodes[s->node], node, sizeof node),
+                what, s->script->lengths[length].name);
     return false;
 }
 
-/* A function of graphs/lib/onnx.lua: the front end infers the lengths of its result.  All lengths
- * of operands have to be cut, as the function may sum over any axis. */
-static bool cut_lua_op(struct settling *s, cr_t x, struct cuts *out)
+/* True if a term or an operand of it has an axis that is a length. */
+static bool has_length(cr_t x)
+{
+    static const signed char none[CR_ONNX_RANK];
+    bool has = memcmp(x->lengths, none, sizeof none) != 0;
+    for (int i = 0; i < x->n_arguments && !has; i++)
+        has = operand(x, i) && memcmp(operand(x, i)->lengths, none, sizeof none) != 0;
+    return has;
+}
+
+static bool is_cut(cr_t x)
+{
+    return memcmp(x->cuts, x->lengths, sizeof x->cuts) == 0;
+}
+
+static bool has_cut_operands(cr_t x)
+{
+    bool all = true;
+    for (int i = 0; i < x->n_arguments; i++)
+        all &= !operand(x, i) || is_cut(operand(x, i));
+    return all;
+}
+
+/* Returns a term that is cut to all of its lengths: limit(x, {seq, 4}). */
+static cr_t limited(struct settling *s, cr_t x)
+{
+    struct cr_onnx_term *y = cr_arena_new(arena_of(s), 1, sizeof *y);
+    struct cr_onnx_argument *arguments = cr_arena_new(arena_of(s), 2, sizeof *arguments);
+    const char *shape = "{";
+    if (is_cut(x))
+        return x;
+    for (int a = 0; a < x->rank; a++) {
+        const char *comma = a ? ", " : "";
+        shape = x->lengths[a] ? cr_arena_print(arena_of(s), "%s%s%c%d", shape, comma, CR_TERM_LENGTH,
+                                               x->lengths[a] - 1)
+                              : cr_arena_print(arena_of(s), "%s%s%" PRId64, shape, comma, x->shape[a]);
+    }
+    arguments[0].term = x;
+    arguments[1].text = cr_arena_print(arena_of(s), "%s}", shape);
+    *y = *x;
+    y->kind = CR_TERM_CALL;
+    y->name = "limit";
+    y->arguments = arguments;
+    y->n_arguments = 2;
+    y->data = NULL;
+    memcpy(y->cuts, y->lengths, sizeof y->cuts);
+    return y;
+}
+
+/* Cuts all operands to their lengths. */
+static void limit_operands(struct settling *s, struct cr_onnx_term *x)
+{
+    size_t n = (size_t)x->n_arguments;
+    struct cr_onnx_argument *arguments = cr_arena_new(arena_of(s), n, sizeof *arguments);
+    for (size_t i = 0; i < n; i++) {
+        arguments[i] = x->arguments[i];
+        if (arguments[i].term)
+            arguments[i].term = limited(s, arguments[i].term);
+    }
+    x->arguments = arguments;
+}
+
+/* True if a function computes with the size of its operand's last axis, which is the bound. */
+static bool computes_with_width(cr_t x)
+{
+    return (x->kind == CR_TERM_SCOPE && strcmp(x->name, "nn.embedding") != 0) ||
+           strcmp(x->name, "attention.attend") == 0 || strcmp(x->name, "attention.grouped") == 0;
+}
+
+/* Sets the cuts of a new term, which the front end infers from those of its operands; false if it
+ * refuses the term.  Where a reduction would run to the bound, operands are cut first. */
+static bool cut(struct settling *s, struct cr_onnx_term *x)
 {
     struct cr_inferred result;
     struct cr_error error = {""};
-    for (int i = 0; i < x->n_arguments; i++) {
-        struct cuts in;
-        cr_t y = operand(x, i);
-        if (y)
-            cuts_of(s, y, &in);
-        for (int a = 0; y && a < y->rank; a++)
-            if (!must_be_cut(s, y, &in, a))
-                return false;
-    }
-    if (cr_onnx_infer(s->script->graph, x->name, x->arguments, x->n_arguments, s->script, cuts_for,
-                      s, &result, &error))
-        return refuse_call(s, x, error.text);
+    memset(x->cuts, 0, sizeof x->cuts);
+    if (!has_length(x) || strcmp(x->name, "rotary.angles") == 0) /* angles are a table */
+        return true;
+    if (computes_with_width(x) && operand(x, 0)->lengths[operand(x, 0)->rank - 1])
+        return refuse_term(s, x, "its width is a length, expected a number");
+    if (!has_cut_operands(x) && cr_onnx_runs_to_bound(s->script->graph, x, s->script))
+        limit_operands(s, x);
+    if (cr_onnx_infer(s->script->graph, x, s->script, &result, &error))
+        return refuse_term(s, x, error.text);
     for (int a = 0; a < x->rank; a++)
         if (result.lengths[a] && result.lengths[a] != x->lengths[a])
-            return refuse_call(s, x, "an axis that ends where no length of the file is");
-    memcpy(out->of, result.lengths, sizeof out->of);
+            return refuse_term(s, x, "an axis that ends where no length of the file is, expected one");
+    memcpy(x->cuts, result.lengths, sizeof x->cuts);
     return true;
-}
-
-/* Functions that are not elementwise. */
-static const struct {
-    const char *name;
-    bool (*cut)(struct settling *s, cr_t x, struct cuts *out);
-} rules[] = {
-    {"reshape", cut_reshape},
-    {"transpose", cut_permuted},
-    {"permute", cut_permuted},
-    {"sum", cut_reduced},
-    {"max", cut_reduced},
-    {"argmax", cut_reduced},
-    {"nn.mean", cut_reduced},
-    {"nn.softmax", cut_softmax},
-    {"nn.safe_softmax", cut_softmax},
-    {"cumsum", cut_cumsum},
-    {"matmul", cut_matmul},
-    {"concat", cut_concat},
-    {"narrow", cut_narrow},
-    {"gather", cut_gather},
-    {"scatter", cut_scatter},
-    {"scatter_add", cut_scatter},
-    {"attention.split_heads", cut_heads},
-    {"attention.merge_heads", cut_heads},
-    {"attention.attend", cut_attention},
-    {"attention.grouped", cut_attention},
-    {"iota", cut_nothing},
-    {"const", cut_nothing},
-    {"masks.causal", cut_nothing},
-    {"rotary.angles", cut_nothing},
-};
-
-/* Sets the cuts of a new term from those of its operands; false if it is refused. */
-static bool cut(struct settling *s, struct cr_onnx_term *x)
-{
-    struct cuts out = {0};
-    bool (*rule)(struct settling *, cr_t, struct cuts *) =
-        x->kind == CR_TERM_SCOPE ? cut_layer
-        : cr_onnx_is_lua_op(x)   ? cut_lua_op
-                                 : cut_elementwise;
-    for (size_t i = 0; x->kind == CR_TERM_CALL && i < sizeof rules / sizeof *rules; i++)
-        if (strcmp(rules[i].name, x->name) == 0)
-            rule = rules[i].cut;
-    bool is_good = rule(s, x, &out);
-    memcpy(x->cuts, out.of, sizeof x->cuts);
-    return is_good;
 }
 
 /* ---- terms that are rewritten ---- */
@@ -572,13 +322,22 @@ static cr_t remake(struct settling *s, cr_t x)
     return copy;
 }
 
+/* Returns the term of a value with the value's cuts. */
+static cr_t as_cut(const struct settling *s, cr_t x)
+{
+    struct cr_onnx_term *copy = cr_arena_new(arena_of(s), 1, sizeof *copy);
+    *copy = *x;
+    memcpy(copy->cuts, s->values[x->value], sizeof copy->cuts);
+    return copy;
+}
+
 /* Rewrites each term once, so that shared terms stay shared. */
 static cr_t remade(struct settling *s, cr_t x)
 {
     cr_t done = cr_term_map_find(&s->made, x);
-    if (done || x->kind == CR_TERM_VALUE || x->kind == CR_TERM_DATA)
+    if (done || x->kind == CR_TERM_DATA)
         return done ? done : x;
-    done = remake(s, x);
+    done = x->kind == CR_TERM_VALUE ? as_cut(s, x) : remake(s, x);
     cr_term_map_add(&s->made, x, done);
     return done;
 }
@@ -594,25 +353,19 @@ static void settle_inputs(struct settling *s)
         for (int a = 0; !v->tensor && a < v->rank; a++)
             for (int l = 0; v->info->sizes[a].name && l < s->script->n_lengths; l++)
                 if (strcmp(v->info->sizes[a].name, s->script->lengths[l].name) == 0)
-                    s->values[g->inputs[i]].of[a] = (signed char)(l + 1);
+                    s->values[g->inputs[i]][a] = (signed char)(l + 1);
     }
 }
 
-/* Rewrites the outputs; refuses an output with an axis that runs to the bound. */
-static bool settle_outputs(struct settling *s)
+/* Rewrites the outputs, and cuts them to their lengths. */
+static void settle_outputs(struct settling *s)
 {
     const struct cr_onnx_graph *g = s->script->graph;
     s->node = CR_ONNX_NONE;
     for (int i = 0; i < g->n_outputs; i++) {
-        struct cuts cuts;
         cr_t *x = &s->script->terms[g->outputs[i]];
-        *x = remade(s, *x);
-        cuts_of(s, *x, &cuts);
-        for (int a = 0; a < (*x)->rank; a++)
-            if (!must_be_cut(s, *x, &cuts, a))
-                return false;
+        *x = limited(s, remade(s, *x));
     }
-    return true;
 }
 
 static bool settle_statements(struct settling *s)
@@ -623,7 +376,7 @@ static bool settle_statements(struct settling *s)
         x->term = remade(s, x->term);
         if (s->error->text[0])
             return false;
-        cuts_of(s, x->term, &s->values[x->value]);
+        memcpy(s->values[x->value], x->term->cuts, sizeof s->values[x->value]);
     }
     return true;
 }
@@ -634,8 +387,9 @@ int cr_onnx_settle_lengths(struct cr_onnx_script *script, struct cr_error *error
     struct settling s = {.script = script, .values = cr_calloc(n, sizeof *s.values), .error = error};
     error->text[0] = '\0';
     settle_inputs(&s);
-    bool is_good = settle_statements(&s) && settle_outputs(&s);
+    if (settle_statements(&s))
+        settle_outputs(&s);
     cr_term_map_free(&s.made);
     free(s.values);
-    return is_good && !error->text[0] ? 0 : -1;
+    return error->text[0] ? -1 : 0;
 }

@@ -225,7 +225,8 @@ static bool infer(struct call *c, const char *name, const struct cr_onnx_argumen
         all[n - 1].text = "only_shape = true";
         all[n++] = (struct cr_onnx_argument){NULL, CR_TERM_TABLE_END};
     }
-    if (!cr_onnx_infer(c->t->graph, name, all, n, NULL, NULL, NULL, result, &error))
+    struct cr_onnx_term call = {.kind = CR_TERM_CALL, .name = name, .arguments = all, .n_arguments = n};
+    if (!cr_onnx_infer(c->t->graph, &call, NULL, result, &error))
         return true;
     cr_onnx_refuse(c->t, "%s", error.text);
     return false;
