@@ -2,8 +2,8 @@
 -- every other layer with a sliding window.  Names are Hugging Face's (Gemma2ForCausalLM).
 
 local nn = require "nn"
-local attention, huggingface, llama = require "attention", require "huggingface", require "llama"
-local transformer = require "transformer"
+local attention, embedding, huggingface = require "attention", require "embedding", require "huggingface"
+local llama, transformer = require "llama", require "transformer"
 
 local o = options(llama.options {
     model_type = {"gemma2"},
@@ -33,9 +33,9 @@ local function block(x, layer)
         between("pre_feedforward_layernorm", "post_feedforward_layernorm", feed_forward))
 end
 
-local ids = input("ids", {o.B, o.T}, "i32")
-local embedding = scope("model.embed_tokens", nn.embedding, ids, o.vocab_size, o.hidden_size, 0.02)
-local x = embedding * math.sqrt(o.hidden_size)
+local ids, n = embedding.ids(o)
+local x = scope("model.embed_tokens", nn.embedding, ids, o.vocab_size, o.hidden_size, 0.02)
+x = x * math.sqrt(o.hidden_size)
 
 local windows = huggingface.windows(o, function(layer) return layer % 2 == 0 end)
 for i, layer in ipairs(llama.layers(o, windows)) do
@@ -46,8 +46,9 @@ for i, layer in ipairs(llama.layers(o, windows)) do
 end
 x = scope("model.norm", nn.rms_norm, x, norm)
 
-local logits = llama.head(x, o)
-if o.final_logit_softcapping > 0 then
-    logits = attention.soft_cap(logits, o.final_logit_softcapping)
+local function head(x)
+    local logits = llama.head(x, o)
+    if o.final_logit_softcapping == 0 then return logits end
+    return (attention.soft_cap(logits, o.final_logit_softcapping))
 end
-return {logits = logits}
+return (embedding.of_decoder(x, ids, n, o, head))

@@ -1,6 +1,6 @@
 -- Mistral 7B (Jiang et al., 2023): a Llama in which a token sees a sliding window of those before it.
 
-local llama, huggingface = require "llama", require "huggingface"
+local embedding, huggingface, llama = require "embedding", require "huggingface", require "llama"
 
 local o = options(llama.options {
     model_type = {"mistral"},
@@ -8,6 +8,6 @@ local o = options(llama.options {
     layer_types = "",      -- "sliding_attention,full_attention" and so on; "": as below
 }, huggingface.keys(), huggingface.sizes)
 
-local ids = input("ids", {o.B, o.T}, "i32")
+local ids, n = embedding.ids(o)
 local windows = huggingface.windows(o, function(layer) return true end)
-return {logits = llama.model(ids, o, {windows = windows})}
+return (llama.outputs(ids, n, o, {windows = windows}))

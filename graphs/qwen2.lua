@@ -1,6 +1,6 @@
 -- Qwen2 and Qwen2.5 (Yang et al., 2024): a Llama with biases for Q, K and V.
 
-local llama, huggingface = require "llama", require "huggingface"
+local embedding, huggingface, llama = require "embedding", require "huggingface", require "llama"
 
 local o = options(llama.options {
     model_type = {"qwen2"},
@@ -9,8 +9,8 @@ local o = options(llama.options {
     layer_types = "", -- "sliding_attention,full_attention" and so on; "": as below
 }, huggingface.keys({"attention_bias"}, true), huggingface.sizes)
 
-local ids = input("ids", {o.B, o.T}, "i32")
+local ids, n = embedding.ids(o)
 local windows = huggingface.windows(o, function(layer)
     return o.use_sliding_window and layer >= o.max_window_layers
 end)
-return {logits = llama.model(ids, o, {bias = true, windows = windows})}
+return (llama.outputs(ids, n, o, {bias = true, windows = windows}))

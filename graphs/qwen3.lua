@@ -1,6 +1,6 @@
 -- Qwen3 (Yang et al., 2025): a Llama whose queries and keys are normalised, head by head.
 
-local llama, huggingface = require "llama", require "huggingface"
+local embedding, huggingface, llama = require "embedding", require "huggingface", require "llama"
 
 local o = options(llama.options {
     model_type = {"qwen3"},
@@ -9,9 +9,9 @@ local o = options(llama.options {
     layer_types = "", -- "sliding_attention,full_attention" and so on; "": as below
 }, huggingface.keys(), huggingface.sizes)
 
-local ids = input("ids", {o.B, o.T}, "i32")
+local ids, n = embedding.ids(o)
 local windows = huggingface.windows(o, function(layer)
     return o.use_sliding_window and layer >= o.max_window_layers
 end)
-return {logits = llama.model(ids, o, {
-    bias = o.attention_bias, out_bias = o.attention_bias, qk_norm = true, windows = windows})}
+return (llama.outputs(ids, n, o, {
+    bias = o.attention_bias, out_bias = o.attention_bias, qk_norm = true, windows = windows}))

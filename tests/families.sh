@@ -37,7 +37,7 @@ generate() {
         --logits "$T/chunks.npy" "$@"
 }
 
-for family in olmo2:olmo2 gemma3:gemma3_text mixtral:mixtral; do
+for family in olmo2:olmo2 mixtral:mixtral; do
     folder=tests/fixtures/model_${family%:*} script=docs/families/${family#*:}.lua
     ! "$crescent" params "$folder" >"$log" 2>&1 && grep -q "^crescent: .*--script F.lua, ${family#*:}.lua in" "$log"
     report $? "$folder: what to type"

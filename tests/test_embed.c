@@ -520,6 +520,127 @@ START_TEST(goes_through_dense_layers)
 }
 END_TEST
 
+/* ---- decoders ---- */
+
+enum { MOST_TEXTS = 8, MOST_BYTES = 200 };
+
+/* Lines of a file without their ends; returns how many. */
+static int read_lines(const char *path, char lines[MOST_TEXTS][MOST_BYTES])
+{
+    int n = 0;
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    while (n < MOST_TEXTS && fgets(lines[n], MOST_BYTES, file))
+        lines[n][strcspn(lines[n], "\n")] = '\0', n++;
+    fclose(file);
+    return n;
+}
+
+/* Elements of a .npy file; returns how many rows it has. */
+static int read_rows(const char *path, double *elements, int most)
+{
+    crescent_contents *contents;
+    crescent_tensor tensor;
+    GOOD(crescent_contents_open(context, path, &contents));
+    GOOD(crescent_contents_at(contents, 0, &tensor));
+    ck_assert(tensor.rank == 2 && tensor.elements <= most);
+    int rows = (int)tensor.shape[0];
+    GOOD(crescent_contents_read(contents, 0, elements));
+    crescent_contents_close(contents);
+    return rows;
+}
+
+/* Folders of tests/make_embedding_fixtures.py: vectors of texts as transformers gives them, or logits. */
+static const struct {
+    const char *name;
+    crescent_classification classify;
+    int pairs;
+} decoders[] = {{"qwen3", CRESCENT_NO_CLASSES, 0},     {"gemma3", CRESCENT_NO_CLASSES, 0},
+                {"mistral", CRESCENT_NO_CLASSES, 0},   {"qwen2_both", CRESCENT_NO_CLASSES, 0},
+                {"llama_rank", CRESCENT_LOGITS, 1}, {"qwen3_classes", CRESCENT_LOGITS, 0}};
+enum { N_DECODERS = sizeof decoders / sizeof *decoders };
+
+START_TEST(embeds_by_decoders)
+{
+    static char lines[MOST_TEXTS][MOST_BYTES];
+    static double expected[MOST_TEXTS * WIDE];
+    char path[100];
+    float found[WIDE];
+    crescent_embedder *e;
+    crescent_embedder_facts facts;
+    snprintf(path, sizeof path, "tests/fixtures/embed_%s/texts.txt", decoders[_i].name);
+    int n = read_lines(path, lines), first = decoders[_i].classify ? 1 : 0;
+    snprintf(path, sizeof path, "tests/fixtures/embed_%s/vectors.npy", decoders[_i].name);
+    ck_assert_int_eq(read_rows(path, expected, MOST_TEXTS * WIDE), n - first);
+    snprintf(path, sizeof path, "tests/fixtures/embed_%s", decoders[_i].name);
+    const crescent_embedder_options options = {.classify = decoders[_i].classify};
+    GOOD(crescent_embedder_open(context, path, NULL, NULL, &options, &e));
+    crescent_embedder_look(e, &facts);
+    for (int i = first; i < n; i++) {
+        if (decoders[_i].pairs)
+            GOOD(crescent_embed_pair(e, lines[0], strlen(lines[0]), lines[i], strlen(lines[i]), found, NULL));
+        else
+            GOOD(crescent_embed(e, lines[i], strlen(lines[i]), found, NULL));
+        for (int c = 0; c < (int)facts.dimensions; c++)
+            ck_assert_double_eq_tol((double)found[c], expected[(i - first) * (int)facts.dimensions + c], 1e-5);
+    }
+    crescent_embedder_close(e);
+}
+END_TEST
+
+/* A limit of tokenizer_config.json counts where no other file has one. */
+START_TEST(takes_limits_of_tokenizers)
+{
+    static const char *const limits[] = {"{\"model_max_length\":11}", "{\"model_max_length\":1000}",
+                                         "{\"model_max_length\":1000000000000000019884624838656}", "{}"};
+    static const int64_t expected[] = {11, 40, 40, 40};
+    crescent_embedder_facts facts;
+    char command[200];
+    snprintf(command, sizeof command, "cp tests/tokenizers/bert_cased.json %s/tokenizer.json", folder);
+    ck_assert_int_eq(system(command), 0);
+    write_text("tokenizer_config.json", limits[_i]);
+    crescent_embedder *e = open_embedder(NULL, 1);
+    crescent_embedder_look(e, &facts);
+    ck_assert_int_eq(facts.most, expected[_i]);
+    crescent_embedder_close(e);
+}
+END_TEST
+
+/* Positions that depend on the length of a text end a bound. */
+START_TEST(refuses_positions_of_lengths)
+{
+    static const char *const types[] = {"dynamic", "longrope"};
+    char type[40];
+    snprintf(type, sizeof type, "%s", types[_i]);
+    crescent_model *model;
+    const crescent_setting settings[] = {{"rope_type", type},   {"pooling", "mean"},
+                                         {"T", "20"},           {"max_position_embeddings", "16"},
+                                         {"rope_factor", "2"},  {"rope_original_max_position_embeddings", "16"}};
+    const crescent_script script = {.settings = settings, .n_settings = 6};
+    ck_assert_int_eq(crescent_open(context, "graphs/llama.lua", &script, NULL, &model), CRESCENT_FAILED);
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), ": texts of up to 20 tokens, expected at most 16"));
+}
+END_TEST
+
+/* A prompt of the folder is a part of the text. */
+START_TEST(puts_prompts_in_front)
+{
+    static const char *const folders[] = {"tests/fixtures/embed_qwen3", "tests/fixtures/embed_gemma3"};
+    float with[WIDE], without[WIDE];
+    crescent_embedder *e;
+    crescent_embedder_facts facts;
+    const char whole[] = "Instruct: Find what answers the question\nQuery: why";
+    GOOD(crescent_embedder_open(context, folders[_i], NULL, NULL, &(crescent_embedder_options){.role = "query"}, &e));
+    GOOD(crescent_embed(e, "why", 3, with, NULL));
+    crescent_embedder_close(e);
+    GOOD(crescent_embedder_open(context, folders[_i], NULL, NULL, NULL, &e));
+    crescent_embedder_look(e, &facts);
+    GOOD(crescent_embed(e, whole, strlen(whole), without, NULL));
+    ck_assert(crescent_same_bits(with, without, facts.dimensions));
+    crescent_embedder_close(e);
+}
+END_TEST
+
 static void expect_refusal(const crescent_embedder_options *options, const char *expected)
 {
     crescent_embedder *e;
@@ -537,6 +658,10 @@ START_TEST(refuses_in_one_line)
     write_text("sentence_bert_config.json", "{\"max_seq_length\":-3}");
     expect_refusal(NULL, "sentence_bert_config.json: found max_seq_length -3, expected a number of tokens");
     remove(in_folder("sentence_bert_config.json"));
+    write_text("config_sentence_transformers.json", "{\"prompts\":{\"query\":\"ask: \"}}");
+    write_modules("{\"pooling_mode_cls_token\":true,\"include_prompt\":false}", 0);
+    expect_refusal(&(crescent_embedder_options){.role = "query"},
+                   ": found a prompt and a pooling without it (include_prompt false), expected a pooling of all tokens");
     write_modules("{\"pooling_mode_cls_token\":true,\"pooling_mode_mean_tokens\":true}", 0);
     expect_refusal(NULL, "1_Pooling/config.json: found 2 kinds of pooling, expected one of cls, mean");
     write_modules("{}", 0);
@@ -607,6 +732,10 @@ int main(void)
     tcase_add_test(t, maps_kept_weights);
     tcase_add_loop_test(t, goes_through_dense_layers, 0, 4);
     tcase_add_test(t, refuses_dense_layers);
+    tcase_add_loop_test(t, embeds_by_decoders, 0, N_DECODERS);
+    tcase_add_loop_test(t, takes_limits_of_tokenizers, 0, 4);
+    tcase_add_loop_test(t, refuses_positions_of_lengths, 0, 2);
+    tcase_add_loop_test(t, puts_prompts_in_front, 0, 2);
     tcase_add_test(t, does_what_the_files_say);
     tcase_add_test(t, takes_any_text);
     tcase_add_loop_test(t, classifies_a_pair, 0, 2);

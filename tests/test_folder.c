@@ -368,7 +368,7 @@ static const struct {
     {"config.json", "", ": a folder without config.json"},
     {"config.json", "{\"model_type\": \"mamba\"}",
      ": no script for the model_type 'mamba', expected --script F.lua, mamba.lua in the folder or on "
-     "CRESCENT_PATH, or one of bert, gemma2, gpt2, gpt_neox"},
+     "CRESCENT_PATH, or one of bert, gemma2, gemma3_text, gpt2, gpt_neox"},
     {"config.json", "{\"model_type\": \"mixtral\"}", "; the nearest is mistral"},
     {"config.json", "{\"model_type\": \"olmo\", \"rms_norm_eps\": 1}", "; the nearest is llama"},
     {"config.json", "{\"model_type\": \"../lib/nn\"}",

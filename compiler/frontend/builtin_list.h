@@ -28,6 +28,7 @@
 #define CR_BUILTIN_MODELS(FILE)                                                                    \
     FILE("graphs/", model, bert)                                                                   \
     FILE("graphs/", model, gemma2)                                                                 \
+    FILE("graphs/", model, gemma3_text)                                                            \
     FILE("graphs/", model, gpt2)                                                                   \
     FILE("graphs/", model, gpt_neox)                                                               \
     FILE("graphs/", model, llama)                                                                  \

@@ -74,8 +74,8 @@ static int await_reading(struct reading *r, struct cr_error *error)
 
 /* ---- opening ---- */
 
-/* Sets the most tokens of a text: of the option, the files, the tokenizer, or 512; at most as many as
- * there are positions.  Only in the third case the tokenizer is awaited. */
+/* Sets the most tokens of a text: of the option, sentence_bert_config.json, tokenizer.json,
+ * tokenizer_config.json, or 512; at most as many as there are positions.  Only from the third on the tokenizer is awaited. */
 static int find_limit(crescent_embedder *e, int64_t asked, struct cr_error *error)
 {
     struct cr_sentence *s = &e->sentence;
@@ -84,6 +84,7 @@ static int find_limit(crescent_embedder *e, int64_t asked, struct cr_error *erro
         if (await_reading(&e->reading, error))
             return -1;
         limit = crescent_tokenizer_limit(e->reading.tokenizer);
+        limit = limit > 0 ? limit : s->model_max_length;
     }
     if (asked > 0 && s->positions > 0 && asked > s->positions)
         return cr_fail(error, "found a limit of %" PRId64 " tokens, expected at most %" PRId64

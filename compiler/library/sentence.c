@@ -50,8 +50,11 @@ static int read_pooling(struct cr_sentence *s, const struct cr_document *d, cons
     (void)module;
     const char *mode = NULL;
     int found = 0;
-    if (cr_read_string(d, 0, "pooling", "pooling_mode", &mode, error))
+    bool includes_prompt = true;
+    if (cr_read_string(d, 0, "pooling", "pooling_mode", &mode, error) ||
+        cr_read_bool(d, 0, "pooling", "include_prompt", &includes_prompt, error))
         return -1;
+    s->excludes_prompt = !includes_prompt;
     for (size_t i = 0; i < sizeof poolings / sizeof *poolings; i++) {
         bool chosen = mode && strcmp(mode, poolings[i][1]) == 0;
         if (!mode && cr_read_bool(d, 0, "pooling", poolings[i][0], &chosen, error))
@@ -236,6 +239,21 @@ static int read_prompt(struct cr_sentence *s, const char *folder, const char *ro
     return status;
 }
 
+/* Reads model_max_length of the tokenizer, which is 10^30 where it has no limit. */
+static int read_model_max(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = open_file(&d, path, folder, "tokenizer_config.json", error);
+    if (found <= 0)
+        return found;
+    int most = cr_member(&d, 0, "model_max_length");
+    double value = most >= 0 ? cr_real_of(&d.values[most]) : 0;
+    s->model_max_length = value >= 1 && value <= INT32_MAX ? (int64_t)value : 0;
+    cr_document_free(&d);
+    return 0;
+}
+
 int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role,
                      struct cr_error *error)
 {
@@ -243,8 +261,11 @@ int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role
     return read_modules(s, folder, error) ||
                    read_number(folder, "sentence_bert_config.json", "max_seq_length", &s->max_length, error) ||
                    read_number(folder, "config.json", "max_position_embeddings", &s->positions, error) ||
-                   read_prompt(s, folder, role, error)
+                   read_model_max(s, folder, error) || read_prompt(s, folder, role, error)
                ? -1
+           : s->excludes_prompt && s->prompt
+               ? cr_fail(error, "%.300s: found a prompt and a pooling without it (include_prompt false), expected "
+                                "a pooling of all tokens", folder)
                : 0;
 }
 

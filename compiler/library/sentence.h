@@ -15,8 +15,10 @@ struct cr_sentence {
     char *pooling;      /* a kind of graphs/lib/embedding.lua; "mean" if no file says it */
     char *modules;      /* what follows the pooling, as embedding.vector takes it, but ... */
     bool normalize;     /* ... a Normalize at the end; null: nothing */
-    int64_t max_length; /* the most tokens of a text; 0: no file says it */
+    int64_t max_length; /* the most tokens of a text, of sentence_bert_config.json; 0: it does not say it */
+    int64_t model_max_length; /* the same, of tokenizer_config.json */
     int64_t positions;  /* max_position_embeddings of config.json; 0: none */
+    bool excludes_prompt; /* a pooling without the tokens of the prompt */
     char *prompt;       /* a text that is put in front of each text; may be null */
     char **labels;      /* of a classifier, by number */
     int n_labels;

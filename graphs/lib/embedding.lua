@@ -77,4 +77,39 @@ function embedding.vector(x, n, o)
     return o.normalize and embedding.normalize(v) or v
 end
 
+-- ---- decoders ----
+
+-- Options of a decoder that embeds and classifies, too: see embedding.ids and embedding.of_decoder.
+embedding.options = {
+    pooling = embedding.poolings, modules = "", normalize = false,
+    classes = 0,       -- of a head for classification
+    pad_token_id = "", -- which is no last token for such a head
+}
+
+-- The input ids [B, n] and n: o.T or, for one vector of a text, a length of up to o.T.
+function embedding.ids(o)
+    local n = o.T
+    if o.pooling ~= "none" or o.classes > 0 then n = length("T", o.T) end
+    return input("ids", {o.B, n}, "i32"), n
+end
+
+-- The logits of o.classes by the vector of the last token that is no padding (transformers'
+-- ...ForSequenceClassification).
+local function classify(x, ids, n, o)
+    local C, last, pad = x:size(-1), n - 1, tonumber(o.pad_token_id)
+    if pad then
+        last = max(where(ne(ids:reshape{n}, pad), iota({n}, 1), 0), 1)
+    end
+    local row = gather(x:reshape{n, C}, last:reshape{1})
+    return scope("score", nn.linear, row, o.classes, false):reshape{o.classes}
+end
+
+-- What a decoder returns of x [B, n, C], the vectors of its ids: with o.pooling one vector, with o.classes
+-- the logits of a classifier, else the logits that the function `logits` makes of x.
+function embedding.of_decoder(x, ids, n, o, logits)
+    if o.classes > 0 then return {logits = classify(x, ids, n, o)} end
+    if o.pooling ~= "none" then return {embedding = embedding.vector(x, n, o)} end
+    return {logits = logits(x)}
+end
+
 return embedding

@@ -3,6 +3,7 @@
 
 local nn = require "nn"
 local attention = require "attention"
+local embedding = require "embedding"
 local huggingface = require "huggingface"
 local masks = require "masks"
 local rotary = require "rotary"
@@ -19,7 +20,9 @@ function llama.options(own)
         num_attention_heads = 8, num_key_value_heads = 0, head_dim = 0, -- 0: as wide as it takes
         hidden_act = huggingface.gated_activations("silu"), rms_norm_eps = 1e-6,
         tie_word_embeddings = false,
+        is_causal = true, -- false: a token sees all others
     }
+    common = huggingface.merge(common, embedding.options)
     return huggingface.merge(huggingface.merge(common, huggingface.rope_options()), own)
 end
 
@@ -28,7 +31,9 @@ local of_model = {
     B = "size?", T = "size?", vocab_size = "size?", hidden_size = "size?", intermediate_size = "size?",
     num_hidden_layers = "size?", num_attention_heads = "size?", num_key_value_heads = {"whole", 0},
     head_dim = {"whole", 0}, hidden_act = {"string", "silu"}, rms_norm_eps = {"number", 1e-6},
-    tie_word_embeddings = {"boolean", false},
+    tie_word_embeddings = {"boolean", false}, is_causal = {"boolean", true},
+    pooling = {"string", "none"}, modules = {"string", ""}, normalize = {"boolean", false},
+    classes = {"whole", 0}, pad_token_id = {"string", ""},
 }
 
 -- Those that cannot be left out: of all layers, of a feed-forward, of a head.
@@ -38,20 +43,33 @@ local of_layers = {
 local of_feed_forward = {intermediate_size = "size"}
 local of_head = {vocab_size = "size"}
 
+-- Fails where positions depend on how long a text is, and T is only a bound of that.
+local function check_length(o)
+    if o.pooling == "none" and o.classes == 0 then return end
+    local limits = {dynamic = o.max_position_embeddings, longrope = o.rope_original_max_position_embeddings}
+    local limit = limits[o.rope_type]
+    if limit and limit > 0 and o.T > limit then
+        error("rope_type " .. o.rope_type .. ": texts of up to " .. o.T .. " tokens, expected at most " .. limit)
+    end
+end
+
 -- What attention.separate needs for each layer: positions, masks and sizes.  windows: of each layer, or 0;
--- without it a token sees all before it.
+-- without it a token sees all before it or, if o.is_causal is false, all.
 function llama.layers(o, windows)
     o = layer_options("llama.layers", o, of_model, huggingface.of_rope, of_layers)
     if windows and #windows ~= o.num_hidden_layers then
         error(#windows .. " windows, expected one for each of " .. o.num_hidden_layers .. " layers")
     end
+    check_length(o)
     local d = o.head_dim > 0 and o.head_dim or attention.head_size(o.hidden_size, o.num_attention_heads)
-    local angles, causal, sliding = huggingface.rope(o, o.T, d), masks.causal(o.T)
+    local angles, sliding = huggingface.rope(o, o.T, d)
+    local all = o.is_causal and masks.causal(o.T) or nil
     local layers = {}
     for i = 1, o.num_hidden_layers do
-        local mask = causal
+        local mask = all
         if windows and windows[i] > 0 and windows[i] < o.T then
-            sliding = sliding or masks.sliding_window(o.T, windows[i])
+            sliding = sliding or (o.is_causal and masks.sliding_window(o.T, windows[i])
+                or masks.local_window(o.T, windows[i] - 1))
             mask = sliding
         end
         layers[i] = {
@@ -97,14 +115,17 @@ function llama.head(x, o)
     return (scope("lm_head", nn.linear, x, o.vocab_size, false))
 end
 
--- The whole model: ids [B, T] to logits [B, T, vocab_size].
--- parts, all of which may be left out: bias of the projections to Q, K and V, out_bias of
+-- Parts of a model, all of which may be left out: bias of the projections to Q, K and V, out_bias of
 -- attention's output, mlp_bias; qk_norm, true to normalise queries and keys; windows of the layers.
-function llama.model(ids, o, parts)
-    parts = layer_options("llama.model", parts or {}, {
-        bias = {"boolean", false}, out_bias = {"boolean", false}, mlp_bias = {"boolean", false},
-        qk_norm = {"boolean", false}, windows = "table?"})
-    o = layer_options("llama.model", o, of_model, huggingface.of_rope, of_layers, of_feed_forward, of_head)
+local of_parts = {
+    bias = {"boolean", false}, out_bias = {"boolean", false}, mlp_bias = {"boolean", false},
+    qk_norm = {"boolean", false}, windows = "table?",
+}
+
+-- The model without its head: ids [B, T] to normalised vectors [B, T, hidden_size].
+function llama.vectors(ids, o, parts)
+    parts = layer_options("llama.vectors", parts or {}, of_parts)
+    o = layer_options("llama.vectors", o, of_model, huggingface.of_rope, of_layers, of_feed_forward, of_head)
     local x = scope("model.embed_tokens", nn.embedding, ids, o.vocab_size, o.hidden_size, 0.02)
     for i, layer in ipairs(llama.layers(o, parts.windows)) do
         layer.bias, layer.out_bias = parts.bias, parts.out_bias
@@ -113,8 +134,19 @@ function llama.model(ids, o, parts)
         end
         x = scope("model.layers." .. i - 1, llama.block, x, o, layer, parts.mlp_bias)
     end
-    x = scope("model.norm", nn.rms_norm, x, {eps = o.rms_norm_eps})
-    return llama.head(x, o)
+    return (scope("model.norm", nn.rms_norm, x, {eps = o.rms_norm_eps}))
+end
+
+-- The whole model: ids [B, T] to logits [B, T, vocab_size].
+function llama.model(ids, o, parts)
+    return (llama.head(llama.vectors(ids, o, parts), o))
+end
+
+-- The table that a script returns, ids and n being those of embedding.ids: logits, or what
+-- embedding.of_decoder makes of the vectors.
+function llama.outputs(ids, n, o, parts)
+    local x = llama.vectors(ids, o, parts)
+    return (embedding.of_decoder(x, ids, n, o, function(x) return (llama.head(x, o)) end))
 end
 
 return llama

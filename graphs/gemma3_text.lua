@@ -1,8 +1,9 @@
 -- Gemma 3 (Gemma Team, 2025), its text model: norms before and after each part of a block, queries and
--- keys normalised, five of six layers with a sliding window and rotary positions of their own.  Names are
--- Hugging Face's (Gemma3ForCausalLM).
+-- keys normalised, five of six layers with a sliding window and rotary positions of their own; and
+-- EmbeddingGemma (Vera et al., 2025), in which a token sees those behind it, too.  Names are Hugging
+-- Face's (Gemma3ForCausalLM).
 
-local nn, attention = require "nn", require "attention"
+local nn, attention, embedding = require "nn", require "attention", require "embedding"
 local huggingface, llama = require "huggingface", require "llama"
 local rotary, transformer = require "rotary", require "transformer"
 
@@ -21,7 +22,7 @@ local o = options(llama.options {
     query_pre_attn_scalar = 256, attention_bias = false, tie_word_embeddings = true,
     rope_theta = {number = 1e6}, rope_local_base_freq = {number = 10000}, rope_local_type = {"default"},
     sliding_window = 4096, layer_types = "",
-    use_bidirectional_attention = {"false"},
+    use_bidirectional_attention = false,
     attn_logit_softcapping = {"0"}, final_logit_softcapping = {"0"}, -- null in config.json
 }, meanings, huggingface.sizes)
 
@@ -40,15 +41,21 @@ local function block(x, layer)
         between("pre_feedforward_layernorm", "post_feedforward_layernorm", feed_forward))
 end
 
-local ids = input("ids", {o.B, o.T}, "i32")
+local ids, n = embedding.ids(o)
 local x = scope("model.embed_tokens", nn.embedding, ids, o.vocab_size, o.hidden_size, 0.02)
 x = x * math.sqrt(o.hidden_size)
 local near = rotary.angles(o.T, rotary.frequencies(o.head_dim, o.rope_local_base_freq))
 local windows = huggingface.windows(o, function(layer) return layer % 6 ~= 5 end)
-for i, layer in ipairs(llama.layers(o, windows)) do
+local both = o.use_bidirectional_attention -- half of a window lies before a token, half behind it
+for i = 1, both and #windows or 0 do
+    if windows[i] > 0 then windows[i] = math.floor(windows[i] / 2) + 1 end
+end
+local sees = huggingface.merge(o, {is_causal = not both})
+for i, layer in ipairs(llama.layers(sees, windows)) do
     layer.bias, layer.out_bias, layer.norm = o.attention_bias, o.attention_bias, norm
     layer.how = {scale = 1 / math.sqrt(o.query_pre_attn_scalar)}
     if windows[i] > 0 then layer.position = function(x) return (rotary.halves(x, near)) end end
     x = scope("model.layers." .. i - 1, block, x, layer)
 end
-return {logits = llama.head(scope("model.norm", norm, x), o)}
+x = scope("model.norm", norm, x)
+return (embedding.of_decoder(x, ids, n, o, function(x) return (llama.head(x, o)) end))
