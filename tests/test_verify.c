@@ -372,23 +372,25 @@ DAMAGE(sums_for_each_key)
 DAMAGE(stored_nowhere)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->attention.stored[array_of(k, CR_WHOLE_ARRAY)] = k->n_stored;
+    k->attention.stored[3 + array_of(k, CR_WHOLE_ARRAY)] = k->n_stored;
 }
 DAMAGE(stored_in_an_input)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    cr_id *stored = &k->stored[k->attention.stored[array_of(k, CR_WHOLE_ARRAY)]];
+    cr_id *stored = &k->stored[k->attention.stored[3 + array_of(k, CR_WHOLE_ARRAY)]];
     for (int i = 0; i < k->n_refs; i++)
         if (m->graph->nodes[k->refs[i]].name)
             *stored = k->refs[i];
 }
 DAMAGE(stored_too_many) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->n_stored = CR_MAX_STORED + 1; }
 DAMAGE(stored_no_node) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->stored[1] = m->graph->n_nodes; }
-DAMAGE(stored_as_a_part)
+DAMAGE(stored_in_another)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->attention.stored[array_of(k, CR_WHOLE_ARRAY)] = 0;
+    k->attention.stored[3 + array_of(k, CR_WHOLE_ARRAY)] = 0;
 }
+DAMAGE(gradient_stored_twice) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.stored[1] = 0; }
+DAMAGE(stored_apart) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.stored[1] = 1; }
 /* The kernel that stores several results. */
 static struct cr_kernel *joined_of(struct cr_module *m)
 {
@@ -426,13 +428,21 @@ DAMAGE(gradients_exchanged)
 {
     m->backwards[0].dq = m->backwards[0].dk;
 }
-DAMAGE(gradient_of_another_concat)
+DAMAGE(gradients_from_another_on)
 {
-    m->backwards[0].output = m->backwards[0].dq;
+    m->backwards[0].output = m->backwards[0].dk;
 }
-DAMAGE(array_apart_in_the_concat)
+DAMAGE(gradient_listed_twice)
 {
-    m->backwards[0].arrays[0].apart = true;
+    m->backwards[0].arrays[0].result = m->backwards[0].dv;
+}
+DAMAGE(gradient_used_inside)
+{
+    m->backwards[0].arrays[0].result = m->backwards[0].arrays[0].array;
+}
+DAMAGE(gradients_not_joined)
+{
+    m->backwards[0].joined = false;
 }
 DAMAGE(joined_over_what_is_read)
 {
@@ -661,7 +671,7 @@ static const struct {
 #define KERNEL(module, damage, message) {#damage, "fuse", damage, KEEP, 0, module, message}
 #define PARTS(damage, after, message) {#damage, after, damage, KEEP, 0, LAYER, message}
 #define TILES(damage, after, message) {#damage, after, damage, KEEP, 0, JOINED, message}
-#define GRADS(damage, message) {#damage, "match_grads", damage, KEEP, 0, SLOPES, message}
+#define GRADS(damage, message) {#damage, "join_grads", damage, KEEP, 0, SLOPES, message}
     /* the graph */
     ROW(no_such_op, "simplify", MAY, 0, "node %d (?): no such op"),
     ROW(another_op, "simplify", MAY, 0, "node %d (lt): shape or type is not what"),
@@ -761,12 +771,14 @@ static const struct {
     PARTS(part_of_a_loop, "fuse", "kernel %d: an atom has two parts, or does not exist"),
     PARTS(biases_exchanged, "plan", "kernel %d: its parameter v[%d] is not where it reads it"),
     ROW(one_gradient_twice, "fuse", KEEP, 0, "kernel %d: it does not store part %d of v[%d]"),
-    KERNEL(SLOPES, stored_nowhere, "kernel %d: it stores no node %d for array %d"),
-    KERNEL(BIAS, stored_in_an_input, "kernel %d: array %d does not go to an output of its own"),
-    KERNEL(BIAS, stored_as_a_part, "kernel %d: v[%d] is no concat of %d gradients"),
+    KERNEL(SLOPES, stored_nowhere, "kernel %d: it stores no node %d for result %d"),
+    KERNEL(BIAS, stored_in_an_input, "kernel %d: result %d does not go to a node of its own"),
+    KERNEL(BIAS, stored_in_another, "kernel %d: the index of its result goes from "),
+    KERNEL(SLOPES, gradient_stored_twice, "node %d: no kernel stores all of it"),
+    ROW(stored_apart, "fuse", KEEP, 0, "kernel %d: it stores no node %d for result %d"),
     KERNEL(BIAS, stored_too_many, "kernel %d: it stores %d nodes"),
     KERNEL(BIAS, stored_no_node, "kernel %d: no such node"),
-    TILES(joined_too_many, "join_tiles", "kernel %d: it stores 5 nodes"),
+    TILES(joined_too_many, "join_tiles", "kernel %d: it stores 7 nodes"),
     TILES(joined_without_value, "join_tiles", "kernel %d: program: it has %d values and 2 results"),
     TILES(joined_value_not_there, "join_tiles", "kernel %d: program: the result is value %d of %d"),
     TILES(joined_node_twice, "join_tiles", "kernel %d: v[%d] is no node that it can store besides"),
@@ -774,11 +786,15 @@ static const struct {
           "kernel %d: v[%d] is no node that it can store besides"),
     TILES(joined_moved, "join_tiles", "kernel %d: v[%d] does not lie as v[%d] does"),
     TILES(joined_left_out, "join_tiles", "node %d: no kernel stores all of it"),
-    GRADS(gradients_exchanged, "node %d: the gradient of an attention has other products"),
-    GRADS(gradient_of_another_concat,
-          "node %d: the gradient of an attention does not join its gradients"),
-    GRADS(array_apart_in_the_concat,
-          "node %d: the gradient of an attention does not join its gradients"),
+    GRADS(gradients_exchanged, "node %d: the gradients of an attention have other products"),
+    GRADS(gradients_from_another_on,
+          "node %d: the gradients of an attention are no results of one kernel"),
+    GRADS(gradient_listed_twice,
+          "node %d: the gradients of an attention are no results of one kernel"),
+    GRADS(gradient_used_inside,
+          "node %d: the gradients of an attention are no results of one kernel"),
+    ROW(gradients_not_joined, "join_grads", KEEP, 0,
+        "node %d: the gradients of an attention are no results of one kernel"),
     TILES(stored_beside_its_state, "states", "node %d: it is not stored in the state that it replaces"),
     TILES(joined_over_what_is_read, "join_tiles",
           "kernel %d: it reads v[%d], where v[%d] is written over it"),
@@ -788,7 +804,7 @@ static const struct {
     KERNEL(SLOPES, array_of_no_kind, "kernel %d: array 0 is not there, or nothing is made of it"),
     KERNEL(BIAS, sums_at_once, "kernel %d: its loops are not those that its arrays are summed"),
     KERNEL(BIAS, array_summed_further, "kernel %d: its loops do not go through the elements"),
-    KERNEL(SLOPES, sums_elsewhere, "kernel %d: it does not store part %d of v[%d]"),
+    KERNEL(SLOPES, sums_elsewhere, "kernel %d: the index of its result goes from "),
     KERNEL(SLOPES, sums_for_each_key, "kernel %d: the index of its result goes along atom"),
     KERNEL(BIAS, scores_of_scores, "kernel %d: scores: value 0 is of scores that are not there"),
     KERNEL(TABLE, index_without_table, "kernel %d: it has an index for no table"),
@@ -892,8 +908,8 @@ START_TEST(needed_passes_are_not_skipped)
         {{"simplify"}, "--skip simplify: pass join needs it, expected it to be skipped, too"},
         {{"simplify", "join"}, NULL},
         {{"join"}, NULL},
+        {{"lift_grads"}, NULL},
         {{"join_grads"}, NULL},
-        {{"match_grads"}, NULL},
         {{"fuse"}, "--skip fuse: pass states needs it, expected it to be skipped, too"},
         {{"states"}, "--skip states: pass recompute needs it, expected it to be skipped, too"},
         {{"recompute"}, NULL},

@@ -143,15 +143,17 @@ static void find_ranges(crescent_inspection *in)
     int *last_read = cr_find_last_reads(m);
     bool *seen = cr_calloc((size_t)m->graph->n_nodes, sizeof *seen);
     for (int i = 0; i < m->n_kernels; i++) {
-        cr_id id = m->kernels[i].buffer;
-        const struct cr_node *node = &m->graph->nodes[id];
-        if (seen[id] || m->storage[id].space != CR_SPACE_ARENA)
-            continue;
-        seen[id] = true;
-        *CR_PUSH(in->ranges, in->n_ranges, in->cap_ranges) =
-            (crescent_live_range){id, unit * m->storage[id].offset,
-                                  unit * cr_elements(node->rank, node->shape), i,
-                                  last_read[id] < i ? i : last_read[id]};
+        for (int s = 0; s < m->kernels[i].n_stored; s++) {
+            cr_id id = m->kernels[i].stored[s];
+            const struct cr_node *node = &m->graph->nodes[id];
+            if (seen[id] || m->storage[id].space != CR_SPACE_ARENA)
+                continue;
+            seen[id] = true;
+            *CR_PUSH(in->ranges, in->n_ranges, in->cap_ranges) =
+                (crescent_live_range){id, unit * m->storage[id].offset,
+                                      unit * cr_elements(node->rank, node->shape), i,
+                                      last_read[id] < i ? i : last_read[id]};
+        }
     }
     free(seen);
     free(last_read);

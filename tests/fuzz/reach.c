@@ -225,6 +225,16 @@ static bool is_gemm_again(const struct cr_kernel *k)
     return k->again && k->kind == CR_KERNEL_GEMM;
 }
 
+static bool is_backward_again(const struct cr_kernel *k)
+{
+    return k->again && is_backward(k);
+}
+
+static bool has_own_gradients(const struct cr_kernel *k)
+{
+    return is_backward(k) && k->n_stored >= 3;
+}
+
 static bool is_chosen(const struct cr_kernel *k)
 {
     return k->choices > 0;
@@ -265,6 +275,7 @@ static const struct {
     {"gradient of attention", is_backward},
     {"gradient of attention in blocks", is_long_backward},
     {"gradient of attention into that of one projection", is_backward_in_place},
+    {"gradients of attention as results of their own", has_own_gradients},
     {"gradient of attention through work on scores", takes_scores},
     {"gradients of scores summed over keys", sums_over_keys},
     {"gradients of scores summed over queries", sums_over_queries},
@@ -277,6 +288,7 @@ static const struct {
     {"tile, made again", is_tile_again},
     {"product, made again", is_gemm_again},
     {"columns, made again", is_columns_again},
+    {"gradient of attention, made again", is_backward_again},
     {"part of a concat, made again", is_part_again},
     {"product summed to a length", is_limited_sum},
     {"attention to keys up to a length", is_limited_keys},
@@ -302,7 +314,7 @@ static const struct cr_kernel *second(const struct cr_module *m, const struct cr
 static int maker_of(const struct cr_module *m, cr_id id)
 {
     int maker = m->n_kernels - 1;
-    while (maker >= 0 && m->kernels[maker].buffer != id)
+    while (maker >= 0 && cr_find_stored_node(&m->kernels[maker], id) < 0)
         maker--;
     return maker;
 }
@@ -315,7 +327,7 @@ static int handed_on(const struct cr_module *m, const struct cr_loop *loop)
         bool read = false;
         for (int at = 0; at < loop->period; at++)
             for (int r = 0; r < second(m, loop, at)->n_refs; r++)
-                read |= second(m, loop, at)->refs[r] == m->kernels[made].buffer;
+                read |= cr_find_stored_node(&m->kernels[made], second(m, loop, at)->refs[r]) >= 0;
         n += read;
     }
     return n;

@@ -4,11 +4,11 @@
  * This directory matches attention and its gradients.
  *
  * Comes in:   a graph in which softmax and its gradients have one spelling (softmax_rules.c).
- * Goes out:   a graph in which the gradients of an attention are parts of one concat; CR_HAS_GRADIENTS:
- *             module->backwards, those that one kernel may compute; for fuse, module->attentions.
+ * Goes out:   CR_HAS_GRADIENTS: module->backwards, the gradients of attentions that one kernel may
+ *             compute, each a list of nodes side by side; for fuse, module->attentions.
  * Promise:    patterns are found by structure, never by a name.  What matches none keeps its meaning, and
  *             other kernels compute it.
- * Passes:     join_grads, match_grads.
+ * Passes:     lift_grads, join_grads.
  */
 #ifndef CR_ATTENTION_H
 #define CR_ATTENTION_H
@@ -61,13 +61,6 @@ bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *use
 bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users,
                       const bool *weights);
 
-/*
- * Rewrites what is computed from the gradients of attentions' logits so that one kernel can
- * compute it (lift_grads.c).  True if there are such gradients.  Finds the users again if it built
- * another graph.
- */
-bool cr_lift_gradients(struct cr_module *module, struct cr_users *users);
-
 /* Matches the gradients of an attention by `dq`, that of its queries; false if one kernel cannot
  * compute them. */
 bool cr_match_backward(const struct cr_module *module, const struct cr_users *users,
@@ -78,10 +71,10 @@ bool cr_match_backward(const struct cr_module *module, const struct cr_users *us
 bool cr_match_products(const struct cr_module *module, const struct cr_users *users,
                        const bool *weights, cr_id t, struct cr_attention_backward *found);
 
-/* True if a concat joins the gradients already, as where queries, keys and values are slices of one
- * projection. */
-bool cr_are_joined(const struct cr_module *module, const struct cr_users *users,
-                   const struct cr_attention_backward *backward);
+/* Returns the concat of the script that joins the gradients, as where queries, keys and values are
+ * slices of one projection; or CR_NONE. */
+cr_id cr_find_joined(const struct cr_module *module, const struct cr_users *users,
+                     const struct cr_attention_backward *backward);
 
 /* Calls `visit` for each node that the gradients' kernel computes without storing it. */
 void cr_each_inside(const struct cr_module *module, const struct cr_users *users,

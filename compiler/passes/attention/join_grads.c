@@ -1,10 +1,12 @@
 /*
- * join_grads.c - lets one kernel compute the gradients of an attention's queries, keys and values,
- * and all else that is computed from the gradient of its logits.  The kernel recomputes the
- * probabilities block by block (Dao et al. 2022).
+ * join_grads.c - lists the gradients of an attention that one kernel computes: those of queries,
+ * keys and values, and all else that is computed from the gradient of its logits.  The kernel
+ * recomputes the probabilities block by block (Dao et al. 2022) and stores each gradient as a result
+ * of its own.
  *
- * A kernel stores one node.  So the pass joins the gradients in a concat, unless the graph does so
- * already, and readers get slices of it.  match_grads finds the pattern by the concat.
+ * The pass gives the gradients the form in which the kernel stores them and makes them neighbours in
+ * the graph, so that the kernel runs after all of its operands and before all readers.  If a concat of
+ * the script joins the gradients, the kernel stores them as its parts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +29,10 @@ static bool is_op(const struct search *s, cr_id id, enum cr_op op)
     return id != CR_NONE && s->g->nodes[id].op == op;
 }
 
-/* Returns the only user of a node that is not stored, or CR_NONE. */
+/* Returns the only user of a node that is no output, or CR_NONE. */
 static cr_id only_user(const struct search *s, cr_id id)
 {
-    bool one = cr_n_users(s->users, id) == 1 && !cr_is_materialised(s->module, id);
-    return one ? s->users->list[s->users->first[id]] : CR_NONE;
+    return s->users->output[id] ? CR_NONE : cr_only_user(s->users, id);
 }
 
 /* ---- missing gradients ---- */
@@ -103,23 +104,20 @@ static bool complete_all(struct cr_graph *g, const struct search *s, const bool 
 
 /* ---- the pass ---- */
 
-enum { MOST_PARTS = 3 + CR_MAX_ARRAYS };
-
-/* The nodes that one concat joins, the three products first; first and last are the smallest and
- * the largest id. */
+/* The gradients that one kernel computes, the three products first; first and last are the smallest
+ * and the largest id. */
 struct parts {
     const struct cr_attention_backward *b;
-    cr_id nodes[MOST_PARTS], first, last;
+    cr_id nodes[CR_RESULTS], first, last;
     int n;
 };
 
 static struct parts parts_of(const struct cr_attention_backward *b)
 {
-    struct parts p = {.b = b, .nodes = {b->dq, b->dk, b->dv}, .n = 3};
-    for (int i = 0; i < b->n_arrays; i++)
-        p.nodes[p.n++] = b->arrays[i].result;
-    p.first = p.last = p.nodes[0];
-    for (int i = 1; i < p.n; i++) {
+    struct parts p = {.b = b, .n = cr_n_gradients(b)};
+    p.first = p.last = b->dq;
+    for (int i = 0; i < p.n; i++) {
+        p.nodes[i] = cr_gradient_at(b, i);
         p.first = p.nodes[i] < p.first ? p.nodes[i] : p.first;
         p.last = p.nodes[i] > p.last ? p.nodes[i] : p.last;
     }
@@ -167,10 +165,14 @@ static bool reads_stored(const struct cr_graph *g, const struct parts *p, cr_id 
     return reads && !own;
 }
 
-/* Marks the nodes with ids from the first to the last part on which a part depends; false if one
- * part depends on another. */
-static bool mark_sources(const struct cr_graph *g, const struct parts *p, bool *needed)
+/* Marks the nodes with ids from the first to the last part on which a part depends.  False if one
+ * part depends on another, or is a source of another attention's parts and so copied. */
+static bool mark_sources(const struct cr_rewrite *rw, const struct parts *p, bool *needed)
 {
+    const struct cr_graph *g = rw->from;
+    for (int i = 0; i < p->n; i++)
+        if (rw->map[p->nodes[i]] != CR_NONE)
+            return false;
     memset(needed + p->first, 0, (size_t)(p->last - p->first + 1) * sizeof *needed);
     for (int i = 0; i < p->n; i++)
         mark(g, p, p->nodes[i], needed);
@@ -189,7 +191,7 @@ static bool mark_sources(const struct cr_graph *g, const struct parts *p, bool *
     return true;
 }
 
-/* Copies the marked nodes, which follow the first part, ahead of the concat. */
+/* Copies the marked nodes, which follow the first part, ahead of all parts. */
 static void copy_ahead(struct cr_rewrite *rw, const struct parts *p, const bool *needed)
 {
     for (cr_id id = p->first; id <= p->last; id++)
@@ -202,56 +204,58 @@ static bool is_turned(const struct parts *p, int i)
     return (i == 1 && p->b->dk_turned) || (i == 2 && p->b->dv_turned);
 }
 
-/* True if a part is an output, which has memory of its own and stays out of the concat. */
-static bool is_apart(const struct parts *p, int i)
-{
-    return i >= 3 && p->b->arrays[i - 3].apart;
-}
-
-/* Copies a part; a transposed product is made in the form that the kernel computes. */
+/* Copies a part in the form that the kernel stores: a transposed product as the other one, and an
+ * array that the kernel uses, too, as another node. */
 static cr_id copy_part(struct cr_rewrite *rw, const struct parts *p, int i)
 {
-    if (is_inside(p, i) && rw->map[p->nodes[i]] != CR_NONE)
-        return rw->map[p->nodes[i]];
-    if (!is_turned(p, i))
-        return cr_rewrite_copy(rw, p->nodes[i]);
+    bool inside = is_inside(p, i), turned = is_turned(p, i);
+    if (!turned && !(inside && rw->map[p->nodes[i]] != CR_NONE))
+        cr_rewrite_copy(rw, p->nodes[i]);
     cr_rewrite_at(rw, p->nodes[i]);
+    if (inside) {
+        struct cr_attr attr = cr_attr_of(&rw->from->nodes[p->nodes[i]]);
+        return cr_rewrite_add(rw, CR_OP_reshape, 1, &rw->map[p->nodes[i]], &attr);
+    }
+    if (!turned)
+        return rw->map[p->nodes[i]];
     cr_id in[] = {cr_transpose_last(rw, rw->map[transposed_factor(p, i)]),
                   rw->map[other_factor(rw->from, p, i)]};
     return cr_rewrite_add(rw, CR_OP_matmul, 2, in, NULL);
 }
 
-/* Joins the parts and maps each to its slice, except those that stay out of the concat. */
-static void join(struct cr_rewrite *rw, const struct parts *p)
+/* Replaces the nodes of gradients by those of the new graph. */
+static void set_nodes(const struct cr_rewrite *rw, struct cr_attention_backward *b,
+                      const cr_id *results)
 {
-    struct cr_attr shape[MOST_PARTS];
-    cr_id flat[MOST_PARTS];
-    int64_t size[MOST_PARTS], start = 0;
-    int n = 0;
-    for (int i = 0; i < p->n; i++) {
-        cr_id id = copy_part(rw, p, i);
-        if (is_apart(p, i))
-            continue;
-        const struct cr_node *node = &rw->to->nodes[id];
-        shape[i] = (struct cr_attr){.rank = node->rank};
-        memcpy(shape[i].shape, node->shape, sizeof shape[i].shape);
-        size[i] = cr_elements(node->rank, node->shape);
-        struct cr_attr line = {.rank = 1, .shape = {size[i]}};
-        flat[n++] = cr_rewrite_add(rw, CR_OP_reshape, 1, &id, &line);
+    cr_id *const nodes[] = {&b->dropped, &b->probs,   &b->logits,  &b->scores, &b->ddropped,
+                            &b->dprobs,  &b->dlogits, &b->dscores, &b->delta,  &b->sink.node};
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        if (*nodes[i] != CR_NONE)
+            *nodes[i] = rw->map[*nodes[i]];
+    for (int i = 0; i < b->n_behind; i++)
+        b->behind[i] = rw->map[b->behind[i]];
+    b->dq = results[0];
+    b->dk = results[1];
+    b->dv = results[2];
+    for (int i = 0; i < b->n_arrays; i++) {
+        b->arrays[i].array = rw->map[b->arrays[i].array];
+        b->arrays[i].result = results[3 + i];
     }
-    cr_id all = cr_rewrite_add(rw, CR_OP_concat, n, flat, &(struct cr_attr){.axis = 0});
-    for (int i = 0; i < p->n; i++) {
-        if (is_apart(p, i))
-            continue;
-        struct cr_attr part = {.shape = {size[i]}, .index = {start}};
-        cr_id id = cr_rewrite_add(rw, CR_OP_slice, 1, &all, &part);
-        id = cr_rewrite_add(rw, CR_OP_reshape, 1, &id, &shape[i]);
-        rw->map[p->nodes[i]] = is_turned(p, i) ? cr_transpose_last(rw, id) : id;
-        start += size[i];
-    }
+    b->output = b->joined ? rw->map[b->output] : b->dq;
 }
 
-/* The attentions whose gradients the pass joins. */
+/* Copies the parts side by side, and maps each to what its readers read. */
+static void join(struct cr_rewrite *rw, struct cr_attention_backward *b, const struct parts *p)
+{
+    cr_id results[CR_RESULTS];
+    for (int i = 0; i < p->n; i++)
+        results[i] = copy_part(rw, p, i);
+    set_nodes(rw, b, results);
+    for (int i = 0; i < p->n; i++)
+        rw->map[p->nodes[i]] = is_turned(p, i) ? cr_transpose_last(rw, results[i]) : results[i];
+}
+
+/* The attentions whose gradients one kernel may compute. */
 struct joins {
     struct cr_attention_backward *items;
     int n, cap;
@@ -269,33 +273,54 @@ static void add_join(struct joins *all, const struct cr_attention_backward *b)
         all->of[p.nodes[i]] = all->n;
 }
 
-/*
- * Copies the graph.  The concat stands at its first part, so the sources of the other parts are
- * copied ahead of it.  Parts that depend on each other are not joined.
- */
-static void rewrite(struct cr_module *module, const struct joins *all)
+/* Returns the gradients whose first part is a node, unless a concat joins them; else null. */
+static struct cr_attention_backward *parts_at(const struct joins *all, cr_id id, struct parts *p)
 {
+    struct cr_attention_backward *b = all->of[id] ? &all->items[all->of[id] - 1] : NULL;
+    if (!b || b->joined)
+        return NULL;
+    *p = parts_of(b);
+    return p->first == id ? b : NULL;
+}
+
+/*
+ * Copies the graph.  The parts stand where the first was, so the sources of the others are copied
+ * ahead of it.  Parts that depend on each other are not joined: they have no output.  No rules apply:
+ * they would undo the form of the parts.
+ */
+static void rewrite(struct cr_module *module, struct joins *all)
+{
+    static const struct cr_rewrite_rules no_rules = {NULL, 0};
     struct cr_rewrite rw;
+    struct parts p;
     bool *needed = cr_calloc((size_t)module->graph->n_nodes, sizeof *needed);
-    cr_rewrite_begin(&rw, module->graph, &cr_rules);
+    cr_rewrite_begin(&rw, module->graph, &no_rules);
+    rw.keeps_dead = true;
     for (cr_id id = 0; id < rw.from->n_nodes; id++) {
         if (!rw.live[id] || rw.map[id] != CR_NONE)
             continue;
-        struct parts p = {.n = 0};
-        if (all->of[id])
-            p = parts_of(&all->items[all->of[id] - 1]);
-        if (id == p.first && p.n && mark_sources(rw.from, &p, needed)) {
+        struct cr_attention_backward *b = parts_at(all, id, &p);
+        if (b && mark_sources(&rw, &p, needed)) {
             copy_ahead(&rw, &p, needed);
-            join(&rw, &p);
+            join(&rw, b, &p);
         } else {
             cr_rewrite_copy(&rw, id);
         }
+    }
+    for (int i = 0; i < all->n; i++) {
+        if (!all->items[i].joined)
+            continue;
+        p = parts_of(&all->items[i]);
+        for (int part = 0; part < p.n; part++)
+            p.nodes[part] = rw.map[p.nodes[part]];
+        set_nodes(&rw, &all->items[i], p.nodes);
     }
     module->graph = cr_rewrite_end(&rw);
     free(needed);
 }
 
-/* Completes the patterns and finds those to join; true if the graph has to be rewritten. */
+/* Completes the patterns and finds the gradients; true if the graph has to be rewritten, as it need not
+ * be where concats join all. */
 static bool find_joins(struct cr_module *module, struct cr_users *users, struct joins *all)
 {
     bool *weights = cr_find_weights(module->graph);
@@ -303,8 +328,8 @@ static bool find_joins(struct cr_module *module, struct cr_users *users, struct 
     struct cr_attention_backward b;
     bool *marks = cr_mark_dlogits(module, users, weights);
     int n = module->graph->n_nodes;
-    bool completed = complete_all(module->graph, &s, marks);
-    if (completed) {
+    bool rewrites = complete_all(module->graph, &s, marks);
+    if (rewrites) {
         cr_users_free(users);
         cr_users_list(users, module->graph);
         free(weights);
@@ -313,30 +338,52 @@ static bool find_joins(struct cr_module *module, struct cr_users *users, struct 
     all->of = cr_calloc((size_t)module->graph->n_nodes, sizeof *all->of);
     for (cr_id id = 0; id < module->graph->n_nodes; id++) {
         cr_id left = is_op(&s, id, CR_OP_matmul) ? cr_in(module->graph, id, 0) : CR_NONE;
-        if (left != CR_NONE && left < n && marks[left] &&
-            cr_match_backward(module, users, weights, id, &b) && !cr_are_joined(module, users, &b))
-            add_join(all, &b);
+        if (left == CR_NONE || left >= n || !marks[left] ||
+            !cr_match_backward(module, users, weights, id, &b))
+            continue;
+        b.output = cr_find_joined(module, users, &b);
+        b.joined = b.output != CR_NONE;
+        rewrites |= !b.joined;
+        add_join(all, &b);
     }
     free(marks);
     free(weights);
-    return all->n || completed;
+    return rewrites;
+}
+
+static int by_output(const void *x, const void *y)
+{
+    const struct cr_attention_backward *a = x, *b = y;
+    return (a->output > b->output) - (a->output < b->output);
+}
+
+/* Moves the gradients with an output to module->backwards. */
+static void list_gradients(struct cr_module *module, struct joins *all)
+{
+    int n = 0;
+    for (int i = 0; i < all->n; i++)
+        if (all->items[i].output != CR_NONE)
+            all->items[n++] = all->items[i];
+    if (n)
+        qsort(all->items, (size_t)n, sizeof *all->items, by_output);
+    module->backwards = all->items;
+    module->n_backwards = n;
 }
 
 /*
- * Joins the gradients of each attention that one kernel can compute, unless the graph joins them
- * already.  First it rewrites what depends on them into the kernel's form, and adds products that
- * complete a pattern; the users are then found again.
+ * Fills in module->backwards.  First it adds products that complete a pattern; the users are then
+ * found again.
  */
 void cr_pass_join_grads(struct cr_module *module)
 {
     struct joins all = {0};
     struct cr_users users;
-    if (module->graph->n_lengths)
-        return; /* models with lengths have no gradients except those that a script spells out */
+    if (module->no_gradients || module->graph->n_lengths)
+        return; /* with lengths, the kernel's loops would run to the bounds */
     cr_users_list(&users, module->graph);
-    if (cr_lift_gradients(module, &users) && find_joins(module, &users, &all))
+    if (find_joins(module, &users, &all))
         rewrite(module, &all);
+    list_gradients(module, &all);
     cr_users_free(&users);
-    free(all.items);
     free(all.of);
 }

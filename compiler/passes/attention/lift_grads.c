@@ -212,14 +212,6 @@ static struct view find_view(const struct lift *l, cr_id id)
 
 /* ---- what to lift ---- */
 
-static bool is_output(const struct cr_graph *g, cr_id id)
-{
-    for (int i = 0; i < g->n_outputs; i++)
-        if (g->outputs[i].id == id)
-            return true;
-    return false;
-}
-
 /* True if a node is a sum over queries or keys of what shows an array. */
 static bool sums_inner(const struct lift *l, cr_id id)
 {
@@ -276,7 +268,7 @@ static enum lifted lifted_product(const struct lift *l, cr_id id)
 /* True if a node that is no view reads a sum over batch axes, or it is an output. */
 static bool is_read(const struct lift *l, cr_id id)
 {
-    bool read = is_output(l->g, id);
+    bool read = l->users->output[id];
     for (int i = l->users->first[id]; i < l->users->first[id + 1]; i++)
         read |= l->views[l->users->list[i]].of == CR_NONE && !l->lifted[l->users->list[i]];
     return read;
@@ -549,28 +541,30 @@ static bool lifts_any(const struct lift *l)
     return false;
 }
 
-bool cr_lift_gradients(struct cr_module *module, struct cr_users *users)
+/* Models with lengths have no gradients except those that a script spells out. */
+void cr_pass_lift_grads(struct cr_module *module)
 {
+    if (module->graph->n_lengths)
+        return;
+    struct cr_users users;
+    cr_users_list(&users, module->graph);
     size_t n = (size_t)module->graph->n_nodes;
     struct lift l = {.g = module->graph,
-                     .users = users,
+                     .users = &users,
                      .views = cr_calloc(n, sizeof *l.views),
                      .is_probs = cr_calloc(n, sizeof *l.is_probs),
                      .depends = cr_calloc(n, sizeof *l.depends),
                      .ends = cr_calloc(n, sizeof *l.ends),
                      .lifted = cr_calloc(n, sizeof *l.lifted)};
-    bool any = find_arrays(&l, module);
-    if (any)
+    module->no_gradients = !find_arrays(&l, module);
+    if (!module->no_gradients)
         find_lifted(&l);
-    if (lifts_any(&l)) {
+    if (lifts_any(&l))
         rewrite(&l, module);
-        cr_users_free(users);
-        cr_users_list(users, module->graph);
-    }
+    cr_users_free(&users);
     free(l.views);
     free(l.is_probs);
     free(l.depends);
     free(l.ends);
     free(l.lifted);
-    return any;
 }

@@ -118,11 +118,10 @@ static bool are_transposed(const struct cr_graph *g, cr_id a, cr_id b)
 
 /* ---- the products ---- */
 
-/* Returns the only user of a node that is not stored, or CR_NONE. */
+/* Returns the only user of a node that is no output, or CR_NONE. */
 static cr_id only_user(const struct search *s, cr_id id)
 {
-    bool one = cr_n_users(s->users, id) == 1 && !cr_is_materialised(s->module, id);
-    return one ? s->users->list[s->users->first[id]] : CR_NONE;
+    return s->users->output[id] ? CR_NONE : cr_only_user(s->users, id);
 }
 
 /* Returns the product x' y, or y' x: then *turned is set.  CR_NONE if there is not exactly one. */
@@ -297,7 +296,7 @@ bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *use
 static bool find_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b,
                          int *budget)
 {
-    if (--*budget < 0 || cr_is_materialised(s->module, id))
+    if (--*budget < 0)
         return false;
     if (match_gradient(s, id, b))
         return true;
@@ -342,9 +341,7 @@ static bool list_between(const struct search *s, cr_id id, cr_id to, struct node
         return false;
     if (among(list->items, list->n, id))
         return true;
-    for (int i = 0; !cr_is_materialised(s->module, id) && id != to && is_work(s, id) &&
-                    i < s->g->nodes[id].n_in;
-         i++)
+    for (int i = 0; id != to && is_work(s, id) && i < s->g->nodes[id].n_in; i++)
         leads |= list_between(s, cr_in(s->g, id, i), to, list);
     if (leads && list->n < CR_MAX_VALUES)
         list->items[list->n++] = id;
@@ -420,14 +417,6 @@ static bool add_array(struct cr_attention_backward *b, struct cr_array_gradient 
     return true;
 }
 
-static bool is_output(const struct cr_graph *g, cr_id id)
-{
-    for (int i = 0; i < g->n_outputs; i++)
-        if (g->outputs[i].id == id)
-            return true;
-    return false;
-}
-
 struct walk {
     const struct search *s;
     struct cr_attention_backward *b;
@@ -472,10 +461,11 @@ static bool visit(struct walk *w, cr_id id)
     const struct search *s = w->s;
     if (among(w->seen.items, w->seen.n, id) || (id == w->b->logits && !w->b->direct))
         return true; /* softmax reads the logits; without one, T may be made of them */
-    if (w->seen.n == CR_MAX_VALUES || cr_is_materialised(s->module, id))
+    bool ahead = among(w->ahead.items, w->ahead.n, id);
+    if (w->seen.n == CR_MAX_VALUES || (ahead && s->users->output[id]))
         return false;
     w->seen.items[w->seen.n++] = id;
-    if (is_output(s->g, id) &&
+    if (s->users->output[id] &&
         !add_array(w->b, (struct cr_array_gradient){CR_WHOLE_ARRAY, id, id, false}))
         return false;
     for (int i = s->users->first[id]; i < s->users->first[id + 1]; i++)
@@ -547,7 +537,7 @@ static bool is_private(const struct search *s, const struct cr_attention_backwar
         return false;
     for (int i = -1; i < softmax.n; i++) {
         cr_id id = i < 0 ? softmax.logits : softmax.parts[i];
-        if (cr_is_materialised(s->module, id))
+        if (s->users->output[id])
             return false;
         for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
             cr_id user = s->users->list[u];
@@ -634,51 +624,14 @@ static bool joins(const struct search *s, cr_id concat, const struct cr_attentio
     return true;
 }
 
-bool cr_are_joined(const struct cr_module *module, const struct cr_users *users,
+cr_id cr_find_joined(const struct cr_module *module, const struct cr_users *users,
                    const struct cr_attention_backward *b)
 {
     const struct search s = {module, module->graph, users, NULL};
     cr_id user = only_user(&s, b->dq);
     while (is_op(&s, user, CR_OP_reshape) || is_op(&s, user, CR_OP_permute))
         user = only_user(&s, user);
-    return is_op(&s, user, CR_OP_concat) && joins(&s, user, b);
-}
-
-/* Returns the product of which operand i of a concat is a view, or CR_NONE. */
-static cr_id part_of(const struct search *s, cr_id concat, int i)
-{
-    cr_id id = cr_in(s->g, concat, i);
-    while (is_op(s, id, CR_OP_reshape) || is_op(s, id, CR_OP_permute))
-        id = cr_in(s->g, id, 0);
-    return is_op(s, id, CR_OP_matmul) ? id : CR_NONE;
-}
-
-/* Appends the gradients that a concat joins to module->backwards. */
-void cr_pass_match_grads(struct cr_module *module)
-{
-    if (module->graph->n_lengths)
-        return; /* the kernel's loops run to the bounds */
-    struct cr_users users;
-    cr_users_list(&users, module->graph);
-    bool *weights = cr_find_weights(module->graph);
-    struct search s = {module, module->graph, &users, weights};
-    struct cr_attention_backward b;
-    for (cr_id id = 0; id < s.g->n_nodes; id++) {
-        int n = s.g->nodes[id].n_in;
-        if (!is_op(&s, id, CR_OP_concat) || n < 3 || n > 3 + CR_MAX_ARRAYS)
-            continue;
-        for (int i = 0; i < n; i++) {
-            cr_id dq = part_of(&s, id, i);
-            if (dq == CR_NONE || !cr_match_backward(module, &users, weights, dq, &b) ||
-                !joins(&s, id, &b))
-                continue;
-            b.output = id;
-            *CR_PUSH(module->backwards, module->n_backwards, module->cap_backwards) = b;
-            break;
-        }
-    }
-    free(weights);
-    cr_users_free(&users);
+    return is_op(&s, user, CR_OP_concat) && joins(&s, user, b) ? user : CR_NONE;
 }
 
 /* Visits the nodes that the kernel computes for an operand of a product, such as random numbers and
@@ -754,7 +707,7 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
     for (int i = 0; i < b->n_arrays; i++)
         for (cr_id id = b->arrays[i].result; id != b->arrays[i].array; id = cr_in(g, id, 0))
             visit(context, id);
-    for (int i = 0; i < g->nodes[b->output].n_in; i++)
+    for (int i = 0; b->joined && i < g->nodes[b->output].n_in; i++)
         for (cr_id id = cr_in(g, b->output, i); cr_kind_of(g, id) == CR_KIND_MOVE;
              id = cr_in(g, id, 0))
             visit(context, id);

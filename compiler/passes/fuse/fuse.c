@@ -50,8 +50,7 @@ struct fusion {
     bool *by_row; /* by node: several kernels compute it, from stored numbers of a row */
     int *depth;   /* by node: the longest path of ops to it from stored nodes */
     bool *computed; /* by node: rows of queries or keys that attention computes itself */
-    bool *apart;  /* by node: a concat of an attention's gradients that one kernel cannot make */
-    cr_id *with;  /* by node: the concat whose kernel also stores this output, or CR_NONE */
+    cr_id *with;  /* by node: the first node that its kernel stores, if it is a further one; or CR_NONE */
     int *cleared; /* by node: n_stored when its kernels were made */
     int n_stored; /* starts at 1 */
     struct need *needs;
@@ -149,8 +148,8 @@ static void store_viewed(struct fusion *f, cr_id id)
         f->m->materialised[id] = true;
 }
 
-/* Stores the operands of the gradients of attentions, and no nodes between. */
-static void store_operands_of_gradients(struct fusion *f)
+/* Stores the gradients of attentions and their operands, and no nodes between. */
+static void store_gradients(struct fusion *f)
 {
     for (int i = 0; i < f->m->n_backwards; i++) {
         const struct cr_attention_backward *b = &f->m->backwards[i];
@@ -160,9 +159,13 @@ static void store_operands_of_gradients(struct fusion *f)
         for (size_t j = 0; j < sizeof stored / sizeof *stored; j++)
             if (stored[j] != CR_NONE)
                 store_viewed(f, stored[j]);
-        for (int j = 0; j < b->n_arrays; j++)
-            if (b->arrays[j].apart)
-                f->with[b->arrays[j].result] = b->output;
+        for (int j = 0; j < cr_n_gradients(b); j++) {
+            cr_id id = cr_gradient_at(b, j);
+            if (!cr_is_own_node(b, j))
+                continue;
+            f->m->materialised[id] = true;
+            f->with[id] = id == b->output ? CR_NONE : b->output;
+        }
     }
 }
 
@@ -255,14 +258,6 @@ static bool collect_rows(const struct fusion *f, struct rows *rows, cr_id id)
     return own;
 }
 
-static bool is_output(const struct fusion *f, cr_id id)
-{
-    for (int i = 0; i < f->g->n_outputs; i++)
-        if (f->g->outputs[i].id == id)
-            return true;
-    return false;
-}
-
 /* True if only the product and the rows themselves read the rows' own nodes. */
 static bool are_for(const struct fusion *f, const struct rows *rows, cr_id product)
 {
@@ -270,7 +265,7 @@ static bool are_for(const struct fusion *f, const struct rows *rows, cr_id produ
         cr_id id = rows->nodes[i];
         if (!rows->own[i])
             continue;
-        if (is_output(f, id))
+        if (f->users.output[id])
             return false;
         for (int u = f->users.first[id]; u < f->users.first[id + 1]; u++)
             if (f->users.list[u] != product && find_row(rows, f->users.list[u]) < 0)
@@ -478,6 +473,8 @@ static cr_id needed_by(const struct fusion *f, cr_id id, cr_id user)
     if (f->g->nodes[user].op == CR_OP_concat && f->m->materialised[user] &&
         !cr_backward_at(f->m, user))
         return id; /* a part of a concat has a kernel of its own */
+    if (f->with[user] != CR_NONE)
+        return f->with[user];
     return f->m->materialised[user] ? user : f->owner[user];
 }
 
@@ -549,7 +546,7 @@ static void find_owners(struct fusion *f)
 /* True if another node's kernel also stores this one. */
 static bool is_stored_with(const struct fusion *f, cr_id id)
 {
-    return f->with[id] != CR_NONE && !f->apart[f->with[id]];
+    return f->with[id] != CR_NONE && cr_backward_at(f->m, f->with[id]);
 }
 
 /* True if one kernel computes a stored node; else each part of a concat or write has its own. */
@@ -557,7 +554,7 @@ static bool has_one_kernel(const struct fusion *f, cr_id id)
 {
     if (f->g->nodes[id].op == CR_OP_write)
         return f->state[id] == cr_in(f->g, id, 0);
-    return f->g->nodes[id].op != CR_OP_concat || (cr_backward_at(f->m, id) && !f->apart[id]);
+    return f->g->nodes[id].op != CR_OP_concat || cr_backward_at(f->m, id);
 }
 
 static int n_needs_of(const struct fusion *f, cr_id id)
@@ -676,6 +673,20 @@ static bool clear_need(struct fusion *f, int need)
     return obstacle == CR_NONE;
 }
 
+/* Gives each gradient of an attention, listed by its first node, a kernel of its own. */
+static void divide_gradients(struct fusion *f, cr_id first)
+{
+    struct cr_attention_backward *b = f->m->backwards;
+    while (b->output != first)
+        b++;
+    b->divided = true;
+    for (cr_id id = 0; id < f->g->n_nodes; id++)
+        if (id == first || f->with[id] == first) {
+            add_needs(f, id);
+            f->cleared[id] = 0;
+        }
+}
+
 /* Makes all kernels of a stored node anew; none is older than the first.  If one kernel cannot
  * compute an attention's gradients, each gets its own. */
 static void clear_node(struct fusion *f, cr_id id)
@@ -684,17 +695,11 @@ static void clear_node(struct fusion *f, cr_id id)
         f->cleared[id] = f->n_stored;
         return;
     }
-    if (has_one_kernel(f, id) && !clear_need(f, f->first_need[id])) {
-        f->apart[id] = true;
-        add_needs(f, id);
-        for (cr_id other = 0; other < f->g->n_nodes; other++)
-            if (f->with[other] == id) {
-                add_needs(f, other);
-                f->cleared[other] = 0;
-            }
-    }
+    bool made = has_one_kernel(f, id) && clear_need(f, f->first_need[id]);
+    if (!made && cr_backward_at(f->m, id))
+        divide_gradients(f, id);
     f->cleared[id] = f->n_stored;
-    for (int i = 0; i < n_needs_of(f, id) && !has_one_kernel(f, id); i++) {
+    for (int i = 0; i < n_needs_of(f, id) && !made; i++) {
         clear_need(f, f->first_need[id] + i);
         if (i == 0)
             f->cleared[id] = f->n_stored;
@@ -754,7 +759,6 @@ void cr_pass_fuse(struct cr_module *module)
     f.by_row = cr_calloc(n, sizeof *f.by_row);
     f.depth = cr_calloc(n, sizeof *f.depth);
     f.computed = cr_calloc(n, sizeof *f.computed);
-    f.apart = cr_calloc(n, sizeof *f.apart);
     f.cleared = cr_calloc(n, sizeof *f.cleared);
     f.with = cr_calloc(n, sizeof *f.with);
     f.first_need = cr_calloc(n, sizeof *f.first_need);
@@ -764,7 +768,7 @@ void cr_pass_fuse(struct cr_module *module)
     for (int i = 0; i < f.g->n_outputs; i++)
         f.state[f.g->outputs[i].id] = f.g->outputs[i].state;
     cr_users_find(&f.users, f.g);
-    store_operands_of_gradients(&f);
+    store_gradients(&f);
     store_obvious(&f);
     store_long_sums(&f);
     cr_find_attentions(module, &f.users);
@@ -787,7 +791,6 @@ void cr_pass_fuse(struct cr_module *module)
     free(f.by_row);
     free(f.depth);
     free(f.computed);
-    free(f.apart);
     free(f.cleared);
     free(f.with);
     free(f.needs);

@@ -50,10 +50,10 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     numbers[n++] = k->attention.hides_gradients;
     numbers[n++] = k->attention.bucket;
     numbers[n++] = k->attention.serial;
-    for (int i = 0; i < k->attention.n_arrays; i++) {
+    for (int i = 0; i < k->attention.n_arrays; i++)
         numbers[n++] = k->attention.arrays[i];
+    for (int i = 0; i < CR_RESULTS; i++)
         numbers[n++] = k->attention.stored[i];
-    }
     n += part_numbers(&k->attention.query_parts, numbers + n);
     n += part_numbers(&k->attention.key_parts, numbers + n);
     numbers[n++] = k->attention.n_shifts;
@@ -66,7 +66,7 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     return n;
 }
 
-_Static_assert(11 + CR_MAX_SHIFTS + 2 * CR_MAX_ARRAYS + 2 * (1 + 3 * CR_MAX_PARTS) + 2 * 3 * CR_MAX_BOUNDS <=
+_Static_assert(11 + CR_MAX_SHIFTS + CR_MAX_ARRAYS + CR_RESULTS + 2 * (1 + 3 * CR_MAX_PARTS) + 2 * 3 * CR_MAX_BOUNDS <=
                    CR_MAX_NUMBERS,
                "the numbers of an attention");
 

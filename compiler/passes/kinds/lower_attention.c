@@ -489,38 +489,42 @@ static struct cr_map map_of_matrix(const struct cr_lowering *lw, cr_id id, int i
     return map;
 }
 
-/* Lowers the address of element [i, j] of a gradient in the concat. */
-static bool lower_result(struct cr_lowering *lw, cr_id id, int i, int j, struct cr_affine *dest)
-{
-    struct cr_map map = map_of_matrix(lw, id, i, j);
-    return lower_part(lw, id, &map, j, dest);
-}
-
-/* Lowers the address of element [row, key] of an array in an output, which may be a reshape of it,
- * and adds the output to the nodes that the kernel stores. */
-static bool lower_output(struct cr_lowering *lw, cr_id id, int *stored, struct cr_affine *dest)
+/* Lowers the address of the element of result i at the map `at` of a node, of which a result of its
+ * own may be a reshape; such a result is added to the nodes that the kernel stores.  Fails if atom j
+ * does not move it by one. */
+static bool lower_result(struct cr_lowering *lw, int i, cr_id of, const struct cr_map *at, int j)
 {
     struct cr_kernel *k = lw->k;
-    const struct cr_node *node = &lw->g->nodes[id];
-    cr_id whole = node->op == CR_OP_reshape ? cr_in(lw->g, id, 0) : id;
-    struct cr_map map = map_of_matrix(lw, whole, k->row, k->key);
-    if (!map_up(lw, id, whole, &map))
-        return false;
-    *stored = k->n_stored++;
-    k->stored[*stored] = id;
-    *dest = cr_map_linear(&map, node->rank, node->shape);
-    return k->key < 0 || dest->coef[k->key] == 1;
+    const struct cr_node *node = &lw->g->nodes[of];
+    cr_id id = cr_gradient_at(lw->backward, i);
+    if (!cr_is_own_node(lw->backward, i))
+        return lower_part(lw, of, at, j, &k->results[i]);
+    k->attention.stored[i] = id == k->root ? 0 : k->n_stored++;
+    k->stored[k->attention.stored[i]] = id;
+    k->results[i] = cr_map_linear(at, node->rank, node->shape);
+    return j < 0 || k->results[i].coef[j] == 1;
 }
 
-/* Lowers the address of a row of a table that an array is scattered to. */
-static bool lower_table(struct cr_lowering *lw, cr_id scatter, struct cr_affine *dest)
+/* Lowers the address of element [i, j] of a result. */
+static bool lower_matrix_result(struct cr_lowering *lw, int result, int i, int j)
 {
-    int rank = lw->g->nodes[scatter].rank;
+    cr_id id = cr_gradient_at(lw->backward, result);
+    if (cr_is_own_node(lw->backward, result) && lw->g->nodes[id].op == CR_OP_reshape)
+        id = cr_in(lw->g, id, 0);
+    struct cr_map map = map_of_matrix(lw, id, i, j);
+    return lower_result(lw, result, id, &map, j);
+}
+
+/* Lowers the address of a row of the table that result i is scattered to. */
+static bool lower_table(struct cr_lowering *lw, int i)
+{
+    cr_id id = cr_gradient_at(lw->backward, i);
+    int rank = lw->g->nodes[id].rank;
     struct cr_map map = {0};
     map.axis[0] = cr_affine_atom(lw->k->attention.bucket);
-    for (int i = 1; i < rank; i++)
-        map.axis[i] = lw->root_map.axis[i - 1];
-    return lower_part(lw, scatter, &map, CR_NO_ATOM, dest);
+    for (int axis = 1; axis < rank; axis++)
+        map.axis[axis] = lw->root_map.axis[axis - 1];
+    return lower_result(lw, i, id, &map, CR_NO_ATOM);
 }
 
 /* Lowers the addresses of all results.  Outer loops that the address of a whole array does not
@@ -528,22 +532,17 @@ static bool lower_table(struct cr_lowering *lw, cr_id scatter, struct cr_affine 
 static bool lower_results(struct cr_lowering *lw, const struct cr_attention_backward *b)
 {
     struct cr_kernel *k = lw->k;
-    if (!lower_result(lw, b->dq, k->row, k->k, &k->dest) ||
-        !lower_result(lw, b->dk, k->key, k->k, &k->dest_k) ||
-        !lower_result(lw, b->dv, k->key, k->col, &k->dest_v))
+    if (!lower_matrix_result(lw, 0, k->row, k->k) || !lower_matrix_result(lw, 1, k->key, k->k) ||
+        !lower_matrix_result(lw, 2, k->key, k->col))
         return false;
     for (int i = 0; i < b->n_arrays; i++) {
         bool keys = b->arrays[i].kind == CR_SUM_OVER_KEYS || b->arrays[i].kind == CR_OF_SINK;
-        bool tables = b->arrays[i].kind == CR_SCATTERED;
-        struct cr_affine *dest = &k->dest_array[i];
-        cr_id result = b->arrays[i].result;
-        bool fits = b->arrays[i].apart ? lower_output(lw, result, &k->attention.stored[i], dest)
-                    : tables           ? lower_table(lw, result, dest)
-                             : lower_result(lw, result, k->row, keys ? CR_NO_ATOM : k->key, dest);
-        if (!fits)
+        if (!(b->arrays[i].kind == CR_SCATTERED
+                  ? lower_table(lw, 3 + i)
+                  : lower_matrix_result(lw, 3 + i, k->row, keys ? CR_NO_ATOM : k->key)))
             return false;
         for (int o = 0; b->arrays[i].kind == CR_WHOLE_ARRAY && o < k->n_outer; o++)
-            if (!dest->coef[k->outer[o]])
+            if (!k->dest_array[i].coef[k->outer[o]])
                 k->attention.serial |= 1u << k->outer[o];
     }
     return true;

@@ -144,11 +144,19 @@ static struct cr_argument n_of(struct cr_builder *b, const struct backward *s)
     return cr_x(cr_var(b, s->v.j.count));
 }
 
-/* The address of the rows of a result from row `first` on, a variable, or CR_NONE for row 0. */
-static struct cr_address result_from(struct cr_builder *b, const struct cr_affine *dest, int row,
-                                     int first)
+/* The results, by number: the products, then what is made of each array. */
+enum { DQ, DK, DV, OF_ARRAY };
+
+/* The slot that a result is stored in. */
+static int slot_of(const struct cr_builder *b, int result)
 {
-    return cr_result_at(b, dest, row, first, -1, CR_NONE);
+    return b->stored[b->k->attention.stored[result]];
+}
+
+/* The address of the rows of a result from row `first` on, a variable, or CR_NONE for row 0. */
+static struct cr_address result_from(struct cr_builder *b, int result, int row, int first)
+{
+    return cr_element(b, slot_of(b, result), &b->k->results[result], row, first, -1, CR_NONE);
 }
 
 /* Fills rows of a result with zeros. */
@@ -172,16 +180,10 @@ static void start_arrays(struct cr_builder *b, struct backward *s)
                 cr_n(b, s->rows * CR_PANEL), cr_at_constant(b, 1), n0, n0);
     for (int i = 0; i < k->attention.n_arrays; i++) {
         if (k->attention.arrays[i] == CR_SUM_OVER_QUERIES)
-            fill_zeros(b, n1, s->keys, result_from(b, &k->dest_array[i], -1, CR_NONE), 0);
+            fill_zeros(b, n1, s->keys, result_from(b, OF_ARRAY + i, -1, CR_NONE), 0);
         if (k->attention.arrays[i] == CR_SCATTERED)
             fill_zeros(b, n1, cr_extent(k, k->attention.bucket), cr_start_of(s->table), 0);
     }
-}
-
-/* The slot that an array is stored in: that of an output or of the concat of gradients. */
-static int slot_of_array(const struct cr_builder *b, int array)
-{
-    return b->stored[b->k->attention.stored[array]];
 }
 
 /* The outer loops, as bits, along which an array is summed. */
@@ -211,8 +213,7 @@ static void start_sums(struct cr_builder *b, const struct backward *s)
         }
         if (summed)
             fill_zeros(b, cr_n(b, s->M), s->keys,
-                       cr_element(b, slot_of_array(b, i), &k->dest_array[i], -1, CR_NONE, -1,
-                                  CR_NONE),
+                       result_from(b, OF_ARRAY + i, -1, CR_NONE),
                        cr_coef(&k->dest_array[i], k->row));
         for (; loops > 0; loops--)
             cr_end(b);
@@ -233,7 +234,7 @@ static void start_rows_of_arrays(struct cr_builder *b, struct backward *s)
         if (k->attention.arrays[i] == CR_WHOLE_ARRAY && k->attention.n_bounds &&
             !summed_loops(k, i))
             fill_zeros(b, m, s->keys,
-                       cr_element(b, slot_of_array(b, i), dest, k->row, s->v.i.first, -1, CR_NONE),
+                       result_from(b, OF_ARRAY + i, k->row, s->v.i.first),
                        cr_coef(dest, k->row));
     }
 }
@@ -242,7 +243,7 @@ static void start_rows_of_arrays(struct cr_builder *b, struct backward *s)
 static struct cr_argument block_at(struct cr_builder *b, const struct backward *s, int array)
 {
     const struct cr_kernel *k = b->k;
-    return cr_at(cr_element(b, slot_of_array(b, array), &k->dest_array[array], k->row,
+    return cr_at(cr_element(b, slot_of(b, OF_ARRAY + array), &k->dest_array[array], k->row,
                             s->v.i.first, k->key, s->v.j.first));
 }
 
@@ -274,11 +275,10 @@ static void sum_keys(struct cr_builder *b, const struct backward *s, int block, 
 }
 
 /* Adds a block's sums over its queries, for each key. */
-static void sum_queries(struct cr_builder *b, const struct backward *s, int block,
-                        const struct cr_affine *dest)
+static void sum_queries(struct cr_builder *b, const struct backward *s, int block, int result)
 {
     struct cr_argument n1 = cr_n(b, 1);
-    struct cr_argument to = cr_at(result_from(b, dest, b->k->key, s->v.j.first));
+    struct cr_argument to = cr_at(result_from(b, result, b->k->key, s->v.j.first));
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), n1, m_of(b, s), cr_at_slot(block),
             cr_n(b, CR_PANEL), n1, cr_at_slot(s->ones), cr_n(b, s->rows * CR_PANEL), to, n1, to, n1,
             cr_tile_columns(b), cr_none_ahead(b));
@@ -310,7 +310,7 @@ static void make_arrays(struct cr_builder *b, const struct backward *s)
         if (k->attention.arrays[i] == CR_SUM_OVER_KEYS)
             sum_keys(b, s, block, s->lanes[i]);
         if (k->attention.arrays[i] == CR_SUM_OVER_QUERIES)
-            sum_queries(b, s, block, &k->dest_array[i]);
+            sum_queries(b, s, block, OF_ARRAY + i);
         if (k->attention.arrays[i] == CR_WHOLE_ARRAY)
             store_block(b, s, block, i);
         if (k->attention.arrays[i] == CR_SCATTERED)
@@ -330,7 +330,7 @@ static void end_rows_of_arrays(struct cr_builder *b, const struct backward *s)
         const struct cr_argument arguments[] = {m_of(b, s), cr_at_slot(s->lanes[i])};
         cr_do_call(b, cr_make_call(b, fold, 2, arguments));
         CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, cr_n(b, 1), m_of(b, s),
-                cr_at(result_from(b, dest, k->row, s->v.i.first)), cr_n(b, 0),
+                cr_at(result_from(b, OF_ARRAY + i, k->row, s->v.i.first)), cr_n(b, 0),
                 cr_n(b, cr_coef(dest, k->row)), cr_at_slot(s->lanes[i]), cr_n(b, 0));
     }
 }
@@ -343,7 +343,7 @@ static void end_arrays(struct cr_builder *b, const struct backward *s)
         if (k->attention.arrays[i] == CR_SCATTERED)
             CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, cr_n(b, 1),
                     cr_n(b, cr_extent(k, k->attention.bucket)),
-                    cr_at(result_from(b, &k->dest_array[i], -1, CR_NONE)), cr_n(b, 0),
+                    cr_at(result_from(b, OF_ARRAY + i, -1, CR_NONE)), cr_n(b, 0),
                     cr_n(b, cr_coef(&k->dest_array[i], k->attention.bucket)), cr_at_slot(s->table),
                     cr_n(b, 0));
 }
@@ -362,10 +362,8 @@ static void start_item(struct cr_builder *b, struct backward *s)
     s->keys_finite = cr_let_finite(b, "keys_finite", &k->b, k->key, k->k);
     if (k->attention.direct)
         s->values_finite = cr_let_finite(b, "values_finite", &k->v, k->key, k->col);
-    fill_zeros(b, keys, s->K, result_from(b, &k->dest_k, -1, CR_NONE),
-               cr_coef(&k->dest_k, k->key));
-    fill_zeros(b, keys, s->N, result_from(b, &k->dest_v, -1, CR_NONE),
-               cr_coef(&k->dest_v, k->key));
+    fill_zeros(b, keys, s->K, result_from(b, DK, -1, CR_NONE), cr_coef(&k->dest_k, k->key));
+    fill_zeros(b, keys, s->N, result_from(b, DV, -1, CR_NONE), cr_coef(&k->dest_v, k->key));
     start_arrays(b, s);
 }
 
@@ -426,8 +424,7 @@ static void start_step(struct cr_builder *b, struct backward *s)
                 cr_n(b, cr_coef(&k->delta.at, k->row)));
         negate(b, s, s->delta, "minus_delta");
     }
-    fill_zeros(b, m, s->K, result_from(b, &k->dest, k->row, s->v.i.first),
-               cr_coef(&k->dest, k->row));
+    fill_zeros(b, m, s->K, result_from(b, DQ, k->row, s->v.i.first), cr_coef(&k->dest, k->row));
     start_rows_of_arrays(b, s);
     cr_let_step_extremes(b, &s->v);
 }
@@ -471,7 +468,7 @@ static void store_sinks(struct cr_builder *b, const struct backward *s)
         CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n1, m, row, n0, row, n0, cr_at_slot(s->delta),
                     n0);
         CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, n1, m,
-                cr_at(result_from(b, dest, k->row, s->v.i.first)), n0,
+                cr_at(result_from(b, OF_ARRAY + i, k->row, s->v.i.first)), n0,
                 cr_n(b, cr_coef(dest, k->row)), row, n0);
     }
 }
@@ -640,10 +637,10 @@ static void make_dscores(struct cr_builder *b, const struct backward *s)
 /* Adds the product of a block of keys x queries, `x`, and the packed `rows` of the queries to the
  * gradients of n keys or values. */
 static void add_transposed(struct cr_builder *b, const struct backward *s, int x, int rows,
-                           int64_t width, const struct cr_affine *dest)
+                           int64_t width, int result)
 {
-    struct cr_argument step = cr_n(b, cr_coef(dest, b->k->key));
-    struct cr_argument to = cr_at(result_from(b, dest, b->k->key, s->v.j.first));
+    struct cr_argument step = cr_n(b, cr_coef(&b->k->results[result], b->k->key));
+    struct cr_argument to = cr_at(result_from(b, result, b->k->key, s->v.j.first));
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), cr_n(b, width), m_of(b, s),
             cr_at_slot(x), cr_n(b, CR_PANEL), cr_n(b, 1), cr_at_slot(rows),
             cr_n(b, s->rows * CR_PANEL), to, step, to, step, cr_tile_columns(b), cr_none_ahead(b));
@@ -654,7 +651,7 @@ static void add_dq(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
     struct cr_argument step = cr_n(b, cr_coef(&k->dest, k->row));
-    struct cr_argument to = cr_at(result_from(b, &k->dest, k->row, s->v.i.first));
+    struct cr_argument to = cr_at(result_from(b, DQ, k->row, s->v.i.first));
     struct cr_address keys =
         cr_offset(b, cr_start_of(s->packed_keys), s->v.j.first, CR_NONE, CR_PANEL);
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), cr_n(b, s->K), n_of(b, s),
@@ -675,9 +672,9 @@ static void add_gradients(struct cr_builder *b, struct backward *s)
     make_probabilities(b, s);
     make_dprobs(b, s);
     int dropped = k->attention.chooses ? s->dropped : k->dropout.n ? s->v.dropout : s->v.scores;
-    add_transposed(b, s, dropped, s->grad_rows, s->N, &k->dest_v);
+    add_transposed(b, s, dropped, s->grad_rows, s->N, DV);
     make_dscores(b, s);
-    add_transposed(b, s, s->dscores, s->query_rows, s->K, &k->dest_k);
+    add_transposed(b, s, s->dscores, s->query_rows, s->K, DK);
     add_dq(b, s);
     if (skips)
         cr_end(b);

@@ -1,6 +1,6 @@
 /*
  * verify_attention.c - checks of kernels of attention and of its gradients: parts of rows, bounds
- * of the mask, arrays, and results that are parts of a concat.
+ * of the mask, arrays, and results.
  */
 #include <stdlib.h>
 
@@ -70,9 +70,9 @@ static int verify_arrays(const struct cr_kernel_check *c)
     unsigned serial = 0;
     if (n < 0 || n > CR_MAX_ARRAYS)
         return cr_kernel_fault(c, "it has %d arrays", n);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < 3 + n; i++)
         if (k->attention.stored[i] < 0 || k->attention.stored[i] >= k->n_stored)
-            return cr_kernel_fault(c, "it stores no node %d for array %d", k->attention.stored[i],
+            return cr_kernel_fault(c, "it stores no node %d for result %d", k->attention.stored[i],
                                    i);
     for (int i = 0; i < CR_MAX_ARRAYS; i++) {
         bool sink = i < n && k->attention.arrays[i] == CR_OF_SINK;
@@ -168,51 +168,27 @@ static unsigned standing_loops(const struct cr_kernel *k, int i)
     return stands;
 }
 
-/* Fails unless each array that goes to an output is whole, and no other kernel stores that
- * output. */
-static int verify_outputs(struct cr_kernel_check *c, struct cr_made_part *all)
+/* Returns the part of the concat that begins at element `start` of each run: a result's number, or -1. */
+static int next_part(const struct cr_kernel *k, int64_t start)
 {
-    const struct cr_kernel *k = c->k;
-    for (int i = 0; i < k->attention.n_arrays; i++) {
-        cr_id id = k->stored[k->attention.stored[i]];
-        if (!k->attention.stored[i])
-            continue;
-        if (k->attention.arrays[i] != CR_WHOLE_ARRAY || !c->m->materialised[id] ||
-            c->g->nodes[id].name || (all[id].stored && !k->again))
-            return cr_kernel_fault(c, "array %d does not go to an output of its own", i);
-        c->stands = standing_loops(k, 3 + i);
-        if (cr_verify_result(c, id, &k->results[3 + i], gradient_loops(c, 3 + i), 0,
-                             cr_check_elements(c, id)))
-            return -1;
-        all[id].stored = cr_check_elements(c, id);
-        all[id].besides = true;
-    }
-    return 0;
-}
-
-/* Returns the result that begins at the start of the concat's next part; -1 if there is none. */
-static int next_gradient(const struct cr_kernel_check *c, const struct cr_made_part *made)
-{
-    const struct cr_kernel *k = c->k;
     for (int i = 0; i < 3 + k->attention.n_arrays; i++)
-        if (k->results[i].base == made->start && (i < 3 || !k->attention.stored[i - 3]))
+        if (!k->attention.stored[i] && k->results[i].base == start)
             return i;
     return -1;
 }
 
-int cr_verify_gradients(struct cr_kernel_check *c, struct cr_made_part *all)
+/* Fails unless the results that go to the concat are its parts. */
+static int verify_parts(struct cr_kernel_check *c, struct cr_made_part *made)
 {
     const struct cr_kernel *k = c->k;
-    const struct cr_node *node = &c->g->nodes[k->buffer];
-    struct cr_made_part *made = &all[k->buffer];
-    int n = 3;
-    for (int i = 0; i < k->attention.n_arrays; i++)
-        n += !k->attention.stored[i];
-    if (node->op != CR_OP_concat || node->n_in != n)
-        return cr_kernel_fault(c, "v[%d] is no concat of %d gradients", (int)k->buffer, n);
-    for (; made->part < n; made->part++) {
+    int n = c->g->nodes[k->buffer].n_in;
+    for (int i = 0; i < 3 + k->attention.n_arrays; i++)
+        n -= !k->attention.stored[i];
+    if (n)
+        return cr_kernel_fault(c, "v[%d] is no concat of its gradients", (int)k->buffer);
+    for (; made->part < c->g->nodes[k->buffer].n_in; made->part++) {
         int64_t width = cr_part_width(c, k->buffer, made->part);
-        int i = next_gradient(c, made);
+        int i = next_part(k, made->start);
         if (i < 0)
             return cr_kernel_fault(c, "it does not store part %d of v[%d]", made->part,
                                    (int)k->buffer);
@@ -222,7 +198,41 @@ int cr_verify_gradients(struct cr_kernel_check *c, struct cr_made_part *all)
             return -1;
         made->start += width;
     }
-    int status = verify_outputs(c, all);
+    return 0;
+}
+
+/* Fails unless result i is a whole node that no other kernel stores; one that runs again stores
+ * outputs again. */
+static int verify_own_node(struct cr_kernel_check *c, struct cr_made_part *all, int i)
+{
+    const struct cr_kernel *k = c->k;
+    int stored = k->attention.stored[i];
+    cr_id id = k->stored[stored];
+    if (stored && (!c->m->materialised[id] || c->g->nodes[id].name ||
+                   c->g->nodes[id].op == CR_OP_concat || (all[id].stored && !k->again)))
+        return cr_kernel_fault(c, "result %d does not go to a node of its own", i);
+    c->stands = standing_loops(k, i);
+    if (cr_verify_result(c, id, &k->results[i], gradient_loops(c, i), 0, cr_check_elements(c, id)))
+        return -1;
+    if (stored) {
+        all[id].stored = cr_check_elements(c, id);
+        all[id].besides = true;
+    }
+    return 0;
+}
+
+int cr_verify_gradients(struct cr_kernel_check *c, struct cr_made_part *all)
+{
+    const struct cr_kernel *k = c->k;
+    bool joined = c->g->nodes[k->buffer].op == CR_OP_concat;
+    int own = 0, status = joined ? verify_parts(c, &all[k->buffer]) : 0;
+    for (int i = 0; i < 3 + k->attention.n_arrays && !status; i++)
+        if (!joined || k->attention.stored[i]) {
+            status = verify_own_node(c, all, i);
+            own++;
+        }
     c->stands = 0;
+    if (!status && own + joined != k->n_stored)
+        return cr_kernel_fault(c, "it stores %d nodes, but has %d results", k->n_stored, own);
     return status;
 }

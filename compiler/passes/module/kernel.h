@@ -15,7 +15,7 @@
  *   GEMM        root = epilogue(A B), A loaded or computed row by row by a prologue
  *   ATTENTION   root = epilogue(dropout(softmax(scores(Q K))) V), keys in blocks, online; or
  *               epilogue(scores(Q K) V)
- *   ATTENTION_BACKWARD  root = dQ, dK and dV, concatenated, of such an attention
+ *   ATTENTION_BACKWARD  dQ, dK and dV of such an attention, each a result or a part of a concat
  *   COLUMNS     root = reduction of program(loads) over the row atom, which the root lacks
  *   SCATTER     root[r] = sum of those rows of A whose index in B is r
  *   SCAN        root = running sums of A along an axis
@@ -28,7 +28,7 @@
 #include "index_map.h"
 
 enum { CR_MAX_VALUES = 96, CR_MAX_REFS = 24, CR_MAX_STREAMS = 8, CR_MAX_BOUNDS = 4, CR_MAX_ARRAYS = 3 };
-enum { CR_MAX_STORED = 1 + CR_MAX_ARRAYS }; /* the most nodes that a kernel stores */
+enum { CR_MAX_STORED = 3 + CR_MAX_ARRAYS }; /* the most nodes that a kernel stores */
 enum { CR_MAX_PARTS = 4 }; /* the most parts of a row */
 
 enum cr_source {
@@ -170,7 +170,7 @@ enum {
     CR_INDEX = CR_ARRAY + CR_MAX_ARRAYS,
     CR_PROGRAMS
 };
-enum { CR_OPERANDS = 5, CR_RESULTS = 3 + CR_MAX_ARRAYS };
+enum { CR_OPERANDS = 5, CR_RESULTS = CR_MAX_STORED };
 
 /* The result that ATTENTION_BACKWARD computes from an array of queries by keys. */
 enum cr_array_kind {
@@ -281,8 +281,8 @@ struct cr_kernel {
             enum cr_array_kind arrays[CR_MAX_ARRAYS]; /* ATTENTION_BACKWARD: the kind of their
                                                        * results */
             int n_arrays;
-            int stored[CR_MAX_ARRAYS]; /* by array: the index in kernel->stored of its result, an
-                                        * output that nothing reads; or 0: its part of the buffer */
+            int stored[CR_RESULTS]; /* ATTENTION_BACKWARD: by result: the index in kernel->stored of
+                                     * the node that has it */
             int bucket;      /* the atom of the rows of a scattered table, or -1 */
             unsigned serial; /* outer loops, as bits, over which a whole array is summed serially */
             struct cr_bound bounds[CR_MAX_BOUNDS];

@@ -65,7 +65,8 @@ const struct cr_attention_backward *cr_backward_at(const struct cr_module *modul
         else
             end = middle;
     }
-    bool found = begin < module->n_backwards && module->backwards[begin].output == output;
+    bool found = begin < module->n_backwards && module->backwards[begin].output == output &&
+                 !module->backwards[begin].divided;
     return found ? &module->backwards[begin] : NULL;
 }
 

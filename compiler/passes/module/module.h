@@ -56,19 +56,24 @@ struct cr_attention {
 /* The gradient that is computed from an array made of dS: see kernel.h. */
 struct cr_array_gradient {
     enum cr_array_kind kind;
-    cr_id array, result; /* equal if the array itself is the result; for a sink, `array` is delta */
-    bool apart;          /* the result is an output that nothing reads, and no part of the concat */
+    cr_id array, result; /* a whole array is stored as a reshape of it; for a sink, `array` is delta */
+    bool apart;          /* the result is an output that nothing reads */
 };
 
 /*
- * The gradients of an attention's queries, keys and values, joined in a concat:
+ * The gradients of an attention's queries, keys and values:
  *     dA = g V',  dS = (dP - delta) P,  dQ = T K,  dK = T' Q,  dV = A' g
  * with dP to dA as A is to P, and T computed from dS by elementwise work, as the logits are from
- * the scores.  Without softmax dS is dA, and T depends on the scores, too.  The other parts of the
- * concat are the gradients of tensors that the scores are multiplied by or that are added to them.
+ * the scores.  Without softmax dS is dA, and T depends on the scores, too.  Arrays give the gradients
+ * of tensors that the scores are multiplied by or that are added to them.
+ *
+ * The kernel that computes them stores each as a node, or, if a concat of the script joins them, all
+ * but outputs apart as parts of the concat.
  */
 struct cr_attention_backward {
-    cr_id output;           /* the concat, or CR_NONE if there is none yet */
+    cr_id output;           /* the concat, or dq: the first node that the kernel stores */
+    bool joined;            /* `output` is a concat */
+    bool divided;           /* fuse: one kernel cannot compute them, so each has its own */
     bool direct;            /* no softmax: A, P and the logits are one node; so are dA, dP and dS */
     cr_id dq, dk, dv;       /* the products */
     cr_id dropped, probs;   /* A and P ... */
@@ -78,12 +83,29 @@ struct cr_attention_backward {
     cr_id delta;            /* one number a query, rowsum(g o attention); CR_NONE if direct */
     cr_id dlogits;          /* dS */
     cr_id dscores;          /* T */
-    bool dk_turned, dv_turned; /* dk is Q' T, dv is g' A: not joined yet */
+    bool dk_turned, dv_turned; /* before join_grads: dk is Q' T, dv is g' A */
     struct cr_array_gradient arrays[CR_MAX_ARRAYS];
     int n_arrays;
     cr_id behind[CR_MAX_VALUES]; /* nodes after dS that the kernel computes without storing */
     int n_behind;
 };
+
+static inline int cr_n_gradients(const struct cr_attention_backward *backward)
+{
+    return 3 + backward->n_arrays;
+}
+
+/* Returns gradient i: of queries, keys, values, then of the arrays. */
+static inline cr_id cr_gradient_at(const struct cr_attention_backward *b, int i)
+{
+    return i == 0 ? b->dq : i == 1 ? b->dk : i == 2 ? b->dv : b->arrays[i - 3].result;
+}
+
+/* True if the kernel stores gradient i as a node of its own. */
+static inline bool cr_is_own_node(const struct cr_attention_backward *b, int i)
+{
+    return !b->joined || (i >= 3 && b->arrays[i - 3].apart);
+}
 
 /*
  * Kernels first .. first + period - 1 stand for `count` repetitions, a layer each: iteration i is
@@ -136,9 +158,12 @@ struct cr_module {
     /* separate, which marks outputs, and fuse */
     bool *materialised; /* by node: a kernel stores it */
 
-    /* match_grads */
+    /* lift_grads */
+    bool no_gradients; /* no node is the gradient of an attention's logits */
+
+    /* join_grads */
     struct cr_attention_backward *backwards;
-    int n_backwards, cap_backwards;
+    int n_backwards;
 
     /* fuse */
     struct cr_attention *attentions;
@@ -196,7 +221,8 @@ void cr_module_free(struct cr_module *module);
 /* Returns the attention pattern whose output is this matmul, or null. */
 const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id output);
 
-/* Returns the attention's gradients whose output is this concat, or null. */
+/* Returns the gradients of an attention whose `output` is this node and that one kernel computes, or
+ * null. */
 const struct cr_attention_backward *cr_backward_at(const struct cr_module *module, cr_id output);
 
 /* Returns the state that a node replaces in its memory, or CR_NONE. */

@@ -38,10 +38,11 @@ struct recompute {
     struct cr_module *m;
     struct cr_kernel *kernels; /* as fuse made them, with the graph's size then */
     int n_kernels, n_nodes, n_operands;
-    struct cr_made *values; /* in the arena and outputs, in the order of their kernels */
+    struct cr_made *values; /* each all that one kernel stores, or a concat; in the order of kernels */
     int n;
     int *first_kernel; /* by value, and one more: several kernels make a concat */
     int *value_of;     /* by node: its value, or -1 */
+    bool *output;      /* by node */
     struct cr_order order;
     int64_t rungs[MOST_RUNGS]; /* the budgets, largest first */
     int n_rungs;
@@ -57,11 +58,13 @@ static void number_values(struct recompute *r)
     r->value_of = cr_calloc((size_t)r->n_nodes, sizeof *r->value_of);
     for (cr_id id = 0; id < r->n_nodes; id++)
         r->value_of[id] = -1;
-    for (int i = 0; i < r->n_kernels; i++)
-        if (r->value_of[r->kernels[i].buffer] < 0) {
-            r->first_kernel[r->n] = i;
-            r->value_of[r->kernels[i].buffer] = r->n++;
-        }
+    for (int i = 0; i < r->n_kernels; i++) {
+        const struct cr_kernel *k = &r->kernels[i];
+        if (r->value_of[k->buffer] < 0)
+            r->first_kernel[r->n++] = i;
+        for (int s = 0; s < k->n_stored; s++)
+            r->value_of[k->stored[s]] = r->n - 1;
+    }
     r->first_kernel[r->n] = r->n_kernels;
 }
 
@@ -86,27 +89,32 @@ static void find_reads(struct recompute *r, struct cr_made *value, int first, in
 }
 
 /*
- * Describes each value for the search.  Its size is rounded up as in plan; its cost is that of all
- * its kernels in operations, with per_byte for each byte of memory traffic.  Outputs are outside
- * the arena.
+ * Describes each value for the search.  Its size is rounded up as in plan, without outputs, which are
+ * outside the arena; its cost is that of all its kernels in operations, with per_byte for each byte of
+ * memory traffic.
  */
 static void find_values(struct recompute *r)
 {
     const struct cr_graph *g = r->m->graph;
     number_values(r);
     r->values = cr_calloc((size_t)r->n, sizeof *r->values);
+    r->output = cr_calloc((size_t)r->n_nodes, sizeof *r->output);
+    for (int i = 0; i < g->n_outputs; i++)
+        r->output[g->outputs[i].id] = true;
     for (int v = 0; v < r->n; v++) {
         struct cr_made *value = &r->values[v];
-        const struct cr_node *node = &g->nodes[r->kernels[r->first_kernel[v]].buffer];
-        value->floats = cr_align(cr_elements(node->rank, node->shape));
+        const struct cr_kernel *k = &r->kernels[r->first_kernel[v]];
+        for (int s = 0; s < k->n_stored; s++) {
+            const struct cr_node *node = &g->nodes[k->stored[s]];
+            value->wanted |= r->output[k->stored[s]];
+            if (!r->output[k->stored[s]])
+                value->floats += cr_align(cr_elements(node->rank, node->shape));
+        }
         for (int i = r->first_kernel[v]; i < r->first_kernel[v + 1]; i++)
             value->work += r->kernels[i].flops +
                            per_byte * (r->kernels[i].bytes_read + r->kernels[i].bytes_written);
         find_reads(r, value, r->first_kernel[v], r->first_kernel[v + 1]);
     }
-    for (int i = 0; i < g->n_outputs; i++)
-        if (r->value_of[g->outputs[i].id] >= 0)
-            r->values[r->value_of[g->outputs[i].id]].kept = true;
 }
 
 /* ---- an order as kernels ---- */
@@ -132,25 +140,22 @@ static void rename_node(struct cr_tiles *tiles, cr_id from, cr_id to)
             tiles->values[i].node = to;
 }
 
-/* Appends a copy of a kernel that writes to another node, and reads the latest copy of each
- * value. */
-static void add_call(struct recompute *r, const struct cr_kernel *kernel, cr_id buffer,
+/* Appends a copy of a kernel that stores and reads the latest copy of each node. */
+static void add_call(struct recompute *r, const struct cr_kernel *kernel, bool again,
                      const cr_id *latest)
 {
     struct cr_module *m = r->m;
     struct cr_kernel *k = CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels);
     cr_kernel_copy(k, kernel);
-    k->again = buffer != kernel->buffer;
-    k->buffer = buffer;
+    k->again = again;
+    for (int s = 0; s < k->n_stored; s++)
+        k->stored[s] = latest[kernel->stored[s]];
     if (kernel->root == kernel->buffer)
-        k->root = buffer;
+        k->root = k->buffer;
     for (int i = 0; i < k->n_refs; i++) {
-        int value = r->value_of[kernel->refs[i]];
-        if (value < 0 || latest[value] == kernel->refs[i])
-            continue;
-        k->refs[i] = latest[value];
-        for (int p = 0; p < CR_PROGRAMS; p++)
-            rename_node(&k->programs[p], kernel->refs[i], latest[value]);
+        k->refs[i] = latest[kernel->refs[i]];
+        for (int p = 0; p < CR_PROGRAMS && k->refs[i] != kernel->refs[i]; p++)
+            rename_node(&k->programs[p], kernel->refs[i], k->refs[i]);
     }
 }
 
@@ -165,21 +170,27 @@ static void clear_kernels(struct recompute *r)
     m->graph->n_operands = r->n_operands;
 }
 
-/* Appends the kernels to the module in the order of the calls. */
+/* Appends the kernels to the module in the order of the calls.  A second call stores new nodes, and
+ * outputs once more. */
 static void set_kernels(struct recompute *r)
 {
-    cr_id *latest = cr_calloc((size_t)r->n, sizeof *latest);
+    cr_id *latest = cr_calloc((size_t)r->n_nodes, sizeof *latest);
+    bool *called = cr_calloc((size_t)r->n, sizeof *called);
     clear_kernels(r);
-    for (int v = 0; v < r->n; v++)
-        latest[v] = CR_NONE;
+    for (cr_id id = 0; id < r->n_nodes; id++)
+        latest[id] = id;
     for (int i = 0; i < r->order.n; i++) {
         int v = r->order.calls[i];
-        cr_id node = r->kernels[r->first_kernel[v]].buffer;
-        latest[v] = latest[v] == CR_NONE ? node : node_again(r->m->graph, node);
+        const struct cr_kernel *first = &r->kernels[r->first_kernel[v]];
+        for (int s = 0; s < first->n_stored && called[v]; s++)
+            if (!r->output[first->stored[s]])
+                latest[first->stored[s]] = node_again(r->m->graph, first->stored[s]);
         for (int k = r->first_kernel[v]; k < r->first_kernel[v + 1]; k++)
-            add_call(r, &r->kernels[k], latest[v], latest);
+            add_call(r, &r->kernels[k], called[v], latest);
+        called[v] = true;
     }
     free(latest);
+    free(called);
 }
 
 /* ---- the ladder ---- */
@@ -238,10 +249,9 @@ static int64_t least_budget(const struct recompute *r)
 {
     int64_t least = 0;
     for (int v = 0; v < r->n; v++) {
-        int64_t floats = r->values[v].kept ? 0 : r->values[v].floats;
+        int64_t floats = r->values[v].floats;
         for (int i = 0; i < r->values[v].n_reads; i++)
-            if (!r->values[r->values[v].reads[i]].kept)
-                floats += r->values[r->values[v].reads[i]].floats;
+            floats += r->values[r->values[v].reads[i]].floats;
         if (least < floats)
             least = floats;
     }
@@ -325,6 +335,7 @@ static void end(struct recompute *r)
     free(r->values);
     free(r->first_kernel);
     free(r->value_of);
+    free(r->output);
 }
 
 /*

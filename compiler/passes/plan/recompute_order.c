@@ -104,7 +104,7 @@ static int find_victim(const struct search *s)
     int best = -1;
     double most = 0;
     for (int v = 0; v < s->now; v++) {
-        if (!s->alive[v] || s->values[v].kept || s->locks[v])
+        if (!s->alive[v] || !s->values[v].floats || s->locks[v])
             continue;
         if (s->next[v] == NEVER)
             return v;
@@ -136,18 +136,17 @@ static bool make_room(struct search *s, int64_t floats)
 static bool make(struct search *s, int v)
 {
     const struct cr_made *value = &s->values[v];
-    int64_t floats = value->kept ? 0 : value->floats;
     for (int i = 0; i < value->n_reads; i++)
         s->locks[value->reads[i]]++;
     for (int i = 0; i < value->n_reads; i++)
         if (!s->alive[value->reads[i]] && !make(s, value->reads[i]))
             return false;
-    if (!make_room(s, floats) || s->order->n >= MOST_CALLS * s->n)
+    if (!make_room(s, value->floats) || s->order->n >= MOST_CALLS * s->n)
         return false;
     for (int i = 0; i < value->n_reads; i++)
         s->locks[value->reads[i]]--;
     s->alive[v] = true;
-    s->live += floats;
+    s->live += value->floats;
     *CR_PUSH(s->order->calls, s->order->n, s->order->cap) = v;
     return true;
 }
@@ -161,7 +160,7 @@ static void drop_unread(struct search *s)
     bool *wanted = cr_calloc((size_t)s->n, sizeof *wanted);
     int kept = order->n;
     for (int v = 0; v < s->n; v++)
-        wanted[v] = s->values[v].kept;
+        wanted[v] = s->values[v].wanted;
     for (int i = order->n - 1; i >= 0; i--) {
         int v = order->calls[i];
         if (!wanted[v])
@@ -186,17 +185,16 @@ static void find_peak(struct search *s)
     int64_t live = 0;
     for (int i = order->n - 1; i >= 0; i--) {
         const struct cr_made *value = &s->values[order->calls[i]];
-        int64_t own = value->kept ? 0 : value->floats;
-        live += here[order->calls[i]] ? 0 : own;
+        live += here[order->calls[i]] ? 0 : value->floats;
         for (int r = 0; r < value->n_reads; r++) {
             int read = value->reads[r];
-            live += here[read] || s->values[read].kept ? 0 : s->values[read].floats;
+            live += here[read] ? 0 : s->values[read].floats;
             here[read] = true;
         }
         if (order->peak < live)
             order->peak = live;
         here[order->calls[i]] = false;
-        live -= own;
+        live -= value->floats;
     }
     free(here);
 }

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 struct cr_made {
-    int64_t floats; /* its size while it is live */
-    bool kept;      /* an output: it has memory of its own, for good */
+    int64_t floats; /* its size while it is live; 0: it is outputs alone, with memory of their own */
+    bool wanted;    /* an output is among what it stores: it is computed even if nothing reads it */
     double work;    /* the cost of computing it */
     int *reads;     /* the values that it reads, each once, ascending */
     int n_reads;

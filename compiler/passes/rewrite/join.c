@@ -69,14 +69,6 @@ static cr_id bias_of(const struct cr_graph *g, cr_id id)
                                                                                          : CR_NONE;
 }
 
-static bool is_output(const struct cr_graph *g, cr_id id)
-{
-    for (int i = 0; i < g->n_outputs; i++)
-        if (g->outputs[i].id == id)
-            return true;
-    return false;
-}
-
 /* Returns the first node below moves. */
 static cr_id moved(const struct cr_graph *g, cr_id id)
 {
@@ -89,9 +81,9 @@ static cr_id moved(const struct cr_graph *g, cr_id id)
 static enum added added_to(const struct cr_graph *g, const struct cr_users *users, cr_id product)
 {
     cr_id from = product, user = cr_only_user(users, product);
-    while (user != CR_NONE && cr_kind_of(g, user) == CR_KIND_MOVE && !is_output(g, from))
+    while (user != CR_NONE && cr_kind_of(g, user) == CR_KIND_MOVE && !users->output[from])
         from = user, user = cr_only_user(users, user);
-    if (user == CR_NONE || g->nodes[user].op != CR_OP_add || is_output(g, from))
+    if (user == CR_NONE || g->nodes[user].op != CR_OP_add || users->output[from])
         return NOTHING;
     cr_id other = cr_in(g, user, cr_in(g, user, 0) == from);
     if (from == product && bias_of(g, other) != CR_NONE)

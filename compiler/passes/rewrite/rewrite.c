@@ -325,7 +325,8 @@ static bool equal_graphs(const struct cr_graph *a, const struct cr_graph *b)
 struct cr_graph *cr_rewrite_end(struct cr_rewrite *rw)
 {
     cr_copy_outputs(rw->to, rw->from, rw->map);
-    drop_dead(rw->to);
+    if (!rw->keeps_dead)
+        drop_dead(rw->to);
     rw->is_settled = !rw->looks_around || equal_graphs(rw->from, rw->to);
     cr_graph_free(rw->from);
     free_tables(rw);

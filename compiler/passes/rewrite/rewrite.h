@@ -77,6 +77,7 @@ struct cr_rewrite {
     bool *live; /* by node of `from`: an output needs it, or it is an input, state or parameter */
     struct cr_rewrite_slot *table; /* open hashing over the nodes of `to` */
     int table_size;                /* a power of two */
+    bool keeps_dead;               /* nodes that nothing reads stay in `to` */
     bool has_concat;               /* `to` has a concat */
     bool looks_around;             /* a rule searched nodes other than its draft and operands */
     bool is_settled;       /* at the end: another copy by the same rules would equal `to` */

@@ -60,30 +60,30 @@ static cr_id common(const struct tree *t, cr_id a, cr_id b)
 static void find_meets(struct cr_users *users, const struct cr_graph *g)
 {
     users->meet = cr_calloc((size_t)g->n_nodes + 1, sizeof *users->meet);
-    bool *output = cr_calloc((size_t)g->n_nodes, sizeof *output);
     struct tree t;
     begin_tree(&t, g->n_nodes);
-    for (int i = 0; i < g->n_outputs; i++)
-        output[g->outputs[i].id] = true;
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
         int begin = users->first[id], end = users->first[id + 1];
-        cr_id meet = begin == end || output[id] ? t.root : users->list[begin];
+        cr_id meet = begin == end || users->output[id] ? t.root : users->list[begin];
         for (int i = begin + 1; i < end && meet != t.root; i++)
             meet = common(&t, meet, users->list[i]);
         add_below(&t, id, meet);
         users->meet[id] = meet == t.root ? CR_NONE : meet;
     }
     end_tree(&t);
-    free(output);
 }
 
-/* Sorts operands by node, by counting: users->list has the users of a node side by side. */
+/* Marks outputs, then sorts operands by node, by counting: users->list has the users of a node side
+ * by side. */
 void cr_users_list(struct cr_users *users, const struct cr_graph *g)
 {
     int n = g->n_nodes;
     users->meet = NULL;
     users->first = cr_calloc((size_t)n + 2, sizeof *users->first);
     users->list = cr_calloc((size_t)g->n_operands + 1, sizeof *users->list);
+    users->output = cr_calloc((size_t)n + 1, sizeof *users->output);
+    for (int i = 0; i < g->n_outputs; i++)
+        users->output[g->outputs[i].id] = true;
     for (cr_id id = 0; id < n; id++)
         for (int i = 0; i < g->nodes[id].n_in; i++)
             users->first[cr_in(g, id, i) + 2]++;
@@ -104,5 +104,6 @@ void cr_users_free(struct cr_users *users)
 {
     free(users->first);
     free(users->list);
+    free(users->output);
     free(users->meet);
 }

@@ -1,4 +1,4 @@
-/* users.h - the users of a node, and the node where all paths from it to the outputs meet. */
+/* users.h - the users of a node, outputs, and the node where all paths to the outputs meet. */
 #ifndef CR_USERS_H
 #define CR_USERS_H
 
@@ -7,14 +7,15 @@
 struct cr_users {
     int *first; /* by node, and one past the last: its users are list[first[id] ..] */
     cr_id *list;
+    bool *output; /* by node: it is an output */
     cr_id *meet; /* its immediate post-dominator: the first node that every path from it to an
                   * output passes, or CR_NONE; null after cr_users_list */
 };
 
-/* Finds the users of each node, and `meet`. */
+/* Finds all fields. */
 void cr_users_find(struct cr_users *users, const struct cr_graph *g);
 
-/* Finds the users alone. */
+/* Finds all fields but `meet`. */
 void cr_users_list(struct cr_users *users, const struct cr_graph *g);
 void cr_users_free(struct cr_users *users);
 

@@ -1,4 +1,4 @@
-/* Checks the gradients of attentions that the module lists: products, arrays and the concat. */
+/* Checks the gradients of attentions that the module lists: products, arrays and results. */
 #include "verifier.h"
 
 /* Follows moves down to the node that `id` is a view of, but no further than `to`. */
@@ -37,33 +37,40 @@ static int n_views(const struct cr_graph *g, cr_id concat, cr_id id)
     return n;
 }
 
-/* True if each result is one part of the concat, or an output and no part. */
-static bool are_parts(const struct cr_module *m, const struct cr_attention_backward *b)
+/* True if another gradient is the same node, or gradient i is an array that the kernel uses. */
+static bool is_shared(const struct cr_attention_backward *b, int i)
 {
-    const cr_id products[] = {b->dq, b->dk, b->dv};
+    cr_id id = cr_gradient_at(b, i);
+    bool shared = i >= 3 && cr_is_own_node(b, i) && id == b->arrays[i - 3].array;
+    for (int j = 0; j < i; j++)
+        shared |= cr_gradient_at(b, j) == id;
+    return shared;
+}
+
+/* True if each gradient is a node of its own or one part of the concat. */
+static bool are_results(const struct cr_graph *g, const struct cr_attention_backward *b)
+{
     int parts = 0;
-    for (int i = 0; i < 3 + b->n_arrays; i++) {
-        const struct cr_array_gradient *array = i < 3 ? NULL : &b->arrays[i - 3];
-        bool apart = array && array->apart;
-        cr_id id = array ? array->result : products[i];
-        if (n_views(m->graph, b->output, id) != !apart || (apart && !cr_is_materialised(m, id)))
+    for (int i = 0; i < cr_n_gradients(b); i++) {
+        bool part = !cr_is_own_node(b, i);
+        if (is_shared(b, i) || (b->joined && n_views(g, b->output, cr_gradient_at(b, i)) != part))
             return false;
-        parts += !apart;
+        parts += part;
     }
-    return m->graph->nodes[b->output].op == CR_OP_concat &&
-           m->graph->nodes[b->output].n_in == parts;
+    return b->joined ? g->nodes[b->output].op == CR_OP_concat && g->nodes[b->output].n_in == parts
+                     : b->output == b->dq;
 }
 
 int cr_verify_backwards(const struct cr_module *m, struct cr_error *error)
 {
     for (int i = 0; i < m->n_backwards; i++) {
         const struct cr_attention_backward *b = &m->backwards[i];
-        const char *fault = i && b[-1].output >= b->output ? "is listed behind a later one"
-                            : !are_products(m->graph, b)   ? "has other products"
-                            : !are_parts(m, b)             ? "does not join its gradients"
+        const char *fault = i && b[-1].output >= b->output ? "are listed behind later ones"
+                            : !are_products(m->graph, b)   ? "have other products"
+                            : !are_results(m->graph, b)    ? "are no results of one kernel"
                                                            : NULL;
         if (fault)
-            return cr_fail(error, "node %d: the gradient of an attention %s", (int)b->output, fault);
+            return cr_fail(error, "node %d: the gradients of an attention %s", (int)b->output, fault);
     }
     return 0;
 }

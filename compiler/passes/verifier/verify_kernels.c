@@ -359,8 +359,9 @@ static int verify_root(const struct cr_kernel_check *c, struct cr_made_part *all
         return cr_kernel_fault(c, "it is not listed by entry");
     if (!c->m->materialised[k->buffer] || buffer->name)
         return cr_kernel_fault(c, "v[%d] is not to be stored", (int)k->buffer);
-    if (made->stored == cr_check_elements(c, k->buffer) ||
-        (k->root == k->buffer && made->stored && buffer->op != CR_OP_write))
+    bool complete = made->stored == cr_check_elements(c, k->buffer);
+    if (complete ? !k->again
+                 : k->root == k->buffer && made->stored && buffer->op != CR_OP_write)
         return cr_kernel_fault(c, "it stores v[%d] a second time", (int)k->buffer);
     if (buffer->op == CR_OP_write)
         return verify_write_root(c, made);
@@ -407,8 +408,8 @@ static int verify_kernel(struct cr_kernel_check *c, struct cr_made_part *all)
     if ((c->parts->verify && c->parts->verify(c)) || verify_operands(c))
         return -1;
     bool below = c->g->nodes[k->buffer].op == CR_OP_write && k->root != k->buffer;
-    all[k->buffer].stored +=
-        below ? 0 : cr_check_elements(c, k->root); /* a write is complete with its rows */
+    if (!below && all[k->buffer].stored < cr_check_elements(c, k->buffer))
+        all[k->buffer].stored += cr_check_elements(c, k->root); /* a write is complete with its rows */
     return c->parts->verify_results ? c->parts->verify_results(c, all) : verify_results(c, all);
 }
 

@@ -147,25 +147,25 @@ static int write_result(struct run *r, int kernel, cr_id id, int now)
     return 0;
 }
 
-/* Returns how many of its stored nodes a kernel computes: all, or only the first if the kernel
- * recomputes that one to save memory. */
-static int n_made(const struct cr_kernel *k)
+/* True if a kernel computes one of its stored nodes for the first time: a kernel that runs again to
+ * save memory also stores outputs once more. */
+static bool makes(const struct run *r, const struct cr_kernel *k, int stored)
 {
-    return k->again ? 1 : k->n_stored;
+    return !k->again || r->m->storage[k->stored[stored]].space == CR_SPACE_ARENA;
 }
 
 /* Simulates a kernel: its writes first, then its reads, so that overwritten operands are found. */
 static int run_kernel(struct run *r, int kernel, int now)
 {
     const struct cr_kernel *k = &r->m->kernels[kernel];
-    for (int s = 0; s < n_made(k); s++)
-        if (write_result(r, kernel, k->stored[s], now))
+    for (int s = 0; s < k->n_stored; s++)
+        if (makes(r, k, s) && write_result(r, kernel, k->stored[s], now))
             return -1;
     for (int i = 0; i < k->n_refs; i++)
         if (read_operand(r, kernel, k->refs[i], now))
             return -1;
-    for (int s = 0; s < n_made(k); s++)
-        r->made[k->stored[s]]++;
+    for (int s = 0; s < k->n_stored; s++)
+        r->made[k->stored[s]] += makes(r, k, s);
     return 0;
 }
 
@@ -280,9 +280,9 @@ static void begin_arena(struct run *r)
         cr_calloc((size_t)r->m->n_kernels * CR_MAX_STORED, sizeof *ranges);
     int n = 0;
     for (int i = 0; i < r->m->n_kernels; i++)
-        for (int s = 0; s < n_made(&r->m->kernels[i]); s++) {
+        for (int s = 0; s < r->m->kernels[i].n_stored; s++) {
             cr_id id = r->m->kernels[i].stored[s];
-            if (!r->parts[id]++ && r->m->storage[id].space == CR_SPACE_ARENA)
+            if (makes(r, &r->m->kernels[i], s) && !r->parts[id]++ && r->m->storage[id].space == CR_SPACE_ARENA)
                 ranges[n++] = range_of(r, id);
         }
     cr_last_writer_begin(&r->arena, ranges, n);
