@@ -103,7 +103,8 @@ soversion  := 0
 # Texts that are built into the program (.incbin), which the compiler does not report.
 embedded_lua     := $(wildcard graphs/*.lua graphs/lib/*.lua)
 embedded_runtime := $(wildcard runtime/*.[ch] runtime/*.inc compiler/files/*.[ch] \
-    compiler/files/*.inc compiler/tokenizer/*.h compiler/tokenizer/*.inc compiler/emit/*.inc)
+    compiler/files/*.inc compiler/tokenizer/*.h compiler/tokenizer/*.inc compiler/emit/*.inc \
+    compiler/emit/standalone_texts.h)
 
 # ---- Building ------------------------------------------------------------------------
 

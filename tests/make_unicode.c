@@ -186,11 +186,12 @@ static void write_compositions(void)
                      : "    ",
                (unsigned)rows[i].character, (unsigned)rows[i].first, (unsigned)rows[i].second);
     qsort(rows, (size_t)n_rows, sizeof *rows, by_parts);
-    printf("\n};\nstatic const uint16_t cr_compositions[] = {\n");
+    printf("\n};\n\n/* only for nfc, cr_make_nfc, cr_make_nfd, cr_make_nfkc, cr_make_nfkd */\n"
+           "static const uint16_t cr_compositions[] = {\n");
     for (int i = 0; i < n_rows; i++)
         if (rows[i].composes)
             printf("%s%d,", between(n++), rows[i].number);
-    printf("\n};\n");
+    printf("\n};\n\n");
     write_runs("cr_combining_runs", combining_class, 256);
 }
 

@@ -549,7 +549,7 @@ static const struct {
     {"$M -o $T/x.c --generate --pack $T/p --weights $T/half.safetensors", ": no tensor '"},
     {"$M -o $T/x.c --generate --pack $T/no/p", "no/p: "},
     {"$M -o $T/x.c --generate --tokenizer tests/tokenizers/words.json",
-     "found NFKC, which emitted C"},
+     "found no decoder, which emitted C"},
     {"graphs/bert.lua --generate --ids -o $T/x.c", "expected"},
 };
 

@@ -213,7 +213,7 @@ int cr_generation_check(const struct cr_generation *g, const struct cr_program *
 {
     struct cr_text text = {0};
     int status = g->tokenizer
-                     ? cr_emit_tokenizer(&text, g->tokenizer, p->name, g->tokenizer_path, error)
+                     ? cr_emit_tokenizer(&text, g->tokenizer, p->name, CR_FOR_PROMPTS, g->tokenizer_path, error)
                      : 0;
     free(text.data);
     return status;
@@ -249,7 +249,7 @@ void cr_put_generation_header(struct cr_text *t, const struct cr_standalone *w)
     put_sizes(t, w);
     cr_put(t, "\n");
     if (g->tokenizer)
-        cr_emit_tokenizer_header(t, g->tokenizer, w->p->name);
+        cr_emit_tokenizer_header(t, g->tokenizer, w->p->name, CR_FOR_PROMPTS);
     else
         cr_put(t, "#include <stddef.h>\n#include <stdint.h>\n\n");
     put_template(t, w, "compiler/emit/generate_header.inc");
@@ -318,7 +318,7 @@ void cr_put_generation_source(struct cr_text *t, const struct cr_standalone *w)
     if (!g->tokenizer)
         return;
     cr_put(t, "\n/* ---- the tokenizer ---- */\n\n");
-    cr_emit_tokenizer(t, g->tokenizer, w->p->name, g->tokenizer_path, &error);
+    cr_emit_tokenizer(t, g->tokenizer, w->p->name, CR_FOR_PROMPTS, g->tokenizer_path, &error);
     put_template(t, w, "compiler/emit/generate_text.inc");
 }
 

@@ -69,6 +69,7 @@
     F(mapping_h, "compiler/files/mapping.h")                                                       \
     F(mapping, "compiler/files/mapping.c")                                                         \
     F(utf8, "compiler/files/utf8.h")                                                               \
+    F(utf8_put, "compiler/files/utf8_put.h")                                                       \
     F(json_h, "compiler/files/json.h")                                                             \
     F(json, "compiler/files/json.c")                                                               \
     F(numbers_h, "compiler/files/numbers.h")                                                       \
@@ -98,6 +99,24 @@
     F(text_state, "compiler/tokenizer/text_state.h")                                               \
     F(hidden_tokens, "compiler/tokenizer/hidden_tokens.inc")                                       \
     F(stripping, "compiler/tokenizer/stripping.inc")                                               \
+    F(bert_classes, "compiler/tokenizer/bert_classes.inc")                                         \
+    F(bert_class_of, "compiler/tokenizer/bert_class_of.inc")                                       \
+    F(compatible, "compiler/tokenizer/compatible.inc")                                             \
+    F(cases, "compiler/tokenizer/cases.inc")                                                       \
+    F(graphemes, "compiler/tokenizer/graphemes.inc")                                               \
+    F(graphemes_of, "compiler/tokenizer/graphemes_of.inc")                                         \
+    F(precompiled, "compiler/tokenizer/precompiled.inc")                                           \
+    F(script_runs, "compiler/tokenizer/script_runs.inc")                                           \
+    F(stage, "compiler/tokenizer/stage.h")                                                         \
+    F(cutter, "compiler/tokenizer/cutter.h")                                                       \
+    F(text_stages, "compiler/tokenizer/text_stages.inc")                                           \
+    F(cuts, "compiler/tokenizer/cuts.inc")                                                         \
+    F(word_table, "compiler/tokenizer/words.inc")                                                 \
+    F(wordpiece, "compiler/tokenizer/wordpiece.inc")                                               \
+    F(unigram, "compiler/tokenizer/unigram.inc")                                                   \
+    F(truncation, "compiler/tokenizer/truncation.inc")                                             \
+    F(stages, "compiler/emit/standalone_stages.inc")                                               \
+    F(texts, "compiler/emit/standalone_texts.h")                                                   \
     F(nfc, "compiler/emit/standalone_nfc.inc")                                                     \
     F(tokenizer, "compiler/emit/standalone_tokenizer.inc")                                         \
     F(main_tools, "compiler/emit/standalone_main_tools.inc")                                       \

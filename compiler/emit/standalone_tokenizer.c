@@ -1,6 +1,9 @@
 /* standalone_tokenizer.c - prints a tokenizer as standalone C; see standalone_tokenizer.h. */
 #include "standalone_tokenizer.h"
 
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +16,11 @@
 /* A tokenizer, and the data for the emitted tables. */
 struct tables {
     const struct cr_tokenizer *t;
+    enum cr_tokenizer_use use;
     struct cr_shape shape;
+    struct cr_stage_list list;
+    bool staged;  /* by the list */
+    bool decodes; /* ids to text, too */
     struct cr_text bytes; /* the decoded texts of all tokens, one after the other */
     uint32_t *starts; /* by id: the start of its text in `bytes` */
     size_t longest;   /* bytes of the longest text */
@@ -21,19 +28,40 @@ struct tables {
 
 /* ---- supported parts ---- */
 
-/* Fails for combinations of parts that emitted C cannot handle. */
-static int check_rest(const struct cr_shape *s, const struct cr_tokenizer *t,
-                      struct cr_error *error)
+/* Reads the parts of a tokenizer that is byte-pair encoding alone. */
+static int read_direct(struct tables *s, struct cr_error *error)
 {
+    const struct cr_tokenizer *t = s->t;
     if (!t->model->shape)
-        return cr_refuse_shape(s, t->model->type, "BPE", error);
-    if (t->model->shape(t, s, error))
+        return cr_refuse_shape(&s->shape, t->model->type, "BPE", error);
+    if (cr_shape_encoding(&s->shape, t, error) || cr_shape_decoding(&s->shape, t, error) ||
+        t->model->shape(t, &s->shape, error))
         return -1;
     for (int i = 0; i < t->added.n; i++)
-        if (t->added.tokens[i].normalized && t->normalizers.n > s->nfc)
-            return cr_refuse_shape(s, "added tokens that are looked for in normalized text",
+        if (t->added.tokens[i].normalized && t->normalizers.n > s->shape.nfc)
+            return cr_refuse_shape(&s->shape, "added tokens that are looked for in normalized text",
                                    "no normalizers but NFC", error);
     return 0;
+}
+
+/* Reads the parts as a list of stages, and a model behind them. */
+static int read_list(struct tables *s, struct cr_error *error)
+{
+    s->shape = (struct cr_shape){.path = s->shape.path, .list = &s->list};
+    s->staged = true;
+    s->decodes = s->use == CR_FOR_PROMPTS;
+    return cr_list_encoding(&s->shape, s->t, error) || s->t->model->list(s->t, &s->shape, error) ||
+                   (s->decodes && cr_shape_decoding(&s->shape, s->t, error))
+               ? -1
+               : 0;
+}
+
+/* Chooses how emitted C replaces the parts; fails if it cannot. */
+static int choose_shape(struct tables *s, struct cr_error *error)
+{
+    struct cr_error ignored;
+    s->decodes = true;
+    return read_direct(s, &ignored) == 0 ? 0 : read_list(s, error);
 }
 
 /* ---- the texts of tokens ---- */
@@ -80,10 +108,7 @@ static int put_tokens(struct tables *s, struct cr_error *error)
 /* Reads the data for all tables; fails if emitted C cannot handle the tokenizer. */
 static int read_tables(struct tables *s, struct cr_error *error)
 {
-    return cr_shape_encoding(&s->shape, s->t, error) || cr_shape_decoding(&s->shape, s->t, error) ||
-                   check_rest(&s->shape, s->t, error) || put_tokens(s, error)
-               ? -1
-               : 0;
+    return choose_shape(s, error) || (s->decodes && put_tokens(s, error)) ? -1 : 0;
 }
 
 /* ---- arrays ---- */
@@ -184,30 +209,98 @@ static void put_letters(struct cr_text *out, const struct cr_bpe *bpe, const cha
     cr_put(out, "};\n");
 }
 
+/* A hash table of the ids of texts, as words.inc looks them up. */
+struct slots {
+    int32_t *ids;
+    uint32_t size;
+};
+
+static struct slots new_slots(int n)
+{
+    struct slots s = {.size = 4};
+    while (s.size < 2 * (uint32_t)n)
+        s.size *= 2;
+    s.ids = cr_calloc(s.size, sizeof *s.ids);
+    memset(s.ids, 0xff, s.size * sizeof *s.ids);
+    return s;
+}
+
+static void add_slot(struct slots *s, const char *text, size_t n, int32_t id)
+{
+    uint32_t at = cr_hash_piece(text, n) & (s->size - 1);
+    while (s->ids[at] >= 0)
+        at = (at + 1) & (s->size - 1);
+    s->ids[at] = id;
+}
+
 /* Prints a hash table from the bytes of a token to its id; returns the mask of the table. */
 static uint32_t put_whole(struct cr_text *out, const struct tables *s, const char *name)
 {
     const struct cr_vocabulary *v = &s->t->vocabulary;
-    uint32_t size = 4;
-    while (size < 2 * (uint32_t)v->n)
-        size *= 2;
-    int32_t *slots = cr_calloc(size, sizeof *slots);
-    memset(slots, 0xff, size * sizeof *slots);
+    struct slots slots = new_slots(v->n);
     for (int id = 0; id < v->n; id++) {
         struct cr_text bytes = {0};
-        bool stands = v->tokens[id].text &&
-                      cr_put_letters_bytes(&bytes, v->tokens[id].text, v->tokens[id].length);
-        uint32_t at = stands ? cr_hash_piece(bytes.data, bytes.length) & (size - 1) : 0;
-        while (stands && slots[at] >= 0)
-            at = (at + 1) & (size - 1);
-        if (stands)
-            slots[at] = id;
+        if (v->tokens[id].text && cr_put_letters_bytes(&bytes, v->tokens[id].text, v->tokens[id].length))
+            add_slot(&slots, bytes.data, bytes.length, id);
         free(bytes.data);
     }
-    put_ids(out, name, "whole", slots, size);
-    free(slots);
-    return size - 1;
+    put_ids(out, name, "whole", slots.ids, slots.size);
+    free(slots.ids);
+    return slots.size - 1;
 }
+
+/* ---- words ---- */
+
+/* Prints the texts of all tokens as they are, and the table in which words are found. */
+static void put_words(struct cr_text *out, const struct cr_vocabulary *v, const char *name)
+{
+    struct slots slots = new_slots(v->n);
+    struct array bytes = begin_array(out, "unsigned char", name, "word_bytes");
+    size_t length = 0;
+    for (int id = 0; id < v->n; id++) {
+        const struct cr_token *token = &v->tokens[id];
+        for (uint32_t i = 0; token->text && i < token->length; i++, length++)
+            put_item(&bytes, (unsigned char)token->text[i]);
+        if (token->text)
+            add_slot(&slots, token->text, token->length, id);
+    }
+    end_array(&bytes, length == 0);
+    struct array starts = begin_array(out, "uint32_t", name, "word_starts");
+    length = 0;
+    for (int id = 0; id <= v->n; id++) {
+        put_item(&starts, (int64_t)length);
+        length += id < v->n && v->tokens[id].text ? v->tokens[id].length : 0;
+    }
+    end_array(&starts, false);
+    put_ids(out, name, "word_slots", slots.ids, slots.size);
+    cr_put(out,
+           "static const struct cr_words %s_words = {%s_word_bytes, %s_word_starts, %s_word_slots, %uu};\n",
+           name, name, name, name, slots.size - 1);
+    free(slots.ids);
+}
+
+/* Prints numbers that read back as themselves; an infinite one is the least that there is. */
+static void put_scores(struct cr_text *out, const struct cr_unigram *u, const char *name)
+{
+    cr_put(out, "static const double %s_scores[] = {\n", name);
+    for (int i = 0; i < u->n_scores; i++)
+        cr_put(out, "%s%.17g,%s", i % 4 ? " " : "    ", u->scores[i] < -DBL_MAX ? -DBL_MAX : u->scores[i],
+               i % 4 == 3 || i == u->n_scores - 1 ? "\n" : "");
+    cr_put(out, "%s};\n", u->n_scores ? "" : "    0\n");
+}
+
+static void put_unigram(struct cr_text *out, const struct cr_unigram *u, const char *name)
+{
+    put_scores(out, u, name);
+    if (u->byte_fallback)
+        put_ids(out, name, "byte_ids", u->bytes, 256);
+    struct array heads = begin_array(out, "uint32_t", name, "heads");
+    for (int i = 0; i < CR_UNIGRAM_HEADS; i++)
+        put_item(&heads, u->longest[i]);
+    end_array(&heads, false);
+}
+
+/* ---- added tokens ---- */
 
 static void put_trie(struct cr_text *out, const struct cr_trie *trie, const char *name,
                      const char *what)
@@ -241,42 +334,110 @@ static bool wants_classes(const struct cr_added *added)
     return false;
 }
 
+/* True if a name is one of those by which texts mark what only some tokenizers need. */
+static bool is_part_needed(void *context, const char *name)
+{
+    const struct tables *s = context;
+    const bool bpe = !s->staged || s->t->model == &cr_bpe_model;
+    const struct {
+        const char *name;
+        bool needed;
+    } parts[] = {{"direct", !s->staged},
+                 {"staged", s->staged},
+                 {"decode", s->decodes},
+                 {"texts", s->use == CR_FOR_TEXTS},
+                 {"nfc", s->shape.nfc},
+                 {"bpe", bpe}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(parts[i].name, name) == 0)
+            return parts[i].needed;
+    bool found = s->staged && strcmp(name, s->list.piece) == 0;
+    for (int i = 0; i < s->list.n_stages && s->staged; i++)
+        found |= strcmp(cr_stage_rows[s->list.stages[i].kind].function, name) == 0;
+    for (int i = 0; i < s->list.n_cuts && s->staged; i++)
+        found |= strcmp(s->list.cuts[i].piece, name) == 0 ||
+                 (s->list.cuts[i].class_of && strcmp(s->list.cuts[i].class_of, name) == 0);
+    return found;
+}
+
+/* True if one of the names, which end with null, is needed. */
+static bool needs_one(const struct tables *s, const char *const *names)
+{
+    while (*names && !is_part_needed((void *)(uintptr_t)s, *names))
+        names++;
+    return *names != NULL;
+}
+
+#define NEEDS(...) needs_one(s, (const char *const[]){__VA_ARGS__, NULL})
+
 /* Adds the source files that the tables need. */
 static void put_files(struct cr_text *out, const struct tables *s)
 {
     uint64_t done = 0;
-    bool classes = s->shape.scanner != CR_SCAN_NONE || wants_classes(&s->t->added);
+    const bool gpt2 = s->shape.scanner == CR_SCAN_GPT2 || NEEDS("cr_piece_by_gpt2"),
+               llama3 = s->shape.scanner == CR_SCAN_LLAMA3 || NEEDS("cr_piece_by_llama3"),
+               mapped = NEEDS("cr_make_mapped"), compatible = NEEDS("cr_make_nfkc", "cr_make_nfkd"),
+               forms = s->shape.nfc || compatible || NEEDS("cr_make_nfc", "cr_make_nfd", "cr_make_bert_unmarked"),
+               bert = NEEDS("cr_make_bert_clean", "cr_make_bert_unmarked", "cr_cut_bert", "cr_cut_punctuation"),
+               scripts = NEEDS("cr_piece_by_script"),
+               classes = gpt2 || llama3 || wants_classes(&s->t->added) ||
+                         NEEDS("cr_make_unaccented", "cr_make_bert_clean", "cr_make_stripped",
+                               "cr_make_replaced_runs", "cr_cut_space", "cr_cut_bert", "cr_cut_digits",
+                               "cr_cut_words"),
+               words = NEEDS("cr_piece_of_wordpiece", "cr_piece_of_word", "cr_piece_of_unigram"),
+               bpe = NEEDS("bpe");
     const struct {
         const char *path;
         bool wanted;
     } files[] = {
         {"compiler/tokenizer/characters.inc", true},
-        {"compiler/tokenizer/runs.inc", classes || s->shape.nfc},
+        {"compiler/tokenizer/runs.inc", classes || forms || bert || scripts || mapped},
         {"compiler/tokenizer/classes.inc", classes},
         {"compiler/tokenizer/class_of.inc", classes},
-        {"compiler/tokenizer/scan.inc", s->shape.scanner != CR_SCAN_NONE},
-        {"compiler/tokenizer/scan_gpt2.inc", s->shape.scanner == CR_SCAN_GPT2},
-        {"compiler/tokenizer/scan_llama3.inc", s->shape.scanner == CR_SCAN_LLAMA3},
+        {"compiler/tokenizer/bert_classes.inc", bert},
+        {"compiler/tokenizer/bert_class_of.inc", bert},
+        {"compiler/tokenizer/scan.inc", gpt2 || llama3},
+        {"compiler/tokenizer/scan_gpt2.inc", gpt2},
+        {"compiler/tokenizer/scan_llama3.inc", llama3},
         {"compiler/files/utf8.h", true},
+        {"compiler/files/utf8_put.h",
+         !s->staged || forms || NEEDS("cr_piece_of_letters", "cr_make_lower", "cr_make_unaccented",
+                                      "cr_make_bert_clean", "cr_make_bert_apart", "cr_make_nmt")},
         {"compiler/tokenizer/lookup_tables.h", true},
         {"compiler/tokenizer/step_back.inc", true},
         {"compiler/tokenizer/added.inc", true},
-        {"compiler/tokenizer/merge.inc", true},
-        {"compiler/tokenizer/symbols.inc", true},
-        {"compiler/tokenizer/piece_hash.inc", true},
+        {"compiler/tokenizer/merge.inc", bpe},
+        {"compiler/tokenizer/symbols.inc", bpe},
+        {"compiler/tokenizer/piece_hash.inc", words || !s->staged},
+        {"compiler/tokenizer/words.inc", words},
+        {"compiler/tokenizer/wordpiece.inc", NEEDS("cr_piece_of_wordpiece")},
+        {"compiler/tokenizer/unigram.inc", NEEDS("cr_piece_of_unigram")},
         {"compiler/tokenizer/visible_space.inc", true},
-        {"compiler/tokenizer/hidden_tokens.inc", true},
-        {"compiler/tokenizer/stripping.inc", true},
-        {"compiler/tokenizer/compositions.inc", s->shape.nfc},
-        {"compiler/tokenizer/normal_forms.inc", s->shape.nfc},
+        {"compiler/tokenizer/hidden_tokens.inc", s->decodes},
+        {"compiler/tokenizer/stripping.inc", s->decodes},
+        {"compiler/tokenizer/truncation.inc", s->use == CR_FOR_TEXTS},
+        {"compiler/tokenizer/compositions.inc", forms},
+        {"compiler/tokenizer/normal_forms.inc", forms},
+        {"compiler/tokenizer/compatible.inc", compatible},
+        {"compiler/tokenizer/cases.inc", NEEDS("cr_make_lower")},
+        {"compiler/tokenizer/graphemes.inc", mapped},
+        {"compiler/tokenizer/graphemes_of.inc", mapped},
+        {"compiler/tokenizer/script_runs.inc", scripts},
+        {"compiler/tokenizer/stage.h", s->staged},
+        {"compiler/tokenizer/cutter.h", s->staged},
+        {"compiler/tokenizer/text_stages.inc", s->list.n_stages > 0},
+        {"compiler/tokenizer/precompiled.inc", mapped},
+        {"compiler/tokenizer/cuts.inc", s->list.n_cuts > 0},
+        {"compiler/emit/standalone_stages.inc", s->staged},
         {"compiler/emit/standalone_nfc.inc", s->shape.nfc},
         {"compiler/emit/standalone_tokenizer.inc", true},
     };
-    cr_put(out, "#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n");
+    cr_put(out, "%s#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n",
+           NEEDS("cr_piece_of_unigram") ? "#include <float.h>\n" : "");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (!files[i].wanted)
             continue;
-        cr_add_runtime(out, files[i].path, &done, NULL, NULL);
+        cr_add_runtime(out, files[i].path, &done, is_part_needed, (void *)(uintptr_t)s);
         cr_put(out, "\n");
     }
 }
@@ -290,49 +451,207 @@ static void put_scanner(struct cr_text *out, const struct tables *s, const char 
                name, s->shape.digits);
 }
 
+/* ---- stages and cuts ---- */
+
+/* Prints a string literal of n bytes; each is three digits, so that none joins the next. */
+static void put_literal(struct cr_text *out, const char *text, size_t n)
+{
+    cr_put(out, "\"");
+    for (size_t i = 0; i < n; i++)
+        cr_put(out, "\\%03o", (unsigned char)text[i]);
+    cr_put(out, "\"");
+}
+
+/* Prints the maps of all stages that have one. */
+static void put_maps(struct cr_text *out, const struct tables *s, const char *name)
+{
+    for (int i = 0; i < s->list.n_stages; i++) {
+        const struct cr_text_map *map = s->list.stages[i].map;
+        char what[40];
+        if (!map)
+            continue;
+        snprintf(what, sizeof what, "units%d", i);
+        struct array units = begin_array(out, "uint32_t", name, what);
+        for (size_t k = 0; k < map->n_units; k++)
+            put_item(&units, map->units[k]);
+        end_array(&units, map->n_units == 0);
+        cr_put(out, "static const char %s_results%d[] =\n", name, i);
+        for (size_t k = 0; k < map->n_results + 1; k += 24) {
+            cr_put(out, "    ");
+            put_literal(out, map->results + k, map->n_results + 1 - k < 24 ? map->n_results + 1 - k : 24);
+            cr_put(out, "%s\n", k + 24 < map->n_results + 1 ? "" : ";");
+        }
+        cr_put(out,
+               "static const struct cr_map_tables %s_map%d = {%s_units%d, %s_results%d, %zuu, %zuu};\n", name,
+               i, name, i, name, i, map->n_units, map->n_results);
+    }
+}
+
+/* Prints the list of stages; one without a text has an empty one. */
+static void put_stages(struct cr_text *out, const struct tables *s, const char *name)
+{
+    put_maps(out, s, name);
+    cr_put(out, "static const struct cr_stage %s_stages[] = {\n", name);
+    for (int i = 0; i < s->list.n_stages; i++) {
+        const struct cr_listed_stage *stage = &s->list.stages[i];
+        cr_put(out, "    {%s, ", cr_stage_rows[stage->kind].function);
+        put_literal(out, stage->from, stage->from ? stage->n_from : 0);
+        cr_put(out, ", ");
+        put_literal(out, stage->to, stage->n_to);
+        cr_put(out, ", %zu, %zu, ", stage->n_from, stage->n_to);
+        if (stage->map)
+            cr_put(out, "&%s_map%d, %d},\n", name, i, stage->flags);
+        else
+            cr_put(out, "0, %d},\n", stage->flags);
+    }
+    cr_put(out, "%s};\n", s->list.n_stages ? "" : "    {0, 0, 0, 0, 0, 0, 0},\n");
+}
+
+static void put_cuts(struct cr_text *out, const struct tables *s, const char *name)
+{
+    cr_put(out, "static const struct cr_cutter %s_cuts[] = {\n", name);
+    for (int i = 0; i < s->list.n_cuts; i++) {
+        const struct cr_listed_cut *cut = &s->list.cuts[i];
+        cr_put(out, "    {%s, %s, %d, %d, %u, %zu},\n", cut->piece, cut->class_of ? cut->class_of : "0",
+               cut->cutter.joins, cut->cutter.drops, cut->cutter.character, cut->cutter.digits);
+    }
+    cr_put(out, "%s};\n", s->list.n_cuts ? "" : "    {0, 0, 0, 0, 0, 0},\n");
+}
+
+/* Prints where texts stand among special ids. */
+static void put_template(struct cr_text *out, const struct cr_template *template, const char *name,
+                         const char *what)
+{
+    cr_put(out, "static const struct cr_template_item %s_%s[] = {", name, what);
+    for (int i = 0; i < template->n; i++)
+        cr_put(out, "{%d, %d}, ", template->items[i].id, template->items[i].type);
+    cr_put(out, "%s};\n", template->n ? "" : "{0, 0}, ");
+}
+
+/* ---- all tables ---- */
+
+static const char *const prepending[] = {
+    [CR_PREPEND_NEVER] = "CR_PREPEND_NEVER",
+    [CR_PREPEND_TO_TEXT] = "CR_PREPEND_TO_TEXT",
+    [CR_PREPEND_UNLESS_THERE] = "CR_PREPEND_UNLESS_THERE",
+    [CR_PREPEND_ONCE_UNLESS_THERE] = "CR_PREPEND_ONCE_UNLESS_THERE"};
+
+/* Prints the member of the model of byte-pair encoding. */
+static void put_bpe_member(struct cr_text *out, const struct tables *s, const char *name, bool letters)
+{
+    const struct cr_bpe *bpe = &s->t->bpe;
+    cr_put(out,
+           "    .bpe = {{%s_merge_left, %s_merge_right, %s_merge_made, %s_merge_slots, %uu,\n"
+           "             %s%s},\n"
+           "            %s%s, %uu, %s_byte_ids, %d, %d},\n",
+           name, name, name, name, bpe->mask, bpe->levels ? name : "0", bpe->levels ? "_merge_levels" : "",
+           letters ? name : "0", letters ? "_letters" : "", letters ? bpe->letter_mask : 0, name,
+           bpe->unknown, bpe->fuse_unknown);
+}
+
+/* Prints the members of how byte-pair encoding alone cuts text. */
+static void put_direct_members(struct cr_text *out, const struct tables *s, const char *name,
+                               uint32_t whole_mask)
+{
+    const struct cr_shape *shape = &s->shape;
+    size_t bytes;
+    put_bpe_member(out, s, name, shape->space != NULL);
+    if (s->t->bpe.ignore_merges)
+        cr_put(out, "    .whole = %s_whole,\n    .whole_mask = %uu,\n", name, whole_mask);
+    if (shape->space)
+        cr_put(out,
+               "    .space = %u,\n    .splits = %d,\n    .prepending = %s,\n",
+               cr_character_at(shape->space, 0, &bytes), shape->splits, prepending[shape->prepending]);
+    if (shape->scanner == CR_SCAN_GPT2)
+        cr_put(out, "    .scan = cr_scan_gpt2,\n");
+    else if (shape->scanner == CR_SCAN_LLAMA3)
+        cr_put(out, "    .scan = %s_scan,\n", name);
+    if (shape->nfc)
+        cr_put(out, "    .normalize = cr_nfc,\n");
+}
+
+/* Returns the id of the unknown token of words, or -1. */
+static int32_t unknown_word(const struct cr_tokenizer *t)
+{
+    const char *text = t->model == &cr_wordpiece_model ? t->wordpiece.unknown : t->unknown_word;
+    return cr_find_word(&t->vocabulary, text, strlen(text));
+}
+
+/* Prints the members of a model whose pieces are words, or cut by the most likely path. */
+static void put_word_members(struct cr_text *out, const struct cr_tokenizer *t, const char *name)
+{
+    const struct cr_wordpiece *w = &t->wordpiece;
+    const struct cr_unigram *u = &t->unigram;
+    if (t->model == &cr_wordpiece_model) {
+        cr_put(out, "    .wordpiece = {&%s_words, ", name);
+        put_literal(out, w->prefix, strlen(w->prefix));
+        cr_put(out, ", %zu, %zu, %lld},\n", strlen(w->prefix), w->longest_token,
+               (long long)(w->longest < INT32_MAX ? w->longest : INT32_MAX));
+    } else if (t->model == &cr_unigram_model) {
+        cr_put(out, "    .unigram = {&%s_words, %s_scores, %.17g, %d, %s%s, %d, %s_heads},\n", name, name,
+               u->unknown_score, u->unknown, u->byte_fallback ? name : "0", u->byte_fallback ? "_byte_ids" : "",
+               u->single, name);
+        return;
+    } else {
+        cr_put(out, "    .words = &%s_words,\n", name);
+    }
+    cr_put(out, "    .unknown = %d,\n", unknown_word(t));
+}
+
+/* Prints the members of stages, cuts and the model behind them. */
+static void put_list_members(struct cr_text *out, const struct tables *s, const char *name)
+{
+    const struct cr_stage_list *list = &s->list;
+    const char *space = list->prefixed ? " " : s->shape.space ? s->shape.space : "";
+    if (s->t->model == &cr_bpe_model)
+        put_bpe_member(out, s, name, true);
+    else
+        put_word_members(out, s->t, name);
+    cr_put(out,
+           "    .stages = %s_stages,\n    .cuts = %s_cuts,\n    .n_stages = %d,\n    .n_cuts = %d,\n"
+           "    .spaced = %d,\n    .prefixed = %d,\n    .space_text = ",
+           name, name, list->n_stages, list->n_cuts, list->spaced, list->prefixed);
+    put_literal(out, space, strlen(space));
+    cr_put(out, ",\n    .n_space = %zu,\n    .piece = %s,\n    .prepending = %s,\n", strlen(space), list->piece,
+           prepending[s->shape.prepending]);
+}
+
+/* Prints the members of texts and pairs. */
+static void put_texts_members(struct cr_text *out, const struct cr_tokenizer *t, const char *name)
+{
+    static const char *const strategies[] = {"CR_LONGEST_FIRST", "CR_ONLY_FIRST", "CR_ONLY_SECOND"};
+    cr_put(out,
+           "    .single = %s_single,\n    .pair = %s_pair,\n    .n_single = %d,\n    .n_pair = %d,\n"
+           "    .strategy = %s,\n    .cuts_left = %d,\n",
+           name, name, t->single.n, t->pair.n, strategies[t->truncation.strategy], t->truncation.left);
+}
+
 /* Prints the structure that refers to all tables. */
 static void put_tables(struct cr_text *out, const struct tables *s, const char *name,
                        uint32_t whole_mask)
 {
-    static const char *const prepending[] = {
-        [CR_PREPEND_NEVER] = "CR_PREPEND_NEVER",
-        [CR_PREPEND_TO_TEXT] = "CR_PREPEND_TO_TEXT",
-        [CR_PREPEND_UNLESS_THERE] = "CR_PREPEND_UNLESS_THERE",
-        [CR_PREPEND_ONCE_UNLESS_THERE] = "CR_PREPEND_ONCE_UNLESS_THERE"};
     const struct cr_tokenizer *t = s->t;
-    size_t bytes;
-    uint32_t space = s->shape.space ? cr_character_at(s->shape.space, 0, &bytes) : 0;
-    cr_put(out,
-           "\nstatic const struct cr_tokenizer_tables %s_tokenizer = {\n"
-           "    .n = %d,\n    .bytes = %s_bytes,\n    .starts = %s_starts,\n"
-           "    .bpe = {{%s_merge_left, %s_merge_right, %s_merge_made, %s_merge_slots, %uu,\n"
-           "             %s%s},\n"
-           "            %s%s, %uu, %s_byte_ids, %d, %d},\n",
-           name, t->n_ids, name, name, name, name, name, name, t->bpe.mask,
-           t->bpe.levels ? name : "0", t->bpe.levels ? "_merge_levels" : "", s->shape.space ? name : "0",
-           s->shape.space ? "_letters" : "", s->shape.space ? t->bpe.letter_mask : 0, name, t->bpe.unknown,
-           t->bpe.fuse_unknown);
-    if (t->bpe.ignore_merges)
-        cr_put(out, "    .whole = %s_whole,\n    .whole_mask = %uu,\n", name, whole_mask);
-    if (s->shape.space)
-        cr_put(out,
-               "    .space = %u,\n    .splits = %d,\n    .prepending = %s,\n",
-               space, s->shape.splits, prepending[s->shape.prepending]);
-    if (s->shape.scanner == CR_SCAN_GPT2)
-        cr_put(out, "    .scan = cr_scan_gpt2,\n");
-    else if (s->shape.scanner == CR_SCAN_LLAMA3)
-        cr_put(out, "    .scan = %s_scan,\n", name);
-    if (s->shape.nfc)
-        cr_put(out, "    .normalize = cr_nfc,\n");
+    cr_put(out, "\nstatic const struct cr_tokenizer_tables %s_tokenizer = {\n    .n = %d,\n", name, t->n_ids);
+    if (s->decodes)
+        cr_put(out, "    .bytes = %s_bytes,\n    .starts = %s_starts,\n", name, name);
+    if (s->staged)
+        put_list_members(out, s, name);
+    else
+        put_direct_members(out, s, name, whole_mask);
     if (wants_classes(&t->added))
         cr_put(out, "    .class_of = cr_class,\n");
     cr_put(out,
            "    .raw = %s_added_raw,\n    .normalized = %s_added_normalized,\n"
            "    .added = %s_added,\n    .n_added = %d,\n"
            "    .before = %s_before,\n    .after = %s_after,\n    .n_before = %d,\n"
-           "    .n_after = %d,\n    .strips = %d,\n    .strips_first = %d,\n};\n",
-           name, name, name, t->added.n, name, name, t->frame.n_before, t->frame.n_after,
-           (int)s->shape.strips, s->shape.strips_first);
+           "    .n_after = %d,\n",
+           name, name, name, t->added.n, name, name, t->frame.n_before, t->frame.n_after);
+    if (s->decodes)
+        cr_put(out, "    .strips = %d,\n    .strips_first = %d,\n", (int)s->shape.strips,
+               s->shape.strips_first);
+    if (s->use == CR_FOR_TEXTS)
+        put_texts_members(out, t, name);
+    cr_put(out, "};\n");
 }
 
 /* Sets `upper` to a name in capitals: "GPT2" for "gpt2". */
@@ -356,7 +675,7 @@ static void put_frame(struct cr_text *out, const struct cr_tokenizer *t, const c
 }
 
 /* Prints the public functions. */
-static void put_calls(struct cr_text *out, const char *name)
+static void put_calls(struct cr_text *out, const struct tables *s, const char *name)
 {
     char upper[128];
     put_upper(upper, name);
@@ -364,64 +683,141 @@ static void put_calls(struct cr_text *out, const char *name)
         out,
         "\nint64_t %s_encode(const char *text, size_t n, int framed, int32_t *ids, int32_t *work)\n"
         "{\n    return cr_encode_by(&%s_tokenizer, text, n, framed, ids, work,\n"
-        "                        %s_ENCODE_SYMBOLS(n));\n}\n\n"
-        "const unsigned char *%s_decode(struct cr_text_state *state, int32_t id, int show,\n"
-        "                               size_t *n)\n"
-        "{\n    return cr_decode_by(&%s_tokenizer, state, id, show, n);\n}\n",
-        name, name, upper, name, name);
+        "                        %s_ENCODE_SYMBOLS(n));\n}\n",
+        name, name, upper);
+    if (s->decodes)
+        cr_put(out,
+               "\nconst unsigned char *%s_decode(struct cr_text_state *state, int32_t id, int show,\n"
+               "                               size_t *n)\n"
+               "{\n    return cr_decode_by(&%s_tokenizer, state, id, show, n);\n}\n",
+               name, name);
+    if (s->use == CR_FOR_TEXTS)
+        cr_put(out,
+               "\nint64_t %s_encode_texts(struct cr_texts *texts, int32_t *work)\n{\n"
+               "    const size_t sizes[2] = {%s_ENCODE_SYMBOLS(texts->n), %s_ENCODE_SYMBOLS(texts->n_pair)};\n"
+               "    int32_t *rest = work + %s_ENCODE_IDS(texts->n + texts->n_pair) + %s_ENCODE_IDS(0);\n"
+               "    return cr_encode_texts(&%s_tokenizer, texts, work, rest, sizes);\n}\n",
+               name, upper, upper, upper, upper, name);
+}
+
+/* Prints the tables of the model. */
+static void put_model(struct cr_text *out, const struct tables *s, const char *name)
+{
+    const struct cr_tokenizer *t = s->t;
+    if (t->model == &cr_bpe_model) {
+        put_merges(out, &t->bpe, name);
+        put_byte_ids(out, s, name);
+        if (s->staged || s->shape.space)
+            put_letters(out, &t->bpe, name);
+        return;
+    }
+    put_words(out, &t->vocabulary, name);
+    if (t->model == &cr_unigram_model)
+        put_unigram(out, &t->unigram, name);
 }
 
 /* All checks come before anything is appended. */
 int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const char *name,
-                      const char *path, struct cr_error *error)
+                      enum cr_tokenizer_use use, const char *path, struct cr_error *error)
 {
-    struct tables s = {.t = t, .shape = {.path = path}};
+    struct tables s = {.t = t, .use = use, .shape = {.path = path}};
     uint32_t whole_mask = 0;
     int status = read_tables(&s, error);
     if (status == 0) {
         put_files(out, &s);
-        put_texts(out, &s, name);
-        put_merges(out, &t->bpe, name);
-        put_byte_ids(out, &s, name);
-        if (t->bpe.ignore_merges)
+        if (s.decodes)
+            put_texts(out, &s, name);
+        put_model(out, &s, name);
+        if (!s.staged && t->bpe.ignore_merges)
             whole_mask = put_whole(out, &s, name);
-        if (s.shape.space)
-            put_letters(out, &t->bpe, name);
         put_added(out, &t->added, name);
         put_frame(out, t, name);
+        if (s.staged) {
+            put_stages(out, &s, name);
+            put_cuts(out, &s, name);
+        }
+        if (use == CR_FOR_TEXTS) {
+            put_template(out, &t->single, name, "single");
+            put_template(out, &t->pair, name, "pair");
+        }
         put_scanner(out, &s, name);
         put_tables(out, &s, name, whole_mask);
-        put_calls(out, name);
+        put_calls(out, &s, name);
     }
     free(s.bytes.data);
     free(s.starts);
     return status;
 }
 
-/* Returns the largest number of symbols for one byte of text: more than one if the visible space
- * has no token, and so becomes its bytes, or if NFC makes a text longer. */
-static int symbols_of_a_byte(const struct cr_tokenizer *t, bool *nfc)
+/* ---- the header ---- */
+
+/* Prints the sizes of memory of byte-pair encoding alone.  The symbols of a byte are more than one if the visible
+ * space has no token, and so becomes its bytes, or if NFC makes a text longer.  The "+ 8" of ENCODE_SYMBOLS has room
+ * for a symbol before a text between added tokens, and for one that is still pending. */
+static void put_direct_sizes(struct cr_text *out, const struct tables *s, const char *upper)
 {
-    struct cr_shape s = {.path = ""};
-    struct cr_error ignored;
-    bool failed = cr_shape_encoding(&s, t, &ignored);
-    *nfc = s.nfc;
-    if (failed)
-        return 4;
-    return s.nfc                                                                       ? 3
-           : !s.space || cr_find_word(&t->vocabulary, s.space, s.space_bytes) >= 0 ? 1
-                                                                                       : 4;
+    const struct cr_shape *shape = &s->shape;
+    const struct cr_tokenizer *t = s->t;
+    int symbols = shape->nfc                                                                   ? 3
+                  : !shape->space || cr_find_word(&t->vocabulary, shape->space, shape->space_bytes) >= 0 ? 1
+                                                                                               : 4;
+    cr_put(out,
+           "#define %s_ENCODE_SYMBOLS(n) (%d * (size_t)(n) + 8)\n"
+           "#define %s_ENCODE_IDS(n) (%d * (size_t)(n) + %d)\n"
+           "#define %s_ENCODE_WORK(n) (9 * %s_ENCODE_SYMBOLS(n)%s)\n",
+           upper, symbols, upper, 2 * symbols, 8 + t->frame.n_before + t->frame.n_after, upper, upper,
+           shape->nfc ? " + 5 * (size_t)(n)" : "");
 }
 
-/* The "+ 8" of ENCODE_SYMBOLS has room for a symbol before a text between added tokens, and for one
- * that is still pending. */
-void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *t, const char *name)
+/* Returns how many bytes the model needs to encode a byte of a piece. */
+static int bytes_of_model(const struct cr_tokenizer *t)
+{
+    return t->model == &cr_bpe_model ? 36 : t->model == &cr_unigram_model ? 16 : 1;
+}
+
+/* Prints the sizes of memory of a list: of the text after all stages (ENCODE_SYMBOLS), and what cr_encode_by takes
+ * room for. */
+static void put_list_sizes(struct cr_text *out, const struct tables *s, const char *upper)
+{
+    const struct cr_stage_list *list = &s->list;
+    const struct cr_tokenizer *t = s->t;
+    int spaces = list->spaced < 0 ? 1 : list->prefixed ? 1 : (int)s->shape.space_bytes;
+    int piece = spaces * (1 + bytes_of_model(t));
+    int items = t->single.n > t->pair.n ? t->single.n : t->pair.n;
+    size_t constant = (size_t)piece + 256 + (t->model == &cr_wordpiece_model ? strlen(t->wordpiece.prefix) : 0);
+    double ids = 4 * spaces * (list->growth + list->more);
+    cr_put(out,
+           "#define %s_ENCODE_SYMBOLS(n) (((size_t)(n) * %.0f + 3) / 4 + %.0f)\n"
+           "#define %s_ENCODE_IDS(n) (%.0f * (size_t)(n) + %d)\n"
+           "#define %s_ENCODE_WORK(n) ((%d * %s_ENCODE_SYMBOLS(n) + %zu) / 4 + %.0f * (size_t)(n) + %.0f)\n",
+           upper, ceil(4 * list->growth), ceil(list->more) + 8, upper, ceil(ids), 16 + items, upper, 2 + piece,
+           upper, constant, ceil(list->work), 16 * ceil(list->more) + 16);
+}
+
+/* Prints what the functions of texts and pairs take. */
+static void put_texts_header(struct cr_text *out, const char *name, const char *upper)
+{
+    uint64_t done = 0;
+    cr_put(out, "#define %s_ENCODE_TEXTS_WORK(n) (%s_ENCODE_IDS(n) + %s_ENCODE_IDS(0) + %s_ENCODE_WORK(n))\n\n",
+           upper, upper, upper, upper);
+    cr_add_runtime(out, "compiler/emit/standalone_texts.h", &done, NULL, NULL);
+    cr_put(out,
+           "\n/* The ids of a text or a pair, among those that go around them: how many.  -1: no UTF-8; -2: a word "
+           "has no\n * token; -3: there are no pairs, or no texts of so few ids.  The work is for the bytes of both. */\n"
+           "int64_t %s_encode_texts(struct cr_texts *texts, int32_t *work);\n",
+           name);
+}
+
+void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *t, const char *name,
+                              enum cr_tokenizer_use use)
 {
     char upper[128];
     size_t longest = 1, length;
     uint64_t done = 0;
-    bool nfc;
-    int symbols = symbols_of_a_byte(t, &nfc);
+    struct tables s = {.t = t, .use = use, .shape = {.path = ""}};
+    struct cr_error ignored;
+    if (choose_shape(&s, &ignored))
+        return;
     put_upper(upper, name);
     for (int id = 0; id < t->n_ids; id++)
         if (cr_token_text(t, id, &length) && length > longest)
@@ -430,21 +826,27 @@ void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *t,
         out,
         "#include <stddef.h>\n#include <stdint.h>\n\n"
         "/* The tokenizer: ids that a text of n bytes has at most, and int32_t to work with. */\n"
-        "#define %s_TOKENS %d\n#define %s_TOKEN_BYTES %zu\n#define %s_ENDS %d\n"
-        "#define %s_ENCODE_SYMBOLS(n) (%d * (size_t)(n) + 8)\n"
-        "#define %s_ENCODE_IDS(n) (%d * (size_t)(n) + %d)\n"
-        "#define %s_ENCODE_WORK(n) (9 * %s_ENCODE_SYMBOLS(n)%s)\n\n",
-        upper, t->n_ids, upper, longest, upper, t->ends.n, upper, symbols, upper, 2 * symbols,
-        8 + t->frame.n_before + t->frame.n_after, upper, upper, nfc ? " + 5 * (size_t)(n)" : "");
+        "#define %s_TOKENS %d\n#define %s_TOKEN_BYTES %zu\n#define %s_ENDS %d\n",
+        upper, t->n_ids, upper, longest, upper, t->ends.n);
+    if (s.staged)
+        put_list_sizes(out, &s, upper);
+    else
+        put_direct_sizes(out, &s, upper);
+    cr_put(out, "\n");
     cr_add_runtime(out, "compiler/tokenizer/text_state.h", &done, NULL, NULL);
     cr_put(out,
            "\n/* The ids that end a text, and -1. */\nextern const int32_t %s_ends[];\n\n"
-           "/* The number of ids, or -1 if the text is no UTF-8; `framed`: with what goes around "
+           "/* The number of ids, or -1 if the text is no UTF-8%s; `framed`: with what goes around "
            "it. */\n"
            "int64_t %s_encode(const char *text, size_t n, int framed, int32_t *ids, int32_t "
-           "*work);\n\n"
-           "/* The n bytes of a token.  `show` says which special ones have any: one of enum cr_specials. */\n"
-           "const unsigned char *%s_decode(struct cr_text_state *state, int32_t id, int show,\n"
-           "                               size_t *n);\n\n",
-           name, name, name);
+           "*work);\n\n",
+           name, s.staged ? ", -2 if a word has no token" : "", name);
+    if (s.decodes)
+        cr_put(out,
+               "/* The n bytes of a token.  `show` says which special ones have any: one of enum cr_specials. */\n"
+               "const unsigned char *%s_decode(struct cr_text_state *state, int32_t id, int show,\n"
+               "                               size_t *n);\n\n",
+               name);
+    if (use == CR_FOR_TEXTS)
+        put_texts_header(out, name, upper);
 }

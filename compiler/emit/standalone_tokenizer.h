@@ -17,6 +17,12 @@
  *                             returns the n bytes, in constant memory, that a token adds after the
  *                             tokens before; `state` begins as zeros; `show` is one of enum
  *                             cr_specials
+ *
+ * A tokenizer of an encoder (CR_FOR_TEXTS) has besides these, or in place of them,
+ *
+ *     NAME_ENCODE_TEXTS_WORK(n)  the work memory for a text or a pair of n bytes together
+ *     name_encode_texts(texts, work)
+ *                             lays the ids of a text or a pair among special ids, with segments
  */
 #ifndef CR_STANDALONE_TOKENIZER_H
 #define CR_STANDALONE_TOKENIZER_H
@@ -24,17 +30,16 @@
 #include "compiler/ir/text.h"
 #include "compiler/tokenizer/tokenizer.h"
 
-/* Appends the public part: macros, a structure, prototypes. */
-void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *tokenizer,
-                              const char *name);
+/* What the tokenizer is for: prompts, whose continuation is decoded; or texts and pairs of an encoder. */
+enum cr_tokenizer_use { CR_FOR_PROMPTS, CR_FOR_TEXTS };
 
-/*
- * Appends the source, which comes after that header.  Supported are byte-level BPE with GPT-2's or
- * Llama 3's pattern, with or without NFC, and BPE of characters with visible spaces.  Fails if the
- * tokenizer has another part; the message begins with `path` and names the part, and nothing is
- * appended.
- */
+/* Appends the public part: macros, structures, prototypes.  cr_emit_tokenizer does not fail for the tokenizer. */
+void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *tokenizer,
+                              const char *name, enum cr_tokenizer_use use);
+
+/* Appends the source, which comes after that header.  Fails if the tokenizer has a part that emitted C does not
+ * have (tokenizer/shape.h); the message begins with `path` and names the part, and nothing is appended. */
 int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *tokenizer, const char *name,
-                      const char *path, struct cr_error *error);
+                      enum cr_tokenizer_use use, const char *path, struct cr_error *error);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "utf8.h"
+#include "utf8_put.h"
 
 static void cr_json_space(struct cr_json *json)
 {

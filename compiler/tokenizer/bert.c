@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "shape.h"
+
 /* Accents are stripped where text is lower-cased, unless the file says something else. */
 int cr_read_bert_normalizer(struct cr_text_part *part, const struct cr_document *d, int object,
                             const char *where, struct cr_error *error)
@@ -51,4 +53,13 @@ int cr_normalize_bert(const struct cr_text_part *part, const char *text, size_t 
     free(from.data);
     free(to.data);
     return 0;
+}
+
+int cr_list_bert(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    enum cr_stage_kind kinds[4];
+    int n = stages_of(&part->bert, kinds), status = 0;
+    for (int i = 0; i < n && status == 0; i++)
+        status = cr_list_stage(s, &(struct cr_listed_stage){.kind = kinds[i]}, error);
+    return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/files/utf8.h"
+#include "compiler/files/utf8_put.h"
 #include "compiler/files/mapping.h"
 #include "compiler/ir/mem.h"
 

@@ -123,10 +123,19 @@ static int shape_bpe(const struct cr_tokenizer *t, const struct cr_shape *s,
     return 0;
 }
 
+static int list_bpe(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_error *error)
+{
+    if (t->bpe.ignore_merges)
+        return cr_refuse_shape(s, "ignore_merges with such parts", "none", error);
+    s->list->piece = s->byte_level ? "cr_piece_of_bytes" : "cr_piece_of_letters";
+    return shape_bpe(t, s, error);
+}
+
 const struct cr_model_kind cr_bpe_model = {
     .type = "BPE",
     .read = read_bpe,
     .index = index_bpe,
     .encode = encode_bpe,
     .release = release_bpe,
-    .shape = shape_bpe};
+    .shape = shape_bpe,
+    .list = list_bpe};

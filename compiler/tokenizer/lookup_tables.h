@@ -65,4 +65,40 @@ struct cr_map_tables {
     size_t n_units, n_results;
 };
 
+/* Tokens by their texts: the library has a vocabulary, and emitted C tables (words.inc). */
+struct cr_words;
+
+/* A model of WordPiece. */
+struct cr_wordpiece_tables {
+    const struct cr_words *words;
+    const char *prefix; /* of tokens that continue a word */
+    size_t n_prefix, longest_token; /* bytes */
+    int64_t longest; /* characters of a word; a longer word is unknown */
+};
+
+/* Tokens of at least CR_UNIGRAM_HEAD bytes are looked up only if one of that length begins with the
+ * same bytes as the text. */
+enum { CR_UNIGRAM_HEAD = 4, CR_UNIGRAM_HEADS = 1 << 14 };
+
+/* A unigram language model. */
+struct cr_unigram_tables {
+    const struct cr_words *words;
+    const double *scores; /* by id; an infinite one: the token is not looked for in texts */
+    double unknown_score; /* of a character that is no token */
+    int32_t unknown;      /* the id of the unknown token, or -1 */
+    const int32_t *bytes; /* of 256 bytes, -1 for none; null: unknown text does not become bytes */
+    int single; /* sums are rounded to float32, as SentencePiece's are; Hugging Face's are of float64 */
+    const uint32_t *longest; /* by the hash of the first bytes: bytes of the longest such token */
+};
+
+/* Which text is cut if a pair is too long. */
+enum cr_truncation_strategy { CR_LONGEST_FIRST, CR_ONLY_FIRST, CR_ONLY_SECOND };
+
+/* Where the ids of one text or of two stand among special ids.  An id below 0 is a text. */
+enum { CR_FIRST_TEXT = -1, CR_SECOND_TEXT = -2 };
+
+struct cr_template_item {
+    int32_t id, type; /* the type tells the segments of a pair apart: BERT's token_type_ids */
+};
+
 #endif

@@ -99,6 +99,22 @@ int cr_shape_metaspace(const struct cr_text_part *part, struct cr_shape *s, stru
     return 0;
 }
 
+/* Lists the visible space, and the cut before each. */
+int cr_list_metaspace(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    const struct cr_cut_row *row = &cr_cut_rows[CR_CUT_CHARACTER];
+    struct cr_listed_cut cut = {cr_cutter_of(CR_CUT_CHARACTER, CR_MERGED_WITH_NEXT, false), row->piece,
+                                row->class_of};
+    size_t bytes;
+    if (!cr_shape_space(s, part))
+        return cr_refuse_shape(s, "Metaspace of white space", "another character", error);
+    if (cr_list_space(s, part->kind->type, error))
+        return -1;
+    s->prepending = part->prepending;
+    cut.cutter.character = cr_character_at(part->content, 0, &bytes);
+    return part->split ? cr_list_cut(s, &cut, error) : 0;
+}
+
 int cr_shape_decode_metaspace(const struct cr_text_part *part, struct cr_shape *s,
                               struct cr_error *error)
 {

@@ -27,6 +27,8 @@ struct cr_model_kind {
     /* Fails if emitted C cannot encode with this model; null: it never can. */
     int (*shape)(const struct cr_tokenizer *tokenizer, const struct cr_shape *shape,
                  struct cr_error *error);
+    /* Sets the function that encodes a piece in emitted C behind a list of stages, or fails. */
+    int (*list)(const struct cr_tokenizer *tokenizer, struct cr_shape *shape, struct cr_error *error);
 };
 
 extern const struct cr_model_kind cr_bpe_model, cr_wordpiece_model, cr_word_level_model,

@@ -19,6 +19,11 @@ static int by_stage(const struct cr_text_part *part, const char *text, size_t n,
     return 0;
 }
 
+static int list_stage(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    return cr_list_stage(s, &(struct cr_listed_stage){.kind = part->kind->stage}, error);
+}
+
 static int shape_nfc(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     s->nfc = s->parts->n == 1;
@@ -53,6 +58,52 @@ static int shape_replace(const struct cr_text_part *part, struct cr_shape *s,
                                                 : cr_refuse_shape(s, part->kind->type, NULL, error);
 }
 
+/* True if a pattern is a character, \\s for white space, and how often it stands there at least: as " {2,}",
+ * "\\s+".  Sets where the character is, of no bytes for white space, and the number. */
+static bool is_run(const char *source, size_t n, const char **character, size_t *bytes, int *least)
+{
+    static const char meta[] = ".[]()*?+{}|^$";
+    size_t at = 0;
+    *character = source;
+    if (n >= 2 && source[0] == '\\' && source[1] == 's') {
+        *bytes = 0;
+        at = 2;
+    } else if (n >= 1 && source[0] != '\\' && !memchr(meta, source[0], sizeof meta - 1)) {
+        cr_character_at(source, 0, bytes);
+        at = *bytes;
+    } else {
+        return false;
+    }
+    *least = 1;
+    if (n == at + 1 && source[at] == '+')
+        return true;
+    if (n != at + 4 || source[at] != '{' || memcmp(source + at + 2, ",}", 2) != 0)
+        return false;
+    *least = source[at + 1] - '0';
+    return *least >= 1 && *least <= 9;
+}
+
+/* Lists a Replace of a string, or of runs of a character. */
+static int list_replace(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    struct cr_listed_stage stage = {.kind = CR_REPLACED, .to = part->content, .n_to = part->length};
+    size_t n, shortest;
+    stage.from = cr_pattern_string(part->pattern, &stage.n_from);
+    shortest = stage.n_from;
+    if (!stage.from) {
+        const char *source = cr_pattern_source(part->pattern, &n);
+        stage.kind = CR_REPLACED_RUNS;
+        if (!source || !is_run(source, n, &stage.from, &stage.n_from, &stage.flags))
+            return cr_refuse_shape(s, "Replace by a pattern", "of a string, or of runs of a character",
+                                   error);
+        shortest = (stage.n_from ? stage.n_from : 1) * (size_t)stage.flags;
+    }
+    if (shortest == 0)
+        return cr_refuse_shape(s, "Replace of nothing", "of a text", error);
+    stage.growth = stage.n_to > shortest ? (double)stage.n_to / (double)shortest : 1;
+    return cr_list_stage(s, &stage, error);
+}
+
 /* ---- Prepend ---- */
 
 static int read_prepend(struct cr_text_part *part, const struct cr_document *d, int object,
@@ -78,6 +129,12 @@ static int shape_prepend(const struct cr_text_part *part, struct cr_shape *s,
         return cr_refuse_shape(s, part->kind->type, NULL, error);
     s->prepend = part;
     return 0;
+}
+
+static int list_prepend(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    return cr_list_stage(s, &(struct cr_listed_stage){.kind = CR_PREPENDED, .to = part->content,
+                                                      .n_to = part->length, .more = (double)part->length}, error);
 }
 
 /* ---- Strip ---- */
@@ -109,22 +166,42 @@ static int strip(const struct cr_text_part *part, const char *text, size_t n, st
     return 0;
 }
 
+static int list_strip(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    return cr_list_stage(s, &(struct cr_listed_stage){.kind = CR_STRIPPED,
+                                                      .flags = (int)(part->start + 2 * part->stop)}, error);
+}
+
 /* ---- the table ---- */
 
 static const struct cr_part_kind kinds[] = {
-    {.type = "NFC", .normalize = by_stage, .stage = CR_NFC, .shape = shape_nfc},
-    {.type = "NFD", .normalize = by_stage, .stage = CR_NFD},
-    {.type = "NFKC", .normalize = by_stage, .stage = CR_NFKC},
-    {.type = "NFKD", .normalize = by_stage, .stage = CR_NFKD},
-    {.type = "Lowercase", .normalize = by_stage, .stage = CR_LOWER},
-    {.type = "StripAccents", .normalize = by_stage, .stage = CR_UNACCENTED},
-    {.type = "Strip", .read = read_strip, .normalize = strip},
-    {.type = "Replace", .read = cr_read_replace, .normalize = replace, .shape = shape_replace},
-    {.type = "Prepend", .read = read_prepend, .normalize = prepend, .shape = shape_prepend},
+    {.type = "NFC", .normalize = by_stage, .stage = CR_NFC, .shape = shape_nfc, .list = list_stage},
+    {.type = "NFD", .normalize = by_stage, .stage = CR_NFD, .list = list_stage},
+    {.type = "NFKC", .normalize = by_stage, .stage = CR_NFKC, .list = list_stage},
+    {.type = "NFKD", .normalize = by_stage, .stage = CR_NFKD, .list = list_stage},
+    {.type = "Lowercase", .normalize = by_stage, .stage = CR_LOWER, .list = list_stage},
+    {.type = "StripAccents", .normalize = by_stage, .stage = CR_UNACCENTED, .list = list_stage},
+    {.type = "Strip", .read = read_strip, .normalize = strip, .list = list_strip},
+    {.type = "Replace",
+     .read = cr_read_replace,
+     .normalize = replace,
+     .shape = shape_replace,
+     .list = list_replace},
+    {.type = "Prepend",
+     .read = read_prepend,
+     .normalize = prepend,
+     .shape = shape_prepend,
+     .list = list_prepend},
     {.type = "ByteLevel", .normalize = byte_level},
-    {.type = "BertNormalizer", .read = cr_read_bert_normalizer, .normalize = cr_normalize_bert},
-    {.type = "Precompiled", .read = cr_read_precompiled, .normalize = cr_normalize_precompiled},
-    {.type = "Nmt", .normalize = by_stage, .stage = CR_NMT},
+    {.type = "BertNormalizer",
+     .read = cr_read_bert_normalizer,
+     .normalize = cr_normalize_bert,
+     .list = cr_list_bert},
+    {.type = "Precompiled",
+     .read = cr_read_precompiled,
+     .normalize = cr_normalize_precompiled,
+     .list = cr_list_precompiled},
+    {.type = "Nmt", .normalize = by_stage, .stage = CR_NMT, .list = list_stage},
 };
 
 const struct cr_part_table cr_normalizers = {"normalizer", "normalizers", kinds,

@@ -48,13 +48,7 @@ struct cr_frame {
     int n_before, n_after, before_cap, after_cap;
 };
 
-/* Where the ids of one text or of two stand among special ids.  An id below 0 is a text. */
-enum { CR_FIRST_TEXT = -1, CR_SECOND_TEXT = -2 };
-
-struct cr_template_item {
-    int32_t id, type; /* the type tells the segments of a pair apart: BERT's token_type_ids */
-};
-
+/* Where the ids of one text or of two stand; see struct cr_template_item. */
 struct cr_template {
     struct cr_template_item *items;
     int n, cap;
@@ -75,8 +69,8 @@ struct cr_part_kind {
     cr_normalize_function *normalize;
     cr_cut_function *cut;
     cr_decode_function *decode;
-    cr_shape_function *shape; /* null: emitted C does not support it; not used for
-                               * post-processors */
+    /* Null: emitted C does not support it; not used for post-processors.  The second lists stages. */
+    cr_shape_function *shape, *list;
     enum cr_stage_kind stage; /* of a normalizer that is a stage without settings */
     enum cr_cut_kind cutter; /* of a pre-tokenizer that cuts character by character */
     bool fuses; /* a decoder: those behind it see all tokens as one */

@@ -21,7 +21,7 @@ enum { BARE_SCRIPTS = PCRE2_MAJOR == 10 && PCRE2_MINOR < 40 };
 struct cr_pattern {
     enum cr_scanner scanner;
     size_t digits;
-    char *literal; /* or null */
+    char *literal, *source; /* a string, or the text of a regular expression; or null */
     size_t length;
     pcre2_code *code;
     pcre2_match_data *match;
@@ -122,6 +122,8 @@ struct cr_pattern *cr_pattern_pcre2(const char *text, size_t length, const char 
     if (status == 0)
         status = compile(p, &translated, where, error);
     free(translated.data);
+    p->source = memcpy(cr_calloc(length + 1, 1), text, length);
+    p->length = length;
     if (status == 0)
         return p;
     cr_pattern_free(p);
@@ -158,6 +160,12 @@ const char *cr_pattern_string(const struct cr_pattern *p, size_t *length)
     return p->literal;
 }
 
+const char *cr_pattern_source(const struct cr_pattern *p, size_t *length)
+{
+    *length = p->length;
+    return p->source;
+}
+
 void cr_pattern_free(struct cr_pattern *p)
 {
     if (!p)
@@ -166,6 +174,7 @@ void cr_pattern_free(struct cr_pattern *p)
     pcre2_match_data_free(p->match);
     pcre2_match_context_free(p->limits);
     free(p->literal);
+    free(p->source);
     free(p);
 }
 

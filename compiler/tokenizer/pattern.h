@@ -43,6 +43,9 @@ enum cr_scanner cr_pattern_scanner(const struct cr_pattern *pattern, size_t *dig
 /* Returns the string of a literal pattern, or null. */
 const char *cr_pattern_string(const struct cr_pattern *pattern, size_t *length);
 
+/* Returns the text of a regular expression, or null. */
+const char *cr_pattern_source(const struct cr_pattern *pattern, size_t *length);
+
 struct cr_match {
     size_t begin, end;
 };

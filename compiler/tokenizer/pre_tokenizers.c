@@ -70,7 +70,39 @@ static int shape_split(const struct cr_text_part *part, struct cr_shape *s, stru
     return 0;
 }
 
+/* Adds the cut of a scanner, which leaves nothing out. */
+static int list_scanner(struct cr_shape *s, enum cr_scanner scanner, size_t digits, struct cr_error *error)
+{
+    static const char *const pieces[] = {[CR_SCAN_GPT2] = "cr_piece_by_gpt2",
+                                         [CR_SCAN_LLAMA3] = "cr_piece_by_llama3"};
+    return cr_list_cut(s, &(struct cr_listed_cut){.cutter.digits = digits, .piece = pieces[scanner]}, error);
+}
+
+/* Lists a Split by a pattern with a scanner, or at a character. */
+static int list_split(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    size_t length, digits, bytes = 0;
+    const char *string = cr_pattern_string(part->pattern, &length);
+    enum cr_scanner scanner = cr_pattern_scanner(part->pattern, &digits);
+    const struct cr_cut_row *row = &cr_cut_rows[CR_CUT_CHARACTER];
+    struct cr_listed_cut cut = {cr_cutter_of(CR_CUT_CHARACTER, part->behavior, part->invert), row->piece,
+                                row->class_of};
+    if (scanner != CR_SCAN_NONE && (part->behavior != CR_REMOVED || part->invert))
+        return list_scanner(s, scanner, digits, error);
+    if (string && length > 0)
+        cut.cutter.character = cr_character_at(string, 0, &bytes);
+    return string && length > 0 && bytes == length
+               ? cr_list_cut(s, &cut, error)
+               : cr_refuse_shape(s, "Split by another pattern", "GPT-2's, Llama 3's, or a character", error);
+}
+
 /* ---- kinds that cut character by character ---- */
+
+static int list_cutter(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    const struct cr_cut_row *row = &cr_cut_rows[part->kind->cutter];
+    return cr_list_cut(s, &(struct cr_listed_cut){part->cutter, row->piece, row->class_of}, error);
+}
 
 static int by_character(const struct cr_text_part *part, const char *text, size_t n, bool first,
                         struct cr_pieces *out, struct cr_error *error)
@@ -169,28 +201,50 @@ static int shape_byte_level(const struct cr_text_part *part, struct cr_shape *s,
     return 0;
 }
 
+static int list_byte_level(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    if (s->at < s->parts->n - 1)
+        return cr_refuse_shape(s, part->kind->type, "it as the last pre-tokenizer", error);
+    if (part->prefix_space && cr_list_space(s, part->kind->type, error))
+        return -1;
+    s->list->prefixed = part->prefix_space;
+    s->byte_level = true;
+    return part->by_regex ? list_scanner(s, CR_SCAN_GPT2, 0, error) : 0;
+}
+
 /* ---- the table ---- */
 
 static const struct cr_part_kind kinds[] = {
-    {.type = "ByteLevel", .read = read_byte_level, .cut = byte_level, .shape = shape_byte_level},
-    {.type = "Split", .read = read_split, .cut = split, .shape = shape_split},
+    {.type = "ByteLevel",
+     .read = read_byte_level,
+     .cut = byte_level,
+     .shape = shape_byte_level,
+     .list = list_byte_level},
+    {.type = "Split", .read = read_split, .cut = split, .shape = shape_split, .list = list_split},
     {.type = "Metaspace",
      .read = cr_read_metaspace,
      .cut = cr_cut_metaspace,
-     .shape = cr_shape_metaspace},
-    {.type = "Digits", .read = read_digits, .cut = by_character, .cutter = CR_CUT_DIGITS},
+     .shape = cr_shape_metaspace,
+     .list = cr_list_metaspace},
+    {.type = "Digits",
+     .read = read_digits,
+     .cut = by_character,
+     .cutter = CR_CUT_DIGITS,
+     .list = list_cutter},
     {.type = "Punctuation",
      .read = read_punctuation,
      .cut = by_character,
-     .cutter = CR_CUT_PUNCTUATION},
-    {.type = "Whitespace", .cut = by_character, .cutter = CR_CUT_WORDS},
-    {.type = "WhitespaceSplit", .cut = by_character, .cutter = CR_CUT_SPACE},
-    {.type = "BertPreTokenizer", .cut = by_character, .cutter = CR_CUT_BERT},
-    {.type = "UnicodeScripts", .cut = by_character, .cutter = CR_CUT_SCRIPTS},
+     .cutter = CR_CUT_PUNCTUATION,
+     .list = list_cutter},
+    {.type = "Whitespace", .cut = by_character, .cutter = CR_CUT_WORDS, .list = list_cutter},
+    {.type = "WhitespaceSplit", .cut = by_character, .cutter = CR_CUT_SPACE, .list = list_cutter},
+    {.type = "BertPreTokenizer", .cut = by_character, .cutter = CR_CUT_BERT, .list = list_cutter},
+    {.type = "UnicodeScripts", .cut = by_character, .cutter = CR_CUT_SCRIPTS, .list = list_cutter},
     {.type = "CharDelimiterSplit",
      .read = read_delimiter,
      .cut = by_character,
-     .cutter = CR_CUT_CHARACTER},
+     .cutter = CR_CUT_CHARACTER,
+     .list = list_cutter},
 };
 
 const struct cr_part_table cr_pre_tokenizers = {"pre_tokenizer", "pretokenizers", kinds,

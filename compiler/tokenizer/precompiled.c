@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "shape.h"
 
 /* The order matters: each file uses those above it. */
 #include "characters.inc"
@@ -121,4 +122,58 @@ int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, 
         cr_put_bytes(out, result ? result : text + at, result ? strlen(result) : end - at);
     }
     return 0;
+}
+
+/* ---- in emitted C ---- */
+
+/* A walk through the trie: how many times as long the longest result is as its text; `left` steps may be
+ * taken. */
+struct walk {
+    const struct cr_text_map *map;
+    double growth;
+    int64_t left;
+};
+
+static void take_result(struct walk *w, uint32_t value, int depth)
+{
+    if (value <= w->map->n_results) {
+        double growth = (double)strlen(w->map->results + value) / depth;
+        w->growth = growth > w->growth ? growth : w->growth;
+    }
+}
+
+/* Visits the units below the one at `at`, whose children begin at an offset from it.  Texts that are looked up
+ * have fewer bytes than a short grapheme. */
+static void visit(struct walk *w, size_t at, int depth)
+{
+    const struct cr_text_map *map = w->map;
+    if (depth == CR_SHORT_GRAPHEME)
+        return;
+    for (unsigned byte = 1; byte < 256 && w->left > 0; byte++, w->left--) {
+        size_t child = at ^ byte;
+        if (child >= map->n_units || (map->units[child] & 0x800000ff) != byte)
+            continue;
+        size_t below = child ^ cr_unit_offset(map->units[child]);
+        if (map->units[child] & 1u << 8 && below < map->n_units)
+            take_result(w, map->units[below] & 0x7fffffff, depth + 1);
+        visit(w, below, depth + 1);
+    }
+}
+
+/* Returns how many times as long the map can make a text, or 0 if that takes too long to find. */
+static double growth_of(const struct cr_text_map *map)
+{
+    struct walk walk = {map, 1, 100000000};
+    if (map->n_units)
+        visit(&walk, cr_unit_offset(map->units[0]), 0);
+    return walk.left > 0 ? walk.growth : 0;
+}
+
+int cr_list_precompiled(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    double growth = growth_of(&part->map);
+    if (growth == 0)
+        return cr_refuse_shape(s, "a Precompiled with a deep map", "another map", error);
+    return cr_list_stage(s, &(struct cr_listed_stage){.kind = CR_MAPPED, .map = &part->map, .growth = growth},
+                         error);
 }

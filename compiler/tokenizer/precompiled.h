@@ -30,5 +30,6 @@ const char *cr_find_longest(const struct cr_text_map *map, const char *text, siz
 
 int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, size_t n,
                              struct cr_text *out, bool *first, struct cr_error *error);
+cr_shape_function cr_list_precompiled;
 
 #endif

@@ -21,6 +21,12 @@ bool cr_shape_space(struct cr_shape *s, const struct cr_text_part *part)
     return bytes == part->length;
 }
 
+/* Returns the function of a row: the one that lists parts, or that for a tokenizer without a list. */
+static cr_shape_function *function_of(const struct cr_shape *s, const struct cr_part_kind *kind)
+{
+    return s->lists ? kind->list : kind->shape;
+}
+
 /* Lets each part add its settings by the row of its kind. */
 static int read_parts(struct cr_shape *s, const struct cr_text_parts *parts, const char *expected,
                       struct cr_error *error)
@@ -29,8 +35,8 @@ static int read_parts(struct cr_shape *s, const struct cr_text_parts *parts, con
     s->expected = expected;
     for (s->at = 0; s->at < parts->n; s->at++) {
         const struct cr_text_part *part = &parts->items[s->at];
-        int status = part->kind->shape ? part->kind->shape(part, s, error)
-                                       : cr_refuse_shape(s, part->kind->type, NULL, error);
+        cr_shape_function *read = function_of(s, part->kind);
+        int status = read ? read(part, s, error) : cr_refuse_shape(s, part->kind->type, NULL, error);
         if (status)
             return -1;
     }
@@ -69,4 +75,54 @@ int cr_shape_decoding(struct cr_shape *s, const struct cr_tokenizer *t, struct c
     return t->has_decoder
                ? read_parts(s, &t->decoders, "decoders that take token after token", error)
                : cr_refuse_shape(s, "no decoder", "one", error);
+}
+
+/* ---- lists of stages ---- */
+
+int cr_list_stage(struct cr_shape *s, const struct cr_listed_stage *stage, struct cr_error *error)
+{
+    enum { MOST_GROWTH = 256 };
+    struct cr_stage_list *list = s->list;
+    const struct cr_stage_row *row = &cr_stage_rows[stage->kind];
+    double growth = stage->growth > 0 ? stage->growth : (double)row->up / row->down;
+    if (list->n_stages == CR_MOST_STAGES)
+        return cr_refuse_shape(s, "many normalizers", "fewer", error);
+    list->stages[list->n_stages++] = *stage;
+    list->work = row->work * list->growth > list->work ? row->work * list->growth : list->work;
+    list->growth *= growth;
+    list->more = list->more * growth + stage->more;
+    return list->growth <= MOST_GROWTH && list->more < 1 << 20
+               ? 0
+               : cr_refuse_shape(s, "normalizers that make a text more than 256 times as long",
+                                 "a smaller growth", error);
+}
+
+int cr_list_cut(struct cr_shape *s, const struct cr_listed_cut *cut, struct cr_error *error)
+{
+    struct cr_stage_list *list = s->list;
+    if (list->n_cuts == CR_MOST_STAGES)
+        return cr_refuse_shape(s, "many pre-tokenizers", "fewer", error);
+    list->cuts[list->n_cuts++] = *cut;
+    return 0;
+}
+
+int cr_list_space(struct cr_shape *s, const char *type, struct cr_error *error)
+{
+    if (s->list->spaced >= 0 || s->byte_level)
+        return cr_refuse_shape(s, type, "one such pre-tokenizer", error);
+    s->list->spaced = s->list->n_cuts;
+    return 0;
+}
+
+int cr_list_encoding(struct cr_shape *s, const struct cr_tokenizer *t, struct cr_error *error)
+{
+    s->list->spaced = -1;
+    s->list->growth = 1;
+    s->lists = true;
+    int status = read_parts(s, &t->normalizers, "one that emitted C has (docs/tokenizers.md)", error) ||
+                         read_parts(s, &t->pre_tokenizers, "one that emitted C has (docs/tokenizers.md)", error)
+                     ? -1
+                     : 0;
+    s->lists = false;
+    return status;
 }

@@ -1,15 +1,45 @@
 /*
  * shape.h - how emitted C replaces the parts of a tokenizer.
  *
- * Emitted C does not run parts one behind the other: it cuts text by one scanner or at visible spaces, and
- * knows the text of each token.  The row of a kind of parts (part.h) says which of that its part asks for; a
- * part that emitted C cannot do is refused by name.
+ * Where byte-pair encoding is all there is, emitted C does not run parts one behind the other: it cuts text by
+ * one scanner or at visible spaces (the row's .shape, part.h).  For other tokenizers it has a list of stages of
+ * normalizing, and of cuts (the row's .list).  Of decoders it knows the text of each token.  A part that emitted
+ * C cannot do is refused by name.
  */
 #ifndef CR_TOKENIZER_SHAPE_H
 #define CR_TOKENIZER_SHAPE_H
 
 #include "scanner.h"
 #include "tokenizer.h"
+
+/* A stage of normalizing: its settings, and how much longer it makes a text. */
+struct cr_listed_stage {
+    enum cr_stage_kind kind;
+    const char *from, *to;
+    size_t n_from, n_to;
+    const struct cr_text_map *map;
+    int flags;
+    double growth, more; /* bytes for a byte of text, and for each text besides */
+};
+
+struct cr_listed_cut {
+    struct cr_cutter cutter;
+    const char *piece, *class_of; /* its functions in emitted C; the latter may be null */
+};
+
+enum { CR_MOST_STAGES = 32 };
+
+/* The stages and cuts of a tokenizer. */
+struct cr_stage_list {
+    struct cr_listed_stage stages[CR_MOST_STAGES];
+    struct cr_listed_cut cuts[CR_MOST_STAGES];
+    int n_stages, n_cuts;
+    int spaced; /* the cut in front of which spaces become visible, or one is put in front; -1: none */
+    const char *piece; /* the function that encodes a piece */
+    bool prefixed; /* one is put in front of a text without one, of a ByteLevel */
+    double growth, more; /* bytes of normalized text for a byte of text, and for each text besides */
+    double work;         /* uint32_t that normalizing needs for a byte of text */
+};
 
 /* The settings of emitted C; zeros at first, with the path set. */
 struct cr_shape {
@@ -28,6 +58,8 @@ struct cr_shape {
     const struct cr_text_parts *parts, *normalizers;
     int at;               /* index of the part that is read */
     const char *expected; /* the supported parts, for messages */
+    struct cr_stage_list *list; /* the caller's; null: there is none */
+    bool lists; /* parts are listed now */
 };
 
 /* Collect the settings of the parts that encode (normalizers and pre-tokenizers), and of the
@@ -36,6 +68,17 @@ int cr_shape_encoding(struct cr_shape *shape, const struct cr_tokenizer *tokeniz
                       struct cr_error *error);
 int cr_shape_decoding(struct cr_shape *shape, const struct cr_tokenizer *tokenizer,
                       struct cr_error *error);
+
+/* List the stages and cuts of all parts that encode. */
+int cr_list_encoding(struct cr_shape *shape, const struct cr_tokenizer *tokenizer,
+                     struct cr_error *error);
+
+/* Appends a stage, whose growth is that of its row where it is 0; and a cut. */
+int cr_list_stage(struct cr_shape *shape, const struct cr_listed_stage *stage, struct cr_error *error);
+int cr_list_cut(struct cr_shape *shape, const struct cr_listed_cut *cut, struct cr_error *error);
+
+/* Notes that spaces become visible behind the cuts so far; fails if they do already. */
+int cr_list_space(struct cr_shape *shape, const char *type, struct cr_error *error);
 
 /* Fails: emitted C does not support `what`.  A null `expected` names the parts that are
  * supported. */

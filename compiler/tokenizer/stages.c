@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/files/utf8.h"
+#include "compiler/files/utf8_put.h"
 #include "compiler/ir/mem.h"
 #include "scanner.h"
 
@@ -32,13 +32,7 @@ static int cr_class(uint32_t character)
 
 #include "text_stages.inc"
 
-/* The greatest length of the result is n * up / down, and `work` is how many uint32_t a byte of the text needs
- * meanwhile.  The growth of stages with settings depends on these. */
-static const struct stage_row {
-    const char *function; /* in emitted C */
-    size_t (*make)(const struct cr_stage *stage, struct cr_stage_text *t);
-    int up, down, work;
-} rows[] = {
+const struct cr_stage_row cr_stage_rows[CR_STAGE_KINDS] = {
     [CR_NFC] = {"cr_make_nfc", cr_make_nfc, 3, 1, 4},
     [CR_NFD] = {"cr_make_nfd", cr_make_nfd, 3, 1, 4},
     [CR_NFKC] = {"cr_make_nfkc", cr_make_nfkc, 11, 1, 12},
@@ -67,7 +61,7 @@ static bool is_ascii(const char *text, size_t n)
 /* ASCII is in all normal forms. */
 void cr_put_stage(struct cr_text *out, const char *text, size_t n, enum cr_stage_kind kind, bool *first)
 {
-    const struct stage_row *row = &rows[kind];
+    const struct cr_stage_row *row = &cr_stage_rows[kind];
     if (kind <= CR_NFKD && is_ascii(text, n)) {
         cr_put_bytes(out, text, n);
         return;

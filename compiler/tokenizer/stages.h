@@ -32,6 +32,16 @@ enum cr_stage_kind {
     CR_STAGE_KINDS
 };
 
+/* The greatest length of the result is n * up / down, and `work` is how many uint32_t a byte of the text needs
+ * meanwhile.  The growth of stages with settings depends on these. */
+struct cr_stage_row {
+    const char *function; /* in emitted C */
+    size_t (*make)(const struct cr_stage *stage, struct cr_stage_text *t);
+    int up, down, work;
+};
+
+extern const struct cr_stage_row cr_stage_rows[CR_STAGE_KINDS];
+
 /* Appends what a stage without settings makes of n bytes of text; `first` as in struct cr_piece. */
 void cr_put_stage(struct cr_text *out, const char *text, size_t n, enum cr_stage_kind kind, bool *first);
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "truncation.inc"
+
 int cr_read_truncation(struct cr_truncation *out, const struct cr_document *d,
                        struct cr_error *error)
 {
@@ -44,52 +46,26 @@ static void keep(struct cr_ids *ids, int64_t most, bool left)
     ids->n = (int)most;
 }
 
-/* Cuts one text, so that `over` ids are gone. */
-static int cut_one(struct cr_ids *ids, int64_t over, bool left, struct cr_error *error)
+/* Fails for texts that the strategy does not allow to cut enough. */
+static int refuse(const struct cr_truncation *t, int64_t over, const struct cr_ids *text,
+                  const struct cr_ids *pair, struct cr_error *error)
 {
-    if (ids->n <= over)
-        return cr_fail(error,
-                       "found %lld tokens too many where only a text of %d may be cut, expected a longer "
-                       "one",
-                       (long long)over, ids->n);
-    keep(ids, ids->n - over, left);
-    return 0;
-}
-
-/* Cuts the longer text until both are equally long, then both. */
-static void cut_longest(int64_t most, struct cr_ids *a, struct cr_ids *b, bool left)
-{
-    struct cr_ids *shorter = a->n > b->n ? b : a, *longer = a->n > b->n ? a : b;
-    int64_t few = shorter->n, many = few > most ? few : most - few > few ? most - few : few;
-    if (few + many > most) {
-        few = most / 2;
-        many = few + most % 2;
-    }
-    keep(shorter, few, left);
-    keep(longer, many, left);
+    if (t->strategy == CR_ONLY_SECOND && !pair)
+        return cr_fail(error, "found a text alone where only a second one may be cut, expected a pair");
+    return cr_fail(error,
+                   "found %lld tokens too many where only a text of %d may be cut, expected a longer "
+                   "one",
+                   (long long)over, t->strategy == CR_ONLY_SECOND ? pair->n : text->n);
 }
 
 int cr_truncate(const struct cr_truncation *t, int64_t most, struct cr_ids *text,
                 struct cr_ids *pair, struct cr_error *error)
 {
-    int64_t over = text->n + (int64_t)(pair ? pair->n : 0) - most;
-    if (most <= 0) {
-        text->n = 0;
-        if (pair)
-            pair->n = 0;
-        return 0;
-    }
-    if (over <= 0)
-        return 0;
-    if (t->strategy == CR_LONGEST_FIRST && pair)
-        cut_longest(most, text, pair, t->left);
-    else if (t->strategy == CR_ONLY_SECOND && pair)
-        return cut_one(pair, over, t->left, error);
-    else if (t->strategy == CR_ONLY_SECOND)
-        return cr_fail(error, "found a text alone where only a second one may be cut, expected a pair");
-    else if (t->strategy == CR_ONLY_FIRST)
-        return cut_one(text, over, t->left, error);
-    else
-        keep(text, text->n - over, t->left);
+    int64_t counts[2] = {text->n, pair ? pair->n : 0};
+    if (cr_keep_counts(t->strategy, most, pair != NULL, counts))
+        return refuse(t, (int64_t)text->n + (pair ? pair->n : 0) - most, text, pair, error);
+    keep(text, counts[0], t->left);
+    if (pair)
+        keep(pair, counts[1], t->left);
     return 0;
 }

@@ -5,8 +5,6 @@
 #include "bpe.h"
 #include "compiler/json/document.h"
 
-enum cr_truncation_strategy { CR_LONGEST_FIRST, CR_ONLY_FIRST, CR_ONLY_SECOND };
-
 /* The settings of a file; all zero cuts the longest text first, at its end. */
 struct cr_truncation {
     int64_t most; /* the limit in ids, special ids included; 0: none */

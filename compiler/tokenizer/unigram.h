@@ -12,10 +12,6 @@
 #include "bpe.h"
 #include "vocabulary.h"
 
-/* Tokens of at least CR_UNIGRAM_HEAD bytes are looked up only if one of that length begins with the
- * same bytes as the text. */
-enum { CR_UNIGRAM_HEAD = 4, CR_UNIGRAM_HEADS = 1 << 14 };
-
 struct cr_unigram {
     const struct cr_vocabulary *vocabulary;
     double *scores; /* by id; -INFINITY: the token is not looked for in texts */

@@ -1,6 +1,7 @@
 /* unigram_model.c - the unigram language model as the model of a tokenizer; see model_kind.h. */
 #include "compiler/files/mapping.h"
 #include "model_kind.h"
+#include "shape.h"
 #include "tokenizer.h"
 
 /* Reads an entry ["TOKEN", SCORE]. */
@@ -68,8 +69,16 @@ static void release_unigram(struct cr_tokenizer *t)
     cr_free_unigram(&t->unigram);
 }
 
+static int list_unigram(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_error *error)
+{
+    (void)t, (void)error;
+    s->list->piece = "cr_piece_of_unigram";
+    return 0;
+}
+
 const struct cr_model_kind cr_unigram_model = {.type = "Unigram",
                                                .read = read_unigram,
                                                .index = index_unigram,
                                                .encode = encode_unigram,
-                                               .release = release_unigram};
+                                               .release = release_unigram,
+                                               .list = list_unigram};

@@ -4,7 +4,11 @@
 
 #include "compiler/ir/mem.h"
 #include "model_kind.h"
+#include "shape.h"
 #include "tokenizer.h"
+#include "words.h"
+
+#include "wordpiece.inc"
 
 /* Reads the vocabulary and the settings, whose defaults are BERT's. */
 static int read_wordpiece(struct cr_tokenizer *t, const struct cr_document *d, int model,
@@ -29,9 +33,7 @@ static void index_wordpiece(struct cr_tokenizer *t)
             t->wordpiece.longest_token = t->vocabulary.tokens[id].length;
 }
 
-/* Adds the unknown token in place of the tokens of a word from index `first` on. */
-static int put_unknown(const struct cr_tokenizer *t, int first, struct cr_ids *ids,
-                       struct cr_error *error)
+static int put_unknown(const struct cr_tokenizer *t, struct cr_ids *ids, struct cr_error *error)
 {
     const char *text = t->wordpiece.unknown;
     int32_t id = cr_find_word(&t->vocabulary, text, strlen(text));
@@ -40,62 +42,37 @@ static int put_unknown(const struct cr_tokenizer *t, int first, struct cr_ids *i
                        "the text has a word without a token, and the vocabulary has no token %s "
                        "for those, expected one",
                        cr_show(text, strlen(text)).text);
-    ids->n = first;
     *CR_PUSH(ids->items, ids->n, ids->cap) = id;
     return 0;
 }
 
-static int64_t characters_in(const char *text, size_t n)
-{
-    int64_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return count;
-}
-
-/* Returns the id of the longest token at the beginning of n bytes behind a prefix of `before` bytes
- * in front of them, or -1; *length is its bytes without the prefix. */
-static int32_t find_longest(const struct cr_vocabulary *v, const char *text, size_t before, size_t n,
-                            size_t *length)
-{
-    for (; n > 0; n--) {
-        bool ends_character = ((unsigned char)text[before + n] & 0xc0) != 0x80;
-        int32_t id = ends_character ? cr_find_word(v, text, before + n) : -1;
-        if (id >= 0) {
-            *length = n;
-            return id;
-        }
-    }
-    return -1;
-}
-
-/* Encodes a word, which is copied so that a prefix fits in front of each part of it. */
+/* Encodes a word. */
 static int encode_wordpiece(struct cr_tokenizer *t, const char *text, size_t n, struct cr_ids *ids,
                             struct cr_error *error)
 {
     const struct cr_wordpiece *w = &t->wordpiece;
-    size_t before = strlen(w->prefix), length, at;
-    int first = ids->n, status = 0;
-    if (characters_in(text, n) > w->longest)
-        return put_unknown(t, first, ids, error);
-    char *word = cr_calloc(before + n + 1, 1);
-    memcpy(word + before, text, n);
-    for (at = 0; at < n && status == 0; at += length) {
-        char *part = word + at + (at ? 0 : before);
-        if (at)
-            memcpy(part, w->prefix, before);
-        size_t most = n - at < w->longest_token ? n - at : w->longest_token;
-        int32_t id = find_longest(&t->vocabulary, part, at ? before : 0, most, &length);
-        if (id >= 0)
-            *CR_PUSH(ids->items, ids->n, ids->cap) = id;
-        else
-            break;
-    }
-    if (at < n)
-        status = put_unknown(t, first, ids, error);
-    free(word);
-    return status;
+    const struct cr_words words = {&t->vocabulary};
+    const struct cr_wordpiece_tables tables = {&words, w->prefix, strlen(w->prefix), w->longest_token,
+                                               w->longest};
+    int32_t few[64], *parts = n > 64 ? cr_calloc(n, sizeof *parts) : few;
+    char little[128], *room = tables.n_prefix + n + 1 > sizeof little ? cr_calloc(tables.n_prefix + n + 1, 1) : little;
+    size_t made = cr_cut_word(&tables, text, n, room, parts);
+    for (size_t i = 0; i < made; i++)
+        *CR_PUSH(ids->items, ids->n, ids->cap) = parts[i];
+    if (parts != few)
+        free(parts);
+    if (room != little)
+        free(room);
+    return made > 0 ? 0 : put_unknown(t, ids, error);
+}
+
+static int list_wordpiece(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_error *error)
+{
+    (void)t, (void)error;
+    s->list->piece = "cr_piece_of_wordpiece";
+    return 0;
 }
 
 const struct cr_model_kind cr_wordpiece_model = {
-    .type = "WordPiece", .read = read_wordpiece, .index = index_wordpiece, .encode = encode_wordpiece};
+    .type = "WordPiece", .read = read_wordpiece, .index = index_wordpiece, .encode = encode_wordpiece,
+    .list = list_wordpiece};

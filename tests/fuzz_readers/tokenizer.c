@@ -27,12 +27,12 @@ static void run_text(struct cr_tokenizer *t, const char *text)
 }
 
 /* Its tables as C, or why there are none. */
-static void run_emit(const struct cr_tokenizer *t)
+static void run_emit(const struct cr_tokenizer *t, enum cr_tokenizer_use use)
 {
     struct cr_text out = {0};
     struct cr_error error = {""};
-    cr_emit_tokenizer_header(&out, t, "fuzzed");
-    if (cr_emit_tokenizer(&out, t, "fuzzed", "fuzzed.json", &error) != 0)
+    cr_emit_tokenizer_header(&out, t, "fuzzed", use);
+    if (cr_emit_tokenizer(&out, t, "fuzzed", use, "fuzzed.json", &error) != 0)
         promise_message(error.text);
     free(out.data);
 }
@@ -54,7 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         run_text(t, texts[i]);
-    run_emit(t);
+    run_emit(t, CR_FOR_PROMPTS);
+    run_emit(t, CR_FOR_TEXTS);
     cr_tokenizer_free(t);
     return 0;
 }

@@ -1,0 +1,16 @@
+/* words.h - the tokens of the library as the texts that emitted C has, too, look them up. */
+#ifndef CR_WORDS_H
+#define CR_WORDS_H
+
+#include "vocabulary.h"
+
+struct cr_words {
+    const struct cr_vocabulary *vocabulary;
+};
+
+static inline int32_t cr_word_id(const struct cr_words *words, const char *text, size_t n)
+{
+    return cr_find_word(words->vocabulary, text, n);
+}
+
+#endif
