@@ -81,8 +81,9 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 -- @function embedder
 -- @tparam string path a folder of an encoder with its tokenizer
 -- @tparam[opt] table options as for @{open}; `pooling`, `normalize`, `max_length`; `role`, `"query"` or
--- `"document"`: a prompt of config_sentence_transformers.json that is put in front of texts; `cache_weights`,
--- the bytes that files of packed weights may take
+-- `"document"`: a prompt of config_sentence_transformers.json that is put in front of texts; `classify`,
+-- true or `"logits"`: of a classifier or reranker, a vector has the probability of each label, or the logit;
+-- `cache_weights`, the bytes that files of packed weights may take
 -- @treturn Embedder
 
 --- Numbers with a shape, row-major.
@@ -354,11 +355,16 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 --- An encoder that makes vectors of texts.
 -- @type Embedder
 
---- The vector of a text.
+--- The vector of a text or of a pair of texts.
 -- @function Embedder:embed
 -- @tparam string text
+-- @tparam[opt] string pair such as a document, for a reranker
 -- @treturn Tensor
 -- @treturn number how many tokens it has, those that were cut off not counted
+
+--- The names of a classifier's labels, in the order of a vector's numbers.
+-- @function Embedder:labels
+-- @treturn table
 
 --- What the embedder does.
 -- @function Embedder:facts

@@ -610,6 +610,28 @@ it("an embedder", function()
     fails("closed", e.embed, e, "x")
 end)
 
+it("a reranker and a classifier", function()
+    local texts = {"What is fused?", "A kernel is a fused kernel"}
+    local e = crescent.embedder("tests/fixtures/embed_llama_rank", {classify = true})
+    equal(e:labels(), {"LABEL_0"})
+    local document = assert(io.open(folder .. "/document.txt", "w"))
+    document:write(texts[2] .. "\n")
+    document:close()
+    local listing = output("rank tests/fixtures/embed_llama_rank " .. folder .. "/document.txt --query '" ..
+        texts[1] .. "'")
+    equal(("%.9g 1"):format(e:embed(texts[1], texts[2])[1]), listing)
+    e = crescent.embedder("tests/fixtures/embed_qwen3_classes", {classify = true})
+    equal(#e:labels(), 3)
+    local p, logits = e:embed(texts[2]), nil
+    e = crescent.embedder("tests/fixtures/embed_qwen3_classes", {classify = "logits"})
+    logits = e:embed(texts[2])
+    equal(("%.5f"):format(p[1] / p[2]), ("%.5f"):format(math.exp(logits[1] - logits[2])))
+    equal(#crescent.embedder("tests/fixtures/embed_qwen3"):labels(), 0)
+    fails("option classify: found scores, expected true, false or \"logits\"", crescent.embedder,
+        "tests/fixtures/embed_qwen3_classes", {classify = "scores"})
+    fails("bad argument", e.embed, e, "a", {})
+end)
+
 it("a tokenizer lays pairs of texts", function()
     local t = crescent.tokenizer("tests/tokenizers/bert_uncased.json")
     local ids, segments = t:encode("The graph", {pair = "A compiler"})

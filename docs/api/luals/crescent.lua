@@ -77,6 +77,7 @@ local crescent = {}
 ---@field normalize? boolean the length of each vector is 1
 ---@field max_length? integer the most tokens of a text
 ---@field role? string a prompt: "query", "document"
+---@field classify? boolean|"logits" a vector has the probability of each label, or the logit
 ---@field cache_weights? integer bytes that files of packed weights may take
 
 ---@class crescent.GenerateOptions
@@ -423,11 +424,16 @@ function Generator:close() end
 ---@class crescent.Embedder
 local Embedder = {}
 
----The vector of a text, and how many tokens it has.
+---The vector of a text or of a pair of texts, and how many tokens it has.
 ---@param text string
+---@param pair? string such as a document, for a reranker
 ---@return crescent.Tensor vector
 ---@return integer tokens
-function Embedder:embed(text) end
+function Embedder:embed(text, pair) end
+
+---The names of a classifier's labels, in the order of a vector's numbers.
+---@return string[]
+function Embedder:labels() end
 
 ---What the embedder does.
 ---@return {dimensions: integer, max_length: integer, pooling: string, normalized: boolean, prompt: string?}
