@@ -122,8 +122,8 @@ static void make_fewer(struct message *g)
     put_node(g, "Div", "x divisor", "y", NULL);
 }
 
-/* The first rows of a table, as a model with learned positions adds them. */
-static void make_table(struct message *g)
+/* The first rows of a table, as many as x has. */
+static void make_table_rows(struct message *g)
 {
     float table[ROWS * WIDTH];
     for (int i = 0; i < ROWS * WIDTH; i++)
@@ -131,7 +131,23 @@ static void make_table(struct message *g)
     put_tensor(g, "table", FLOAT, 2, (int64_t[]){ROWS, WIDTH}, table, sizeof table);
     put_count(g);
     put_node(g, "Slice", "table none count none", "rows", NULL);
+}
+
+/* Rows of a table are added, as a model with learned positions does. */
+static void make_table(struct message *g)
+{
+    make_table_rows(g);
     put_node(g, "Add", "x rows", "y", NULL);
+}
+
+/* A table is read up to the bound: the norm of its columns is over the rows below the length. */
+static void make_norm(struct message *g)
+{
+    struct message axis = {.n = 0};
+    make_table_rows(g);
+    put_integer_attribute(&axis, "axis", 0);
+    put_node(g, "LpNormalization", "rows", "norm", &axis);
+    put_node(g, "Add", "x norm", "y", NULL);
 }
 
 /* Elements read one by one, from all of them in a row, as optimum reads masks. */
@@ -190,16 +206,6 @@ static void make_convolved(struct message *g)
     put_node(g, "Squeeze", "convolved one", "y", NULL);
 }
 
-/* Positions are known up to the bound: their norm is over those below the length. */
-static void make_norm_of_positions(struct message *g)
-{
-    struct message axis = {.n = 0};
-    put_positions(g);
-    put_integer_attribute(&axis, "axis", 0);
-    put_node(g, "LpNormalization", "positions", "norm", &axis);
-    put_node(g, "Add", "x norm", "y", NULL);
-}
-
 static void make_running(struct message *g)
 {
     static const int64_t zero = 0;
@@ -231,7 +237,7 @@ static const struct {
     {"flat", "local t = tanh(x)", make_flat},
     {"reshape", "reshape(x, {n, 2, 2})", make_reshape},
     {"resized", "onnx_pictures.resize(x, {sizes = {n, 8}, mode = \"linear\"})", make_resized},
-    {"norm", "onnx_norm.lp(limit(", make_norm_of_positions},
+    {"norm", "onnx_norm.lp(limit(", make_norm},
     {"running", "cumsum(x, 1)", make_running},
     {"alone", "limit(", make_alone},
     {"convolved", "onnx_conv.conv(picture, param(\"w\", {1, 1, 3}), nil", make_convolved},
@@ -391,6 +397,16 @@ static void make_reversed(struct message *g)
     put_node(g, "Add", "x rest", "y", NULL);
 }
 
+/* Positions are known at import, and so is their norm, which is another one for each size. */
+static void make_norm_of_positions(struct message *g)
+{
+    struct message axis = {.n = 0};
+    put_positions(g);
+    put_integer_attribute(&axis, "axis", 0);
+    put_node(g, "LpNormalization", "positions", "norm", &axis);
+    put_node(g, "Add", "x norm", "y", NULL);
+}
+
 /* The rows become two, or as many as the bound says. */
 static void resize_rows(struct message *g, int64_t rows)
 {
@@ -415,6 +431,7 @@ static const struct {
     void (*make)(struct message *graph);
     const char *words;
 } refused[] = {
+    {make_norm_of_positions, "Add ('the_node'): other numbers with n = 11 than with 12"},
     {make_two_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 3 than of 12"},
     {make_all_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 11 than of 12"},
     {make_twice, "Concat ('the_node'): a size of 24 with n = 12, 22 with 11"},

@@ -50,6 +50,8 @@ static void put_length(struct writing *w, int length)
         cr_put(&w->text, "l%d", length);
 }
 
+#define OPERAND "x." /* the name of an operand's input, before its number; no length's name has a dot */
+
 /* Writes an operand as an input of its shape and type. */
 static void put_operand(struct writing *w, cr_t x, int number)
 {
@@ -58,7 +60,8 @@ static void put_operand(struct writing *w, cr_t x, int number)
                       *ends = w->ends == AT_CUTS      ? x->cuts
                               : w->ends == AT_LENGTHS ? x->lengths
                                                       : none;
-    cr_put(&w->text, "%sinput(\"x.%d\", {", type == CR_LANGUAGE_BOOL ? "ne(" : "", number);
+    cr_put(&w->text, "%sinput(\"%s%d\", {", type == CR_LANGUAGE_BOOL ? "ne(" : "", OPERAND,
+           number);
     for (int a = 0; a < x->rank; a++) {
         cr_put(&w->text, "%s", a ? ", " : "");
         if (ends[a])
@@ -138,6 +141,17 @@ static const struct cr_graph *graph_of(const struct cr_onnx_graph *graph, cr_t x
     const struct cr_graph *g = cr_onnx_calls_run(graph->model->calls, w.text.data, error);
     free(w.text.data);
     return g;
+}
+
+const struct cr_graph *cr_onnx_call_graph(const struct cr_onnx_graph *graph, cr_t call,
+                                          struct cr_error *error)
+{
+    return graph_of(graph, call, NULL, AT_CUTS, error);
+}
+
+int cr_onnx_operand_number(const char *input)
+{
+    return atoi(input + strlen(OPERAND));
 }
 
 int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, const struct cr_onnx_script *script,

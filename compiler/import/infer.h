@@ -5,6 +5,7 @@
 #ifndef CR_ONNX_INFER_H
 #define CR_ONNX_INFER_H
 
+#include "compiler/ir/graph.h"
 #include "translate.h"
 
 /* The names of the functions' modules begin with this: onnx.det, onnx_conv.conv. */
@@ -22,6 +23,12 @@ struct cr_inferred {
  * null if there are none.  Fails with the front end's message, without file and line. */
 int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, const struct cr_onnx_script *script,
                   struct cr_inferred *result, struct cr_error *error);
+
+/* Returns the graph that the front end makes of a call, whose inputs are the operands; or null, with
+ * its message.  cr_onnx_operand_number returns the number of an input's argument. */
+const struct cr_graph *cr_onnx_call_graph(const struct cr_onnx_graph *graph, cr_t call,
+                                          struct cr_error *error);
+int cr_onnx_operand_number(const char *input);
 
 /* True if a reduction, a running sum or a product of matrices in a term runs to the bound of an
  * axis that is a length, since the axis is not cut to it; or if that is not known. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "compiler/ir/text.h"
+#include "fold_call.h"
 #include "infer.h"
 #include "term_parts.h"
 
@@ -177,13 +178,24 @@ static bool next_word(const char **list, char *word)
     return true;
 }
 
+/* Adds all inputs as a list. */
+static void add_list(struct call *c)
+{
+    add(c, (struct cr_onnx_argument){NULL, CR_TERM_TABLE});
+    for (int i = 0; i < c->t->node->n_inputs; i++)
+        add(c, (struct cr_onnx_argument){c->t->in[i], NULL});
+    add(c, (struct cr_onnx_argument){NULL, CR_TERM_TABLE_END});
+}
+
 /* Adds tensors, then options.  Without options, missing tensors at the end are left out. */
 static void add_arguments(struct call *c, const struct cr_onnx_op *op)
 {
     char word[MOST_WORD];
     const char *inputs = op->inputs;
     for (int i = 0; next_word(&inputs, word); i++)
-        if (!strchr("=~", word[strlen(word) - 1]))
+        if (strcmp(word, "x...") == 0)
+            add_list(c);
+        else if (!strchr("=~", word[strlen(word) - 1]))
             add_input(c, word, cr_input(c->t, i));
     inputs = op->inputs;
     for (int i = 0; next_word(&inputs, word); i++)
@@ -269,7 +281,7 @@ static bool infer_empty(struct call *c, const char *name, struct cr_inferred *re
     return known;
 }
 
-/* Gives a call of a function as one of the outputs. */
+/* Gives a call of a function, or its known elements, as one of the outputs. */
 static void give(struct call *c, int output, const char *name)
 {
     struct cr_translation *t = c->t;
@@ -277,10 +289,11 @@ static void give(struct call *c, int output, const char *name)
     bool empty = false;
     for (int i = 0; i < c->n; i++)
         empty |= c->arguments[i].term && cr_t_elements(c->arguments[i].term) == 0;
-    if (empty ? infer_empty(c, name, &result) : infer(c, name, c->arguments, &result))
-        cr_give(t, output,
-                cr_t_call(t, name, type_of(t, result.type), result.rank, result.shape,
-                          c->arguments, c->n));
+    if (!(empty ? infer_empty(c, name, &result) : infer(c, name, c->arguments, &result)))
+        return;
+    cr_t call = cr_t_call(t, name, type_of(t, result.type), result.rank, result.shape, c->arguments, c->n);
+    cr_t known = call && call->kind == CR_TERM_CALL ? cr_fold_call(t, call) : NULL;
+    cr_give(t, output, known ? known : call);
 }
 
 void cr_translate_by_lua(struct cr_translation *t, const struct cr_onnx_op *op)

@@ -37,8 +37,8 @@ static bool mentions(cr_t x, const char *library)
 static void print_requires(struct cr_printer *p, const struct cr_onnx_script *s)
 {
     static const char *const libraries[] = {"nn", "attention", "masks", "rotary", "onnx",
-                                            "onnx_attention", "onnx_conv", "onnx_math",
-                                            "onnx_norm", "onnx_pictures",
+                                            "onnx_attention", "onnx_conv", "onnx_index",
+                                            "onnx_math", "onnx_norm", "onnx_pictures",
                                             "onnx_recurrent"};
     for (size_t l = 0; l < sizeof libraries / sizeof *libraries; l++) {
         bool needed = false;

@@ -136,7 +136,6 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index);
 cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis);
 /* The index has the shape of the result: one index an element. */
 cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis);
-cr_t cr_t_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis);
 
 /* ---- sums and products ---- */
 

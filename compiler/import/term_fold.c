@@ -89,22 +89,6 @@ cr_t cr_t_fold_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
     return cr_t_computed(t, x->type, x->rank, x->shape, data);
 }
 
-cr_t cr_t_fold_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis)
-{
-    int64_t strides[CR_ONNX_RANK], n = cr_t_elements(index);
-    double *data = cr_t_room(t, x);
-    cr_t_strides(x->rank, x->shape, strides);
-    int64_t step = strides[axis];
-    strides[axis] = 0;
-    int64_t *to = cr_t_places(t, index, strides, 0);
-    for (int64_t i = 0; i < cr_t_elements(x); i++)
-        data[i] = x->data[i];
-    for (int64_t i = 0; i < n; i++)
-        if (index->data[i] >= 0 && index->data[i] < (double)x->shape[axis])
-            data[to[i] + (int64_t)index->data[i] * step] = values->data[i];
-    return cr_t_computed(t, x->type, x->rank, x->shape, data);
-}
-
 /* Returns, for each element of a product, the offset of the operand's row or column.  Broadcast
  * axes have stride 0.  `own` is the number of the operand's batch axes, `matrix` its stride along
  * the rows (axis m) or columns (axis n) of the result. */

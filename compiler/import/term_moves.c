@@ -402,46 +402,6 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
         (struct cr_onnx_argument[]){{x, NULL}, {index, NULL}, {NULL, cr_t_text(t, axis + 1)}}, 3);
 }
 
-/* Scatters into the first elements of axis `along`, which the index covers; keeps the others. */
-static cr_t scatter_first(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis, int along)
-{
-    int64_t n = index->shape[along];
-    cr_t first = cr_t_scatter(t, cr_t_narrow(t, x, along, 0, n), values, index, axis);
-    cr_t others = cr_t_narrow(t, x, along, n, x->shape[along] - n);
-    return cr_t_concat(t, (cr_t[]){first, others}, 2, along);
-}
-
-/* The language needs an index whose other axes are as long as those of x. */
-cr_t cr_t_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis)
-{
-    if (t->failed || !x || !values || !index || !cr_t_is_of(t, index, CR_OF_INTEGERS) ||
-        !fits(t, x, index, axis))
-        return NULL;
-    if (!same_shape(values, index->rank, index->shape))
-        return cr_onnx_refuse(t, "values and indices of the shapes %s and %s, expected them alike",
-                              cr_t_list(t, values->rank, values->shape),
-                              cr_t_list(t, index->rank, index->shape));
-    if (cr_language_type(x->type) != cr_language_type(values->type))
-        return cr_onnx_refuse(t, "found values of type %s among those of type %s, expected one type",
-                              cr_onnx_type_name(values->type), cr_onnx_type_name(x->type));
-    if (cr_t_elements(index) == 0)
-        return x;
-    if (index->data && values->data && cr_t_folds(t, x, 3, (cr_t[]){x, values, index}))
-        return cr_t_fold_scatter(t, x, values, index, axis);
-    for (int i = 0; i < x->rank; i++)
-        if (i != axis && index->shape[i] < x->shape[i])
-            return scatter_first(t, x, values, index, axis, i);
-    if (cr_language_type(x->type) == CR_LANGUAGE_BOOL)
-        return cr_t_cast(t,
-                         cr_t_scatter(t, cr_t_cast(t, x, CR_ONNX_INT32),
-                                      cr_t_cast(t, values, CR_ONNX_INT32), index, axis),
-                         CR_ONNX_BOOL);
-    return cr_t_call(t, "scatter", x->type, x->rank, x->shape,
-                     (struct cr_onnx_argument[]){
-                         {x, NULL}, {values, NULL}, {index, NULL}, {NULL, cr_t_text(t, axis + 1)}},
-                     4);
-}
-
 /* ---- sums and products ---- */
 
 cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, const int *axes,

@@ -44,7 +44,6 @@ cr_t cr_t_fold_reduce(struct cr_translation *t, bool is_sum, cr_t x,
                       const struct cr_onnx_term *like);
 cr_t cr_t_fold_argmax(struct cr_translation *t, cr_t x, int axis, const struct cr_onnx_term *like);
 cr_t cr_t_fold_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse);
-cr_t cr_t_fold_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis);
 cr_t cr_t_fold_matmul(struct cr_translation *t, cr_t a, cr_t b, const struct cr_onnx_term *like);
 
 const char *cr_t_text(struct cr_translation *t, int64_t number);

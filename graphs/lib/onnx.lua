@@ -2,8 +2,8 @@
 --
 --     onnx_pictures.resize(x, {mode = "linear", sizes = {1, 3, 64, 64}})
 --
--- Convolutions and pools are in onnx_conv, and what reads pictures between their elements is in
--- onnx_pictures: a script loads what it needs.
+-- Convolutions and pools are in onnx_conv, what goes by indices is in onnx_index, and what reads
+-- pictures between their elements in onnx_pictures: a script loads what it needs.
 --
 -- A function is an operator.  Its tensors come first, in ONNX's order, nil for one that is left
 -- out; then a table of what is known when the graph is built: attributes by ONNX's names, and
@@ -15,7 +15,7 @@
 
 local tools = require "onnx_tools"
 local number, bits_of, axis_of = tools.number, tools.bits_of, tools.axis_of
-local along, pad = tools.along, tools.pad
+local along, pad, wrap = tools.along, tools.pad, tools.wrap
 
 local onnx = {}
 
@@ -85,15 +85,6 @@ end
 -- The language has no bits, but its i32 wrap as two's complement does: bit i of x is x / 2^i,
 -- rounded down, modulo 2.  a and b is the sum over their common bits, and the other operators
 -- follow: a | b = a + b - (a & b), a ^ b = a + b - 2 (a & b), ~a = -1 - a.
-
--- An i32 tensor wraps as an integer type does.
-local function wrap(x, type)
-    local bits = bits_of[type]
-    if not bits then return x end
-    if type == "uint8" or type == "uint16" then return x % 2 ^ bits end
-    local half = 2 ^ (bits - 1)
-    return (x + half) % (2 * half) - half
-end
 
 -- A row of n whole numbers by a function of their place, from 0 on.
 local function row(n, f)
@@ -256,6 +247,203 @@ function onnx.cum_prod(x, config)
     if o.exclusive == 0 then return y end
     if o.reverse ~= 0 then return pad(y, axis, -1, 1, 1) end
     return pad(y, axis, 1, -1, 1)
+end
+
+-- ---- sums of products ----
+--
+-- The axes of an operand have names: letters, and "...1", "...2" from the last one on for an ellipsis.
+
+-- The place of a name in a list, from place `first` on; nil if it is not there.
+local function place_of(names, name, first)
+    for i = first or 1, #names do
+        if names[i] == name then return i end
+    end
+end
+
+-- The texts of the operands, and that of the result or nil: {"ij", "jk"}, "ik".
+local function split_equation(equation)
+    local operands, result = {""}, nil
+    for i = 1, #equation do
+        local c = equation:sub(i, i)
+        if c == "," then
+            operands[#operands + 1] = ""
+        elseif c == ">" then
+            result = ""
+        elseif c ~= " " and c ~= "-" then
+            if result then
+                result = result .. c
+            else
+                operands[#operands] = operands[#operands] .. c
+            end
+        end
+    end
+    return operands, result
+end
+
+-- The names in a text, of which an ellipsis has so many.
+local function read_names(text, ellipsis)
+    local names, dots = {}, 0
+    for i = 1, #text do
+        local c = text:sub(i, i)
+        if c ~= "." then
+            names[#names + 1] = c
+        else
+            dots = dots + 1
+            for axis = dots == 3 and ellipsis or 0, 1, -1 do names[#names + 1] = "..." .. axis end
+        end
+    end
+    return names
+end
+
+-- The names of the result if the equation has none: the ellipsis, then letters that appear once.
+local function implied_names(every)
+    local dots, letters = {}, {}
+    for _, name in ipairs(every) do
+        local list = #name > 1 and dots or letters
+        local at = place_of(every, name)
+        local is_new = not place_of(list, name)
+        if is_new and (list == dots or not place_of(every, name, at + 1)) then list[#list + 1] = name end
+    end
+    table.sort(dots, function(a, b) return a > b end)
+    table.sort(letters)
+    for _, name in ipairs(letters) do dots[#dots + 1] = name end
+    return dots
+end
+
+-- What an equation says: own, the names of each operand; all of them once; out, those of the result.
+local function read_equation(equation, operands)
+    local texts, result = split_equation(equation)
+    assert(#texts == #operands, "equation " .. equation .. " of " .. #operands .. " operands, expected as many")
+    local own, every, all, most = {}, {}, {}, 0
+    for i, x in ipairs(operands) do
+        local ellipsis = x.rank - #read_names(texts[i], 0)
+        own[i], most = read_names(texts[i], ellipsis), math.max(most, ellipsis)
+        assert(#own[i] == x.rank, "equation " .. equation
+            .. " does not fit its operands, expected a letter for each axis")
+        for _, name in ipairs(own[i]) do
+            if not place_of(every, name) then all[#all + 1] = name end
+            every[#every + 1] = name
+        end
+    end
+    local out = result and read_names(result, most) or implied_names(every)
+    for i, name in ipairs(out) do
+        assert(place_of(every, name) and not place_of(out, name, i + 1), "equation " .. equation
+            .. " has a result letter twice, or one that no operand has, expected each once")
+    end
+    return {own = own, all = all, out = out}
+end
+
+-- The names of `all` that the function is true for.
+local function select_names(all, is_wanted)
+    local names = {}
+    for _, name in ipairs(all) do
+        if is_wanted(name) then names[#names + 1] = name end
+    end
+    return names
+end
+
+-- The places of some names in a list.
+local function places_of(names, some)
+    local places = {}
+    for i, name in ipairs(some) do places[i] = place_of(names, name) end
+    return places
+end
+
+-- Adds to a plan how two operands become matrices, if they do.  Batch names are in both operands and
+-- the result, summed ones in both operands alone, rows in the first one, columns in the second one.
+-- left and right have the places of those that merge into an axis; order is that of the result.
+local function plan_matmul(plan)
+    local a, b, out, order = plan.own[1], plan.own[2], plan.out, {}
+    local function names(in_a, in_b, in_out)
+        return select_names(plan.all, function(name)
+            return (place_of(a, name) ~= nil) == in_a and (place_of(b, name) ~= nil) == in_b
+                and (place_of(out, name) ~= nil) == in_out
+        end)
+    end
+    local batch, rows = names(true, true, true), names(true, false, true)
+    local columns, summed = names(false, true, true), names(true, true, false)
+    if #summed == 0 or #batch + #rows + #summed ~= #a or #batch + #columns + #summed ~= #b then return end
+    plan.left = {places_of(a, batch), places_of(a, rows), places_of(a, summed)}
+    plan.right = {places_of(b, batch), places_of(b, summed), places_of(b, columns)}
+    for _, group in ipairs{batch, rows, columns} do
+        for _, name in ipairs(group) do order[#order + 1] = name end
+    end
+    plan.order = places_of(order, out)
+end
+
+local plans = {} -- by equation and ranks: layers have the same
+
+local function plan_of(equation, operands)
+    local key = equation
+    for _, x in ipairs(operands) do key = key .. " " .. x.rank end
+    if not plans[key] then
+        plans[key] = read_equation(equation, operands)
+        if #operands == 2 then plan_matmul(plans[key]) end
+    end
+    return plans[key]
+end
+
+-- Permutes the axes of x to the order of `all`, with size 1 for names that it lacks.  Takes the
+-- diagonal of a name that it has twice.
+local function spread(x, own, all)
+    local names, axes, shape = {}, {}, {}
+    for _, name in ipairs(own) do
+        local i, other = place_of(names, name), #names + 1
+        if i then
+            x = sum(where(eq(iota(x.shape, i), iota(x.shape, other)), x, 0), other, false)
+        else
+            names[other] = name
+        end
+    end
+    for i, name in ipairs(all) do
+        local at = place_of(names, name)
+        shape[i] = at and x:size(at) or 1
+        if at then axes[#axes + 1] = at end
+    end
+    return reshape(permute(x, axes), shape)
+end
+
+-- Merges the axes of each group of places into one.
+local function merge(x, groups)
+    local sizes, axes, shape = x.shape, {}, {}
+    for i, places in ipairs(groups) do
+        shape[i] = 1
+        for _, at in ipairs(places) do
+            axes[#axes + 1], shape[i] = at, shape[i] * sizes[at]
+        end
+    end
+    return reshape(permute(x, axes), shape)
+end
+
+-- An equation of two operands as a product of matrices, or nil if the sizes of a batch differ.
+local function as_matmul(a, b, plan)
+    local left, right, from, to, shape = plan.left, plan.right, a.shape, b.shape, {}
+    for i, at in ipairs(left[1]) do
+        shape[i] = from[at]
+        if from[at] ~= to[right[1][i]] then return nil end
+    end
+    for _, at in ipairs(left[2]) do shape[#shape + 1] = from[at] end
+    for _, at in ipairs(right[3]) do shape[#shape + 1] = to[at] end
+    return permute(reshape(matmul(merge(a, left), merge(b, right)), shape), plan.order)
+end
+
+-- Sums of products: einsum({a, b}, {equation = "ij,jk->ik"}) is a product of matrices.
+function onnx.einsum(operands, config)
+    local o = layer_options("onnx.einsum", config or {}, {equation = "string"})
+    local plan, y = plan_of(o.equation, operands), nil
+    if plan.left and operands[1].dtype == "f32" then y = as_matmul(operands[1], operands[2], plan) end
+    if y then return y end
+    for i, x in ipairs(operands) do
+        local factor = spread(x, plan.own[i], plan.all)
+        y = y and y * factor or factor
+    end
+    local summed = {}
+    for i, name in ipairs(plan.all) do
+        if not place_of(plan.out, name) then summed[#summed + 1] = i end
+    end
+    if #summed > 0 then y = sum(y, summed, false) end
+    local left = select_names(plan.all, function(name) return place_of(plan.out, name) end)
+    return permute(y, places_of(left, plan.out))
 end
 
 return onnx

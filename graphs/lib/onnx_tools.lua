@@ -1,4 +1,5 @@
--- What the functions of the modules onnx, onnx_conv, onnx_math, onnx_norm and onnx_pictures share.
+-- What the functions of the modules onnx, onnx_conv, onnx_index, onnx_math, onnx_norm and
+-- onnx_pictures share.
 
 local tools = {}
 
@@ -94,5 +95,14 @@ end
 
 -- Bits of ONNX's narrow integers; others are i32, and those of 64 bits wrap at 32.
 tools.bits_of = {uint8 = 8, int8 = 8, uint16 = 16, int16 = 16}
+
+-- An i32 tensor wraps as an integer type does.
+function tools.wrap(x, type)
+    local bits = tools.bits_of[type]
+    if not bits then return x end
+    if type == "uint8" or type == "uint16" then return x % 2 ^ bits end
+    local half = 2 ^ (bits - 1)
+    return (x + half) % (2 * half) - half
+end
 
 return tools

@@ -1,0 +1,143 @@
+-- Operators of ONNX that replace and find elements by indices; see onnx.lua.
+
+local tools = require "onnx_tools"
+local axis_of, along, number, wrap = tools.axis_of, tools.along, tools.number, tools.wrap
+
+local onnx_index = {}
+
+-- Negative indices count from the end.
+local function from_start(index, size)
+    return where(lt(index, 0), index + size, index)
+end
+
+-- ---- scatter ----
+--
+-- Indices and values that have no elements are nil: nothing is replaced.
+
+local merges = {
+    none = false, max = maximum, min = minimum,
+    add = function(a, b) return a + b end, mul = function(a, b) return a * b end}
+
+local function read_scatter(name, config)
+    return layer_options(name, config or {}, {
+        axis = {"whole", 0}, reduction = {"string", "none"}, type = "string?"})
+end
+
+-- Scatters values along an axis; with a reduction, one slice after another.
+local function scatter_slices(x, values, index, axis, o)
+    local merge = tools.choose("reduction", merges, o.reduction)
+    if not merge then return scatter(x, values, index, axis) end
+    local n = index:size(axis)
+    assert(n <= 64, n .. " values with a reduction, expected at most 64")
+    for i = 0, n - 1 do
+        local at, value = narrow(index, axis, i, 1), narrow(values, axis, i, 1)
+        x = scatter(x, wrap(merge(gather(x, at, axis), value), o.type), at, axis)
+    end
+    return x
+end
+
+-- Scatters into the part of x that the index covers and puts it back: the language needs an index
+-- whose other axes are as long as those of x.
+local function scatter_part(x, values, index, axis, o, from)
+    for i = from, x.rank do
+        local n, left = index:size(i), x:size(i) - index:size(i)
+        if i ~= axis and left > 0 then
+            local first = scatter_part(narrow(x, i, 0, n), values, index, axis, o, i + 1)
+            return concat({first, narrow(x, i, n, left)}, i)
+        end
+    end
+    return scatter_slices(x, values, index, axis, o)
+end
+
+local function scatter_any(x, values, index, axis, o)
+    if x.dtype ~= "bool" then return scatter_part(x, values, index, axis, o, 1) end
+    return ne(scatter_part(int(x), int(values), index, axis, o, 1), 0)
+end
+
+-- Replaces elements along an axis: y[index[i, j], j] = values[i, j] for axis 0.
+function onnx_index.scatter(x, index, values, config)
+    local o = read_scatter("onnx_index.scatter", config)
+    local axis = axis_of(x, o.axis)
+    if not index then return x end
+    return scatter_any(x, values, from_start(index, x:size(axis)), axis, o)
+end
+
+-- Replaces slices of x, whose first axes are indexed by the last axis of `indices`.
+function onnx_index.scatter_nd(x, indices, values, config)
+    local o = read_scatter("onnx_index.scatter_nd", config)
+    if not indices then return x end
+    local depth, rows, columns, index = indices:size(-1), 1, 1, nil
+    assert(depth <= x.rank, depth .. " indices for a tensor of " .. x.rank .. " axes, expected at most so many")
+    for i, size in ipairs(x.shape) do
+        if i <= depth then
+            local part = from_start(narrow(indices, -1, i - 1, 1), size)
+            index = index and index * size + part or part
+            rows = rows * size
+        else
+            columns = columns * size
+        end
+    end
+    index = reshape(index, {-1, 1})
+    local wide = {index:size(1), columns}
+    local y = scatter_any(reshape(x, {rows, columns}), reshape(values, wide), expand(index, wide), 1, o)
+    return reshape(y, x.shape)
+end
+
+-- Writes slices of each batch from its own start on; mode = "circular": around the end.
+function onnx_index.tensor_scatter(x, update, start, config)
+    local o = layer_options("onnx_index.tensor_scatter", config or {}, {
+        axis = {"whole", -2}, mode = {"string", "linear"}})
+    if not update then return x end
+    local axis = axis_of(x, o.axis)
+    local index = iota(update.shape, axis)
+    if start then index = index + along(start, x.rank, 1) end
+    if o.mode == "circular" then index = index % x:size(axis) end
+    return scatter_any(x, update, index, axis, {reduction = "none"})
+end
+
+-- A new axis of `depth` elements: values[1] at the index that x is, values[0] elsewhere.
+function onnx_index.one_hot(x, values, config)
+    local o = layer_options("onnx_index.one_hot", config or {}, {depth = "number|table", axis = {"whole", -1}})
+    local depth, axis = number(o.depth), o.axis < 0 and o.axis + x.rank + 2 or o.axis + 1
+    assert(axis >= 1 and axis <= x.rank + 1, "axis " .. o.axis .. ", expected one of the result")
+    local narrower, wider = x.shape, x.shape
+    table.insert(narrower, axis, 1)
+    table.insert(wider, axis, depth)
+    local index = reshape(x.dtype == "f32" and int(x) or x, narrower)
+    local hit = eq(iota(wider, axis), from_start(index, depth))
+    local function value(i) return reshape(narrow(values, 1, i, 1), {}) end
+    if values.dtype ~= "bool" then return where(hit, value(1), value(0)) end
+    return logical_or(logical_and(hit, value(1)), logical_and(logical_not(hit), value(0)))
+end
+
+-- ---- the largest ----
+
+-- The k largest or smallest along an axis and their indices.  They are found one by one, and each is
+-- hidden from the next search.
+local function find_largest(name, x, config)
+    local o = layer_options(name, config or {}, {
+        k = {"number|table", 1}, axis = {"whole", -1}, largest = {"whole", 1}})
+    local axis, k = axis_of(x, o.axis), number(o.k)
+    assert(x.dtype ~= "bool" and k >= 1 and k <= 64 and k <= x:size(axis),
+        "the " .. k .. " largest of " .. x:size(axis) .. ", expected 1 to 64 numbers")
+    local left, place, hidden = x, iota(x.shape, axis), x.dtype == "i32" and -2 ^ 31 or -math.huge
+    if o.largest == 0 then left = -x end
+    local values, indices = {}, {}
+    for i = 1, k do
+        indices[i] = argmax(left, axis, true)
+        values[i] = gather(x, indices[i], axis)
+        left = where(eq(place, indices[i]), hidden, left)
+    end
+    return concat(values, axis), concat(indices, axis)
+end
+
+function onnx_index.top_k(x, config)
+    return (find_largest("onnx_index.top_k", x, config))
+end
+
+function onnx_index.top_k_indices(x, config)
+    local _, indices = find_largest("onnx_index.top_k_indices", x, config)
+    return indices
+end
+
+return onnx_index
