@@ -261,19 +261,6 @@ static cr_t compare_value(struct comparing *c, struct cr_onnx_term *a, cr_t b)
 
 /* ---- text ---- */
 
-/* True if the text arguments of a call may name a length. */
-static bool takes_lengths(cr_t x)
-{
-    static const char *const names[] = {"reshape", "expand", "iota", "const",
-                                        "narrow", "masks.causal", "rotary.angles"};
-    if (cr_onnx_is_lua_op(x))
-        return true;
-    for (size_t i = 0; x->kind == CR_TERM_CALL && i < sizeof names / sizeof *names; i++)
-        if (strcmp(x->name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Returns the number of digits of the whole number that begins at `at`, or 0. */
 static size_t digits_at(const char *text, const char *at)
 {
@@ -303,7 +290,7 @@ static const char *compare_text(const struct comparing *c, cr_t call, const char
         }
         int64_t x = is_mark ? 0 : strtoll(a, NULL, 10), y = strtoll(b, NULL, 10);
         int mark = compare_number(c, is_mark ? a[1] - '0' + 1 : 0, x, y);
-        if (mark < 0 || (mark && !takes_lengths(call))) {
+        if (mark < 0) {
             refuse_number(c, call->name, (double)x, (double)y);
             return NULL;
         }
@@ -415,6 +402,15 @@ static cr_t compare_term(struct comparing *c, cr_t a, cr_t b)
 }
 
 /* ---- the whole ---- */
+
+void cr_onnx_input_lengths(const struct cr_onnx_script *script, const struct cr_onnx_value *v,
+                           signed char *lengths)
+{
+    for (int a = 0; a < v->rank; a++)
+        for (int i = 0; v->info->sizes[a].name && i < script->n_lengths; i++)
+            if (strcmp(v->info->sizes[a].name, script->lengths[i].name) == 0)
+                lengths[a] = (signed char)(i + 1);
+}
 
 /* Pairs the inputs, in their order. */
 static int compare_inputs(struct comparing *c)

@@ -27,4 +27,8 @@ int cr_onnx_compare_lengths(struct cr_onnx_script *script, const struct cr_onnx_
  */
 int cr_onnx_settle_lengths(struct cr_onnx_script *script, struct cr_error *error);
 
+/* Sets `lengths` of an input, by axis, where it is one: 1 + its number. */
+void cr_onnx_input_lengths(const struct cr_onnx_script *script, const struct cr_onnx_value *v,
+                           signed char *lengths);
+
 #endif

@@ -344,17 +344,12 @@ static cr_t remade(struct settling *s, cr_t x)
 
 /* ---- the whole ---- */
 
-/* Sets the cuts of inputs: their sizes that are symbols of lengths. */
 static void settle_inputs(struct settling *s)
 {
     const struct cr_onnx_graph *g = s->script->graph;
-    for (int i = 0; i < g->n_inputs; i++) {
-        const struct cr_onnx_value *v = &g->values[g->inputs[i]];
-        for (int a = 0; !v->tensor && a < v->rank; a++)
-            for (int l = 0; v->info->sizes[a].name && l < s->script->n_lengths; l++)
-                if (strcmp(v->info->sizes[a].name, s->script->lengths[l].name) == 0)
-                    s->values[g->inputs[i]][a] = (signed char)(l + 1);
-    }
+    for (int i = 0; i < g->n_inputs; i++)
+        if (!g->values[g->inputs[i]].tensor)
+            cr_onnx_input_lengths(s->script, &g->values[g->inputs[i]], s->values[g->inputs[i]]);
 }
 
 /* Rewrites the outputs, and cuts them to their lengths. */

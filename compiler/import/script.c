@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "lengths.h"
 #include "ops.h"
 #include "structure.h"
 
@@ -68,16 +69,6 @@ static void print_title(struct cr_printer *p)
 
 /* ---- inputs and outputs ---- */
 
-/* Sets `lengths` of an input, by axis: 1 + the number of the length, or 0. */
-static void lengths_of(const struct cr_onnx_script *s, const struct cr_onnx_value *v,
-                       signed char *lengths)
-{
-    for (int a = 0; a < v->rank; a++)
-        for (int i = 0; v->info->sizes[a].name && i < s->n_lengths; i++)
-            if (strcmp(v->info->sizes[a].name, s->lengths[i].name) == 0)
-                lengths[a] = (signed char)(i + 1);
-}
-
 /* local seq = length("seq", 128) */
 static void print_lengths(struct cr_printer *p, const struct cr_onnx_script *s)
 {
@@ -108,7 +99,7 @@ static void print_input(struct cr_printer *p, const struct cr_onnx_script *s, in
         cr_put(&p->text, "ne(");
         end = ", 0)";
     }
-    lengths_of(s, v, lengths);
+    cr_onnx_input_lengths(s, v, lengths);
     cr_put(&p->text, "input(\"%s\", %s%s", p->public_names[value],
            cr_sizes_text(p, v->rank, v->shape, lengths),
            cr_language_type(v->type) == CR_LANGUAGE_F32 ? ")" : ", \"i32\")");

@@ -103,8 +103,13 @@ static const double *elements(struct work *w, const struct cr_onnx_tensor *t)
     if (t->type == CR_ONNX_DOUBLE && !t->is_transposed && (uintptr_t)t->data % sizeof(double) == 0)
         return (const double *)(const void *)t->data;
     double *data = cr_elements_new(&w->graph->elements, &w->graph->arena, (size_t)t->elements);
-    for (int64_t i = 0; i < t->elements; i++)
-        data[i] = cr_onnx_element(t, i);
+    bool are_floats = t->type == CR_ONNX_FLOAT && !t->is_transposed;
+    for (int64_t i = 0; i < t->elements; i++) {
+        float number;
+        if (are_floats)
+            memcpy(&number, t->data + (size_t)i * sizeof number, sizeof number);
+        data[i] = are_floats ? (double)number : cr_onnx_element(t, i);
+    }
     return data;
 }
 
