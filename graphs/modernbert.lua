@@ -7,9 +7,9 @@ local attention, encoder, huggingface = require "attention", require "encoder", 
 local masks, rotary, transformer = require "masks", require "rotary", require "transformer"
 
 -- rope_parameters has a table for each kind of layer.
-local meanings = huggingface.merge(huggingface.keys {"embedding_dropout",
-    "initializer_cutoff_factor", "mlp_dropout", "position_embedding_type", "sparse_pred_ignore_index",
-    "sparse_prediction", "tie_word_embeddings", "layer_norm_eps"}, {
+local meanings = huggingface.merge(huggingface.keys {"deterministic_flash_attn",
+    "embedding_dropout", "initializer_cutoff_factor", "layer_norm_eps", "mlp_dropout", "position_embedding_type",
+    "reference_compile", "sparse_pred_ignore_index", "sparse_prediction"}, {
     ["rope_parameters.full_attention.rope_type"] = "rope_type",
     ["rope_parameters.full_attention.rope_theta"] = "global_rope_theta",
     ["rope_parameters.sliding_attention.rope_type"] = "rope_local_type",
@@ -17,8 +17,7 @@ local meanings = huggingface.merge(huggingface.keys {"embedding_dropout",
 })
 local o = options(encoder.options {
     model_type = {"modernbert"},
-    vocab_size = 50368, hidden_size = 768, intermediate_size = 1152, num_hidden_layers = 22,
-    num_attention_heads = 12, hidden_activation = huggingface.gated_activations("gelu"),
+    vocab_size = 50368, intermediate_size = 1152, num_hidden_layers = 22, hidden_activation = huggingface.gated_activations("gelu"),
     norm_eps = {number = 1e-5}, norm_bias = false, attention_bias = false, mlp_bias = false,
     global_attn_every_n_layers = 3, layer_types = "", local_attention = 128, -- a window, both sides
     global_rope_theta = {number = 160000}, local_rope_theta = {number = 10000},
@@ -30,15 +29,16 @@ local o = options(encoder.options {
 
 local norm = {eps = o.norm_eps, bias = o.norm_bias}
 local d = attention.head_size(o.hidden_size, o.num_attention_heads)
-local T, ids, present = encoder.inputs(o)
+local texts = encoder.texts(o, math.huge)
 
 -- What attention.fused needs in the layers that see all, or the tokens of a window.
 local function layer_of(theta, mask)
-    local angles = rotary.angles(T, rotary.frequencies(d, theta))
+    local angles = rotary.angles(texts.T, rotary.frequencies(d, theta))
     return {
         n_head = o.num_attention_heads, bias = o.attention_bias, qkv_name = "Wqkv", out_name = "Wo",
         position = function(x) return (rotary.halves(x, angles)) end,
-        mask = encoder.both(mask, present), how = {softmax = encoder.softmax(present)},
+        mask = mask and texts.mask and logical_and(mask, texts.mask) or mask or texts.mask,
+        how = {softmax = texts.mask and nn.safe_softmax},
     }
 end
 
@@ -62,26 +62,32 @@ local function head(x)
     return (scope("head.norm", nn.layer_norm, huggingface.activation(o.classifier_activation)(x), norm))
 end
 
-local function tokens(x)
-    return (scope("classifier", nn.linear, head(x), o.classes))
+local function classify(x, classes)
+    return (scope("classifier", nn.linear, head(x), classes))
 end
 
-local name = o.name_prefix
-local x = scope(name .. "embeddings.tok_embeddings", nn.embedding, ids, o.vocab_size, o.hidden_size, 0.02)
-x = scope(name .. "embeddings.norm", nn.layer_norm, x, norm)
+prefix(o.name_prefix)
+local x = scope("embeddings.tok_embeddings", nn.embedding, texts.ids, o.vocab_size, o.hidden_size, 0.02)
+x = scope("embeddings.norm", nn.layer_norm, x, norm)
 local reach = math.floor(o.local_attention / 2)
-local all, near = layer_of(o.global_rope_theta), layer_of(o.local_rope_theta, masks.local_window(T, reach))
+local all, near = layer_of(o.global_rope_theta), layer_of(o.local_rope_theta, masks.local_window(texts.T, reach))
 local kinds = {num_hidden_layers = o.num_hidden_layers, layer_types = o.layer_types, sliding_window = 1}
 local slides = huggingface.windows(kinds, function(i) return i % o.global_attn_every_n_layers ~= 0 end)
 for i = 1, o.num_hidden_layers do
-    x = scope(name .. "layers." .. i - 1, block, x, slides[i] > 0 and near or all, i == 1)
+    x = scope("layers." .. i - 1, block, x, slides[i] > 0 and near or all, i == 1)
 end
-x = scope(name .. "final_norm", nn.layer_norm, x, norm)
-return (encoder.outputs(o, x, T, {
-    tokens = tokens,
-    classes = function(x) return (tokens(encoder.pooled(x, T, o.classifier_pooling))) end,
-    masked_lm = function(x)
-        local words = scope(name .. "embeddings.tok_embeddings", nn.tied_head, head(x), o.vocab_size, 0.02)
+x = scope("final_norm", nn.layer_norm, x, norm)
+return (encoder.outputs(x, o, texts, {
+    classes = function(x)
+        local pool = o.classifier_pooling == "cls" and encoder.first_of or encoder.mean_of
+        return (classify(pool(x, texts), o.classes))
+    end,
+    tokens = function(x) return (classify(x, o.token_classes)) end,
+    words = function(x)
+        x = head(x)
+        prefix(o.name_prefix)
+        local words = scope("embeddings.tok_embeddings", nn.tied_head, x, o.vocab_size, 0.02)
+        prefix("")
         return o.decoder_bias and words + param("decoder.bias", {o.vocab_size}, {fill = 0}) or words
     end,
 }))

@@ -37,6 +37,7 @@ logging.disable_progress_bar()
 CAUSAL = dict(vocab_size=37, num_hidden_layers=2)
 ENCODER = dict(vocab_size=31, hidden_size=12, intermediate_size=20, num_attention_heads=3,
                num_hidden_layers=2, pad_token_id=0)
+T5 = dict(vocab_size=31, d_model=12, d_ff=20, num_layers=2, num_heads=3, d_kv=6, pad_token_id=0)
 ENDS = dict(bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2)
 
 # name: model class, config class, its arguments, options of the script.
@@ -141,6 +142,35 @@ CASES = {
                                    attention_bias=True, mlp_bias=True, norm_bias=True, norm_eps=1e-3,
                                    classifier_pooling="mean", classifier_bias=True),
                               dict(T=12, classes=3)),
+    "nomic_bert": ("NomicBertModel", "NomicBertConfig", dict(ENCODER, hidden_act="silu"),
+                   dict(B=2, T=9, padding=True)),
+    "nomic_bert_classes": ("NomicBertForSequenceClassification", "NomicBertConfig",
+                           dict(ENCODER, hidden_act="gelu", num_labels=3, num_hidden_layers=1),
+                           dict(T=9, classes=3, name_prefix="nomic_bert.")),
+    "nomic_bert_words": ("NomicBertForMaskedLM", "NomicBertConfig", dict(ENCODER, num_hidden_layers=1),
+                         dict(B=1, T=7, masked_lm=True, name_prefix="nomic_bert.")),
+    "eurobert_classes": ("EuroBertForSequenceClassification", "EuroBertConfig",
+                         dict(ENCODER, num_labels=3, num_key_value_heads=1, head_dim=6), dict(T=9, classes=3)),
+    "eurobert_words": ("EuroBertForMaskedLM", "EuroBertConfig",
+                       dict(ENCODER, num_key_value_heads=1, attention_bias=True, mlp_bias=True),
+                       dict(B=2, T=8, masked_lm=True, padding=True)),
+    # GTE's scaling of rotary positions, as a linear one.
+    "gte": ("GteModel", "GteConfig",
+            dict(ENCODER, type_vocab_size=0,
+                 rope_parameters=dict(rope_type="linear", rope_theta=2 * 500.0, factor=2 ** (2 / 4))),
+            dict(B=2, T=9, padding=True)),
+    "gte_classes": ("GteForSequenceClassification", "GteConfig",
+                    dict(ENCODER, num_labels=3, num_hidden_layers=1, type_vocab_size=2),
+                    dict(T=9, classes=3, name_prefix="gte.")),
+    "gte_words": ("GteForMaskedLM", "GteConfig", dict(ENCODER, num_hidden_layers=1, type_vocab_size=1),
+                  dict(B=2, T=5, masked_lm=True, name_prefix="gte.")),
+    # Distances beyond those that have a bucket of their own, and beyond the largest.
+    "t5": ("T5EncoderModel", "T5Config",
+           dict(T5, relative_attention_num_buckets=12, relative_attention_max_distance=8),
+           dict(B=2, T=13, padding=True)),
+    "t5_tokens": ("T5ForTokenClassification", "T5Config",
+                  dict(T5, num_labels=3, feed_forward_proj="gated-gelu", relative_attention_num_buckets=8),
+                  dict(B=1, T=11, token_classes=3, name_prefix="transformer.")),
     "vit": ("ViTModel", "ViTConfig",
             dict(image_size=12, patch_size=4, num_channels=3, hidden_size=24, intermediate_size=40,
                  num_hidden_layers=2, num_attention_heads=3, pooler_output_size=10), dict(B=2)),
@@ -237,7 +267,7 @@ def saved_tensors(model, folder):
 
 
 def write_config(folder, name):
-    """Without what depends on the version; of llama3 as versions before 5 had it."""
+    """Without what depends on the version; of llama3 and gte as they are published."""
     path = os.path.join(folder, "config.json")
     with open(path) as f:
         config = json.load(f)
@@ -246,6 +276,9 @@ def write_config(folder, name):
         rope = config.pop("rope_parameters")
         config["rope_theta"] = rope.pop("rope_theta")
         config["rope_scaling"] = rope
+    if name == "gte":
+        del config["rope_parameters"]
+        config.update(model_type="new", rope_theta=500.0, rope_scaling=dict(type="ntk", factor=2.0))
     with open(path, "w") as f:
         json.dump(config, f, indent=2, sort_keys=True)
         f.write("\n")

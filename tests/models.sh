@@ -175,6 +175,10 @@ vit-large-patch16-224-in21k               304,351,232
 vit-huge-patch14-224-in21k                632,404,480
 dino-vits8                                 21,818,112
 ModernBERT-base                           149,014,272
+nomic-embed-text-v1.5                     136,731,648
+EuroBERT-210m                             211,766,016
+gte-base-en-v1.5                          136,776,192
+t5-small                                   35,330,816
 TABLE
 }
 
@@ -260,7 +264,16 @@ refuses llama '{"rope_theta": 10000.0, "rope_parameters": {"rope_theta": 500000.
     'rope_parameters.rope_theta 500000: expected 10000, as rope_theta says'
 refuses modernbert '{"rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 4.0}}}' \
     "option rope_type: found 'yarn', expected default"
-complains modernbert 'head tokens with 0 classes, expected some' --set head=tokens
+refuses nomic_bert '{"prenorm": true}' "option prenorm: found 'true', expected false"
+refuses nomic_bert '{"activation_function": "gelu"}' \
+    "option activation_function: found 'gelu', expected swiglu or geglu"
+unknown nomic_bert '{"num_experts": 8, "moe_top_k": 2}' moe_top_k 2
+complains nomic_bert 'rotary_scaling_factor and texts of 2049 tokens, expected at most max_trained_positions, 2048' \
+    --set rotary_scaling_factor=2 --set T=2049
+refuses t5 '{"feed_forward_proj": "gated-relu"}' \
+    "option feed_forward_proj: found 'gated-relu', expected relu or gated-gelu or gated-silu or gelu or silu"
+complains t5 'masked_lm of a model without such a head, expected false' --set masked_lm=true
+refuses gte '{"logn_attention_scale": true}' "option logn_attention_scale: found 'true', expected false"
 refuses llama '{"rope_theta": null}' 'option rope_theta: found null, expected at least 1'
 refuses llama '{"hidden_size": []}' 'option hidden_size: found an empty table, expected one value'
 refuses llama '{"hidden_size": [64, 64]}' "option hidden_size: found '64,64', expected a whole number"

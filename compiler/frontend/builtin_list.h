@@ -28,17 +28,27 @@
 
 #define CR_BUILTIN_MODELS(FILE)                                                                    \
     FILE("graphs/", model, bert)                                                                   \
+    FILE("graphs/", model, eurobert)                                                               \
     FILE("graphs/", model, gemma2)                                                                 \
     FILE("graphs/", model, gemma3_text)                                                            \
     FILE("graphs/", model, gpt2)                                                                   \
     FILE("graphs/", model, gpt_neox)                                                               \
+    FILE("graphs/", model, gte)                                                                    \
     FILE("graphs/", model, llama)                                                                  \
     FILE("graphs/", model, mistral)                                                                \
     FILE("graphs/", model, modernbert)                                                             \
+    FILE("graphs/", model, nomic_bert)                                                             \
     FILE("graphs/", model, phi)                                                                    \
     FILE("graphs/", model, qwen2)                                                                  \
     FILE("graphs/", model, qwen3)                                                                  \
+    FILE("graphs/", model, t5)                                                                     \
     FILE("graphs/", model, vit)
+
+/* ALIAS(model_type, model, prefix): other model_types of a script, and what stands in front of the names of
+ * tensors in files of models with a head. */
+#define CR_MODEL_ALIASES(ALIAS)                                                                    \
+    ALIAS("mt5", t5, "transformer")                                                                \
+    ALIAS("new", gte, "new")
 
 /* The name of chunk number i.  Modules have the first numbers, in the order of the list. */
 #define CR_CHUNK "=#%d"

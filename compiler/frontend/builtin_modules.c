@@ -30,8 +30,11 @@ struct builtin {
 #define ROW(folder, kind, name)                                                                    \
     {#name, folder #name ".lua", cr_builtin_##kind##_##name, cr_builtin_##kind##_##name##_end},
 
+#define ALIAS_ROW(alias, name, prefix)                                                                     \
+    {alias, "graphs/" #name ".lua", cr_builtin_model_##name, cr_builtin_model_##name##_end},
+
 static const struct builtin modules[] = {CR_BUILTIN_MODULES(ROW)};
-static const struct builtin models[] = {CR_BUILTIN_MODELS(ROW)};
+static const struct builtin models[] = {CR_BUILTIN_MODELS(ROW) CR_MODEL_ALIASES(ALIAS_ROW)};
 
 enum { N_MODULES = sizeof modules / sizeof *modules, N_MODELS = sizeof models / sizeof *models };
 
@@ -152,6 +155,18 @@ int cr_builtin_functions(char *buf, size_t size, const char **names, int max)
 const char *cr_builtin_model(const char *name, const char **path, size_t *size)
 {
     return find(models, N_MODELS, name, path, size);
+}
+
+const char *cr_builtin_prefix(const char *name)
+{
+#define PREFIX(alias, model, prefix) {alias, prefix},
+    static const struct {
+        const char *alias, *prefix;
+    } prefixes[] = {CR_MODEL_ALIASES(PREFIX)};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strcmp(prefixes[i].alias, name) == 0)
+            return prefixes[i].prefix;
+    return name;
 }
 
 int cr_builtin_model_names(const char **names, int max)

@@ -24,13 +24,17 @@ const char *cr_builtin_module_with(const char *function);
 int cr_builtin_functions(char *buf, size_t size, const char **names, int max);
 
 /* Does the same for the script of a model, graphs/NAME.lua; the name is the model_type of
- * config.json. */
+ * config.json, NAME or one of its aliases. */
 const char *cr_builtin_model(const char *name, const char **path, size_t *size);
 
-/* Lists the names of all models, at most `max`; returns their number. */
+/* Returns what stands in front of the names of tensors in files of a model with a head, by its
+ * model_type: that or, for an alias, what its row says. */
+const char *cr_builtin_prefix(const char *name);
+
+/* Lists the names of all models and aliases, at most `max`; returns their number. */
 int cr_builtin_model_names(const char **names, int max);
 
-/* Writes the names of all models, separated by commas and truncated to `size` bytes; returns
+/* Writes the names of all models and aliases, separated by commas and truncated to `size` bytes; returns
  * buf. */
 char *cr_builtin_models(char *buf, size_t size);
 

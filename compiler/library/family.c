@@ -98,6 +98,9 @@ int cr_take_family(struct cr_origin *o, const char *folder, const char *script,
         return found ? take_file(o, folder, found) : fail_family(folder, o->family, error);
     }
     cr_keep_text(o, text, length);
+    char *prefix = cr_strdup(cr_builtin_prefix(o->family)); /* by which tensors are found, too */
+    free(o->family);
+    o->family = prefix;
     free(o->path);
     o->path = cr_strdup(path);
     o->folder = cr_strdup(folder);

@@ -12,13 +12,13 @@
 #include "compiler/ir/mem.h"
 #include "compiler/json/config_file.h"
 
-/* True if a class such as GPT2LMHeadModel or GPTNeoXForCausalLM belongs to a family such as gpt2 or
+/* True if a class such as XLMRobertaModel or GPTNeoXForCausalLM belongs to a family such as xlm-roberta or
  * gpt_neox, whose name has `size` letters. */
 static bool is_class_of(const char *class, const char *family, size_t size)
 {
     static const char *const ends[] = {"For", "Model", "LMHeadModel", "DoubleHeadsModel"};
     for (size_t i = 0; i < size; i++)
-        if (family[i] != '_' && tolower((unsigned char)*class++) != family[i])
+        if (family[i] != '_' && family[i] != '-' && tolower((unsigned char)*class++) != family[i])
             return false;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strncmp(class, ends[i], strlen(ends[i])) == 0)

@@ -45,7 +45,8 @@ end
 -- Grouped-query attention: q [B, H, T, d] has H heads, k and v [B, G, T, d] have G, each of
 -- which H / G queries share (Ainslie et al.: GQA, 2023).  With one for all it is multi-query
 -- attention (Shazeer: Fast Transformer Decoding, 2019), with one each the usual attention.
--- The rest is as for attend; a bias is [H, T, T], or [B, 1, T, T] for all heads alike.
+-- The rest is as for attend; a bias is [H, T, T], or [B, 1, T, T] for all heads alike, and so is a mask
+-- of four axes.
 function attention.grouped(q, k, v, mask, drop, how)
     local B, H, T, d = unpack(q.shape)
     local G, S = k:size(2), k:size(3)
@@ -57,6 +58,10 @@ function attention.grouped(q, k, v, mask, drop, how)
         local shape = each.bias.shape
         each.bias = each.bias:reshape(#shape == 4 and {shape[1], 1, 1, shape[3], shape[4]}
             or {G, H / G, T, S})
+    end
+    if mask and mask.rank == 4 then
+        local shape = mask.shape
+        mask = mask:reshape{shape[1], 1, 1, shape[3], shape[4]}
     end
     local y = attention.attend(q:reshape{B, G, H / G, T, d}, k:reshape{B, G, 1, S, d},
         v:reshape{B, G, 1, S, v:size(-1)}, mask, drop, each)

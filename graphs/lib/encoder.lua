@@ -1,71 +1,187 @@
--- What text encoders share: options, inputs, and what becomes of the vectors of the tokens.
+-- Encoders of texts whose every token sees every other one, as BERT is one (Devlin et al., 2019): options,
+-- inputs, embeddings, blocks, heads and outputs.  Options and parameters have Hugging Face's names.
 
 local nn = require "nn"
-local embedding, huggingface, masks = require "embedding", require "huggingface", require "masks"
+local attention, embedding, huggingface = require "attention", require "embedding", require "huggingface"
+local masks, transformer = require "masks", require "transformer"
 
 local encoder = {}
 
--- The options of a text encoder; `own` are those of the script, with the names of config.json.
+-- Options that encoders share, and those of one family, whose defaults count.
 function encoder.options(own)
     return huggingface.merge({
         B = 1, T = 16, -- texts, tokens
-        vocab_size = 30522,
+        vocab_size = 30522, max_position_embeddings = 512,
+        hidden_size = 768, intermediate_size = 3072, num_hidden_layers = 12, num_attention_heads = 12,
+        hidden_act = huggingface.activations("gelu"), layer_norm_eps = 1e-12,
+        tie_word_embeddings = true,   -- the head that predicts words has the table of the embedding
+        is_decoder = {"false"}, is_causal = {"false"}, add_cross_attention = {"false"},
         padding = false, -- whether there is an input attention_mask [B, T], 0 for padding
+        pooler = true,   -- whether there is the vector for all of a text, if the family has one
         pooling = embedding.poolings, -- not "none": one vector for a text of up to T tokens is all that is returned
         modules = "", normalize = false, -- as embedding.vector takes them
-        classes = 0, -- of a head for classification, whose logits are all that is returned then
-        head = {"none", "tokens", "masked_lm"}, -- logits of each token: its class, or which word it is
-        name_prefix = "", -- before every parameter's name
+        classes = 0,       -- of a head for classes of texts, whose logits are all that is returned then
+        token_classes = 0, -- the same of tokens
+        masked_lm = false, -- the same of words, in the place of each token
+        name_prefix = "",  -- before every parameter's name but those of these heads
     }, own)
 end
 
--- Texts of any length up to o.T where there is one vector or one row of logits for a text; else o.T.
-local function tokens(o)
-    if o.head ~= "none" or o.pooling == "none" and o.classes == 0 then return o.T end
-    if o.padding then error("padding with one vector for a text, expected one or the other") end
-    return (length("T", o.T))
+-- The inputs for texts of up to `most` tokens, of which the model has positions: ids [B, T] and, if there is
+-- padding, mask.  T is a length if there is one text, of which one vector is made.
+function encoder.texts(o, most)
+    local T, alone, present = o.T, o.B == 1 and not o.padding, nil
+    if o.pooling ~= "none" and not alone then
+        error("pooling " .. o.pooling .. " of " .. o.B .. " texts" .. (o.padding and " with padding" or "") ..
+            ", expected one without padding")
+    end
+    if alone and (o.pooling ~= "none" or o.classes > 0) then
+        T = length("T", math.min(T, most))
+    elseif T > most then
+        error(T .. " tokens, expected at most " .. most .. ", as there are positions")
+    end
+    if o.padding then present = input("attention_mask", {o.B, T}, "i32", {fill = 1}) end
+    return {T = T, ids = input("ids", {o.B, T}, "i32"), mask = present and masks.padding(present)}
 end
 
--- The number of tokens, the input `ids` [B, T], and a mask for attention, or nil.
-function encoder.inputs(o)
-    local T, mask = tokens(o), nil
-    local ids = input("ids", {o.B, T}, "i32")
-    if o.padding then mask = masks.padding(input("attention_mask", {o.B, T}, "i32", {fill = 1})) end
-    return T, ids, mask
+-- Which of two texts a token belongs to, i32 [B, T]; zeros if no file is given.
+function encoder.types(o, texts)
+    return input("token_type_ids", {o.B, texts.T}, "i32", {fill = 0})
 end
 
--- The input `token_type_ids` [B, T]: which of two texts a token belongs to.
-function encoder.types(o, T)
-    return input("token_type_ids", {o.B, T}, "i32", {fill = 0})
+-- i32 [B, T]: positions that count from pad + 1 on; padding has position `pad`, also amid a text.
+function encoder.positions_past(pad, ids)
+    local there = int(ne(ids, pad))
+    return cumsum(there, 2) * there + pad
 end
 
--- Two masks as one; each may be nil.
-function encoder.both(mask, other)
-    if mask and other then return logical_and(mask, other) end
-    return mask or other
+-- [B, T, size]: the vectors of words, of texts.types if there are any, and of texts.positions or else of
+-- 0, 1, ..., added and normalised.
+function encoder.embeddings(texts, o, size)
+    local x = scope("word_embeddings", nn.embedding, texts.ids, o.vocab_size, size, 0.02)
+    if texts.types then
+        x = x + scope("token_type_embeddings", nn.embedding, texts.types, o.type_vocab_size, size, 0.02)
+    end
+    if texts.positions then
+        x = x + scope("position_embeddings", nn.embedding, texts.positions, o.max_position_embeddings, size, 0.02)
+    else
+        x = scope("position_embeddings", nn.learned_positions, x, o.max_position_embeddings, 0.02)
+    end
+    return (scope("LayerNorm", nn.layer_norm, x, {eps = o.layer_norm_eps}))
 end
 
--- How attention goes by a mask in which a row may be empty, as that of padding.
-function encoder.softmax(mask)
-    return mask and nn.safe_softmax
+-- The names of a block's parameters, as BERT has them.
+encoder.bert_names = {
+    attention = {q = "self.query", k = "self.key", v = "self.value", out = "output.dense"},
+    attention_norm = "attention.output.LayerNorm",
+    inner = "intermediate.dense", outer = "output.dense", outer_norm = "output.LayerNorm",
+}
+
+-- A post-norm block as a function of its input.  names: like encoder.bert_names; bias: added to the scores of
+-- attention, or none.
+function encoder.block(o, texts, names, bias)
+    local norm = {eps = o.layer_norm_eps}
+    local layer = {
+        n_head = o.num_attention_heads, mask = texts.mask, names = names.attention,
+        how = {bias = bias, softmax = texts.mask and nn.safe_softmax},
+    }
+    local feed_forward = {
+        d_ff = o.intermediate_size, act = huggingface.activation(o.hidden_act),
+        in_name = names.inner, out_name = names.outer,
+    }
+    return function(x)
+        return transformer.post_norm_block(x,
+            function(x) return (scope("attention", attention.separate, x, layer)) end,
+            function(x) return (scope(names.attention_norm, nn.layer_norm, x, norm)) end,
+            function(x) return (transformer.feed_forward(x, feed_forward)) end,
+            function(x) return (scope(names.outer_norm, nn.layer_norm, x, norm)) end)
+    end
 end
 
--- What a script returns of the tokens' vectors x [B, T, C].  heads, functions of x by the name of what
--- they make: classes, logits [1, classes]; tokens, [B, T, classes]; masked_lm, [B, T, vocab_size].
--- An option that asks for a head that is not there is refused.
-function encoder.outputs(o, x, T, heads)
-    local head = o.head ~= "none" and o.head or o.classes > 0 and "classes"
-    if head and not heads[head] then error("head " .. head .. ": this model has none, expected another") end
-    if head == "tokens" and o.classes == 0 then error("head tokens with 0 classes, expected some") end
-    if head == "classes" then return {logits = heads.classes(x):reshape{o.classes}} end
-    if head then return {logits = heads[head](x)} end
-    if o.pooling == "none" then return {last_hidden_state = x} end
-    return {embedding = embedding.vector(x, T, o)}
+-- tanh of a layer: [B, C] of the first tokens to vectors of texts.
+function encoder.pooler(name)
+    return function(first) return tanh(scope(name, nn.linear, first, first:size(-1))) end
 end
 
--- A row [1, C] of x [1, T, C]: one of embedding.poolings.
-function encoder.pooled(x, T, how)
-    return embedding.pool(x, T, how):reshape{1, x:size(-1)}
+-- The head for classes as RoBERTa has it: classifier.dense, an activation, and classifier.out_proj.
+function encoder.two_layers(act)
+    return function(first, classes)
+        local y = act(scope("classifier.dense", nn.linear, first, first:size(-1)))
+        return (scope("classifier.out_proj", nn.linear, y, classes))
+    end
+end
+
+-- The head that predicts words: a layer to vectors of `size` numbers, act, a norm, and the table of words.
+-- names: dense, norm and decoder of its parts, and bias, a parameter that counts if the table is that of the
+-- embedding.
+function encoder.word_head(o, size, act, names)
+    return function(x)
+        x = act(scope(names.dense, nn.linear, x, size))
+        x = scope(names.norm, nn.layer_norm, x, {eps = o.layer_norm_eps})
+        if not o.tie_word_embeddings then return (scope(names.decoder, nn.linear, x, o.vocab_size)) end
+        prefix(o.name_prefix)
+        local logits = scope("embeddings.word_embeddings", nn.tied_head, x, o.vocab_size, 0.02)
+        prefix("")
+        return logits + param(names.bias, {o.vocab_size}, {fill = 0})
+    end
+end
+
+-- The vectors [B, C] of the first tokens.
+function encoder.first_of(x, texts)
+    local B, C = x:size(1), x:size(-1)
+    if type(texts.T) == "number" then return x:slice({0, 0, 0}, {B, 1, C}):reshape{B, C} end
+    return embedding.pool(x, texts.T, "cls"):reshape{1, C}
+end
+
+-- The means [B, C] of the vectors of all tokens that are there.
+function encoder.mean_of(x, texts)
+    local B, C = x:size(1), x:size(-1)
+    if type(texts.T) ~= "number" then return embedding.pool(x, texts.T, "mean"):reshape{1, C} end
+    if not texts.mask then return sum(x, 2, false) / texts.T end
+    local there = float(texts.mask):reshape{B, texts.T, 1}
+    return sum(x * there, 2, false) / sum(there, 2, false)
+end
+
+-- [B, classes], or [classes] of one text.
+local function classify(x, o, texts, heads)
+    local logits
+    if heads.classes then
+        prefix("")
+        logits = heads.classes(x)
+    else
+        local first = encoder.first_of(x, texts)
+        if not heads.classifier then
+            if not heads.pooler then error("classes " .. o.classes .. " of a model without such a head, expected 0") end
+            first = heads.pooler(first)
+        end
+        prefix("")
+        logits = heads.classifier and heads.classifier(first, o.classes)
+            or scope("classifier", nn.linear, first, o.classes)
+    end
+    return type(texts.T) == "number" and logits or logits:reshape{o.classes}
+end
+
+-- [B, T, classes]
+local function classify_tokens(x, o, heads)
+    return heads.tokens and heads.tokens(x) or scope("classifier", nn.linear, x, o.token_classes)
+end
+
+-- What a script returns of x [B, T, C], by its options.  heads are functions, each of which may be left out:
+-- pooler, of the vectors [B, C] of first tokens; classifier, of these and the number of classes, where it is not
+-- the pooler and a layer; classes, of x, in place of both; tokens, of x, where it is not a layer; words, of x,
+-- such as encoder.word_head.
+function encoder.outputs(x, o, texts, heads)
+    if o.classes > 0 then return {logits = classify(x, o, texts, heads)} end
+    if o.token_classes > 0 or o.masked_lm then
+        prefix("")
+        if o.masked_lm and not heads.words then error("masked_lm of a model without such a head, expected false") end
+        return {logits = o.masked_lm and heads.words(x) or classify_tokens(x, o, heads)}
+    end
+    if o.pooling ~= "none" then
+        return {embedding = embedding.vector(x, texts.T, o)}
+    end
+    if not o.pooler or not heads.pooler then return {last_hidden_state = x} end
+    return {last_hidden_state = x, pooler_output = heads.pooler(encoder.first_of(x, texts))}
 end
 
 return encoder

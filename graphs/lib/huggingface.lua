@@ -380,6 +380,11 @@ end
 -- Frequencies by rope_type, and what cosines and sines are multiplied by.
 local kinds = {
     linear = function(o, w) return rotary.linear(w, given(o, "rope_factor")) end,
+    -- "NTK-aware" scaling with a fixed factor, as GTE has it: of theta, and of all frequencies alike.
+    ntk = function(o, _, _, d)
+        local factor = given(o, "rope_factor")
+        return rotary.linear(rotary.frequencies(d, o.rope_theta * factor), factor ^ (2 / d))
+    end,
     llama3 = function(o, w)
         return rotary.llama3(w, given(o, "rope_factor"), o.rope_low_freq_factor,
             o.rope_high_freq_factor, given(o, "rope_original_max_position_embeddings"))

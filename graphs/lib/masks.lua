@@ -26,6 +26,32 @@ function masks.padding(present)
     return ne(present, 0):reshape{B, 1, 1, T}
 end
 
+-- The bucket of each distance from -most to most, from query to key: half of the buckets are for keys behind the
+-- query.  Of a half, half are for one distance each, and the others grow up to `reach`, in logarithms.
+local function buckets_of(most, buckets, reach)
+    local half, list = math.floor(buckets / 2), {}
+    local exact = math.floor(half / 2)
+    for distance = -most, most do
+        local far = math.abs(distance)
+        local bucket = far
+        if far >= exact then
+            local grown = math.log(far / exact) / math.log(reach / exact) * (half - exact)
+            bucket = math.min(exact + math.floor(grown + 1e-6), half - 1)
+        end
+        table.insert(list, bucket + (distance > 0 and half or 0))
+    end
+    return list
+end
+
+-- [H, T, T]: a learned bias for each head by the distance of query and key, of a table [n, H] whose first rows
+-- are the buckets of distances (Raffel et al.: Exploring the Limits of Transfer Learning, 2020).
+function masks.relative(rows, T, buckets, reach)
+    local query, key = iota({T, T}, 1), iota({T, T}, 2)
+    local most = query:size(1) - 1
+    local biases = gather(rows, const(buckets_of(most, buckets, reach), {2 * most + 1}, "i32"))
+    return gather(biases, key - query + most):permute{3, 1, 2}
+end
+
 -- The slopes of ALiBi: 2^(-8 h / n) for head h of n, from 1 on.  Where n is no power of two,
 -- those of the power below, and then every other one of the power above.
 local function slopes(n)

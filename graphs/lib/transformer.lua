@@ -16,17 +16,24 @@ function transformer.feed_forward(x, config)
     return (scope(o.out_name, o.project, act, x:size(-1), o.bias))
 end
 
+-- An option, or another one where it was left out.
+local function either(option, other)
+    if option == nil then return other end
+    return option
+end
+
 -- The gated one: FFN(x) = glu(x W_gate, x W_up) W_down (Shazeer: GLU Variants Improve
 -- Transformer, 2020).
--- config: d_ff, glu = nn.swiglu or nn.geglu, bias, and the names of the three projections.
+-- config: d_ff, glu = nn.swiglu or nn.geglu, bias, down_bias (bias), and the names of the three
+-- projections.
 function transformer.gated_feed_forward(x, config)
     local o = layer_options("transformer.gated_feed_forward", config, {
-        d_ff = "size", glu = "function", bias = {"boolean", true},
+        d_ff = "size", glu = "function", bias = {"boolean", true}, down_bias = "boolean?",
         gate_name = "string", up_name = "string", down_name = "string"})
     local gate = scope(o.gate_name, nn.linear, x, o.d_ff, o.bias)
     local up = scope(o.up_name, nn.linear, x, o.d_ff, o.bias)
     local act = tap("act", o.glu(gate, up))
-    return (scope(o.down_name, nn.linear, act, x:size(-1), o.bias))
+    return (scope(o.down_name, nn.linear, act, x:size(-1), either(o.down_bias, o.bias)))
 end
 
 -- The same with one projection to gate and up together: the first half of its columns is the gate or,
@@ -41,9 +48,7 @@ function transformer.packed_feed_forward(x, config)
     local first, second = narrow(inner, -1, 0, o.d_ff), narrow(inner, -1, o.d_ff, o.d_ff)
     if o.gate_last then first, second = second, first end
     local act = tap("act", o.glu(first, second))
-    local out_bias = o.out_bias
-    if out_bias == nil then out_bias = o.bias end
-    return (scope(o.out_name, nn.linear, act, x:size(-1), out_bias))
+    return (scope(o.out_name, nn.linear, act, x:size(-1), either(o.out_bias, o.bias)))
 end
 
 -- x + f(x): what a part of the model adds to the residual stream.
