@@ -27,11 +27,12 @@ local layer = {
     mask = texts.mask, how = {softmax = texts.mask and nn.safe_softmax},
     names = {q = "q_proj", k = "k_proj", v = "v_proj", out = "o_proj"},
 }
+local sizes = {intermediate_size = o.intermediate_size, hidden_act = o.hidden_act, rms_norm_eps = o.rms_norm_eps}
 
 prefix(o.name_prefix)
 local x = scope("model.embed_tokens", nn.embedding, texts.ids, o.vocab_size, C, 0.02)
 for i = 1, o.num_hidden_layers do
-    x = scope("model.layers." .. i - 1, llama.block, x, o, layer, o.mlp_bias)
+    x = scope("model.layers." .. i - 1, llama.block, x, sizes, layer, o.mlp_bias)
 end
 x = scope("model.norm", nn.rms_norm, x, {eps = o.rms_norm_eps})
 

@@ -44,12 +44,13 @@ same_text 1 graphs/gpt2.lua $small
 same_text 2 graphs/gpt2.lua $small --grads none
 n_layer=num_hidden_layers
 tiny='--set hidden_size=24 --set num_attention_heads=3 --set intermediate_size=40 --set T=8'
-for model in llama mistral qwen2 qwen3 gemma2 gpt_neox phi bert; do
+for model in llama mistral qwen2 qwen3 gemma2 gpt_neox phi bert distilbert roberta electra albert; do
     same_text 1 graphs/$model.lua $tiny
     same_text 2 graphs/$model.lua $tiny --grads none
 done
 same_text 1 graphs/gemma2.lua $tiny --set sliding_window=4
 same_text 2 graphs/gemma2.lua $tiny --set sliding_window=4 --grads none
+same_text 1 graphs/mpnet.lua $tiny
 same_text 1 graphs/vit.lua ${tiny% --set*} --set image_size=32
 same_text 2 graphs/vit.lua ${tiny% --set*} --set image_size=32 --grads none
 

@@ -12,8 +12,8 @@ Each case is a folder as make_fixtures.py describes it, with
     taps.safetensors    of one case: what norms, attentions and feed-forwards give, in float32
 
 Outputs and gradients are computed in float64 throughout: where transformers asks for float32 it gets
-float64.  No id stands for padding, as PyTorch's embeddings keep gradients from its row.  Needs torch, transformers and numpy.  The same bytes come out at every run on one version of
-them.
+float64.  Embeddings give gradients to the row of padding, too, which PyTorch's do not.  Needs torch,
+transformers and numpy.  The same bytes come out at every run on one version of them.
 """
 import contextlib
 import json
@@ -38,6 +38,9 @@ CAUSAL = dict(vocab_size=37, num_hidden_layers=2)
 ENCODER = dict(vocab_size=31, hidden_size=12, intermediate_size=20, num_attention_heads=3,
                num_hidden_layers=2, pad_token_id=0)
 T5 = dict(vocab_size=31, d_model=12, d_ff=20, num_layers=2, num_heads=3, d_kv=6, pad_token_id=0)
+BERT = dict(vocab_size=19, hidden_size=12, intermediate_size=20, num_hidden_layers=2, num_attention_heads=3,
+            max_position_embeddings=12)
+DISTILBERT = dict(vocab_size=19, dim=12, hidden_dim=20, n_layers=2, n_heads=3, max_position_embeddings=12)
 ENDS = dict(bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2)
 
 # name: model class, config class, its arguments, options of the script.
@@ -133,6 +136,46 @@ CASES = {
              dict(vocab_size=31, hidden_size=24, intermediate_size=40, num_hidden_layers=2,
                   num_attention_heads=3, max_position_embeddings=14, pad_token_id=None),
              dict(B=3, T=11, padding=True)),
+    "bert_classes": ("BertForSequenceClassification", "BertConfig",
+                     dict(BERT, num_labels=3, hidden_act="relu", layer_norm_eps=1e-3),
+                     dict(B=2, T=7, padding=True, classes=3, name_prefix="bert.")),
+    "bert_tokens": ("BertForTokenClassification", "BertConfig",
+                    dict(BERT, num_labels=5, hidden_act="gelu_new", type_vocab_size=1),
+                    dict(B=1, T=12, token_classes=5, name_prefix="bert.")),
+    "bert_words": ("BertForMaskedLM", "BertConfig", dict(BERT, hidden_act="silu"),
+                   dict(B=2, T=6, masked_lm=True, name_prefix="bert.")),
+    "bert_words_untied": ("BertForMaskedLM", "BertConfig", dict(BERT, tie_word_embeddings=False),
+                          dict(B=1, T=9, masked_lm=True, name_prefix="bert.")),
+    "distilbert": ("DistilBertModel", "DistilBertConfig", DISTILBERT, dict(B=2, T=9, padding=True)),
+    "distilbert_classes": ("DistilBertForSequenceClassification", "DistilBertConfig",
+                           dict(DISTILBERT, num_labels=2, activation="relu"),
+                           dict(B=2, T=8, classes=2, name_prefix="distilbert.")),
+    "distilbert_words": ("DistilBertForMaskedLM", "DistilBertConfig", DISTILBERT,
+                         dict(B=2, T=5, masked_lm=True, name_prefix="distilbert.")),
+    # Ids of padding stand amid the texts.
+    "roberta": ("RobertaModel", "RobertaConfig", dict(BERT, type_vocab_size=2, pad_token_id=3),
+                dict(B=3, T=8, padding=True)),
+    "roberta_words": ("RobertaForMaskedLM", "RobertaConfig", dict(BERT, type_vocab_size=1, hidden_act="relu"),
+                      dict(B=2, T=10, masked_lm=True, name_prefix="roberta.")),
+    "xlm_roberta_classes": ("XLMRobertaForSequenceClassification", "XLMRobertaConfig",
+                            dict(BERT, type_vocab_size=1, num_labels=1),
+                            dict(B=2, T=7, classes=1, name_prefix="roberta.")),
+    "electra": ("ElectraModel", "ElectraConfig", dict(BERT, embedding_size=7), dict(B=2, T=9, padding=True)),
+    "electra_classes": ("ElectraForSequenceClassification", "ElectraConfig",
+                        dict(BERT, embedding_size=12, num_labels=4, hidden_act="relu"),
+                        dict(B=2, T=6, classes=4, name_prefix="electra.")),
+    "electra_words": ("ElectraForMaskedLM", "ElectraConfig", dict(BERT, embedding_size=16, hidden_act="relu"),
+                      dict(B=2, T=5, masked_lm=True, name_prefix="electra.")),
+    # Distances of which several share a bucket.
+    "mpnet": ("MPNetModel", "MPNetConfig", dict(BERT, max_position_embeddings=44), dict(B=2, T=40)),
+    "mpnet_classes": ("MPNetForSequenceClassification", "MPNetConfig", dict(BERT, num_labels=2),
+                      dict(B=3, T=10, padding=True, classes=2, name_prefix="mpnet.")),
+    # Three layers of which the first two share weights, and each is two.
+    "albert": ("AlbertModel", "AlbertConfig",
+               dict(BERT, embedding_size=7, num_hidden_layers=3, num_hidden_groups=2, inner_group_num=2),
+               dict(B=2, T=9, padding=True)),
+    "albert_words": ("AlbertForMaskedLM", "AlbertConfig", dict(BERT, embedding_size=5, hidden_act="relu"),
+                     dict(B=2, T=6, masked_lm=True, name_prefix="albert.")),
     # Encoders of texts.  The window of two layers is shorter than the texts.
     "modernbert": ("ModernBertModel", "ModernBertConfig",
                    dict(ENCODER, **ENDS, num_hidden_layers=4, local_attention=6),
@@ -206,7 +249,17 @@ def make_model(name):
 
 def is_pooled(name):
     """True if one vector is made of a text of up to T tokens; such a model has no gradients."""
-    return "classes" in CASES[name][3]
+    options = CASES[name][3]
+    return "classes" in options and "padding" not in options and options.get("B", 1) == 1
+
+
+def has_types(config):
+    """True if the script has an input for segments."""
+    return getattr(config, "type_vocab_size", 0) > (1 if script_of(config) == "roberta" else 0)
+
+
+def script_of(config):
+    return {"xlm-roberta": "roberta"}.get(config.model_type, config.model_type)
 
 
 def make_inputs(name, config, rng):
@@ -217,7 +270,7 @@ def make_inputs(name, config, rng):
         return {"pixel_values": rng.standard_normal(shape).astype(np.float32)}
     shape = options.get("B", 1), options["T"] - 2 * is_pooled(name)
     inputs = {"input_ids": rng.randint(0, config.vocab_size, shape)}
-    if getattr(config, "type_vocab_size", 0) > 0:
+    if has_types(config):
         inputs["token_type_ids"] = rng.randint(0, config.type_vocab_size, shape)
     if "padding" in options:
         lengths = options["T"] - 3 * np.arange(options["B"])
@@ -242,7 +295,8 @@ def evaluate(model, inputs, c, dtype):
     grads = {key: value.grad.double().numpy() for key, value in tensors.items()
              if value.is_floating_point()}
     for key, p in model.named_parameters():
-        grads[key] = p.grad.double().numpy().copy()
+        if p.grad is not None:  # a head that is not tied leaves one of two biases unused
+            grads[key] = p.grad.double().numpy().copy()
     return {key: value.detach().double().numpy() for key, value in outputs.items()}, grads
 
 
@@ -286,11 +340,14 @@ def write_config(folder, name):
 
 def write_gradients(folder, model, gradients, inputs):
     """Under the names that save_pretrained writes."""
+    unused = {key for key, p in model.named_parameters()} - set(gradients)
     for key, p in model.named_parameters():
-        p.data = torch.from_numpy(gradients[key].astype(np.float32))
+        if key in gradients:
+            p.data = torch.from_numpy(gradients[key].astype(np.float32))
     with tempfile.TemporaryDirectory() as T:
         model.save_pretrained(T)
         grads = load_file(os.path.join(T, "model.safetensors"))
+    grads = {key: value for key, value in grads.items() if key not in unused}
     for key, value in inputs.items():
         if value.dtype == np.float32:
             grads[key] = np.ascontiguousarray(gradients[key].astype(np.float32))
@@ -354,7 +411,7 @@ def make_case(name):
     error = max(np.abs(low[key].reshape(high[key].shape) - high[key]).max() for key in high)
     grad_error = max(np.abs(low_grads[key] - high_grads[key]).max() for key in high_grads)
     with open(os.path.join(folder, "case.txt"), "w") as f:
-        script = "graphs/%s.lua" % model.config.model_type
+        script = "graphs/%s.lua" % script_of(model.config)
         if not os.path.exists(os.path.join(HERE, "..", script)):
             script = "docs/families/%s.lua" % model.config.model_type
         f.write("script %s\nconfig config.json\n" % script)

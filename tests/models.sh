@@ -90,7 +90,7 @@ vit vit-base-16
 TABLE
 
 # ---- config.json of published models, as people find them: tests/configs/published/NAME.json ----
-# BERT and ViT are counted with their pooler and without a head.
+# Encoders are counted with their pooler, if they have one, and without a head.
 found() {
     cat <<'TABLE'
 gpt2                                      124,439,808
@@ -169,6 +169,19 @@ paraphrase-multilingual-MiniLM-L12-v2     117,653,760
 LaBSE                                     470,926,848
 ms-marco-MiniLM-L6-v2                      22,713,216
 rubert-tiny2                               29,193,768
+albert-base-v2                             11,683,584
+albert-xxlarge-v2                         222,595,584
+all-distilroberta-v1                       82,118,400
+all-mpnet-base-v2                         109,486,464
+bge-reranker-v2-m3                        567,754,752
+camembert-base                            110,621,952
+distilbert-base-uncased-finetuned-sst-2-english      66,362,880
+distilbert-base-uncased                    66,362,880
+electra-small-discriminator                13,483,008
+ms-marco-electra-base                     108,891,648
+multilingual-e5-large                     559,890,432
+roberta-base                              124,645,632
+xlm-roberta-base                          278,043,648
 vit-base-patch16-224-in21k                 86,389,248
 vit-base-patch16-384                       86,681,088
 vit-large-patch16-224-in21k               304,351,232
@@ -288,6 +301,10 @@ complains qwen2 'layer_types has 1 items, expected one for each of 2 layers' \
     --set layer_types=full_attention
 complains qwen2 "layer_types: found 'linear_attention', expected" \
     --set layer_types=full_attention,linear_attention
+complains roberta '513 tokens, expected at most 512, as there are positions' --set T=513
+complains bert 'pooling mean of 2 texts, expected one without padding' --set pooling=mean --set B=2
+complains bert 'pooling cls of 1 texts with padding, expected one without padding' --set pooling=cls \
+    --set padding=true
 complains vit 'image_size 20 is not divisible by patch_size 16' --set image_size=20
 
 # harmless SCRIPT JSON: what of a config.json changes nothing, and is not worth a note.
@@ -320,6 +337,10 @@ harmless llama '{"return_dict": true, "output_hidden_states": false, "torchscrip
  "sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"}'
 harmless bert '{"emb_size": 768, "embedding_size": 768, "sentence_transformers": {"activation_fn": "Identity"},
  "pooler_fc_size": 768, "directionality": "bidi", "gradient_checkpointing": false, "num_labels": 3}'
+harmless distilbert '{"dim": 768, "n_heads": 12, "dropout": 0.1, "qa_dropout": 0.1, "sinusoidal_pos_embds": true,
+ "tie_weights_": true}'
+harmless electra '{"summary_last_dropout": 0.1, "summary_type": "first", "embedding_size": 128}'
+harmless albert '{"classifier_dropout_prob": 0.1, "gap_size": 0, "down_scale_factor": 1}'
 harmless mistral '{"attention_bias": false, "mlp_bias": false, "use_sliding_window": false}'
 harmless qwen2 '{"attention_bias": false, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}'
 harmless gpt2 '{"hidden_size": 768, "n_special": 0, "predict_special_tokens": true, "_num_labels": 1,

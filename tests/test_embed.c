@@ -649,6 +649,126 @@ static void expect_refusal(const crescent_embedder_options *options, const char 
     ck_assert_msg(strstr(crescent_error(context), expected), "%s, expected %s", crescent_error(context), expected);
 }
 
+/* ---- families ---- */
+
+/* The sizes of set_up in each family's config.json, and how many positions of tokens there are. */
+static const struct {
+    const char *config;
+    int positions;
+} families[] = {
+#define SIZES "\"vocab_size\":420,\"hidden_size\":32,\"num_attention_heads\":2,\"intermediate_size\":64," \
+              "\"num_hidden_layers\":2,\"max_position_embeddings\":40"
+    {"{\"model_type\":\"bert\"," SIZES "}", 40},
+    {"{\"model_type\":\"distilbert\",\"vocab_size\":420,\"dim\":32,\"n_heads\":2,\"hidden_dim\":64,"
+     "\"n_layers\":2,\"max_position_embeddings\":40}", 40},
+    {"{\"model_type\":\"roberta\"," SIZES ",\"type_vocab_size\":2}", 38},
+    {"{\"model_type\":\"xlm-roberta\"," SIZES ",\"type_vocab_size\":1}", 38},
+    {"{\"architectures\":[\"CamembertModel\"]," SIZES ",\"pad_token_id\":4}", 35},
+    {"{\"model_type\":\"electra\"," SIZES ",\"embedding_size\":12}", 40},
+    {"{\"model_type\":\"mpnet\"," SIZES "}", 38},
+    {"{\"model_type\":\"albert\"," SIZES ",\"embedding_size\":12}", 40},
+};
+enum { N_FAMILIES = sizeof families / sizeof *families };
+
+/* The first output of a batch of one text with a mask of padding, whose tokens are all there. */
+static const float *run_batch(const int32_t *ids, size_t n, const char *classes)
+{
+    char tokens[20];
+    crescent_model *model;
+    crescent_port port;
+    static float first[LIMIT * C], second[C];
+    static int32_t none[LIMIT], all[LIMIT];
+    snprintf(tokens, sizeof tokens, "%d", (int)n);
+    const crescent_setting settings[] = {{"T", tokens}, {"padding", "true"}, {"pooler", "false"}, {"classes", classes}};
+    const crescent_script script = {.settings = settings, .n_settings = 4};
+    GOOD(crescent_open(context, folder, &script, NULL, &model));
+    const char *path = crescent_weights_path(model);
+    GOOD(crescent_load_weights(model, &path, 1, CRESCENT_ANY_TENSORS, NULL));
+    const void *inputs[3] = {NULL};
+    void *outputs[] = {first, second};
+    for (int i = 0; i < LIMIT; i++)
+        all[i] = 1;
+    for (int i = 0; i < crescent_port_count(model, CRESCENT_INPUT); i++) {
+        GOOD(crescent_port_at(model, CRESCENT_INPUT, i, &port));
+        inputs[i] = strcmp(port.name, "ids") == 0 ? ids : strcmp(port.name, "attention_mask") == 0 ? all : none;
+    }
+    GOOD(crescent_run(model, inputs, outputs));
+    crescent_close(model);
+    return first;
+}
+
+/* Draws weights for a family's model, with a head for so many classes or none. */
+static void write_family(int i, const char *classes)
+{
+    crescent_model *model;
+    const crescent_setting settings[] = {{"classes", classes}};
+    const crescent_script script = {.settings = settings, .n_settings = 1};
+    write_text("config.json", families[i].config);
+    GOOD(crescent_open(context, folder, &script, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, 11));
+    GOOD(crescent_save_weights(model, in_folder("model.safetensors")));
+    crescent_close(model);
+}
+
+/* The ids of a text, which the caller frees. */
+static int32_t *ids_of(const char *text, size_t *n)
+{
+    crescent_tokenizer *tokenizer;
+    int32_t *ids;
+    GOOD(crescent_tokenizer_open(context, folder, &tokenizer));
+    GOOD(crescent_encode(tokenizer, text, strlen(text), CRESCENT_FRAMED, &ids, n));
+    crescent_tokenizer_close(tokenizer);
+    ck_assert_uint_le(*n, LIMIT);
+    return ids;
+}
+
+/* One text of a length that is known when the model runs is what a batch of it is. */
+START_TEST(has_a_vector_and_classes_in_each_family)
+{
+    static const char text[] = "the graph that people read";
+    size_t n;
+    float found[C];
+    int32_t *ids = ids_of(text, &n);
+    write_family(_i, "0");
+    crescent_embedder *e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, text, strlen(text), found, NULL));
+    crescent_embedder_close(e);
+    const float *expected = run_batch(ids, n, "0");
+    for (int c = 0; c < C; c++)
+        ck_assert_double_eq_tol((double)found[c], pooled(expected, n, "mean", c), 1e-5);
+
+    write_family(_i, "2");
+    e = open_embedder(&(crescent_embedder_options){.classify = CRESCENT_LOGITS}, 1);
+    GOOD(crescent_embed(e, text, strlen(text), found, NULL));
+    crescent_embedder_close(e);
+    expected = run_batch(ids, n, "2");
+    for (int c = 0; c < 2; c++)
+        ck_assert_double_eq_tol((double)found[c], (double)expected[c], 1e-5);
+    crescent_free(ids);
+}
+END_TEST
+
+/* As many tokens as there are positions, and no more. */
+START_TEST(knows_the_positions_of_each_family)
+{
+    char text[300] = "", refused[100];
+    crescent_embedder *e;
+    crescent_embedded what;
+    float vector[C];
+    write_family(_i, "0");
+    for (int i = 0; i < 60; i++)
+        strcat(text, "the ");
+    e = open_embedder(&(crescent_embedder_options){.most = families[_i].positions}, 1);
+    GOOD(crescent_embed(e, text, strlen(text), vector, &what));
+    ck_assert_uint_eq(what.tokens, (size_t)families[_i].positions);
+    crescent_embedder_close(e);
+    snprintf(refused, sizeof refused, "found a limit of %d tokens, expected at most %d, as there are positions",
+             families[_i].positions + 1, families[_i].positions);
+    expect_refusal(&(crescent_embedder_options){.most = families[_i].positions + 1}, refused);
+}
+END_TEST
+
 START_TEST(refuses_in_one_line)
 {
     expect_refusal(&(crescent_embedder_options){.most = 41},
@@ -740,6 +860,8 @@ int main(void)
     tcase_add_test(t, takes_any_text);
     tcase_add_loop_test(t, classifies_a_pair, 0, 2);
     tcase_add_loop_test(t, scores_as_a_reranker_says, 0, 4);
+    tcase_add_loop_test(t, has_a_vector_and_classes_in_each_family, 0, N_FAMILIES);
+    tcase_add_loop_test(t, knows_the_positions_of_each_family, 0, N_FAMILIES);
     tcase_add_test(t, refuses_in_one_line);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -140,6 +140,7 @@ static int64_t run(crescent_model *model, float *first)
 #define LLAMA "{\"model_type\": \"llama\"," LLAMA_SIZES "}"
 #define LLAMA_TIED "{\"model_type\": \"llama\"," LLAMA_SIZES ", \"tie_word_embeddings\": true}"
 #define NEOX "{\"model_type\": \"gpt_neox\"," LLAMA_SIZES ", \"rope_parameters\": {}}"
+#define XLM "{\"model_type\": \"xlm-roberta\"," LLAMA_SIZES ", \"max_position_embeddings\": 32}"
 #define BERT "{\"model_type\": \"bert\"," LLAMA_SIZES ", \"max_position_embeddings\": 32}"
 
 /* What becomes of the names of a model's parameters in a file, and what else the file has. */
@@ -166,6 +167,7 @@ static const struct naming namings[] = {
     {"graphs/gpt_neox.lua", NEOX, .less = "gpt_neox.",
      .extra = {"layers.0.attention.bias", "layers.0.attention.masked_bias",
                "layers.1.attention.rotary_emb.inv_freq"}},
+    {"graphs/roberta.lua", XLM, .less = "", .more = "roberta."},
     {"graphs/bert.lua", BERT, .less = ""},
     {"graphs/bert.lua", BERT, .less = "", .more = "bert.", .extra = {"bert.embeddings.position_ids"}},
     {"graphs/bert.lua", BERT, .less = "", .more = "bert.", .from = "LayerNorm.weight",
@@ -368,12 +370,12 @@ static const struct {
     {"config.json", "", ": a folder without config.json"},
     {"config.json", "{\"model_type\": \"mamba\"}",
      ": no script for the model_type 'mamba', expected --script F.lua, mamba.lua in the folder or on "
-     "CRESCENT_PATH, or one of bert, gemma2, gemma3_text, gpt2, gpt_neox"},
+     "CRESCENT_PATH, or one of albert, bert, distilbert, electra, eurobert, gemma2"},
     {"config.json", "{\"model_type\": \"mixtral\"}", "; the nearest is mistral"},
     {"config.json", "{\"model_type\": \"olmo\", \"rms_norm_eps\": 1}", "; the nearest is llama"},
     {"config.json", "{\"model_type\": \"../lib/nn\"}",
-     "'../lib/nn', expected --script F.lua, or one of bert"},
-    {"config.json", "{\"model_type\": \"..\"}", "'..', expected --script F.lua, or one of bert"},
+     "'../lib/nn', expected --script F.lua, or one of albert"},
+    {"config.json", "{\"model_type\": \"..\"}", "'..', expected --script F.lua, or one of albert"},
     {"config.json", "{}",
      "config.json: no model_type and no architectures, expected \"model_type\": \"gpt2\", as the tensors are "
      "named, or --script F.lua"},
@@ -383,7 +385,7 @@ static const struct {
     {"config.json", "{\"architectures\": \"GPT2LMHeadModel\"}", "no model_type and no architectures"},
     {"config.json", "{\"architectures\": [3]}", "config.json:1: JSON: expected the name of an"},
     {"config.json", "{\"architectures\": [\"GPT2Model\", \"BertModel\"]}",
-     "config.json: no model_type, and the architecture 'BertModel', expected a class of one of bert, "},
+     "config.json: no model_type, and the architecture 'BertModel', expected a class of one of albert, "},
     {"config.json", "{\"architectures\": [\"Phi3ForCausalLM\"]}", "the architecture 'Phi3ForCausalLM', "},
     {"config.json", "{\"architectures\": [\"GPT2\"]}", "the architecture 'GPT2', expected a class"},
     {"config.json", "{\"model_type\": 3}", "config.json:1: JSON: model_type is not a string"},

@@ -27,7 +27,10 @@
     FILE("graphs/lib/", lib, onnx_tools)
 
 #define CR_BUILTIN_MODELS(FILE)                                                                    \
+    FILE("graphs/", model, albert)                                                                 \
     FILE("graphs/", model, bert)                                                                   \
+    FILE("graphs/", model, distilbert)                                                             \
+    FILE("graphs/", model, electra)                                                                \
     FILE("graphs/", model, eurobert)                                                               \
     FILE("graphs/", model, gemma2)                                                                 \
     FILE("graphs/", model, gemma3_text)                                                            \
@@ -37,18 +40,22 @@
     FILE("graphs/", model, llama)                                                                  \
     FILE("graphs/", model, mistral)                                                                \
     FILE("graphs/", model, modernbert)                                                             \
+    FILE("graphs/", model, mpnet)                                                                  \
     FILE("graphs/", model, nomic_bert)                                                             \
     FILE("graphs/", model, phi)                                                                    \
     FILE("graphs/", model, qwen2)                                                                  \
     FILE("graphs/", model, qwen3)                                                                  \
+    FILE("graphs/", model, roberta)                                                                \
     FILE("graphs/", model, t5)                                                                     \
     FILE("graphs/", model, vit)
 
 /* ALIAS(model_type, model, prefix): other model_types of a script, and what stands in front of the names of
  * tensors in files of models with a head. */
 #define CR_MODEL_ALIASES(ALIAS)                                                                    \
+    ALIAS("camembert", roberta, "roberta")                                                         \
     ALIAS("mt5", t5, "transformer")                                                                \
-    ALIAS("new", gte, "new")
+    ALIAS("new", gte, "new")                                                                       \
+    ALIAS("xlm-roberta", roberta, "roberta")
 
 /* The name of chunk number i.  Modules have the first numbers, in the order of the list. */
 #define CR_CHUNK "=#%d"

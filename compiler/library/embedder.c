@@ -75,26 +75,36 @@ static int await_reading(struct reading *r, struct cr_error *error)
 /* ---- opening ---- */
 
 /* Sets the most tokens of a text: of the option, sentence_bert_config.json, tokenizer.json,
- * tokenizer_config.json, or 512; at most as many as there are positions.  Only from the third on the tokenizer is awaited. */
+ * tokenizer_config.json, or 512; at most as many as config.json has positions.  Only from the third on the
+ * tokenizer is awaited. */
 static int find_limit(crescent_embedder *e, int64_t asked, struct cr_error *error)
 {
     struct cr_sentence *s = &e->sentence;
-    int64_t limit = 0;
-    if (asked <= 0 && s->max_length <= 0) {
+    int64_t limit = asked > 0 ? asked : s->max_length;
+    if (limit <= 0) {
         if (await_reading(&e->reading, error))
             return -1;
         limit = crescent_tokenizer_limit(e->reading.tokenizer);
         limit = limit > 0 ? limit : s->model_max_length;
     }
-    if (asked > 0 && s->positions > 0 && asked > s->positions)
-        return cr_fail(error, "found a limit of %" PRId64 " tokens, expected at most %" PRId64
-                              ", as there are positions",
-                       asked, s->positions);
-    limit = asked > 0 ? asked : s->max_length > 0 ? s->max_length : limit > 0 ? limit : 512;
+    limit = limit > 0 ? limit : 512;
     s->max_length = s->positions > 0 && limit > s->positions ? s->positions : limit;
     return s->max_length >= 2 ? 0
                               : cr_fail(error, "found a limit of %" PRId64 " tokens, expected at least 2",
                                         s->max_length);
+}
+
+/* Lowers the limit to the positions of the script, the bound of its length T; fails if the caller asked
+ * for more. */
+static int lower_limit(crescent_embedder *e, int64_t asked, int64_t positions, struct cr_error *error)
+{
+    if (asked > positions)
+        return cr_fail(error, "found a limit of %" PRId64 " tokens, expected at most %" PRId64
+                              ", as there are positions",
+                       asked, positions);
+    if (positions < e->sentence.max_length)
+        e->sentence.max_length = positions;
+    return 0;
 }
 
 /* Opens and loads the model, whose script gets the pooling or the number of classes, and the most
@@ -131,8 +141,9 @@ static int open_model(crescent_embedder *e, const char *path, const crescent_scr
     return status;
 }
 
-/* Makes room for the inputs: ids, segments if the model has them, and the length. */
-static int make_inputs(crescent_embedder *e, struct cr_error *error)
+/* Makes room for the inputs: ids, segments if the model has them, and the length.  The caller asked for
+ * a limit of so many tokens, or 0. */
+static int make_inputs(crescent_embedder *e, int64_t asked, struct cr_error *error)
 {
     static const char *const names[] = {"ids", "token_type_ids", "T"};
     crescent_port port;
@@ -149,6 +160,8 @@ static int make_inputs(crescent_embedder *e, struct cr_error *error)
                 e->inputs[i] = memory[k];
         if (!e->inputs[i])
             return cr_fail(error, "found the input %s, expected a model of ids and token_type_ids", port.name);
+        if (e->inputs[i] == e->ids && lower_limit(e, asked, port.shape[port.rank - 1], error))
+            return -1;
     }
     if (crescent_port_count(e->model, CRESCENT_OUTPUT) != 1 ||
         crescent_port_at(e->model, CRESCENT_OUTPUT, 0, &port) || port.rank != 1)
@@ -174,7 +187,7 @@ static int open_parts(crescent_embedder *e, const char *folder, const crescent_s
     if (e->classify && cr_read_labels(&e->sentence, folder, error))
         return -1;
     return find_limit(e, options->most, error) || open_model(e, folder, how, config) ||
-                   make_inputs(e, error)
+                   make_inputs(e, options->most, error)
                ? -1
                : 0;
 }
