@@ -372,12 +372,12 @@ DAMAGE(sums_for_each_key)
 DAMAGE(stored_nowhere)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->attention.stored[3 + array_of(k, CR_WHOLE_ARRAY)] = k->n_stored;
+    k->stored_in[3 + array_of(k, CR_WHOLE_ARRAY)] = k->n_stored;
 }
 DAMAGE(stored_in_an_input)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    cr_id *stored = &k->stored[k->attention.stored[3 + array_of(k, CR_WHOLE_ARRAY)]];
+    cr_id *stored = &k->stored[k->stored_in[3 + array_of(k, CR_WHOLE_ARRAY)]];
     for (int i = 0; i < k->n_refs; i++)
         if (m->graph->nodes[k->refs[i]].name)
             *stored = k->refs[i];
@@ -387,10 +387,10 @@ DAMAGE(stored_no_node) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->stored[1] =
 DAMAGE(stored_in_another)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->attention.stored[3 + array_of(k, CR_WHOLE_ARRAY)] = 0;
+    k->stored_in[3 + array_of(k, CR_WHOLE_ARRAY)] = 0;
 }
-DAMAGE(gradient_stored_twice) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.stored[1] = 0; }
-DAMAGE(stored_apart) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.stored[1] = 1; }
+DAMAGE(gradient_stored_twice) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->stored_in[1] = 0; }
+DAMAGE(stored_apart) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->stored_in[1] = 1; }
 /* The kernel that stores several results. */
 static struct cr_kernel *joined_of(struct cr_module *m)
 {
@@ -772,9 +772,9 @@ static const struct {
     PARTS(biases_exchanged, "plan", "kernel %d: its parameter v[%d] is not where it reads it"),
     ROW(one_gradient_twice, "fuse", KEEP, 0, "kernel %d: it does not store part %d of v[%d]"),
     KERNEL(SLOPES, stored_nowhere, "kernel %d: it stores no node %d for result %d"),
-    KERNEL(BIAS, stored_in_an_input, "kernel %d: result %d does not go to a node of its own"),
-    KERNEL(BIAS, stored_in_another, "kernel %d: the index of its result goes from "),
-    KERNEL(SLOPES, gradient_stored_twice, "node %d: no kernel stores all of it"),
+    KERNEL(BIAS, stored_in_an_input, "kernel %d: v[%d] is no node that it can store besides"),
+    KERNEL(BIAS, stored_in_another, "kernel %d: v[%d] has 2 of its results"),
+    KERNEL(SLOPES, gradient_stored_twice, "kernel %d: v[%d] has 2 of its results"),
     ROW(stored_apart, "fuse", KEEP, 0, "kernel %d: it stores no node %d for result %d"),
     KERNEL(BIAS, stored_too_many, "kernel %d: it stores %d nodes"),
     KERNEL(BIAS, stored_no_node, "kernel %d: no such node"),
@@ -784,7 +784,7 @@ static const struct {
     TILES(joined_node_twice, "join_tiles", "kernel %d: v[%d] is no node that it can store besides"),
     TILES(joined_node_of_an_input, "join_tiles",
           "kernel %d: v[%d] is no node that it can store besides"),
-    TILES(joined_moved, "join_tiles", "kernel %d: v[%d] does not lie as v[%d] does"),
+    TILES(joined_moved, "join_tiles", "kernel %d: the index of its result goes from 1 to "),
     TILES(joined_left_out, "join_tiles", "node %d: no kernel stores all of it"),
     GRADS(gradients_exchanged, "node %d: the gradients of an attention have other products"),
     GRADS(gradients_from_another_on,

@@ -156,6 +156,7 @@ static void set_results(struct joint *j)
     k->program.results[last] = k->program.results[0];
     k->program.n_more++;
     k->results[last] = k->results[0];
+    k->stored_in[last] = last;
     k->root = k->stored[0] = j->later->root;
     k->program.results[0] = j->map[j->later->program.result];
 }

@@ -52,8 +52,6 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     numbers[n++] = k->attention.serial;
     for (int i = 0; i < k->attention.n_arrays; i++)
         numbers[n++] = k->attention.arrays[i];
-    for (int i = 0; i < CR_RESULTS; i++)
-        numbers[n++] = k->attention.stored[i];
     n += part_numbers(&k->attention.query_parts, numbers + n);
     n += part_numbers(&k->attention.key_parts, numbers + n);
     numbers[n++] = k->attention.n_shifts;
@@ -66,7 +64,7 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     return n;
 }
 
-_Static_assert(11 + CR_MAX_SHIFTS + CR_MAX_ARRAYS + CR_RESULTS + 2 * (1 + 3 * CR_MAX_PARTS) + 2 * 3 * CR_MAX_BOUNDS <=
+_Static_assert(11 + CR_MAX_SHIFTS + CR_MAX_ARRAYS + 2 * (1 + 3 * CR_MAX_PARTS) + 2 * 3 * CR_MAX_BOUNDS <=
                    CR_MAX_NUMBERS,
                "the numbers of an attention");
 
@@ -172,6 +170,23 @@ static int n_gradients(const struct cr_kernel *k)
     return 3 + k->attention.n_arrays;
 }
 
+/* A whole array is summed along the outer loops on which its index does not depend. */
+static unsigned gradient_loops(const struct cr_kernel *k, int i, unsigned *summed)
+{
+    static const unsigned loops[] = {
+        [CR_SUM_OVER_KEYS] = CR_LOOP_OUTER | CR_LOOP_ROW,
+        [CR_OF_SINK] = CR_LOOP_OUTER | CR_LOOP_ROW,
+        [CR_SUM_OVER_QUERIES] = CR_LOOP_OUTER | CR_LOOP_KEY,
+        [CR_WHOLE_ARRAY] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+        [CR_SCATTERED] = CR_LOOP_OUTER | CR_LOOP_BUCKET,
+    };
+    bool whole = i >= 3 && k->attention.arrays[i - 3] == CR_WHOLE_ARRAY;
+    for (int o = 0; o < k->n_outer && whole; o++)
+        if (!k->results[i].coef[k->outer[o]])
+            *summed |= 1u << k->outer[o];
+    return i < 3 ? cr_parts_attention_backward.results[i] : loops[k->attention.arrays[i - 3]];
+}
+
 /* True if operand i is delta in a kernel without softmax, which needs no delta. */
 static bool lacks_delta(const struct cr_kernel *k, int i)
 {
@@ -220,10 +235,10 @@ const struct cr_kernel_parts cr_parts_attention_backward = {
     .several = true,
     .numbers = attention_numbers,
     .n_results = n_gradients,
+    .result_loops = gradient_loops,
     .lacks = lacks_delta,
     .remark = attention_remark,
     .role = attention_role,
     .take_roles = cr_take_gradient_roles,
     .verify = cr_verify_attention_backward,
-    .verify_results = cr_verify_gradients,
 };

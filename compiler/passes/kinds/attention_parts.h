@@ -16,7 +16,4 @@ bool cr_take_gradient_roles(struct cr_kernel_check *check);
 int cr_verify_attention(const struct cr_kernel_check *check);
 int cr_verify_attention_backward(const struct cr_kernel_check *check);
 
-/* Fails unless each gradient of an attention is stored as a part of the concat or as an output. */
-int cr_verify_gradients(struct cr_kernel_check *check, struct cr_made_part *made);
-
 #endif

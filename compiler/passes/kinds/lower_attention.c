@@ -499,8 +499,8 @@ static bool lower_result(struct cr_lowering *lw, int i, cr_id of, const struct c
     cr_id id = cr_gradient_at(lw->backward, i);
     if (!cr_is_own_node(lw->backward, i))
         return lower_part(lw, of, at, j, &k->results[i]);
-    k->attention.stored[i] = id == k->root ? 0 : k->n_stored++;
-    k->stored[k->attention.stored[i]] = id;
+    k->stored_in[i] = id == k->root ? 0 : k->n_stored++;
+    k->stored[k->stored_in[i]] = id;
     k->results[i] = cr_map_linear(at, node->rank, node->shape);
     return j < 0 || k->results[i].coef[j] == 1;
 }

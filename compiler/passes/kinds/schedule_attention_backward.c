@@ -150,7 +150,7 @@ enum { DQ, DK, DV, OF_ARRAY };
 /* The slot that a result is stored in. */
 static int slot_of(const struct cr_builder *b, int result)
 {
-    return b->stored[b->k->attention.stored[result]];
+    return b->stored[b->k->stored_in[result]];
 }
 
 /* The address of the rows of a result from row `first` on, a variable, or CR_NONE for row 0. */

@@ -1,6 +1,6 @@
 /*
  * verify_attention.c - checks of kernels of attention and of its gradients: parts of rows, bounds
- * of the mask, arrays, and results.
+ * of the mask, and arrays.
  */
 #include <stdlib.h>
 
@@ -70,10 +70,6 @@ static int verify_arrays(const struct cr_kernel_check *c)
     unsigned serial = 0;
     if (n < 0 || n > CR_MAX_ARRAYS)
         return cr_kernel_fault(c, "it has %d arrays", n);
-    for (int i = 0; i < 3 + n; i++)
-        if (k->attention.stored[i] < 0 || k->attention.stored[i] >= k->n_stored)
-            return cr_kernel_fault(c, "it stores no node %d for result %d", k->attention.stored[i],
-                                   i);
     for (int i = 0; i < CR_MAX_ARRAYS; i++) {
         bool sink = i < n && k->attention.arrays[i] == CR_OF_SINK;
         if ((k->array[i].n > 0) != (i < n && !sink) || (sink && !k->sink.n) ||
@@ -141,98 +137,4 @@ int cr_verify_attention(const struct cr_kernel_check *c)
 int cr_verify_attention_backward(const struct cr_kernel_check *c)
 {
     return verify_both(c) ? -1 : verify_arrays(c);
-}
-
-/* ---- gradients ---- */
-
-/* The kinds of loops that the address of gradient i may depend on. */
-static unsigned gradient_loops(const struct cr_kernel_check *c, int i)
-{
-    static const unsigned loops[] = {
-        [CR_SUM_OVER_KEYS] = CR_LOOP_OUTER | CR_LOOP_ROW,
-        [CR_OF_SINK] = CR_LOOP_OUTER | CR_LOOP_ROW,
-        [CR_SUM_OVER_QUERIES] = CR_LOOP_OUTER | CR_LOOP_KEY,
-        [CR_WHOLE_ARRAY] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
-        [CR_SCATTERED] = CR_LOOP_OUTER | CR_LOOP_BUCKET,
-    };
-    return i < 3 ? c->parts->results[i] : loops[c->k->attention.arrays[i - 3]];
-}
-
-/* The atoms along which result i is summed, as bits. */
-static unsigned standing_loops(const struct cr_kernel *k, int i)
-{
-    unsigned stands = 0;
-    for (int o = 0; o < k->n_outer && i >= 3; o++)
-        if (k->attention.arrays[i - 3] == CR_WHOLE_ARRAY && !k->results[i].coef[k->outer[o]])
-            stands |= 1u << k->outer[o];
-    return stands;
-}
-
-/* Returns the part of the concat that begins at element `start` of each run: a result's number, or -1. */
-static int next_part(const struct cr_kernel *k, int64_t start)
-{
-    for (int i = 0; i < 3 + k->attention.n_arrays; i++)
-        if (!k->attention.stored[i] && k->results[i].base == start)
-            return i;
-    return -1;
-}
-
-/* Fails unless the results that go to the concat are its parts. */
-static int verify_parts(struct cr_kernel_check *c, struct cr_made_part *made)
-{
-    const struct cr_kernel *k = c->k;
-    int n = c->g->nodes[k->buffer].n_in;
-    for (int i = 0; i < 3 + k->attention.n_arrays; i++)
-        n -= !k->attention.stored[i];
-    if (n)
-        return cr_kernel_fault(c, "v[%d] is no concat of its gradients", (int)k->buffer);
-    for (; made->part < c->g->nodes[k->buffer].n_in; made->part++) {
-        int64_t width = cr_part_width(c, k->buffer, made->part);
-        int i = next_part(k, made->start);
-        if (i < 0)
-            return cr_kernel_fault(c, "it does not store part %d of v[%d]", made->part,
-                                   (int)k->buffer);
-        c->stands = standing_loops(k, i);
-        if (cr_verify_result(c, k->buffer, &k->results[i], gradient_loops(c, i), made->start,
-                             width))
-            return -1;
-        made->start += width;
-    }
-    return 0;
-}
-
-/* Fails unless result i is a whole node that no other kernel stores; one that runs again stores
- * outputs again. */
-static int verify_own_node(struct cr_kernel_check *c, struct cr_made_part *all, int i)
-{
-    const struct cr_kernel *k = c->k;
-    int stored = k->attention.stored[i];
-    cr_id id = k->stored[stored];
-    if (stored && (!c->m->materialised[id] || c->g->nodes[id].name ||
-                   c->g->nodes[id].op == CR_OP_concat || (all[id].stored && !k->again)))
-        return cr_kernel_fault(c, "result %d does not go to a node of its own", i);
-    c->stands = standing_loops(k, i);
-    if (cr_verify_result(c, id, &k->results[i], gradient_loops(c, i), 0, cr_check_elements(c, id)))
-        return -1;
-    if (stored) {
-        all[id].stored = cr_check_elements(c, id);
-        all[id].besides = true;
-    }
-    return 0;
-}
-
-int cr_verify_gradients(struct cr_kernel_check *c, struct cr_made_part *all)
-{
-    const struct cr_kernel *k = c->k;
-    bool joined = c->g->nodes[k->buffer].op == CR_OP_concat;
-    int own = 0, status = joined ? verify_parts(c, &all[k->buffer]) : 0;
-    for (int i = 0; i < 3 + k->attention.n_arrays && !status; i++)
-        if (!joined || k->attention.stored[i]) {
-            status = verify_own_node(c, all, i);
-            own++;
-        }
-    c->stands = 0;
-    if (!status && own + joined != k->n_stored)
-        return cr_kernel_fault(c, "it stores %d nodes, but has %d results", k->n_stored, own);
-    return status;
 }

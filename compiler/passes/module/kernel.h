@@ -261,6 +261,7 @@ struct cr_kernel {
         };
         struct cr_affine results[CR_RESULTS]; /* the same, by number */
     };
+    int stored_in[CR_RESULTS]; /* by result: the index in `stored` of the node that has it */
 
     /* The kind's own member; TILE and COLUMNS have none.  K, N and keys are the extents of the
      * atoms k, col and key. */
@@ -281,8 +282,6 @@ struct cr_kernel {
             enum cr_array_kind arrays[CR_MAX_ARRAYS]; /* ATTENTION_BACKWARD: the kind of their
                                                        * results */
             int n_arrays;
-            int stored[CR_RESULTS]; /* ATTENTION_BACKWARD: by result: the index in kernel->stored of
-                                     * the node that has it */
             int bucket;      /* the atom of the rows of a scattered table, or -1 */
             unsigned serial; /* outer loops, as bits, over which a whole array is summed serially */
             struct cr_bound bounds[CR_MAX_BOUNDS];

@@ -13,7 +13,6 @@
 struct cr_builder;
 struct cr_kernel_check;
 struct cr_lowering;
-struct cr_made_part;
 struct cr_text;
 
 /* The roles of a kernel's loops, as bits. */
@@ -90,6 +89,10 @@ struct cr_kernel_parts {
     /* True if a kernel lacks operand `i`, which others of its kind have.  Null: false. */
     bool (*lacks)(const struct cr_kernel *kernel, int i);
 
+    /* Returns the loops of the index of result i, as bits; sets *summed to the atoms along which the
+     * kernel sums it, so that its index lacks them.  Null: results[0], and no atoms. */
+    unsigned (*result_loops)(const struct cr_kernel *kernel, int i, unsigned *summed);
+
     /* Returns the atom of the columns of a program across CR_LOOP_SUM.  Null: kernel->k. */
     int (*sum_atom)(const struct cr_kernel *kernel, int program);
 
@@ -107,17 +110,12 @@ struct cr_kernel_parts {
      * schedule sets its shares. */
     void (*lay)(const struct cr_kernel *kernel, struct cr_step *step);
 
-    /* The verifier (kernel_check.h) calls the next three functions.  take_roles gives the atoms of
+    /* The verifier (kernel_check.h) calls the next two functions.  take_roles gives the atoms of
      * the kind's own member their roles; false if an atom has two.  Null: there are none. */
     bool (*take_roles)(struct cr_kernel_check *check);
 
     /* Checks the kind's own member; 0 or -1.  Null: there is nothing to check. */
     int (*verify)(const struct cr_kernel_check *check);
-
-    /* Checks that its results cover the nodes that it stores; 0 or -1.  Null: verify_kernels.c
-     * checks that the loops cover the root's part of the buffer once, and each other stored node
-     * likewise. */
-    int (*verify_results)(struct cr_kernel_check *check, struct cr_made_part *made);
 };
 
 struct cr_kernel_kind_info {

@@ -126,7 +126,8 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
         put_affine(b, &k->operands[i].at, ref < 0 ? 0 : starts->at[ref]);
     }
     for (int i = 0; i < cr_n_results_of(k); i++)
-        put_affine(b, &k->results[i], i ? 0 : starts->at[CR_START_RESULT]);
+        put_int(b, k->stored_in[i]),
+            put_affine(b, &k->results[i], i ? 0 : starts->at[CR_START_RESULT]);
 }
 
 /* Hashes whole words.  The bytes after the last one are ignored: keys that differ only there are

@@ -133,16 +133,16 @@ int64_t cr_part_width(const struct cr_kernel_check *c, cr_id concat, int part)
     return cr_elements(node->rank - node->axis, operand->shape + node->axis);
 }
 
-int cr_verify_result(const struct cr_kernel_check *c, cr_id buffer, const struct cr_affine *at,
-                     unsigned loops, int64_t first, int64_t width)
+int cr_verify_result(const struct cr_kernel_check *c, cr_id id, const struct cr_affine *at,
+                     unsigned loops, unsigned summed, int64_t first, int64_t width)
 {
-    struct runs room = room_of(c, buffer), runs;
+    struct runs room = room_of(c, id), runs;
     int64_t times = 1;
     bool fits = true;
-    if (cr_verify_index(c, at, loops, cr_check_elements(c, buffer), "its result"))
+    if (cr_verify_index(c, at, loops, cr_check_elements(c, id), "its result"))
         return -1;
     for (int a = 0; fits && a < c->k->atoms.n; a++)
-        if ((c->roles[a] & loops) && !(c->stands >> a & 1))
+        if ((c->roles[a] & loops) && !(summed >> a & 1))
             fits = !__builtin_mul_overflow(times, c->k->atoms.extent[a], &times);
     fits = fits && find_runs(c->k, at, &runs) && runs.width * runs.count == times;
     if (fits && runs.width == room.width * room.count) {

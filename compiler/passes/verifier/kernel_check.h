@@ -20,7 +20,6 @@ struct cr_kernel_check {
     const struct cr_kernel *k;
     const struct cr_kernel_parts *parts; /* the row of its kind */
     unsigned roles[CR_MAX_ATOMS];        /* by atom: its CR_LOOP_... */
-    unsigned stands; /* atoms, as bits, along which the current result is summed */
 };
 
 /* The part of a node that the kernels checked so far store. */
@@ -61,9 +60,9 @@ int cr_verify_core(const struct cr_kernel_check *check, int64_t N, int64_t summa
  * the axis on, multiplied. */
 int64_t cr_part_width(const struct cr_kernel_check *check, cr_id concat, int part);
 
-/* Fails unless the address `at` of a result, over its loops, visits `width` elements from `first`
- * on in each run of the node's axis, each once. */
-int cr_verify_result(const struct cr_kernel_check *check, cr_id buffer, const struct cr_affine *at,
-                     unsigned loops, int64_t first, int64_t width);
+/* Fails unless the address `at` of a result, over its loops without the atoms `summed`, visits `width`
+ * elements from `first` on in each run of the node's axis, each once. */
+int cr_verify_result(const struct cr_kernel_check *check, cr_id id, const struct cr_affine *at,
+                     unsigned loops, unsigned summed, int64_t first, int64_t width);
 
 #endif

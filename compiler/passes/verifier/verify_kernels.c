@@ -244,62 +244,94 @@ static int verify_operands(const struct cr_kernel_check *c)
 
 /* ---- results ---- */
 
-/* The kinds of loops that the address of the result depends on: no columns if the program reduces
- * them. */
-static unsigned result_loops(const struct cr_kernel *k)
+/* Returns how many results a stored node has. */
+static int n_results_in(const struct cr_kernel *k, int stored)
 {
-    bool reduced = cr_parts_of(k)->narrow && k->col >= 0 && k->dest.coef[k->col] == 0;
-    return cr_parts_of(k)->results[0] & ~(reduced ? (unsigned)CR_LOOP_COL : 0);
+    int n = 0;
+    for (int i = 0, all = cr_n_results_of(k); i < all; i++)
+        n += k->stored_in[i] == stored;
+    return n;
 }
 
-/* True if the result has no columns, but its value is not one number for each row: a fault. */
-static bool keeps_columns(const struct cr_kernel *k, int result)
+/* Returns the result of a stored node, if it is the only one, else one whose index begins at `start`;
+ * -1 if there is none. */
+static int find_result(const struct cr_kernel *k, int stored, bool only, int64_t start)
 {
-    return cr_parts_of(k)->narrow && !(result_loops(k) & CR_LOOP_COL) && cr_extent(k, k->col) > 1 &&
-           !k->program.values[k->program.results[result]].by_row;
+    int i = cr_n_results_of(k) - 1;
+    while (i >= 0 && (k->stored_in[i] != stored || (!only && k->results[i].base != start)))
+        i--;
+    return i;
 }
 
-/* Fails unless further stored nodes are stored completely, by no other kernel, and are as large as
- * the root: all results have the same address. */
-static int verify_more_results(const struct cr_kernel_check *c, struct cr_made_part *all)
+/* Fails unless a node may be stored besides another.  A kernel that runs again stores outputs once
+ * more. */
+static int verify_besides(const struct cr_kernel_check *c, const struct cr_made_part *all, cr_id id)
 {
     const struct cr_kernel *k = c->k;
-    for (int i = 1; i < k->n_stored; i++) {
-        cr_id id = k->stored[i];
-        const struct cr_node *node = &c->g->nodes[id];
-        if (k->root != k->buffer || !c->m->materialised[id] || node->name || all[id].stored ||
-            node->op == CR_OP_concat || node->op == CR_OP_write || node->where.entry != k->entry)
-            return cr_kernel_fault(c, "v[%d] is no node that it can store besides", (int)id);
-        if (cr_check_elements(c, id) != cr_check_elements(c, k->root) ||
-            memcmp(&k->results[i], &k->dest, sizeof k->dest) != 0)
-            return cr_kernel_fault(c, "v[%d] does not lie as v[%d] does", (int)id, (int)k->root);
-        if (keeps_columns(k, i))
-            return cr_kernel_fault(c, "its columns are not reduced");
-        all[id].stored = cr_check_elements(c, id);
-        all[id].besides = true;
+    const struct cr_node *node = &c->g->nodes[id];
+    if (k->root != k->buffer || !c->m->materialised[id] || node->name ||
+        (all[id].stored && !k->again) || node->op == CR_OP_concat || node->op == CR_OP_write ||
+        node->where.entry != k->entry)
+        return cr_kernel_fault(c, "v[%d] is no node that it can store besides", (int)id);
+    return 0;
+}
+
+/* Fails unless a result covers its node, or its part of a concat or a write; the old value below a
+ * write and the rows both begin at element 0. */
+static int verify_result(const struct cr_kernel_check *c, int i, struct cr_made_part *made)
+{
+    const struct cr_kernel *k = c->k;
+    cr_id id = k->stored[k->stored_in[i]];
+    bool joins = c->g->nodes[id].op == CR_OP_concat, write = c->g->nodes[id].op == CR_OP_write;
+    bool reduced = c->parts->narrow && k->col >= 0 && k->results[i].coef[k->col] == 0;
+    unsigned summed = 0, loops = c->parts->result_loops ? c->parts->result_loops(k, i, &summed)
+                                                        : c->parts->results[0];
+    if (reduced && cr_extent(k, k->col) > 1 && !k->program.values[k->program.results[i]].by_row)
+        return cr_kernel_fault(c, "its columns are not reduced");
+    int64_t width = joins || write ? cr_part_width(c, id, made->part++) : cr_check_elements(c, id);
+    if (cr_verify_result(c, id, &k->results[i], loops & ~(reduced ? (unsigned)CR_LOOP_COL : 0),
+                         summed, joins ? made->start : 0, width))
+        return -1;
+    made->start += width;
+    return 0;
+}
+
+/* Checks the results of a stored node: one, or, in a concat that the kernel stores alone, one for each
+ * part. */
+static int verify_results_in(const struct cr_kernel_check *c, int stored, struct cr_made_part *made)
+{
+    const struct cr_kernel *k = c->k;
+    cr_id id = k->stored[stored];
+    bool parts = k->root == k->buffer && c->g->nodes[id].op == CR_OP_concat;
+    int n = n_results_in(k, stored);
+    if (n != (parts ? c->g->nodes[id].n_in : 1))
+        return cr_kernel_fault(c, "v[%d] has %d of its results", (int)id, n);
+    for (int left = n; left; left--) {
+        int i = find_result(k, stored, n == 1, made->start);
+        if (i < 0)
+            return cr_kernel_fault(c, "it does not store part %d of v[%d]", made->part, (int)id);
+        if (verify_result(c, i, made))
+            return -1;
     }
     return 0;
 }
 
-/* Fails unless the result covers the kernel's part of the buffer, after the parts of earlier
- * kernels. */
+/* Checks the results of each stored node. */
 static int verify_results(const struct cr_kernel_check *c, struct cr_made_part *all)
 {
     const struct cr_kernel *k = c->k;
-    struct cr_made_part *made = &all[k->buffer];
-    unsigned loops = result_loops(k);
-    bool part = k->root != k->buffer, write = c->g->nodes[k->buffer].op == CR_OP_write;
-    if (write) /* the old value and the rows both begin at element 0 */
-        return cr_verify_result(c, k->buffer, &k->dest, loops, 0,
-                                cr_part_width(c, k->buffer, made->part++));
-    int64_t width =
-        part ? cr_part_width(c, k->buffer, made->part++) : cr_check_elements(c, k->buffer);
-    if (keeps_columns(k, 0))
-        return cr_kernel_fault(c, "its columns are not reduced");
-    if (cr_verify_result(c, k->buffer, &k->dest, loops, made->start, width))
-        return -1;
-    made->start += width;
-    return verify_more_results(c, all);
+    for (int i = 0; i < cr_n_results_of(k); i++)
+        if (k->stored_in[i] < 0 || k->stored_in[i] >= k->n_stored)
+            return cr_kernel_fault(c, "it stores no node %d for result %d", k->stored_in[i], i);
+    for (int s = 0; s < k->n_stored; s++) {
+        cr_id id = k->stored[s];
+        if ((s && verify_besides(c, all, id)) || verify_results_in(c, s, &all[id]))
+            return -1;
+        all[id].besides |= s > 0;
+        if (s)
+            all[id].stored = cr_check_elements(c, id);
+    }
+    return 0;
 }
 
 /* ---- a kernel ---- */
@@ -410,7 +442,7 @@ static int verify_kernel(struct cr_kernel_check *c, struct cr_made_part *all)
     bool below = c->g->nodes[k->buffer].op == CR_OP_write && k->root != k->buffer;
     if (!below && all[k->buffer].stored < cr_check_elements(c, k->buffer))
         all[k->buffer].stored += cr_check_elements(c, k->root); /* a write is complete with its rows */
-    return c->parts->verify_results ? c->parts->verify_results(c, all) : verify_results(c, all);
+    return verify_results(c, all);
 }
 
 /* Fails unless exactly the nodes marked as stored are stored completely, and each names its

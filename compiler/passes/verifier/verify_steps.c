@@ -96,7 +96,7 @@ static bool same_parts(const struct cr_graph *g, const struct cr_kernel *a,
     for (int i = 0; same && i < CR_OPERANDS; i++)
         same = same_operand(&a->operands[i], &b->operands[i]);
     for (int i = 0; same && i < cr_n_results_of(a); i++)
-        same = same_affine(&a->results[i], &b->results[i]);
+        same = a->stored_in[i] == b->stored_in[i] && same_affine(&a->results[i], &b->results[i]);
     return same;
 }
 
