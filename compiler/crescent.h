@@ -1471,7 +1471,7 @@ int crescent_onnx_op_at(int index, crescent_onnx_op *op);
 /* A crescent_file appears under its name whole or not at all. */
 int crescent_file_open(crescent_context *context, const char *path, crescent_file **file);
 
-/* Adds bytes, or a whole .npy file. */
+/* Adds bytes, or a whole .npy file; without a tensor only its header, which its elements follow. */
 int crescent_file_put(crescent_file *file, const void *bytes, size_t n);
 int crescent_file_put_npy(crescent_file *file, const crescent_port *port, const void *tensor);
 

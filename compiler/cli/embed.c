@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "encoders.h"
 #include "outfiles.h"
@@ -40,29 +39,35 @@ static int embed_text(void *context, const char *text, size_t n, struct cr_error
     return 0;
 }
 
+/* Copies the rows to the file. */
+static int copy_rows(FILE *rows, crescent_file *file)
+{
+    char part[1 << 16];
+    size_t n;
+    rewind(rows);
+    while ((n = fread(part, 1, sizeof part, rows)) > 0)
+        if (crescent_file_put(file, part, n))
+            return -1;
+    return 0;
+}
+
 /* Writes the rows as an array [texts, dimensions]. */
 static int write_array(struct embedding *e, struct cr_error *error)
 {
     const struct cr_options *o = e->encoder.o;
     int64_t n = e->encoder.n_texts, dimensions = e->encoder.facts.dimensions;
     crescent_port port = {.name = "embedding", .type = CRESCENT_F32, .rank = 2, .shape = {n, dimensions}};
-    size_t bytes = (size_t)(n * dimensions) * sizeof(float);
     crescent_file *file = NULL;
-    void *rows = e->encoder.vector;
     if (fflush(e->rows))
         return cr_fail(error, "a temporary file cannot be written: %s", strerror(errno));
-    if (bytes)
-        rows = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fileno(e->rows), 0);
-    if (rows == MAP_FAILED)
-        return cr_fail(error, "a temporary file cannot be read: %s", strerror(errno));
-    int status = crescent_file_open(o->context, o->out, &file) ||
-                 crescent_file_put_npy(file, &port, rows) || crescent_file_finish(file) ||
-                 crescent_file_commit(file);
+    int status = crescent_file_open(o->context, o->out, &file) || crescent_file_put_npy(file, &port, NULL) ||
+                 copy_rows(e->rows, file);
+    if (status == 0 && ferror(e->rows))
+        status = crescent_fail(o->context, "a temporary file cannot be read");
+    status = status || crescent_file_finish(file) || crescent_file_commit(file);
     if (status)
         cr_fail(error, "%.500s", crescent_error(o->context));
     crescent_file_close(file);
-    if (bytes)
-        munmap(rows, bytes);
     return status ? -1 : 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "model.h"
 #include "report.h"
@@ -28,6 +29,7 @@ int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_c
                                                .role = o->as_query ? "query" : o->document ? "document" : NULL,
                                                .classify = classify};
     *e = (struct cr_encoder){.o = o};
+    e->shows = isatty(STDERR_FILENO) == 1 && (o->out || isatty(STDOUT_FILENO) != 1);
     if (o->as_query && o->document)
         return cr_fail(error, "--query: found --document, too, expected one of them");
     crescent_cache_weights(o->context, o->cache_weights);
@@ -44,22 +46,63 @@ void cr_encoder_close(struct cr_encoder *e)
     crescent_embedder_close(e->embedder);
 }
 
+/* ---- progress ---- */
+
+/* Prints "1,234 texts, 567 texts/s, 8,901 tokens/s". */
+static void print_speed(const struct cr_encoder *e, int64_t now)
+{
+    double seconds = (double)(now - e->start + 1) * 1e-9;
+    fprintf(stderr, "%s text%s, %.*f texts/s", cr_thousands(e->n_texts).text, e->n_texts == 1 ? "" : "s",
+            (double)e->n_texts < 100 * seconds ? 1 : 0, (double)e->n_texts / seconds);
+    fprintf(stderr, ", %s tokens/s", cr_thousands((int64_t)((double)e->n_tokens / seconds)).text);
+}
+
+/* Overwrites the line of progress, ten times a second. */
+static void show_progress(struct cr_encoder *e)
+{
+    enum { REWRITE_NS = 100000000 };
+    int64_t now = crescent_clock();
+    if (now - (e->written ? e->written : e->start) < REWRITE_NS)
+        return;
+    e->written = now;
+    fputc('\r', stderr);
+    print_speed(e, now);
+    fputs("\033[K", stderr);
+}
+
+/* Clears the line, and prints a last one if it is wanted. */
+static void end_progress(const struct cr_encoder *e)
+{
+    if (e->written)
+        fputs("\r\033[K", stderr);
+    if (e->n_texts && (e->o->stats || e->written)) {
+        print_speed(e, crescent_clock());
+        fputc('\n', stderr);
+    }
+}
+
 int cr_encoder_run(struct cr_encoder *e, const char *text, size_t n, bool paired,
                    struct cr_error *error)
 {
     crescent_embedded what;
     const char *query = e->o->query;
+    if (!e->start)
+        e->start = crescent_clock();
     if (paired ? crescent_embed_pair(e->embedder, query, strlen(query), text, n, e->vector, &what)
                : crescent_embed(e->embedder, text, n, e->vector, &what))
         return cr_fail(error, "text %lld: %s", (long long)e->n_texts + 1, crescent_error(e->o->context));
     e->n_texts++;
     e->n_cut += what.truncated;
     e->n_repaired += what.repaired;
+    e->n_tokens += (int64_t)what.tokens;
+    if (e->shows)
+        show_progress(e);
     return 0;
 }
 
 void cr_encoder_end(const struct cr_encoder *e)
 {
+    end_progress(e);
     if (e->n_cut)
         cr_note("cut %lld of %lld texts to %lld tokens", (long long)e->n_cut, (long long)e->n_texts,
                 (long long)e->facts.most);

@@ -12,7 +12,9 @@ struct cr_encoder {
     crescent_embedder *embedder;
     crescent_embedder_facts facts;
     float *vector;
-    int64_t n_texts, n_cut, n_repaired;
+    int64_t n_texts, n_cut, n_repaired, n_tokens;
+    int64_t start, written; /* time of the first text, and of the last update of the line of progress */
+    bool shows;             /* progress, on a terminal whose standard output goes elsewhere */
 };
 
 /* Opens the encoder of the options.  Closed by cr_encoder_close, also after a failure. */
@@ -30,7 +32,7 @@ typedef int cr_text_function(void *context, const char *text, size_t n, struct c
 int cr_each_text(const struct cr_options *options, cr_text_function *function, void *context,
                  struct cr_error *error);
 
-/* Ends a run without errors: notes how many texts were cut or repaired, and keeps the weights. */
+/* Ends a run without errors: says how long it took, notes how many texts were cut or repaired, and keeps the weights. */
 void cr_encoder_end(const struct cr_encoder *encoder);
 
 #endif

@@ -201,8 +201,8 @@ static const struct option_row rows[] = {
      "positions there is room for, those of the prompt included (default: the model's)"},
     {"chunk", 0, COUNT, "N", CR_VERB_WEIGHTS | CR_VERB_EMIT, FIELD(chunk), 1, INT32_MAX,
      "tokens of the prompt that go through the model at a time; no bit of a result depends on it"},
-    {"stats", 0, FLAG, "", CR_VERB_GENERATE | CR_VERB_INSPECT, FIELD(stats), 0, 0,
-     "of generate: say on stderr how long it took, also where that is no terminal; "
+    {"stats", 0, FLAG, "", CR_VERB_GENERATE | CR_VERB_ENCODERS | CR_VERB_INSPECT, FIELD(stats), 0, 0,
+     "say on stderr how long it took, also where that is no terminal; "
      "of inspect: read the tensors, and print their range, mean, deviation"},
     {"all", 0, FLAG, "", CR_VERB_INSPECT, FIELD(all), 0, 0, "print a row for each tensor"},
     {"kernels", 0, FLAG, "", CR_VERB_RUN, FIELD(kernels), 0, 0,

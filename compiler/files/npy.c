@@ -36,5 +36,6 @@ void cr_npy_put(struct cr_writer *writer, enum cr_npy_type type, int rank, const
     assert(rank >= 0 && rank <= CR_NPY_MAX_RANK && (type == CR_NPY_F4 || type == CR_NPY_I4));
     assert(bytes >= 0);
     cr_writer_put(writer, header, cr_npy_print_header(header, type, rank, shape));
-    cr_writer_put(writer, data, (size_t)bytes);
+    if (data)
+        cr_writer_put(writer, data, (size_t)bytes);
 }

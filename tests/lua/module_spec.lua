@@ -610,6 +610,19 @@ it("an embedder", function()
     fails("closed", e.embed, e, "x")
 end)
 
+it("rows of a file are vectors of lines", function()
+    local model, rows, said = "tests/fixtures/embed_qwen3", {}, nil
+    local e = crescent.embedder(model)
+    for line in io.lines(model .. "/texts.txt") do rows[#rows + 1] = e:embed(line):bytes() end
+    said = output(("embed %s %s/texts.txt -o %s/v.npy --stats"):format(model, model, folder))
+    equal(said:match("^(.-), "), "5 texts")
+    local file = read(folder .. "/v.npy")
+    equal(file:sub(-5 * 24 * 4), table.concat(rows))
+    equal(file:match("'shape': (%b())"), "(5, 24)")
+    equal(output(("embed %s /dev/null -o %s/none.npy --stats"):format(model, folder)), "")
+    equal(read(folder .. "/none.npy"):match("'shape': (%b())"), "(0, 24)")
+end)
+
 it("a reranker and a classifier", function()
     local texts = {"What is fused?", "A kernel is a fused kernel"}
     local e = crescent.embedder("tests/fixtures/embed_llama_rank", {classify = true})
