@@ -200,7 +200,7 @@ $(BUILD)/$(1)/crescent-fuzz: $(call object,$(fuzz_sources)) $(BUILD)/$(1)/libcre
     $(runtime_library)
 	$$(link) $$^ -o $$@ $$(call libraries,$(1))
 
-$(BUILD)/$(1)/call_library: docs/call_library.c $(BUILD)/$(1)/libcrescent.a $(runtime_library) \
+$(addprefix $(BUILD)/$(1)/,call_library search_folder): $(BUILD)/$(1)/%: docs/%.c $(BUILD)/$(1)/libcrescent.a $(runtime_library) \
     $(BUILD)/obj/flags
 	$$(link) -MF $$@.d $$< $$(filter %.a,$$^) -o $$@ $$(call libraries,$(1))
 
@@ -262,7 +262,7 @@ suites_of = $(call programs_of,$(1),$(with_lua)) $(call script,$(1),fixtures.sh)
     $(call script,$(1),nano_sort.sh) $(call script,$(1),models.sh) \
     $(call script,$(1),malformed.sh) $(call script,$(1),depth.sh) $(call script,$(1),memory.sh) \
     $(call script,$(1),golden.sh) $(call script,$(1),exports.sh) \
-    'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library' \
+    'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library $(BUILD)/$(1)/search_folder' \
     'MAKE=$(MAKE) BUILD=$(BUILD) LUA=$(1) sh tests/install.sh' \
     $(call module_suite,$(1)) $(call threads_suite,$(1)) \
     $(call generate,--check,$(1)) \
@@ -274,7 +274,7 @@ readers_of = $(filter $(if $(filter $(LUA),$(1)),%,%/config %/family %/folder %/
 module_suite = $(if $(SANITIZE),,'CRESCENT=$(BUILD)/$(1)/crescent sh tests/lua_module.sh $(BUILD)/$(1)/crescent.so $(1)')
 built_for = $(BUILD)/$(1)/libcrescent.so $(with_lua:%=$(BUILD)/$(1)/tests/%) $(call fuzzers,$(1)) \
     $(BUILD)/$(1)/crescent $(BUILD)/$(1)/crescent.so \
-    $(BUILD)/$(1)/crescent-fuzz $(BUILD)/$(1)/call_library
+    $(BUILD)/$(1)/crescent-fuzz $(BUILD)/$(1)/call_library $(BUILD)/$(1)/search_folder
 
 # What random graphs found before, and a look at some; see `fuzz` below.
 fuzz_corpus = $(sort $(wildcard tests/fuzz/corpus/*.lua))

@@ -1,16 +1,17 @@
 #!/bin/sh
-# library.sh PROGRAM - docs/call_library.c, built as PROGRAM, does what docs/library-example.md says, and
+# library.sh PROGRAM SEARCH - docs/call_library.c, built as PROGRAM, does what docs/library-example.md says, and
 # crescent.h can be included anywhere.
 #
 # output     PROGRAM prints the lines of the page; a folder that is not there is a line on stderr
 # weights    `crescent run` reads what it saved
 # C          what it emits is the file that `crescent emit --train` writes
+# search     SEARCH, built of docs/search_folder.c, finds sections of docs/, and reports a model that is not there
 # header     C11 and C++ take crescent.h alone, without a warning
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
-program="$1"
+program="$1" search="$2"
 . "$(dirname "$0")/report.sh"
 
 "$program" "$T" >"$T/out" 2>"$log"
@@ -32,6 +33,13 @@ whole=$(realpath "$crescent")
 (cd "$T" && "$whole" emit xor.lua --train -o theirs/xor.c) >/dev/null 2>"$log" &&
     cmp "$T/xor.c" "$T/theirs/xor.c" >"$log" && cmp "$T/xor.h" "$T/theirs/xor.h" >"$log"
 report $? 'the C of call_library and that of crescent emit differ'
+
+"$search" tests/fixtures/embed_gemma3 docs 'what is fused' >"$T/found" 2>"$log" &&
+    [ "$(grep -c '^-*[01]\.[0-9]* *docs/.*\.md:[0-9]* ' "$T/found")" -eq 5 ]
+report $? 'search_folder'
+"$search" "$T/none" docs x >/dev/null 2>"$log"
+[ $? -eq 2 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -q "^search_folder: $T/none" "$log"
+report $? 'search_folder with a model that is not there'
 
 echo '#include "compiler/crescent.h"' >"$T/c.c"
 cp "$T/c.c" "$T/c.cc"

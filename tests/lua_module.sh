@@ -80,4 +80,26 @@ report $? 'docs/chat.lua'
 "$lua" docs/search.lua >"$T/found" 2>"$log" && [ "$(wc -l <"$T/found")" -eq 5 ] &&
     sed -n 1p "$T/found" | grep -q 'Then winter came, and snow fell.$'
 report $? 'docs/search.lua'
+
+# A search of Markdown: sections by their headings, but not those in code; as a module, too; as C does it.
+mkdir "$T/notes"
+printf 'Before the first heading.\n# Cats\nA cat sleeps.\n```\n# no heading\n```\n## Empty\n# Dogs #\nA dog barks.' \
+    >"$T/notes/a.md"
+printf '# The moon\nIt heard the wish.\n' >"$T/notes/b c.md"
+"$lua" docs/search_folder.lua tests/fixtures/embed_qwen3 "$T/notes" 'what sleeps' >"$T/found" 2>"$log" &&
+    cut -d' ' -f3- "$T/found" | LC_ALL=C sort >"$T/sections" && printf '%s\n' " $T/notes/a.md:1  $T/notes/a.md" \
+    " $T/notes/a.md:2  Cats" " $T/notes/a.md:8  Dogs #" " $T/notes/b c.md:1  The moon" |
+    sed 's/^ //' | LC_ALL=C sort | diff - "$T/sections" >>"$log"
+report $? 'docs/search_folder.lua'
+(cd docs && "$lua" -e 'local s = require("search_folder").open("../tests/fixtures/embed_qwen3", "'"$T/notes"'")
+    local found = s:find("what sleeps", 2)
+    assert(#s == 4 and #found == 2 and found[1].cosine >= found[2].cosine)') 2>"$log"
+report $? 'docs/search_folder.lua as a module'
+program=$(dirname "$module")/search_folder
+if [ -x "$program" ]; then
+    "$program" tests/fixtures/embed_qwen3 "$T/notes" 'what sleeps' 2>"$log" | diff - "$T/found" >>"$log"
+    report $? 'docs/search_folder.c prints the same'
+else
+    echo "skipped: there is no $program"
+fi
 conclude
