@@ -31,13 +31,26 @@ struct writing {
 
 enum { NAME = 40 }; /* the most bytes of a length's name in a message */
 
+/* Writes a name with the characters that the language allows, and its number if they are others. */
+static void put_name(struct writing *w, int length)
+{
+    const char *name = w->script->lengths[length].name;
+    bool differs = strlen(name) > NAME;
+    for (int i = 0; name[i] && i < NAME; i++) {
+        bool allowed = isalnum((unsigned char)name[i]) || name[i] == '_';
+        cr_put(&w->text, "%c", allowed ? name[i] : '-');
+        differs |= !allowed;
+    }
+    if (differs)
+        cr_put(&w->text, ".%d", length);
+}
+
 /* Writes the locals that lengths are: local l0 = length("seq", 128). */
 static void put_locals(struct writing *w)
 {
     for (int i = 0; w->script && w->ends != AT_SIZES && i < w->script->n_lengths; i++) {
         cr_put(&w->text, "local l%d = length(\"", i);
-        for (const char *c = w->script->lengths[i].name; *c && c - w->script->lengths[i].name < NAME; c++)
-            cr_put(&w->text, "%c", isalnum((unsigned char)*c) ? *c : '_');
+        put_name(w, i);
         cr_put(&w->text, "\", %lld) ", (long long)w->script->lengths[i].bound);
     }
 }
