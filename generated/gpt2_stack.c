@@ -18,17 +18,12 @@
 /*
  * types.h - what generated code is written in besides the functions of the runtime.
  */
-#ifndef CR_TYPES_H
-#define CR_TYPES_H
-
 enum {
     CR_PANEL = 32,     /* columns of a packed panel */
     CR_SUM_BLOCK = 256 /* elements of a sum that are one chain; see runtime.h */
 };
 
-#define CR_INFINITY (1.0f / 0.0f)
 #define CR_MINUS_INFINITY (-1.0f / 0.0f)
-#define CR_NAN (0.0f / 0.0f)
 
 /* y = op(a, ...) on a tile; y may be one of the operands. */
 typedef void cr_map1(long rows, long cols, float *y, long ldy, const float *a, long lda);
@@ -41,7 +36,7 @@ typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, l
 typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
 
 /*
- * The same down the columns, tile after tile of 16 k rows (the last may be cut):
+ * A reduction down the columns, in calls for tiles of a multiple of 16 rows, but for the last one:
  * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as the
  * identity; at the end cr_reduce_lanes folds them, and row 0 has the reductions.
  */
@@ -60,8 +55,6 @@ struct cr_pool;
  */
 typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                          const void *args, float *scratch, long scratch_stride);
-
-#endif
 
 /* The functions for one instruction set that this model needs: of elementwise ops the
  * letters say which operands are tiles (v) and which have one value a row (s); all others
@@ -392,7 +385,6 @@ int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
 #if GPT2_STACK_THREADS <= 1
 #define CR_NO_THREADS
 #endif
-#define CR_NO_MALLOC
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_API static __attribute__((unused))
 #else
@@ -402,14 +394,6 @@ int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
 /*
  * select.h - which runtime this machine can run.
  */
-#ifndef CR_SELECT_H
-#define CR_SELECT_H
-
-
-/* The declaration of the few functions of the runtime that other code calls. */
-#ifndef CR_API
-#define CR_API
-#endif
 
 /*
  * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks
@@ -418,31 +402,18 @@ int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
  */
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
-#endif
 /*
  * pool.h - a pool of threads that share the items of a loop.
  *
  * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
  * pthreads.
  */
-#ifndef CR_POOL_H
-#define CR_POOL_H
-
 #include <stddef.h>
-
-
-#ifndef CR_API
-#define CR_API
-#endif
 
 enum { CR_MAX_THREADS = 1024 };
 
 /* Bytes that suffice for a pool of so many threads, as a constant expression. */
 #define CR_POOL_BYTES(threads) (256 * (threads))
-
-/* The memory that a pool of so many threads needs, aligned as malloc would; it is the fastest
- * aligned to 64 bytes. */
-CR_API size_t cr_pool_bytes(int threads);
 
 /*
  * Makes a pool in the memory given.  The calling thread is one of the threads; fewer
@@ -454,12 +425,6 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
  * and neither runs nor stops one that it did not make itself. */
 CR_API void cr_pool_stop(struct cr_pool *pool);
 
-#ifndef CR_NO_MALLOC
-/* As cr_pool_init, with memory from malloc; null also if there is no memory. */
-CR_API struct cr_pool *cr_pool_new(int threads);
-CR_API void cr_pool_free(struct cr_pool *pool);
-#endif
-
 /* Returns the number of threads, the calling one included; 1 for a null pool. */
 CR_API int cr_pool_threads(const struct cr_pool *pool);
 
@@ -470,7 +435,6 @@ CR_API int cr_pool_threads(const struct cr_pool *pool);
 CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride);
 
-#endif
 /*
  * place.h - putting a parameter's elements where the kernels read them.
  *
@@ -478,13 +442,6 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
  * the column panels of the matrix product (runtime.h), transposed on the way if its layout
  * asks for it, and may share its panels with others: [Wq Wk Wv] side by side.
  */
-#ifndef CR_PLACE_H
-#define CR_PLACE_H
-
-
-#ifndef CR_API
-#define CR_API
-#endif
 
 /*
  * Element (k, n) of a rows x cols piece is tensor[source + k * row_stride + n * col_stride].
@@ -500,16 +457,14 @@ struct cr_place {
 };
 
 /*
- * Puts a tensor, or a piece of it, in its place.  What puts weights of another format there does the
- * same, and is given pieces: rows from a multiple of 32 on and, but for the last ones, a multiple of
- * 32 of them, so that no block of a format is cut; columns from anywhere in a panel on.  A piece
- * stands in memory of its own (`source`, the strides), and `target` is that of its first row.  Other
- * pieces of the same panels are placed before it, after it, or at the same time by another thread.
+ * Copies a tensor, or a piece of it, to the weights; the functions for other formats do it for pieces.  A
+ * piece begins at a row that is a multiple of 32 and, unless it is the last one, has a multiple of 32
+ * rows, so that no block of a format is cut; it may begin at any column of a panel.  Its elements are in
+ * memory of their own (`source`, the strides), and `target` is its first row.  Threads may copy pieces of
+ * one panel at the same time, in any order.
  */
 CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
                      float *weights);
-
-#endif
 
 /* ---- the functions of the header ---- */
 
@@ -614,10 +569,8 @@ static int gpt2_stack_checked(struct cr_pool *pool, const void *weights, const v
 
 int gpt2_stack_run(const void *weights, const float *in_x, float *out_y, void *arena)
 {
-    const void *inputs[1];
-    void *outputs[1];
-    inputs[0] = in_x;
-    outputs[0] = out_y;
+    const void *const inputs[] = {in_x};
+    void *const outputs[] = {out_y};
 #ifdef CR_NO_THREADS
     return gpt2_stack_checked(0, weights, inputs, outputs, arena);
 #else
@@ -632,10 +585,8 @@ int gpt2_stack_run(const void *weights, const float *in_x, float *out_y, void *a
 
 int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const float *in_x, float *out_y, void *arena)
 {
-    const void *inputs[1];
-    void *outputs[1];
-    inputs[0] = in_x;
-    outputs[0] = out_y;
+    const void *const inputs[] = {in_x};
+    void *const outputs[] = {out_y};
     return gpt2_stack_checked((void *)pool, weights, inputs, outputs, arena);
 }
 
@@ -675,19 +626,13 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
 /*
  * runtime.c - the functions of runtime.h for every instruction set, and the choice.
  *
- * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.  Lines of the
- * runtime marked "only for NAME, NAME" are not in an emitted file that needs none of these functions,
- * formats or instruction sets; a mark in a line of its own is about the function behind it.
+ * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.
  */
 #include <stddef.h>
 #include <string.h>
 
 /*
- * runtime.h - all that generated code may call.
- *
- * This text is laid in front of every generated program: as declarations when
- * TinyCC compiles it in memory, followed by the runtime's source when it is
- * written out as a standalone file.  It therefore includes nothing.
+ * runtime.h - the functions that generated code calls.
  *
  * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
  * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
@@ -703,26 +648,15 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
  *     lane, from the identity on; lane by lane the blocks are combined in order.  Then lane l + 8 is
  *     added to lane l, l + 4 to l, l + 2, l + 1.
  */
-#ifndef CR_RUNTIME_H
-#define CR_RUNTIME_H
-
 /*
  * elementwise.h - the table of elementwise ops.
  *
- * A row is all there is to an elementwise op but its gradient, which is a row of
- * compiler/ir/gradients.def: the interpreter, the shape and type rules, the vectorised
- * strips and the reference in docs/ are made from it.
+ * A row defines an elementwise op: the interpreter, the shape and type rules, the vectorised strips and
+ * the reference in docs/ are made from it.  Its gradient is a row of compiler/ir/gradients.def.
  *
  *     OP(name, arity, rule, expression, description)
  *
- * `rule` relates the element types (f32, i32, bool) of operands and result:
- *     ARITH    all operands of one numeric type, the result has it too
- *     FLOAT    f32 in, f32 out
- *     COMPARE  two operands of one numeric type, the result is bool
- *     LOGIC    bool in, bool out
- *     SELECT   bool, then two operands of one type, which the result has too
- *     CONVERT  i32 or bool in, f32 out
- *     TRUNCATE f32 or bool in, i32 out
+ * `rule` says which element types operands and result have: enum cr_rule of compiler/ir/graph.h.
  *
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
@@ -733,9 +667,6 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
  * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
  * and the CR_ functions take the operands for signed.  `description` holds for both.
  */
-#ifndef CR_ELEMENTWISE_H
-#define CR_ELEMENTWISE_H
-
 /* clang-format off */
 #define CR_ELEMENTWISE(OP) \
     OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
@@ -746,48 +677,31 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
 /* clang-format on */
 
-#endif
 /*
  * reductions.h - the table of reductions: over one axis, which keeps the size 1.
  *
- * A row is all there is to a reduction but its gradient (compiler/ir/gradients.def): the
- * interpreter, the shape and type rules, the vectorised functions over rows and down
- * columns and the function of the graph language are made from it.
+ * A row defines a reduction: the interpreter, the shape and type rules, the vectorised functions over
+ * rows and down columns and the function of the graph language are made from it.  Its gradient is a row of
+ * compiler/ir/gradients.def.
  *
  *     OP(name, rule, identity, combine, description)
  *
- * `rule` says of which types the operand may be; the result has the same:
- *     ARITH    f32 or i32
- *     FLOAT    f32
+ * `rule` says which element types it has: enum cr_rule of compiler/ir/graph.h.
  *
- * `combine` is C over a, what there is so far, and b, what is added to it: an element, or what
- * there is of others.  It may consist of what expressions of elementwise.h may, is compiled for
- * the same types, and must be commutative and, but for rounding, associative: runtime.h says in
- * which order it is applied.
+ * `combine` is a C expression over a, the value so far, and b, an element or the value of other elements.
+ * It is written as the expressions of elementwise.h are, compiled for the same types, commutative and, but
+ * for rounding, associative.  runtime.h says in which order it is applied.
  *
- * `identity` is what a reduction begins with; combine(identity, b) is b.  It is a number, or
- * CR_LOWEST or CR_HIGHEST: -inf and inf, of i32 -2^31 and 2^31 - 1.
+ * `identity` is the initial value: combine(identity, b) is b.  It is a number, or CR_LOWEST or CR_HIGHEST:
+ * -inf and inf, of i32 -2^31 and 2^31 - 1.
  */
-#ifndef CR_REDUCTIONS_H
-#define CR_REDUCTIONS_H
-
 /* clang-format off */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
 /* clang-format on */
 
-#endif
-
-/*
- * The table of all other functions: CR_FUNCTION(name, result, parameters), and what it does.
- * Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes.
- *
- * A *level* is AVX-512 with further instructions, which serve a few functions alone: "vnni" with
- * AVX512_VNNI, "amx" with tiles, too (AMX-INT8, AMX-BF16).  Its functions are those of AVX-512 but for
- * rows CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters): in place of vnni and amx stands
- * whose implementation each of them has, avx512, vnni or amx; see vnni.inc and amx.inc.
- */
-#define CR_FUNCTION_BY_LEVEL(vnni, amx, name, type, list) CR_FUNCTION(name, type, list)
+/* The table of functions that are no elementwise ops or reductions: CR_FUNCTION(name, result, parameters)
+ * and a description.  Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes. */
 /* clang-format off */
 #define CR_FUNCTIONS \
     CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
@@ -846,17 +760,12 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
 
 #define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
 
-
-#endif
 /*
  * vector.h - what all instances of a template share.
  *
  * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each
  * of them.  It calls fma where it means one; the compiler must not fuse anything else.
  */
-#ifndef CR_VECTOR_H
-#define CR_VECTOR_H
-
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__) && !defined(__TINYC__)
@@ -906,14 +815,11 @@ typedef uint32_t cr_word;
 #define CR_UNROLL_BY_4
 #endif
 
-
 /* 1.5 2^23: adding it to a small x rounds x to an integer. */
 #define CR_ROUND 0x1.8p+23f
 /* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
 #define CR_LN2_HIGH 0x1.62e4p-1f
 #define CR_LN2_LOW 0x1.7f7d1cp-20f
-
-#endif
 
 /* Prefetches into all caches.  Those that name the second-level cache bring AMD's Zen 5 less bandwidth,
  * most of all where memory is busy. */
@@ -988,9 +894,6 @@ static int cr_has_plain(void)
  * This is C for any compiler and any machine: it defines what the other
  * instruction sets must compute, bit for bit.
  */
-#ifndef CR_VECTOR_PLAIN_H
-#define CR_VECTOR_PLAIN_H
-
 #define CR_ISA "plain"
 #define CR_NAME(name) name##_plain
 #define VF float
@@ -1022,11 +925,8 @@ static int cr_has_plain(void)
 #define v_ordered_or(a, b, other) ((a) == (a) && (b) == (b) ? (other) : (a) + (b))
 
 #define CR_ONE 1.0f
-#define CR_FLOAT(a) (a)
 #define CR_ABS(a) fabsf(a)
 #define CR_SQRT(a) sqrtf(a)
-#define CR_LT(a, b) ((a) < (b) ? 1.0f : 0.0f)
-#define CR_LE(a, b) ((a) <= (b) ? 1.0f : 0.0f)
 #define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
 #define v_if_negative(a, b, c) ((a) < 0.0f ? (b) : (c))
 #define CR_SELECT(a, b, c) ((a) != 0.0f ? (b) : (c))
@@ -1062,13 +962,6 @@ CR_INLINE float v_or_plain(float a, float b)
     return x.f;
 }
 
-CR_INLINE float v_copysign_plain(float magnitude, float sign)
-{
-    union cr_bits m = {magnitude}, s = {sign};
-    m.u = (m.u & 0x7fffffffu) | (s.u & 0x80000000u);
-    return m.f;
-}
-
 /* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
 CR_INLINE float v_pow2_plain(float t)
 {
@@ -1077,25 +970,12 @@ CR_INLINE float v_pow2_plain(float t)
     return bits.f;
 }
 
-/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
-CR_INLINE float v_split_plain(float x, float *e)
-{
-    union cr_bits bits = {x};
-    uint32_t above = bits.u - 0x3f3504f3u; /* sqrt(1/2) */
-    bits.u = (above & 0x007fffffu) + 0x3f3504f3u;
-    *e = (float)((int32_t)above >> 23);
-    return bits.f;
-}
-
 #define v_min(a, b) v_min_plain(a, b)
 #define v_max(a, b) v_max_plain(a, b)
 #define v_and(a, b) v_and_plain(a, b)
 #define v_or(a, b) v_or_plain(a, b)
-#define v_copysign(m, s) v_copysign_plain(m, s)
 #define v_pow2(t) v_pow2_plain(t)
-#define v_split(x, e) v_split_plain(x, e)
 
-#endif
 #include CR_TEMPLATE
 
 #if CR_X86
@@ -1111,9 +991,6 @@ static int cr_has_avx2(void)
  * From here to vector_end.h functions are compiled for AVX2, FMA and F16C, whatever the
  * flags of the compiler.
  */
-#ifndef CR_VECTOR_AVX2_H
-#define CR_VECTOR_AVX2_H
-
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
 #else
@@ -1158,11 +1035,8 @@ static int cr_has_avx2(void)
 #define v_store_n(p, x, n) _mm256_maskstore_ps(p, v_first(n), x)
 
 #define CR_ONE _mm256_set1_ps(1.0f)
-#define CR_FLOAT(a) (a)
 #define CR_ABS(a) _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a)
 #define CR_SQRT(a) _mm256_sqrt_ps(a)
-#define CR_LT(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ), CR_ONE)
-#define CR_LE(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_LE_OQ), CR_ONE)
 #define CR_EQ(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ), CR_ONE)
 #define CR_SELECT(a, b, c)                                                                         \
     _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_UQ))
@@ -1182,27 +1056,11 @@ CR_INLINE __m256 v_load_or_avx2(const float *p, __m256i first, __m256 fill)
     return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, first), _mm256_castsi256_ps(first));
 }
 
-CR_INLINE __m256 v_copysign_avx2(__m256 magnitude, __m256 sign)
-{
-    __m256 bit = _mm256_set1_ps(-0.0f);
-    return _mm256_or_ps(_mm256_andnot_ps(bit, magnitude), _mm256_and_ps(bit, sign));
-}
-
 /* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
 CR_INLINE __m256 v_pow2_avx2(__m256 t)
 {
     __m256i bits = _mm256_slli_epi32(_mm256_castps_si256(t), 23);
     return _mm256_castsi256_ps(_mm256_add_epi32(bits, _mm256_set1_epi32(0x3f800000)));
-}
-
-/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
-CR_INLINE __m256 v_split_avx2(__m256 x, __m256 *e)
-{
-    __m256i root = _mm256_set1_epi32(0x3f3504f3); /* sqrt(1/2) */
-    __m256i above = _mm256_sub_epi32(_mm256_castps_si256(x), root);
-    __m256i mantissa = _mm256_and_si256(above, _mm256_set1_epi32(0x007fffff));
-    *e = _mm256_cvtepi32_ps(_mm256_srai_epi32(above, 23));
-    return _mm256_castsi256_ps(_mm256_add_epi32(mantissa, root));
 }
 
 /* Transposes 8 x 8: first inside squares of 4 x 4, then the squares. */
@@ -1229,9 +1087,7 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
     }
 }
 
-#define v_copysign(m, s) v_copysign_avx2(m, s)
 #define v_pow2(t) v_pow2_avx2(t)
-#define v_split(x, e) v_split_avx2(x, e)
 #define v_transpose(t) v_transpose_avx2(t)
 
 #define v_lane0(x) _mm256_cvtss_f32(x)
@@ -1244,7 +1100,6 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
         x = OP(x, _mm256_permute_ps(x, 0x55));                                                     \
     } while (0)
 
-#endif
 #include CR_TEMPLATE
 
 static int cr_has_avx512(void)
@@ -1260,9 +1115,6 @@ static int cr_has_avx512(void)
  * From here to vector_end.h functions are compiled for AVX-512, whatever the flags
  * of the compiler.
  */
-#ifndef CR_VECTOR_AVX512_H
-#define CR_VECTOR_AVX512_H
-
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma"))),    \
                              apply_to = function)
@@ -1271,7 +1123,6 @@ static int cr_has_avx512(void)
 #pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,fma")
 #endif
 #define CR_TARGET 1
-#define CR_LEVELS 1 /* vnni.inc and amx.inc are compiled, too */
 
 #define CR_ISA "avx512"
 #define CR_NAME(name) name##_avx512
@@ -1305,11 +1156,8 @@ static int cr_has_avx512(void)
 #define v_store_n(p, x, n) _mm512_mask_storeu_ps(p, v_first(n), x)
 
 #define CR_ONE _mm512_set1_ps(1.0f)
-#define CR_FLOAT(a) (a)
 #define CR_ABS(a) _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a)
 #define CR_SQRT(a) _mm512_sqrt_ps(a)
-#define CR_LT(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), CR_ONE)
-#define CR_LE(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_LE_OQ), CR_ONE)
 #define CR_EQ(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ), CR_ONE)
 #define CR_SELECT(a, b, c)                                                                         \
     _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_NEQ_UQ), c, b)
@@ -1318,27 +1166,11 @@ static int cr_has_avx512(void)
 #define v_if_negative(a, b, c)                                                                     \
     _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), c, b)
 
-CR_INLINE __m512 v_copysign_avx512(__m512 magnitude, __m512 sign)
-{
-    __m512 bit = _mm512_set1_ps(-0.0f);
-    return _mm512_or_ps(_mm512_andnot_ps(bit, magnitude), _mm512_and_ps(bit, sign));
-}
-
 /* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
 CR_INLINE __m512 v_pow2_avx512(__m512 t)
 {
     __m512i bits = _mm512_slli_epi32(_mm512_castps_si512(t), 23);
     return _mm512_castsi512_ps(_mm512_add_epi32(bits, _mm512_set1_epi32(0x3f800000)));
-}
-
-/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
-CR_INLINE __m512 v_split_avx512(__m512 x, __m512 *e)
-{
-    __m512i root = _mm512_set1_epi32(0x3f3504f3); /* sqrt(1/2) */
-    __m512i above = _mm512_sub_epi32(_mm512_castps_si512(x), root);
-    __m512i mantissa = _mm512_and_si512(above, _mm512_set1_epi32(0x007fffff));
-    *e = _mm512_cvtepi32_ps(_mm512_srai_epi32(above, 23));
-    return _mm512_castsi512_ps(_mm512_add_epi32(mantissa, root));
 }
 
 /* The 128-bit quarters 0 and 2 of a and of b; quarters 1 and 3. */
@@ -1375,9 +1207,7 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
     }
 }
 
-#define v_copysign(m, s) v_copysign_avx512(m, s)
 #define v_pow2(t) v_pow2_avx512(t)
-#define v_split(x, e) v_split_avx512(x, e)
 #define v_transpose(t) v_transpose_avx512(t)
 #define v_scale(x, n) _mm512_scalef_ps(x, n) /* x 2^n, rounded once */
 
@@ -1392,7 +1222,6 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
         x = OP(x, _mm512_permute_ps(x, 0x55));                                                     \
     } while (0)
 
-#endif
 #include CR_TEMPLATE
 #endif
 
@@ -1409,9 +1238,6 @@ static int cr_has_neon(void)
  * Every aarch64 has these instructions, so that no function needs a target of its own.  The 16
  * lanes of a reduction are four registers.
  */
-#ifndef CR_VECTOR_NEON_H
-#define CR_VECTOR_NEON_H
-
 #define CR_ISA "neon"
 #define CR_NAME(name) name##_neon
 #define VF float32x4_t
@@ -1448,11 +1274,8 @@ typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
 #define v_store_n(p, x, n) v_store_n_neon(p, x, n)
 
 #define CR_ONE vdupq_n_f32(1.0f)
-#define CR_FLOAT(a) (a)
 #define CR_ABS(a) vabsq_f32(a)
 #define CR_SQRT(a) vsqrtq_f32(a)
-#define CR_LT(a, b) v_one_if_neon(vcltq_f32(a, b))
-#define CR_LE(a, b) v_one_if_neon(vcleq_f32(a, b))
 #define CR_EQ(a, b) v_one_if_neon(vceqq_f32(a, b))
 #define v_if_negative(a, b, c) vbslq_f32(vcltzq_f32(a), b, c)
 #define CR_SELECT(a, b, c) vbslq_f32(vceqzq_f32(a), c, b)
@@ -1489,26 +1312,11 @@ CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
     }
 }
 
-CR_INLINE float32x4_t v_copysign_neon(float32x4_t magnitude, float32x4_t sign)
-{
-    return vbslq_f32(vdupq_n_u32(0x80000000u), sign, magnitude);
-}
-
 /* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
 CR_INLINE float32x4_t v_pow2_neon(float32x4_t t)
 {
     uint32x4_t bits = vshlq_n_u32(vreinterpretq_u32_f32(t), 23);
     return vreinterpretq_f32_u32(vaddq_u32(bits, vdupq_n_u32(0x3f800000u)));
-}
-
-/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
-CR_INLINE float32x4_t v_split_neon(float32x4_t x, float32x4_t *e)
-{
-    uint32x4_t root = vdupq_n_u32(0x3f3504f3u); /* sqrt(1/2) */
-    uint32x4_t above = vsubq_u32(vreinterpretq_u32_f32(x), root);
-    uint32x4_t mantissa = vandq_u32(above, vdupq_n_u32(0x007fffffu));
-    *e = vcvtq_f32_s32(vshrq_n_s32(vreinterpretq_s32_u32(above), 23));
-    return vreinterpretq_f32_u32(vaddq_u32(mantissa, root));
 }
 
 /* The even and the odd 64-bit halves of a and b. */
@@ -1533,9 +1341,7 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
     t[3] = v_odd_halves_neon(odd_top, odd_low);
 }
 
-#define v_copysign(m, s) v_copysign_neon(m, s)
 #define v_pow2(t) v_pow2_neon(t)
-#define v_split(x, e) v_split_neon(x, e)
 #define v_transpose(t) v_transpose_neon(t)
 
 #define v_lane0(x) vgetq_lane_f32(x, 0)
@@ -1564,7 +1370,6 @@ CR_INLINE float32x4_t v_number_neon(const cr_float *p)
     return x;
 }
 
-#endif
 #include CR_TEMPLATE
 #endif
 /* clang-format on */
@@ -1605,9 +1410,7 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
  */
 #include <assert.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdlib.h>
-
 
 #ifndef CR_NO_THREADS
 #include <pthread.h>
@@ -1648,12 +1451,6 @@ static void cr_job_do(const struct cr_job *job)
 struct cr_pool {
     int threads;
 };
-
-CR_API size_t cr_pool_bytes(int threads)
-{
-    (void)threads;
-    return sizeof(struct cr_pool);
-}
 
 CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
 {
@@ -1883,11 +1680,6 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
     }
 }
 
-CR_API size_t cr_pool_bytes(int threads)
-{
-    return CR_POOL_BYTES(threads > 1 && threads <= CR_MAX_THREADS ? (size_t)threads : 1);
-}
-
 /* Starts a worker; returns 0, or an error of the system. */
 static int cr_worker_start(struct cr_worker *worker, struct cr_pool *pool)
 {
@@ -1946,28 +1738,6 @@ CR_API int cr_pool_threads(const struct cr_pool *pool)
     return pool ? pool->threads : 1;
 }
 
-#ifndef CR_NO_MALLOC
-
-CR_API struct cr_pool *cr_pool_new(int threads)
-{
-    void *memory = aligned_alloc(64, cr_pool_bytes(threads));
-    struct cr_pool *pool = memory ? cr_pool_init(memory, threads) : NULL;
-    if (!pool) {
-        free(memory);
-    }
-    return pool;
-}
-
-CR_API void cr_pool_free(struct cr_pool *pool)
-{
-    if (pool) {
-        cr_pool_stop(pool);
-        free(pool);
-    }
-}
-
-#endif
-
 #include <stdint.h>
 
 /* One column of a panel; tensor is at the column's first element. */
@@ -2016,75 +1786,19 @@ struct cr_tensor {
 #define CR_MAIN_OUTPUTS 1
 #define CR_MAIN_WEIGHTS_BYTES GPT2_STACK_PARAM_BYTES
 #define CR_MAIN_ARENA_BYTES GPT2_STACK_ARENA_BYTES
+#define cr_main_params gpt2_stack_params
+#define cr_main_load gpt2_stack_load
 
-static const long cr_main_params_0[] = {48L, 0};
-static const long cr_main_params_1[] = {48L, 0};
-static const long cr_main_params_2[] = {48L, 144L, 0};
-static const long cr_main_params_3[] = {144L, 0};
-static const long cr_main_params_4[] = {48L, 48L, 0};
-static const long cr_main_params_5[] = {48L, 0};
-static const long cr_main_params_6[] = {48L, 0};
-static const long cr_main_params_7[] = {48L, 0};
-static const long cr_main_params_8[] = {48L, 192L, 0};
-static const long cr_main_params_9[] = {192L, 0};
-static const long cr_main_params_10[] = {192L, 48L, 0};
-static const long cr_main_params_11[] = {48L, 0};
-static const long cr_main_params_12[] = {48L, 0};
-static const long cr_main_params_13[] = {48L, 0};
-static const long cr_main_params_14[] = {48L, 144L, 0};
-static const long cr_main_params_15[] = {144L, 0};
-static const long cr_main_params_16[] = {48L, 48L, 0};
-static const long cr_main_params_17[] = {48L, 0};
-static const long cr_main_params_18[] = {48L, 0};
-static const long cr_main_params_19[] = {48L, 0};
-static const long cr_main_params_20[] = {48L, 192L, 0};
-static const long cr_main_params_21[] = {192L, 0};
-static const long cr_main_params_22[] = {192L, 48L, 0};
-static const long cr_main_params_23[] = {48L, 0};
-static const struct cr_tensor cr_main_params[] = {
-    {"h.0.ln_1.weight", 1, cr_main_params_0, 48L, 0},
-    {"h.0.ln_1.bias", 1, cr_main_params_1, 48L, 0},
-    {"h.0.attn.c_attn.weight", 2, cr_main_params_2, 6912L, 0},
-    {"h.0.attn.c_attn.bias", 1, cr_main_params_3, 144L, 0},
-    {"h.0.attn.c_proj.weight", 2, cr_main_params_4, 2304L, 0},
-    {"h.0.attn.c_proj.bias", 1, cr_main_params_5, 48L, 0},
-    {"h.0.ln_2.weight", 1, cr_main_params_6, 48L, 0},
-    {"h.0.ln_2.bias", 1, cr_main_params_7, 48L, 0},
-    {"h.0.mlp.c_fc.weight", 2, cr_main_params_8, 9216L, 0},
-    {"h.0.mlp.c_fc.bias", 1, cr_main_params_9, 192L, 0},
-    {"h.0.mlp.c_proj.weight", 2, cr_main_params_10, 9216L, 0},
-    {"h.0.mlp.c_proj.bias", 1, cr_main_params_11, 48L, 0},
-    {"h.1.ln_1.weight", 1, cr_main_params_12, 48L, 0},
-    {"h.1.ln_1.bias", 1, cr_main_params_13, 48L, 0},
-    {"h.1.attn.c_attn.weight", 2, cr_main_params_14, 6912L, 0},
-    {"h.1.attn.c_attn.bias", 1, cr_main_params_15, 144L, 0},
-    {"h.1.attn.c_proj.weight", 2, cr_main_params_16, 2304L, 0},
-    {"h.1.attn.c_proj.bias", 1, cr_main_params_17, 48L, 0},
-    {"h.1.ln_2.weight", 1, cr_main_params_18, 48L, 0},
-    {"h.1.ln_2.bias", 1, cr_main_params_19, 48L, 0},
-    {"h.1.mlp.c_fc.weight", 2, cr_main_params_20, 9216L, 0},
-    {"h.1.mlp.c_fc.bias", 1, cr_main_params_21, 192L, 0},
-    {"h.1.mlp.c_proj.weight", 2, cr_main_params_22, 9216L, 0},
-    {"h.1.mlp.c_proj.bias", 1, cr_main_params_23, 48L, 0},
-};
-static const long cr_main_inputs_0[] = {2L, 8L, 48L, 0};
 static const struct cr_tensor cr_main_inputs[] = {
-    {"x", 3, cr_main_inputs_0, 768L, 0},
+    {"x", 3, (const long[]){2L, 8L, 48L, 0}, 768L, 0},
 };
-static const long cr_main_outputs_0[] = {2L, 8L, 48L, 0};
 static const struct cr_tensor cr_main_outputs[] = {
-    {"y", 3, cr_main_outputs_0, 768L, 0},
+    {"y", 3, (const long[]){2L, 8L, 48L, 0}, 768L, 0},
 };
-
-static void cr_main_load(int index, const float *tensor, void *weights)
-{
-    gpt2_stack_load(weights, index, tensor);
-}
 
 static int cr_main_run(const void *weights, const void *const *inputs,
                        void *const *outputs, void *arena)
 {
-    (void)inputs;
     return gpt2_stack_run(weights, (const float *)inputs[0], (float *)outputs[0], arena);
 }
 
@@ -2094,14 +1808,6 @@ static int cr_main_run(const void *weights, const void *const *inputs,
  * A function that can fail for a reason outside the program returns 0 or -1 and
  * then leaves "PATH: what was found, what was expected" in error[size].
  */
-#ifndef CR_MAPPING_H
-#define CR_MAPPING_H
-
-#include <stddef.h>
-
-#ifndef CR_API
-#define CR_API
-#endif
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "numbers in files are taken as they are: this needs a little-endian machine"
@@ -2113,20 +1819,10 @@ static int cr_main_run(const void *weights, const void *const *inputs,
 #define CR_PRINTF(text, values)
 #endif
 
-/* Sets the message and returns -1.  The path is shortened and escaped where need be. */
-CR_API int cr_file_fail(char *error, size_t size, const char *path, const char *format, ...)
-    CR_PRINTF(4, 5);
-
 /* Text from a file made fit for a message: escaped, shortened, in quotes. */
 struct cr_shown {
     char text[96];
 };
-CR_API struct cr_shown cr_show(const char *text, size_t length);
-
-#if defined(__unix__) || defined(__APPLE__)
-/* Of stat's st_mode: "a folder", "a pipe", ...; null for a regular file. */
-CR_API const char *cr_file_kind(unsigned mode);
-#endif
 
 /* The bytes of a file, readable until it is unmapped. */
 struct cr_mapping {
@@ -2135,25 +1831,9 @@ struct cr_mapping {
     int handle; /* its descriptor + 1, open as long; 0 for bytes that are in memory */
 };
 
-CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size);
-CR_API void cr_unmap_file(struct cr_mapping *mapping);
-
-/* Copies n bytes from `at` on, of which there were as many when the file was mapped.  They are read and
- * not touched: no page of the mapping comes to memory, and if the file was cut meanwhile, or the system
- * fails, that is -1 and no signal.  Threads may call it at the same time. */
-CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out);
-
-/* The message for that; returns -1. */
-CR_API int cr_mapping_fail(const struct cr_mapping *mapping, const char *path, char *error,
-                           size_t size);
-
-#endif
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <fcntl.h>
@@ -2168,7 +1848,6 @@ enum { CR_SHOWN_PATH = 300 /* bytes of a path worth showing */ };
 static size_t cr_show_path(char *out, const char *path)
 {
     size_t length = strlen(path), n = 0;
-
     if (length > CR_SHOWN_PATH) {
         memcpy(out, "...", 3);
         n = 3;
@@ -2182,12 +1861,12 @@ static size_t cr_show_path(char *out, const char *path)
     return n;
 }
 
+/* Sets the message and returns -1.  A long path is shortened; control characters in it become '?'. */
 CR_API int cr_file_fail(char *error, size_t size, const char *path, const char *format, ...)
 {
     char shown[CR_SHOWN_PATH + 8];
     size_t n = cr_show_path(shown, path);
     va_list args;
-
     snprintf(error, size, "%s: ", shown);
     n += 2;
     if (n < size) {
@@ -2204,7 +1883,6 @@ CR_API struct cr_shown cr_show(const char *text, size_t length)
     static const char digits[] = "0123456789abcdef";
     struct cr_shown shown;
     size_t n = 0, i;
-
     shown.text[n++] = '\'';
     for (i = 0; i < length && n < sizeof shown.text - 9; i++) {
         unsigned char c = (unsigned char)text[i];
@@ -2221,6 +1899,7 @@ CR_API struct cr_shown cr_show(const char *text, size_t length)
     return shown;
 }
 
+/* Sets the message for a failed cr_mapping_read; returns -1. */
 CR_API int cr_mapping_fail(const struct cr_mapping *mapping, const char *path, char *error,
                            size_t size)
 {
@@ -2234,6 +1913,7 @@ CR_API int cr_mapping_fail(const struct cr_mapping *mapping, const char *path, c
 #define O_CLOEXEC 0
 #endif
 
+/* Returns "a folder", "a pipe", ... by stat's st_mode; null for a regular file. */
 CR_API const char *cr_file_kind(unsigned mode)
 {
     return S_ISREG(mode)    ? NULL
@@ -2251,7 +1931,6 @@ static int cr_map_descriptor(struct cr_mapping *mapping, int fd, const char *pat
     struct stat status;
     const char *kind;
     void *bytes;
-
     if (fstat(fd, &status) != 0)
         return cr_file_fail(error, size, path, "cannot be examined: %s", strerror(errno));
     kind = cr_file_kind(status.st_mode);
@@ -2273,7 +1952,6 @@ static int cr_map_descriptor(struct cr_mapping *mapping, int fd, const char *pat
 CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
-
     *mapping = (struct cr_mapping){0};
     if (fd < 0)
         return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
@@ -2292,10 +1970,12 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
     *mapping = (struct cr_mapping){0};
 }
 
+/* Copies n bytes of the file, from offset `at` on, to `out`.  Reads the file rather than the mapping, so no
+ * page of the mapping is loaded, and a file that has become shorter gives -1 in place of SIGBUS.  Threads
+ * may call it at the same time. */
 CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out)
 {
     char *to = out;
-
     if (!mapping->handle) {
         memcpy(to, mapping->bytes + at, n);
         return 0;
@@ -2314,13 +1994,18 @@ CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n
 
 #else
 
+CR_API void cr_unmap_file(struct cr_mapping *mapping)
+{
+    free((void *)mapping->bytes);
+    *mapping = (struct cr_mapping){0};
+}
+
 /* Reads an open file into memory; a file that cannot be sought is no regular one. */
 static int cr_read_stream(struct cr_mapping *mapping, FILE *file, const char *path, char *error,
                           size_t size)
 {
     long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     unsigned char *bytes;
-
     if (length < 0 || fseek(file, 0, SEEK_SET) != 0)
         return cr_file_fail(error, size, path, "cannot be read, expected a regular file");
     bytes = malloc((size_t)length + 1);
@@ -2338,19 +2023,12 @@ CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error
 {
     FILE *file = fopen(path, "rb");
     int status;
-
     *mapping = (struct cr_mapping){0};
     if (!file)
         return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
     status = cr_read_stream(mapping, file, path, error, size);
     fclose(file);
     return status;
-}
-
-CR_API void cr_unmap_file(struct cr_mapping *mapping)
-{
-    free((void *)mapping->bytes);
-    *mapping = (struct cr_mapping){0};
 }
 
 CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out)
@@ -2367,49 +2045,13 @@ CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n
  * A function that takes a piece skips white space first, and returns 1 if the piece came
  * next.  Else it returns 0 and, where the text is not JSON at all, sets `wrong`.
  */
-#ifndef CR_JSON_H
-#define CR_JSON_H
-
-#include <stddef.h>
-#include <stdint.h>
-
-#ifndef CR_API
-#define CR_API
-#endif
 
 struct cr_json {
     const char *begin, *at, *end;
     const char *wrong; /* what is wrong at `at`, or null */
 };
 
-/* Takes one of the characters {}[]:, */
-CR_API int cr_json_take(struct cr_json *json, char c);
-
-/* Takes the comma before item i of an object or array, the first of which has none, or its
- * end.  Returns 1 before an item, 0 at the end, -1 where neither is there. */
-CR_API int cr_json_next(struct cr_json *json, int i, char end);
-
-/* True if nothing but space is left. */
-CR_API int cr_json_ended(struct cr_json *json);
-
-/* Takes a string: decodes it into `out`, with a NUL behind it.  Room for as many bytes as are
- * left of the text is enough.  It is valid UTF-8 and holds no NUL.  Returns the bytes written
- * with the NUL, or 0. */
-CR_API size_t cr_json_string(struct cr_json *json, char *out);
-
-/* Takes an integer.  A number with a fraction or an exponent, and -0, is no integer. */
-CR_API int cr_json_integer(struct cr_json *json, int64_t *value);
-
-#endif
-
-#include <string.h>
-
 /* utf8.h - characters in UTF-8; it stands in emitted C, too. */
-#ifndef CR_UTF8_H
-#define CR_UTF8_H
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* The bytes of the character that begins at `at` if it is valid UTF-8, else 0. */
 static inline size_t cr_utf8(const char *at, const char *end)
@@ -2418,7 +2060,6 @@ static inline size_t cr_utf8(const char *at, const char *end)
     unsigned char first = at < end ? (unsigned char)*at : 0xff;
     size_t n = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2, i;
     uint32_t code = n == 1 ? first : first & (0x7fu >> n);
-
     if (first >= 0xf8 || (first >= 0x80 && first < 0xc0) || n > (size_t)(end - at))
         return 0;
     for (i = 1; i < n; i++) {
@@ -2434,14 +2075,11 @@ static inline size_t cr_utf8_put(char *out, uint32_t code)
 {
     static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
     size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, i;
-
     for (i = n - 1; i > 0; i--, code >>= 6)
         out[i] = (char)(0x80 | (code & 0x3f));
     out[0] = (char)(marks[n] | code);
     return n;
 }
-
-#endif
 
 static void cr_json_space(struct cr_json *json)
 {
@@ -2458,6 +2096,7 @@ static int cr_json_wrong(struct cr_json *json, const char *wrong)
     return 0;
 }
 
+/* Takes one of the characters {}[]:, */
 CR_API int cr_json_take(struct cr_json *json, char c)
 {
     cr_json_space(json);
@@ -2467,6 +2106,8 @@ CR_API int cr_json_take(struct cr_json *json, char c)
     return 1;
 }
 
+/* Takes the comma before item i of an object or array, the first of which has none, or its
+ * end.  Returns 1 before an item, 0 at the end, -1 where neither is there. */
 CR_API int cr_json_next(struct cr_json *json, int i, char end)
 {
     if (cr_json_take(json, end))
@@ -2476,6 +2117,7 @@ CR_API int cr_json_next(struct cr_json *json, int i, char end)
     return json->wrong ? -1 : 1;
 }
 
+/* True if nothing but space is left. */
 CR_API int cr_json_ended(struct cr_json *json)
 {
     cr_json_space(json);
@@ -2489,7 +2131,6 @@ static int32_t cr_json_hex(const char *at, const char *end)
 {
     int32_t code = 0;
     int i;
-
     if (end - at < 4)
         return -1;
     for (i = 0; i < 4; i++) {
@@ -2510,7 +2151,6 @@ static int32_t cr_json_hex(const char *at, const char *end)
 static size_t cr_json_unicode(struct cr_json *json, char *out)
 {
     int32_t code = cr_json_hex(json->at + 2, json->end), low = -1;
-
     if (code >= 0xd800 && code < 0xdc00 && json->end - json->at >= 12 && json->at[6] == '\\' &&
         json->at[7] == 'u')
         low = cr_json_hex(json->at + 8, json->end);
@@ -2533,7 +2173,6 @@ static size_t cr_json_escape(struct cr_json *json, char *out)
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
     char c = json->end - json->at > 1 ? json->at[1] : '\0';
     const char *letter = c ? strchr(letters, c) : NULL;
-
     if (c == 'u')
         return cr_json_unicode(json, out);
     if (!letter)
@@ -2543,10 +2182,12 @@ static size_t cr_json_escape(struct cr_json *json, char *out)
     return 1;
 }
 
+/* Takes a string: decodes it into `out`, with a NUL behind it.  Room for as many bytes as are
+ * left of the text is enough.  It is valid UTF-8 and holds no NUL.  Returns the bytes written
+ * with the NUL, or 0. */
 CR_API size_t cr_json_string(struct cr_json *json, char *out)
 {
     size_t n = 0, bytes;
-
     if (!cr_json_take(json, '"'))
         return 0;
     for (; json->at < json->end && *json->at != '"'; n += bytes) {
@@ -2578,12 +2219,12 @@ static int cr_json_goes_on(const struct cr_json *json)
     return json->at < json->end && (*json->at == '.' || *json->at == 'e' || *json->at == 'E');
 }
 
+/* Takes an integer.  A number with a fraction or an exponent, and -0, is no integer. */
 CR_API int cr_json_integer(struct cr_json *json, int64_t *value)
 {
     const char *begin, *digits;
     uint64_t sum = 0;
     int minus;
-
     cr_json_space(json);
     begin = json->at;
     minus = cr_json_take(json, '-');
@@ -2608,15 +2249,6 @@ CR_API int cr_json_integer(struct cr_json *json, int64_t *value)
  * F16 and BF16 become floats exactly, F64 rounds to nearest (to infinity where it is out of
  * range), F32 keeps its bits.
  */
-#ifndef CR_NUMBERS_H
-#define CR_NUMBERS_H
-
-#include <stddef.h>
-#include <stdint.h>
-
-#ifndef CR_API
-#define CR_API
-#endif
 
 enum cr_number {
     CR_NUMBER_F16,
@@ -2629,24 +2261,10 @@ enum cr_number {
     CR_NUMBER_U8
 };
 
-/* The bytes of an element. */
-CR_API size_t cr_number_width(enum cr_number type);
-
-/* One element of a floating-point type, or of an integer type; `big`: of big-endian bytes. */
+/* Return one element of a floating-point or an integer type; `big`: of big-endian bytes. */
 CR_API float cr_number_float(enum cr_number type, int big, const unsigned char *at);
-CR_API int64_t cr_number_integer(enum cr_number type, int big, const unsigned char *at);
 
-/* The same, of an F64 in full. */
-CR_API double cr_number_double(int big, const unsigned char *at);
-
-/* n elements of a floating-point type, side by side and little-endian. */
-CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, int64_t n,
-                              float *out);
-
-#endif
-
-#include <string.h>
-
+/* Returns the bytes of an element. */
 CR_API size_t cr_number_width(enum cr_number type)
 {
     return type == CR_NUMBER_F16 || type == CR_NUMBER_BF16  ? 2
@@ -2660,7 +2278,6 @@ static uint64_t cr_number_bits(const unsigned char *at, size_t width, int big)
 {
     uint64_t bits = 0;
     size_t i;
-
     if (!big)
         memcpy(&bits, at, width);
     for (i = 0; big && i < width; i++)
@@ -2671,7 +2288,6 @@ static uint64_t cr_number_bits(const unsigned char *at, size_t width, int big)
 static float cr_number_of_bits(uint32_t bits)
 {
     float value;
-
     memcpy(&value, &bits, sizeof value);
     return value;
 }
@@ -2680,7 +2296,6 @@ static float cr_number_of_bits(uint32_t bits)
 static float cr_number_of_half(uint32_t half)
 {
     uint32_t sign = (half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
-
     if (exponent == 31)
         return cr_number_of_bits(sign | 0x7f800000 | fraction << 13);
     if (exponent == 0)
@@ -2688,11 +2303,11 @@ static float cr_number_of_half(uint32_t half)
     return cr_number_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
+/* Returns one F64; `big`: of big-endian bytes. */
 CR_API double cr_number_double(int big, const unsigned char *at)
 {
     uint64_t bits = cr_number_bits(at, 8, big);
     double value;
-
     memcpy(&value, &bits, sizeof value);
     return value;
 }
@@ -2708,20 +2323,11 @@ CR_API float cr_number_float(enum cr_number type, int big, const unsigned char *
     return cr_number_of_bits((uint32_t)cr_number_bits(at, 4, big));
 }
 
-CR_API int64_t cr_number_integer(enum cr_number type, int big, const unsigned char *at)
-{
-    if (type == CR_NUMBER_I64)
-        return (int64_t)cr_number_bits(at, 8, big);
-    if (type == CR_NUMBER_I8 || type == CR_NUMBER_U8)
-        return type == CR_NUMBER_I8 ? (signed char)*at : *at;
-    return (int32_t)(uint32_t)cr_number_bits(at, 4, big);
-}
-
 /* A loop for each type, so that the compiler knows the type inside it. */
+/* Converts n contiguous little-endian elements of a floating-point type. */
 CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, int64_t n, float *out)
 {
     int64_t i;
-
     if (type == CR_NUMBER_F32 && n > 0)
         memcpy(out, from, (size_t)n * sizeof *out);
     for (i = 0; type == CR_NUMBER_F16 && i < n; i++)
@@ -2738,18 +2344,10 @@ CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, in
  * Read: versions 1.0, 2.0 and 3.0; f2, f4, f8, i4 and i8 of either byte order, i1, u1 and b1;
  * elements in C or Fortran order.  A file is checked as a whole when it is opened.  Errors: see mapping.h.
  */
-#ifndef CR_NPY_READ_H
-#define CR_NPY_READ_H
-
-#include <stdint.h>
-
 
 enum { CR_NPY_MAX_RANK = 32, CR_NPY_HEADER = 1024 };
 
 enum cr_npy_type { CR_NPY_F4, CR_NPY_F8, CR_NPY_I4, CR_NPY_I8, CR_NPY_F2, CR_NPY_I1, CR_NPY_U1, CR_NPY_B1 };
-
-/* The bytes of an element. */
-CR_API size_t cr_npy_width(enum cr_npy_type type);
 
 struct cr_npy {
     const char *path; /* the caller's, until the file is closed */
@@ -2762,38 +2360,12 @@ struct cr_npy {
     const unsigned char *data; /* at any address, aligned or not */
 };
 
-CR_API int cr_npy_open(struct cr_npy *file, const char *path, char *error, size_t size);
-CR_API void cr_npy_close(struct cr_npy *file);
-
-/* The same for bytes that are in memory already, and stay the caller's if this fails.
- * cr_npy_open is this and a mapping. */
-CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping mapping,
-                        char *error, size_t size);
-
-/* Copies the elements to out[elements], in C order.  Floats come from f2, f4, or f8 rounded to
- * nearest; integers from i1, u1, b1 (0 and 1) and i4, or i8 where each fits 32 bits.  No float is taken for an integer
- * nor an integer for a float. */
+/* Copy the elements to out[elements], in C order.  f32: of f2 and f4, and of f8, which is rounded to
+ * nearest.  i32: of i1, u1, b1 (0 and 1) and i4, and of i8 if each element fits 32 bits.  They fail for
+ * other types. */
 CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, size_t size);
-CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error, size_t size);
 
-/* The bytes of an array, or -1 if they cannot be counted. */
-CR_API int64_t cr_npy_bytes(enum cr_npy_type type, int rank, const int64_t *shape);
-
-/* Where element i in C order stands. */
-CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i);
-
-/* The header that numpy.save writes, of little-endian elements in C order; returns its length,
- * a multiple of 64. */
-CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type, int rank,
-                                  const int64_t *shape);
-
-#endif
-
-#include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 
 static const struct {
     const char *name;
@@ -2809,7 +2381,7 @@ static const struct {
 
 enum { CR_NPY_N_TYPES = sizeof cr_npy_types / sizeof *cr_npy_types };
 
-/* The header's text from `at` on, and where to complain about it. */
+/* The header's text from `at` on; path and buffer of error messages. */
 struct cr_npy_text {
     const char *at, *end;
     const char *path;
@@ -2819,13 +2391,14 @@ struct cr_npy_text {
 
 #define CR_NPY_FAIL(text, ...) cr_file_fail((text)->error, (text)->size, (text)->path, __VA_ARGS__)
 
-/* As NumPy writes it: "<f4" and so on. */
+/* Returns the name that NumPy writes in a header: "<f4" and so on. */
 static const char *cr_npy_type_name(enum cr_npy_type type)
 {
     assert((int)type < CR_NPY_N_TYPES);
     return cr_npy_types[type].name;
 }
 
+/* The bytes of an element. */
 CR_API size_t cr_npy_width(enum cr_npy_type type)
 {
     return cr_number_width(cr_npy_types[type].number);
@@ -2861,7 +2434,6 @@ static int cr_npy_expect(struct cr_npy_text *t, char c)
 static int cr_npy_read_string(struct cr_npy_text *t, const char **string, size_t *length)
 {
     char quote = cr_npy_take(t, '"') ? '"' : '\'';
-
     if (quote == '\'' && cr_npy_expect(t, quote) != 0)
         return -1;
     *string = t->at;
@@ -2871,17 +2443,10 @@ static int cr_npy_read_string(struct cr_npy_text *t, const char **string, size_t
     return cr_npy_expect(t, quote);
 }
 
-/* True if a string of the file is exactly `word`. */
-static int cr_npy_is_word(const char *string, size_t length, const char *word)
-{
-    return length == strlen(word) && memcmp(string, word, length) == 0;
-}
-
 /* An integer as Python writes it: no sign, no leading zero, no underscore. */
 static int cr_npy_read_integer(struct cr_npy_text *t, int64_t *value)
 {
     const char *begin;
-
     cr_npy_skip_space(t);
     begin = t->at;
     for (*value = 0; t->at < t->end && *t->at >= '0' && *t->at <= '9'; t->at++) {
@@ -2900,7 +2465,6 @@ static int cr_npy_read_integer(struct cr_npy_text *t, int64_t *value)
 static int cr_npy_read_shape(struct cr_npy_text *t, struct cr_npy *file)
 {
     int comma = 1;
-
     if (cr_npy_expect(t, '(') != 0)
         return -1;
     while (!cr_npy_take(t, ')')) {
@@ -2925,7 +2489,6 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
     const char *string;
     size_t length;
     int i;
-
     if (cr_npy_read_string(t, &string, &length) != 0)
         return -1;
     for (i = 0; i < CR_NPY_N_TYPES; i++) {
@@ -2947,7 +2510,6 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
 static int cr_npy_read_bool(struct cr_npy_text *t, int *value)
 {
     size_t room;
-
     cr_npy_skip_space(t);
     room = (size_t)(t->end - t->at);
     *value = room >= 4 && memcmp(t->at, "True", 4) == 0;
@@ -2966,10 +2528,9 @@ static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *for
     const char *key;
     size_t length;
     int i = 0;
-
     if (cr_npy_read_string(t, &key, &length) != 0 || cr_npy_expect(t, ':') != 0)
         return -1;
-    while (i < 3 && !cr_npy_is_word(key, length, keys[i]))
+    while (i < 3 && (length != strlen(keys[i]) || memcmp(key, keys[i], length) != 0))
         i++;
     if (i == 3 || (*seen & 1u << i))
         return CR_NPY_FAIL(t, "header key %s, expected descr, fortran_order and shape, once each",
@@ -2986,7 +2547,6 @@ static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *for
 {
     int comma = 1;
     unsigned seen = 0;
-
     if (cr_npy_expect(t, '{') != 0)
         return -1;
     while (!cr_npy_take(t, '}')) {
@@ -3013,7 +2573,6 @@ static int cr_npy_find_header(struct cr_npy_text *t, const struct cr_mapping *ma
 {
     const unsigned char *p = mapping->bytes;
     size_t prefix, length;
-
     if (mapping->size < 10 || memcmp(p, "\223NUMPY", 6) != 0)
         return CR_NPY_FAIL(t, "begins with %s, expected '\\x93NUMPY' and a header",
                            cr_show((const char *)p, mapping->size < 6 ? mapping->size : 6).text);
@@ -3033,11 +2592,11 @@ static int cr_npy_find_header(struct cr_npy_text *t, const struct cr_mapping *ma
     return 0;
 }
 
+/* Returns the bytes of an array, or -1 if there are 2^63 of them or more. */
 CR_API int64_t cr_npy_bytes(enum cr_npy_type type, int rank, const int64_t *shape)
 {
     int64_t bytes = (int64_t)cr_npy_width(type);
     int i;
-
     for (i = 0; i < rank; i++) {
         if (shape[i] > 0 && bytes > INT64_MAX / shape[i])
             return -1;
@@ -3051,7 +2610,6 @@ static void cr_npy_set_strides(struct cr_npy *file, int fortran)
 {
     int64_t stride = 1;
     int i;
-
     for (i = 0; i < file->rank; i++) {
         int axis = fortran ? i : file->rank - 1 - i;
         file->stride[axis] = stride;
@@ -3065,7 +2623,6 @@ static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
     int64_t width = (int64_t)cr_npy_width(file->type);
     int64_t bytes = cr_npy_bytes(file->type, file->rank, file->shape);
     size_t left = file->mapping.size - (size_t)(t->end - (const char *)file->mapping.bytes);
-
     if (bytes < 0)
         return CR_NPY_FAIL(t, "more than 2^63 bytes asked for by the shape, expected %zu", left);
     if ((uint64_t)bytes != left)
@@ -3076,12 +2633,13 @@ static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
     return 0;
 }
 
+/* Checks a file whose bytes are in memory.  They belong to `file` if this succeeds, else to the caller.
+ * `path` is for messages. */
 CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping mapping,
                         char *error, size_t size)
 {
     struct cr_npy_text t = {.path = path, .error = error, .size = size};
     int fortran = 0;
-
     *file = (struct cr_npy){.path = path, .mapping = mapping};
     if (cr_npy_find_header(&t, &mapping) != 0 || cr_npy_read_dict(&t, file, &fortran) != 0 ||
         cr_npy_find_data(&t, file) != 0) {
@@ -3095,7 +2653,6 @@ CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping
 CR_API int cr_npy_open(struct cr_npy *file, const char *path, char *error, size_t size)
 {
     struct cr_mapping mapping;
-
     *file = (struct cr_npy){0};
     if (cr_map_file(&mapping, path, error, size) != 0)
         return -1;
@@ -3113,11 +2670,11 @@ CR_API void cr_npy_close(struct cr_npy *file)
 
 /* ---- elements ---- */
 
+/* Returns the address of element i in C order. */
 CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i)
 {
     int64_t offset = 0;
     int axis;
-
     for (axis = file->rank - 1; axis >= 0; axis--) {
         offset += i % file->shape[axis] * file->stride[axis];
         i /= file->shape[axis];
@@ -3130,7 +2687,6 @@ static int cr_npy_in_order(const struct cr_npy *file)
 {
     int64_t stride = 1;
     int axis;
-
     for (axis = file->rank - 1; file->elements > 0 && axis >= 0; axis--) {
         if (file->shape[axis] != 1 && file->stride[axis] != stride)
             return 0;
@@ -3150,7 +2706,6 @@ CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, s
     size_t width = cr_number_width(type);
     int ordered = cr_npy_in_order(file);
     int64_t i;
-
     if (cr_npy_is_integer(file))
         return cr_file_fail(error, size, file->path, "dtype '%s', expected f2, f4 or f8",
                             cr_npy_type_name(file->type));
@@ -3164,40 +2719,19 @@ CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, s
     return 0;
 }
 
-CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error, size_t size)
-{
-    enum cr_number type = cr_npy_types[file->type].number;
-    size_t width = cr_number_width(type);
-    int ordered = cr_npy_in_order(file);
-    int64_t i;
-
-    if (!cr_npy_is_integer(file))
-        return cr_file_fail(error, size, file->path, "dtype '%s', expected i4 or i8",
-                            cr_npy_type_name(file->type));
-    for (i = 0; i < file->elements; i++) {
-        const unsigned char *at = ordered ? file->data + (size_t)i * width : cr_npy_at(file, i);
-        int64_t value = cr_number_integer(type, file->big, at);
-        if (value < INT32_MIN || value > INT32_MAX)
-            return cr_file_fail(error, size, file->path,
-                                "element %" PRId64 " is %" PRId64 ", expected a 32-bit integer", i,
-                                value);
-        out[i] = (int32_t)value;
-    }
-    return 0;
-}
-
 /* ---- the header that is written ---- */
 
 enum {
     CR_NPY_GROWTH = 21 /* NumPy leaves room for the first dimension to grow to so many digits */
 };
 
+/* Prints the header that numpy.save writes for little-endian elements in C order.  Returns its length,
+ * a multiple of 64. */
 CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type, int rank,
                                   const int64_t *shape)
 {
     size_t n, total;
     int i, digits;
-
     memcpy(out, "\223NUMPY\001\000", 8);
     n = 10 + (size_t)sprintf(out + 10, "{'descr': '%s', 'fortran_order': False, 'shape': (",
                              cr_npy_type_name(type));
@@ -3222,11 +2756,6 @@ CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type
  * tensor's type, shape and place), and the tensors' bytes without gaps.  A file is checked as a
  * whole when it is opened, so that every size below holds.  Errors: see mapping.h.
  */
-#ifndef CR_SAFETENSORS_READ_H
-#define CR_SAFETENSORS_READ_H
-
-#include <stdint.h>
-
 
 /* Every element type of the format, with its width in bits. */
 /* clang-format off */
@@ -3242,8 +2771,6 @@ enum cr_st_type {
     CR_ST_TYPES(CR_ST_ENUM)
 #undef CR_ST_ENUM
 };
-
-CR_API const char *cr_st_type_name(enum cr_st_type type);
 
 /* A tensor of a file, or one to be written. */
 struct cr_st_tensor {
@@ -3270,39 +2797,6 @@ struct cr_safetensors {
     int64_t *shapes; /* and of shapes */
 };
 
-CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, char *error,
-                               size_t size);
-CR_API void cr_safetensors_close(struct cr_safetensors *file);
-
-/* The same for bytes that are in memory already, and stay the caller's if this fails.
- * cr_safetensors_open is this and a mapping. */
-CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
-                                struct cr_mapping mapping, char *error, size_t size);
-
-/* The tensor of a name, or null. */
-CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensors *file,
-                                                      const char *name);
-
-/* Elements and bytes of a shape and type into the tensor; -1 if they cannot be counted or are
- * no whole number of bytes. */
-CR_API int cr_st_measure(struct cr_st_tensor *tensor);
-
-/* Refuses a tensor that cannot be read as floats: that is not F32, F16, BF16 or F64. */
-CR_API int cr_safetensors_check(const struct cr_safetensors *file,
-                                const struct cr_st_tensor *tensor, char *error, size_t size);
-
-/* Copies n elements from `first` on of a tensor of the file that can be read as floats (numbers.h),
- * from the file as cr_mapping_read does; -1 if that fails.  Threads may call it at the same time. */
-CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
-                      int64_t first, int64_t n, float *out);
-
-#endif
-
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
-
 enum {
     CR_ST_PART = 16384,           /* bytes that are read at a time to be converted */
     CR_ST_HEADER_MAX = 100000000, /* bytes; the cap of the format's first implementation */
@@ -3320,7 +2814,7 @@ static const struct {
 
 enum { CR_ST_N_TYPES = sizeof cr_st_types / sizeof *cr_st_types };
 
-/* A header being read, what is filled from it, and where to complain. */
+/* State of reading a header: its text, the file that is filled, the buffer of error messages. */
 struct cr_st_reader {
     struct cr_json json;
     struct cr_safetensors *file;
@@ -3347,11 +2841,12 @@ static struct cr_shown cr_st_show(const char *name)
     return cr_show(name, strlen(name));
 }
 
+/* Sets `elements` and `bytes` of a tensor from its shape and type.  Returns -1 if there are too many to
+ * count, or no whole number of bytes. */
 CR_API int cr_st_measure(struct cr_st_tensor *tensor)
 {
     int64_t elements = 1;
     int bits = cr_st_types[tensor->type].bits, i;
-
     for (i = 0; i < tensor->rank; i++) {
         int64_t n = tensor->shape[i];
         if (n < 0 || (n > 0 && elements > INT64_MAX / n))
@@ -3380,7 +2875,6 @@ static const char *cr_st_other_format(struct cr_mapping mapping)
         {"version https://git-lfs", "a git-lfs pointer, not the file it stands for"},
     };
     size_t i;
-
     for (i = 0; i < sizeof formats / sizeof *formats; i++) {
         size_t n = strlen(formats[i].magic);
         if (mapping.size >= n && memcmp(mapping.bytes, formats[i].magic, n) == 0)
@@ -3395,7 +2889,6 @@ static int cr_st_find_header(struct cr_st_reader *r)
     struct cr_mapping mapping = r->file->mapping;
     const char *other = cr_st_other_format(mapping), *text = (const char *)mapping.bytes + 8;
     uint64_t n;
-
     if (other)
         return CR_ST_FAIL(r, "%s, expected safetensors", other);
     if (mapping.size < 8)
@@ -3422,7 +2915,6 @@ static void cr_st_count(struct cr_st_reader *r)
 {
     const char *at = r->json.begin;
     int string = 0;
-
     for (; at < r->json.end; at++) {
         if (*at == '"')
             string = !string;
@@ -3435,11 +2927,10 @@ static void cr_st_count(struct cr_st_reader *r)
     }
 }
 
-/* Room for all that a header of so many bytes and values can hold. */
+/* Allocates memory for the names, shapes and tensors of the header. */
 static int cr_st_make_room(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
-
     cr_st_count(r);
     if (r->values > CR_ST_VALUES_MAX)
         return CR_ST_FAIL(r, "header has more than %d values, expected fewer", CR_ST_VALUES_MAX);
@@ -3451,7 +2942,7 @@ static int cr_st_make_room(struct cr_st_reader *r)
     return 0;
 }
 
-/* Says what is wrong with the text itself; -1. */
+/* Fails because the header is no valid JSON: with the reader's reason, or else `otherwise`. */
 static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
 {
     return CR_ST_FAIL(r, "header is not valid JSON at byte %zu: %s",
@@ -3463,7 +2954,6 @@ static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
 static int cr_st_is_value(struct cr_st_reader *r)
 {
     char c = r->json.at < r->json.end ? *r->json.at : '\0';
-
     return !r->json.wrong && c && strchr("\"[{-0123456789tfn", c);
 }
 
@@ -3472,7 +2962,6 @@ static const char *cr_st_string(struct cr_st_reader *r)
 {
     char *string = r->string;
     size_t n = cr_json_string(&r->json, string);
-
     r->string += n;
     return n ? string : NULL;
 }
@@ -3483,7 +2972,6 @@ static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
 {
     int next = cr_json_next(&r->json, i, '}');
     const char *key = next > 0 ? cr_st_string(r) : NULL;
-
     *status = 0;
     if (next == 0 || (key && cr_json_take(&r->json, ':')))
         return key;
@@ -3491,14 +2979,13 @@ static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
     return NULL;
 }
 
-/* ---- what it says of a tensor ---- */
+/* ---- a tensor in the header ---- */
 
 /* The value of "dtype": one of the types of the format, by name. */
 static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     const char *type = cr_st_string(r);
     int i;
-
     if (!type && r->json.wrong)
         return cr_st_fail_json(r, "");
     if (!type)
@@ -3518,7 +3005,6 @@ static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 static int cr_st_read_shape(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     int next;
-
     tensor->shape = r->shape;
     if (!cr_json_take(&r->json, '['))
         return CR_ST_FAIL(r, "tensor %s has no shape, expected a list",
@@ -3540,7 +3026,6 @@ static int cr_st_read_offsets(struct cr_st_reader *r, const struct cr_st_tensor 
                               int64_t offsets[2])
 {
     struct cr_json *json = &r->json;
-
     if (cr_json_take(json, '[') && cr_json_integer(json, &offsets[0]) && cr_json_take(json, ',') &&
         cr_json_integer(json, &offsets[1]) && cr_json_take(json, ']'))
         return 0;
@@ -3554,7 +3039,6 @@ static int cr_st_read_offsets(struct cr_st_reader *r, const struct cr_st_tensor 
 static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, const int64_t at[2])
 {
     struct cr_shown name = cr_st_show(tensor->name);
-
     if (at[0] < 0 || at[1] < at[0] || (uint64_t)at[1] > r->data_size)
         return CR_ST_FAIL(r, "tensor %s lies at [%lld, %lld], expected a range in [0, %zu]",
                           name.text, (long long)at[0], (long long)at[1], r->data_size);
@@ -3578,7 +3062,6 @@ static int cr_st_read_tensor(struct cr_st_reader *r, struct cr_st_tensor *tensor
     int64_t offsets[2] = {0, 0};
     int n, field, status = 0, seen = 0;
     const char *key;
-
     if (!cr_json_take(&r->json, '{'))
         return CR_ST_FAIL(r, "tensor %s is not described by an object, expected one", name.text);
     for (n = 0; (key = cr_st_key(r, n, &status)); n++) {
@@ -3611,7 +3094,6 @@ static int cr_st_read_metadata(struct cr_st_reader *r)
     struct cr_safetensors *file = r->file;
     int status;
     const char *key;
-
     if (file->metadata)
         return cr_st_fail_json(r, "a duplicate name in an object");
     if (!cr_json_take(&r->json, '{'))
@@ -3638,7 +3120,6 @@ static int cr_st_read_header(struct cr_st_reader *r)
     struct cr_safetensors *file = r->file;
     int n, status;
     const char *key;
-
     cr_json_take(&r->json, '{');
     for (n = 0; (key = cr_st_key(r, n, &status)); n++) {
         struct cr_st_tensor *tensor = &file->tensors[file->n_tensors];
@@ -3664,7 +3145,6 @@ static int cr_st_by_place(const void *a, const void *b)
 {
     const struct cr_st_tensor *x = a, *y = b;
     const char *p = x->data, *q = y->data;
-
     if (p != q)
         return p < q ? -1 : 1;
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
@@ -3673,14 +3153,12 @@ static int cr_st_by_place(const void *a, const void *b)
 static int cr_st_by_name(const void *a, const void *b)
 {
     const struct cr_st_tensor *x = a, *y = b;
-
     return strcmp(x->name, y->name);
 }
 
 static int cr_st_by_key(const void *a, const void *b)
 {
     const struct cr_st_metadata *x = a, *y = b;
-
     return strcmp(x->key, y->key);
 }
 
@@ -3690,7 +3168,6 @@ static int cr_st_check_places(struct cr_st_reader *r)
     struct cr_safetensors *file = r->file;
     const unsigned char *next = r->data, *end = r->data + r->data_size;
     int i;
-
     qsort(file->tensors, (size_t)file->n_tensors, sizeof *file->tensors, cr_st_by_place);
     for (i = 0; i < file->n_tensors; i++) {
         const struct cr_st_tensor *tensor = &file->tensors[i];
@@ -3713,7 +3190,6 @@ static int cr_st_check_names(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
     int i;
-
     qsort(file->tensors, (size_t)file->n_tensors, sizeof *file->tensors, cr_st_by_name);
     for (i = 1; i < file->n_tensors; i++)
         if (cr_st_by_name(&file->tensors[i - 1], &file->tensors[i]) == 0)
@@ -3737,11 +3213,12 @@ static void cr_st_free(struct cr_safetensors *file)
     *file = (struct cr_safetensors){0};
 }
 
+/* Checks a file whose bytes are in memory.  They belong to `file` if this succeeds, else to the caller.
+ * `path` is for messages. */
 CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
                                 struct cr_mapping mapping, char *error, size_t size)
 {
     struct cr_st_reader r = {.file = file, .error = error, .size = size};
-
     *file = (struct cr_safetensors){.path = path, .mapping = mapping};
     if (cr_st_find_header(&r) == 0 && cr_st_make_room(&r) == 0 && cr_st_read_header(&r) == 0 &&
         cr_st_check_places(&r) == 0 && cr_st_check_names(&r) == 0)
@@ -3755,7 +3232,6 @@ CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, ch
                                size_t size)
 {
     struct cr_mapping mapping;
-
     *file = (struct cr_safetensors){0};
     if (cr_map_file(&mapping, path, error, size) != 0)
         return -1;
@@ -3771,11 +3247,11 @@ CR_API void cr_safetensors_close(struct cr_safetensors *file)
     cr_st_free(file);
 }
 
+/* Returns the tensor of a name, or null. */
 CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensors *file,
                                                       const char *name)
 {
     struct cr_st_tensor key = {.name = name};
-
     return bsearch(&key, file->tensors, (size_t)file->n_tensors, sizeof key, cr_st_by_name);
 }
 
@@ -3791,6 +3267,7 @@ static int cr_st_number(enum cr_st_type type)
                                 : -1;
 }
 
+/* Fails if a tensor's type is not F32, F16, BF16 or F64, which cr_st_read converts to floats. */
 CR_API int cr_safetensors_check(const struct cr_safetensors *file,
                                 const struct cr_st_tensor *tensor, char *error, size_t size)
 {
@@ -3802,6 +3279,8 @@ CR_API int cr_safetensors_check(const struct cr_safetensors *file,
 }
 
 /* Floats go to their place at once, others through a part of the stack. */
+/* Converts n elements, from number `first` on, of a tensor that cr_safetensors_check admits to floats.
+ * Reads as cr_mapping_read does; -1 if that fails.  Threads may call it at the same time. */
 CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
                       int64_t first, int64_t n, float *out)
 {
@@ -3809,7 +3288,6 @@ CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tens
     size_t width, at = (size_t)((const unsigned char *)tensor->data - file->mapping.bytes);
     unsigned char part[CR_ST_PART];
     int64_t some, i;
-
     assert(type >= 0 && first >= 0 && n <= tensor->elements - first);
     width = cr_number_width((enum cr_number)type);
     at += (size_t)first * width;
@@ -3825,39 +3303,14 @@ CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tens
     return 0;
 }
 /*
- * main - runs the model on files: weights from a .safetensors file, inputs and
- * outputs as .npy files.  It needs a POSIX system and nothing else, and reads what
- * PyTorch, Hugging Face and NumPy write, with the readers that Crescent itself uses;
- * whatever they are not sure of is refused with one line of reason and exit status 2.
+ * main - runs the model on files: weights from a .safetensors file, inputs and outputs as .npy files.
+ * An invalid file, or one that does not fit the model, gives one line on stderr and exit status 2.
  *
- * The program above it defines what it works on:
- *
- *     struct cr_tensor {
- *         const char *name;
- *         int rank;            (at most 8)
- *         const long *shape;
- *         long elements;
- *         int is_i32;          (int32 if not 0, else float32)
- *     };
- *     static const struct cr_tensor cr_main_params[], cr_main_inputs[], cr_main_outputs[];
- *         each with at least one row, for C has no empty arrays;
- *     CR_MAIN_NAME                                  the model's name, a string
- *     CR_MAIN_PARAMS, CR_MAIN_INPUTS, CR_MAIN_OUTPUTS       how many rows count, or 0
- *     CR_MAIN_WEIGHTS_BYTES, CR_MAIN_ARENA_BYTES            sizes, may be 0
- *     static void cr_main_load(int index, const float *tensor, void *weights);
- *         puts parameter `index` where the model wants it in the weights;
- *     static int cr_main_run(const void *weights, const void *const *inputs,
- *                            void *const *outputs, void *arena);
- *         computes; 0 if all went well.
- *
- * Weights and arena are aligned to 64 bytes and begin as zeros.
+ * It needs, in front of it: struct cr_tensor; the tables cr_main_params, cr_main_inputs and
+ * cr_main_outputs, each with at least one row, and the macros CR_MAIN_...; cr_main_load(weights, index,
+ * tensor), which copies a parameter to the weights, and cr_main_run(weights, inputs, outputs, arena),
+ * which returns 0 if it succeeds.  Weights and arena are aligned to 64 bytes and begin as zeros.
  */
-#include <errno.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /*
  * write.inc - a file that appears whole or not at all.
@@ -3870,11 +3323,7 @@ CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tens
  */
 #if defined(__unix__) || defined(__APPLE__)
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -4077,7 +3526,6 @@ static void cr_new_file_close(struct cr_new_file *draft)
 
 #endif
 
-
 /* ---- failing, memory, files ---- */
 
 /* Ends the program with status 2 after "PATH: reason"; the system frees what it held. */
@@ -4136,6 +3584,13 @@ static int cr_main_fits(const struct cr_tensor *tensor, int rank, const int64_t 
 
 /* ---- weights ---- */
 
+/* Returns the name, shape and size of a parameter. */
+static struct cr_tensor cr_main_param(int index)
+{
+    return (struct cr_tensor){cr_main_params[index].name, cr_main_params[index].rank,
+                              cr_main_params[index].shape, cr_main_params[index].elements, 0};
+}
+
 /* Reads a parameter, to be freed; in the file it has the model's shape. */
 static float *cr_main_read_tensor(const struct cr_safetensors *file, const struct cr_tensor *param)
 {
@@ -4160,8 +3615,9 @@ static void cr_main_weights(const char *path, void *weights)
     int i;
     cr_main_require(cr_safetensors_open(&file, path, error, sizeof error), error);
     for (i = 0; i < CR_MAIN_PARAMS; i++) {
-        float *tensor = cr_main_read_tensor(&file, &cr_main_params[i]);
-        cr_main_load(i, tensor, weights);
+        const struct cr_tensor param = cr_main_param(i);
+        float *tensor = cr_main_read_tensor(&file, &param);
+        cr_main_load(weights, i, tensor);
         free(tensor);
     }
     if (file.n_tensors > CR_MAIN_PARAMS)
@@ -4183,9 +3639,6 @@ static void *cr_main_read_npy(const char *path, const struct cr_tensor *tensor)
     if (!cr_main_fits(tensor, file.rank, file.shape))
         cr_main_fail(path, "an array of another shape, expected [%s] for '%s'",
                      cr_main_shape(shape, tensor), tensor->name);
-    if (tensor->is_i32)
-        status = cr_npy_read_i32(&file, data, error, sizeof error);
-    else
         status = cr_npy_read_f32(&file, data, error, sizeof error);
     cr_main_require(status, error);
     cr_npy_close(&file);
@@ -4270,14 +3723,19 @@ static void cr_main_list(FILE *to, const char *title, const struct cr_tensor *te
                 tensors[i].is_i32 ? "int32" : "float32", cr_main_shape(shape, &tensors[i]));
 }
 
+/* Prints the arguments, and the model's inputs, outputs and weights. */
 static void cr_main_help(FILE *to)
 {
+    int i;
     fprintf(to, "usage: PROGRAM [--weights FILE.safetensors] --input NAME=FILE.npy ...\n"
                 "       --output NAME=FILE.npy ...\n\n"
                 "Runs " CR_MAIN_NAME ", compiled for these shapes:\n\n");
     cr_main_list(to, "input", cr_main_inputs, CR_MAIN_INPUTS);
     cr_main_list(to, "output", cr_main_outputs, CR_MAIN_OUTPUTS);
-    cr_main_list(to, "weights", cr_main_params, CR_MAIN_PARAMS);
+    for (i = 0; i < CR_MAIN_PARAMS; i++) {
+        const struct cr_tensor param = cr_main_param(i);
+        cr_main_list(to, "weights", &param, 1);
+    }
 }
 
 /* Notes the file of NAME=FILE, which has to name one of the tensors. */
@@ -4400,16 +3858,6 @@ int main(int argc, char **argv)
 #define v_at_most(limit, x) v_min(v_set1(limit), x)
 #endif
 
-CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
-{
-    return v_larger(a, b);
-}
-
-CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
-{
-    return v_smaller(a, b);
-}
-
 /*
  * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
  * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
@@ -4420,15 +3868,7 @@ CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
     return v_nan_or(x, v_max(x, running));
 }
 
-CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
-{
-    return v_nan_or(x, v_min(x, running));
-}
-
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
 #define CR_TOP(running, x) CR_NAME(v_top)(running, x)
-#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
 
 #ifndef v_scale
 /* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
@@ -4515,7 +3955,7 @@ CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
 #define CR_PUT_f(p, x) v_store(p, x)
 #define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
 
-/* How an operand x of type T is read from xp, with the row stride ldx. */
+/* Macros that read an operand x of type T from xp, with the row stride ldx. */
 #define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
@@ -4876,9 +4316,6 @@ static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, co
 
 /* ---- what a row of the table combines ---- */
 
-#define CR_LOWEST (-INFINITY)
-#define CR_HIGHEST INFINITY
-
 #define CR_COMBINE(name, rule, identity, combine, description)                                     \
     CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
     {                                                                                              \
@@ -4887,13 +4324,9 @@ static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, co
 CR_REDUCTIONS(CR_COMBINE)
 
 /*
- * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
- * that makes a difference.
+ * v_loosely_NAME combines two vectors and ignores the sign of zeros, which is faster; v_NAME_is_loose is
+ * true for reductions whose result depends on that sign.
  */
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
-#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
 #define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
     CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
     {                                                                                              \
@@ -4909,10 +4342,6 @@ CR_REDUCTIONS(CR_COMBINE)
         return loose;                                                                              \
     }
 CR_REDUCTIONS(CR_COMBINE_LOOSELY)
-#undef CR_MAX
-#undef CR_MIN
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
 
 /* ---- over rows ---- */
 
@@ -5072,17 +4501,6 @@ CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr
         CR_FOR_TILE(i, j) {
             total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
         }
-    }
-}
-
-/* Sets a tile of sums to start, or to zeros without one. */
-CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                long n, VF (*acc)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
-    } else {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
     }
 }
 
@@ -5536,19 +4954,15 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
 static const struct cr_runtime CR_NAME(cr_runtime) = {
     .isa = CR_ISA,
     .parallel = cr_pool_parallel,
-#define CR_MEMBER(type, name) CR_FUNCTION(name, , )
 #define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
     CR_MEMBERS
-#undef CR_MEMBER
 #undef CR_FUNCTION
 };
-
 
 /*
  * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
  */
 #undef CR_ISA
-#undef CR_LEVELS
 #undef CR_NAME
 #undef VF
 #undef VS
@@ -5583,29 +4997,19 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef v_load_n
 #undef v_load_or
 #undef v_store_n
-#undef v_copysign
 #undef v_if_negative
 #undef v_pow2
 #undef v_scale
-#undef v_split
 #undef v_fold
 #undef v_lane0
 #undef v_transpose
 #undef CR_ONE
-#undef CR_FLOAT
 #undef CR_ABS
 #undef CR_SQRT
 #undef CR_EXP
 #undef CR_SIGMOID
 #undef CR_FMA
-#undef CR_MAX
-#undef CR_MIN
 #undef CR_TOP
-#undef CR_BOTTOM
-#undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_LT
-#undef CR_LE
 #undef CR_EQ
 #undef CR_SELECT
 #ifdef CR_TARGET

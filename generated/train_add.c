@@ -13,17 +13,10 @@
 /*
  * types.h - what generated code is written in besides the functions of the runtime.
  */
-#ifndef CR_TYPES_H
-#define CR_TYPES_H
-
 enum {
     CR_PANEL = 32,     /* columns of a packed panel */
     CR_SUM_BLOCK = 256 /* elements of a sum that are one chain; see runtime.h */
 };
-
-#define CR_INFINITY (1.0f / 0.0f)
-#define CR_MINUS_INFINITY (-1.0f / 0.0f)
-#define CR_NAN (0.0f / 0.0f)
 
 /* y = op(a, ...) on a tile; y may be one of the operands. */
 typedef void cr_map1(long rows, long cols, float *y, long ldy, const float *a, long lda);
@@ -36,7 +29,7 @@ typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, l
 typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
 
 /*
- * The same down the columns, tile after tile of 16 k rows (the last may be cut):
+ * A reduction down the columns, in calls for tiles of a multiple of 16 rows, but for the last one:
  * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as the
  * identity; at the end cr_reduce_lanes folds them, and row 0 has the reductions.
  */
@@ -55,8 +48,6 @@ struct cr_pool;
  */
 typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                          const void *args, float *scratch, long scratch_stride);
-
-#endif
 
 /* The same on tiles of i32. */
 struct cr_runtime_i32 {
@@ -1412,7 +1403,6 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
 #if TRAIN_ADD_THREADS <= 1
 #define CR_NO_THREADS
 #endif
-#define CR_NO_MALLOC
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_API static __attribute__((unused))
 #else
@@ -1424,14 +1414,6 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
 /*
  * select.h - which runtime this machine can run.
  */
-#ifndef CR_SELECT_H
-#define CR_SELECT_H
-
-
-/* The declaration of the few functions of the runtime that other code calls. */
-#ifndef CR_API
-#define CR_API
-#endif
 
 /*
  * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks
@@ -1440,31 +1422,18 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
  */
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
-#endif
 /*
  * pool.h - a pool of threads that share the items of a loop.
  *
  * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
  * pthreads.
  */
-#ifndef CR_POOL_H
-#define CR_POOL_H
-
 #include <stddef.h>
-
-
-#ifndef CR_API
-#define CR_API
-#endif
 
 enum { CR_MAX_THREADS = 1024 };
 
 /* Bytes that suffice for a pool of so many threads, as a constant expression. */
 #define CR_POOL_BYTES(threads) (256 * (threads))
-
-/* The memory that a pool of so many threads needs, aligned as malloc would; it is the fastest
- * aligned to 64 bytes. */
-CR_API size_t cr_pool_bytes(int threads);
 
 /*
  * Makes a pool in the memory given.  The calling thread is one of the threads; fewer
@@ -1476,12 +1445,6 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
  * and neither runs nor stops one that it did not make itself. */
 CR_API void cr_pool_stop(struct cr_pool *pool);
 
-#ifndef CR_NO_MALLOC
-/* As cr_pool_init, with memory from malloc; null also if there is no memory. */
-CR_API struct cr_pool *cr_pool_new(int threads);
-CR_API void cr_pool_free(struct cr_pool *pool);
-#endif
-
 /* Returns the number of threads, the calling one included; 1 for a null pool. */
 CR_API int cr_pool_threads(const struct cr_pool *pool);
 
@@ -1492,7 +1455,6 @@ CR_API int cr_pool_threads(const struct cr_pool *pool);
 CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride);
 
-#endif
 /*
  * place.h - putting a parameter's elements where the kernels read them.
  *
@@ -1500,13 +1462,6 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
  * the column panels of the matrix product (runtime.h), transposed on the way if its layout
  * asks for it, and may share its panels with others: [Wq Wk Wv] side by side.
  */
-#ifndef CR_PLACE_H
-#define CR_PLACE_H
-
-
-#ifndef CR_API
-#define CR_API
-#endif
 
 /*
  * Element (k, n) of a rows x cols piece is tensor[source + k * row_stride + n * col_stride].
@@ -1522,16 +1477,14 @@ struct cr_place {
 };
 
 /*
- * Puts a tensor, or a piece of it, in its place.  What puts weights of another format there does the
- * same, and is given pieces: rows from a multiple of 32 on and, but for the last ones, a multiple of
- * 32 of them, so that no block of a format is cut; columns from anywhere in a panel on.  A piece
- * stands in memory of its own (`source`, the strides), and `target` is that of its first row.  Other
- * pieces of the same panels are placed before it, after it, or at the same time by another thread.
+ * Copies a tensor, or a piece of it, to the weights; the functions for other formats do it for pieces.  A
+ * piece begins at a row that is a multiple of 32 and, unless it is the last one, has a multiple of 32
+ * rows, so that no block of a format is cut; it may begin at any column of a panel.  Its elements are in
+ * memory of their own (`source`, the strides), and `target` is its first row.  Threads may copy pieces of
+ * one panel at the same time, in any order.
  */
 CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
                      float *weights);
-
-#endif
 
 /* ---- the functions of the header ---- */
 
@@ -1738,12 +1691,9 @@ int train_add_step(const void *state, void *next, float *out_loss, void *arena)
 /*
  * runtime.c - the functions of runtime.h for every instruction set, and the choice.
  *
- * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.  Lines of the
- * runtime marked "only for NAME, NAME" are not in an emitted file that needs none of these functions,
- * formats or instruction sets; a mark in a line of its own is about the function behind it.
+ * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.
  */
 #include <stddef.h>
-#include <string.h>
 
 /*
  * philox.h - random numbers as pure functions of (seed, stream, index).
@@ -1754,9 +1704,6 @@ int train_add_step(const void *state, void *next, float *out_loss, void *arena)
  * in groups of 64 from 16 blocks, so that vectors of blocks make vectors of numbers:
  * number i has word i % 64 / 16 of block i / 64 * 16 + i % 16.
  */
-#ifndef CR_PHILOX_H
-#define CR_PHILOX_H
-
 #include <stdint.h>
 
 enum {
@@ -1807,13 +1754,8 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
     return (float)(words[index % CR_RANDOM_GROUP / CR_RANDOM_BLOCKS] >> 8) * 0x1p-24f;
 }
 
-#endif
 /*
- * runtime.h - all that generated code may call.
- *
- * This text is laid in front of every generated program: as declarations when
- * TinyCC compiles it in memory, followed by the runtime's source when it is
- * written out as a standalone file.  It therefore includes nothing.
+ * runtime.h - the functions that generated code calls.
  *
  * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
  * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
@@ -1829,26 +1771,15 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
  *     lane, from the identity on; lane by lane the blocks are combined in order.  Then lane l + 8 is
  *     added to lane l, l + 4 to l, l + 2, l + 1.
  */
-#ifndef CR_RUNTIME_H
-#define CR_RUNTIME_H
-
 /*
  * elementwise.h - the table of elementwise ops.
  *
- * A row is all there is to an elementwise op but its gradient, which is a row of
- * compiler/ir/gradients.def: the interpreter, the shape and type rules, the vectorised
- * strips and the reference in docs/ are made from it.
+ * A row defines an elementwise op: the interpreter, the shape and type rules, the vectorised strips and
+ * the reference in docs/ are made from it.  Its gradient is a row of compiler/ir/gradients.def.
  *
  *     OP(name, arity, rule, expression, description)
  *
- * `rule` relates the element types (f32, i32, bool) of operands and result:
- *     ARITH    all operands of one numeric type, the result has it too
- *     FLOAT    f32 in, f32 out
- *     COMPARE  two operands of one numeric type, the result is bool
- *     LOGIC    bool in, bool out
- *     SELECT   bool, then two operands of one type, which the result has too
- *     CONVERT  i32 or bool in, f32 out
- *     TRUNCATE f32 or bool in, i32 out
+ * `rule` says which element types operands and result have: enum cr_rule of compiler/ir/graph.h.
  *
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
@@ -1859,9 +1790,6 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
  * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
  * and the CR_ functions take the operands for signed.  `description` holds for both.
  */
-#ifndef CR_ELEMENTWISE_H
-#define CR_ELEMENTWISE_H
-
 /* clang-format off */
 #define CR_ELEMENTWISE(OP) \
     OP(neg,     1, ARITH,   -a,                 "-a") \
@@ -1881,49 +1809,37 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
     OP(float,   1, CONVERT, CR_FLOAT(a),        "the number a as f32, rounded to nearest, ties to even; true is 1") \
 /* clang-format on */
 
-#endif
 /*
  * i32.h - the functions of the runtime on tiles of i32, as runtime.h declares those on floats.
  *
  * Arithmetic wraps modulo 2^32, in two's complement, so the order of a sum does not matter.  A
  * bool is a float here, too: comparisons return floats, and the first operand of where is one.
  */
-#ifndef CR_I32_H
-#define CR_I32_H
-
 /*
  * reductions.h - the table of reductions: over one axis, which keeps the size 1.
  *
- * A row is all there is to a reduction but its gradient (compiler/ir/gradients.def): the
- * interpreter, the shape and type rules, the vectorised functions over rows and down
- * columns and the function of the graph language are made from it.
+ * A row defines a reduction: the interpreter, the shape and type rules, the vectorised functions over
+ * rows and down columns and the function of the graph language are made from it.  Its gradient is a row of
+ * compiler/ir/gradients.def.
  *
  *     OP(name, rule, identity, combine, description)
  *
- * `rule` says of which types the operand may be; the result has the same:
- *     ARITH    f32 or i32
- *     FLOAT    f32
+ * `rule` says which element types it has: enum cr_rule of compiler/ir/graph.h.
  *
- * `combine` is C over a, what there is so far, and b, what is added to it: an element, or what
- * there is of others.  It may consist of what expressions of elementwise.h may, is compiled for
- * the same types, and must be commutative and, but for rounding, associative: runtime.h says in
- * which order it is applied.
+ * `combine` is a C expression over a, the value so far, and b, an element or the value of other elements.
+ * It is written as the expressions of elementwise.h are, compiled for the same types, commutative and, but
+ * for rounding, associative.  runtime.h says in which order it is applied.
  *
- * `identity` is what a reduction begins with; combine(identity, b) is b.  It is a number, or
- * CR_LOWEST or CR_HIGHEST: -inf and inf, of i32 -2^31 and 2^31 - 1.
+ * `identity` is the initial value: combine(identity, b) is b.  It is a number, or CR_LOWEST or CR_HIGHEST:
+ * -inf and inf, of i32 -2^31 and 2^31 - 1.
  */
-#ifndef CR_REDUCTIONS_H
-#define CR_REDUCTIONS_H
-
 /* clang-format off */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
     OP(max, ARITH, CR_LOWEST, CR_MAX(a, b), "the largest, +0 being larger than -0; NaN if any is")
 /* clang-format on */
 
-#endif
-
-/* The table of all other functions, like that of runtime.h. */
+/* The table of functions that are no elementwise ops or reductions; see CR_FUNCTIONS of runtime.h. */
 /* clang-format off */
 #define CR_FUNCTIONS_I32 \
     CR_FUNCTION(load, void, (long rows, long cols, int *y, long ldy, const int *x, long rs, long cs)) \
@@ -1934,19 +1850,8 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 
 #define CR_MEMBERS_I32 CR_VARIANTS_I32 CR_FUNCTIONS_I32
 
-
-#endif
-
-/*
- * The table of all other functions: CR_FUNCTION(name, result, parameters), and what it does.
- * Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes.
- *
- * A *level* is AVX-512 with further instructions, which serve a few functions alone: "vnni" with
- * AVX512_VNNI, "amx" with tiles, too (AMX-INT8, AMX-BF16).  Its functions are those of AVX-512 but for
- * rows CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters): in place of vnni and amx stands
- * whose implementation each of them has, avx512, vnni or amx; see vnni.inc and amx.inc.
- */
-#define CR_FUNCTION_BY_LEVEL(vnni, amx, name, type, list) CR_FUNCTION(name, type, list)
+/* The table of functions that are no elementwise ops or reductions: CR_FUNCTION(name, result, parameters)
+ * and a description.  Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes. */
 /* clang-format off */
 #define CR_FUNCTIONS \
     CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
@@ -1990,17 +1895,12 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 
 #define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
 
-
-#endif
 /*
  * vector.h - what all instances of a template share.
  *
  * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each
  * of them.  It calls fma where it means one; the compiler must not fuse anything else.
  */
-#ifndef CR_VECTOR_H
-#define CR_VECTOR_H
-
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__) && !defined(__TINYC__)
@@ -2050,14 +1950,11 @@ typedef uint32_t cr_word;
 #define CR_UNROLL_BY_4
 #endif
 
-
 /* 1.5 2^23: adding it to a small x rounds x to an integer. */
 #define CR_ROUND 0x1.8p+23f
 /* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
 #define CR_LN2_HIGH 0x1.62e4p-1f
 #define CR_LN2_LOW 0x1.7f7d1cp-20f
-
-#endif
 
 /* Prefetches into all caches.  Those that name the second-level cache bring AMD's Zen 5 less bandwidth,
  * most of all where memory is busy. */
@@ -2132,9 +2029,6 @@ static int cr_has_plain(void)
  * This is C for any compiler and any machine: it defines what the other
  * instruction sets must compute, bit for bit.
  */
-#ifndef CR_VECTOR_PLAIN_H
-#define CR_VECTOR_PLAIN_H
-
 #define CR_ISA "plain"
 #define CR_NAME(name) name##_plain
 #define VF float
@@ -2206,13 +2100,6 @@ CR_INLINE float v_or_plain(float a, float b)
     return x.f;
 }
 
-CR_INLINE float v_copysign_plain(float magnitude, float sign)
-{
-    union cr_bits m = {magnitude}, s = {sign};
-    m.u = (m.u & 0x7fffffffu) | (s.u & 0x80000000u);
-    return m.f;
-}
-
 /* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
 CR_INLINE float v_pow2_plain(float t)
 {
@@ -2235,11 +2122,9 @@ CR_INLINE float v_split_plain(float x, float *e)
 #define v_max(a, b) v_max_plain(a, b)
 #define v_and(a, b) v_and_plain(a, b)
 #define v_or(a, b) v_or_plain(a, b)
-#define v_copysign(m, s) v_copysign_plain(m, s)
 #define v_pow2(t) v_pow2_plain(t)
 #define v_split(x, e) v_split_plain(x, e)
 
-#endif
 #include CR_TEMPLATE
 
 #if CR_X86
@@ -2255,9 +2140,6 @@ static int cr_has_avx2(void)
  * From here to vector_end.h functions are compiled for AVX2, FMA and F16C, whatever the
  * flags of the compiler.
  */
-#ifndef CR_VECTOR_AVX2_H
-#define CR_VECTOR_AVX2_H
-
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
 #else
@@ -2326,12 +2208,6 @@ CR_INLINE __m256 v_load_or_avx2(const float *p, __m256i first, __m256 fill)
     return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, first), _mm256_castsi256_ps(first));
 }
 
-CR_INLINE __m256 v_copysign_avx2(__m256 magnitude, __m256 sign)
-{
-    __m256 bit = _mm256_set1_ps(-0.0f);
-    return _mm256_or_ps(_mm256_andnot_ps(bit, magnitude), _mm256_and_ps(bit, sign));
-}
-
 /* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
 CR_INLINE __m256 v_pow2_avx2(__m256 t)
 {
@@ -2373,7 +2249,6 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
     }
 }
 
-#define v_copysign(m, s) v_copysign_avx2(m, s)
 #define v_pow2(t) v_pow2_avx2(t)
 #define v_split(x, e) v_split_avx2(x, e)
 #define v_transpose(t) v_transpose_avx2(t)
@@ -2388,7 +2263,6 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
         x = OP(x, _mm256_permute_ps(x, 0x55));                                                     \
     } while (0)
 
-#endif
 #include CR_TEMPLATE
 
 static int cr_has_avx512(void)
@@ -2404,9 +2278,6 @@ static int cr_has_avx512(void)
  * From here to vector_end.h functions are compiled for AVX-512, whatever the flags
  * of the compiler.
  */
-#ifndef CR_VECTOR_AVX512_H
-#define CR_VECTOR_AVX512_H
-
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma"))),    \
                              apply_to = function)
@@ -2415,7 +2286,6 @@ static int cr_has_avx512(void)
 #pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,fma")
 #endif
 #define CR_TARGET 1
-#define CR_LEVELS 1 /* vnni.inc and amx.inc are compiled, too */
 
 #define CR_ISA "avx512"
 #define CR_NAME(name) name##_avx512
@@ -2461,12 +2331,6 @@ static int cr_has_avx512(void)
 /* b where a < 0, else c */
 #define v_if_negative(a, b, c)                                                                     \
     _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), c, b)
-
-CR_INLINE __m512 v_copysign_avx512(__m512 magnitude, __m512 sign)
-{
-    __m512 bit = _mm512_set1_ps(-0.0f);
-    return _mm512_or_ps(_mm512_andnot_ps(bit, magnitude), _mm512_and_ps(bit, sign));
-}
 
 /* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
 CR_INLINE __m512 v_pow2_avx512(__m512 t)
@@ -2519,7 +2383,6 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
     }
 }
 
-#define v_copysign(m, s) v_copysign_avx512(m, s)
 #define v_pow2(t) v_pow2_avx512(t)
 #define v_split(x, e) v_split_avx512(x, e)
 #define v_transpose(t) v_transpose_avx512(t)
@@ -2536,7 +2399,6 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
         x = OP(x, _mm512_permute_ps(x, 0x55));                                                     \
     } while (0)
 
-#endif
 #include CR_TEMPLATE
 #endif
 
@@ -2553,9 +2415,6 @@ static int cr_has_neon(void)
  * Every aarch64 has these instructions, so that no function needs a target of its own.  The 16
  * lanes of a reduction are four registers.
  */
-#ifndef CR_VECTOR_NEON_H
-#define CR_VECTOR_NEON_H
-
 #define CR_ISA "neon"
 #define CR_NAME(name) name##_neon
 #define VF float32x4_t
@@ -2633,11 +2492,6 @@ CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
     }
 }
 
-CR_INLINE float32x4_t v_copysign_neon(float32x4_t magnitude, float32x4_t sign)
-{
-    return vbslq_f32(vdupq_n_u32(0x80000000u), sign, magnitude);
-}
-
 /* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
 CR_INLINE float32x4_t v_pow2_neon(float32x4_t t)
 {
@@ -2677,7 +2531,6 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
     t[3] = v_odd_halves_neon(odd_top, odd_low);
 }
 
-#define v_copysign(m, s) v_copysign_neon(m, s)
 #define v_pow2(t) v_pow2_neon(t)
 #define v_split(x, e) v_split_neon(x, e)
 #define v_transpose(t) v_transpose_neon(t)
@@ -2708,7 +2561,6 @@ CR_INLINE float32x4_t v_number_neon(const cr_float *p)
     return x;
 }
 
-#endif
 #include CR_TEMPLATE
 #endif
 /* clang-format on */
@@ -2749,9 +2601,7 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
  */
 #include <assert.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdlib.h>
-
 
 #ifndef CR_NO_THREADS
 #include <pthread.h>
@@ -2792,12 +2642,6 @@ static void cr_job_do(const struct cr_job *job)
 struct cr_pool {
     int threads;
 };
-
-CR_API size_t cr_pool_bytes(int threads)
-{
-    (void)threads;
-    return sizeof(struct cr_pool);
-}
 
 CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
 {
@@ -3027,11 +2871,6 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
     }
 }
 
-CR_API size_t cr_pool_bytes(int threads)
-{
-    return CR_POOL_BYTES(threads > 1 && threads <= CR_MAX_THREADS ? (size_t)threads : 1);
-}
-
 /* Starts a worker; returns 0, or an error of the system. */
 static int cr_worker_start(struct cr_worker *worker, struct cr_pool *pool)
 {
@@ -3089,28 +2928,6 @@ CR_API int cr_pool_threads(const struct cr_pool *pool)
 {
     return pool ? pool->threads : 1;
 }
-
-#ifndef CR_NO_MALLOC
-
-CR_API struct cr_pool *cr_pool_new(int threads)
-{
-    void *memory = aligned_alloc(64, cr_pool_bytes(threads));
-    struct cr_pool *pool = memory ? cr_pool_init(memory, threads) : NULL;
-    if (!pool) {
-        free(memory);
-    }
-    return pool;
-}
-
-CR_API void cr_pool_free(struct cr_pool *pool)
-{
-    if (pool) {
-        cr_pool_stop(pool);
-        free(pool);
-    }
-}
-
-#endif
 
 #include <stdint.h>
 
@@ -3188,11 +3005,6 @@ CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
     return v_larger(a, b);
 }
 
-CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
-{
-    return v_smaller(a, b);
-}
-
 /*
  * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
  * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
@@ -3203,15 +3015,8 @@ CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
     return v_nan_or(x, v_max(x, running));
 }
 
-CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
-{
-    return v_nan_or(x, v_min(x, running));
-}
-
 #define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
 #define CR_TOP(running, x) CR_NAME(v_top)(running, x)
-#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
 
 #ifndef v_scale
 /* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
@@ -3323,7 +3128,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 #define CR_PUT_f(p, x) v_store(p, x)
 #define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
 
-/* How an operand x of type T is read from xp, with the row stride ldx. */
+/* Macros that read an operand x of type T from xp, with the row stride ldx. */
 #define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
@@ -3664,7 +3469,6 @@ static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, co
 /* ---- what a row of the table combines ---- */
 
 #define CR_LOWEST (-INFINITY)
-#define CR_HIGHEST INFINITY
 
 #define CR_COMBINE(name, rule, identity, combine, description)                                     \
     CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
@@ -3674,13 +3478,11 @@ static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, co
 CR_REDUCTIONS(CR_COMBINE)
 
 /*
- * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
- * that makes a difference.
+ * v_loosely_NAME combines two vectors and ignores the sign of zeros, which is faster; v_NAME_is_loose is
+ * true for reductions whose result depends on that sign.
  */
 #undef CR_MAX
-#undef CR_MIN
 #define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
-#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
 #define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
     CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
     {                                                                                              \
@@ -3697,9 +3499,7 @@ CR_REDUCTIONS(CR_COMBINE)
     }
 CR_REDUCTIONS(CR_COMBINE_LOOSELY)
 #undef CR_MAX
-#undef CR_MIN
 #define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
 
 /* ---- over rows ---- */
 
@@ -3859,17 +3659,6 @@ CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr
         CR_FOR_TILE(i, j) {
             total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
         }
-    }
-}
-
-/* Sets a tile of sums to start, or to zeros without one. */
-CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                long n, VF (*acc)[8])
-{
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, acc);
-    } else {
-        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
     }
 }
 
@@ -4199,24 +3988,16 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 /*
  * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
  *
- * Included after one of vector_*.h, and again if need be: it has macros alone.  v_of_signed turns
- * integers into floats, v_of_bits takes their bits for floats, and vi_bits gives those of floats.
+ * Included after one of vector_*.h, any number of times: it has macros alone.  v_of_signed converts
+ * integers to floats, v_of_bits reinterprets integers as floats, and vi_bits floats as integers.
  */
 #undef VI
 #undef vi_set1
 #undef vi_ramp
 #undef vi_add
-#undef vi_sub
-#undef vi_and
-#undef vi_or
 #undef vi_xor
-#undef vi_left
 #undef vi_right
-#undef vi_load
-#undef vi_store
-#undef vi_bits
 #undef v_of_signed
-#undef v_of_bits
 
 #if CR_W == 1
 
@@ -4224,17 +4005,9 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 #define vi_set1(x) ((uint32_t)(x))
 #define vi_ramp() 0u
 #define vi_add(a, b) ((a) + (b))
-#define vi_sub(a, b) ((a) - (b))
-#define vi_and(a, b) ((a) & (b))
-#define vi_or(a, b) ((a) | (b))
 #define vi_xor(a, b) ((a) ^ (b))
-#define vi_left(a, n) ((a) << (n))
 #define vi_right(a, n) ((a) >> (n))
 #define v_of_signed(a) ((float)(int32_t)(a))
-#define v_of_bits(a) (((union cr_bits){.u = (a)}).f)
-#define vi_bits(x) (((union cr_bits){.f = (x)}).u)
-#define vi_load(p) (*(const cr_word *)(p))
-#define vi_store(p, x) ((void)(*(cr_word *)(p) = (x)))
 
 #elif CR_W == 4
 
@@ -4242,17 +4015,9 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 #define vi_set1(x) vdupq_n_u32((uint32_t)(x))
 #define vi_ramp() ((uint32x4_t){0, 1, 2, 3})
 #define vi_add(a, b) vaddq_u32(a, b)
-#define vi_sub(a, b) vsubq_u32(a, b)
-#define vi_and(a, b) vandq_u32(a, b)
-#define vi_or(a, b) vorrq_u32(a, b)
 #define vi_xor(a, b) veorq_u32(a, b)
-#define vi_left(a, n) ((a) << (n))
 #define vi_right(a, n) ((a) >> (n))
 #define v_of_signed(a) vcvtq_f32_s32(vreinterpretq_s32_u32(a))
-#define v_of_bits(a) vreinterpretq_f32_u32(a)
-#define vi_bits(x) vreinterpretq_u32_f32(x)
-#define vi_load(p) (*(const cr_words_4 *)(p))
-#define vi_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
 
 #elif CR_W == 8
 
@@ -4260,17 +4025,9 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 #define vi_set1(x) _mm256_set1_epi32((int)(x))
 #define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
 #define vi_add(a, b) _mm256_add_epi32(a, b)
-#define vi_sub(a, b) _mm256_sub_epi32(a, b)
-#define vi_and(a, b) _mm256_and_si256(a, b)
-#define vi_or(a, b) _mm256_or_si256(a, b)
 #define vi_xor(a, b) _mm256_xor_si256(a, b)
-#define vi_left(a, n) _mm256_slli_epi32(a, n)
 #define vi_right(a, n) _mm256_srli_epi32(a, n)
 #define v_of_signed(a) _mm256_cvtepi32_ps(a)
-#define v_of_bits(a) _mm256_castsi256_ps(a)
-#define vi_bits(x) _mm256_castps_si256(x)
-#define vi_load(p) _mm256_loadu_si256((const void *)(p))
-#define vi_store(p, x) _mm256_storeu_si256((void *)(p), x)
 
 #else
 
@@ -4278,17 +4035,9 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 #define vi_set1(x) _mm512_set1_epi32((int)(x))
 #define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define vi_add(a, b) _mm512_add_epi32(a, b)
-#define vi_sub(a, b) _mm512_sub_epi32(a, b)
-#define vi_and(a, b) _mm512_and_si512(a, b)
-#define vi_or(a, b) _mm512_or_si512(a, b)
 #define vi_xor(a, b) _mm512_xor_si512(a, b)
-#define vi_left(a, n) _mm512_slli_epi32(a, n)
 #define vi_right(a, n) _mm512_srli_epi32(a, n)
 #define v_of_signed(a) _mm512_cvtepi32_ps(a)
-#define v_of_bits(a) _mm512_castsi512_ps(a)
-#define vi_bits(x) _mm512_castps_si512(x)
-#define vi_load(p) _mm512_loadu_si512(p)
-#define vi_store(p, x) _mm512_storeu_si512(p, x)
 
 #endif
 
@@ -4462,13 +4211,10 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 #undef CR_FLOAT
 #undef CR_ABS
 #undef CR_MAX
-#undef CR_MIN
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ
 #undef CR_LOWEST
-#undef CR_HIGHEST
-#undef CR_INT
 
 #if CR_W == 1
 
@@ -4483,10 +4229,8 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 #define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
 
 #define CR_FLOAT(a) ((float)(int32_t)(a))
-#define CR_INT(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (uint32_t)(int32_t)(a) : 0x80000000u)
 #define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
 #define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
-#define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
 #define CR_LT(a, b) ((int32_t)(a) < (int32_t)(b) ? 1.0f : 0.0f)
 #define CR_LE(a, b) ((int32_t)(a) <= (int32_t)(b) ? 1.0f : 0.0f)
 #define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
@@ -4506,12 +4250,8 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 
 #define u_signed(a) vreinterpretq_s32_u32(a)
 #define CR_FLOAT(a) vcvtq_f32_s32(u_signed(a))
-#define CR_INT(a)                                                                                  \
-    vbslq_u32(vcltq_f32(a, vdupq_n_f32(0x1p31f)), vreinterpretq_u32_s32(vcvtq_s32_f32(a)),         \
-              vdupq_n_u32(0x80000000u))
 #define CR_ABS(a) vreinterpretq_u32_s32(vabsq_s32(u_signed(a)))
 #define CR_MAX(a, b) vreinterpretq_u32_s32(vmaxq_s32(u_signed(a), u_signed(b)))
-#define CR_MIN(a, b) vreinterpretq_u32_s32(vminq_s32(u_signed(a), u_signed(b)))
 #define CR_LT(a, b) v_one_if_neon(vcltq_s32(u_signed(a), u_signed(b)))
 #define CR_LE(a, b) v_one_if_neon(vcleq_s32(u_signed(a), u_signed(b)))
 #define CR_EQ(a, b) v_one_if_neon(vceqq_u32(a, b))
@@ -4536,10 +4276,8 @@ typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
 #define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
 
 #define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
-#define CR_INT(a) ((VU)_mm256_cvttps_epi32(a)) /* -2^31 for what it cannot be */
 #define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
 #define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
-#define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
 #define CR_LT(a, b) u_one_if(_mm256_cmpgt_epi32((__m256i)(b), (__m256i)(a)))
 #define CR_LE(a, b) u_one_unless(_mm256_cmpgt_epi32((__m256i)(a), (__m256i)(b)))
 #define CR_EQ(a, b) u_one_if(_mm256_cmpeq_epi32((__m256i)(a), (__m256i)(b)))
@@ -4562,10 +4300,8 @@ typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
 #define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
 
 #define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
-#define CR_INT(a) ((VU)_mm512_cvttps_epi32(a)) /* -2^31 for what it cannot be */
 #define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
 #define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
-#define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
 #define CR_LT(a, b) u_one_if(_mm512_cmplt_epi32_mask((__m512i)(a), (__m512i)(b)))
 #define CR_LE(a, b) u_one_if(_mm512_cmple_epi32_mask((__m512i)(a), (__m512i)(b)))
 #define CR_EQ(a, b) u_one_if(_mm512_cmpeq_epi32_mask((__m512i)(a), (__m512i)(b)))
@@ -4582,7 +4318,6 @@ CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 #undef CR_SELECT
 #define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
 
-
 #define CR_ELEMENT_i int
 #define CR_VECTOR_i VU
 #define CR_SET1_i(x) u_set1(x)
@@ -4596,9 +4331,7 @@ CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 #define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
 #define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
 #define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
-#define CR_I32_TRUNCATE(arity, name, e) CR_STRIPS_##arity(name, i, f, f, e)
 #define CR_I32_FLOAT(arity, name, e)
-#define CR_I32_LOGIC(arity, name, e)
 #define CR_I32_STRIPS(name, arity, rule, expression, description)                                  \
     CR_I32_##rule(arity, i32_##name, expression)
 
@@ -4607,7 +4340,6 @@ CR_ELEMENTWISE(CR_I32_STRIPS)
 /* ---- reductions: in any order, for integers are exact ---- */
 
 #define CR_LOWEST INT32_MIN
-#define CR_HIGHEST INT32_MAX
 
 /* Reductions over rows and down columns. */
 #define CR_I32_REDUCTION(name, identity, combine)                                                  \
@@ -4718,19 +4450,15 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
     .isa = CR_ISA,
     .i32 = &CR_NAME(cr_runtime_i32),
     .parallel = cr_pool_parallel,
-#define CR_MEMBER(type, name) CR_FUNCTION(name, , )
 #define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
     CR_MEMBERS
-#undef CR_MEMBER
 #undef CR_FUNCTION
 };
-
 
 /*
  * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
  */
 #undef CR_ISA
-#undef CR_LEVELS
 #undef CR_NAME
 #undef VF
 #undef VS
@@ -4765,7 +4493,6 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef v_load_n
 #undef v_load_or
 #undef v_store_n
-#undef v_copysign
 #undef v_if_negative
 #undef v_pow2
 #undef v_scale
@@ -4782,11 +4509,8 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_SIGMOID
 #undef CR_FMA
 #undef CR_MAX
-#undef CR_MIN
 #undef CR_TOP
-#undef CR_BOTTOM
 #undef CR_LOWEST
-#undef CR_HIGHEST
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ

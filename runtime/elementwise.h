@@ -1,20 +1,12 @@
 /*
  * elementwise.h - the table of elementwise ops.
  *
- * A row is all there is to an elementwise op but its gradient, which is a row of
- * compiler/ir/gradients.def: the interpreter, the shape and type rules, the vectorised
- * strips and the reference in docs/ are made from it.
+ * A row defines an elementwise op: the interpreter, the shape and type rules, the vectorised strips and
+ * the reference in docs/ are made from it.  Its gradient is a row of compiler/ir/gradients.def.
  *
  *     OP(name, arity, rule, expression, description)
  *
- * `rule` relates the element types (f32, i32, bool) of operands and result:
- *     ARITH    all operands of one numeric type, the result has it too
- *     FLOAT    f32 in, f32 out
- *     COMPARE  two operands of one numeric type, the result is bool
- *     LOGIC    bool in, bool out
- *     SELECT   bool, then two operands of one type, which the result has too
- *     CONVERT  i32 or bool in, f32 out
- *     TRUNCATE f32 or bool in, i32 out
+ * `rule` says which element types operands and result have: enum cr_rule of compiler/ir/graph.h.
  *
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,

@@ -8,11 +8,8 @@
 #ifndef CR_PLACE_H
 #define CR_PLACE_H
 
+#include "api.h" /* only for crescent */
 #include "runtime.h" /* only for crescent */
-
-#ifndef CR_API
-#define CR_API
-#endif
 
 /*
  * Element (k, n) of a rows x cols piece is tensor[source + k * row_stride + n * col_stride].
@@ -28,11 +25,11 @@ struct cr_place {
 };
 
 /*
- * Puts a tensor, or a piece of it, in its place.  What puts weights of another format there does the
- * same, and is given pieces: rows from a multiple of 32 on and, but for the last ones, a multiple of
- * 32 of them, so that no block of a format is cut; columns from anywhere in a panel on.  A piece
- * stands in memory of its own (`source`, the strides), and `target` is that of its first row.  Other
- * pieces of the same panels are placed before it, after it, or at the same time by another thread.
+ * Copies a tensor, or a piece of it, to the weights; the functions for other formats do it for pieces.  A
+ * piece begins at a row that is a multiple of 32 and, unless it is the last one, has a multiple of 32
+ * rows, so that no block of a format is cut; it may begin at any column of a panel.  Its elements are in
+ * memory of their own (`source`, the strides), and `target` is its first row.  Threads may copy pieces of
+ * one panel at the same time, in any order.
  */
 CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
                      float *weights);

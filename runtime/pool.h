@@ -9,11 +9,8 @@
 
 #include <stddef.h>
 
+#include "api.h" /* only for crescent */
 #include "runtime.h" /* only for crescent */
-
-#ifndef CR_API
-#define CR_API
-#endif
 
 enum { CR_MAX_THREADS = 1024 };
 
@@ -35,7 +32,7 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
 CR_API void cr_pool_stop(struct cr_pool *pool);
 
 #ifndef CR_NO_MALLOC
-/* As cr_pool_init, with memory from malloc; null also if there is no memory. */
+/* cr_pool_init with allocated memory; null also if there is none.  cr_pool_free: stops and frees it. */
 CR_API struct cr_pool *cr_pool_new(int threads);
 CR_API void cr_pool_free(struct cr_pool *pool);
 #endif

@@ -1,9 +1,7 @@
 /*
  * runtime.c - the functions of runtime.h for every instruction set, and the choice.
  *
- * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.  Lines of the
- * runtime marked "only for NAME, NAME" are not in an emitted file that needs none of these functions,
- * formats or instruction sets; a mark in a line of its own is about the function behind it.
+ * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.
  */
 #include <stddef.h>
 #include <string.h>
@@ -19,7 +17,7 @@
 
 /* Prefetches into all caches.  Those that name the second-level cache bring AMD's Zen 5 less bandwidth,
  * most of all where memory is busy. */
-/* FAR names it: for what is read behind much else. */ /* only for gemm_bf16_bf16, round_int8 */
+/* FAR prefetches into the second-level cache and beyond. */ /* only for gemm_bf16_bf16, round_int8 */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_PREFETCH(p) __builtin_prefetch(p, 0, 3)
 #define CR_PREFETCH_FAR(p) __builtin_prefetch(p, 0, 2) /* only for gemm_bf16_bf16, round_int8 */

@@ -1,9 +1,5 @@
 /*
- * runtime.h - all that generated code may call.
- *
- * This text is laid in front of every generated program: as declarations when
- * TinyCC compiles it in memory, followed by the runtime's source when it is
- * written out as a standalone file.  It therefore includes nothing.
+ * runtime.h - the functions that generated code calls.
  *
  * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
  * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
@@ -28,15 +24,15 @@
 #include "types.h"
 
 /*
- * The table of all other functions: CR_FUNCTION(name, result, parameters), and what it does.
- * Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes.
- *
  * A *level* is AVX-512 with further instructions, which serve a few functions alone: "vnni" with
  * AVX512_VNNI, "amx" with tiles, too (AMX-INT8, AMX-BF16).  Its functions are those of AVX-512 but for
  * rows CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters): in place of vnni and amx stands
  * whose implementation each of them has, avx512, vnni or amx; see vnni.inc and amx.inc.
  */
 #define CR_FUNCTION_BY_LEVEL(vnni, amx, name, type, list) CR_FUNCTION(name, type, list)
+
+/* The table of functions that are no elementwise ops or reductions: CR_FUNCTION(name, result, parameters)
+ * and a description.  Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes. */
 /* clang-format off */
 #define CR_FUNCTIONS \
     CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
@@ -58,19 +54,19 @@
         /* y[r, c] = value where c lies outside begin + r <= c < end + r */ \
     CR_FUNCTION(hide_rows, void, (long rows, long cols, float *y, long ldy, long first, long last, \
                                   long begin, long end, float value)) \
-        /* The same in rows first <= r < last alone, as far as there are such rows. */ \
+        /* hide in rows first <= r < last alone; last may be beyond the rows */ \
     CR_FUNCTION(finite, int, (long rows, long cols, const float *x, long rs, long cs)) \
         /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */ \
     CR_FUNCTION(least, int, (long n, const int *x, long step)) \
-        /* The least x[i * step], i < n, of one at least. */ \
+        /* Returns the least x[i * step] of i < n, where n > 0. */ \
     CR_FUNCTION(greatest, int, (long n, const int *x, long step)) \
-        /* The greatest of them. */ \
+        /* Returns the greatest x[i * step] of i < n, where n > 0. */ \
     CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
                                long table_rows, const int *index)) \
         /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */ \
     CR_FUNCTION(gather_panels, void, (long rows, long cols, float *y, long ldy, const float *panels, \
                                       long panel_stride, long table_rows, const int *index)) \
-        /* The same, of a table whose rows are the columns of panels. */ \
+        /* gather from a table whose rows are the columns of panels */ \
     CR_FUNCTION(lookup, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
                                long table_rows, const int *index, long ldi)) \
         /* y[r, c] = table[index[r, c] * ldt]; an index outside 0 <= i < table_rows yields NaN */ \

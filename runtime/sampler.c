@@ -85,9 +85,9 @@ static void cr_sample_masses(const float *logits, long n, float best, double tem
 }
 
 /*
- * Finds a digit of the least key that is left, of the keys that have the digits of `cut` where `known` is
- * set: the largest value at which the sum of larger keys and its own reaches the limit, or the least
- * that there is.  *above, the sum of larger keys, grows by those of larger digits.
+ * One step of a radix select: finds the next digit of the smallest key that is kept, among keys that have
+ * the digits of `cut` where `known` is set.  It is the largest digit at which the mass of larger keys and
+ * of its own reaches the limit, else the smallest digit there is.  Adds the mass of larger digits to *above.
  */
 static uint32_t cr_sample_digit(const float *logits, const double *mass, long n, double limit,
                                 const struct cr_cut *cut, uint32_t known, int shift, double *bucket,

@@ -15,9 +15,7 @@
 
 #include <stdint.h>
 
-#ifndef CR_API
-#define CR_API
-#endif
+#include "api.h" /* only for crescent */
 
 struct cr_sampling {
     double temperature;    /* 0: the likeliest token, and the rest has no meaning */

@@ -4,12 +4,8 @@
 #ifndef CR_SELECT_H
 #define CR_SELECT_H
 
+#include "api.h" /* only for crescent */
 #include "runtime.h" /* only for crescent */
-
-/* The declaration of the few functions of the runtime that other code calls. */
-#ifndef CR_API
-#define CR_API
-#endif
 
 /*
  * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks

@@ -24,7 +24,7 @@ typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, l
 typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
 
 /*
- * The same down the columns, tile after tile of 16 k rows (the last may be cut):
+ * A reduction down the columns, in calls for tiles of a multiple of 16 rows, but for the last one:
  * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as the
  * identity; at the end cr_reduce_lanes folds them, and row 0 has the reductions.
  */

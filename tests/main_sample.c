@@ -36,7 +36,7 @@ static const struct cr_tensor cr_main_outputs[] = {
 };
 
 /* The weights are w and behind it b. */
-static void cr_main_load(int index, const float *tensor, void *weights)
+static void cr_main_load(void *weights, int index, const float *tensor)
 {
     float *to = (float *)weights + (index == 0 ? 0 : 12);
     long i;

@@ -62,15 +62,14 @@ apart() {
         /^#endif \/\* CR_ISA \*\/$/ { part = "" }
         begun { # a comment
             if (/^ \* pool\.c - /) { part = "model"; found++ }
+            if (/^ \* vector\.h - /) { part = ""; found++ }
             put("/*")
             begun = 0
         }
         $0 == "/*" { begun = 1; next }
-        /^#ifndef CR_VECTOR_H$/ { part = ""; depth = 0; shared = 1; found++ }
-        shared && /^#if/ { depth++ }
+        /^\/\* Prefetches into all caches/ { part = "runtime" }
         /^CR_API .*(cr_runtime_select|cr_pool_parallel)\(/ { sub(/^CR_API /, "") }
         { put($0) }
-        shared && /^#endif/ && --depth == 0 { part = "runtime"; shared = 0 }
         END { exit found != 7 }' "$3/$whole.whole" && rm "$3/$whole.whole"
 }
 

@@ -1,8 +1,9 @@
-/* test_text.c - pieces of text that grow, and the identifiers that emitted C has for names. */
+/* test_text.c - pieces of text that grow, identifiers of emitted C, and what nothing in it uses. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/emit/strip_unused.h"
 #include "compiler/ir/gradient.h"
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/text.h"
@@ -80,6 +81,55 @@ START_TEST(model_names)
 }
 END_TEST
 
+/* ---- what nothing uses ---- */
+
+/* A text, and what is left of it. */
+static const char *const unused[][2] = {
+    /* with a comment, and what it alone uses; a declaration is no use, nor is a comment or a string */
+    {"/* A limit. */\n#define LIMIT 4\n\n/* Unused. */\nstatic int f(int x)\n{\n    return x + LIMIT;\n}\n\n"
+     "static int f(int x);\n\n/* f and LIMIT */\nint main(void)\n{\n    return puts(\"f LIMIT\");\n}\n",
+     "/* f and LIMIT */\nint main(void)\n{\n    return puts(\"f LIMIT\");\n}\n"},
+    /* by itself alone; a macro of several lines; the names that CR_NAME makes */
+    {"static int f(int x)\n{\n    return f(x);\n}\n#define M(x) \\\n    (x)\n"
+     "CR_INLINE VF CR_NAME(v_f)(VF x)\n{\n    return x;\n}\nint i;\n",
+     "int i;\n"},
+    /* what is used in any branch, or by name that is pasted together, stays */
+    {"#define A 1\n#define F_f 2\n#define F_g 3\n#define F(T) F_##T\n#ifdef NEVER\nint a = A;\n#endif\n"
+     "int b = F(f);\n",
+     "#define A 1\n#define F_f 2\n#define F(T) F_##T\n#ifdef NEVER\nint a = A;\n#endif\nint b = F(f);\n"},
+    /* a comment on two functions stays with one; conditions without lines go */
+    {"/* Both. */\nstatic int f(void);\nstatic int g(void);\n\n#ifdef X\n#define H 1\n#else\n#define H 2\n#endif\n"
+     "#undef H\nint i = g();\n",
+     "/* Both. */\nstatic int g(void);\n\nint i = g();\n"},
+    /* headers once, but for those of another branch */
+    {"#include <a.h>\n#if X\n#include <a.h>\n#include <b.h>\n#else\n#include <b.h>\n#endif\n#include <b.h>\nint i;\n",
+     "#include <a.h>\n#if X\n#include <b.h>\n#else\n#include <b.h>\n#endif\n#include <b.h>\nint i;\n"},
+    /* a declaration without use before the definition, to which its comment moves; one with a use */
+    {"/* Does it. */\nstatic int f(void);\n\nstatic int f(void)\n{\n    return 1;\n}\nint i = f();\n",
+     "/* Does it. */\nstatic int f(void)\n{\n    return 1;\n}\nint i = f();\n"},
+    {"/* Does it. */\nstatic int f(void);\n\nint i = f();\nstatic int f(void)\n{\n    return 1;\n}\n",
+     "/* Does it. */\nstatic int f(void);\n\nint i = f();\nstatic int f(void)\n{\n    return 1;\n}\n"},
+    {"static int f(void);\n#include CR_TEMPLATE\nstatic int f(void)\n{\n    return 1;\n}\nint i = f();\n",
+     "static int f(void);\n#include CR_TEMPLATE\nstatic int f(void)\n{\n    return 1;\n}\nint i = f();\n"},
+    /* include guards, unless the text stands there twice */
+    {"/* a.h */\n#ifndef A_H\n#define A_H\n#if X\nint a;\n#endif\n#endif\nint b;\n", "/* a.h */\n#if X\nint a;\n#endif\nint b;\n"},
+    {"#ifndef A_H\n#define A_H\nint a;\n#endif\n#ifndef A_H\n#define A_H\nint a;\n#endif\n",
+     "#ifndef A_H\n#define A_H\nint a;\n#endif\n#ifndef A_H\n#define A_H\nint a;\n#endif\n"},
+    /* variables stay */
+    {"static const int table[] = {f(1)};\nstatic int CR_NAME(t)[] = {1};\n",
+     "static const int table[] = {f(1)};\nstatic int CR_NAME(t)[] = {1};\n"},
+};
+
+START_TEST(removes_what_is_unused)
+{
+    struct cr_text text = {0};
+    cr_put(&text, "%s", unused[_i][0]);
+    cr_strip_unused(&text);
+    ck_assert_str_eq(text.data, unused[_i][1]);
+    free(text.data);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("text");
@@ -87,6 +137,7 @@ int main(void)
     tcase_add_test(all, pieces_of_all_lengths);
     tcase_add_test(all, identifiers_fit);
     tcase_add_test(all, model_names);
+    tcase_add_loop_test(all, removes_what_is_unused, 0, COUNT(unused));
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

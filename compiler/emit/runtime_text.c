@@ -12,6 +12,7 @@
     F(runtime, "runtime/runtime.h")                                                                \
     F(i32_h, "runtime/i32.h")                                                                      \
     F(i32, "runtime/i32.inc")                                                                      \
+    F(api, "runtime/api.h")                                                                        \
     F(select, "runtime/select.h")                                                                  \
     F(pool_h, "runtime/pool.h")                                                                    \
     F(place_h, "runtime/place.h")                                                                  \
@@ -66,6 +67,7 @@
     F(place_pieces, "runtime/place_pieces.c")                                                      \
     F(sampler_h, "runtime/sampler.h")                                                              \
     F(sampler, "runtime/sampler.c")                                                                \
+    F(linkage, "compiler/files/linkage.h")                                                         \
     F(mapping_h, "compiler/files/mapping.h")                                                       \
     F(mapping, "compiler/files/mapping.c")                                                         \
     F(utf8, "compiler/files/utf8.h")                                                               \
@@ -295,17 +297,17 @@ static void add_line(struct cr_text *text, const char *line, const char *end)
     cr_put_bytes(text, line, (size_t)(end - line));
 }
 
+/* Returns the line behind an empty one. */
+static const char *skip_blank(const char *line)
+{
+    return line + (*line == '\n');
+}
+
 /* True if a file has an include guard, so that it is added once. */
 static bool is_guarded(const char *text)
 {
     const char *guard = strstr(text, "#ifndef CR_");
     return guard && strstr(guard, "_H\n#define CR_") == strchr(guard, '\n') - 2;
-}
-
-/* Returns the line behind an empty one. */
-static const char *skip_blank(const char *line)
-{
-    return line + (*line == '\n');
 }
 
 /* Adds the file that an #include "..." of the file `path` names. */

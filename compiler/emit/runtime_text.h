@@ -8,9 +8,11 @@
 #include "compiler/ir/program.h"
 #include "compiler/ir/text.h"
 
-/* True if a text needs the op, the function, the format or the instruction set `name`: rows of the
- * tables of ops, and what the runtime marks as "only for NAME" (runtime.c), are left out otherwise.
- * Null: all are needed. */
+/*
+ * True if a text needs the op, the function, the format or the instruction set `name`.  Rows of the tables
+ * of ops and functions are left out otherwise, and so are lines marked "only for NAME, NAME" if no name is
+ * needed; a mark in a line of its own is about the function or the macro behind it.  Null: all are needed.
+ */
 typedef bool cr_needs_op(void *context, const char *name);
 
 /* The template of the runtime, which runtime.c includes once for each instruction set. */

@@ -15,6 +15,7 @@
 #include "runtime_text.h"
 #include "standalone_step.h"
 #include "standalone_text.h"
+#include "strip_unused.h"
 
 /* ---- the header ---- */
 
@@ -267,22 +268,22 @@ static void print_load(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "    return 0;\n}\n");
 }
 
-/* Prints assignments of an entry's arguments to an array of all ports; other ports are null. */
-static void assign_pointers(struct cr_text *t, const struct cr_program *p,
-                            const struct cr_entry *entry, const char *name, const char *prefix,
-                            const struct cr_port *ports, int n)
+/* Prints an array of all ports, "NAME[] = {in_x, in_y};": an entry's arguments, and null for the ports of
+ * others. */
+static void print_pointers(struct cr_text *t, const struct cr_program *p,
+                           const struct cr_entry *entry, const char *name, const char *prefix,
+                           const struct cr_port *ports, int n)
 {
+    struct cr_text line = {0};
+    cr_put(&line, "%s[] = {%s", name, n ? "" : "0");
     for (int i = 0; i < n; i++) {
-        if (is_of(p, entry, &ports[i])) {
-            cr_put(t, "    %s[%d] = %s", name, i, ports[i].state ? "state_" : prefix);
-            cr_put_port(t, &ports[i]);
-            cr_put(t, ";\n");
-        } else {
-            cr_put(t, "    %s[%d] = 0;\n", name, i);
-        }
+        const bool is_argument = is_of(p, entry, &ports[i]);
+        cr_put(&line, "%s%s", i ? ", " : "", !is_argument ? "0" : ports[i].state ? "state_" : prefix);
+        if (is_argument)
+            cr_put_port(&line, &ports[i]);
     }
-    if (!n)
-        cr_put(t, "    %s[0] = 0;\n", name);
+    cr_put_line(t, 4, "%s};", line.data);
+    free(line.data);
 }
 
 /* Prints NAME_checked: it fails if a pointer is null or not aligned, else calls the entry's
@@ -320,10 +321,9 @@ static void print_run(struct cr_text *t, const struct cr_standalone *w,
     cr_entry_function(checked, sizeof checked, p, entry, "checked");
     cr_put(t, "\n");
     print_prototype(t, p, entry, with_pool);
-    cr_put(t, "\n{\n    const void *inputs[%d];\n    void *outputs[%d];\n",
-           p->n_inputs ? p->n_inputs : 1, p->n_outputs ? p->n_outputs : 1);
-    assign_pointers(t, p, entry, "inputs", "in_", p->inputs, p->n_inputs);
-    assign_pointers(t, p, entry, "outputs", "out_", p->outputs, p->n_outputs);
+    cr_put(t, "\n{\n");
+    print_pointers(t, p, entry, "const void *const inputs", "in_", p->inputs, p->n_inputs);
+    print_pointers(t, p, entry, "void *const outputs", "out_", p->outputs, p->n_outputs);
     if (with_pool)
         cr_put(t, "    return %s((void *)pool, weights, inputs, outputs, arena);\n", checked);
     else
@@ -331,30 +331,26 @@ static void print_run(struct cr_text *t, const struct cr_standalone *w,
     cr_put(t, "}\n");
 }
 
-/* Prints a table of parameters, inputs or outputs for standalone_main.inc; names of outputs are
- * printed without the entry's name. */
+/* Prints a table of inputs or outputs for standalone_main.inc; names of outputs are printed without the
+ * entry's name. */
 static void print_main_table(struct cr_text *t, const struct cr_program *p,
                             const struct cr_entry *entry, const char *name,
                             const struct cr_port *ports, int n)
 {
     int count = 0;
-    for (int i = 0; i < n; i++) {
-        if (ports != p->params && !is_file(p, entry, &ports[i]))
-            continue;
-        cr_put(t, "static const long cr_main_%s_%d[] = {", name, count++);
-        for (int r = 0; r < ports[i].rank; r++)
-            cr_put(t, "%lldL, ", (long long)ports[i].shape[r]);
-        cr_put(t, "0};\n");
-    }
     cr_put(t, "static const struct cr_tensor cr_main_%s[] = {\n", name);
-    for (int i = 0, row = 0; i < n; i++) {
-        if (ports != p->params && !is_file(p, entry, &ports[i]))
+    for (int i = 0; i < n; i++) {
+        if (!is_file(p, entry, &ports[i]))
             continue;
         bool behind = ports == p->outputs && *entry->name;
         cr_put(t, "    {");
         cr_put_string(t, ports[i].name + (behind ? strlen(entry->name) + 1 : 0));
-        cr_put(t, ", %d, cr_main_%s_%d, %lldL, %d},\n", ports[i].rank, name, row++,
-               (long long)cr_elements(ports[i].rank, ports[i].shape), ports[i].dtype == CR_I32);
+        cr_put(t, ", %d, (const long[]){", ports[i].rank);
+        for (int r = 0; r < ports[i].rank; r++)
+            cr_put(t, "%lldL, ", (long long)ports[i].shape[r]);
+        cr_put(t, "0}, %lldL, %d},\n", (long long)cr_elements(ports[i].rank, ports[i].shape),
+               ports[i].dtype == CR_I32);
+        count++;
     }
     if (!count)
         cr_put(t, "    {\"\", 0, 0, 0, 0},\n");
@@ -383,9 +379,8 @@ static void print_main_run(struct cr_text *t, const struct cr_program *p,
     cr_entry_function(run, sizeof run, p, entry, "run");
     cr_put(t,
            "static int cr_main_run(const void *weights, const void *const *inputs,\n"
-           "                       void *const *outputs, void *arena)\n{\n    (void)inputs;\n"
-           "    return %s(weights",
-           run);
+           "                       void *const *outputs, void *arena)\n{\n%s    return %s(weights",
+           count_ports(p, entry, p->inputs, p->n_inputs) ? "" : "    (void)inputs;\n", run);
     for (int i = 0; i < p->n_inputs; i++) {
         if (!is_of(p, entry, &p->inputs[i]))
             continue;
@@ -408,17 +403,32 @@ static void print_main_entry(struct cr_text *t, const struct cr_standalone *w,
     cr_put(t,
            "#define CR_MAIN_NAME \"%s\"\n#define CR_MAIN_PARAMS %d\n#define CR_MAIN_INPUTS %d\n"
            "#define CR_MAIN_OUTPUTS %d\n#define CR_MAIN_WEIGHTS_BYTES %s_PARAM_BYTES\n"
-           "#define CR_MAIN_ARENA_BYTES %s_ARENA_BYTES\n\n",
+           "#define CR_MAIN_ARENA_BYTES %s_ARENA_BYTES\n#define cr_main_params %s_params\n"
+           "#define cr_main_load %s_load\n\n",
            p->name, p->n_params, count_ports(p, entry, p->inputs, p->n_inputs),
-           count_ports(p, entry, p->outputs, p->n_outputs), w->upper, w->upper);
-    print_main_table(t, p, entry, "params", p->params, p->n_params);
+           count_ports(p, entry, p->outputs, p->n_outputs), w->upper, w->upper, p->name, p->name);
     print_main_table(t, p, entry, "inputs", p->inputs, p->n_inputs);
     print_main_table(t, p, entry, "outputs", p->outputs, p->n_outputs);
-    cr_put(t,
-           "\nstatic void cr_main_load(int index, const float *tensor, void *weights)\n{\n"
-           "    %s_load(weights, index, tensor);\n}\n\n",
-           p->name);
+    cr_put(t, "\n");
     print_main_run(t, p, entry);
+}
+
+/* True if an entry reads or writes a file of integers. */
+static bool has_integers(const struct cr_program *p)
+{
+    for (int i = 0; i < p->n_inputs; i++)
+        if (p->inputs[i].dtype == CR_I32 && !p->inputs[i].state)
+            return true;
+    for (int i = 0; i < p->n_outputs; i++)
+        if (p->outputs[i].dtype == CR_I32)
+            return true;
+    return false;
+}
+
+/* True if a main needs what is marked "only for NAME": `integers` in files. */
+static bool is_needed_by_main(void *context, const char *name)
+{
+    return strcmp(name, "integers") == 0 && has_integers(context);
 }
 
 /* Prints the main, with a choice of the entry by -DNAME_ENTRY_MAIN, and the readers of files. */
@@ -444,7 +454,7 @@ static void print_main(struct cr_text *t, const struct cr_standalone *w)
         "compiler/files/numbers.c",          "compiler/files/npy_read.c",
         "compiler/files/safetensors_read.c", "compiler/emit/standalone_main.inc"};
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-        cr_add_runtime(t, readers[i], &done, NULL, NULL);
+        cr_add_runtime(t, readers[i], &done, is_needed_by_main, (void *)p);
     cr_put(t, "\n#endif\n");
 }
 
@@ -570,7 +580,7 @@ static void print_declarations(struct cr_text *t, const struct cr_standalone *w,
     const size_t n = sizeof headers / sizeof *headers - !w->generation; /* only it has a sampler */
     cr_put(t,
            "\n/* ---- what the functions of the header call ---- */\n\n"
-           "#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n#define CR_NO_MALLOC\n"
+           "#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n"
            "#if defined(__GNUC__) && !defined(__TINYC__)\n"
            "#define CR_API static __attribute__((unused))\n#else\n#define CR_API static\n"
            "#endif\n\n",
@@ -681,8 +691,10 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w, unsig
         cr_put_generation_main(t, w);
     else if (!w->handover)
         print_main(t, w);
-    if (w->header)
+    if (w->header) {
         print_template(t, &needs, &done);
+        cr_strip_unused(t);
+    }
     cr_needs_free(&needs);
 }
 

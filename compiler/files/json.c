@@ -51,7 +51,6 @@ static int32_t cr_json_hex(const char *at, const char *end)
 {
     int32_t code = 0;
     int i;
-
     if (end - at < 4)
         return -1;
     for (i = 0; i < 4; i++) {
@@ -72,7 +71,6 @@ static int32_t cr_json_hex(const char *at, const char *end)
 static size_t cr_json_unicode(struct cr_json *json, char *out)
 {
     int32_t code = cr_json_hex(json->at + 2, json->end), low = -1;
-
     if (code >= 0xd800 && code < 0xdc00 && json->end - json->at >= 12 && json->at[6] == '\\' &&
         json->at[7] == 'u')
         low = cr_json_hex(json->at + 8, json->end);
@@ -95,7 +93,6 @@ static size_t cr_json_escape(struct cr_json *json, char *out)
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
     char c = json->end - json->at > 1 ? json->at[1] : '\0';
     const char *letter = c ? strchr(letters, c) : NULL;
-
     if (c == 'u')
         return cr_json_unicode(json, out);
     if (!letter)
@@ -108,7 +105,6 @@ static size_t cr_json_escape(struct cr_json *json, char *out)
 CR_API size_t cr_json_string(struct cr_json *json, char *out)
 {
     size_t n = 0, bytes;
-
     if (!cr_json_take(json, '"'))
         return 0;
     for (; json->at < json->end && *json->at != '"'; n += bytes) {
@@ -145,7 +141,6 @@ CR_API int cr_json_integer(struct cr_json *json, int64_t *value)
     const char *begin, *digits;
     uint64_t sum = 0;
     int minus;
-
     cr_json_space(json);
     begin = json->at;
     minus = cr_json_take(json, '-');

@@ -11,9 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifndef CR_API
-#define CR_API
-#endif
+#include "linkage.h" /* only for crescent */
 
 struct cr_json {
     const char *begin, *at, *end;

@@ -19,7 +19,6 @@ enum { CR_SHOWN_PATH = 300 /* bytes of a path worth showing */ };
 static size_t cr_show_path(char *out, const char *path)
 {
     size_t length = strlen(path), n = 0;
-
     if (length > CR_SHOWN_PATH) {
         memcpy(out, "...", 3);
         n = 3;
@@ -38,7 +37,6 @@ CR_API int cr_file_fail(char *error, size_t size, const char *path, const char *
     char shown[CR_SHOWN_PATH + 8];
     size_t n = cr_show_path(shown, path);
     va_list args;
-
     snprintf(error, size, "%s: ", shown);
     n += 2;
     if (n < size) {
@@ -55,7 +53,6 @@ CR_API struct cr_shown cr_show(const char *text, size_t length)
     static const char digits[] = "0123456789abcdef";
     struct cr_shown shown;
     size_t n = 0, i;
-
     shown.text[n++] = '\'';
     for (i = 0; i < length && n < sizeof shown.text - 9; i++) {
         unsigned char c = (unsigned char)text[i];
@@ -102,7 +99,6 @@ static int cr_map_descriptor(struct cr_mapping *mapping, int fd, const char *pat
     struct stat status;
     const char *kind;
     void *bytes;
-
     if (fstat(fd, &status) != 0)
         return cr_file_fail(error, size, path, "cannot be examined: %s", strerror(errno));
     kind = cr_file_kind(status.st_mode);
@@ -124,7 +120,6 @@ static int cr_map_descriptor(struct cr_mapping *mapping, int fd, const char *pat
 CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
-
     *mapping = (struct cr_mapping){0};
     if (fd < 0)
         return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
@@ -146,7 +141,6 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
 CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out)
 {
     char *to = out;
-
     if (!mapping->handle) {
         memcpy(to, mapping->bytes + at, n);
         return 0;
@@ -165,13 +159,18 @@ CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n
 
 #else
 
+CR_API void cr_unmap_file(struct cr_mapping *mapping)
+{
+    free((void *)mapping->bytes);
+    *mapping = (struct cr_mapping){0};
+}
+
 /* Reads an open file into memory; a file that cannot be sought is no regular one. */
 static int cr_read_stream(struct cr_mapping *mapping, FILE *file, const char *path, char *error,
                           size_t size)
 {
     long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     unsigned char *bytes;
-
     if (length < 0 || fseek(file, 0, SEEK_SET) != 0)
         return cr_file_fail(error, size, path, "cannot be read, expected a regular file");
     bytes = malloc((size_t)length + 1);
@@ -189,19 +188,12 @@ CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error
 {
     FILE *file = fopen(path, "rb");
     int status;
-
     *mapping = (struct cr_mapping){0};
     if (!file)
         return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
     status = cr_read_stream(mapping, file, path, error, size);
     fclose(file);
     return status;
-}
-
-CR_API void cr_unmap_file(struct cr_mapping *mapping)
-{
-    free((void *)mapping->bytes);
-    *mapping = (struct cr_mapping){0};
 }
 
 CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out)

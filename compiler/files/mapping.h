@@ -9,9 +9,7 @@
 
 #include <stddef.h>
 
-#ifndef CR_API
-#define CR_API
-#endif
+#include "linkage.h" /* only for crescent */
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "numbers in files are taken as they are: this needs a little-endian machine"
@@ -23,7 +21,7 @@
 #define CR_PRINTF(text, values)
 #endif
 
-/* Sets the message and returns -1.  The path is shortened and escaped where need be. */
+/* Sets the message and returns -1.  A long path is shortened; control characters in it become '?'. */
 CR_API int cr_file_fail(char *error, size_t size, const char *path, const char *format, ...)
     CR_PRINTF(4, 5);
 
@@ -34,7 +32,7 @@ struct cr_shown {
 CR_API struct cr_shown cr_show(const char *text, size_t length);
 
 #if defined(__unix__) || defined(__APPLE__)
-/* Of stat's st_mode: "a folder", "a pipe", ...; null for a regular file. */
+/* Returns "a folder", "a pipe", ... by stat's st_mode; null for a regular file. */
 CR_API const char *cr_file_kind(unsigned mode);
 #endif
 
@@ -48,12 +46,12 @@ struct cr_mapping {
 CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size);
 CR_API void cr_unmap_file(struct cr_mapping *mapping);
 
-/* Copies n bytes from `at` on, of which there were as many when the file was mapped.  They are read and
- * not touched: no page of the mapping comes to memory, and if the file was cut meanwhile, or the system
- * fails, that is -1 and no signal.  Threads may call it at the same time. */
+/* Copies n bytes of the file, from offset `at` on, to `out`.  Reads the file rather than the mapping, so no
+ * page of the mapping is loaded, and a file that has become shorter gives -1 in place of SIGBUS.  Threads
+ * may call it at the same time. */
 CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out);
 
-/* The message for that; returns -1. */
+/* Sets the message for a failed cr_mapping_read; returns -1. */
 CR_API int cr_mapping_fail(const struct cr_mapping *mapping, const char *path, char *error,
                            size_t size);
 

@@ -21,7 +21,7 @@ static const struct {
 
 enum { CR_NPY_N_TYPES = sizeof cr_npy_types / sizeof *cr_npy_types };
 
-/* The header's text from `at` on, and where to complain about it. */
+/* The header's text from `at` on; path and buffer of error messages. */
 struct cr_npy_text {
     const char *at, *end;
     const char *path;
@@ -31,7 +31,7 @@ struct cr_npy_text {
 
 #define CR_NPY_FAIL(text, ...) cr_file_fail((text)->error, (text)->size, (text)->path, __VA_ARGS__)
 
-/* As NumPy writes it: "<f4" and so on. */
+/* Returns the name that NumPy writes in a header: "<f4" and so on. */
 static const char *cr_npy_type_name(enum cr_npy_type type)
 {
     assert((int)type < CR_NPY_N_TYPES);
@@ -73,7 +73,6 @@ static int cr_npy_expect(struct cr_npy_text *t, char c)
 static int cr_npy_read_string(struct cr_npy_text *t, const char **string, size_t *length)
 {
     char quote = cr_npy_take(t, '"') ? '"' : '\'';
-
     if (quote == '\'' && cr_npy_expect(t, quote) != 0)
         return -1;
     *string = t->at;
@@ -83,17 +82,10 @@ static int cr_npy_read_string(struct cr_npy_text *t, const char **string, size_t
     return cr_npy_expect(t, quote);
 }
 
-/* True if a string of the file is exactly `word`. */
-static int cr_npy_is_word(const char *string, size_t length, const char *word)
-{
-    return length == strlen(word) && memcmp(string, word, length) == 0;
-}
-
 /* An integer as Python writes it: no sign, no leading zero, no underscore. */
 static int cr_npy_read_integer(struct cr_npy_text *t, int64_t *value)
 {
     const char *begin;
-
     cr_npy_skip_space(t);
     begin = t->at;
     for (*value = 0; t->at < t->end && *t->at >= '0' && *t->at <= '9'; t->at++) {
@@ -112,7 +104,6 @@ static int cr_npy_read_integer(struct cr_npy_text *t, int64_t *value)
 static int cr_npy_read_shape(struct cr_npy_text *t, struct cr_npy *file)
 {
     int comma = 1;
-
     if (cr_npy_expect(t, '(') != 0)
         return -1;
     while (!cr_npy_take(t, ')')) {
@@ -137,7 +128,6 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
     const char *string;
     size_t length;
     int i;
-
     if (cr_npy_read_string(t, &string, &length) != 0)
         return -1;
     for (i = 0; i < CR_NPY_N_TYPES; i++) {
@@ -159,7 +149,6 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
 static int cr_npy_read_bool(struct cr_npy_text *t, int *value)
 {
     size_t room;
-
     cr_npy_skip_space(t);
     room = (size_t)(t->end - t->at);
     *value = room >= 4 && memcmp(t->at, "True", 4) == 0;
@@ -178,10 +167,9 @@ static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *for
     const char *key;
     size_t length;
     int i = 0;
-
     if (cr_npy_read_string(t, &key, &length) != 0 || cr_npy_expect(t, ':') != 0)
         return -1;
-    while (i < 3 && !cr_npy_is_word(key, length, keys[i]))
+    while (i < 3 && (length != strlen(keys[i]) || memcmp(key, keys[i], length) != 0))
         i++;
     if (i == 3 || (*seen & 1u << i))
         return CR_NPY_FAIL(t, "header key %s, expected descr, fortran_order and shape, once each",
@@ -198,7 +186,6 @@ static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *for
 {
     int comma = 1;
     unsigned seen = 0;
-
     if (cr_npy_expect(t, '{') != 0)
         return -1;
     while (!cr_npy_take(t, '}')) {
@@ -225,7 +212,6 @@ static int cr_npy_find_header(struct cr_npy_text *t, const struct cr_mapping *ma
 {
     const unsigned char *p = mapping->bytes;
     size_t prefix, length;
-
     if (mapping->size < 10 || memcmp(p, "\223NUMPY", 6) != 0)
         return CR_NPY_FAIL(t, "begins with %s, expected '\\x93NUMPY' and a header",
                            cr_show((const char *)p, mapping->size < 6 ? mapping->size : 6).text);
@@ -249,7 +235,6 @@ CR_API int64_t cr_npy_bytes(enum cr_npy_type type, int rank, const int64_t *shap
 {
     int64_t bytes = (int64_t)cr_npy_width(type);
     int i;
-
     for (i = 0; i < rank; i++) {
         if (shape[i] > 0 && bytes > INT64_MAX / shape[i])
             return -1;
@@ -263,7 +248,6 @@ static void cr_npy_set_strides(struct cr_npy *file, int fortran)
 {
     int64_t stride = 1;
     int i;
-
     for (i = 0; i < file->rank; i++) {
         int axis = fortran ? i : file->rank - 1 - i;
         file->stride[axis] = stride;
@@ -277,7 +261,6 @@ static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
     int64_t width = (int64_t)cr_npy_width(file->type);
     int64_t bytes = cr_npy_bytes(file->type, file->rank, file->shape);
     size_t left = file->mapping.size - (size_t)(t->end - (const char *)file->mapping.bytes);
-
     if (bytes < 0)
         return CR_NPY_FAIL(t, "more than 2^63 bytes asked for by the shape, expected %zu", left);
     if ((uint64_t)bytes != left)
@@ -293,7 +276,6 @@ CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping
 {
     struct cr_npy_text t = {.path = path, .error = error, .size = size};
     int fortran = 0;
-
     *file = (struct cr_npy){.path = path, .mapping = mapping};
     if (cr_npy_find_header(&t, &mapping) != 0 || cr_npy_read_dict(&t, file, &fortran) != 0 ||
         cr_npy_find_data(&t, file) != 0) {
@@ -307,7 +289,6 @@ CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping
 CR_API int cr_npy_open(struct cr_npy *file, const char *path, char *error, size_t size)
 {
     struct cr_mapping mapping;
-
     *file = (struct cr_npy){0};
     if (cr_map_file(&mapping, path, error, size) != 0)
         return -1;
@@ -329,7 +310,6 @@ CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i)
 {
     int64_t offset = 0;
     int axis;
-
     for (axis = file->rank - 1; axis >= 0; axis--) {
         offset += i % file->shape[axis] * file->stride[axis];
         i /= file->shape[axis];
@@ -342,7 +322,6 @@ static int cr_npy_in_order(const struct cr_npy *file)
 {
     int64_t stride = 1;
     int axis;
-
     for (axis = file->rank - 1; file->elements > 0 && axis >= 0; axis--) {
         if (file->shape[axis] != 1 && file->stride[axis] != stride)
             return 0;
@@ -362,7 +341,6 @@ CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, s
     size_t width = cr_number_width(type);
     int ordered = cr_npy_in_order(file);
     int64_t i;
-
     if (cr_npy_is_integer(file))
         return cr_file_fail(error, size, file->path, "dtype '%s', expected f2, f4 or f8",
                             cr_npy_type_name(file->type));
@@ -382,7 +360,6 @@ CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error,
     size_t width = cr_number_width(type);
     int ordered = cr_npy_in_order(file);
     int64_t i;
-
     if (!cr_npy_is_integer(file))
         return cr_file_fail(error, size, file->path, "dtype '%s', expected i4 or i8",
                             cr_npy_type_name(file->type));
@@ -409,7 +386,6 @@ CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type
 {
     size_t n, total;
     int i, digits;
-
     memcpy(out, "\223NUMPY\001\000", 8);
     n = 10 + (size_t)sprintf(out + 10, "{'descr': '%s', 'fortran_order': False, 'shape': (",
                              cr_npy_type_name(type));

@@ -33,24 +33,24 @@ struct cr_npy {
 CR_API int cr_npy_open(struct cr_npy *file, const char *path, char *error, size_t size);
 CR_API void cr_npy_close(struct cr_npy *file);
 
-/* The same for bytes that are in memory already, and stay the caller's if this fails.
- * cr_npy_open is this and a mapping. */
+/* Checks a file whose bytes are in memory.  They belong to `file` if this succeeds, else to the caller.
+ * `path` is for messages. */
 CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping mapping,
                         char *error, size_t size);
 
-/* Copies the elements to out[elements], in C order.  Floats come from f2, f4, or f8 rounded to
- * nearest; integers from i1, u1, b1 (0 and 1) and i4, or i8 where each fits 32 bits.  No float is taken for an integer
- * nor an integer for a float. */
+/* Copy the elements to out[elements], in C order.  f32: of f2 and f4, and of f8, which is rounded to
+ * nearest.  i32: of i1, u1, b1 (0 and 1) and i4, and of i8 if each element fits 32 bits.  They fail for
+ * other types. */
 CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, size_t size);
 CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error, size_t size);
 
-/* The bytes of an array, or -1 if they cannot be counted. */
+/* Returns the bytes of an array, or -1 if there are 2^63 of them or more. */
 CR_API int64_t cr_npy_bytes(enum cr_npy_type type, int rank, const int64_t *shape);
 
-/* Where element i in C order stands. */
+/* Returns the address of element i in C order. */
 CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i);
 
-/* The header that numpy.save writes, of little-endian elements in C order; returns its length,
+/* Prints the header that numpy.save writes for little-endian elements in C order.  Returns its length,
  * a multiple of 64. */
 CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type, int rank,
                                   const int64_t *shape);

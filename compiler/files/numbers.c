@@ -15,7 +15,6 @@ static uint64_t cr_number_bits(const unsigned char *at, size_t width, int big)
 {
     uint64_t bits = 0;
     size_t i;
-
     if (!big)
         memcpy(&bits, at, width);
     for (i = 0; big && i < width; i++)
@@ -26,7 +25,6 @@ static uint64_t cr_number_bits(const unsigned char *at, size_t width, int big)
 static float cr_number_of_bits(uint32_t bits)
 {
     float value;
-
     memcpy(&value, &bits, sizeof value);
     return value;
 }
@@ -35,7 +33,6 @@ static float cr_number_of_bits(uint32_t bits)
 static float cr_number_of_half(uint32_t half)
 {
     uint32_t sign = (half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
-
     if (exponent == 31)
         return cr_number_of_bits(sign | 0x7f800000 | fraction << 13);
     if (exponent == 0)
@@ -47,7 +44,6 @@ CR_API double cr_number_double(int big, const unsigned char *at)
 {
     uint64_t bits = cr_number_bits(at, 8, big);
     double value;
-
     memcpy(&value, &bits, sizeof value);
     return value;
 }
@@ -76,7 +72,6 @@ CR_API int64_t cr_number_integer(enum cr_number type, int big, const unsigned ch
 CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, int64_t n, float *out)
 {
     int64_t i;
-
     if (type == CR_NUMBER_F32 && n > 0)
         memcpy(out, from, (size_t)n * sizeof *out);
     for (i = 0; type == CR_NUMBER_F16 && i < n; i++)

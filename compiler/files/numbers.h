@@ -10,9 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifndef CR_API
-#define CR_API
-#endif
+#include "linkage.h" /* only for crescent */
 
 enum cr_number {
     CR_NUMBER_F16,
@@ -25,17 +23,17 @@ enum cr_number {
     CR_NUMBER_U8
 };
 
-/* The bytes of an element. */
+/* Returns the bytes of an element. */
 CR_API size_t cr_number_width(enum cr_number type);
 
-/* One element of a floating-point type, or of an integer type; `big`: of big-endian bytes. */
+/* Return one element of a floating-point or an integer type; `big`: of big-endian bytes. */
 CR_API float cr_number_float(enum cr_number type, int big, const unsigned char *at);
 CR_API int64_t cr_number_integer(enum cr_number type, int big, const unsigned char *at);
 
-/* The same, of an F64 in full. */
+/* Returns one F64; `big`: of big-endian bytes. */
 CR_API double cr_number_double(int big, const unsigned char *at);
 
-/* n elements of a floating-point type, side by side and little-endian. */
+/* Converts n contiguous little-endian elements of a floating-point type. */
 CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, int64_t n,
                               float *out);
 

@@ -24,7 +24,7 @@ static const struct {
 
 enum { CR_ST_N_TYPES = sizeof cr_st_types / sizeof *cr_st_types };
 
-/* A header being read, what is filled from it, and where to complain. */
+/* State of reading a header: its text, the file that is filled, the buffer of error messages. */
 struct cr_st_reader {
     struct cr_json json;
     struct cr_safetensors *file;
@@ -55,7 +55,6 @@ CR_API int cr_st_measure(struct cr_st_tensor *tensor)
 {
     int64_t elements = 1;
     int bits = cr_st_types[tensor->type].bits, i;
-
     for (i = 0; i < tensor->rank; i++) {
         int64_t n = tensor->shape[i];
         if (n < 0 || (n > 0 && elements > INT64_MAX / n))
@@ -84,7 +83,6 @@ static const char *cr_st_other_format(struct cr_mapping mapping)
         {"version https://git-lfs", "a git-lfs pointer, not the file it stands for"},
     };
     size_t i;
-
     for (i = 0; i < sizeof formats / sizeof *formats; i++) {
         size_t n = strlen(formats[i].magic);
         if (mapping.size >= n && memcmp(mapping.bytes, formats[i].magic, n) == 0)
@@ -99,7 +97,6 @@ static int cr_st_find_header(struct cr_st_reader *r)
     struct cr_mapping mapping = r->file->mapping;
     const char *other = cr_st_other_format(mapping), *text = (const char *)mapping.bytes + 8;
     uint64_t n;
-
     if (other)
         return CR_ST_FAIL(r, "%s, expected safetensors", other);
     if (mapping.size < 8)
@@ -126,7 +123,6 @@ static void cr_st_count(struct cr_st_reader *r)
 {
     const char *at = r->json.begin;
     int string = 0;
-
     for (; at < r->json.end; at++) {
         if (*at == '"')
             string = !string;
@@ -139,11 +135,10 @@ static void cr_st_count(struct cr_st_reader *r)
     }
 }
 
-/* Room for all that a header of so many bytes and values can hold. */
+/* Allocates memory for the names, shapes and tensors of the header. */
 static int cr_st_make_room(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
-
     cr_st_count(r);
     if (r->values > CR_ST_VALUES_MAX)
         return CR_ST_FAIL(r, "header has more than %d values, expected fewer", CR_ST_VALUES_MAX);
@@ -155,7 +150,7 @@ static int cr_st_make_room(struct cr_st_reader *r)
     return 0;
 }
 
-/* Says what is wrong with the text itself; -1. */
+/* Fails because the header is no valid JSON: with the reader's reason, or else `otherwise`. */
 static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
 {
     return CR_ST_FAIL(r, "header is not valid JSON at byte %zu: %s",
@@ -167,7 +162,6 @@ static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
 static int cr_st_is_value(struct cr_st_reader *r)
 {
     char c = r->json.at < r->json.end ? *r->json.at : '\0';
-
     return !r->json.wrong && c && strchr("\"[{-0123456789tfn", c);
 }
 
@@ -176,7 +170,6 @@ static const char *cr_st_string(struct cr_st_reader *r)
 {
     char *string = r->string;
     size_t n = cr_json_string(&r->json, string);
-
     r->string += n;
     return n ? string : NULL;
 }
@@ -187,7 +180,6 @@ static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
 {
     int next = cr_json_next(&r->json, i, '}');
     const char *key = next > 0 ? cr_st_string(r) : NULL;
-
     *status = 0;
     if (next == 0 || (key && cr_json_take(&r->json, ':')))
         return key;
@@ -195,14 +187,13 @@ static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
     return NULL;
 }
 
-/* ---- what it says of a tensor ---- */
+/* ---- a tensor in the header ---- */
 
 /* The value of "dtype": one of the types of the format, by name. */
 static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     const char *type = cr_st_string(r);
     int i;
-
     if (!type && r->json.wrong)
         return cr_st_fail_json(r, "");
     if (!type)
@@ -222,7 +213,6 @@ static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 static int cr_st_read_shape(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     int next;
-
     tensor->shape = r->shape;
     if (!cr_json_take(&r->json, '['))
         return CR_ST_FAIL(r, "tensor %s has no shape, expected a list",
@@ -244,7 +234,6 @@ static int cr_st_read_offsets(struct cr_st_reader *r, const struct cr_st_tensor 
                               int64_t offsets[2])
 {
     struct cr_json *json = &r->json;
-
     if (cr_json_take(json, '[') && cr_json_integer(json, &offsets[0]) && cr_json_take(json, ',') &&
         cr_json_integer(json, &offsets[1]) && cr_json_take(json, ']'))
         return 0;
@@ -258,7 +247,6 @@ static int cr_st_read_offsets(struct cr_st_reader *r, const struct cr_st_tensor 
 static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, const int64_t at[2])
 {
     struct cr_shown name = cr_st_show(tensor->name);
-
     if (at[0] < 0 || at[1] < at[0] || (uint64_t)at[1] > r->data_size)
         return CR_ST_FAIL(r, "tensor %s lies at [%lld, %lld], expected a range in [0, %zu]",
                           name.text, (long long)at[0], (long long)at[1], r->data_size);
@@ -282,7 +270,6 @@ static int cr_st_read_tensor(struct cr_st_reader *r, struct cr_st_tensor *tensor
     int64_t offsets[2] = {0, 0};
     int n, field, status = 0, seen = 0;
     const char *key;
-
     if (!cr_json_take(&r->json, '{'))
         return CR_ST_FAIL(r, "tensor %s is not described by an object, expected one", name.text);
     for (n = 0; (key = cr_st_key(r, n, &status)); n++) {
@@ -315,7 +302,6 @@ static int cr_st_read_metadata(struct cr_st_reader *r)
     struct cr_safetensors *file = r->file;
     int status;
     const char *key;
-
     if (file->metadata)
         return cr_st_fail_json(r, "a duplicate name in an object");
     if (!cr_json_take(&r->json, '{'))
@@ -342,7 +328,6 @@ static int cr_st_read_header(struct cr_st_reader *r)
     struct cr_safetensors *file = r->file;
     int n, status;
     const char *key;
-
     cr_json_take(&r->json, '{');
     for (n = 0; (key = cr_st_key(r, n, &status)); n++) {
         struct cr_st_tensor *tensor = &file->tensors[file->n_tensors];
@@ -368,7 +353,6 @@ static int cr_st_by_place(const void *a, const void *b)
 {
     const struct cr_st_tensor *x = a, *y = b;
     const char *p = x->data, *q = y->data;
-
     if (p != q)
         return p < q ? -1 : 1;
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
@@ -377,14 +361,12 @@ static int cr_st_by_place(const void *a, const void *b)
 static int cr_st_by_name(const void *a, const void *b)
 {
     const struct cr_st_tensor *x = a, *y = b;
-
     return strcmp(x->name, y->name);
 }
 
 static int cr_st_by_key(const void *a, const void *b)
 {
     const struct cr_st_metadata *x = a, *y = b;
-
     return strcmp(x->key, y->key);
 }
 
@@ -394,7 +376,6 @@ static int cr_st_check_places(struct cr_st_reader *r)
     struct cr_safetensors *file = r->file;
     const unsigned char *next = r->data, *end = r->data + r->data_size;
     int i;
-
     qsort(file->tensors, (size_t)file->n_tensors, sizeof *file->tensors, cr_st_by_place);
     for (i = 0; i < file->n_tensors; i++) {
         const struct cr_st_tensor *tensor = &file->tensors[i];
@@ -417,7 +398,6 @@ static int cr_st_check_names(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
     int i;
-
     qsort(file->tensors, (size_t)file->n_tensors, sizeof *file->tensors, cr_st_by_name);
     for (i = 1; i < file->n_tensors; i++)
         if (cr_st_by_name(&file->tensors[i - 1], &file->tensors[i]) == 0)
@@ -445,7 +425,6 @@ CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
                                 struct cr_mapping mapping, char *error, size_t size)
 {
     struct cr_st_reader r = {.file = file, .error = error, .size = size};
-
     *file = (struct cr_safetensors){.path = path, .mapping = mapping};
     if (cr_st_find_header(&r) == 0 && cr_st_make_room(&r) == 0 && cr_st_read_header(&r) == 0 &&
         cr_st_check_places(&r) == 0 && cr_st_check_names(&r) == 0)
@@ -459,7 +438,6 @@ CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, ch
                                size_t size)
 {
     struct cr_mapping mapping;
-
     *file = (struct cr_safetensors){0};
     if (cr_map_file(&mapping, path, error, size) != 0)
         return -1;
@@ -479,7 +457,6 @@ CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensor
                                                       const char *name)
 {
     struct cr_st_tensor key = {.name = name};
-
     return bsearch(&key, file->tensors, (size_t)file->n_tensors, sizeof key, cr_st_by_name);
 }
 
@@ -513,7 +490,6 @@ CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tens
     size_t width, at = (size_t)((const unsigned char *)tensor->data - file->mapping.bytes);
     unsigned char part[CR_ST_PART];
     int64_t some, i;
-
     assert(type >= 0 && first >= 0 && n <= tensor->elements - first);
     width = cr_number_width((enum cr_number)type);
     at += (size_t)first * width;

@@ -58,25 +58,25 @@ CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, ch
                                size_t size);
 CR_API void cr_safetensors_close(struct cr_safetensors *file);
 
-/* The same for bytes that are in memory already, and stay the caller's if this fails.
- * cr_safetensors_open is this and a mapping. */
+/* Checks a file whose bytes are in memory.  They belong to `file` if this succeeds, else to the caller.
+ * `path` is for messages. */
 CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
                                 struct cr_mapping mapping, char *error, size_t size);
 
-/* The tensor of a name, or null. */
+/* Returns the tensor of a name, or null. */
 CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensors *file,
                                                       const char *name);
 
-/* Elements and bytes of a shape and type into the tensor; -1 if they cannot be counted or are
- * no whole number of bytes. */
+/* Sets `elements` and `bytes` of a tensor from its shape and type.  Returns -1 if there are too many to
+ * count, or no whole number of bytes. */
 CR_API int cr_st_measure(struct cr_st_tensor *tensor);
 
-/* Refuses a tensor that cannot be read as floats: that is not F32, F16, BF16 or F64. */
+/* Fails if a tensor's type is not F32, F16, BF16 or F64, which cr_st_read converts to floats. */
 CR_API int cr_safetensors_check(const struct cr_safetensors *file,
                                 const struct cr_st_tensor *tensor, char *error, size_t size);
 
-/* Copies n elements from `first` on of a tensor of the file that can be read as floats (numbers.h),
- * from the file as cr_mapping_read does; -1 if that fails.  Threads may call it at the same time. */
+/* Converts n elements, from number `first` on, of a tensor that cr_safetensors_check admits to floats.
+ * Reads as cr_mapping_read does; -1 if that fails.  Threads may call it at the same time. */
 CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
                       int64_t first, int64_t n, float *out);
 

@@ -12,7 +12,6 @@ static inline size_t cr_utf8(const char *at, const char *end)
     unsigned char first = at < end ? (unsigned char)*at : 0xff;
     size_t n = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2, i;
     uint32_t code = n == 1 ? first : first & (0x7fu >> n);
-
     if (first >= 0xf8 || (first >= 0x80 && first < 0xc0) || n > (size_t)(end - at))
         return 0;
     for (i = 1; i < n; i++) {

@@ -81,16 +81,16 @@ enum cr_kind {
     CR_KIND_SCAN, /* along one axis, which keeps its size */
 };
 
-/* The type rule of an elementwise op's operands, or of a reduction's elements; see
- * runtime/elementwise.h and runtime/reductions.h. */
+/* The element types that an elementwise op admits and gives; a reduction has ARITH or FLOAT, and gives the
+ * type of its operand. */
 enum cr_rule {
-    CR_RULE_ARITH,
-    CR_RULE_FLOAT,
-    CR_RULE_COMPARE,
-    CR_RULE_LOGIC,
-    CR_RULE_SELECT,
-    CR_RULE_CONVERT,
-    CR_RULE_TRUNCATE,
+    CR_RULE_ARITH,    /* all operands of one numeric type, f32 or i32, which is the result's, too */
+    CR_RULE_FLOAT,    /* f32 gives f32 */
+    CR_RULE_COMPARE,  /* two operands of one numeric type give bool */
+    CR_RULE_LOGIC,    /* bool gives bool */
+    CR_RULE_SELECT,   /* bool, then two operands of one type, which is the result's, too */
+    CR_RULE_CONVERT,  /* i32 or bool gives f32 */
+    CR_RULE_TRUNCATE, /* f32 or bool gives i32 */
 };
 
 /* A row of the op table. */
