@@ -23,12 +23,12 @@
 #     explain, which shows what a compilation did and finds the node that goes wrong, sees crescent.h and
 #     those helpers, as any client does; it has some functions of crescent.h, and no other folder sees it
 #     compiler/ but cli may see runtime/*.h; runtime/ sees libc and its own folder only
-#     no other folder's *.inc, but for two: exec/draw.* is compiled once for each instruction set,
+#     no other folder's *.inc, but for two: exec/random_fill.* is compiled once for each instruction set,
 #     as the runtime is, and emit/standalone_main.inc is a text with that of files/write.inc in it
 #     lua, the module for Lua, sees crescent.h and library/function.h, a graph of a running Lua
 #     lua.h only in frontend/ and lua/, libtcc.h only in exec/jit_tcc.c, jansson.h only in cli/,
 #     pcre2.h only in tokenizer/pattern.c, utf8proc.h only in tokenizer/unicode.c,
-#     machine instructions only in runtime/, and in exec/peak.c and exec/host.c, which ask the machine
+#     machine instructions only in runtime/, and in exec/peak.c and exec/processor.c, which ask the machine
 #     a kind of kernels is known by its name in compiler/passes/kinds/ only
 #     no two folders have sources of one name, but for cli/, lua/ and import/; import/ and passes/ have none
 #
@@ -120,7 +120,7 @@ violations() {
             set("sys/stat.h sys/sysinfo.h sys/time.h sys/types.h sys/uio.h sys/wait.h", libc)
             set("cpuid.h immintrin.h x86intrin.h arm_neon.h sys/auxv.h", machine)
 
-            set("compiler/ir/byte_text.h compiler/ir/error.h compiler/ir/escape.h compiler/ir/guard.h", helpers)
+            set("compiler/ir/byte_text.h compiler/ir/error.h compiler/ir/escape.h compiler/ir/unwind.h", helpers)
             set("compiler/ir/hash.h compiler/ir/mem.h compiler/ir/nearest_name.h compiler/ir/text.h", helpers)
             set("compiler/exec/child.h", helpers)
 
@@ -136,7 +136,7 @@ violations() {
             sees["json ir"] = sees["json files"] = 1
             sees["tokenizer tokenizer"] = sees["tokenizer ir"] = sees["tokenizer files"] = 1
             sees["emit tokenizer"] = sees["library tokenizer"] = 1
-            texts["compiler/exec/draw.c runtime"] = texts["compiler/exec/draw.inc runtime"] = 1
+            texts["compiler/exec/random_fill.c runtime"] = texts["compiler/exec/random_fill.inc runtime"] = 1
             texts["compiler/emit/standalone_main.inc files"] = 1
             sees["import import"] = sees["import ir"] = sees["import files"] = 1
             sees["import frontend"] = 1
@@ -217,8 +217,8 @@ expect caught compiler/ir/graph.c '#include "compiler/files/json.h"'
 expect caught compiler/passes/fuse/fuse.c '#include "compiler/files/writer.h"'
 expect caught compiler/cli/run.c '#include "compiler/files/write.inc"'
 expect caught compiler/exec/ref.c '#include "runtime/math.inc"'
-expect caught compiler/exec/draw.c '#include "compiler/files/write.inc"'
-expect caught compiler/exec/draw.c '#include <immintrin.h>'
+expect caught compiler/exec/random_fill.c '#include "compiler/files/write.inc"'
+expect caught compiler/exec/random_fill.c '#include <immintrin.h>'
 expect caught runtime/pool.c '#include "compiler/files/writer.h"'
 expect caught runtime/pool.c '#include <check.h>'
 expect caught compiler/tokenizer/bpe.c '#include "compiler/passes/passes.h"'
@@ -262,9 +262,9 @@ expect allowed compiler/library/graph.c '#include "compiler/frontend/script.h"'
 expect allowed compiler/library/run.c '#include "compiler/crescent.h"'
 expect allowed compiler/library/files.c '#include "compiler/files/npy.h"'
 expect allowed compiler/exec/tensors.c '#include "compiler/files/npy.h"'
-expect allowed compiler/exec/draw.inc '#include "runtime/math.inc"'
+expect allowed compiler/exec/random_fill.inc '#include "runtime/math.inc"'
 expect allowed compiler/exec/peak.c '#include <immintrin.h>'
-expect allowed compiler/exec/host.c '#include <cpuid.h>'
+expect allowed compiler/exec/processor.c '#include <cpuid.h>'
 expect allowed compiler/emit/standalone_main.inc '#include "compiler/files/write.inc"'
 expect allowed runtime/runtime.c '#include <immintrin.h>'
 

@@ -23,8 +23,6 @@ eval.o abort
 fuse.o abort
 fuse.o stderr
 gradient.o abort
-guard.o abort
-guard.o stderr
 jit_cc.o __assert_fail
 jit_tcc.o __assert_fail
 kernels.o __assert_fail
@@ -41,8 +39,10 @@ safelib.o stderr
 safetensors_read.o __assert_fail
 script_errors.o abort
 simplify.o __assert_fail
+unwind.o abort
+unwind.o stderr
 END
-# safelib.o: a script may print.  guard.o: without a guard, which every function of crescent.h
+# safelib.o: a script may print.  unwind.o: without a guard, which every function of crescent.h
 # has, and in a debug build.  The others: what no input reaches.
 
 for library in "$@"; do

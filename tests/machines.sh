@@ -11,7 +11,7 @@ set -u
 
 . "$(dirname "$0")/report.sh"
 strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -I."
-driver="tests/runtime_bits.c compiler/exec/draw.c"
+driver="tests/runtime_bits.c compiler/exec/random_fill.c"
 sources="$driver runtime/runtime.c runtime/pool.c"
 # gcc makes an fma of what the text does not fuse where optimisations are expensive, clang anywhere.
 daring="-ffp-contract=fast -static"

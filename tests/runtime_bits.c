@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/exec/draw.h"
+#include "compiler/exec/random_fill.h"
 #include "runtime/philox.h"
 #include "runtime/select.h"
 #include "tests/tile_columns.h"

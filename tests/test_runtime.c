@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compiler/exec/draw.h"
+#include "compiler/exec/random_fill.h"
 #include "runtime/philox.h"
 #include "runtime/pool.h"
 #include "runtime/runtime.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "compiler/crescent.h"
-#include "compiler/exec/host.h"
 #include "compiler/exec/probe.h"
+#include "compiler/exec/processor.h"
 #include "runtime/select.h"
 
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
@@ -170,9 +170,9 @@ END_TEST
 
 START_TEST(the_host)
 {
-    struct cr_host host;
+    struct cr_processor host;
     struct cr_target target;
-    cr_find_host(&host);
+    cr_detect_processor(&host);
     ck_assert_msg(*host.name && !strchr(host.name, '/'), "%s", host.name);
     cr_host_target(&target, &host);
     for (int i = 0; i < cr_n_target_sizes; i++) {
@@ -188,11 +188,11 @@ END_TEST
 /* cpuid and the system tell of the same caches, where both do. */
 START_TEST(caches)
 {
-    struct cr_host host, asked;
-    cr_find_host(&host);
+    struct cr_processor host, asked;
+    cr_detect_processor(&host);
     asked = host;
     asked.l1_bytes = asked.l2_bytes = asked.l3_bytes = 0;
-    cr_ask_for_caches(&asked);
+    cr_detect_caches(&asked);
     if (asked.l1_bytes) {
         ck_assert_int_eq(asked.l1_bytes, host.l1_bytes);
         ck_assert_int_eq(asked.l2_bytes, host.l2_bytes);

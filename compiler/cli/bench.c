@@ -9,7 +9,7 @@
 #include "compiler/ir/mem.h"
 #include "verbs.h"
 
-/* A round times each subject for ROUND_NS.  Threads of a pool poll for work for some microseconds;
+/* A round times each case for ROUND_NS.  Threads of a pool poll for work for some microseconds;
  * after PAUSE_US they sleep. */
 enum { LEAST_ROUNDS = 5, ROUND_NS = 1000000, PAUSE_US = 300 };
 
@@ -47,16 +47,16 @@ static int open_twin(struct cr_bench *b, struct cr_error *error)
 }
 
 /* Opens the model, then the model under the setting of each --vs. */
-static int open_subjects(struct cr_bench *b, struct cr_error *error)
+static int open_cases(struct cr_bench *b, struct cr_error *error)
 {
     const struct cr_options *o = b->options;
-    b->subjects = cr_calloc((size_t)o->vs.n + 1, sizeof *b->subjects);
+    b->cases = cr_calloc((size_t)o->vs.n + 1, sizeof *b->cases);
     for (b->n = 0; b->n <= o->vs.n;) {
         int i = b->n++;
-        if (cr_subject_open(&b->subjects[i], o, i ? o->vs.items[i - 1] : NULL, error))
+        if (cr_bench_case_open(&b->cases[i], o, i ? o->vs.items[i - 1] : NULL, error))
             return -1;
     }
-    if (!b->subjects[0].report.compiled)
+    if (!b->cases[0].report.compiled)
         return open_twin(b, error);
     return 0;
 }
@@ -75,10 +75,10 @@ static int check_options(const struct cr_options *o, struct cr_error *error)
 static int prepare(struct cr_bench *b, struct cr_error *error)
 {
     for (int i = 0; i < b->n; i++)
-        if (cr_subject_fill(&b->subjects[i], error))
+        if (cr_bench_case_fill(&b->cases[i], error))
             return -1;
     if (b->options->per_kernel)
-        cr_profile_open(&b->profile, &b->subjects[0]);
+        cr_profile_open(&b->profile, &b->cases[0]);
     return cr_passed(b->options, crescent_machine_open(cr_bench_compiled(b), &b->machine), error);
 }
 
@@ -94,23 +94,23 @@ static void measure_machine(struct cr_bench *b)
     cr_sample_add(&b->active_read, crescent_machine_read(b->machine, b->active));
 }
 
-/* Measures the machine, then every subject.  The order is reversed each round, so that a slow
- * moment hits all subjects and none is always first. */
+/* Measures the machine, then every case.  The order is reversed each round, so that a slow
+ * moment hits all cases and none is always first. */
 static int measure_round(struct cr_bench *b, struct cr_error *error)
 {
     measure_machine(b);
     for (int i = 0; i < b->n; i++) {
-        struct cr_subject *s = &b->subjects[b->rounds % 2 ? b->n - 1 - i : i];
+        struct cr_bench_case *s = &b->cases[b->rounds % 2 ? b->n - 1 - i : i];
         usleep(PAUSE_US);
-        if (cr_subject_round(s, ROUND_NS, error))
+        if (cr_bench_case_round(s, ROUND_NS, error))
             return -1;
     }
     for (int i = 1; i < b->n; i++)
-        cr_sample_add(&b->subjects[i].ratios, b->subjects[0].round_ns / b->subjects[i].round_ns);
+        cr_sample_add(&b->cases[i].ratios, b->cases[0].round_ns / b->cases[i].round_ns);
     if (b->options->per_kernel) {
         usleep(PAUSE_US);
-        if (cr_subject_run(&b->subjects[0], error) ||
-            cr_profile_run(&b->profile, &b->subjects[0], error))
+        if (cr_bench_case_run(&b->cases[0], error) ||
+            cr_profile_run(&b->profile, &b->cases[0], error))
             return -1;
     }
     b->rounds++;
@@ -134,8 +134,8 @@ static int take_turns(struct cr_bench *b, struct cr_error *error)
     for (int c; (c = getchar()) != EOF;) {
         if (c != '\n')
             continue;
-        cr_sample_free(&b->subjects[0].runs);
-        if (cr_subject_round(&b->subjects[0], (int64_t)(b->options->seconds * 1e9), error))
+        cr_sample_free(&b->cases[0].runs);
+        if (cr_bench_case_round(&b->cases[0], (int64_t)(b->options->seconds * 1e9), error))
             return -1;
         cr_sample_add(&b->peak, crescent_machine_flops(b->machine));
         cr_bench_report_turn(b);
@@ -145,10 +145,10 @@ static int take_turns(struct cr_bench *b, struct cr_error *error)
 
 /* ---- the verb ---- */
 
-/* Compiles all subjects, then measures what the options ask for. */
+/* Compiles all cases, then measures what the options ask for. */
 static int run(struct cr_bench *b, struct cr_error *error)
 {
-    if (check_options(b->options, error) || open_subjects(b, error))
+    if (check_options(b->options, error) || open_cases(b, error))
         return 2;
     count(b);
     if (b->options->compile_only) {
@@ -159,7 +159,7 @@ static int run(struct cr_bench *b, struct cr_error *error)
         return 2;
     if (!b->options->turns)
         cr_bench_report(b);
-    cr_note_surplus(&b->subjects[0].surplus);
+    cr_note_surplus(&b->cases[0].surplus);
     return 0;
 }
 
@@ -171,8 +171,8 @@ int cr_verb_bench(const struct cr_options *options, struct cr_error *error)
     cr_profile_close(&b.profile);
     crescent_machine_close(b.machine);
     for (int i = 0; i < b.n; i++)
-        cr_subject_close(&b.subjects[i]);
-    free(b.subjects);
+        cr_bench_case_close(&b.cases[i]);
+    free(b.cases);
     crescent_close(b.twin);
     struct cr_sample *samples[] = {&b.peak, &b.products, &b.memory, &b.touched_read, &b.active_read};
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)

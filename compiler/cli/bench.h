@@ -4,12 +4,12 @@
 #ifndef CR_BENCH_H
 #define CR_BENCH_H
 
+#include "bench_case.h"
 #include "profile.h"
-#include "subject.h"
 
 struct cr_bench {
     const struct cr_options *options;
-    struct cr_subject *subjects; /* the model, then one for each --vs */
+    struct cr_bench_case *cases; /* the model, then one for each --vs */
     int n;
     crescent_model *twin;     /* for the interpreter: the same model compiled, to count
                                * operations */
@@ -35,7 +35,7 @@ struct cr_bench {
 /* Returns the compiled model: the model or its twin. */
 static inline crescent_model *cr_bench_compiled(const struct cr_bench *b)
 {
-    return b->twin ? b->twin : b->subjects[0].model;
+    return b->twin ? b->twin : b->cases[0].model;
 }
 
 #endif

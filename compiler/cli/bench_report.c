@@ -21,7 +21,7 @@ struct figures {
 /* Computes the figures from medians; sorts the samples. */
 static struct figures figures_of(struct cr_bench *b)
 {
-    struct cr_subject *s = &b->subjects[0];
+    struct cr_bench_case *s = &b->cases[0];
     struct figures f = {.engine = &s->report, .program = &b->compiled};
     f.script_ns = cr_sample_median(&s->script);
     f.passes_ns = cr_sample_median(&s->passes);
@@ -108,7 +108,7 @@ static void print_speed(struct cr_bench *b, const struct figures *f)
 {
     printf("Run: median %s, fastest %s of %d runs in %d rounds\n",
            cr_duration((int64_t)f->median_ns).text, cr_duration((int64_t)f->min_ns).text,
-           b->subjects[0].runs.n, b->rounds);
+           b->cases[0].runs.n, b->rounds);
     printf("Speed: %.1f GFLOP/s (%.4g GFLOP a run), %.1f%% of the peak of %.1f GFLOP/s; the "
            "fastest run %.1f%% of the highest peak\n",
            f->gflops, b->flops * 1e-9, 100 * f->gflops / f->peak, f->peak, 100 * f->best_of_peak);
@@ -124,12 +124,12 @@ static void print_speed(struct cr_bench *b, const struct figures *f)
 static void print_ratios(struct cr_bench *b)
 {
     for (int i = 1; i < b->n; i++) {
-        struct cr_subject *s = &b->subjects[i];
+        struct cr_bench_case *s = &b->cases[i];
         printf("Against %s: %.3f times its time (half of the rounds: %.3f to %.3f; fastest against "
                "fastest: %.3f), its median %s\n",
                s->setting, cr_sample_median(&s->ratios), cr_sample_quantile(&s->ratios, 0.25),
                cr_sample_quantile(&s->ratios, 0.75),
-               cr_sample_least(&b->subjects[0].runs) / cr_sample_least(&s->runs),
+               cr_sample_least(&b->cases[0].runs) / cr_sample_least(&s->runs),
                cr_duration((int64_t)cr_sample_median(&s->runs)).text);
     }
 }
@@ -186,7 +186,7 @@ static void print_kernels(struct cr_bench *b, const struct figures *f)
 static void print_text(struct cr_bench *b, const struct figures *f)
 {
     print_compilation(f);
-    cr_print_formats(b->subjects[0].model, stdout);
+    cr_print_formats(b->cases[0].model, stdout);
     print_machine(b, f);
     print_speed(b, f);
     print_ratios(b);
@@ -236,7 +236,7 @@ static void add_speed(json_t *o, struct cr_bench *b, const struct figures *f)
 {
     set_integer(o, "median_ns", f->median_ns);
     set_integer(o, "min_ns", f->min_ns);
-    set_integer(o, "runs", b->subjects[0].runs.n);
+    set_integer(o, "runs", b->cases[0].runs.n);
     set_integer(o, "rounds", b->rounds);
     set_number(o, "gflops", f->gflops);
     set_number(o, "peak_gflops", f->peak);
@@ -259,7 +259,7 @@ static json_t *json_ratios(struct cr_bench *b)
 {
     json_t *array = json_array();
     for (int i = 1; i < b->n; i++) {
-        struct cr_subject *s = &b->subjects[i];
+        struct cr_bench_case *s = &b->cases[i];
         json_t *o = json_pack("{s:s}", "setting", s->setting);
         set_integer(o, "median_ns", cr_sample_median(&s->runs));
         set_integer(o, "min_ns", cr_sample_least(&s->runs));
@@ -267,7 +267,7 @@ static json_t *json_ratios(struct cr_bench *b)
         set_number(o, "ratio_low", cr_sample_quantile(&s->ratios, 0.25));
         set_number(o, "ratio_high", cr_sample_quantile(&s->ratios, 0.75));
         set_number(o, "ratio_of_min",
-                   cr_sample_least(&b->subjects[0].runs) / cr_sample_least(&s->runs));
+                   cr_sample_least(&b->cases[0].runs) / cr_sample_least(&s->runs));
         json_array_append_new(array, o);
     }
     return array;
@@ -342,7 +342,7 @@ static void print_markdown(struct cr_bench *b, const struct figures *f)
            f->median_ns * 1e-6, f->gflops, 100 * f->gflops / f->peak, 100 * f->best_of_peak,
            100 * f->limit_ns / f->median_ns, cr_roofline_bound(&f->roofline), f->compile_ns * 1e-6);
     for (int i = 1; i < b->n; i++)
-        printf(" %.3f |", cr_sample_median(&b->subjects[i].ratios));
+        printf(" %.3f |", cr_sample_median(&b->cases[i].ratios));
     putchar('\n');
 }
 
@@ -390,6 +390,6 @@ void cr_bench_report_turn(struct cr_bench *b)
     struct figures f = figures_of(b);
     printf("{\"runs\": %d, \"median_ns\": %.0f, \"min_ns\": %.0f, \"flops\": %.0f, "
            "\"peak_gflops\": %.6g}\n",
-           b->subjects[0].runs.n, f.median_ns, f.min_ns, b->flops, f.peak);
+           b->cases[0].runs.n, f.median_ns, f.min_ns, b->flops, f.peak);
     fflush(stdout);
 }

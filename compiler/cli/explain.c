@@ -1,11 +1,11 @@
 /* explain.c - crescent explain: writes a page that shows what the compiler made of a model. */
 #include <string.h>
 
+#include "bench_case.h"
 #include "compiler/ir/escape.h"
 #include "model.h"
 #include "outfiles.h"
 #include "report.h"
-#include "subject.h"
 #include "verbs.h"
 
 /* ---- one compilation ---- */

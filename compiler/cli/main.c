@@ -13,7 +13,7 @@
 
 #include "compiler/crescent.h"
 #include "compiler/ir/escape.h"
-#include "compiler/ir/guard.h"
+#include "compiler/ir/unwind.h"
 #include "manual.h"
 #include "report.h"
 #include "verbs.h"

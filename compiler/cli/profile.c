@@ -5,7 +5,7 @@
 
 #include "compiler/ir/mem.h"
 
-void cr_profile_open(struct cr_profile *p, const struct cr_subject *s)
+void cr_profile_open(struct cr_profile *p, const struct cr_bench_case *s)
 {
     size_t n = (size_t)s->report.n_kernels;
     *p = (struct cr_profile){.n = s->report.n_kernels};
@@ -13,12 +13,12 @@ void cr_profile_open(struct cr_profile *p, const struct cr_subject *s)
     p->times = cr_calloc(n, sizeof *p->times);
 }
 
-int cr_profile_run(struct cr_profile *p, const struct cr_subject *s, struct cr_error *error)
+int cr_profile_run(struct cr_profile *p, const struct cr_bench_case *s, struct cr_error *error)
 {
     const void *const *inputs = (const void *const *)s->inputs.data;
     int64_t start = crescent_clock();
     int status = crescent_run_timed(s->model, inputs, s->outputs.data, p->run);
-    if (status && cr_subject_again(s)) {
+    if (status && cr_bench_case_reset(s)) {
         start = crescent_clock();
         status = crescent_run_timed(s->model, inputs, s->outputs.data, p->run);
     }

@@ -2,7 +2,7 @@
 #ifndef CR_PROFILE_H
 #define CR_PROFILE_H
 
-#include "subject.h"
+#include "bench_case.h"
 
 struct cr_profile {
     int n;                    /* number of kernels */
@@ -11,11 +11,11 @@ struct cr_profile {
     struct cr_sample between; /* nanoseconds of a run outside its kernels */
 };
 
-/* Prepares a profile; the subject is compiled by TinyCC or the system's compiler. */
-void cr_profile_open(struct cr_profile *profile, const struct cr_subject *subject);
+/* Prepares a profile; the model is compiled by TinyCC or the system's compiler. */
+void cr_profile_open(struct cr_profile *profile, const struct cr_bench_case *bench_case);
 
-/* Runs the subject once and times each kernel. */
-int cr_profile_run(struct cr_profile *profile, const struct cr_subject *subject,
+/* Runs the model once and times each kernel. */
+int cr_profile_run(struct cr_profile *profile, const struct cr_bench_case *bench_case,
                    struct cr_error *error);
 
 void cr_profile_close(struct cr_profile *profile);

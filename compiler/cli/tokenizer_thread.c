@@ -1,7 +1,7 @@
 /* tokenizer_thread.c - opens a tokenizer in a thread; see tokenizer_thread.h. */
 #include "tokenizer_thread.h"
 
-#include "compiler/ir/guard.h"
+#include "compiler/ir/unwind.h"
 
 static void *open_tokenizer(void *opening)
 {

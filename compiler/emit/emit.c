@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/guard.h"
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/steps.h"
+#include "compiler/ir/unwind.h"
 #include "emit_steps.h"
 
 /* ---- steps ---- */

@@ -51,7 +51,7 @@ void cr_entry_function(char *name, size_t size, const struct cr_program *program
 int cr_write_standalone(const struct cr_program *program, unsigned isas, const char *path,
                         struct cr_error *error);
 
-/* The same for a training step (handover.h).  Fails if the program is none; the message names
+/* The same for a training step (next_state.h).  Fails if the program is none; the message names
  * `script`. */
 int cr_write_standalone_step(const struct cr_program *program, unsigned isas, const char *script,
                              const char *path, struct cr_error *error);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/ir/guard.h"
+#include "compiler/ir/unwind.h"
 
 #define FILES(F)                                                                                   \
     F(elementwise, "runtime/elementwise.h")                                                        \

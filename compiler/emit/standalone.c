@@ -464,7 +464,7 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
     const char *name = w->p->name;
     char header[256];
     cr_plain_text(header, sizeof header, w->header);
-    if (w->handover) {
+    if (w->next_state) {
         cr_put(
             t,
             "/*\n * %s - a step of a training, compiled to C by Crescent.\n *\n"
@@ -542,7 +542,7 @@ static void print_beginning(struct cr_text *t, const struct cr_standalone *w)
 {
     print_contents(t, w);
     cr_put(t, "#ifndef CR_ISA /* else the file includes itself, for the template at its end */\n");
-    if (!w->handover)
+    if (!w->next_state)
         print_main_macros(t, w);
     cr_put(t, "#include \"%s\"\n\n", w->header);
 }
@@ -585,7 +585,7 @@ static void print_declarations(struct cr_text *t, const struct cr_standalone *w,
            "#define CR_API static __attribute__((unused))\n#else\n#define CR_API static\n"
            "#endif\n\n",
            w->upper);
-    if (w->handover || w->generation)
+    if (w->next_state || w->generation)
         cr_put(t, "#include <string.h>\n\n");
     for (size_t i = 0; i < n; i++)
         cr_add_runtime(t, headers[i], done, cr_is_needed, needs);
@@ -596,7 +596,7 @@ static void print_interface(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
     cr_put(t, "\n/* ---- the functions of the header ---- */\n");
-    if (w->handover) {
+    if (w->next_state) {
         print_places(t, p);
         cr_put_step_source(t, w);
         return;
@@ -689,7 +689,7 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w, unsig
     print_runtime(t, w, &needs, &done);
     if (w->generation)
         cr_put_generation_main(t, w);
-    else if (!w->handover)
+    else if (!w->next_state)
         print_main(t, w);
     if (w->header) {
         print_template(t, &needs, &done);
@@ -764,7 +764,7 @@ static struct cr_standalone describe(const struct cr_program *program, const cha
 static void print_both(struct cr_text texts[2], const struct cr_standalone *w, unsigned isas)
 {
     print_source(&texts[0], w, isas);
-    if (w->handover)
+    if (w->next_state)
         cr_put_step_header(&texts[1], w);
     else
         print_header(&texts[1], w);
@@ -772,7 +772,7 @@ static void print_both(struct cr_text texts[2], const struct cr_standalone *w, u
 
 /* Writes the .c to `path`, and the .h next to it. */
 static int write_standalone(const struct cr_program *program, unsigned isas,
-                            const struct cr_handover *handover,
+                            const struct cr_next_state *next_state,
                             const struct cr_generation *generation, const char *path,
                             struct cr_error *error)
 {
@@ -782,7 +782,7 @@ static int write_standalone(const struct cr_program *program, unsigned isas,
     header[strlen(path) - 1] = 'h';
     struct cr_text texts[2] = {{0}, {0}};
     struct cr_standalone w = describe(program, header);
-    w.handover = handover;
+    w.next_state = next_state;
     w.generation = generation;
     print_both(texts, &w, isas);
     const char *const paths[2] = {path, header};
@@ -802,7 +802,7 @@ void cr_put_standalone(struct cr_text *text, const struct cr_program *program, i
 }
 
 /* Finds the outputs that a training step hands to the next one; fails if the program has states. */
-static int find_handover(struct cr_handover *handover, const struct cr_program *p,
+static int find_next_state(struct cr_next_state *next_state, const struct cr_program *p,
                          const char *script, struct cr_error *error)
 {
     if (has_states(p))
@@ -812,7 +812,7 @@ static int find_handover(struct cr_handover *handover, const struct cr_program *
                        script);
     const struct cr_ports ports = {p->params,   p->inputs,   p->outputs,
                                    p->n_params, p->n_inputs, p->n_outputs};
-    return cr_handover_find(handover, &ports, script, error);
+    return cr_next_state_find(next_state, &ports, script, error);
 }
 
 int cr_write_standalone(const struct cr_program *program, unsigned isas, const char *path,
@@ -833,24 +833,24 @@ int cr_write_standalone_generator(const struct cr_program *program, unsigned isa
 int cr_write_standalone_step(const struct cr_program *p, unsigned isas, const char *script,
                              const char *path, struct cr_error *error)
 {
-    struct cr_handover handover;
-    if (find_handover(&handover, p, script, error))
+    struct cr_next_state next_state;
+    if (find_next_state(&next_state, p, script, error))
         return -1;
-    int status = write_standalone(p, isas, &handover, NULL, path, error);
-    cr_handover_free(&handover);
+    int status = write_standalone(p, isas, &next_state, NULL, path, error);
+    cr_next_state_free(&next_state);
     return status;
 }
 
 int cr_standalone_texts(const struct cr_program *p, unsigned isas, const char *script,
                         const char *header, struct cr_text texts[2], struct cr_error *error)
 {
-    struct cr_handover handover = {0};
-    if (check_include(header, error) || (script && find_handover(&handover, p, script, error)))
+    struct cr_next_state next_state = {0};
+    if (check_include(header, error) || (script && find_next_state(&next_state, p, script, error)))
         return -1;
     struct cr_standalone w = describe(p, header);
-    w.handover = script ? &handover : NULL;
+    w.next_state = script ? &next_state : NULL;
     print_both(texts, &w, isas);
-    cr_handover_free(&handover);
+    cr_next_state_free(&next_state);
     return 0;
 }
 

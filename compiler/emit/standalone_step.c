@@ -49,12 +49,12 @@ static struct state state_of(const struct cr_standalone *w)
     for (int i = 0; i < p->n_params; i++)
         add_tensor(&s, &p->params[i]);
     for (int i = 0; i < p->n_inputs; i++) {
-        s.of_input[i] = w->handover->is_state[i] ? s.n : CR_NONE;
-        if (w->handover->is_state[i])
+        s.of_input[i] = w->next_state->is_state[i] ? s.n : CR_NONE;
+        if (w->next_state->is_state[i])
             add_tensor(&s, &p->inputs[i]);
     }
     for (int i = 0; i < p->n_outputs; i++) {
-        int param = w->handover->to_param[i], input = w->handover->to_input[i];
+        int param = w->next_state->to_param[i], input = w->next_state->to_input[i];
         if (param != CR_NONE)
             s.tensors[param].output = i;
         else if (input != CR_NONE)
@@ -72,7 +72,7 @@ static void free_state(struct state *s)
 /* True if an output is an argument of the step, and not part of the state. */
 static bool is_result(const struct cr_standalone *w, int output)
 {
-    return w->handover->to_param[output] == CR_NONE && w->handover->to_input[output] == CR_NONE;
+    return w->next_state->to_param[output] == CR_NONE && w->next_state->to_input[output] == CR_NONE;
 }
 
 /* ---- the header ---- */
@@ -88,7 +88,7 @@ static void put_prototype(struct cr_text *t, const struct cr_standalone *w, bool
     else
         cr_put(t, "int %s_step(const void *state, void *next", p->name);
     for (int i = 0; i < p->n_inputs; i++) {
-        if (w->handover->is_state[i])
+        if (w->next_state->is_state[i])
             continue;
         cr_put(t, ", const %s *in_", cr_c_type(p->inputs[i].dtype));
         cr_put_port(t, &p->inputs[i]);
@@ -108,7 +108,7 @@ static void put_arguments(struct cr_text *t, const struct cr_standalone *w)
     const struct cr_program *p = w->p;
     cr_put(t, "state, next");
     for (int i = 0; i < p->n_inputs; i++) {
-        if (w->handover->is_state[i])
+        if (w->next_state->is_state[i])
             continue;
         cr_put(t, ", in_");
         cr_put_port(t, &p->inputs[i]);
@@ -134,7 +134,7 @@ static void put_port_line(struct cr_text *t, const char *what, const struct cr_p
 static void put_port_lines(struct cr_text *t, const struct cr_standalone *w)
 {
     for (int i = 0; i < w->p->n_inputs; i++)
-        if (!w->handover->is_state[i])
+        if (!w->next_state->is_state[i])
             put_port_line(t, "input ", &w->p->inputs[i]);
     for (int i = 0; i < w->p->n_outputs; i++)
         if (is_result(w, i))
@@ -159,7 +159,7 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w, const st
     cr_put(t, "#define %s_ARENA_BYTES (%lldL + %s_THREADS * %lldL)\n", w->upper,
            (long long)(p->weights_bytes + p->arena_bytes), w->upper, (long long)p->scratch_bytes);
     for (int i = 0; i < p->n_inputs; i++)
-        if (!w->handover->is_state[i])
+        if (!w->next_state->is_state[i])
             put_elements(t, w, "IN", &p->inputs[i]);
     for (int i = 0; i < p->n_outputs; i++)
         if (is_result(w, i))
@@ -270,8 +270,8 @@ static void put_pointers(struct cr_text *t, const struct cr_standalone *w, const
             cr_put(t, ";\n");
             continue;
         }
-        int param = w->handover->to_param[i];
-        int tensor = param != CR_NONE ? param : s->of_input[w->handover->to_input[i]];
+        int param = w->next_state->to_param[i];
+        int tensor = param != CR_NONE ? param : s->of_input[w->next_state->to_input[i]];
         put_place(t, "outputs", i, "to", &s->tensors[tensor]);
     }
 }
@@ -285,7 +285,7 @@ static void put_checks(struct cr_text *t, const struct cr_standalone *w)
     for (int side = 0; side < 2; side++) {
         const struct cr_port *ports = side ? p->outputs : p->inputs;
         for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++) {
-            if (side ? !is_result(w, i) : w->handover->is_state[i])
+            if (side ? !is_result(w, i) : w->next_state->is_state[i])
                 continue;
             cr_put(t, "    if (!%s", side ? "out_" : "in_");
             cr_put_port(t, &ports[i]);

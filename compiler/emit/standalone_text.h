@@ -2,8 +2,8 @@
 #ifndef CR_STANDALONE_TEXT_H
 #define CR_STANDALONE_TEXT_H
 
-#include "handover.h"
 #include "compiler/ir/text.h"
+#include "next_state.h"
 
 struct cr_generation; /* generate.h */
 
@@ -11,7 +11,7 @@ struct cr_standalone {
     const struct cr_program *p;
     char upper[256];                    /* the model's name in capitals, for macros */
     const char *header;                 /* its file name; null if its text comes first */
-    const struct cr_handover *handover; /* of a training step; null for a plain run */
+    const struct cr_next_state *next_state; /* of a training step; null for a plain run */
     const struct cr_generation *generation; /* of a model that generates text; else null */
 };
 

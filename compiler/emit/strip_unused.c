@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/guard.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/unwind.h"
 
 /* A name, or a number; names may be pasted together from both. */
 struct word {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "backends.h"
-#include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/unwind.h"
 #include "engine_parts.h"
 #include "ref_lengths.h"
 #include "tensor_memory.h"

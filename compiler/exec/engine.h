@@ -10,7 +10,7 @@
 #ifndef CR_ENGINE_H
 #define CR_ENGINE_H
 
-#include "compiler/emit/pipeline.h"
+#include "compiler/emit/make_program.h"
 #include "compiler/passes/plan/stored_nodes.h"
 #include "exec.h"
 #include "fill.h"

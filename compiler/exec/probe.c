@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "compiler/emit/pipeline.h"
+#include "compiler/emit/make_program.h"
 #include "runtime/pool.h"
 #include "tensor_memory.h"
 

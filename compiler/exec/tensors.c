@@ -8,7 +8,7 @@
 #include "compiler/files/safetensors.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
-#include "draw.h"
+#include "random_fill.h"
 #include "runtime/philox.h"
 #include "tensor_memory.h"
 #include "weight_names.h"

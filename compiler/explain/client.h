@@ -12,7 +12,7 @@
 #define CR_CLIENT_H
 
 #include "compiler/crescent.h"
-#include "compiler/ir/guard.h"
+#include "compiler/ir/unwind.h"
 
 /* Sets the context's error; returns CRESCENT_FAILED. */
 int cr_client_fail(crescent_context *context, const char *format, ...)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/unwind.h"
 
 enum {
     DEPTH = 64,

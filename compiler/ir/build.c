@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "graph.h"
-#include "guard.h"
 #include "lengths.h"
 #include "mem.h"
+#include "unwind.h"
 
 /* The input and output of an inference rule.  The node's axes point to those of an operand, or to
  * `shape` and `index` until they are interned. */

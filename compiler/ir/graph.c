@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guard.h"
 #include "intern.h"
 #include "mem.h"
+#include "unwind.h"
 
 static struct cr_graph *new_graph(struct cr_interned *interned)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guard.h"
+#include "unwind.h"
 
 static void *checked(void *memory)
 {

@@ -2,7 +2,7 @@
  * mem.h - checked allocation for the compiler's own structures.
  *
  * These are bounded by the script's size; when there is no memory left the caller of the
- * library gets one line (guard.h).  Tensors, whose size the user chooses, are allocated by
+ * library gets one line (unwind.h).  Tensors, whose size the user chooses, are allocated by
  * their owners, who report failure.
  */
 #ifndef CR_MEM_H

@@ -1,5 +1,5 @@
 #include "signature.h"
-#include "guard.h"
+#include "unwind.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -176,7 +176,7 @@ static int take_tensors(crescent_trainer *t, const struct cr_safetensors *file,
     }
     for (int i = 0; i < e->n_inputs; i++) {
         const struct cr_st_tensor *found = cr_safetensors_find(file, e->inputs[i].name);
-        if (t->handover.is_state[i] && read_tensor(file, found, t->inputs.data[i], error))
+        if (t->next_state.is_state[i] && read_tensor(file, found, t->inputs.data[i], error))
             return -1;
     }
     return 0;

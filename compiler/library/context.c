@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/emit/pipeline.h"
+#include "compiler/emit/make_program.h"
 #include "compiler/exec/tensor_memory.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/emit/make_program.h"
 #include "compiler/emit/needs.h"
-#include "compiler/emit/pipeline.h"
 #include "compiler/ir/mem.h"
 #include "emission.h"
 #include "targets.h"

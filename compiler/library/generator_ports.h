@@ -3,7 +3,7 @@
 #ifndef CR_GENERATOR_PORTS_H
 #define CR_GENERATOR_PORTS_H
 
-#include "compiler/emit/handover.h"
+#include "compiler/emit/next_state.h"
 #include "handles.h"
 
 /* Indices of ports, and their sizes. */

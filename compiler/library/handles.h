@@ -14,7 +14,7 @@
 #include "compiler/crescent.h"
 #include "compiler/exec/tensors.h"
 #include "compiler/frontend/script.h"
-#include "compiler/ir/guard.h"
+#include "compiler/ir/unwind.h"
 #include "compiler/passes/module/target.h"
 
 /* A context is reference-counted: by its owner and by handles. */

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/exec/host.h"
 #include "compiler/exec/probe.h"
+#include "compiler/exec/processor.h"
 #include "compiler/files/cache_folder.h"
 #include "compiler/files/mapping.h"
 #include "compiler/files/writer.h"
@@ -25,7 +25,7 @@ static const char *isa_of(const char *isa)
 
 /* ---- stored by tuning ---- */
 
-static bool tuned_path(const struct cr_host *host, const char *isa, char *path, size_t size)
+static bool tuned_path(const struct cr_host_processor *host, const char *isa, char *path, size_t size)
 {
     char name[2 * CR_TARGET_NAME];
     snprintf(name, sizeof name, "%s-%s.target", host->name, isa);
@@ -34,9 +34,9 @@ static bool tuned_path(const struct cr_host *host, const char *isa, char *path, 
 
 char *cr_tuned_path(const char *isa, struct cr_error *error)
 {
-    struct cr_host host;
+    struct cr_host_processor host;
     char path[CR_CACHE_PATH];
-    cr_find_host(&host);
+    cr_detect_processor(&host);
     if (!tuned_path(&host, isa_of(isa), path, sizeof path)) {
         cr_fail(error,
                 "XDG_CACHE_HOME and HOME: neither is an absolute path, expected one of them, "
@@ -49,7 +49,7 @@ char *cr_tuned_path(const char *isa, struct cr_error *error)
 
 /* ---- stored by a probe ---- */
 
-static bool probe_path(const struct cr_host *host, const char *isa, int threads, char *path,
+static bool probe_path(const struct cr_host_processor *host, const char *isa, int threads, char *path,
                        size_t size)
 {
     char name[2 * CR_TARGET_NAME];
@@ -58,7 +58,7 @@ static bool probe_path(const struct cr_host *host, const char *isa, int threads,
 }
 
 /* Prints the first line of a file that a probe stored: everything the result depends on. */
-static void print_key(char *key, size_t size, const struct cr_host *host, const char *isa,
+static void print_key(char *key, size_t size, const struct cr_host_processor *host, const char *isa,
                       int threads)
 {
     snprintf(key, size,
@@ -120,9 +120,9 @@ struct cr_use cr_use_of(const struct cr_graph *graph, const char *isa, int threa
 static int find_target(const struct cr_use *use, const char *isa, struct cr_target *target,
                        bool *is_final, struct cr_error *error)
 {
-    struct cr_host host;
+    struct cr_host_processor host;
     char path[CR_CACHE_PATH], key[256];
-    cr_find_host(&host);
+    cr_detect_processor(&host);
     *is_final = true;
     if (tuned_path(&host, isa, path, sizeof path) && access(path, F_OK) == 0)
         return cr_read_target(target, host.name, path, error);

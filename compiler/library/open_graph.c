@@ -2,21 +2,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/emit/pipeline.h"
+#include "compiler/emit/make_program.h"
 #include "compiler/exec/weight_files.h"
 #include "compiler/files/mapping.h"
 #include "compiler/frontend/builtin_modules.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/nearest_name.h"
-#include "folder.h"
 #include "family.h"
+#include "file_formats.h"
+#include "folder.h"
 #include "function.h"
 #include "gguf_model.h"
 #include "handles.h"
 #include "imported.h"
 #include "installed.h"
 #include "model_path.h"
-#include "file_formats.h"
 
 /* ---- the script ---- */
 

@@ -33,7 +33,7 @@ int cr_list_state(const crescent_trainer *t, struct cr_st_tensor *tensors)
     const struct cr_engine *e = cr_trainer_engine(t);
     int n = list_params(e, tensors);
     for (int i = 0; i < e->n_inputs; i++)
-        if (t->handover.is_state[i])
+        if (t->next_state.is_state[i])
             tensors[n++] = tensor_of(&e->inputs[i], t->inputs.data[i]);
     return n;
 }
@@ -123,7 +123,7 @@ static int check_values(const crescent_trainer *t, const char *path, struct cr_e
 {
     const struct cr_engine *e = cr_trainer_engine(t);
     for (int i = 0; i < e->n_outputs; i++) {
-        int param = t->handover.to_param[i], input = t->handover.to_input[i];
+        int param = t->next_state.to_param[i], input = t->next_state.to_input[i];
         const struct cr_port *port = &e->outputs[i];
         if ((param == CR_NONE && input == CR_NONE) || port->dtype != CR_F32)
             continue;

@@ -40,12 +40,12 @@ static void place_results(crescent_trainer *t)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
     for (int i = 0; i < e->n_outputs; i++) {
-        int param = t->handover.to_param[i];
+        int param = t->next_state.to_param[i];
         if (param != CR_NONE)
             t->results[i] = e->tensors[param];
         else
             t->results[i] =
-                t->outputs.data[i] ? t->outputs.data[i] : t->inputs.data[t->handover.to_input[i]];
+                t->outputs.data[i] ? t->outputs.data[i] : t->inputs.data[t->next_state.to_input[i]];
     }
 }
 
@@ -55,8 +55,8 @@ static void hand_over(crescent_trainer *t)
 {
     struct cr_engine *e = cr_trainer_engine(t);
     for (int i = 0; i < e->n_outputs; i++) {
-        int input = t->handover.to_input[i];
-        if (t->handover.to_param[i] != CR_NONE || input == CR_NONE || !t->outputs.data[i])
+        int input = t->next_state.to_input[i];
+        if (t->next_state.to_param[i] != CR_NONE || input == CR_NONE || !t->outputs.data[i])
             continue;
         void *old = t->inputs.data[input];
         t->inputs.data[input] = t->outputs.data[i];
@@ -70,10 +70,10 @@ static const void *current(const crescent_trainer *t, crescent_port_kind kind, i
                            struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
-    if (kind == CRESCENT_OUTPUT && t->handover.to_param[i] != CR_NONE)
-        return e->tensors[t->handover.to_param[i]];
-    if (kind == CRESCENT_OUTPUT && t->handover.to_input[i] != CR_NONE)
-        return t->inputs.data[t->handover.to_input[i]];
+    if (kind == CRESCENT_OUTPUT && t->next_state.to_param[i] != CR_NONE)
+        return e->tensors[t->next_state.to_param[i]];
+    if (kind == CRESCENT_OUTPUT && t->next_state.to_input[i] != CR_NONE)
+        return t->inputs.data[t->next_state.to_input[i]];
     if (kind == CRESCENT_OUTPUT)
         return t->outputs.data[i];
     if (kind == CRESCENT_INPUT)

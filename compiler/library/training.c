@@ -27,7 +27,7 @@ static int new_outputs(crescent_trainer *t, struct cr_error *error)
     const struct cr_engine *e = cr_trainer_engine(t);
     bool *shared = cr_calloc((size_t)e->n_outputs, sizeof *shared);
     for (int i = 0; i < e->n_outputs; i++) {
-        int param = t->handover.to_param[i], input = t->handover.to_input[i];
+        int param = t->next_state.to_param[i], input = t->next_state.to_input[i];
         shared[i] = param != CR_NONE || (input != CR_NONE && cr_engine_may_store_over(e, i));
         if (param != CR_NONE)
             t->learned[param] = true;
@@ -43,7 +43,7 @@ static int prepare(crescent_trainer *t, struct cr_error *error)
     struct cr_engine *e = cr_trainer_engine(t);
     const struct cr_ports ports = {e->params,   e->inputs,   e->outputs,
                                    e->n_params, e->n_inputs, e->n_outputs};
-    if (cr_handover_find(&t->handover, &ports, e->path, error) || find_numbers(t, error))
+    if (cr_next_state_find(&t->next_state, &ports, e->path, error) || find_numbers(t, error))
         return -1;
     t->model->is_part = true;
     t->is_set = cr_calloc((size_t)e->n_inputs, sizeof *t->is_set);
@@ -90,7 +90,7 @@ void crescent_trainer_close(crescent_trainer *t)
     cr_validation_close(t->validation);
     cr_feeds_close(&t->feeds);
     cr_history_free(&t->history);
-    cr_handover_free(&t->handover);
+    cr_next_state_free(&t->next_state);
     cr_buffers_free(&t->inputs);
     cr_buffers_free(&t->outputs);
     cr_model_release(t->model);
@@ -113,7 +113,7 @@ static int feed(crescent_trainer *t, const crescent_input_file *files, int n,
                 struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
-    const struct cr_feed_source source = {"--input", files, n, t->handover.is_state};
+    const struct cr_feed_source source = {"--input", files, n, t->next_state.is_state};
     if (t->fed || t->started)
         return cr_fail(error, "%.400s: found files for inputs a second time, or after the "
                        "training has started, expected them once, before", e->path);
@@ -167,7 +167,7 @@ static int start(crescent_trainer *t, struct cr_error *error)
         const struct cr_port *port = &e->inputs[i];
         if (cr_feeds_find(&t->feeds, i) || t->is_set[i])
             continue;
-        if (!t->handover.is_state[i] && !cr_has_init(port))
+        if (!t->next_state.is_state[i] && !cr_has_init(port))
             return cr_fail(error,
                            "%.400s: input %.100s has no data, expected --input %.100s=F.npy, or "
                            "an output of its name",

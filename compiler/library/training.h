@@ -4,7 +4,7 @@
 #ifndef CR_TRAINING_H
 #define CR_TRAINING_H
 
-#include "compiler/emit/handover.h"
+#include "compiler/emit/next_state.h"
 #include "feed.h"
 #include "handles.h"
 #include "history.h"
@@ -22,7 +22,7 @@ struct crescent_trainer {
     bool *is_set;  /* by input: its data came from memory */
     bool started;  /* every input has a value */
     bool has_step; /* the outputs are those of a step */
-    struct cr_handover handover;
+    struct cr_next_state next_state;
     int loss, rate, tokens;    /* indices of the outputs loss, lr, tokens; or CR_NONE */
     int64_t step;              /* steps made, including earlier runs */
     struct cr_history history; /* of earlier runs too, if the checkpoint has them */

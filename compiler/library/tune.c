@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "compiler/emit/pipeline.h"
+#include "compiler/emit/make_program.h"
 #include "compiler/exec/tensor_memory.h"
 #include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"

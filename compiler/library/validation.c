@@ -144,7 +144,7 @@ static int find_state(struct cr_validation *v, const crescent_trainer *t, struct
     for (int i = 0; i < e->n_inputs; i++) {
         int input = cr_port_find(from->inputs, from->n_inputs, e->inputs[i].name);
         v->state[i] = CR_NONE;
-        if (input == CR_NONE || !t->handover.is_state[input])
+        if (input == CR_NONE || !t->next_state.is_state[input])
             continue;
         v->state[i] = find_same(from->inputs, from->n_inputs, &e->inputs[i], e->path, error);
         if (v->state[i] == CR_NONE)

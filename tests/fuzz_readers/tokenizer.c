@@ -1,7 +1,7 @@
 /* tokenizer.c - any bytes as a tokenizer.json, or as a tokenizer.model if they do not begin with {: refused with a line, or texts have ids that are tokens,
  * and the ids a text. */
 #include "compiler/emit/standalone_tokenizer.h"
-#include "compiler/ir/guard.h"
+#include "compiler/ir/unwind.h"
 
 #include "target.h"
 

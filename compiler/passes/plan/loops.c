@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/unwind.h"
 #include "compiler/passes/weights/weights.h"
 
 /* ---- repeated sequences ---- */

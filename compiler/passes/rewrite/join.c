@@ -14,8 +14,8 @@
  */
 #include <stdlib.h>
 
-#include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/unwind.h"
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
 #include "compiler/passes/weights/weights.h"

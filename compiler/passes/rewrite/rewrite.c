@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/guard.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/unwind.h"
 
 /* ---- sharing equal nodes ---- */
 

@@ -1,7 +1,7 @@
 #include "bindings.h"
 
-#include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/unwind.h"
 
 /* Iterations begin .. end - 1 of a loop. */
 struct stretch {

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/guard.h"
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
+#include "compiler/ir/unwind.h"
 
 enum { ALIGN = 16 }; /* floats: a cache line */
 

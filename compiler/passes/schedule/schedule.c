@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "bindings.h"
-#include "compiler/ir/guard.h"
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/steps.h"
 #include "compiler/ir/text.h"
+#include "compiler/ir/unwind.h"
 #include "compiler/passes/fuse/in_place.h"
 #include "compiler/passes/module/buffer_offsets.h"
 #include "compiler/passes/module/kernel_kinds.h"

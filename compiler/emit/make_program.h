@@ -1,8 +1,8 @@
 /*
- * pipeline.h - compiles a graph to a program: module, passes, emit.
+ * make_program.h - compiles a graph to a program: module, passes, emit.
  */
-#ifndef CR_PIPELINE_H
-#define CR_PIPELINE_H
+#ifndef CR_MAKE_PROGRAM_H
+#define CR_MAKE_PROGRAM_H
 
 #include <stdint.h>
 

@@ -1,13 +1,13 @@
 /*
- * subject.h - a model under one setting, ready for measurements.
+ * bench_case.h - a model under one setting, ready for measurements.
  */
-#ifndef CR_SUBJECT_H
-#define CR_SUBJECT_H
+#ifndef CR_BENCH_CASE_H
+#define CR_BENCH_CASE_H
 
 #include "model.h"
 #include "sample.h"
 
-struct cr_subject {
+struct cr_bench_case {
     const char *setting;       /* the argument of --vs, or null */
     struct cr_options options; /* a copy of its own */
     crescent_model *model;
@@ -16,7 +16,7 @@ struct cr_subject {
     crescent_surplus surplus;
     /* Nanoseconds of the stages of each compilation, and of runs. */
     struct cr_sample script, passes, emit, compile, runs;
-    struct cr_sample ratios; /* by round: the first subject's time divided by this one's */
+    struct cr_sample ratios; /* by round: the first case's time divided by this one's */
     double round_ns;         /* the median of the latest round */
 };
 
@@ -25,23 +25,23 @@ struct cr_subject {
 int cr_vary(struct cr_options *options, const char *asked, const char *setting,
             struct cr_error *error);
 
-/* Compiles a subject from the options and the argument of a --vs, or null.  Must be closed with
- * cr_subject_close, even after a failure. */
-int cr_subject_open(struct cr_subject *subject, const struct cr_options *options,
+/* Compiles a case from the options and the argument of a --vs, or null.  Must be closed with
+ * cr_bench_case_close, even after a failure. */
+int cr_bench_case_open(struct cr_bench_case *bench_case, const struct cr_options *options,
                     const char *setting, struct cr_error *error);
 
 /* Fills parameters and inputs, and allocates outputs. */
-int cr_subject_fill(struct cr_subject *subject, struct cr_error *error);
+int cr_bench_case_fill(struct cr_bench_case *bench_case, struct cr_error *error);
 
 /* Runs once.  Resets the states if they allow no further run, as when a cache is full. */
-int cr_subject_run(struct cr_subject *subject, struct cr_error *error);
+int cr_bench_case_run(struct cr_bench_case *bench_case, struct cr_error *error);
 
 /* Resets the states, after a run that failed because of them.  False if there are none. */
-bool cr_subject_again(const struct cr_subject *subject);
+bool cr_bench_case_reset(const struct cr_bench_case *bench_case);
 
 /* Runs once untimed to warm up, then runs for so many nanoseconds and times each run. */
-int cr_subject_round(struct cr_subject *subject, int64_t nanoseconds, struct cr_error *error);
+int cr_bench_case_round(struct cr_bench_case *bench_case, int64_t nanoseconds, struct cr_error *error);
 
-void cr_subject_close(struct cr_subject *subject);
+void cr_bench_case_close(struct cr_bench_case *bench_case);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * guard.h - returns to the caller when memory runs out, or when a bug is found.
+ * unwind.h - returns to the caller when memory runs out, or when a bug is found.
  *
  * Functions deep inside cannot return such an error: cr_calloc has no status, and a pass expects
  * every node it builds.  They call cr_give_up, which jumps to the innermost guard of the thread.
@@ -12,8 +12,8 @@
  *     ...
  *     cr_guard_leave(&guard);
  */
-#ifndef CR_GUARD_H
-#define CR_GUARD_H
+#ifndef CR_UNWIND_H
+#define CR_UNWIND_H
 
 #include <setjmp.h>
 

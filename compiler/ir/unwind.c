@@ -1,5 +1,5 @@
-/* guard.c - returns to the caller after a fatal error; see guard.h. */
-#include "guard.h"
+/* unwind.c - returns to the caller after a fatal error; see unwind.h. */
+#include "unwind.h"
 
 #include <stdarg.h>
 #include <stdio.h>

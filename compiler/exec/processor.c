@@ -1,5 +1,5 @@
-/* host.c - the processor this program runs on; see host.h. */
-#include "host.h"
+/* processor.c - the processor this program runs on; see processor.h. */
+#include "processor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 /* Parses a line of /proc/cpuinfo: "vendor_id : AuthenticAMD", "cpu family : 26", "model : 2", or on
  * Arm "CPU part : 0xd0b". */
-static void take_line(struct cr_host *host, const char *line)
+static void take_line(struct cr_host_processor *host, const char *line)
 {
     unsigned part;
     if (sscanf(line, "vendor_id : %15s", host->vendor) == 1 ||
@@ -26,7 +26,7 @@ static void take_line(struct cr_host *host, const char *line)
 }
 
 /* Makes the name of the kind of processor, which is fit for a file name. */
-static void name_processor(struct cr_host *host)
+static void name_processor(struct cr_host_processor *host)
 {
     bool amd = strcmp(host->vendor, "AuthenticAMD") == 0;
     bool intel = strcmp(host->vendor, "GenuineIntel") == 0;
@@ -43,7 +43,7 @@ static void name_processor(struct cr_host *host)
 }
 
 /* Reads the first core that the kernel lists. */
-static void find_processor(struct cr_host *host)
+static void find_processor(struct cr_host_processor *host)
 {
     FILE *file = fopen("/proc/cpuinfo", "re");
     char line[256];
@@ -77,14 +77,14 @@ static int64_t bytes_of(const char *text)
     return n < 0 || n > 1 << 20 ? 0 : (int64_t)n << shift;
 }
 
-static int64_t *bytes_of_level(struct cr_host *host, int level)
+static int64_t *bytes_of_level(struct cr_host_processor *host, int level)
 {
     int64_t *bytes[] = {&host->l1_bytes, &host->l2_bytes, &host->l3_bytes};
     return level >= 1 && level <= 3 ? bytes[level - 1] : NULL;
 }
 
 /* Sets the sizes of the caches that Linux lists under /sys. */
-static void list_caches(struct cr_host *host)
+static void list_caches(struct cr_host_processor *host)
 {
     char level[16], type[32], size[32];
     for (int i = 0; i < 16 && read_line(level, sizeof level, i, "level"); i++) {
@@ -98,7 +98,7 @@ static void list_caches(struct cr_host *host)
 }
 
 /* Intel's processors describe a cache in each subleaf of leaf 4 of cpuid, AMD's of leaf 0x8000001d. */
-void cr_ask_for_caches(struct cr_host *host)
+void cr_detect_caches(struct cr_host_processor *host)
 {
 #if defined(__x86_64__)
     unsigned leaf = strcmp(host->vendor, "AuthenticAMD") == 0 ? 0x8000001d : 4;
@@ -117,18 +117,18 @@ void cr_ask_for_caches(struct cr_host *host)
 #endif
 }
 
-void cr_find_host(struct cr_host *host)
+void cr_detect_processor(struct cr_host_processor *host)
 {
-    *host = (struct cr_host){.family = 0};
+    *host = (struct cr_host_processor){.family = 0};
     find_processor(host);
     list_caches(host);
     if (!host->l1_bytes)
-        cr_ask_for_caches(host);
+        cr_detect_caches(host);
 }
 
 /* ---- as a target ---- */
 
-static bool is(const struct cr_host *host, const struct cr_processor *p)
+static bool is(const struct cr_host_processor *host, const struct cr_processor *p)
 {
     if (!p->vendor || strcmp(host->vendor, p->vendor) != 0 || host->family != p->family)
         return false;
@@ -149,7 +149,7 @@ static void take(struct cr_target *target, const char *name, int64_t bytes)
     }
 }
 
-void cr_host_target(struct cr_target *target, const struct cr_host *host)
+void cr_host_target(struct cr_target *target, const struct cr_host_processor *host)
 {
     *target = cr_target_generic;
     snprintf(target->name, sizeof target->name, "host");

@@ -1,9 +1,9 @@
 /*
- * handover.h - finds the outputs of a training step that the next step reads: an output with the
+ * next_state.h - finds the outputs of a training step that the next step reads: an output with the
  * name of a parameter or an input is its next value.
  */
-#ifndef CR_HANDOVER_H
-#define CR_HANDOVER_H
+#ifndef CR_NEXT_STATE_H
+#define CR_NEXT_STATE_H
 
 #include "emit.h"
 
@@ -13,15 +13,15 @@ struct cr_ports {
     int n_params, n_inputs, n_outputs;
 };
 
-struct cr_handover {
+struct cr_next_state {
     int *to_param, *to_input; /* by output: the port whose next value it is, or CR_NONE */
     bool *is_state;           /* by input: an output is its next value */
 };
 
 /* Finds the ports that outputs replace.  Fails if an output differs in shape or type from its port,
  * or if no parameter is replaced; the message names the script at `path`. */
-int cr_handover_find(struct cr_handover *handover, const struct cr_ports *ports, const char *path,
+int cr_next_state_find(struct cr_next_state *next_state, const struct cr_ports *ports, const char *path,
                      struct cr_error *error);
-void cr_handover_free(struct cr_handover *handover);
+void cr_next_state_free(struct cr_next_state *next_state);
 
 #endif

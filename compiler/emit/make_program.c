@@ -1,5 +1,5 @@
-/* pipeline.c - compiles a graph to a program; see pipeline.h. */
-#include "pipeline.h"
+/* make_program.c - compiles a graph to a program; see make_program.h. */
+#include "make_program.h"
 
 #include <string.h>
 #include <time.h>

@@ -1,9 +1,9 @@
 /*
- * draw.c - sequences of random numbers, made a group at a time.
+ * random_fill.c - sequences of random numbers, made a group at a time.
  *
- * The template, draw.inc, is compiled once with each of vector_*.h; see runtime/vector.h.
+ * The template, random_fill.inc, is compiled once with each of vector_*.h; see runtime/vector.h.
  */
-#include "draw.h"
+#include "random_fill.h"
 
 #include <string.h>
 
@@ -22,21 +22,21 @@ struct cr_groups {
 /* The instances of the template, one include each; the order matters. */
 /* clang-format off */
 #include "runtime/vector_plain.h"
-#include "draw.inc"
+#include "random_fill.inc"
 #include "runtime/vector_end.h"
 
 #if CR_X86
 #include "runtime/vector_avx2.h"
-#include "draw.inc"
+#include "random_fill.inc"
 #include "runtime/vector_end.h"
 #include "runtime/vector_avx512.h"
-#include "draw.inc"
+#include "random_fill.inc"
 #include "runtime/vector_end.h"
 #endif
 
 #if CR_NEON
 #include "runtime/vector_neon.h"
-#include "draw.inc"
+#include "random_fill.inc"
 #include "runtime/vector_end.h"
 #endif
 /* clang-format on */

@@ -1,5 +1,5 @@
-/* subject.c - a model under one setting, ready for measurements; see subject.h. */
-#include "subject.h"
+/* bench_case.c - a model under one setting, ready for measurements; see bench_case.h. */
+#include "bench_case.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ int cr_vary(struct cr_options *o, const char *asked, const char *setting, struct
 /* ---- compiling ---- */
 
 /* Compiles once more and closes the model before; adds the time of each stage to the samples. */
-static int open_once(struct cr_subject *s, struct cr_error *error)
+static int open_once(struct cr_bench_case *s, struct cr_error *error)
 {
     const struct cr_options *o = &s->options;
     const crescent_config config = cr_config_of(o, cr_backend_of(o));
@@ -86,10 +86,10 @@ static int open_once(struct cr_subject *s, struct cr_error *error)
 }
 
 /* Compiles several times if that is quick, to get medians of each stage. */
-int cr_subject_open(struct cr_subject *s, const struct cr_options *options, const char *setting,
+int cr_bench_case_open(struct cr_bench_case *s, const struct cr_options *options, const char *setting,
                     struct cr_error *error)
 {
-    *s = (struct cr_subject){.setting = setting, .options = cr_options_copy(options)};
+    *s = (struct cr_bench_case){.setting = setting, .options = cr_options_copy(options)};
     if (setting && cr_vary(&s->options, "--vs", setting, error))
         return -1;
     int n = cr_backend_of(&s->options) == CRESCENT_TCC ? COMPILATIONS : 1, status = 0;
@@ -98,7 +98,7 @@ int cr_subject_open(struct cr_subject *s, const struct cr_options *options, cons
     return status;
 }
 
-int cr_subject_fill(struct cr_subject *s, struct cr_error *error)
+int cr_bench_case_fill(struct cr_bench_case *s, struct cr_error *error)
 {
     if (cr_fill_params(s->model, &s->options, &s->surplus, error) ||
         cr_arrays_inputs(&s->inputs, s->model, &s->options, error))
@@ -108,31 +108,31 @@ int cr_subject_fill(struct cr_subject *s, struct cr_error *error)
 
 /* ---- measuring ---- */
 
-bool cr_subject_again(const struct cr_subject *s)
+bool cr_bench_case_reset(const struct cr_bench_case *s)
 {
     return crescent_port_count(s->model, CRESCENT_STATE) &&
            crescent_reset_states(s->model) == CRESCENT_OK;
 }
 
-int cr_subject_run(struct cr_subject *s, struct cr_error *error)
+int cr_bench_case_run(struct cr_bench_case *s, struct cr_error *error)
 {
     const void *const *inputs = (const void *const *)s->inputs.data;
     int status = crescent_run(s->model, inputs, s->outputs.data);
-    if (status && cr_subject_again(s))
+    if (status && cr_bench_case_reset(s))
         status = crescent_run(s->model, inputs, s->outputs.data);
     return cr_passed(&s->options, status, error);
 }
 
-int cr_subject_round(struct cr_subject *s, int64_t nanoseconds, struct cr_error *error)
+int cr_bench_case_round(struct cr_bench_case *s, int64_t nanoseconds, struct cr_error *error)
 {
     struct cr_sample round = {0};
     int64_t now, start;
-    if (cr_subject_run(s, error))
+    if (cr_bench_case_run(s, error))
         return -1;
     int64_t end = crescent_clock() + nanoseconds;
     do {
         start = crescent_clock();
-        if (cr_subject_run(s, error)) {
+        if (cr_bench_case_run(s, error)) {
             cr_sample_free(&round);
             return -1;
         }
@@ -145,7 +145,7 @@ int cr_subject_round(struct cr_subject *s, int64_t nanoseconds, struct cr_error 
     return 0;
 }
 
-void cr_subject_close(struct cr_subject *s)
+void cr_bench_case_close(struct cr_bench_case *s)
 {
     cr_arrays_free(&s->inputs);
     cr_arrays_free(&s->outputs);
@@ -155,5 +155,5 @@ void cr_subject_close(struct cr_subject *s)
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
         cr_sample_free(samples[i]);
     cr_options_free(&s->options);
-    *s = (struct cr_subject){0};
+    *s = (struct cr_bench_case){0};
 }

@@ -1,5 +1,5 @@
-/* handover.c - matches outputs with the ports that they replace, by name; see handover.h. */
-#include "handover.h"
+/* next_state.c - matches outputs with the ports that they replace, by name; see next_state.h. */
+#include "next_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,13 +45,13 @@ struct targets {
 };
 
 /* Finds the port that output i replaces. */
-static int find_target(struct cr_handover *h, const struct cr_ports *ports,
+static int find_target(struct cr_next_state *next, const struct cr_ports *ports,
                        const struct targets *targets, int i, const char *path,
                        struct cr_error *error)
 {
     const struct cr_port *output = &ports->outputs[i];
-    int param = h->to_param[i] = cr_names_find(&targets->params, output->name);
-    int input = h->to_input[i] = cr_names_find(&targets->inputs, output->name);
+    int param = next->to_param[i] = cr_names_find(&targets->params, output->name);
+    int input = next->to_input[i] = cr_names_find(&targets->inputs, output->name);
     if (param != CR_NONE)
         return check_type(output, &ports->params[param], "parameter", path, error) ||
                        check_format(&ports->params[param], path, error)
@@ -59,7 +59,7 @@ static int find_target(struct cr_handover *h, const struct cr_ports *ports,
                    : 0;
     if (input == CR_NONE)
         return 0;
-    h->is_state[input] = true;
+    next->is_state[input] = true;
     return check_type(output, &ports->inputs[input], "input", path, error);
 }
 
@@ -69,19 +69,19 @@ static void add_names(struct cr_names *names, const struct cr_port *ports, int n
         cr_names_add(names, ports[i].name);
 }
 
-int cr_handover_find(struct cr_handover *h, const struct cr_ports *ports, const char *path,
+int cr_next_state_find(struct cr_next_state *next, const struct cr_ports *ports, const char *path,
                      struct cr_error *error)
 {
     struct targets targets = {0};
     int learned = 0, status = 0;
     add_names(&targets.params, ports->params, ports->n_params);
     add_names(&targets.inputs, ports->inputs, ports->n_inputs);
-    h->to_param = cr_calloc((size_t)ports->n_outputs, sizeof *h->to_param);
-    h->to_input = cr_calloc((size_t)ports->n_outputs, sizeof *h->to_input);
-    h->is_state = cr_calloc((size_t)ports->n_inputs, sizeof *h->is_state);
+    next->to_param = cr_calloc((size_t)ports->n_outputs, sizeof *next->to_param);
+    next->to_input = cr_calloc((size_t)ports->n_outputs, sizeof *next->to_input);
+    next->is_state = cr_calloc((size_t)ports->n_inputs, sizeof *next->is_state);
     for (int i = 0; i < ports->n_outputs && !status; i++) {
-        status = find_target(h, ports, &targets, i, path, error);
-        learned += h->to_param[i] != CR_NONE;
+        status = find_target(next, ports, &targets, i, path, error);
+        learned += next->to_param[i] != CR_NONE;
     }
     cr_names_free(&targets.params);
     cr_names_free(&targets.inputs);
@@ -91,14 +91,14 @@ int cr_handover_find(struct cr_handover *h, const struct cr_ports *ports, const 
                          "next values (optim.adamw gives them)",
                          path);
     if (status)
-        cr_handover_free(h);
+        cr_next_state_free(next);
     return status;
 }
 
-void cr_handover_free(struct cr_handover *h)
+void cr_next_state_free(struct cr_next_state *next)
 {
-    free(h->to_param);
-    free(h->to_input);
-    free(h->is_state);
-    *h = (struct cr_handover){0};
+    free(next->to_param);
+    free(next->to_input);
+    free(next->is_state);
+    *next = (struct cr_next_state){0};
 }

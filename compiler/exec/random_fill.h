@@ -1,11 +1,11 @@
 /*
- * draw.h - the random numbers that parameters and inputs begin with.
+ * random_fill.h - the random numbers that parameters and inputs begin with.
  *
  * A number is a function of (seed, stream, index); runtime/philox.h says which.  Neither the
  * order of the calls nor the number of threads matters.  A pair of normal numbers is 16 apart.
  */
-#ifndef CR_DRAW_H
-#define CR_DRAW_H
+#ifndef CR_RANDOM_FILL_H
+#define CR_RANDOM_FILL_H
 
 #include <stddef.h>
 #include <stdint.h>
