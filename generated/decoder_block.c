@@ -15,9 +15,7 @@
 
 /* ---- what the kernels call ---- */
 
-/*
- * types.h - what generated code is written in besides the functions of the runtime.
- */
+/* types.h - what generated code is written in besides the functions of the runtime. */
 enum {
     CR_PANEL = 32,     /* columns of a packed panel */
     CR_SUM_BLOCK = 256 /* elements of a sum that are one chain; see runtime.h */
@@ -2059,6 +2057,8 @@ static inline size_t cr_utf8(const char *at, const char *end)
     }
     return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
 }
+
+/* utf8_put.h - writing characters in UTF-8; it stands in emitted C, too. */
 
 /* Writes a character as UTF-8; returns its bytes. */
 static inline size_t cr_utf8_put(char *out, uint32_t code)

@@ -10,9 +10,7 @@
 
 /* ---- what the kernels call ---- */
 
-/*
- * types.h - what generated code is written in besides the functions of the runtime.
- */
+/* types.h - what generated code is written in besides the functions of the runtime. */
 enum {
     CR_PANEL = 32,     /* columns of a packed panel */
     CR_SUM_BLOCK = 256 /* elements of a sum that are one chain; see runtime.h */

@@ -1,6 +1,4 @@
-/*
- * types.h - what generated code is written in besides the functions of the runtime.
- */
+/* types.h - what generated code is written in besides the functions of the runtime. */
 #ifndef CR_TYPES_H
 #define CR_TYPES_H
 

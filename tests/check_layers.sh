@@ -106,7 +106,7 @@ violations() {
                 if (FILENAME != "compiler/tokenizer/unicode.c")
                     complain("utf8proc belongs to compiler/tokenizer/unicode.c")
             } else if (name in machine) {
-                if (layer != "runtime" && FILENAME !~ /^compiler\/exec\/(peak|host)\.c$/)
+                if (layer != "runtime" && FILENAME !~ /^compiler\/exec\/(peak|processor)\.c$/)
                     complain("machine instructions belong to runtime/")
             } else if (!(name in libc)) complain("not a header of libc")
         }
