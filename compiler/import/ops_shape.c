@@ -307,54 +307,6 @@ void cr_op_split(struct cr_translation *t)
     }
 }
 
-/* Pads with elements of x: repeats the border, mirrors, or wraps around. */
-static cr_t pad_by_index(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_t after,
-                         const char *mode)
-{
-    int64_t size = x->shape[axis], n = size + before + after;
-    int64_t *indices = cr_t_axis_array(t, n > 0 ? n : 0);
-    if (!indices)
-        return NULL;
-    bool edge = strcmp(mode, "edge") == 0, wrap = strcmp(mode, "wrap") == 0;
-    if (!edge && !wrap && strcmp(mode, "reflect") != 0)
-        return cr_onnx_refuse(t, "found the mode %s, expected one of the operator's", mode);
-    if (size == 0)
-        return cr_onnx_refuse(t, "found an axis of size 0, expected elements to repeat");
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = i - before, period = size > 1 ? 2 * (size - 1) : 1;
-        int64_t mirrored = ((at % period) + period) % period;
-        indices[i] = edge   ? clamp(at, 0, size - 1)
-                     : wrap ? ((at % size) + size) % size
-                            : (mirrored < size ? mirrored : period - mirrored);
-    }
-    return cr_t_take(t, x, axis, n, indices);
-}
-
-/* Pads and value are attributes before version 11, inputs since. */
-void cr_op_pad(struct cr_translation *t)
-{
-    int64_t pads[CR_ONNX_MANY], axes[CR_ONNX_MANY];
-    cr_t x = t->in[0], value = cr_input(t, 2);
-    const char *mode = cr_string(t, "mode", "constant");
-    int n =
-        cr_input(t, 1) ? cr_numbers_of(t, cr_input(t, 1), pads) : cr_numbers_named(t, "pads", pads);
-    int n_axes = cr_input(t, 3) ? cr_numbers_of(t, cr_input(t, 3), axes) : -1;
-    const double *number = value ? cr_t_known(t, value) : NULL;
-    double fill = number ? *number : cr_onnx_real(t->node, "value", 0);
-    int half = n_axes >= 0 ? n_axes : x ? x->rank : 0;
-    if (t->failed || !x || n != 2 * half) {
-        cr_onnx_refuse(t, "found %d pads of %d axes, expected two for each axis", n, half);
-        return;
-    }
-    for (int i = 0; i < half && x; i++) {
-        int axis = cr_axis(t, n_axes >= 0 ? axes[i] : i, x->rank);
-        bool plain = strcmp(mode, "constant") == 0 || (pads[i] <= 0 && pads[i + half] <= 0);
-        x = plain ? cr_t_pad(t, x, axis, pads[i], pads[i + half], fill)
-                  : pad_by_index(t, x, axis, pads[i], pads[i + half], mode);
-    }
-    cr_give(t, 0, x);
-}
-
 /* Keeps the lower or upper triangle of matrices; other elements become 0. */
 void cr_op_trilu(struct cr_translation *t)
 {

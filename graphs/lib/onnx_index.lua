@@ -1,4 +1,4 @@
--- Operators of ONNX that replace and find elements by indices; see onnx.lua.
+-- Operators of ONNX that find, take and replace elements by their places; see onnx.lua.
 
 local tools = require "onnx_tools"
 local axis_of, along, number, wrap = tools.axis_of, tools.along, tools.number, tools.wrap
@@ -108,6 +108,36 @@ function onnx_index.one_hot(x, values, config)
     local function value(i) return reshape(narrow(values, 1, i, 1), {}) end
     if values.dtype ~= "bool" then return where(hit, value(1), value(0)) end
     return logical_or(logical_and(hit, value(1)), logical_and(logical_not(hit), value(0)))
+end
+
+-- ---- places ----
+
+-- The place that is read for one from 0 to size - 1, or before or behind them.
+local places = {
+    edge = function(at, size) return math.min(math.max(at, 0), size - 1) end,
+    wrap = function(at, size) return at % size end,
+    reflect = function(at, size)
+        local period = math.max(2 * (size - 1), 1)
+        return math.min(at % period, period - at % period)
+    end}
+
+-- Adds elements at both ends of axes, a value or those of x, by mode; fewer than 0 cuts.
+function onnx_index.pad(x, config)
+    local o = layer_options("onnx_index.pad", config or {}, {
+        pads = "table", axes = "table?", mode = {"string", "constant"}, value = {"number|table", 0}})
+    local n = o.axes and #o.axes or x.rank
+    assert(#o.pads == 2 * n, #o.pads .. " pads of " .. n .. " axes, expected two for each axis")
+    for i = 1, n do
+        local axis, before, after = axis_of(x, o.axes and o.axes[i] or i - 1), o.pads[i], o.pads[i + n]
+        if o.mode == "constant" or (before <= 0 and after <= 0) then
+            x = tools.pad(x, axis, before, after, number(o.value))
+        else
+            local place, list, size = tools.choose("mode", places, o.mode), {}, x:size(axis)
+            for k = 1, size + before + after do list[k] = place(k - 1 - before, size) end
+            x = tools.take(x, axis, list)
+        end
+    end
+    return x
 end
 
 -- ---- the largest ----
