@@ -2075,6 +2075,7 @@ static inline size_t cr_utf8_put(char *out, uint32_t code)
 {
     static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
     size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, i;
+
     for (i = n - 1; i > 0; i--, code >>= 6)
         out[i] = (char)(0x80 | (code & 0x3f));
     out[0] = (char)(marks[n] | code);
@@ -3612,9 +3613,8 @@ static void cr_main_weights(const char *path, void *weights)
 {
     struct cr_safetensors file;
     char error[512];
-    int i;
     cr_main_require(cr_safetensors_open(&file, path, error, sizeof error), error);
-    for (i = 0; i < CR_MAIN_PARAMS; i++) {
+    for (int i = 0; i < CR_MAIN_PARAMS; i++) {
         const struct cr_tensor param = cr_main_param(i);
         float *tensor = cr_main_read_tensor(&file, &param);
         cr_main_load(weights, i, tensor);
@@ -3634,13 +3634,12 @@ static void *cr_main_read_npy(const char *path, const struct cr_tensor *tensor)
     void *data = cr_main_memory((size_t)tensor->elements * 4);
     char error[512], shape[200];
     struct cr_npy file;
-    int status;
     cr_main_require(cr_npy_open(&file, path, error, sizeof error), error);
     if (!cr_main_fits(tensor, file.rank, file.shape))
         cr_main_fail(path, "an array of another shape, expected [%s] for '%s'",
                      cr_main_shape(shape, tensor), tensor->name);
-        status = cr_npy_read_f32(&file, data, error, sizeof error);
-    cr_main_require(status, error);
+    if (!tensor->is_i32)
+        cr_main_require(cr_npy_read_f32(&file, data, error, sizeof error), error);
     cr_npy_close(&file);
     return data;
 }
@@ -3649,8 +3648,7 @@ static void *cr_main_read_npy(const char *path, const struct cr_tensor *tensor)
 static size_t cr_main_print_header(char header[CR_NPY_HEADER], const struct cr_tensor *tensor)
 {
     int64_t shape[8];
-    int i;
-    for (i = 0; i < tensor->rank; i++)
+    for (int i = 0; i < tensor->rank; i++)
         shape[i] = tensor->shape[i];
     return cr_npy_print_header(header, tensor->is_i32 ? CR_NPY_I4 : CR_NPY_F4, tensor->rank, shape);
 }
@@ -3717,8 +3715,7 @@ struct cr_main_files {
 static void cr_main_list(FILE *to, const char *title, const struct cr_tensor *tensors, int n)
 {
     char shape[200];
-    int i;
-    for (i = 0; i < n; i++)
+    for (int i = 0; i < n; i++)
         fprintf(to, "%-8s %s %s [%s]\n", title, tensors[i].name,
                 tensors[i].is_i32 ? "int32" : "float32", cr_main_shape(shape, &tensors[i]));
 }
@@ -3726,13 +3723,12 @@ static void cr_main_list(FILE *to, const char *title, const struct cr_tensor *te
 /* Prints the arguments, and the model's inputs, outputs and weights. */
 static void cr_main_help(FILE *to)
 {
-    int i;
     fprintf(to, "usage: PROGRAM [--weights FILE.safetensors] --input NAME=FILE.npy ...\n"
                 "       --output NAME=FILE.npy ...\n\n"
                 "Runs " CR_MAIN_NAME ", compiled for these shapes:\n\n");
     cr_main_list(to, "input", cr_main_inputs, CR_MAIN_INPUTS);
     cr_main_list(to, "output", cr_main_outputs, CR_MAIN_OUTPUTS);
-    for (i = 0; i < CR_MAIN_PARAMS; i++) {
+    for (int i = 0; i < CR_MAIN_PARAMS; i++) {
         const struct cr_tensor param = cr_main_param(i);
         cr_main_list(to, "weights", &param, 1);
     }

@@ -170,7 +170,7 @@ END_TEST
 
 START_TEST(the_host)
 {
-    struct cr_processor host;
+    struct cr_host_processor host;
     struct cr_target target;
     cr_detect_processor(&host);
     ck_assert_msg(*host.name && !strchr(host.name, '/'), "%s", host.name);
@@ -188,7 +188,7 @@ END_TEST
 /* cpuid and the system tell of the same caches, where both do. */
 START_TEST(caches)
 {
-    struct cr_processor host, asked;
+    struct cr_host_processor host, asked;
     cr_detect_processor(&host);
     asked = host;
     asked.l1_bytes = asked.l2_bytes = asked.l3_bytes = 0;
