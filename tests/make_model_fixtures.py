@@ -37,6 +37,8 @@ logging.disable_progress_bar()
 CAUSAL = dict(vocab_size=37, num_hidden_layers=2)
 ENCODER = dict(vocab_size=31, hidden_size=12, intermediate_size=20, num_attention_heads=3,
                num_hidden_layers=2, pad_token_id=0)
+DEBERTA = dict(ENCODER, max_position_embeddings=10, relative_attention=True, position_buckets=6,
+               norm_rel_ebd="layer_norm", share_att_key=True, pos_att_type="p2c|c2p", position_biased_input=False)
 T5 = dict(vocab_size=31, d_model=12, d_ff=20, num_layers=2, num_heads=3, d_kv=6, pad_token_id=0)
 BERT = dict(vocab_size=19, hidden_size=12, intermediate_size=20, num_hidden_layers=2, num_attention_heads=3,
             max_position_embeddings=12)
@@ -214,6 +216,16 @@ CASES = {
     "t5_tokens": ("T5ForTokenClassification", "T5Config",
                   dict(T5, num_labels=3, feed_forward_proj="gated-gelu", relative_attention_num_buckets=8),
                   dict(B=1, T=11, token_classes=3, name_prefix="transformer.")),
+    # Texts with distances in buckets of several, and beyond the largest.
+    "deberta_v2": ("DebertaV2Model", "DebertaV2Config", dict(DEBERTA, conv_kernel_size=3, conv_act="gelu"),
+                   dict(B=2, T=13)),
+    "deberta_v2_classes": ("DebertaV2ForSequenceClassification", "DebertaV2Config", dict(DEBERTA, num_labels=3),
+                           dict(T=13, classes=3, name_prefix="deberta.")),
+    "deberta_v2_words": ("DebertaV2ForMaskedLM", "DebertaV2Config",
+                         dict(DEBERTA, num_hidden_layers=1, share_att_key=False, position_buckets=-1,
+                              max_relative_positions=4, embedding_size=7, position_biased_input=True,
+                              type_vocab_size=2, max_position_embeddings=12),
+                         dict(B=1, T=9, masked_lm=True, name_prefix="deberta.")),
     "vit": ("ViTModel", "ViTConfig",
             dict(image_size=12, patch_size=4, num_channels=3, hidden_size=24, intermediate_size=40,
                  num_hidden_layers=2, num_attention_heads=3, pooler_output_size=10), dict(B=2)),
@@ -259,7 +271,7 @@ def has_types(config):
 
 
 def script_of(config):
-    return {"xlm-roberta": "roberta"}.get(config.model_type, config.model_type)
+    return {"xlm-roberta": "roberta"}.get(config.model_type, config.model_type).replace("-", "_")
 
 
 def make_inputs(name, config, rng):

@@ -192,6 +192,8 @@ nomic-embed-text-v1.5                     136,731,648
 EuroBERT-210m                             211,766,016
 gte-base-en-v1.5                          136,776,192
 t5-small                                   35,330,816
+deberta-v3-base                           183,831,552
+deberta-v2-xlarge                         884,593,152
 TABLE
 }
 
@@ -283,6 +285,10 @@ refuses nomic_bert '{"activation_function": "gelu"}' \
 unknown nomic_bert '{"num_experts": 8, "moe_top_k": 2}' moe_top_k 2
 complains nomic_bert 'rotary_scaling_factor and texts of 2049 tokens, expected at most max_trained_positions, 2048' \
     --set rotary_scaling_factor=2 --set T=2049
+refuses deberta_v2 '{"pos_att_type": ["p2p"]}' "option pos_att_type: found 'p2p', expected  or c2p or p2c \
+or c2p|p2c or p2c|c2p or c2p,p2c or p2c,c2p"
+complains deberta_v2 'padding with conv_kernel_size, expected one or the other' --set padding=true \
+    --set conv_kernel_size=3
 refuses t5 '{"feed_forward_proj": "gated-relu"}' \
     "option feed_forward_proj: found 'gated-relu', expected relu or gated-gelu or gated-silu or gelu or silu"
 complains t5 'masked_lm of a model without such a head, expected false' --set masked_lm=true

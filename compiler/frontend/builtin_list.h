@@ -29,6 +29,7 @@
 #define CR_BUILTIN_MODELS(FILE)                                                                    \
     FILE("graphs/", model, albert)                                                                 \
     FILE("graphs/", model, bert)                                                                   \
+    FILE("graphs/", model, deberta_v2)                                                             \
     FILE("graphs/", model, distilbert)                                                             \
     FILE("graphs/", model, electra)                                                                \
     FILE("graphs/", model, eurobert)                                                               \
@@ -53,6 +54,7 @@
  * tensors in files of models with a head. */
 #define CR_MODEL_ALIASES(ALIAS)                                                                    \
     ALIAS("camembert", roberta, "roberta")                                                         \
+    ALIAS("deberta-v2", deberta_v2, "deberta")                                                     \
     ALIAS("mt5", t5, "transformer")                                                                \
     ALIAS("new", gte, "new")                                                                       \
     ALIAS("xlm-roberta", roberta, "roberta")

@@ -52,6 +52,21 @@ function masks.relative(rows, T, buckets, reach)
     return gather(biases, key - query + most):permute{3, 1, 2}
 end
 
+-- A list of the buckets of the distances 0, 1, ..., n - 1: themselves up to half of `span` and, with `reach`, beyond
+-- it in logarithms, so that reach - 1 has the bucket span - 1 (He et al.: DeBERTaV3, 2023).
+function masks.log_buckets(n, span, reach)
+    local list, middle = {}, math.floor(span / 2)
+    for distance = 0, n - 1 do
+        local bucket = distance
+        if reach and distance > middle then
+            local grown = math.log(distance / middle) / math.log((reach - 1) / middle) * (middle - 1)
+            bucket = math.ceil(grown - 1e-6) + middle
+        end
+        list[distance + 1] = bucket
+    end
+    return list
+end
+
 -- The slopes of ALiBi: 2^(-8 h / n) for head h of n, from 1 on.  Where n is no power of two,
 -- those of the power below, and then every other one of the power above.
 local function slopes(n)
