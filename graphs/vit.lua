@@ -21,22 +21,9 @@ local o = options({
 }, huggingface.keys({}, true), huggingface.sizes)
 
 local norm = {eps = o.layer_norm_eps}
-local B, C, channels = o.B, o.hidden_size, o.num_channels
+local B, C = o.B, o.hidden_size
 local height, width = huggingface.pair(o, "image_size")
-local patch_height, patch_width = huggingface.pair(o, "patch_size")
-if height % patch_height ~= 0 or width % patch_width ~= 0 then
-    error("image_size " .. o.image_size .. " is not divisible by patch_size " .. o.patch_size)
-end
-local rows, columns = height / patch_height, width / patch_width
-
--- Each patch is projected by itself: a convolution whose stride is its size.
-local function patches(pixels)
-    local size = channels * patch_height * patch_width
-    local weight = param("weight", {C, channels, patch_height, patch_width}, {normal = 0.02})
-    local x = pixels:reshape{B, channels, rows, patch_height, columns, patch_width}
-    x = x:permute{1, 3, 5, 2, 4, 6}:reshape{B, rows * columns, size}
-    return matmul(x, weight:reshape{C, size}:transpose(1, 2)) + param("bias", {C}, {fill = 0})
-end
+local size = {huggingface.pair(o, "patch_size")}
 
 local layer = {
     n_head = o.num_attention_heads, bias = o.qkv_bias,
@@ -59,16 +46,16 @@ local function block(x)
 end
 
 prefix(o.name_prefix)
-local pixels = input("pixel_values", {B, channels, height, width})
-local x = scope("embeddings.patch_embeddings.projection", patches, pixels)
+local pixels = input("pixel_values", {B, o.num_channels, height, width})
+local x = scope("embeddings.patch_embeddings.projection", nn.patches, pixels, C, size)
 local class = param("embeddings.cls_token", {1, 1, C}, {normal = 0.02}):expand{B, 1, C}
 x = concat({class, x}, 2)
-    + param("embeddings.position_embeddings", {1, rows * columns + 1, C}, {normal = 0.02})
+x = x + param("embeddings.position_embeddings", {1, x:size(2), C}, {normal = 0.02})
 x = transformer.stack(x, "encoder.layer", o.num_hidden_layers, block)
 x = scope("layernorm", nn.layer_norm, x, norm)
 if not o.pooler then return {last_hidden_state = x} end
 
 local first = x:slice({0, 0, 0}, {B, 1, C}):reshape{B, C}
-local size = o.pooler_output_size > 0 and o.pooler_output_size or C
-local pooled = huggingface.activation(o.pooler_act)(scope("pooler.dense", nn.linear, first, size))
+local width_out = o.pooler_output_size > 0 and o.pooler_output_size or C
+local pooled = huggingface.activation(o.pooler_act)(scope("pooler.dense", nn.linear, first, width_out))
 return {last_hidden_state = x, pooler_output = pooled}

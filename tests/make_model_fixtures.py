@@ -43,6 +43,10 @@ T5 = dict(vocab_size=31, d_model=12, d_ff=20, num_layers=2, num_heads=3, d_kv=6,
 BERT = dict(vocab_size=19, hidden_size=12, intermediate_size=20, num_hidden_layers=2, num_attention_heads=3,
             max_position_embeddings=12)
 DISTILBERT = dict(vocab_size=19, dim=12, hidden_dim=20, n_layers=2, n_heads=3, max_position_embeddings=12)
+TOWER = dict(hidden_size=12, intermediate_size=20, num_hidden_layers=2, num_attention_heads=3,
+             max_position_embeddings=4)
+IMAGES = dict(hidden_size=8, intermediate_size=12, num_hidden_layers=2, num_attention_heads=2, image_size=8,
+              patch_size=4)
 ENDS = dict(bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2)
 
 # name: model class, config class, its arguments, options of the script.
@@ -226,6 +230,20 @@ CASES = {
                               max_relative_positions=4, embedding_size=7, position_biased_input=True,
                               type_vocab_size=2, max_position_embeddings=12),
                          dict(B=1, T=9, masked_lm=True, name_prefix="deberta.")),
+    # Two towers in one file; an image that is no whole number of patches.
+    "clip_text": ("CLIPModel", "CLIPConfig",
+                  dict(projection_dim=7, text_config=dict(TOWER, vocab_size=19, max_position_embeddings=12,
+                                                          eos_token_id=5), vision_config=IMAGES),
+                  dict(B=3, T=11, tower="text")),
+    "clip_vision": ("CLIPModel", "CLIPConfig",
+                    dict(projection_dim=7, text_config=dict(TOWER, vocab_size=5, eos_token_id=2),
+                         vision_config=dict(IMAGES, image_size=13)), dict(B=2, tower="vision")),
+    "siglip_text": ("SiglipModel", "SiglipConfig",
+                    dict(text_config=dict(TOWER, vocab_size=19, max_position_embeddings=9, projection_size=8),
+                         vision_config=IMAGES), dict(B=2, T=9, tower="text")),
+    "siglip_vision": ("SiglipModel", "SiglipConfig",
+                      dict(text_config=dict(TOWER, vocab_size=5), vision_config=IMAGES),
+                      dict(B=2, tower="vision")),
     "vit": ("ViTModel", "ViTConfig",
             dict(image_size=12, patch_size=4, num_channels=3, hidden_size=24, intermediate_size=40,
                  num_hidden_layers=2, num_attention_heads=3, pooler_output_size=10), dict(B=2)),
@@ -277,7 +295,9 @@ def script_of(config):
 def make_inputs(name, config, rng):
     """By the names of transformers, and the files that hold them."""
     options = CASES[name][3]
-    if config.model_type == "vit":
+    if "tower" in options:
+        config = getattr(config, options["tower"] + "_config")
+    if hasattr(config, "image_size"):
         shape = options["B"], config.num_channels, config.image_size, config.image_size
         return {"pixel_values": rng.standard_normal(shape).astype(np.float32)}
     shape = options.get("B", 1), options["T"] - 2 * is_pooled(name)
@@ -290,14 +310,26 @@ def make_inputs(name, config, rng):
     return inputs
 
 
-def evaluate(model, inputs, c, dtype):
+def run(model, tensors, tower):
+    """The outputs by the names that the script has; `tower` is one of two, or None."""
+    if not tower:
+        return model(**tensors)
+    features = model.get_text_features if tower == "text" else model.get_image_features
+    result = getattr(model, tower + "_model")(**tensors)
+    features = features(**tensors).pooler_output
+    if model.config.model_type == "clip":
+        result["text_features" if tower == "text" else "image_features"] = features
+    return result
+
+
+def evaluate(model, inputs, c, dtype, tower=None):
     """The outputs and, if there is a cotangent, the gradients of parameters and float inputs."""
     tensors = {key: torch.from_numpy(value) for key, value in inputs.items()}
     for key, value in tensors.items():
         if value.is_floating_point():
             tensors[key] = value.to(dtype).requires_grad_()
-    result = model(**tensors)
-    names = ["logits", "last_hidden_state", "pooler_output"]
+    result = run(model, tensors, tower)
+    names = ["logits", "text_features", "image_features", "last_hidden_state", "pooler_output"]
     names = [key for key in names if result.get(key) is not None][:1 if "logits" in result else None]
     outputs = {key: result[key] for key in names}
     loss = (outputs[names[0]] * torch.from_numpy(c(outputs[names[0]].shape)).to(dtype)).sum()
@@ -396,7 +428,7 @@ def make_case(name):
     taps = {}
     hooks = [module.register_forward_hook(keep_in(taps, key))
              for key, module in model.named_modules() if name == "llama" and is_tapped(key)]
-    low, low_grads = evaluate(model, inputs, c, torch.float32)
+    low, low_grads = evaluate(model, inputs, c, torch.float32, options.get("tower"))
     for hook in hooks:
         hook.remove()
     if taps:
@@ -404,7 +436,7 @@ def make_case(name):
     with everything_in_float64():
         exact = make_model(name)
         exact.load_state_dict({key: value.double() for key, value in state.items()})
-        high, high_grads = evaluate(exact, inputs, c, torch.float64)
+        high, high_grads = evaluate(exact, inputs, c, torch.float64, options.get("tower"))
 
     tensors = saved_tensors(model, folder)
     write_safetensors(os.path.join(folder, "model.safetensors"), dict(sorted(tensors.items())))

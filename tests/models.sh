@@ -90,7 +90,7 @@ vit vit-base-16
 TABLE
 
 # ---- config.json of published models, as people find them: tests/configs/published/NAME.json ----
-# Encoders are counted with their pooler, if they have one, and without a head.
+# Encoders are counted with their pooler, if they have one, and without a head; of two towers that of texts.
 found() {
     cat <<'TABLE'
 gpt2                                      124,439,808
@@ -182,6 +182,9 @@ ms-marco-electra-base                     108,891,648
 multilingual-e5-large                     559,890,432
 roberta-base                              124,645,632
 xlm-roberta-base                          278,043,648
+clip-vit-base-patch32                      63,428,096
+siglip-base-patch16-224                   110,271,744
+siglip-so400m-patch14-384                 449,734,896
 vit-base-patch16-224-in21k                 86,389,248
 vit-base-patch16-384                       86,681,088
 vit-large-patch16-224-in21k               304,351,232
@@ -311,7 +314,7 @@ complains roberta '513 tokens, expected at most 512, as there are positions' --s
 complains bert 'pooling mean of 2 texts, expected one without padding' --set pooling=mean --set B=2
 complains bert 'pooling cls of 1 texts with padding, expected one without padding' --set pooling=cls \
     --set padding=true
-complains vit 'image_size 20 is not divisible by patch_size 16' --set image_size=20
+complains vit 'an image of 8 x 8, expected at least one patch of 16 x 16' --set image_size=8
 
 # harmless SCRIPT JSON: what of a config.json changes nothing, and is not worth a note.
 harmless() {

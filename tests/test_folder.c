@@ -141,6 +141,7 @@ static int64_t run(crescent_model *model, float *first)
 #define LLAMA_TIED "{\"model_type\": \"llama\"," LLAMA_SIZES ", \"tie_word_embeddings\": true}"
 #define NEOX "{\"model_type\": \"gpt_neox\"," LLAMA_SIZES ", \"rope_parameters\": {}}"
 #define XLM "{\"model_type\": \"xlm-roberta\"," LLAMA_SIZES ", \"max_position_embeddings\": 32}"
+#define CLIP "{\"model_type\": \"clip_text_model\"," LLAMA_SIZES ", \"max_position_embeddings\": 32}"
 #define BERT "{\"model_type\": \"bert\"," LLAMA_SIZES ", \"max_position_embeddings\": 32}"
 
 /* What becomes of the names of a model's parameters in a file, and what else the file has. */
@@ -168,6 +169,7 @@ static const struct naming namings[] = {
      .extra = {"layers.0.attention.bias", "layers.0.attention.masked_bias",
                "layers.1.attention.rotary_emb.inv_freq"}},
     {"graphs/roberta.lua", XLM, .less = "", .more = "roberta."},
+    {"graphs/clip_text_model.lua", CLIP, .less = "text_model."},
     {"graphs/bert.lua", BERT, .less = ""},
     {"graphs/bert.lua", BERT, .less = "", .more = "bert.", .extra = {"bert.embeddings.position_ids"}},
     {"graphs/bert.lua", BERT, .less = "", .more = "bert.", .from = "LayerNorm.weight",
@@ -370,7 +372,7 @@ static const struct {
     {"config.json", "", ": a folder without config.json"},
     {"config.json", "{\"model_type\": \"mamba\"}",
      ": no script for the model_type 'mamba', expected --script F.lua, mamba.lua in the folder or on "
-     "CRESCENT_PATH, or one of albert, bert, distilbert, electra, eurobert, gemma2"},
+     "CRESCENT_PATH, or one of albert, bert, clip, clip_text_model"},
     {"config.json", "{\"model_type\": \"mixtral\"}", "; the nearest is mistral"},
     {"config.json", "{\"model_type\": \"olmo\", \"rms_norm_eps\": 1}", "; the nearest is llama"},
     {"config.json", "{\"model_type\": \"../lib/nn\"}",

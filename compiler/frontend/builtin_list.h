@@ -6,6 +6,7 @@
 #define CR_BUILTIN_MODULES(FILE)                                                                   \
     FILE("graphs/lib/", lib, nn)                                                                   \
     FILE("graphs/lib/", lib, attention)                                                            \
+    FILE("graphs/lib/", lib, clip)                                                                 \
     FILE("graphs/lib/", lib, embedding)                                                            \
     FILE("graphs/lib/", lib, encoder)                                                              \
     FILE("graphs/lib/", lib, masks)                                                                \
@@ -29,6 +30,9 @@
 #define CR_BUILTIN_MODELS(FILE)                                                                    \
     FILE("graphs/", model, albert)                                                                 \
     FILE("graphs/", model, bert)                                                                   \
+    FILE("graphs/", model, clip)                                                                   \
+    FILE("graphs/", model, clip_text_model)                                                        \
+    FILE("graphs/", model, clip_vision_model)                                                      \
     FILE("graphs/", model, deberta_v2)                                                             \
     FILE("graphs/", model, distilbert)                                                             \
     FILE("graphs/", model, electra)                                                                \
@@ -47,6 +51,9 @@
     FILE("graphs/", model, qwen2)                                                                  \
     FILE("graphs/", model, qwen3)                                                                  \
     FILE("graphs/", model, roberta)                                                                \
+    FILE("graphs/", model, siglip)                                                                 \
+    FILE("graphs/", model, siglip_text_model)                                                      \
+    FILE("graphs/", model, siglip_vision_model)                                                    \
     FILE("graphs/", model, t5)                                                                     \
     FILE("graphs/", model, vit)
 

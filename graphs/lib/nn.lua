@@ -150,6 +150,28 @@ function nn.embedding(ids, n, size, std)
     return gather(param("weight", {n, size}, {normal = o.std}), ids)
 end
 
+-- Patches of images, [B, channels, height, width] to [B, patches, n_out], row by row: a convolution whose stride
+-- is its size, {height, width}.  What is left at the right and the bottom is no patch.
+function nn.patches(pixels, n_out, size, bias)
+    local o = layer_options("nn.patches", {n_out = n_out, size = size, bias = bias},
+        {n_out = "size", size = "table", bias = {"boolean", true}})
+    local B, channels, height, width = unpack(pixels.shape)
+    local h, w = size[1], size[2]
+    local rows, columns = math.floor(height / h), math.floor(width / w)
+    if rows * columns == 0 then
+        error("an image of " .. height .. " x " .. width .. ", expected at least one patch of " .. h .. " x " .. w)
+    end
+    local weight = param("weight", {n_out, channels, h, w}, {normal = 0.02})
+    if rows * h < height or columns * w < width then
+        pixels = pixels:slice({0, 0, 0, 0}, {B, channels, rows * h, columns * w})
+    end
+    local x = pixels:reshape{B, channels, rows, h, columns, w}:permute{1, 3, 5, 2, 4, 6}
+    x = x:reshape{B, rows * columns, channels * h * w}
+    local y = matmul(x, weight:reshape{n_out, channels * h * w}:transpose(1, 2))
+    if o.bias then y = y + param("bias", {n_out}, {fill = 0}) end
+    return y
+end
+
 -- Learned positions: x [B, T, C] plus the first T rows of a table of n vectors
 -- (Gehring et al.: Convolutional Sequence to Sequence Learning, 2017).
 function nn.learned_positions(x, n, std)

@@ -1,0 +1,7 @@
+-- The tower of SigLIP for texts alone, see siglip.lua (SiglipTextModel).
+
+local clip = require "clip"
+
+local o = options(clip.options({text = ""}, clip.siglip {model_type = {"siglip_text_model"}}))
+local x, pooled = clip.siglip_text(clip.tower(o, "text"))
+return {last_hidden_state = x, pooler_output = pooled}
