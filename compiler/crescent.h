@@ -1364,6 +1364,14 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
                             const crescent_generator_source *what, const char *out,
                             crescent_report *report);
 
+/* Writes an encoder of texts as standalone C: the model, its tokenizer, the vector of a text, and a main that prints
+ * vectors as crescent_embed makes them, with the same bits.  `path`, `how` and `options` are those of
+ * crescent_embedder_open; of `what` the options of weights count; the rest is as of crescent_emit_generator. */
+int crescent_emit_embedder(crescent_context *context, const char *path, const crescent_script *how,
+                           const crescent_config *config, const crescent_embedder_options *options,
+                           const crescent_generator_source *what, const char *out,
+                           crescent_report *report);
+
 /* As crescent_emit, into two texts that are freed with crescent_free.  The source includes
  * `header_name`. */
 int crescent_emit_text(const crescent_graph *graph, const crescent_config *config,

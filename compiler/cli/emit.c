@@ -26,30 +26,56 @@ static int emit(const crescent_graph *graph, const struct cr_options *o, struct 
     return 0;
 }
 
-/* ---- a model that generates text ---- */
+/* ---- a model with a tokenizer ---- */
 
-/* Fails if an option is given that only a generating program has. */
+/* An option that is given, and what it needs beside it. */
+struct given {
+    const char *name;
+    bool given, generates, embeds; /* it is one of --generate, of --embed-text */
+};
+
+/* Fails if an option is given that only a program with a tokenizer has. */
+static int check_beside(const struct cr_options *o, struct cr_error *error)
+{
+    const struct given options[] = {{"pack", o->pack != NULL, true, true},
+                                    {"embed", o->embed, true, true},
+                                    {"embed-array", o->embed_array, true, true},
+                                    {"weights", o->weights.n > 0, true, true},
+                                    {"ids", o->ids, true, false},
+                                    {"tokenizer", o->tokenizer != NULL, true, false},
+                                    {"context", o->context_size > 0, true, false},
+                                    {"chunk", o->chunk > 0, true, false},
+                                    {"max-length", o->max_length > 0, false, true},
+                                    {"query", o->as_query, false, true},
+                                    {"document", o->document, false, true},
+                                    {"pooling", o->pooling != NULL, false, true},
+                                    {"normalize", o->normalize, false, true}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        const struct given *g = &options[i];
+        if (g->given && !(g->generates && o->generate) && !(g->embeds && o->embed_text))
+            return cr_fail(error, "--%s: expected --%s beside it", g->name, g->generates ? "generate" : "embed-text");
+    }
+    return 0;
+}
+
+/* Fails for options that contradict each other. */
 static int check_plain(const struct cr_options *o, struct cr_error *error)
 {
-    const struct {
-        const char *name;
-        bool given;
-    } options[] = {{"pack", o->pack != NULL},           {"embed", o->embed},
-                   {"embed-array", o->embed_array},     {"ids", o->ids},
-                   {"tokenizer", o->tokenizer != NULL}, {"weights", o->weights.n > 0},
-                   {"context", o->context_size > 0},    {"chunk", o->chunk > 0}};
-    for (size_t i = 0; !o->generate && i < sizeof options / sizeof *options; i++)
-        if (options[i].given)
-            return cr_fail(error, "--%s: expected --generate beside it", options[i].name);
-    if (!o->generate)
+    const char *kind = o->generate ? "generate" : "embed-text";
+    if (o->generate && o->embed_text)
+        return cr_fail(error, "--embed-text: expected no --generate beside it");
+    if (check_beside(o, error))
+        return -1;
+    if (!o->generate && !o->embed_text)
         return 0;
     if (o->train || o->grads)
-        return cr_fail(error, "--generate: expected no --%s beside it",
-                       o->train ? "train" : "grads");
+        return cr_fail(error, "--%s: expected no --%s beside it", kind, o->train ? "train" : "grads");
     if (o->embed && o->embed_array)
         return cr_fail(error, "--embed-array: expected no --embed beside it");
     if (o->ids && o->tokenizer)
         return cr_fail(error, "--tokenizer: expected no --ids beside it");
+    if (o->as_query && o->document)
+        return cr_fail(error, "--query: found --document, too, expected one of them");
     if (o->weights.n && !o->pack && !o->embed && !o->embed_array)
         return cr_fail(error, "--weights %.300s: expected --pack or --embed beside it, as the "
                        "emitted program reads the weights otherwise", o->weights.items[0]);
@@ -68,7 +94,7 @@ static char *packed_path(const struct cr_options *o)
 }
 
 /* Writes all files and prints a summary. */
-static int emit_generator(const struct cr_options *o, const char *packed, struct cr_error *error)
+static int emit_with_text(const struct cr_options *o, const char *packed, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, CRESCENT_TCC);
     const crescent_generation generation = {.context = o->context_size, .chunk = o->chunk};
@@ -90,11 +116,17 @@ static int emit_generator(const struct cr_options *o, const char *packed, struct
                                                                       : CRESCENT_EMBED_NOT,
                                             .weights = o->weights.items,
                                             .n_weights = o->weights.n};
+    const crescent_embedder_options options = {.pooling = o->pooling,
+                                               .normalize = o->normalize,
+                                               .most = o->max_length,
+                                               .role = o->as_query ? "query" : o->document ? "document" : NULL};
     int stem = (int)strlen(o->out) - 2;
     crescent_report r;
     if (cr_passed(o,
-                  crescent_emit_generator(o->context, o->model, &script, &config, &generation,
-                                          &what, o->out, &r),
+                  o->generate ? crescent_emit_generator(o->context, o->model, &script, &config, &generation,
+                                                        &what, o->out, &r)
+                              : crescent_emit_embedder(o->context, o->model, &script, &config, &options,
+                                                       &what, o->out, &r),
                   error))
         return 2;
     cr_print(stdout, "Wrote %s%s%s and %.*s.h: %d ops in %d kernel%s, %s bytes of weights\n",
@@ -129,10 +161,10 @@ int cr_verb_emit(const struct cr_options *o, struct cr_error *error)
                2;
     if (check_plain(o, error) || cr_grads_check_no_file(o, "emit", error))
         return 2;
-    if (!o->generate)
+    if (!o->generate && !o->embed_text)
         return emit_graph(o, error);
     char *packed = packed_path(o);
-    int status = emit_generator(o, packed, error);
+    int status = emit_with_text(o, packed, error);
     free(packed);
     return status;
 }

@@ -40,7 +40,7 @@ struct cr_options {
     bool seed_given; /* false: `seed` is the default 0 */
     const char *prompt, *prompt_file, *prompt_ids, *logits;
     bool ids, ignore_eos, stats;
-    bool generate, embed, embed_array; /* options of emit */
+    bool generate, embed_text, embed, embed_array; /* options of emit */
     bool bench, check;                 /* options of explain */
     const char *against, *trace;
     const char *pack;

@@ -1,42 +1,15 @@
 /* generate.c - prints a model that generates text as standalone C; see generate.h. */
 #include "generate.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
+#include "embed_text.h"
 #include "runtime/sampler.h"
 #include "runtime_text.h"
 #include "standalone_tokenizer.h"
-
-/* ---- texts with the model's name ---- */
-
-static bool is_letter(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Adds a file; in identifiers, replaces the prefixes name_ and NAME_ by the model's name. */
-static void put_template(struct cr_text *t, const struct cr_standalone *w, const char *path)
-{
-    struct cr_text text = {0};
-    uint64_t done = 0;
-    cr_add_runtime(&text, path, &done, NULL, NULL);
-    const char *from = text.data;
-    for (const char *at = from; at && *at; at++) {
-        bool begins = at == text.data || !is_letter(at[-1]);
-        bool lower = begins && strncmp(at, "name_", 5) == 0;
-        if (!lower && (!begins || strncmp(at, "NAME_", 5) != 0))
-            continue;
-        cr_put_bytes(t, from, (size_t)(at - from));
-        cr_put(t, "%s", lower ? w->p->name : w->upper);
-        from = at + 4;
-    }
-    cr_put(t, "%s", from ? from : "");
-    free(text.data);
-}
 
 /* ---- the memory of a session ---- */
 
@@ -213,7 +186,8 @@ int cr_generation_check(const struct cr_generation *g, const struct cr_program *
 {
     struct cr_text text = {0};
     int status = g->tokenizer
-                     ? cr_emit_tokenizer(&text, g->tokenizer, p->name, CR_FOR_PROMPTS, g->tokenizer_path, error)
+                     ? cr_emit_tokenizer(&text, g->tokenizer, p->name, g->encoder ? CR_FOR_TEXTS : CR_FOR_PROMPTS,
+                                         g->tokenizer_path, error)
                      : 0;
     free(text.data);
     return status;
@@ -243,24 +217,35 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w)
     free_session(&s);
 }
 
+/* Declares the weights in the program, if they are. */
+static void put_embedded_header(struct cr_text *t, const struct cr_standalone *w)
+{
+    if (w->generation->embedding)
+        cr_put(t,
+               "/* The weights that are in the program; null if the file was of another. */\n"
+               "const void *%s_embedded(void);\n\n",
+               w->p->name);
+}
+
 void cr_put_generation_header(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_generation *g = w->generation;
+    if (g->encoder) {
+        cr_put_encoder_header(t, w);
+        put_embedded_header(t, w);
+        return;
+    }
     put_sizes(t, w);
     cr_put(t, "\n");
     if (g->tokenizer)
         cr_emit_tokenizer_header(t, g->tokenizer, w->p->name, CR_FOR_PROMPTS);
     else
         cr_put(t, "#include <stddef.h>\n#include <stdint.h>\n\n");
-    put_template(t, w, "compiler/emit/generate_header.inc");
+    cr_put_named_template(t, w, "compiler/emit/generate_header.inc");
     cr_put(t, "\n");
-    if (g->embedding)
-        cr_put(t,
-               "/* The weights that are in the program; null if the file was of another. */\n"
-               "const void *%s_embedded(void);\n\n",
-               w->p->name);
+    put_embedded_header(t, w);
     if (g->tokenizer)
-        put_template(t, w, "compiler/emit/generate_text_header.inc");
+        cr_put_named_template(t, w, "compiler/emit/generate_text_header.inc");
 }
 
 /* ---- the source ---- */
@@ -308,18 +293,25 @@ void cr_put_generation_source(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_generation *g = w->generation;
     struct cr_error error;
+    if (g->encoder) {
+        cr_put_encoder_source(t, w);
+        put_packed_header(t, w);
+        cr_put_named_template(t, w, "compiler/emit/embed_session.inc");
+        put_embedded(t, w);
+        return;
+    }
     cr_put(t, "\n#include <float.h>\n");
     put_places(t, w);
     cr_put(t, "\n/* Tokens that end a text. */\n");
     put_ids(t, w, "end_ids", g->ends, g->n_ends);
     put_packed_header(t, w);
-    put_template(t, w, "compiler/emit/generate_session.inc");
+    cr_put_named_template(t, w, "compiler/emit/generate_session.inc");
     put_embedded(t, w);
     if (!g->tokenizer)
         return;
     cr_put(t, "\n/* ---- the tokenizer ---- */\n\n");
     cr_emit_tokenizer(t, g->tokenizer, w->p->name, CR_FOR_PROMPTS, g->tokenizer_path, &error);
-    put_template(t, w, "compiler/emit/generate_text.inc");
+    cr_put_named_template(t, w, "compiler/emit/generate_text.inc");
 }
 
 /* ---- main ---- */
@@ -403,7 +395,7 @@ static void put_weights(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "\n");
     cr_add_runtime(t, "compiler/emit/standalone_main_tools.inc", &done, NULL, NULL);
     if (embedded) {
-        put_template(t, w, "compiler/emit/generate_embedded.inc");
+        cr_put_named_template(t, w, "compiler/emit/generate_embedded.inc");
         return;
     }
     cr_put(t, "struct cr_tensor {\n    const char *name;\n    int rank;\n    const long *shape;\n"
@@ -411,7 +403,7 @@ static void put_weights(struct cr_text *t, const struct cr_standalone *w)
     cr_add_runtime(t, "compiler/emit/standalone_main_files.inc", &done, NULL, NULL);
     put_weight_names(t, w);
     put_fillers(t, w);
-    put_template(t, w, "compiler/emit/generate_weights.inc");
+    cr_put_named_template(t, w, "compiler/emit/generate_weights.inc");
 }
 
 void cr_put_generation_main(struct cr_text *t, const struct cr_standalone *w)
@@ -423,8 +415,10 @@ void cr_put_generation_main(struct cr_text *t, const struct cr_standalone *w)
            "#define CR_MAIN_NAME \"%s\"\n#define %s_WEIGHTS_USAGE \"%s\"\n\n",
            w->upper, w->p->name, w->upper, g->embedding ? "" : "WEIGHTS... ");
     put_weights(t, w);
-    cr_put(t, "\n/* What a text without a prompt begins with. */\n");
-    put_ids(t, w, "begin_ids", g->begin, g->n_begin);
-    put_template(t, w, "compiler/emit/generate_main.inc");
+    if (!g->encoder) {
+        cr_put(t, "\n/* What a text without a prompt begins with. */\n");
+        put_ids(t, w, "begin_ids", g->begin, g->n_begin);
+    }
+    cr_put_named_template(t, w, g->encoder ? "compiler/emit/embed_main.inc" : "compiler/emit/generate_main.inc");
     cr_put(t, "\n#endif\n");
 }

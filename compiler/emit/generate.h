@@ -1,6 +1,7 @@
 /*
  * generate.h - prints a model that generates text as standalone C: in addition to the model,
- * sessions, sampling, a tokenizer, and a main that generates.
+ * sessions, sampling, a tokenizer, and a main that generates; and an encoder: a tokenizer, the vector of a
+ * text, and a main that prints vectors.
  */
 #ifndef CR_EMIT_GENERATE_H
 #define CR_EMIT_GENERATE_H
@@ -15,9 +16,18 @@ enum cr_embedding {
     CR_EMBED_ARRAY /* as an array */
 };
 
+/* The inputs of an encoder, as indices of ports: ids, segments or -1, and the number of tokens; its output is one
+ * vector. */
+struct cr_encoder_ports {
+    int ids, types, n;
+    int64_t most;       /* tokens of a text */
+    const char *prompt; /* what is put in front of each text */
+};
+
 /* The data for generation that a program does not have.  It generates one text; the ids are an
  * input of shape [1, chunk]. */
 struct cr_generation {
+    const struct cr_encoder_ports *encoder; /* it makes vectors of texts; null: it goes on with them */
     int ids, n, logits;                   /* ports of the program: inputs and an output */
     int64_t context;                      /* the most positions */
     int64_t chunk;                        /* the most tokens of a run */

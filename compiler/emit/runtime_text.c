@@ -123,6 +123,9 @@
     F(tokenizer, "compiler/emit/standalone_tokenizer.inc")                                         \
     F(main_tools, "compiler/emit/standalone_main_tools.inc")                                       \
     F(main_files, "compiler/emit/standalone_main_files.inc")                                       \
+    F(embed_header, "compiler/emit/embed_header.inc")                                              \
+    F(embed_session, "compiler/emit/embed_session.inc")                                            \
+    F(embed_main, "compiler/emit/embed_main.inc")                                                  \
     F(generate_embedded, "compiler/emit/generate_embedded.inc")                                    \
     F(generate_header, "compiler/emit/generate_header.inc")                                        \
     F(generate_session, "compiler/emit/generate_session.inc")                                      \

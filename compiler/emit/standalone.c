@@ -477,13 +477,15 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
     }
     if (w->generation) {
         cr_put(t,
-               "/*\n * %s - a model that goes on with a text, compiled to C by Crescent.\n *\n"
+               "/*\n * %s - a model that %s, compiled to C by Crescent.\n *\n"
                " * In this order: what the kernels call (declarations), the kernels k1_ ... and the\n"
                " * function that runs them, the parameters, the functions of %s%s, the\n"
                " * runtime, whose template is at the end of the file, and, with -D%s_MAIN, a main that\n"
-               " * generates:\n"
+               " * %s:\n"
                " *     cc -O2 -D%s_MAIN THIS_FILE -lm\n */\n",
-               name, header, w->generation->tokenizer ? ", the tokenizer" : "", w->upper, w->upper);
+               name, w->generation->encoder ? "makes vectors of texts" : "goes on with a text", header,
+               w->generation->tokenizer ? ", the tokenizer" : "", w->upper,
+               w->generation->encoder ? "prints vectors" : "generates", w->upper);
         return;
     }
     const struct cr_entry *first = w->p->entries;

@@ -1,10 +1,13 @@
 /* standalone_text.c - prints pieces of standalone files; see standalone_text.h. */
 #include "standalone_text.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/ir/identifiers.h"
 #include "runtime/pool.h"
+#include "runtime_text.h"
 
 void cr_put_port(struct cr_text *t, const struct cr_port *port)
 {
@@ -117,4 +120,28 @@ void cr_put_own_pool(struct cr_text *t, const struct cr_standalone *w, const cha
            "    int status = %s((void *)own, %s);\n"
            "    if (own)\n        cr_pool_stop(own);\n    return status;\n#endif\n",
            function, arguments, w->upper, w->upper, function, arguments);
+}
+
+static bool is_letter(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+void cr_put_named_template(struct cr_text *t, const struct cr_standalone *w, const char *path)
+{
+    struct cr_text text = {0};
+    uint64_t done = 0;
+    cr_add_runtime(&text, path, &done, NULL, NULL);
+    const char *from = text.data;
+    for (const char *at = from; at && *at; at++) {
+        bool begins = at == text.data || !is_letter(at[-1]);
+        bool lower = begins && strncmp(at, "name_", 5) == 0;
+        if (!lower && (!begins || strncmp(at, "NAME_", 5) != 0))
+            continue;
+        cr_put_bytes(t, from, (size_t)(at - from));
+        cr_put(t, "%s", lower ? w->p->name : w->upper);
+        from = at + 4;
+    }
+    cr_put(t, "%s", from ? from : "");
+    free(text.data);
 }

@@ -44,4 +44,7 @@ void cr_put_pool_source(struct cr_text *t, const struct cr_standalone *s);
 void cr_put_own_pool(struct cr_text *t, const struct cr_standalone *s, const char *function,
                      const char *arguments);
 
+/* Adds a file; in identifiers, replaces the prefixes name_ and NAME_ by the model's name. */
+void cr_put_named_template(struct cr_text *t, const struct cr_standalone *s, const char *path);
+
 #endif

@@ -87,24 +87,7 @@ static int find_limit(crescent_embedder *e, int64_t asked, struct cr_error *erro
         limit = crescent_tokenizer_limit(e->reading.tokenizer);
         limit = limit > 0 ? limit : s->model_max_length;
     }
-    limit = limit > 0 ? limit : 512;
-    s->max_length = s->positions > 0 && limit > s->positions ? s->positions : limit;
-    return s->max_length >= 2 ? 0
-                              : cr_fail(error, "found a limit of %" PRId64 " tokens, expected at least 2",
-                                        s->max_length);
-}
-
-/* Lowers the limit to the positions of the script, the bound of its length T; fails if the caller asked
- * for more. */
-static int lower_limit(crescent_embedder *e, int64_t asked, int64_t positions, struct cr_error *error)
-{
-    if (asked > positions)
-        return cr_fail(error, "found a limit of %" PRId64 " tokens, expected at most %" PRId64
-                              ", as there are positions",
-                       asked, positions);
-    if (positions < e->sentence.max_length)
-        e->sentence.max_length = positions;
-    return 0;
+    return cr_limit_sentence(s, asked, limit, error);
 }
 
 /* Opens and loads the model, whose script gets the pooling or the number of classes, and the most
@@ -112,25 +95,16 @@ static int lower_limit(crescent_embedder *e, int64_t asked, int64_t positions, s
 static int open_model(crescent_embedder *e, const char *path, const crescent_script *how,
                       const crescent_config *config)
 {
-    char most[24], classes[24];
-    int n = 0, own = how ? how->n_settings : 0, status;
-    crescent_setting *settings = cr_calloc((size_t)own + 4, sizeof *settings);
+    struct cr_sentence_settings of_files;
+    int own = how ? how->n_settings : 0, status;
+    cr_sentence_settings_of(&of_files, &e->sentence);
+    crescent_setting *settings = cr_calloc((size_t)(of_files.n + own), sizeof *settings);
     crescent_script script = how ? *how : (crescent_script){0};
-    snprintf(most, sizeof most, "%" PRId64, e->sentence.max_length);
-    snprintf(classes, sizeof classes, "%d", e->sentence.n_labels);
-    settings[n++] = (crescent_setting){"T", most};
-    if (e->sentence.n_labels) {
-        settings[n++] = (crescent_setting){"classes", classes};
-    } else {
-        settings[n++] = (crescent_setting){"pooling", e->sentence.pooling};
-        settings[n++] = (crescent_setting){"normalize", e->sentence.normalize ? "true" : "false"};
-        if (e->sentence.modules)
-            settings[n++] = (crescent_setting){"modules", e->sentence.modules};
-    }
+    memcpy(settings, of_files.items, (size_t)of_files.n * sizeof *settings);
     if (own)
-        memcpy(settings + n, how->settings, (size_t)own * sizeof *settings);
+        memcpy(settings + of_files.n, how->settings, (size_t)own * sizeof *settings);
     script.settings = settings;
-    script.n_settings = n + own;
+    script.n_settings = of_files.n + own;
     status = crescent_open(e->context, path, &script, config, &e->model);
     if (status == CRESCENT_OK) {
         e->model->is_part = true;
@@ -160,7 +134,7 @@ static int make_inputs(crescent_embedder *e, int64_t asked, struct cr_error *err
                 e->inputs[i] = memory[k];
         if (!e->inputs[i])
             return cr_fail(error, "found the input %s, expected a model of ids and token_type_ids", port.name);
-        if (e->inputs[i] == e->ids && lower_limit(e, asked, port.shape[port.rank - 1], error))
+        if (e->inputs[i] == e->ids && cr_lower_sentence_limit(&e->sentence, asked, port.shape[port.rank - 1], error))
             return -1;
     }
     if (crescent_port_count(e->model, CRESCENT_OUTPUT) != 1 ||

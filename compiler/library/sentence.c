@@ -1,6 +1,7 @@
 /* sentence.c - the files of sentence-transformers; see sentence.h. */
 #include "sentence.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,6 +268,46 @@ int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role
                ? cr_fail(error, "%.300s: found a prompt and a pooling without it (include_prompt false), expected "
                                 "a pooling of all tokens", folder)
                : 0;
+}
+
+/* ---- what the script gets ---- */
+
+int cr_limit_sentence(struct cr_sentence *s, int64_t asked, int64_t of_tokenizer, struct cr_error *error)
+{
+    int64_t limit = asked > 0 ? asked : s->max_length > 0 ? s->max_length : of_tokenizer > 0 ? of_tokenizer : 512;
+    s->max_length = s->positions > 0 && limit > s->positions ? s->positions : limit;
+    return s->max_length >= 2 ? 0
+                              : cr_fail(error, "found a limit of %" PRId64 " tokens, expected at least 2",
+                                        s->max_length);
+}
+
+int cr_lower_sentence_limit(struct cr_sentence *s, int64_t asked, int64_t positions, struct cr_error *error)
+{
+    if (asked > positions)
+        return cr_fail(error, "found a limit of %" PRId64 " tokens, expected at most %" PRId64
+                              ", as there are positions",
+                       asked, positions);
+    if (positions < s->max_length)
+        s->max_length = positions;
+    return 0;
+}
+
+/* A classifier has classes in place of a pooling. */
+void cr_sentence_settings_of(struct cr_sentence_settings *out, const struct cr_sentence *s)
+{
+    int n = 0;
+    snprintf(out->most, sizeof out->most, "%" PRId64, s->max_length);
+    snprintf(out->classes, sizeof out->classes, "%d", s->n_labels);
+    out->items[n++] = (crescent_setting){"T", out->most};
+    if (s->n_labels) {
+        out->items[n++] = (crescent_setting){"classes", out->classes};
+    } else {
+        out->items[n++] = (crescent_setting){"pooling", s->pooling};
+        out->items[n++] = (crescent_setting){"normalize", s->normalize ? "true" : "false"};
+        if (s->modules)
+            out->items[n++] = (crescent_setting){"modules", s->modules};
+    }
+    out->n = n;
 }
 
 /* ---- classifiers ---- */

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compiler/crescent.h"
 #include "compiler/ir/error.h"
 
 /* Strings are allocated. */
@@ -29,6 +30,25 @@ struct cr_sentence {
  * prompt.  Fails for modules other than Transformer, Pooling, Dense and Normalize. */
 int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const char *role,
                      struct cr_error *error);
+
+/* Sets the most tokens of a text: those asked for, those of the files, those of the tokenizer, or 512, each if it
+ * is not 0; at most as many as there are positions. */
+int cr_limit_sentence(struct cr_sentence *sentence, int64_t asked, int64_t of_tokenizer,
+                      struct cr_error *error);
+
+/* Lowers the limit to the positions of the script, the bound of its length T; fails if the caller asked for
+ * more. */
+int cr_lower_sentence_limit(struct cr_sentence *sentence, int64_t asked, int64_t positions,
+                            struct cr_error *error);
+
+/* The settings that the script of an encoder gets: the most tokens, and the pooling or the number of classes. */
+struct cr_sentence_settings {
+    char most[24], classes[24];
+    crescent_setting items[4];
+    int n;
+};
+
+void cr_sentence_settings_of(struct cr_sentence_settings *settings, const struct cr_sentence *sentence);
 
 /* Reads the labels of a classifier, and what makes probabilities of its logits, from config.json. */
 int cr_read_labels(struct cr_sentence *sentence, const char *folder, struct cr_error *error);

@@ -1,0 +1,75 @@
+/* embed_text.c - prints an encoder of texts as standalone C: the model, its tokenizer, the vector of a text; see
+ * embed_text.h. */
+#include "embed_text.h"
+
+#include <string.h>
+
+#include "generate.h"
+#include "standalone_tokenizer.h"
+
+/* The offsets of the inputs and the arena in the memory of a run, in bytes. */
+struct layout {
+    int64_t ids, types, n, arena;
+};
+
+static int64_t place(int64_t *end, const struct cr_port *port)
+{
+    int64_t at = *end;
+    *end += (cr_elements(port->rank, port->shape) * (int64_t)sizeof(float) + 63) / 64 * 64;
+    return at;
+}
+
+/* Lays the inputs out one behind the other; then comes the arena. */
+static struct layout lay_out(const struct cr_standalone *w)
+{
+    const struct cr_encoder_ports *e = w->generation->encoder;
+    const struct cr_port *inputs = w->p->inputs;
+    struct layout l = {.types = -1};
+    int64_t end = 0;
+    l.ids = place(&end, &inputs[e->ids]);
+    if (e->types >= 0)
+        l.types = place(&end, &inputs[e->types]);
+    l.n = place(&end, &inputs[e->n]);
+    l.arena = end;
+    return l;
+}
+
+void cr_put_encoder_header(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_generation *g = w->generation;
+    const char *upper = w->upper;
+    cr_put(t,
+           "\n/* ---- vectors of texts ---- */\n\n"
+           "#define %s_DIMENSIONS %lldL\n#define %s_MOST_TOKENS %lldL /* of a text; a longer one is cut */\n"
+           "#define %s_PROMPT_BYTES %zu /* of what is put in front of each text */\n"
+           "#define %s_EMBEDDING_BYTES (%lldL + %s_ARENA_BYTES)\n"
+           "#define %s_PACKED_BYTES (%dL + %s_PARAM_BYTES) /* of a file of packed weights */\n\n",
+           upper, (long long)w->p->outputs[0].shape[0], upper, (long long)g->encoder->most, upper,
+           strlen(g->encoder->prompt), upper, (long long)lay_out(w).arena, upper, upper, CR_PACKED_HEADER, upper);
+    cr_emit_tokenizer_header(t, g->tokenizer, w->p->name, CR_FOR_TEXTS);
+    cr_put(t, "\n");
+    cr_put_named_template(t, w, "compiler/emit/embed_header.inc");
+    cr_put(t, "\n");
+}
+
+void cr_put_encoder_source(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_generation *g = w->generation;
+    const struct cr_encoder_ports *e = g->encoder;
+    const struct layout l = lay_out(w);
+    const char *upper = w->upper;
+    struct cr_error error;
+    cr_put(t, "\n/* ---- the tokenizer ---- */\n\n");
+    cr_emit_tokenizer(t, g->tokenizer, w->p->name, CR_FOR_TEXTS, g->tokenizer_path, &error);
+    cr_put(t,
+           "\n/* ---- where the inputs lie ---- */\n\n"
+           "#define %s_INPUTS %d\n#define %s_AT_IDS %lldL\n#define %s_AT_TYPES %lldL\n"
+           "#define %s_AT_N %lldL\n#define %s_AT_ARENA %lldL\n\nstatic const long %s_inputs_at[] = {",
+           upper, w->p->n_inputs, upper, (long long)l.ids, upper, (long long)l.types, upper, (long long)l.n,
+           upper, (long long)l.arena, w->p->name);
+    for (int i = 0; i < w->p->n_inputs; i++)
+        cr_put(t, "%lldL, ", (long long)(i == e->ids ? l.ids : i == e->types ? l.types : l.n));
+    cr_put(t, "};\n\n/* What is put in front of each text. */\nstatic const char %s_prompt[] = ", w->p->name);
+    cr_put_string(t, e->prompt);
+    cr_put(t, ";\n");
+}

@@ -1,0 +1,128 @@
+/* emit_embedder.c - emits an encoder of texts as standalone C; see crescent.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/emit/needs.h"
+#include "compiler/ir/mem.h"
+#include "emission.h"
+#include "emit_writing.h"
+#include "installed.h"
+#include "sentence.h"
+
+/* The state besides that of all programs. */
+struct embedder_writing {
+    struct cr_writing w;
+    struct cr_sentence sentence;
+    struct cr_encoder_ports ports;
+};
+
+/* Reads what the files of the folder say, and the tokenizer. */
+static int read_folder(struct embedder_writing *e, const char *folder, const crescent_embedder_options *o,
+                       struct cr_error *error)
+{
+    struct cr_sentence *s = &e->sentence;
+    if (o->classify)
+        return cr_fail(error, "found a classifier to be emitted, expected an encoder of vectors");
+    if (cr_read_sentence(s, folder, o->role, error) || !(e->w.tokenizer = cr_tokenizer_open(folder, error)))
+        return -1;
+    if (o->pooling) {
+        free(s->pooling);
+        s->pooling = cr_strdup(o->pooling);
+    }
+    s->normalize |= o->normalize;
+    e->w.generation.tokenizer = e->w.tokenizer;
+    e->w.generation.tokenizer_path = folder;
+    int64_t limit = e->w.tokenizer->truncation.most;
+    return cr_limit_sentence(s, o->most, limit > 0 ? limit : s->model_max_length, error);
+}
+
+/* Runs the script with the settings of the files, and those of the caller behind them. */
+static int open_graph(struct embedder_writing *e, crescent_context *context, const char *folder,
+                      const crescent_script *how)
+{
+    struct cr_sentence_settings of_files;
+    int own = how ? how->n_settings : 0;
+    crescent_script script = how ? *how : (crescent_script){0};
+    cr_sentence_settings_of(&of_files, &e->sentence);
+    crescent_setting *settings = cr_calloc((size_t)(of_files.n + own), sizeof *settings);
+    memcpy(settings, of_files.items, (size_t)of_files.n * sizeof *settings);
+    if (own)
+        memcpy(settings + of_files.n, how->settings, (size_t)own * sizeof *settings);
+    script.settings = settings;
+    script.n_settings = of_files.n + own;
+    int status = crescent_graph_open(context, folder, &script, &e->w.made.graph);
+    free(settings);
+    return status;
+}
+
+/* Finds the inputs, and lowers the limit to their tokens; fails unless the program makes one vector of ids. */
+static int find_ports(struct embedder_writing *e, int64_t asked, struct cr_error *error)
+{
+    const struct cr_program *p = e->w.program;
+    struct cr_encoder_ports *ports = &e->ports;
+    *ports = (struct cr_encoder_ports){-1, -1, -1, 0, e->sentence.prompt ? e->sentence.prompt : ""};
+    int found = 0;
+    for (int i = 0; i < p->n_inputs; i++) {
+        int *port = strcmp(p->inputs[i].name, "ids") == 0              ? &ports->ids
+                    : strcmp(p->inputs[i].name, "token_type_ids") == 0 ? &ports->types
+                    : strcmp(p->inputs[i].name, "T") == 0              ? &ports->n
+                                                                       : NULL;
+        if (!port)
+            return cr_fail(error, "found the input %s, expected a model of ids and token_type_ids",
+                           p->inputs[i].name);
+        *port = i;
+        found++;
+    }
+    if (ports->ids < 0 || ports->n < 0 || p->n_outputs != 1 || p->outputs[0].rank != 1)
+        return cr_fail(error, "found %d inputs and %d outputs, expected a model of ids and T with the option pooling",
+                       found, p->n_outputs);
+    const struct cr_port *ids = &p->inputs[ports->ids];
+    if (cr_lower_sentence_limit(&e->sentence, asked, ids->shape[ids->rank - 1], error))
+        return -1;
+    ports->most = e->sentence.max_length;
+    e->w.generation.encoder = ports;
+    return 0;
+}
+
+/* Emits an encoder.  Paths are checked before the script runs. */
+static int emit(struct embedder_writing *e, crescent_context *context, const char *folder,
+                const crescent_script *how, const crescent_config *config,
+                const crescent_embedder_options *options, const char *path, struct cr_error *error)
+{
+    struct cr_emit_output out = {.path = path};
+    if (cr_check_emit_path(path, error) || cr_read_isas(config ? config->isa : NULL, &out.isas, error) ||
+        cr_writing_check(e->w.what, error) || read_folder(e, folder, options, error) ||
+        open_graph(e, context, folder, how))
+        return -1;
+    if (e->sentence.modules && !e->w.what->pack && !e->w.what->embed)
+        return cr_fail(error, "%.400s: found Dense modules, whose weights are in files of their own, expected --pack "
+                              "or --embed", folder);
+    e->w.origin = e->w.made.graph->origin;
+    if (cr_writing_program(&e->w, config, how ? how->seed : 0, error) || find_ports(e, options->most, error))
+        return -1;
+    cr_writing_names(&e->w);
+    return cr_writing_files(&e->w, &out, error);
+}
+
+/* Emits to files.  The report has no name: the graph that owns it is closed. */
+int crescent_emit_embedder(crescent_context *context, const char *path, const crescent_script *how,
+                           const crescent_config *config, const crescent_embedder_options *options,
+                           const crescent_generator_source *what, const char *out,
+                           crescent_report *report)
+{
+    static const crescent_generator_source nothing;
+    static const crescent_embedder_options none;
+    CR_REQUIRE_CONTEXT(context, path && out);
+    CR_ENTER(context);
+    struct embedder_writing e = {.w = {.what = what ? what : &nothing}};
+    char *folder = cr_find_installed(path);
+    int status = emit(&e, context, folder, how, config, options ? options : &none, out, guard.error);
+    if (!status && report) {
+        *report = cr_report_of(e.w.program);
+        report->name = NULL;
+    }
+    cr_writing_free(&e.w);
+    cr_free_sentence(&e.sentence);
+    free(folder);
+    return cr_done(&guard, status);
+}

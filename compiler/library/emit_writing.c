@@ -1,0 +1,135 @@
+/* emit_writing.c - emitting a model with its tokenizer and weights; see emit_writing.h. */
+#include "emit_writing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/exec/weight_names.h"
+#include "compiler/ir/mem.h"
+#include "emission.h"
+
+/* ---- the program ---- */
+
+static bool wants_weights(const crescent_generator_source *what)
+{
+    return what->pack || what->embed;
+}
+
+int cr_writing_check(const crescent_generator_source *what, struct cr_error *error)
+{
+    if ((unsigned)what->embed > CRESCENT_EMBED_ARRAY ||
+        (what->embed == CRESCENT_EMBED_FILE && !what->pack))
+        return cr_fail(error, "weights are to be embedded, expected a packed file or an array");
+    if (what->n_weights < 0 || (what->n_weights && (!what->weights || !wants_weights(what))))
+        return cr_fail(error, "%d files of weights, expected them only to be packed or embedded",
+                       what->n_weights);
+    return 0;
+}
+
+/* Loads the weights from the caller's files or the folder, or else draws them. */
+static int fill_weights(struct cr_writing *w, int64_t seed)
+{
+    const char *folder = w->origin->folder;
+    if (w->what->n_weights)
+        return crescent_load_weights(w->model, w->what->weights, w->what->n_weights,
+                                     CRESCENT_ANY_TENSORS, NULL);
+    return folder ? crescent_load_weights(w->model, &folder, 1, CRESCENT_ANY_TENSORS, NULL)
+                  : crescent_draw_weights(w->model, seed);
+}
+
+/* Makes the program, with weights if they are wanted.  fill_weights sets the context's error
+ * itself. */
+int cr_writing_program(struct cr_writing *w, const crescent_config *config, int64_t seed,
+                        struct cr_error *error)
+{
+    if (!wants_weights(w->what)) {
+        w->own = cr_program_to_emit(w->made.graph, config, error);
+        w->program = w->own;
+        return w->own ? 0 : -1;
+    }
+    if (cr_model_to_emit(w->made.graph, config, &w->model, error) || fill_weights(w, seed))
+        return -1;
+    w->program = w->model->engine.program;
+    return 0;
+}
+
+/* ---- weights ---- */
+
+/* Returns all names that a parameter may have in files, each null-terminated, then an empty one. */
+static char *names_of(const char *name, const char *family, const struct cr_names *params)
+{
+    struct cr_text names = {0};
+    char other[400];
+    cr_put_bytes(&names, name, strlen(name) + 1);
+    for (int i = 1; i < CR_WEIGHT_NAMES; i++)
+        if (cr_weight_name(other, sizeof other, name, family, params, i))
+            cr_put_bytes(&names, other, strlen(other) + 1);
+    cr_put_bytes(&names, "", 1);
+    return names.data;
+}
+
+/* Sets the parameters' names in files, and the names of other tensors that files may contain. */
+void cr_writing_names(struct cr_writing *w)
+{
+    const struct cr_program *p = w->program;
+    struct cr_names params = {0};
+    int n = 0, cap = 0;
+    for (int i = 0; i < p->n_params; i++)
+        cr_names_add(&params, p->params[i].name);
+    w->names = cr_calloc((size_t)p->n_params, sizeof *w->names);
+    for (int i = 0; i < p->n_params; i++)
+        w->names[i] = names_of(p->params[i].name, w->origin->family, &params);
+    cr_names_free(&params);
+    for (int i = 0; w->origin->family && cr_weight_buffer(i); i++)
+        *CR_PUSH(w->buffers, n, cap) = cr_weight_buffer(i);
+    *CR_PUSH(w->buffers, n, cap) = NULL;
+    w->generation.names = w->names;
+    w->generation.buffers = w->buffers;
+}
+
+/* Writes the packed file; committing it later gives it its name. */
+static int write_packed(struct cr_writing *w, struct cr_error *error)
+{
+    unsigned char header[CR_PACKED_HEADER];
+    if (!w->what->pack)
+        return 0;
+    if (cr_writer_open(&w->pack, w->what->pack, error->text, sizeof error->text))
+        return -1;
+    cr_packed_header(header, w->program);
+    cr_writer_put(&w->pack, header, sizeof header);
+    cr_writer_put(&w->pack, w->model->engine.weights, (size_t)w->program->weights_bytes);
+    return cr_writer_finish(&w->pack, error->text, sizeof error->text);
+}
+
+/* ---- files ---- */
+
+/* Writes the C to files or texts.  The packed file is committed last. */
+int cr_writing_files(struct cr_writing *w, const struct cr_emit_output *out, struct cr_error *error)
+{
+    w->generation.embedding = (enum cr_embedding)w->what->embed;
+    w->generation.packed = w->what->pack;
+    w->generation.weights = w->model ? w->model->engine.weights : NULL;
+    if (write_packed(w, error) ||
+        (out->path
+             ? cr_write_standalone_generator(w->program, out->isas, &w->generation, out->path, error)
+             : cr_standalone_generator_texts(w->program, out->isas, &w->generation, out->header,
+                                             out->texts, error)))
+        return -1;
+    return w->what->pack ? cr_writer_commit(&w->pack, error->text, sizeof error->text) : 0;
+}
+
+/* Frees everything, even after a failure. */
+void cr_writing_free(struct cr_writing *w)
+{
+    cr_writer_discard(&w->pack);
+    for (int i = 0; w->names && i < w->program->n_params; i++)
+        free(w->names[i]);
+    free(w->names);
+    free(w->buffers);
+    free(w->begin.items);
+    free(w->ends.items);
+    cr_tokenizer_free(w->tokenizer);
+    cr_program_free(w->own);
+    crescent_close(w->model);
+    crescent_graph_close(w->made.graph);
+}

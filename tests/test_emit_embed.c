@@ -1,0 +1,176 @@
+/*
+ * test_emit_embed.c - encoders as one C file: the vectors of crescent embed, from safetensors files, packed
+ * weights and weights in the program, under every compiler at hand; and what is refused.  $CRESCENT is the
+ * program.
+ */
+#include <check.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "compiler/crescent.h"
+
+#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
+
+static crescent_context *context;
+static char folder[64];
+
+#define GOOD(call) ck_assert_msg((call) == CRESCENT_OK, "%s: %s", #call, crescent_error(context))
+
+/* Runs a line of the shell in which crescent is the program and $T the folder of the test; the first line that it
+ * prints, on either stream, is left at `said`. */
+static int run(char said[400], const char *format, ...)
+{
+    char line[1600], command[2200];
+    const char *crescent = getenv("CRESCENT");
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    snprintf(command, sizeof command, "T=%s; crescent() { '%s' \"$@\"; }; . tests/plain.sh; { %s; } >$T/said 2>&1",
+             folder, crescent ? crescent : "build/crescent", line);
+    int status = system(command);
+    snprintf(command, sizeof command, "%s/said", folder);
+    FILE *file = fopen(command, "r");
+    ck_assert_ptr_nonnull(file);
+    if (!fgets(said, 400, file))
+        *said = '\0';
+    fclose(file);
+    return status;
+}
+
+#define RUN(...)                                                                                   \
+    do {                                                                                           \
+        char said[400];                                                                            \
+        int status = run(said, __VA_ARGS__);                                                       \
+        ck_assert_msg(status == 0, "%s: status %d, said %s", #__VA_ARGS__, status, said);          \
+    } while (0)
+
+/* A BERT of random weights in $T/NAME, with one of the tokenizers of tests/tokenizers. */
+static void make_bert(const char *name, const char *tokenizer)
+{
+    char path[128], weights[160];
+    crescent_model *model;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(weights, sizeof weights, "%s/model.safetensors", path);
+    RUN("mkdir $T/%s && cp tests/tokenizers/%s $T/%s/tokenizer.json", name, tokenizer, name);
+    RUN("echo '{\"model_type\":\"bert\",\"vocab_size\":700,\"hidden_size\":32,\"num_attention_heads\":2,"
+        "\"intermediate_size\":64,\"num_hidden_layers\":2,\"max_position_embeddings\":40}' >$T/%s/config.json",
+        name);
+    RUN("echo '{\"prompts\":{\"query\":\"the question: \",\"document\":\"\"}}' "
+        ">$T/%s/config_sentence_transformers.json", name);
+    GOOD(crescent_open(context, path, NULL, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, 3));
+    GOOD(crescent_save_weights(model, weights));
+    crescent_close(model);
+}
+
+static void set_up(void)
+{
+    strcpy(folder, "/tmp/test_emit_embed.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    context = crescent_context_new();
+    /* An empty line, one too long, bytes that are no UTF-8, a line with CR, and none at the end. */
+    RUN("{ echo; cat README.md docs/embed.md; seq -s ' ' 3000; printf 'a\\377b \\303\\n'; printf 'Zw\\303\\266lf "
+        "\\342\\200\\213 B\\303\\244ume\\r\\n'; printf '\\344\\275\\240\\345\\245\\275'; } >$T/texts");
+}
+
+static void tear_down(void)
+{
+    char command[100];
+    crescent_context_free(context);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static bool has(const char *compiler)
+{
+    char said[400];
+    return run(said, "command -v %s", compiler) == 0;
+}
+
+/* Emits the encoder FOLDER with options, compiles its main, and compares what it prints, notes included but that on
+ * tensors, with crescent embed. */
+static void check_alike(const char *compiler, const char *encoder, const char *options,
+                        const char *of_embed, const char *weights)
+{
+    RUN("crescent emit %s --embed-text --isa plain %s %s -o $T/x.c", encoder, options, of_embed);
+    RUN("%s -DX_MAIN $T/x.c -lm -o $T/x", compiler);
+    RUN("crescent embed %s %s $T/texts >$T/expected 2>$T/expected.notes", encoder, of_embed);
+    RUN("$T/x %s <$T/texts >$T/found 2>$T/found.notes", weights);
+    RUN("cmp $T/found $T/expected");
+    RUN("sed '/: note: ignored/d; s/^[^:]*: note: //' $T/found.notes >$T/a; sed 's/^[^:]*: note: //; s/^note: //' "
+        "$T/expected.notes >$T/b; cmp $T/a $T/b");
+}
+
+#define WARN " -std=c11 -Wall -Wextra -Wpedantic -Werror"
+
+static const char *const compilers[] = {
+    "gcc -O1" WARN, "tcc -w", "clang -O1" WARN};
+
+static const char *const tokenizers[] = {"bert_uncased.json", "bert_cased.json", "unigram_map.json",
+                                         "prefixed.json"};
+
+START_TEST(makes_the_same_vectors)
+{
+    char first[20];
+    make_bert("bert", tokenizers[_i]);
+    for (int i = 0; i < (_i == 0 ? 3 : 2); i++) {
+        snprintf(first, sizeof first, "%.*s", (int)strcspn(compilers[i], " "), compilers[i]);
+        if (has(first))
+            check_alike(compilers[i], "$T/bert", "", i == 1 ? "--query --max-length 9" : "",
+                        "$T/bert/model.safetensors");
+    }
+}
+END_TEST
+
+START_TEST(takes_packed_and_embedded_weights)
+{
+    make_bert("bert", "bert_uncased.json");
+    check_alike("gcc -O1", "$T/bert", "--pack $T/w", "--normalize --pooling cls --format q8", "$T/w");
+    check_alike("gcc -O1", "$T/bert", "--embed", "--normalize", "");
+    check_alike("gcc -O1", "tests/fixtures/embed_gemma3", "--embed-array", "--query", "");
+    check_alike("gcc -O1", "tests/fixtures/embed_qwen3", "", "", "tests/fixtures/embed_qwen3/model.safetensors");
+}
+END_TEST
+
+static const char *const refused[][2] = {
+    {"crescent emit tests/fixtures/embed_gemma3 --embed-text -o $T/x.c",
+     "found Dense modules, whose weights are in files of their own, expected --pack or --embed"},
+    {"crescent emit tests/fixtures/embed_qwen3 --embed-text --generate -o $T/x.c",
+     "--embed-text: expected no --generate beside it"},
+    {"crescent emit tests/fixtures/embed_qwen3 --pooling cls -o $T/x.c", "--pooling: expected --embed-text beside it"},
+    {"crescent emit tests/fixtures/embed_qwen3 --embed-text --ids -o $T/x.c", "--ids: expected --generate beside it"},
+    {"crescent emit graphs/gpt2_block.lua --embed-text -o $T/x.c", "crescent: "},
+};
+
+START_TEST(refuses_in_one_line)
+{
+    char said[400];
+    int status = run(said, "%s", refused[_i][0]);
+    ck_assert_int_eq(status, 2 << 8);
+    ck_assert_msg(strstr(said, refused[_i][1]) != NULL, "said %s", said);
+    ck_assert_int_ne(run(said, "test -e $T/x.c"), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("emit_embed");
+    TCase *t = tcase_create("emit_embed");
+    tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(suite, t);
+    tcase_add_loop_test(t, makes_the_same_vectors, 0, COUNT(tokenizers));
+    tcase_add_test(t, takes_packed_and_embedded_weights);
+    tcase_add_loop_test(t, refuses_in_one_line, 0, COUNT(refused));
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
