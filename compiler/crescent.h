@@ -1324,6 +1324,17 @@ int crescent_embed(crescent_embedder *embedder, const char *text, size_t length,
 int crescent_embed_pair(crescent_embedder *embedder, const char *text, size_t length, const char *pair,
                         size_t pair_length, float *vector, crescent_embedded *what);
 
+/* A text of several, and a second one or null. */
+typedef struct {
+    const char *text, *pair;
+    size_t length, pair_length;
+} crescent_embed_text;
+
+/* Writes the vectors of n texts, one after another, and into `what`, if it is not null, n members.  The
+ * threads take a text each; the bits are those of crescent_embed. */
+int crescent_embed_texts(crescent_embedder *embedder, const crescent_embed_text *texts, int n,
+                         float *vectors, crescent_embedded *what);
+
 /* ---- C source ------------------------------------------------------------------------- */
 
 /* A function from inputs to outputs, or a step of a training, from state to state. */

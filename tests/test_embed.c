@@ -228,6 +228,67 @@ START_TEST(maps_kept_weights)
 }
 END_TEST
 
+/* Texts of a batch, on threads beside each other, have the bits that each has alone; so have those of other
+ * arithmetic, and what is said of each. */
+START_TEST(bits_do_not_depend_on_the_batch)
+{
+    static const char *const formats[] = {NULL, "q8"};
+    static const char *const words[] = {"", "the", "a graph compiler that people read", "\xff", "1 2 3 4 5 6 7 8 9 10"};
+    enum { N = 37, WORDS = sizeof words / sizeof *words };
+    static float together[N][C];
+    float alone[C];
+    crescent_embed_text texts[N];
+    crescent_embedded what[N], one;
+    crescent_embedder *e, *single;
+    const crescent_config config = {.threads = 3, .format = formats[_i]},
+                          of_one = {.threads = 1, .format = formats[_i]};
+    GOOD(crescent_embedder_open(context, folder, NULL, &config, NULL, &e));
+    GOOD(crescent_embedder_open(context, folder, NULL, &of_one, NULL, &single));
+    for (int i = 0; i < N; i++) {
+        const char *text = words[i % WORDS], *pair = i % 3 ? NULL : words[i % 2];
+        texts[i] = (crescent_embed_text){text, pair, strlen(text), pair ? strlen(pair) : 0};
+    }
+    for (int round = 0; round < 3; round++) {
+        memset(together, 0, sizeof together);
+        GOOD(crescent_embed_texts(e, texts, N - round, together[0], what));
+        for (int i = 0; i < N - round; i++) {
+            GOOD(crescent_embed_texts(single, &texts[i], 1, alone, &one));
+            ck_assert_msg(crescent_same_bits(together[i], alone, C), "text %d has other bits", i);
+            ck_assert(what[i].tokens == one.tokens && what[i].truncated == one.truncated &&
+                      what[i].repaired == one.repaired);
+        }
+    }
+    GOOD(crescent_embed_texts(e, texts, 0, together[0], NULL));
+    texts[5].text = NULL;
+    ck_assert_int_eq(crescent_embed_texts(e, texts, N, together[0], NULL), CRESCENT_FAILED);
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "found a null text, expected one"));
+    crescent_embedder_close(e);
+    crescent_embedder_close(single);
+}
+END_TEST
+
+/* Ids that the model does not have are found before a run, in a batch, too. */
+START_TEST(refuses_ids_of_a_batch)
+{
+    float vectors[3][C];
+    const crescent_setting setting = {"vocab_size", "60"};
+    const crescent_script script = {.settings = &setting, .n_settings = 1};
+    const crescent_config config = {.threads = 2};
+    const crescent_embed_text texts[] = {{"a", NULL, 1, 0}, {"the compiler", NULL, 12, 0}, {"b", NULL, 1, 0}};
+    crescent_embedder *e;
+    crescent_model *model;
+    GOOD(crescent_open(context, folder, &script, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, 3));
+    GOOD(crescent_save_weights(model, in_folder("model.safetensors")));
+    crescent_close(model);
+    GOOD(crescent_embedder_open(context, folder, &script, &config, NULL, &e));
+    ck_assert_int_eq(crescent_embed_texts(e, texts, 3, vectors[0], NULL), CRESCENT_FAILED);
+    ck_assert_msg(strstr(crescent_error(context), "expected an id from 0 to 59"), "%s", crescent_error(context));
+    crescent_embedder_close(e);
+}
+END_TEST
+
 /* ---- files ---- */
 
 START_TEST(does_what_the_files_say)
@@ -849,6 +910,8 @@ int main(void)
     suite_add_tcase(suite, t);
     tcase_add_loop_test(t, pools_what_the_encoder_gives, 0, N_KINDS);
     tcase_add_test(t, bits_depend_on_the_text_alone);
+    tcase_add_loop_test(t, bits_do_not_depend_on_the_batch, 0, 2);
+    tcase_add_test(t, refuses_ids_of_a_batch);
     tcase_add_test(t, maps_kept_weights);
     tcase_add_loop_test(t, goes_through_dense_layers, 0, 4);
     tcase_add_test(t, refuses_dense_layers);

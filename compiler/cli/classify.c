@@ -39,11 +39,10 @@ static void print_labels(const struct cr_encoder *e, const struct label *labels)
 }
 
 /* Prints the labels of a text, the likeliest first. */
-static int classify_text(void *context, const char *text, size_t n, struct cr_error *error)
+static int take_labels(void *context, struct cr_error *error)
 {
     struct cr_encoder *e = context;
-    if (cr_encoder_run(e, text, n, false, error))
-        return -1;
+    (void)error;
     struct label *labels = cr_calloc((size_t)e->facts.labels, sizeof *labels);
     for (int i = 0; i < e->facts.labels; i++)
         labels[i] = (struct label){e->vector[i], i};
@@ -59,7 +58,7 @@ int cr_verb_classify(const struct cr_options *o, struct cr_error *error)
     struct cr_encoder e;
     int status = cr_encoder_open(&e, o, CRESCENT_PROBABILITIES, error);
     if (status == 0)
-        status = cr_each_text(o, classify_text, &e, error);
+        status = cr_encode_texts(&e, false, take_labels, &e, error);
     if (status == 0)
         cr_encoder_end(&e);
     cr_encoder_close(&e);

@@ -25,13 +25,11 @@ static void print_vector(const float *vector, int64_t n)
     puts("]");
 }
 
-/* Makes the vector of a text, and prints or keeps it. */
-static int embed_text(void *context, const char *text, size_t n, struct cr_error *error)
+/* Prints or keeps the vector of a text. */
+static int take_vector(void *context, struct cr_error *error)
 {
     struct embedding *e = context;
     size_t length = (size_t)e->encoder.facts.dimensions;
-    if (cr_encoder_run(&e->encoder, text, n, false, error))
-        return -1;
     if (!e->rows)
         print_vector(e->encoder.vector, e->encoder.facts.dimensions);
     else if (fwrite(e->encoder.vector, sizeof(float), length, e->rows) != length)
@@ -82,7 +80,7 @@ int cr_verb_embed(const struct cr_options *o, struct cr_error *error)
     if (status == 0 && o->out && !(e.rows = tmpfile()))
         status = cr_fail(error, "a temporary file cannot be made: %s", strerror(errno));
     if (status == 0)
-        status = cr_each_text(o, embed_text, &e, error);
+        status = cr_encode_texts(&e.encoder, false, take_vector, &e, error);
     if (status == 0 && o->out)
         status = write_array(&e, error);
     if (status == 0)

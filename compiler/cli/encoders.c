@@ -7,12 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compiler/ir/mem.h"
 #include "model.h"
 #include "report.h"
 
 /* ---- the encoder ---- */
 
-/* Opens the folder and makes room for a vector. */
+enum { DEFAULT_BATCH = 32 };
+
+/* Opens the folder and makes room for a batch. */
 int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_classification classify,
                     struct cr_error *error)
 {
@@ -36,13 +39,26 @@ int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_c
     if (cr_passed(o, crescent_embedder_open(o->context, o->model, &script, &config, &options, &e->embedder), error))
         return -1;
     crescent_embedder_look(e->embedder, &e->facts);
-    return cr_passed(o, crescent_memory(o->context, e->facts.dimensions * (int64_t)sizeof(float), "a vector",
-                                        (void **)&e->vector), error);
+    e->batch = o->batch ? (int)o->batch : DEFAULT_BATCH;
+    e->vectors = cr_calloc((size_t)e->batch * (size_t)e->facts.dimensions, sizeof *e->vectors);
+    e->texts = cr_calloc((size_t)e->batch, sizeof *e->texts);
+    e->what = cr_calloc((size_t)e->batch, sizeof *e->what);
+    return 0;
+}
+
+/* Forgets the texts that wait. */
+static void drop_texts(struct cr_encoder *e)
+{
+    for (; e->n > 0; e->n--)
+        free((char *)(e->texts[e->n - 1].pair ? e->texts[e->n - 1].pair : e->texts[e->n - 1].text));
 }
 
 void cr_encoder_close(struct cr_encoder *e)
 {
-    crescent_free(e->vector);
+    drop_texts(e);
+    free(e->vectors);
+    free(e->texts);
+    free(e->what);
     crescent_embedder_close(e->embedder);
 }
 
@@ -81,25 +97,6 @@ static void end_progress(const struct cr_encoder *e)
     }
 }
 
-int cr_encoder_run(struct cr_encoder *e, const char *text, size_t n, bool paired,
-                   struct cr_error *error)
-{
-    crescent_embedded what;
-    const char *query = e->o->query;
-    if (!e->start)
-        e->start = crescent_clock();
-    if (paired ? crescent_embed_pair(e->embedder, query, strlen(query), text, n, e->vector, &what)
-               : crescent_embed(e->embedder, text, n, e->vector, &what))
-        return cr_fail(error, "text %lld: %s", (long long)e->n_texts + 1, crescent_error(e->o->context));
-    e->n_texts++;
-    e->n_cut += what.truncated;
-    e->n_repaired += what.repaired;
-    e->n_tokens += (int64_t)what.tokens;
-    if (e->shows)
-        show_progress(e);
-    return 0;
-}
-
 void cr_encoder_end(const struct cr_encoder *e)
 {
     end_progress(e);
@@ -114,9 +111,65 @@ void cr_encoder_end(const struct cr_encoder *e)
 
 /* ---- texts ---- */
 
-/* Calls the function with each line of a stream. */
-static int each_line(FILE *in, const char *name, cr_text_function *function, void *context,
-                     struct cr_error *error)
+/* Texts on their way through the encoder. */
+struct stream {
+    struct cr_encoder *encoder;
+    cr_vector_function *take;
+    void *context;
+    bool paired;
+};
+
+/* Fails with the number of the text that a batch failed for. */
+static int fail_batch(struct cr_encoder *e, struct cr_error *error)
+{
+    for (int i = 0; i < e->n; i++)
+        if (crescent_embed_texts(e->embedder, &e->texts[i], 1, e->vectors, NULL))
+            return cr_fail(error, "text %lld: %s", (long long)e->n_texts + i + 1,
+                           crescent_error(e->o->context));
+    return cr_fail(error, "%s", crescent_error(e->o->context));
+}
+
+/* Counts a text. */
+static void count(struct cr_encoder *e, const crescent_embedded *what)
+{
+    e->n_texts++;
+    e->n_cut += what->truncated;
+    e->n_repaired += what->repaired;
+    e->n_tokens += (int64_t)what->tokens;
+}
+
+/* Computes the vectors of the texts that wait, and hands them over. */
+static int run_batch(struct stream *s, struct cr_error *error)
+{
+    struct cr_encoder *e = s->encoder;
+    int status = 0;
+    if (!e->start)
+        e->start = crescent_clock();
+    if (crescent_embed_texts(e->embedder, e->texts, e->n, e->vectors, e->what))
+        return fail_batch(e, error);
+    for (int i = 0; i < e->n && status == 0; i++) {
+        e->vector = e->vectors + (int64_t)i * e->facts.dimensions;
+        count(e, &e->what[i]);
+        status = s->take(s->context, error);
+    }
+    drop_texts(e);
+    if (e->shows)
+        show_progress(e);
+    return status;
+}
+
+/* Adds a text, which is the encoder's from then on. */
+static int add_text(struct stream *s, char *text, size_t n, struct cr_error *error)
+{
+    struct cr_encoder *e = s->encoder;
+    const char *query = s->paired ? e->o->query : NULL;
+    e->texts[e->n++] = query ? (crescent_embed_text){query, text, strlen(query), n}
+                             : (crescent_embed_text){text, NULL, n, 0};
+    return e->n < e->batch ? 0 : run_batch(s, error);
+}
+
+/* Adds each line of a file. */
+static int add_lines(struct stream *s, FILE *in, const char *name, struct cr_error *error)
 {
     char *line = NULL;
     size_t room = 0;
@@ -125,7 +178,9 @@ static int each_line(FILE *in, const char *name, cr_text_function *function, voi
     while (status == 0 && (n = getline(&line, &room, in)) >= 0) {
         n -= n > 0 && line[n - 1] == '\n';
         n -= n > 0 && line[n - 1] == '\r';
-        status = function(context, line, (size_t)n, error);
+        char *text = cr_calloc((size_t)n + 1, 1);
+        memcpy(text, line, (size_t)n);
+        status = add_text(s, text, (size_t)n, error);
     }
     if (status == 0 && ferror(in))
         status = cr_fail(error, "%.300s: cannot be read: %s", name, strerror(errno));
@@ -133,19 +188,26 @@ static int each_line(FILE *in, const char *name, cr_text_function *function, voi
     return status;
 }
 
-int cr_each_text(const struct cr_options *o, cr_text_function *function, void *context,
-                 struct cr_error *error)
+/* Adds the lines of the file of the options, or of standard input. */
+static int add_file(struct stream *s, const struct cr_options *o, struct cr_error *error)
 {
-    if (o->text && o->file)
-        return cr_fail(error, "%.200s: found a file beside --text, expected one of them", o->file);
-    if (o->text)
-        return function(context, o->text, strlen(o->text), error);
     if (!o->file || strcmp(o->file, "-") == 0)
-        return each_line(stdin, "standard input", function, context, error);
+        return add_lines(s, stdin, "standard input", error);
     FILE *in = fopen(o->file, "r");
     if (!in)
         return cr_fail(error, "%.300s: cannot be opened: %s", o->file, strerror(errno));
-    int status = each_line(in, o->file, function, context, error);
+    int status = add_lines(s, in, o->file, error);
     fclose(in);
     return status;
+}
+
+int cr_encode_texts(struct cr_encoder *e, bool paired, cr_vector_function *take, void *context,
+                    struct cr_error *error)
+{
+    const struct cr_options *o = e->o;
+    struct stream s = {e, take, context, paired};
+    if (o->text && o->file)
+        return cr_fail(error, "%.200s: found a file beside --text, expected one of them", o->file);
+    int status = o->text ? add_text(&s, cr_strdup(o->text), strlen(o->text), error) : add_file(&s, o, error);
+    return status == 0 && e->n ? run_batch(&s, error) : status;
 }

@@ -17,11 +17,10 @@ struct ranking {
     int n, cap;
 };
 
-static int rank_text(void *context, const char *text, size_t n, struct cr_error *error)
+static int take_score(void *context, struct cr_error *error)
 {
     struct ranking *r = context;
-    if (cr_encoder_run(&r->encoder, text, n, true, error))
-        return -1;
+    (void)error;
     *CR_PUSH(r->items, r->n, r->cap) = (struct ranked){r->encoder.vector[0], r->encoder.n_texts};
     return 0;
 }
@@ -54,7 +53,7 @@ int cr_verb_rank(const struct cr_options *o, struct cr_error *error)
         status = cr_fail(error, "%.300s: found a classifier of %d labels, expected one of 1, as a reranker is",
                          o->model, r.encoder.facts.labels);
     if (status == 0)
-        status = cr_each_text(o, rank_text, &r, error);
+        status = cr_encode_texts(&r.encoder, true, take_score, &r, error);
     if (status == 0) {
         print_ranking(&r);
         cr_encoder_end(&r.encoder);

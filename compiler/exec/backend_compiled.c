@@ -1,5 +1,6 @@
 /* backend_compiled.c - the code that compiling backends share: everything except the compiler; see
  * backends.h. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "backends.h"
@@ -72,6 +73,51 @@ int cr_run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
                             status) : 0;
 }
 
+/* ---- runs beside each other ---- */
+
+/* Runs that threads take one after another. */
+struct queue {
+    const struct cr_engine *engine;
+    const struct cr_tensors *runs;
+    int n;
+    atomic_int next, failed; /* the status of a run that failed */
+};
+
+/* Makes runs until none is left, with an arena of this thread. */
+static void take_runs(const void *args, long begin, long end, float *arena)
+{
+    struct queue *q = *(struct queue *const *)args;
+    const struct cr_engine *e = q->engine;
+    const int n_inputs = e->n_inputs, n_outputs = e->program->n_outputs;
+    const void *inputs[n_inputs + 1];
+    void *outputs[n_outputs + 1];
+    (void)begin, (void)end;
+    for (int r; (r = atomic_fetch_add(&q->next, 1)) < q->n;) {
+        for (int i = 0; i < n_inputs; i++)
+            inputs[i] = q->runs[r].inputs[e->to_input[i]];
+        for (int i = 0; i < n_outputs; i++)
+            outputs[i] = q->runs[r].outputs[e->to_output[i]];
+        int status = e->code.execute[0](e->rt, NULL, e->weights, inputs, outputs, arena);
+        if (status)
+            atomic_store(&q->failed, status);
+    }
+}
+
+int cr_run_compiled_beside(struct cr_engine *e, const struct cr_tensors *runs, int n,
+                           struct cr_error *error)
+{
+    const struct cr_program *p = e->program;
+    int64_t arena = (p->arena_bytes + p->scratch_bytes + 63) / 64 * 64;
+    struct queue queue = {.engine = e, .runs = runs, .n = n};
+    const struct queue *args = &queue;
+    if (!e->lanes && !(e->lanes = cr_memory_new(arena * e->threads, "the arenas", error)))
+        return -1;
+    e->rt->parallel(e->pool, e->threads, e->threads, take_runs, &args, e->lanes,
+                    arena / (int64_t)sizeof(float));
+    return queue.failed ? cr_fail(error, "%s: the program ended with status %d, expected 0", e->path,
+                                  queue.failed) : 0;
+}
+
 /* Packs all parameters by one call: threads share all pieces, and no thread waits between two
  * parameters.  The call covers the parameters from the first that is given to the last. */
 int cr_take_params_compiled(struct cr_engine *e, const struct cr_contents *const *contents,
@@ -105,5 +151,6 @@ void cr_close_compiled(struct cr_engine *e)
     cr_program_free(e->program);
     cr_free_stored_nodes(&e->stored);
     free(e->arena);
+    free(e->lanes);
     free(e->program_outputs);
 }

@@ -48,6 +48,10 @@ int cr_take_params_compiled(struct cr_engine *engine, const struct cr_contents *
                             struct cr_error *error);
 int cr_run_compiled(struct cr_engine *engine, int entry, const void *const *inputs,
                     void *const *outputs, struct cr_error *error);
+
+/* Makes runs of an engine without states, each on one thread with an arena of its own. */
+int cr_run_compiled_beside(struct cr_engine *engine, const struct cr_tensors *runs, int n,
+                           struct cr_error *error);
 bool cr_may_store_over_compiled(const struct cr_engine *engine, int output);
 
 #endif

@@ -193,6 +193,17 @@ int cr_engine_run_entry(struct cr_engine *e, int entry, const void *const *input
     return cr_backends[e->backend].run(e, entry, inputs, outputs, error);
 }
 
+int cr_engine_run_many(struct cr_engine *e, const struct cr_tensors *runs, int n,
+                       struct cr_error *error)
+{
+    bool beside = n > 1 && e->threads > 1 && e->program && e->n_states == 0 && e->n_entries == 1;
+    for (int i = 0; i < n; i++)
+        if (beside ? cr_engine_check_lengths(e, runs[i].inputs, error)
+                   : cr_engine_run(e, runs[i].inputs, runs[i].outputs, error))
+            return -1;
+    return beside ? cr_run_compiled_beside(e, runs, n, error) : 0;
+}
+
 int cr_engine_run(struct cr_engine *e, const void *const *inputs, void *const *outputs,
                   struct cr_error *error)
 {

@@ -84,6 +84,7 @@ struct cr_engine {
     const struct cr_runtime *rt;
     struct cr_pool *pool;
     float *weights, *arena;      /* used by the interpreter too, if it has a layout */
+    float *lanes;                /* an arena for each thread, of runs beside each other; or null */
     void *mapping;               /* mapped file of weights, mapping_bytes long; null: none */
     size_t mapping_bytes;
     int *to_param;               /* by parameter: its index in the program or the layout */
@@ -132,6 +133,17 @@ int cr_engine_run(struct cr_engine *engine, const void *const *inputs, void *con
  * may be null. */
 int cr_engine_run_entry(struct cr_engine *engine, int entry, const void *const *inputs,
                         void *const *outputs, struct cr_error *error);
+
+/* The tensors of a run. */
+struct cr_tensors {
+    const void *const *inputs;
+    void *const *outputs;
+};
+
+/* Makes n runs of an engine with one entry.  Of compiled ones without states, as many are beside each
+ * other as there are threads, each on one thread: the bits are the same. */
+int cr_engine_run_many(struct cr_engine *engine, const struct cr_tensors *runs, int n,
+                       struct cr_error *error);
 
 /* Copy the value of state i out or in; set all states back to zeros. */
 void cr_engine_get_state(const struct cr_engine *engine, int i, void *data);

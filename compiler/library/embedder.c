@@ -23,16 +23,22 @@ struct reading {
     int status;
 };
 
+/* The inputs of a text. */
+struct slot {
+    const void *inputs[3]; /* by port */
+    int32_t *ids, *types;  /* [most] */
+    int32_t length;
+};
+
 struct crescent_embedder {
     crescent_context *context;
     crescent_model *model;
     struct reading reading;
     struct cr_sentence sentence;
     int64_t dimensions;
-    const void **inputs; /* by port */
-    int32_t *ids, *types; /* [most] */
-    int32_t length;
-    int n_inputs;
+    struct slot *slots; /* the inputs of texts that run beside each other */
+    int n_slots;
+    int input[3]; /* number of ids, token_type_ids and the length, or CRESCENT_NONE */
     crescent_classification classify;
 };
 
@@ -115,26 +121,23 @@ static int open_model(crescent_embedder *e, const char *path, const crescent_scr
     return status;
 }
 
-/* Makes room for the inputs: ids, segments if the model has them, and the length.  The caller asked for
- * a limit of so many tokens, or 0. */
-static int make_inputs(crescent_embedder *e, int64_t asked, struct cr_error *error)
+/* Finds the inputs: ids, segments if the model has them, and the length; and the vector.  The caller asked
+ * for a limit of so many tokens, or 0. */
+static int find_ports(crescent_embedder *e, int64_t asked, struct cr_error *error)
 {
     static const char *const names[] = {"ids", "token_type_ids", "T"};
     crescent_port port;
-    size_t most = (size_t)e->sentence.max_length;
-    e->ids = cr_calloc(most, sizeof *e->ids);
-    e->types = cr_calloc(most, sizeof *e->types);
-    const void *const memory[] = {e->ids, e->types, &e->length};
-    e->n_inputs = crescent_port_count(e->model, CRESCENT_INPUT);
-    e->inputs = cr_calloc((size_t)e->n_inputs, sizeof *e->inputs);
-    for (int i = 0; i < e->n_inputs; i++) {
+    int known = 0, n = crescent_port_count(e->model, CRESCENT_INPUT);
+    for (int k = 0; k < 3; k++)
+        known += (e->input[k] = crescent_port_find(e->model, CRESCENT_INPUT, names[k])) != CRESCENT_NONE;
+    for (int i = 0; known < n; i++) {
         crescent_port_at(e->model, CRESCENT_INPUT, i, &port);
-        for (int k = 0; k < 3; k++)
-            if (strcmp(port.name, names[k]) == 0)
-                e->inputs[i] = memory[k];
-        if (!e->inputs[i])
+        if (i != e->input[0] && i != e->input[1] && i != e->input[2])
             return cr_fail(error, "found the input %s, expected a model of ids and token_type_ids", port.name);
-        if (e->inputs[i] == e->ids && cr_lower_sentence_limit(&e->sentence, asked, port.shape[port.rank - 1], error))
+    }
+    if (e->input[0] != CRESCENT_NONE) {
+        crescent_port_at(e->model, CRESCENT_INPUT, e->input[0], &port);
+        if (cr_lower_sentence_limit(&e->sentence, asked, port.shape[port.rank - 1], error))
             return -1;
     }
     if (crescent_port_count(e->model, CRESCENT_OUTPUT) != 1 ||
@@ -142,6 +145,29 @@ static int make_inputs(crescent_embedder *e, int64_t asked, struct cr_error *err
         return cr_fail(error, "found other outputs than one vector, expected a model with the option pooling");
     e->dimensions = port.shape[0];
     return 0;
+}
+
+/* Makes room for the inputs of n texts. */
+static void make_slots(crescent_embedder *e, int n)
+{
+    size_t most = (size_t)e->sentence.max_length;
+    if (n <= e->n_slots)
+        return;
+    struct slot *slots = cr_calloc((size_t)n, sizeof *slots);
+    if (e->n_slots)
+        memcpy(slots, e->slots, (size_t)e->n_slots * sizeof *slots);
+    free(e->slots);
+    e->slots = slots;
+    for (; e->n_slots < n; e->n_slots++) {
+        slots[e->n_slots].ids = cr_calloc(most, sizeof(int32_t));
+        slots[e->n_slots].types = cr_calloc(most, sizeof(int32_t));
+    }
+    for (int i = 0; i < n; i++) {
+        const void *const memory[] = {slots[i].ids, slots[i].types, &slots[i].length};
+        for (int k = 0; k < 3; k++)
+            if (e->input[k] != CRESCENT_NONE)
+                slots[i].inputs[e->input[k]] = memory[k];
+    }
 }
 
 /* Opens the model by what the files of the folder say, beside the tokenizer.  `error` is the context's,
@@ -161,7 +187,7 @@ static int open_parts(crescent_embedder *e, const char *folder, const crescent_s
     if (e->classify && cr_read_labels(&e->sentence, folder, error))
         return -1;
     return find_limit(e, options->most, error) || open_model(e, folder, how, config) ||
-                   make_inputs(e, options->most, error)
+                   find_ports(e, options->most, error)
                ? -1
                : 0;
 }
@@ -202,9 +228,11 @@ void crescent_embedder_close(crescent_embedder *e)
     crescent_tokenizer_close(e->reading.tokenizer);
     crescent_context_free(e->reading.context);
     cr_free_sentence(&e->sentence);
-    free(e->inputs);
-    free(e->ids);
-    free(e->types);
+    for (int i = 0; i < e->n_slots; i++) {
+        free(e->slots[i].ids);
+        free(e->slots[i].types);
+    }
+    free(e->slots);
     cr_release(e->context);
     free(e);
 }
@@ -228,12 +256,6 @@ const char *crescent_embedder_label(const crescent_embedder *e, int index)
 }
 
 /* ---- a text ---- */
-
-/* A text, and a second one or null. */
-struct texts {
-    const char *text, *pair;
-    size_t length, pair_length;
-};
 
 /* Returns a text in which bytes that are no UTF-8 became U+FFFD; *repaired says if there were any. */
 static struct cr_text repair(const char *text, size_t n, bool *repaired)
@@ -259,9 +281,9 @@ static struct cr_text prepare(const crescent_embedder *e, const char *text, size
     return out;
 }
 
-/* Encodes a text or a pair into the inputs. */
-static int encode(crescent_embedder *e, const struct texts *texts, crescent_embedded *what,
-                  struct cr_error *error)
+/* Encodes a text or a pair into inputs. */
+static int encode(const crescent_embedder *e, const crescent_embed_text *texts, struct slot *slot,
+                  crescent_embedded *what, struct cr_error *error)
 {
     bool repaired = false;
     struct cr_text whole = prepare(e, texts->text, texts->length, &repaired), pair = {0};
@@ -280,9 +302,9 @@ static int encode(crescent_embedder *e, const struct texts *texts, crescent_embe
     if (status)
         return fail_reading(&e->reading, error);
     *what = (crescent_embedded){encoding.n, encoding.truncated, repaired};
-    e->length = (int32_t)encoding.n;
-    memcpy(e->ids, encoding.ids, encoding.n * sizeof *e->ids);
-    memcpy(e->types, encoding.types, encoding.n * sizeof *e->types);
+    slot->length = (int32_t)encoding.n;
+    memcpy(slot->ids, encoding.ids, encoding.n * sizeof *slot->ids);
+    memcpy(slot->types, encoding.types, encoding.n * sizeof *slot->types);
     crescent_free(encoding.ids);
     return CRESCENT_OK;
 }
@@ -299,35 +321,57 @@ static void make_probabilities(const struct cr_sentence *s, float *logits)
         logits[i] = (float)(s->sigmoid ? 1 / (1 + exp(-(double)logits[i])) : exp((double)logits[i] - most) / sum);
 }
 
-/* Encodes a text or a pair, and runs the model on its ids. */
-static int embed(crescent_embedder *e, const struct texts *texts, float *vector, crescent_embedded *what,
-                 struct cr_error *error)
+/* Encodes texts and runs the model on their ids; texts of no ids, by a tokenizer that puts nothing around
+ * them, have zeros. */
+static int embed(crescent_embedder *e, const crescent_embed_text *texts, int n, float *vectors,
+                 crescent_embedded *what, struct cr_error *error)
 {
+    size_t dimensions = (size_t)e->dimensions;
     crescent_embedded unasked;
-    void *outputs[] = {vector};
-    int status = encode(e, texts, what ? what : &unasked, error);
-    if (status == 0 && e->length == 0) /* no text, and a tokenizer that puts nothing around it */
-        memset(vector, 0, (size_t)e->dimensions * sizeof *vector);
-    else if (status == 0)
-        status = crescent_run(e->model, e->inputs, outputs);
-    if (status == 0 && e->classify == CRESCENT_PROBABILITIES)
-        make_probabilities(&e->sentence, vector);
+    struct cr_tensors *runs = cr_calloc((size_t)n, sizeof *runs);
+    void **outputs = cr_calloc((size_t)n, sizeof *outputs);
+    int n_runs = 0, status = 0;
+    make_slots(e, n);
+    for (int i = 0; i < n && status == 0; i++) {
+        float *vector = outputs[i] = vectors + (size_t)i * dimensions;
+        status = encode(e, &texts[i], &e->slots[i], what ? &what[i] : &unasked, error);
+        if (status == 0 && e->slots[i].length)
+            runs[n_runs++] = (struct cr_tensors){e->slots[i].inputs, &outputs[i]};
+        else
+            memset(vector, 0, dimensions * sizeof *vector);
+    }
+    if (status == 0 && n_runs)
+        status = cr_run_many(e->model, runs, n_runs, error);
+    for (int i = 0; i < n && status == 0 && e->classify == CRESCENT_PROBABILITIES; i++)
+        make_probabilities(&e->sentence, outputs[i]);
+    free(runs);
+    free(outputs);
     return status;
+}
+
+int crescent_embed_texts(crescent_embedder *e, const crescent_embed_text *texts, int n, float *vectors,
+                         crescent_embedded *what)
+{
+    CR_REQUIRE(e, texts && vectors && n >= 0);
+    CR_ENTER(e->context);
+    for (int i = 0; i < n; i++)
+        if (!texts[i].text)
+            return cr_refuse(e->context, __func__, "found a null text, expected one");
+    return cr_done(&guard, embed(e, texts, n, vectors, what, guard.error));
 }
 
 int crescent_embed(crescent_embedder *e, const char *text, size_t length, float *vector,
                    crescent_embedded *what)
 {
+    const crescent_embed_text one = {text, NULL, length, 0};
     CR_REQUIRE(e, text && vector);
-    CR_ENTER(e->context);
-    return cr_done(&guard, embed(e, &(struct texts){text, NULL, length, 0}, vector, what, guard.error));
+    return crescent_embed_texts(e, &one, 1, vector, what);
 }
 
 int crescent_embed_pair(crescent_embedder *e, const char *text, size_t length, const char *pair,
                         size_t pair_length, float *vector, crescent_embedded *what)
 {
+    const crescent_embed_text one = {text, pair, length, pair_length};
     CR_REQUIRE(e, text && pair && vector);
-    CR_ENTER(e->context);
-    const struct texts texts = {text, pair, length, pair_length};
-    return cr_done(&guard, embed(e, &texts, vector, what, guard.error));
+    return crescent_embed_texts(e, &one, 1, vector, what);
 }

@@ -120,6 +120,9 @@ void cr_release(crescent_context *context);
 /* Drops a reference; the last one closes the model. */
 void cr_model_release(crescent_model *model);
 
+/* Runs a model of one entry without states several times, on threads beside each other. */
+int cr_run_many(crescent_model *model, const struct cr_tensors *runs, int n, struct cr_error *error);
+
 struct cr_origin *cr_origin_refer(struct cr_origin *origin);
 void cr_origin_release(struct cr_origin *origin);
 

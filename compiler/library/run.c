@@ -128,6 +128,17 @@ static int run(crescent_model *m, struct entries entries, const void *const *inp
            run_entries(&m->engine, entries, inputs, outputs, error);
 }
 
+/* Runs a model of one entry several times; all is checked before the first. */
+int cr_run_many(crescent_model *m, const struct cr_tensors *runs, int n, struct cr_error *error)
+{
+    const struct cr_engine *e = &m->engine;
+    for (int i = 0; i < n; i++)
+        if (check_run(m, all_entries(m), runs[i].inputs, runs[i].outputs, error) ||
+            cr_offsets_check(e->offsets, 1u, runs[i].inputs, e->memory, error))
+            return -1;
+    return cr_engine_run_many(&m->engine, runs, n, error);
+}
+
 int crescent_run(crescent_model *model, const void *const *inputs, void *const *outputs)
 {
     CR_REQUIRE(model, true);
