@@ -3546,7 +3546,7 @@ static void cr_main_weights(const char *path, void *weights)
         free(tensor);
     }
     if (file.n_tensors > CR_MAIN_PARAMS)
-        fprintf(stderr, "%s: note: %d tensors are not the model's and were ignored\n", path,
+        fprintf(stderr, "%s: note: ignored %d tensors that are not in the model\n", path,
                 file.n_tensors - CR_MAIN_PARAMS);
     cr_safetensors_close(&file);
 }
@@ -3669,7 +3669,7 @@ static void cr_main_assign(const char *argument, const struct cr_tensor *tensors
                      memcmp(argument, tensors[i].name, length) != 0))
         i++;
     if (i == n || !argument[length] || !argument[length + 1] || paths[i])
-        cr_main_fail(argument, "expected NAME=FILE.npy, a NAME of those in --help, and only once");
+        cr_main_fail(argument, "unknown or repeated NAME, or no file, expected NAME=FILE.npy with a NAME of --help");
     paths[i] = argument + length + 1;
 }
 
@@ -3686,7 +3686,7 @@ static void cr_main_arguments(struct cr_main_files *files, int argc, char **argv
         else if (value && strcmp(option, "--weights") == 0 && !files->weights)
             files->weights = value;
         else
-            cr_main_fail(option, "expected --weights (once), --input or --output, and a file");
+            cr_main_fail(option, "unknown or repeated option, or no file, expected --weights, --input or --output and a file");
     }
     for (i = 0; i < CR_MAIN_INPUTS; i++)
         if (!files->inputs[i])
@@ -3713,7 +3713,7 @@ static void cr_main_go(const struct cr_main_files *files)
         outputs[i] = cr_main_memory((size_t)cr_main_outputs[i].elements * 4);
     status = cr_main_run(cr_main_align(weights), inputs, outputs, cr_main_align(arena));
     if (status != 0)
-        cr_main_fail(CR_MAIN_NAME, "the model answers with status %d, expected 0", status);
+        cr_main_fail(CR_MAIN_NAME, "the model returns %d, expected 0", status);
     for (i = 0; i < CR_MAIN_OUTPUTS; free(outputs[i++]))
         if (files->outputs[i])
             cr_main_write_npy(files->outputs[i], &cr_main_outputs[i], outputs[i]);

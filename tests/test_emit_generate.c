@@ -356,11 +356,11 @@ START_TEST(takes_packed_weights)
     out_of("cc -O0 -U__unix__ -DSMALL_MAIN $T/plain/small.c -lm -o $T/small");
     ask_program("$T/small", "$T/packed", expected);
     must_refuse("head -c 4000 $T/packed >$T/cut; $T/small $T/cut --tokens 3",
-                "cut: packed weights that are cut short or of another program");
+                "cut: found packed weights that are truncated or of another program");
     must_refuse(
         "crescent emit $M --generate -o $T/other.c --pack $T/other --set n_layer=1 >/dev/null;"
         " $T/small $T/other --tokens 3",
-        "other: packed weights that are cut short or of another program");
+        "other: found packed weights that are truncated or of another program");
 }
 END_TEST
 
@@ -432,8 +432,8 @@ START_TEST(takes_a_script)
         " cc -O0" WARN " -DGPT2_MAIN $T/plain/small.c -lm -o $T/small",
         model);
     ck_assert_str_eq(out_of("$T/small --prompt-ids 3,4 --tokens 30"), expected);
-    must_refuse("$T/small --tokens 3", "no prompt, and no token to begin with");
-    must_refuse("$T/small --prompt a --tokens 3", "--prompt: expected an option");
+    must_refuse("$T/small --tokens 3", "found no prompt, and no token that the model begins with");
+    must_refuse("$T/small --prompt a --tokens 3", "--prompt: unknown option");
     out_of("crescent emit %s --context 40 --generate --ids --pack $T/packed -o $T/small.c >/dev/null",
            model);
     runtime_apart("small");
@@ -523,13 +523,13 @@ static const struct {
     {"$M/config.json --tokens 2", "config.json: "},
     {"$T/half.safetensors --tokens 2", "half.safetensors: tensor '"},
     {"$T/shape.safetensors --tokens 2", "is of another shape, expected it with shape ["},
-    {ONE " --tokens", "--tokens: expected an option of those in --help, and its value"},
+    {ONE " --tokens", "--tokens: unknown option, or no value behind it, expected one of --help"},
     {ONE " --tokens -3", "--tokens: -3: expected a whole number"},
     {ONE " --tokens 3x", "--tokens: 3x: expected a whole number"},
     {ONE " --temperature nan", "--temperature: nan: expected a number"},
     {ONE " --top-p 1.5", "--top-p: 1.5: expected a number from 0 to 1"},
-    {ONE " --frog 3", "--frog: expected an option"},
-    {ONE " --prompt a --prompt-ids 3", "--prompt-ids: expected no --prompt beside it"},
+    {ONE " --frog 3", "--frog: unknown option"},
+    {ONE " --prompt a --prompt-ids 3", "--prompt-ids: found --prompt, too, expected one of them"},
     {ONE " --prompt-ids 3,,4", "--prompt-ids: 3,,4: expected ids of tokens with commas between"},
     {ONE " --prompt-ids 3,420", "token 1 is 420, expected an id from 0 to 419"},
     {ONE " --prompt-ids -1", "token 0 is -1, expected an id from 0 to 419"},

@@ -129,7 +129,7 @@ static void print_constant(struct cr_text *t, const struct cr_slot *slot)
         cr_put(t, named ? "" : strpbrk(text, ".e") ? "f" : ".0f");
 }
 
-/* Prints the address of a slot's first element; that of a constant is "&(const float){0.5f}". */
+/* Prints the address of a slot's first element; of a constant "&(const float){0.5f}". */
 static void print_start(const struct printer *p, const struct cr_address *address)
 {
     const struct cr_slot *slot = &p->f->slots[address->slot];

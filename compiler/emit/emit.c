@@ -38,7 +38,7 @@ static void emit_steps(struct cr_text *text, const struct cr_program *program,
 
 /* ---- the function of an entry ---- */
 
-/* The ports with a variable in3, state3 or out3: those that are an argument in all layers. */
+/* Marks the ports that have a variable in3, state3 or out3: each is one argument in all layers. */
 struct named_ports {
     bool *inputs, *outputs;
 };

@@ -51,12 +51,12 @@ void cr_entry_function(char *name, size_t size, const struct cr_program *program
 int cr_write_standalone(const struct cr_program *program, unsigned isas, const char *path,
                         struct cr_error *error);
 
-/* The same for a training step (next_state.h).  Fails if the program is none; the message names
- * `script`. */
+/* Writes a training step (next_state.h) as cr_write_standalone does.  Fails if the program is no such
+ * step; the message names `script`. */
 int cr_write_standalone_step(const struct cr_program *program, unsigned isas, const char *script,
                              const char *path, struct cr_error *error);
 
-/* The same for a model that generates text (generate.h). */
+/* Writes a model that generates text (generate.h) as cr_write_standalone does. */
 struct cr_generation;
 int cr_write_standalone_generator(const struct cr_program *program, unsigned isas,
                                   const struct cr_generation *generation, const char *path,

@@ -210,8 +210,8 @@ void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct
 
 /* ---- steps ---- */
 
-/* Prints the name and the shape of the buffer that is bound to an argument, in a loop that of the
- * first layer. */
+/* Prints the name and the shape of the buffer that is bound to an argument; in a loop over layers, of the
+ * first layer's buffer. */
 static void print_buffer_comment(struct cr_text *t, const struct cr_program *p,
                                  const struct cr_binding *b)
 {

@@ -116,7 +116,7 @@ static void put_packed_header(struct cr_text *t, const struct cr_standalone *w)
     unsigned char header[CR_PACKED_HEADER];
     cr_packed_header(header, w->p);
     cr_put(t,
-           "\n/* What packed weights begin with: a mark, a hash of the layout, bytes, the model's "
+           "\n/* The header of packed weights: a mark, a hash of the layout, bytes, the model's "
            "name. */\n"
            "static const unsigned char %s_packed_header[] = {\n",
            w->p->name);
@@ -333,14 +333,14 @@ static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_generation *g = w->generation;
     cr_put(t,
-           "/* What each parameter may be called in files, in the order in which it is looked for. "
+           "/* The names that a parameter may have in files, in the order of search. "
            "*/\n"
            "static const char *const %s_names[] = {\n",
            w->p->name);
     for (int i = 0; i < w->p->n_params; i++)
         put_names(t, g->names[i]);
     cr_put(t,
-           "%s};\n\n/* What the names of tensors end in that are no parameters. */\n"
+           "%s};\n\n/* Suffixes of tensors that are no parameters. */\n"
            "static const char *const %s_buffers[] = {\n",
            w->p->n_params ? "" : "    \"\",\n", w->p->name);
     for (int i = 0; g->buffers[i]; i++) {
@@ -416,7 +416,7 @@ void cr_put_generation_main(struct cr_text *t, const struct cr_standalone *w)
            w->upper, w->p->name, w->upper, g->embedding ? "" : "WEIGHTS... ");
     put_weights(t, w);
     if (!g->encoder) {
-        cr_put(t, "\n/* What a text without a prompt begins with. */\n");
+        cr_put(t, "\n/* The tokens of an empty prompt. */\n");
         put_ids(t, w, "begin_ids", g->begin, g->n_begin);
     }
     cr_put_named_template(t, w, g->encoder ? "compiler/emit/embed_main.inc" : "compiler/emit/generate_main.inc");

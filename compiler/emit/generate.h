@@ -53,7 +53,7 @@ int cr_generation_check(const struct cr_generation *generation, const struct cr_
 /* Appends the public part, which comes after the header of the model. */
 void cr_put_generation_header(struct cr_text *t, const struct cr_standalone *w);
 
-/* Append the functions, after those of the model; and the main, after the source of the runtime. */
+/* Append the functions that generate, behind those of the model; the main, behind the runtime. */
 void cr_put_generation_source(struct cr_text *t, const struct cr_standalone *w);
 void cr_put_generation_main(struct cr_text *t, const struct cr_standalone *w);
 
