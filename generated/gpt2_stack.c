@@ -2075,7 +2075,6 @@ static inline size_t cr_utf8_put(char *out, uint32_t code)
 {
     static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
     size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, i;
-
     for (i = n - 1; i > 0; i--, code >>= 6)
         out[i] = (char)(0x80 | (code & 0x3f));
     out[0] = (char)(marks[n] | code);
@@ -3822,6 +3821,7 @@ int main(int argc, char **argv)
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function" /* some models do not call all */
+#pragma GCC diagnostic ignored "-Wunused-const-variable"
 #endif
 
 /*

@@ -2966,6 +2966,7 @@ CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *p, cons
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function" /* some models do not call all */
+#pragma GCC diagnostic ignored "-Wunused-const-variable"
 #endif
 
 /*

@@ -670,6 +670,7 @@ static void print_template(struct cr_text *t, struct cr_needs *needs, uint64_t *
            "\n#else /* CR_ISA */\n\n/* ---- the template of the runtime ---- */\n\n"
            "#if defined(__GNUC__)\n#pragma GCC diagnostic push\n"
            "#pragma GCC diagnostic ignored \"-Wunused-function\" /* some models do not call all */\n"
+           "#pragma GCC diagnostic ignored \"-Wunused-const-variable\"\n"
            "#endif\n\n");
     cr_add_runtime(t, CR_TEMPLATE_FILE, done, cr_is_needed, needs);
     cr_put(t, "\n#if defined(__GNUC__)\n#pragma GCC diagnostic pop\n#endif\n\n#endif /* CR_ISA */\n");
