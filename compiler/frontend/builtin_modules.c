@@ -2,6 +2,7 @@
  * paths are relative to the project's root. */
 #include "builtin_modules.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +38,8 @@ static const struct builtin modules[] = {CR_BUILTIN_MODULES(ROW)};
 static const struct builtin models[] = {CR_BUILTIN_MODELS(ROW) CR_MODEL_ALIASES(ALIAS_ROW)};
 
 enum { N_MODULES = sizeof modules / sizeof *modules, N_MODELS = sizeof models / sizeof *models };
+
+_Static_assert((int)N_MODELS <= (int)CR_MOST_MODELS, "room for the names of all models");
 
 static const char *find(const struct builtin *files, int n, const char *name, const char **path,
                         size_t *size)
@@ -182,5 +185,6 @@ char *cr_builtin_models(char *buf, size_t size)
     size_t at = 0;
     for (int i = 0; i < N_MODELS && at < size; i++)
         at += (size_t)snprintf(buf + at, size - at, "%s%s", i ? ", " : "", models[i].name);
+    assert(at < size);
     return buf;
 }

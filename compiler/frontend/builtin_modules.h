@@ -31,10 +31,15 @@ const char *cr_builtin_model(const char *name, const char **path, size_t *size);
  * model_type: that or, for an alias, what its row says. */
 const char *cr_builtin_prefix(const char *name);
 
+enum {
+    CR_MOST_MODELS = 64, /* at least as many as there are models and aliases */
+    CR_MODELS_TEXT = 560 /* bytes for their names, with commas between */
+};
+
 /* Lists the names of all models and aliases, at most `max`; returns their number. */
 int cr_builtin_model_names(const char **names, int max);
 
-/* Writes the names of all models and aliases, separated by commas and truncated to `size` bytes; returns
+/* Writes the names of all models and aliases, separated by commas, to `size` bytes, CR_MODELS_TEXT; returns
  * buf. */
 char *cr_builtin_models(char *buf, size_t size);
 

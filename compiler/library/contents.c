@@ -135,7 +135,7 @@ static int read_weight(const crescent_contents *c, const struct item *item, int6
 static int open_folder(crescent_contents *c, struct cr_error *error)
 {
     struct cr_error ignored = {0};
-    char known[400], none[480];
+    char known[CR_MODELS_TEXT], none[CR_MODELS_TEXT + 80];
     if (open_weights(c, error))
         return -1;
     char *model_type = cr_folder_model_type(c->path, &ignored);

@@ -54,8 +54,8 @@ static const char *nearest_family(const char *folder, const char *family)
                                           {"partial_rotary_factor", "phi"},
                                           {"rotary_pct", "gpt_neox"},
                                           {"n_embd", "gpt2"}};
-    const char *names[64];
-    int n = cr_builtin_model_names(names, sizeof names / sizeof *names);
+    const char *names[CR_MOST_MODELS];
+    int n = cr_builtin_model_names(names, CR_MOST_MODELS);
     const char *near = cr_nearest(family, names, n);
     for (size_t i = 0; !near && cr_is_folder(folder) && i < sizeof keys / sizeof *keys; i++)
         if (cr_folder_has_key(folder, keys[i][0]))
@@ -65,7 +65,7 @@ static const char *nearest_family(const char *folder, const char *family)
 
 static int fail_family(const char *folder, const char *family, struct cr_error *error)
 {
-    char known[400], file[160] = "";
+    char known[CR_MODELS_TEXT], file[160] = "";
     const char *near = nearest_family(folder, family);
     if (is_file_name(family))
         snprintf(file, sizeof file, ", %s.lua in the folder or on CRESCENT_PATH", family);

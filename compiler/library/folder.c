@@ -13,12 +13,12 @@
 #include "compiler/json/config_file.h"
 
 /* True if a class such as XLMRobertaModel or GPTNeoXForCausalLM belongs to a family such as xlm-roberta or
- * gpt_neox, whose name has `size` letters. */
-static bool is_class_of(const char *class, const char *family, size_t size)
+ * gpt_neox. */
+static bool is_class_of(const char *class, const char *family)
 {
     static const char *const ends[] = {"For", "Model", "LMHeadModel", "DoubleHeadsModel"};
-    for (size_t i = 0; i < size; i++)
-        if (family[i] != '_' && family[i] != '-' && tolower((unsigned char)*class++) != family[i])
+    for (; *family; family++)
+        if (*family != '_' && *family != '-' && tolower((unsigned char)*class++) != *family)
             return false;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strncmp(class, ends[i], strlen(ends[i])) == 0)
@@ -26,16 +26,14 @@ static bool is_class_of(const char *class, const char *family, size_t size)
     return false;
 }
 
-/* Returns the built-in model that a class belongs to, or null; `known` lists all names. */
-static char *family_of(const char *class, const char *known)
+/* Returns the built-in model that a class belongs to, or null. */
+static const char *family_of(const char *class)
 {
-    while (*known) {
-        size_t size = strcspn(known, ",");
-        if (is_class_of(class, known, size))
-            return memcpy(cr_calloc(size + 1, 1), known, size);
-        known += size;
-        known += strspn(known, ", ");
-    }
+    const char *names[CR_MOST_MODELS];
+    int n = cr_builtin_model_names(names, CR_MOST_MODELS);
+    for (int i = 0; i < n; i++)
+        if (is_class_of(class, names[i]))
+            return names[i];
     return NULL;
 }
 
@@ -44,18 +42,17 @@ static char *family_of(const char *class, const char *known)
 static int take_architecture(const struct cr_document *d, int item, char **family,
                              struct cr_error *error)
 {
-    char known[400];
+    char known[CR_MODELS_TEXT];
     if (d->values[item].kind != CR_JSON_STRING)
         return cr_fail_value(d, item, "expected the name of an architecture", error);
     const char *name = d->values[item].text;
-    char *one = family_of(name, cr_builtin_models(known, sizeof known));
-    if (!one || (*family && strcmp(one, *family) != 0)) {
-        free(one);
+    const char *one = family_of(name);
+    if (!one || (*family && strcmp(one, *family) != 0))
         return cr_fail(error, "%.300s: no model_type, and the architecture %s, expected a class of one of "
-                              "%s", d->path, cr_show(name, strlen(name)).text, known);
-    }
+                              "%s", d->path, cr_show(name, strlen(name)).text,
+                       cr_builtin_models(known, sizeof known));
     free(*family);
-    *family = one;
+    *family = cr_strdup(one);
     return 0;
 }
 
@@ -86,7 +83,7 @@ static const char *family_of_tensors(const char *folder)
 /* Fails, and says what to write into a config.json that names no family. */
 static int fail_without_family(const char *path, const char *folder, struct cr_error *error)
 {
-    char known[400];
+    char known[CR_MODELS_TEXT];
     const char *family = family_of_tensors(folder);
     if (family)
         return cr_fail(error, "%.400s: no model_type and no architectures, expected \"model_type\": \"%s\", as "
