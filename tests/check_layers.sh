@@ -491,7 +491,7 @@ linked() {
 }
 
 if [ -n "$objects" ] && [ -f "$objects/../${lua##*/}/libcrescent.so" ]; then
-    helpers=$(for file in ir/byte_text ir/error ir/escape ir/guard ir/hash ir/mem ir/nearest_name ir/text exec/child; do
+    helpers=$(for file in ir/byte_text ir/error ir/escape ir/unwind ir/hash ir/mem ir/nearest_name ir/text exec/child; do
         echo "$objects/compiler/$file.o"
     done)
     linked
@@ -509,7 +509,7 @@ inside() {
 }
 
 if [ -n "$objects" ]; then
-    helpers=$(for file in ir/byte_text ir/error ir/escape ir/guard ir/hash ir/mem ir/nearest_name ir/text exec/child; do
+    helpers=$(for file in ir/byte_text ir/error ir/escape ir/unwind ir/hash ir/mem ir/nearest_name ir/text exec/child; do
         echo "$objects/compiler/$file.o"
     done)
     inside $(built "$objects" compiler/explain) >"$log"
