@@ -93,6 +93,9 @@ static const char *const unused[][2] = {
     {"static int f(int x)\n{\n    return f(x);\n}\n#define M(x) \\\n    (x)\n"
      "CR_INLINE VF CR_NAME(v_f)(VF x)\n{\n    return x;\n}\nint i;\n",
      "int i;\n"},
+    /* a function of the template that is called by its name for one instruction set */
+    {"#define v_f(p) f_avx2(p)\nCR_INLINE VF CR_NAME(f)(VF x)\n{\n    return x;\n}\nint i = v_f(1);\n",
+     "#define v_f(p) f_avx2(p)\nCR_INLINE VF CR_NAME(f)(VF x)\n{\n    return x;\n}\nint i = v_f(1);\n"},
     /* what is used in any branch, or by name that is pasted together, stays */
     {"#define A 1\n#define F_f 2\n#define F_g 3\n#define F(T) F_##T\n#ifdef NEVER\nint a = A;\n#endif\n"
      "int b = F(f);\n",

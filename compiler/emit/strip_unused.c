@@ -281,10 +281,28 @@ static bool is_pasted(const struct source *s, const struct word *word)
     return false;
 }
 
+/* True if a function of the template, CR_NAME(NAME), is called by the name that it has for one instruction set:
+ * NAME_plain. */
+static bool is_used_for_a_set(const struct source *s, const struct word *word)
+{
+    static const char *const sets[] = {"plain", "avx2", "avx512", "neon"};
+    bool is_used = false;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets && !is_used; i++) {
+        struct cr_text name = {0};
+        cr_put(&name, "%.*s_%s", (int)word->length, word->at, sets[i]);
+        const int found = find_word(s, name.data, name.length);
+        is_used = found >= 0 && s->words[found].uses;
+        free(name.data);
+    }
+    return is_used;
+}
+
 static bool is_unused(const struct source *s, const struct item *item)
 {
     const struct word *word = &s->words[item->word];
-    return item->kind == UNDEF ? !word->defined : !word->uses && !is_pasted(s, word);
+    if (item->kind == UNDEF)
+        return !word->defined;
+    return !word->uses && !is_pasted(s, word) && (item->kind == MACRO || !is_used_for_a_set(s, word));
 }
 
 static void remove_lines(struct source *s, int first, int last)
