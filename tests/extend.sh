@@ -323,10 +323,10 @@ check_format() {
 
 check_tokenizers() {
     run tokenizers
-    refused 'a kind without its row' compiler/tokenizer/normalizers.c '/^    {.type = "Nmt"/d' \
+    refused 'a kind without its row' compiler/tokenizer/normalizers.c '/^    {.type = "ByteLevel"/d' \
         compiler/tokenizer/normalizers.c
     refused 'a row without its kind' compiler/tokenizer/normalizers.c \
-        '/^static int nmt(/,/^}/d' compiler/tokenizer/normalizers.c
+        '/^static int byte_level(/,/^}/d' compiler/tokenizer/normalizers.c
 }
 
 # The numbers of complex.lua; and a row without its inputs.
