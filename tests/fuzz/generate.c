@@ -422,7 +422,7 @@ static void choose_size(struct cr_maker *m, enum subject subject)
     m->most_work = m->longer ? 800000 : 80000;
 }
 
-/* A causal model from ids to logits, seldom with outputs beside them. */
+/* A causal model or an encoder of ids, seldom with outputs beside the usual one. */
 static struct cr_case *generate_model(struct cr_maker *m)
 {
     m->most_work = 20000000;

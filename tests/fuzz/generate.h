@@ -4,8 +4,8 @@
 
 #include "case.h"
 
-/* Graph `number` of a seed; the same for the same numbers.  Some are causal models from ids to logits, or
- * all of them. */
+/* Graph `number` of a seed; the same for the same numbers.  Some are models of ids, causal ones or
+ * encoders, or all of them. */
 struct cr_case *cr_generate(uint64_t seed, uint64_t number, bool models);
 
 #endif

@@ -106,7 +106,8 @@ cr_id cr_make_softmax(struct cr_maker *m, cr_id x, int axis);
 /* Softmax along the last axis with one score more. */
 cr_id cr_make_sink(struct cr_maker *m, cr_id x);
 
-/* models.c: a causal model of token ids, whose outputs are logits and seldom others beside them. */
+/* models.c: a causal model of token ids, whose outputs are logits and seldom others beside them; or an encoder,
+ * whose output is a vector of each text, or logits. */
 void cr_make_model(struct cr_maker *m);
 
 /* x W + b in one of many spellings, of n columns. */

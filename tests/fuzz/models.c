@@ -1,9 +1,11 @@
 /*
- * Random graphs: causal models from ids to logits, in the spellings of many families and of none.
+ * Random graphs: models of ids, in the spellings of many families and of none: causal ones, whose outputs are
+ * logits, and encoders, most of which make one vector of a text.
  *
- * Each token looks at itself and those before it; now and then a step looks ahead, or cannot go on from
- * the tokens before, and the compiler has to say so.  Sizes of texts are such that no other size is a
- * multiple of them, most of the time, so that a model can be made for fewer (resize.h).
+ * In a causal model each token looks at itself and those before it; now and then a step looks ahead, or
+ * cannot go on from the tokens before, and the compiler has to say so.  In an encoder it looks at all that
+ * are no padding, or at those near it.  Sizes of texts are such that no other size is a multiple of them,
+ * most of the time, so that a model can be made for fewer (resize.h).
  */
 #include <math.h>
 #include <string.h>
@@ -28,6 +30,10 @@ struct model {
     cr_id turns;       /* angles that a layer computes of its source, or CR_NONE */
     cr_id multiplied;  /* the last product of two values of each token, or CR_NONE */
     cr_id last_product; /* the same, of whatever layer */
+    bool encoder;
+    cr_id present;   /* bool [B, T], of an encoder: which tokens are no padding; CR_NONE: all */
+    cr_id bias;      /* [H, T, T], which all layers of an encoder add to scores, or CR_NONE */
+    cr_id distances; /* [2 rows, C], by the distance to another token, for all its layers; or CR_NONE */
 };
 
 /* ---- weights ---- */
@@ -442,12 +448,82 @@ static cr_id placed(struct model *a, cr_id x)
     }
 }
 
+/* Numbers added to words of an encoder: those of segments, and learned ones of places, or of those among tokens
+ * that are not number 1. */
+static cr_id placed_in_encoder(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    if (cr_chance(m, 30)) {
+        cr_id types = cr_make_integers(m, 2, (int64_t[]){a->B, a->T}, 0, 1);
+        x = cr_make2(m, CR_OP_add, x,
+                     cr_make2(m, CR_OP_gather, weight(a, 2, (int64_t[]){2, a->C}, 1), types));
+    }
+    if (cr_chance(m, 75))
+        return placed(a, x);
+    cr_id there = cr_make1(m, CR_OP_int, cr_make_with(m, CR_OP_ne, a->ids, 1));
+    cr_id at = cr_make(m, CR_OP_cumsum, 1, &there, &(struct cr_attr){.axis = 1});
+    at = cr_make_with(m, CR_OP_add, cr_make2(m, CR_OP_mul, at, there), 1);
+    cr_id table = weight(a, 2, (int64_t[]){a->T + 2, a->C}, 1);
+    return cr_make2(m, CR_OP_add, x, cr_make2(m, CR_OP_gather, table, at));
+}
+
 /* ---- masks ---- */
+
+/* Which tokens are no padding, bool [B, T]: by an input, how many come first, or the ids themselves. */
+static cr_id without_padding(struct model *a)
+{
+    struct cr_maker *m = a->m;
+    const int64_t shape[] = {a->B, a->T};
+    switch (cr_below(m, 5)) {
+    case 0: /* few */
+        return cr_make_with(m, CR_OP_gt, cr_make_integers(m, 2, shape, -3, 1), 0);
+    case 1: {
+        cr_id n = cr_make_integers(m, 2, (int64_t[]){a->B, 1}, 0, (int)a->T);
+        return cr_make2(m, CR_OP_lt, cr_make_iota(m, a->ids, 1), cr_make_like(m, n, a->ids));
+    }
+    case 2:
+        return cr_make_with(m, CR_OP_ne, a->ids, 1);
+    default:
+        return cr_make_with(m, CR_OP_ne, cr_make_integers(m, 2, shape, 0, 1), 0);
+    }
+}
+
+/* A bool like a node: which keys a query of an encoder sees, those near it, or that are no padding, or both. */
+static cr_id sees_around(struct model *a, cr_id like, int query, int key)
+{
+    struct cr_maker *m = a->m;
+    int64_t shape[CR_MAX_RANK] = {a->B, 1, 1, 1};
+    cr_id there = CR_NONE;
+    shape[key] = a->T;
+    if (a->present != CR_NONE)
+        there = cr_make_like(
+            m, cr_make_reshape(m, a->present, cr_node_of(m, like)->rank, shape), like);
+    if (there != CR_NONE && cr_chance(m, 65))
+        return there;
+    cr_id q = cr_make_iota(m, like, query), k = cr_make_iota(m, like, key), near;
+    cr_id way = cr_make2(m, CR_OP_sub, q, k);
+    double before = (double)cr_below(m, a->T + 1), behind = (double)cr_below(m, a->T + 1);
+    switch (cr_below(m, 3)) {
+    case 0:
+        near = cr_make_with(m, CR_OP_le, cr_make1(m, CR_OP_abs, way), before);
+        break;
+    case 1:
+        near = cr_make2(m, CR_OP_logical_and, cr_make_with(m, CR_OP_le, way, before),
+                        cr_make_with(m, CR_OP_ge, way, -behind));
+        break;
+    default:
+        near = cr_make2(m, CR_OP_le, k, cr_make_with(m, CR_OP_add, q, behind));
+        near = cr_make2(m, CR_OP_logical_and, near, cr_make_with(m, CR_OP_lt, way, before + 1));
+    }
+    return there == CR_NONE ? near : cr_make2(m, CR_OP_logical_and, near, there);
+}
 
 /* A bool [T, T] or of the scores' shape: which keys a query sees, in some order of axes. */
 static cr_id sees(struct model *a, cr_id like, int query, int key)
 {
     struct cr_maker *m = a->m;
+    if (a->encoder)
+        return sees_around(a, like, query, key);
     cr_id q = cr_make_iota(m, like, query), k = cr_make_iota(m, like, key);
     double window = 1 + (double)cr_below(m, a->T + 2);
     cr_id past;
@@ -478,11 +554,16 @@ static cr_id sees(struct model *a, cr_id like, int query, int key)
     return cr_make2(m, CR_OP_logical_and, past, near);
 }
 
-/* A node of the queries and keys of scores alone, for iotas to be made like. */
+/* A node of the queries and keys of scores alone, and of the texts if they have padding, for iotas to be made
+ * like. */
 static cr_id like_mask(struct model *a, cr_id scores)
 {
     struct cr_attr attr = {.dtype = CR_F32, .rank = 2, .shape = {a->T, a->T}};
-    return cr_chance(a->m, 50) ? scores : cr_make(a->m, CR_OP_const, 0, NULL, &attr);
+    if (a->present != CR_NONE)
+        attr = (struct cr_attr){.dtype = CR_F32, .rank = 4, .shape = {a->B, 1, a->T, a->T}};
+    if (cr_chance(a->m, 50) || attr.rank > cr_node_of(a->m, scores)->rank)
+        return scores;
+    return cr_make(a->m, CR_OP_const, 0, NULL, &attr);
 }
 
 /* Products of values of a token, layer upon layer, make scores beyond 1e9, which a number of that size does
@@ -491,6 +572,8 @@ static cr_id masked(struct model *a, cr_id scores, bool turned)
 {
     static const double hides[] = {-INFINITY, -INFINITY, -INFINITY, -1e9, -1e30, -3e38};
     struct cr_maker *m = a->m;
+    if (a->encoder && a->present == CR_NONE && cr_chance(m, 60))
+        return scores;
     cr_id like = like_mask(a, scores);
     int r = cr_node_of(m, like)->rank;
     cr_id mask = sees(a, like, turned ? r - 1 : r - 2, turned ? r - 2 : r - 1);
@@ -535,6 +618,68 @@ static cr_id with_distance(struct model *a, cr_id scores)
     return cr_make2(m, CR_OP_add, scores,
                     r == 3 ? cr_make_like(m, cr_make_reshape(m, bias, 2, attr.shape), scores)
                            : cr_make_like(m, bias, scores));
+}
+
+/* The bias [H, T, T] of a table of buckets of distances, which a list or a formula says. */
+static cr_id bucket_bias(struct model *a)
+{
+    struct cr_maker *m = a->m;
+    struct cr_attr square = {.rank = 2, .shape = {a->T, a->T}, .axis = 1};
+    cr_id k = cr_make(m, CR_OP_iota, 0, NULL, &square);
+    cr_id way = cr_make2(m, CR_OP_sub, k, cr_make_swap(m, k));
+    cr_id rows = weight(a, 2, (int64_t[]){16, a->H}, 1);
+    if (cr_chance(m, 40)) {
+        way = cr_make_with(m, CR_OP_minimum, cr_make_with(m, CR_OP_maximum, way, -8), 7);
+        rows = cr_make2(m, CR_OP_gather, rows, cr_make_with(m, CR_OP_add, way, 8));
+        return cr_make_permute(m, rows, (int64_t[]){2, 0, 1});
+    }
+    uint32_t words[512];
+    int64_t most = a->T - 1, n = 2 * most + 1;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t far = i < most ? most - i : i - most;
+        int64_t bucket = far < 4 ? far : far < 12 ? 4 + (far - 4) / 4 : 7;
+        words[i] = (uint32_t)(i > most ? bucket + 8 : bucket);
+    }
+    struct cr_attr list = {.dtype = CR_I32, .rank = 1, .shape = {n}};
+    list.value = cr_add_literal(m->g, &(struct cr_literal){CR_I32, n, words});
+    rows = cr_make2(m, CR_OP_gather, rows, cr_make(m, CR_OP_literal, 0, NULL, &list));
+    rows = cr_make2(m, CR_OP_gather, rows, cr_make_with(m, CR_OP_add, way, (double)most));
+    return cr_make_permute(m, rows, (int64_t[]){2, 0, 1});
+}
+
+/* Rows of distances 0, 1, ... to one side, projected for H heads: [T, n]. */
+static cr_id side_of(struct model *a, cr_id w, double sign)
+{
+    struct cr_maker *m = a->m;
+    int64_t span = cr_size_of(m, a->distances, 0) / 2;
+    struct cr_attr attr = {.rank = 1, .shape = {a->T}};
+    cr_id at = cr_make_with(m, CR_OP_mul, cr_make(m, CR_OP_iota, 0, NULL, &attr), sign);
+    at = cr_make_with(m, CR_OP_maximum, cr_make_with(m, CR_OP_add, at, (double)span), 0);
+    at = cr_make_with(m, CR_OP_minimum, at, (double)(2 * span - 1));
+    return product(a, cr_make2(m, CR_OP_gather, a->distances, at), w, cr_size_of(m, w, 1));
+}
+
+/* Scores [B, H, T, T] and the products of queries, or keys, x [B, H, T, d] with a row for the distance. */
+static cr_id with_rows_by_distance(struct model *a, cr_id s, cr_id x, bool by_key)
+{
+    struct cr_maker *m = a->m;
+    int64_t T = a->T, H = a->H, d = cr_size_of(m, x, -1);
+    cr_id w = weight(a, 2, (int64_t[]){a->C, H * d}, 1 / sqrt((double)a->C));
+    struct cr_attr square = {.rank = 2, .shape = {T, T}, .axis = 1};
+    cr_id k = cr_make(m, CR_OP_iota, 0, NULL, &square), q = cr_make_swap(m, k);
+    cr_id away = cr_make1(m, CR_OP_abs, cr_make2(m, CR_OP_sub, q, k));
+    cr_id behind = cr_make2(m, CR_OP_gather, side_of(a, w, 1), away);
+    cr_id before = cr_make2(m, CR_OP_gather, side_of(a, w, -1), away);
+    cr_id past = cr_make_reshape(m, cr_make2(m, CR_OP_ge, q, k), 3, (int64_t[]){T, T, 1});
+    cr_id rows = cr_make_select(m, cr_make_like(m, past, behind), behind, before);
+    rows = cr_make_reshape(m, rows, 5, (int64_t[]){1, T, T, H, d});
+    rows = cr_make_permute(m, rows, (int64_t[]){0, 3, 1, 2, 4});
+    struct cr_attr all = {.rank = 5, .shape = {a->B, H, T, T, d}};
+    x = cr_make_reshape(m, x, 5, (int64_t[]){a->B, H, by_key ? 1 : T, by_key ? T : 1, d});
+    cr_id products = cr_make2(m, CR_OP_mul, cr_make(m, CR_OP_expand, 1, &x, &all),
+                              cr_make(m, CR_OP_expand, 1, &rows, &all));
+    cr_id sums = cr_make_fold(m, CR_OP_sum, products, 4);
+    return cr_make2(m, CR_OP_add, s, cr_make_reshape(m, sums, 4, (int64_t[]){a->B, H, T, T}));
 }
 
 /* ---- attention ---- */
@@ -638,8 +783,28 @@ static cr_id scored(struct model *a, cr_id s, bool turned)
         s = with_distance(a, s);
     if (cr_chance(m, a->products / 2))
         s = scores_with_product(a, s, turned);
+    if (a->bias != CR_NONE)
+        s = cr_make2(m, CR_OP_add, s,
+                     cr_make_like(m, turned ? cr_make_swap(m, a->bias) : a->bias, s));
     s = masked(a, s, turned);
     return cr_chance(m, 5) ? cr_make_with(m, CR_OP_mul, s, 0.5) : s;
+}
+
+/* Softmax along an axis; where there is padding, most of the time one that is 0 for a query that sees
+ * nothing. */
+static cr_id softmax(struct model *a, cr_id s, int axis)
+{
+    struct cr_maker *m = a->m;
+    if (a->present == CR_NONE || cr_chance(m, 30))
+        return cr_make_softmax(m, s, axis);
+    cr_id top = cr_make1(m, CR_OP_detach, cr_make_fold(m, CR_OP_max, s, axis));
+    cr_id none = cr_make_with(m, CR_OP_eq, top, -INFINITY);
+    top = cr_make_select(m, none, cr_make_const(m, top, 0), top);
+    cr_id e = cr_make1(m, CR_OP_exp, cr_make2(m, CR_OP_sub, s, cr_make_like(m, top, s)));
+    cr_id total = cr_make_fold(m, CR_OP_sum, e, axis);
+    none = cr_make_with(m, CR_OP_eq, total, 0);
+    total = cr_make_select(m, none, cr_make_const(m, total, 1), total);
+    return cr_make2(m, CR_OP_div, e, cr_make_like(m, total, e));
 }
 
 /* Weights of values, of scores [B, H, queries, keys]. */
@@ -658,14 +823,14 @@ static cr_id weighted(struct model *a, cr_id s)
         return cr_make2(m, CR_OP_mul, cr_make_with(m, CR_OP_maximum, s, 0),
                         cr_make_like(m, seen, s));
     }
-    return cr_make_softmax(m, s, 3);
+    return softmax(a, s, 3);
 }
 
 static cr_id transposed_softmax(struct model *a, cr_id q, cr_id k)
 {
     struct cr_maker *m = a->m;
     cr_id s = scored(a, cr_make2(m, CR_OP_matmul, k, cr_make_swap(m, q)), true);
-    return cr_make_swap(m, cr_make_softmax(m, s, 2));
+    return cr_make_swap(m, softmax(a, s, 2));
 }
 
 /* Heads [B, H, T, d] side by side. */
@@ -702,12 +867,20 @@ static cr_id attention(struct model *a, cr_id x)
     if (cr_chance(m, 10))
         q = cr_make_with(m, CR_OP_mul, q, 0.3);
     k = for_all_heads(a, k, apart), v = for_all_heads(a, v, apart);
-    cr_id p = cr_chance(m, 8)
-                  ? transposed_softmax(a, q, k)
-                  : weighted(a, scored(a, cr_make2(m, CR_OP_matmul, q, cr_make_swap(m, k)), false));
+    cr_id p;
+    if (cr_chance(m, 8)) {
+        p = transposed_softmax(a, q, k);
+    } else {
+        cr_id s = cr_make2(m, CR_OP_matmul, q, cr_make_swap(m, k));
+        if (a->distances != CR_NONE && cr_chance(m, 80))
+            s = with_rows_by_distance(a, s, q, false);
+        if (a->distances != CR_NONE && cr_chance(m, 60))
+            s = with_rows_by_distance(a, s, k, true);
+        p = weighted(a, scored(a, s, false));
+    }
     if (cr_chance(m, 8)) { /* less a second softmax */
         cr_id other = cr_make2(m, CR_OP_matmul, cr_make1(m, CR_OP_tanh, q), cr_make_swap(m, k));
-        other = cr_make_softmax(m, scored(a, other, false), 3);
+        other = softmax(a, scored(a, other, false), 3);
         p = cr_make2(m, CR_OP_sub, p, cr_make_with(m, CR_OP_mul, other, 0.3));
     }
     if (cr_chance(m, 5))
@@ -907,22 +1080,126 @@ static void add_outputs(struct model *a, cr_id logits, cr_id hidden)
         cr_add_output(m->g, "product", a->last_product);
 }
 
+/* ---- vectors of texts ---- */
+
+/* The last token of each text that is there, [B, 1, C] of x [B, T, C]. */
+static cr_id last_token(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    cr_id at = cr_make_iota(m, a->ids, 1);
+    if (a->present != CR_NONE)
+        at = cr_make_select(m, a->present, at, cr_make_const(m, at, 0));
+    at = cr_make_reshape(m, cr_make_fold(m, CR_OP_max, at, 1), 1, &a->B);
+    if (a->B > 1)
+        at = cr_make2(m, CR_OP_add, at,
+                      cr_make_with(m, CR_OP_mul, cr_make_iota(m, at, 0), (double)a->T));
+    cr_id rows = cr_make_reshape(m, x, 2, (int64_t[]){a->B * a->T, a->C});
+    return cr_make_reshape(m, cr_make2(m, CR_OP_gather, rows, at), 3, (int64_t[]){a->B, 1, a->C});
+}
+
+/* [B, 1, C] of x [B, T, C]: the mean of tokens that are there, all alike or later ones with larger weights. */
+static cr_id mean_of_tokens(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    cr_id one = cr_make_const(m, cr_make_slice(m, x, 2, 0, 1), 1), weights = one;
+    if (a->present != CR_NONE)
+        weights = cr_make_reshape(m, cr_make1(m, CR_OP_float, a->present), 3,
+                                  (int64_t[]){a->B, a->T, 1});
+    if (cr_chance(m, 25)) {
+        cr_id at = cr_make1(m, CR_OP_float, cr_make_iota(m, one, 1));
+        weights = cr_make2(m, CR_OP_mul, weights, cr_make_with(m, CR_OP_add, at, 1));
+    }
+    cr_id total = cr_make_fold(m, CR_OP_sum, weights, 1);
+    if (cr_chance(m, 70))
+        total = cr_make_with(m, CR_OP_maximum, total, 1e-9);
+    if (cr_chance(m, 15))
+        total = cr_make1(m, CR_OP_sqrt, total);
+    if (weights != one)
+        x = cr_make2(m, CR_OP_mul, x, cr_make_like(m, weights, x));
+    cr_id sum = cr_make_fold(m, CR_OP_sum, x, 1);
+    return cr_make2(m, CR_OP_div, sum, cr_make_like(m, total, sum));
+}
+
+/* One vector [B, 1, C] of each text x [B, T, C]. */
+static cr_id pooled(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    switch (cr_below(m, 6)) {
+    case 0:
+    case 1:
+        return cr_make_slice(m, x, 1, 0, 1);
+    case 2:
+        return last_token(a, x);
+    case 3:
+        if (a->present != CR_NONE) {
+            cr_id there = cr_make_reshape(m, a->present, 3, (int64_t[]){a->B, a->T, 1});
+            x = cr_make_select(m, cr_make_like(m, there, x), x, cr_make_const(m, x, -INFINITY));
+        }
+        return cr_make_fold(m, CR_OP_max, x, 1);
+    default:
+        return mean_of_tokens(a, x);
+    }
+}
+
+/* The output of an encoder, of tokens x [B, T, C]: of each text a vector, which may have the length 1, or
+ * numbers of classes. */
+static cr_id vector_of_text(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    cr_id y = pooled(a, x);
+    if (cr_chance(m, 40))
+        y = cr_make1(m, CR_OP_tanh, linear(a, y, a->C));
+    if (cr_chance(m, 35))
+        y = linear(a, y, 1 + cr_below(m, 9));
+    if (cr_chance(m, 40)) {
+        cr_id length = cr_make_fold(m, CR_OP_sum, cr_make2(m, CR_OP_mul, y, y), 2);
+        length = cr_make_with(m, CR_OP_maximum, cr_make1(m, CR_OP_sqrt, length), 1e-12);
+        y = cr_make2(m, CR_OP_div, y, cr_make_like(m, length, y));
+    }
+    return cr_make_reshape(m, y, 2, (int64_t[]){a->B, cr_size_of(m, y, -1)});
+}
+
+/* What the layers of an encoder share. */
+static void begin_encoder(struct model *a)
+{
+    struct cr_maker *m = a->m;
+    if (cr_chance(m, 55))
+        a->present = without_padding(a);
+    if (cr_chance(m, 30))
+        a->bias = bucket_bias(a);
+    if (cr_chance(m, 15))
+        a->distances = weight(a, 2, (int64_t[]){2 * (1 + cr_below(m, 6)), a->C}, 1);
+}
+
 void cr_make_model(struct cr_maker *m)
 {
-    struct model a = {.m = m, .last_product = CR_NONE};
+    struct model a = {.m = m,
+                      .last_product = CR_NONE,
+                      .present = CR_NONE,
+                      .bias = CR_NONE,
+                      .distances = CR_NONE,
+                      .encoder = cr_chance(m, 35)};
     choose_sizes(&a);
     struct cr_attr attr = {.dtype = CR_I32, .rank = 2, .shape = {a.B, a.T}, .name = CR_IDS};
     a.ids = cr_make(m, CR_OP_input, 0, NULL, &attr);
     a.table = cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){4 + cr_below(m, 30), a.C}, 1);
+    if (a.encoder)
+        begin_encoder(&a);
     cr_id x = cr_make2(m, CR_OP_gather, a.table, a.ids);
     if (cr_chance(m, 15))
         x = cr_make_with(m, CR_OP_mul, x, sqrt((double)a.C));
-    x = placed(&a, x);
-    x = normed(&a, x, cr_chance(m, 15));
+    x = a.encoder ? placed_in_encoder(&a, x) : placed(&a, x);
+    x = normed(&a, x, cr_chance(m, a.encoder ? 60 : 15));
     x = layers(&a, x);
     a.multiplied = CR_NONE;
     cr_id last = normed(&a, x, cr_chance(m, 70));
     last = maybe_with_product(&a, last, last);
+    if (a.encoder && cr_chance(m, 70)) {
+        cr_add_output(m->g, "embedding", vector_of_text(&a, last));
+        if (cr_chance(m, 30))
+            cr_add_output(m->g, "hidden", last);
+        return;
+    }
     cr_id logits = head(&a, last);
     add_outputs(&a, logits, cr_chance(m, 50) ? x : last);
 }

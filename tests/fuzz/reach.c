@@ -142,6 +142,19 @@ static bool is_window(const struct cr_kernel *k)
     return is_attention(k) && k->attention.n_bounds == 2;
 }
 
+static bool is_window_around(const struct cr_kernel *k)
+{
+    for (int i = 0; is_window(k) && i < 2; i++)
+        if (k->attention.bounds[i].last.moves && k->attention.bounds[i].last.offset > 0)
+            return true;
+    return false;
+}
+
+static bool has_gathered_bias(const struct cr_kernel *k)
+{
+    return is_attention(k) && has_source(&k->program, CR_GATHER);
+}
+
 static bool is_long_attention(const struct cr_kernel *k)
 {
     return is_attention(k) && k->attention.keys > 128 && k->attention.n_bounds > 0;
@@ -271,6 +284,8 @@ static const struct {
     {"product of normalised rows", is_norm_product},
     {"attention", is_attention},
     {"attention to a window", is_window},
+    {"attention to a window on both sides", is_window_around},
+    {"attention with a gathered bias", has_gathered_bias},
     {"masked attention in blocks", is_long_attention},
     {"gradient of attention", is_backward},
     {"gradient of attention in blocks", is_long_backward},

@@ -13,7 +13,7 @@ struct cr_fuzz_settings {
     int64_t n, seed, jobs, first;
     int64_t seconds; /* that reducing all findings may take */
     int64_t reach;   /* whether kinds of kernels and loops that no graph has count as findings */
-    int64_t models;  /* whether all graphs are causal models */
+    int64_t models;  /* whether all graphs are models of ids */
     const char *only; /* the oracle that is tried, or null for all that are due */
     const char *out; /* folder for reduced findings, or null: they are printed only */
 };
