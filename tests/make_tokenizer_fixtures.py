@@ -331,8 +331,46 @@ def word_level():
     return without_decoder(tokenizer)
 
 
+CLIP = r"""'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"""
+
+
+def clip():
+    """The last letter of a word has a token of its own, and so has each byte there."""
+    tokenizer = Tokenizer(models.BPE(unk_token='<|endoftext|>', end_of_word_suffix='</w>'))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace(Regex(r'\s+'), ' '),
+                                                 normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(CLIP), 'removed', invert=True),
+                                                       pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(corpus(), trainers.BpeTrainer(
+        vocab_size=520, special_tokens=[special('<|startoftext|>'), special('<|endoftext|>')], show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), end_of_word_suffix='</w>'))
+    model = json.loads(tokenizer.to_str())
+    for letter in sorted(pre_tokenizers.ByteLevel.alphabet()):
+        model['model']['vocab'].setdefault(letter + '</w>', len(model['model']['vocab']))
+    tokenizer = Tokenizer.from_str(json.dumps(model))
+    tokenizer.post_processor = processors.RobertaProcessing(('<|endoftext|>', 1), ('<|startoftext|>', 0),
+                                                            trim_offsets=False, add_prefix_space=False)
+    return tokenizer
+
+
+def affixes():
+    """The first letter of a word and the last one have tokens of their own; as OpenAI's first GPT otherwise."""
+    tokenizer = Tokenizer(models.BPE(unk_token='<unk>', fuse_unk=True))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.BPEDecoder(suffix='</w>')
+    tokenizer.train_from_iterator(without_zeros(), trainers.BpeTrainer(
+        vocab_size=480, special_tokens=[special('<unk>'), special('<s>'), special('</s>')], show_progress=False,
+        limit_alphabet=60, continuing_subword_prefix='##', end_of_word_suffix='</w>'))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single='<s> $A </s>', pair='<s> $A </s> $B:1 </s>:1', special_tokens=[('<s>', 1), ('</s>', 2)])
+    return tokenizer
+
+
 ALL = [gpt2, prefixed, added, llama3, qwen2, gpt4o, spm_prepend, spm_first, spm_always, gemma, parts, words,
-       bert_uncased, bert_cased, unigram_map, unigram_bytes, scripts, word_level]
+       bert_uncased, bert_cased, unigram_map, unigram_bytes, scripts, word_level,
+       clip, affixes]
 
 
 # Where Oniguruma, which the library has, reads a pattern in another way than PCRE2, and what models cut by.

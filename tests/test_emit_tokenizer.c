@@ -612,6 +612,8 @@ static const struct refused {
     {"tests/tokenizers/words.json", "found no decoder, which emitted C does not have, expected one"},
     {"tests/tokenizers/bert_uncased.json", "found WordPiece, which emitted C does not have, expected "
                                            "decoders that take token after token"},
+    {"tests/tokenizers/affixes.json", "found BPE with a continuing_subword_prefix or end_of_word_suffix, which "
+                                      "emitted C does not have, expected none"},
 };
 enum { N_REFUSED = sizeof refused / sizeof *refused };
 

@@ -123,7 +123,7 @@ static const struct fixture {
     {"prefixed", 0}, {"added", 0},       {"spm_first", 0}, {"spm_always", 0},
     {"gemma", 0},    {"spm_prepend", 0}, {"parts", 0},     {"words", 0},
     {"bert_uncased", 0}, {"bert_cased", 0}, {"unigram_map", 0}, {"unigram_bytes", 0},
-    {"scripts", 0},  {"word_level", 0},
+    {"scripts", 0},  {"word_level", 0},  {"clip", 0},      {"affixes", 0},
 };
 enum { N_FIXTURES = sizeof fixtures / sizeof *fixtures };
 
@@ -479,6 +479,27 @@ START_TEST(merges_by_rank)
 }
 END_TEST
 
+/* A letter has four tokens: it begins a piece or continues it, and ends it or does not. */
+START_TEST(takes_letters_by_their_places)
+{
+    crescent_tokenizer *t = open_text(
+        "{\"decoder\":{\"type\":\"BPEDecoder\",\"suffix\":\"</w>\"}," MODEL(
+            "\"continuing_subword_prefix\":\"##\",\"end_of_word_suffix\":\"</w>\",\"unk_token\":\"?\",",
+            "\"a\":0,\"##a\":1,\"a</w>\":2,\"##a</w>\":3,\"aa</w>\":4,\"##aa</w>\":5,\"?\":6",
+            "\"##a ##a</w>\",[\"a\",\"##a</w>\"]") "}");
+    expect_ids(t, "a", "2");
+    expect_ids(t, "aa", "4");
+    expect_ids(t, "aaa", "0 5");
+    expect_ids(t, "aaaa", "0 1 5");
+    expect_ids(t, "ab", "0 6");
+    expect_ids(t, "ba", "6 3");
+    expect_text(t, (const int32_t[]){2, 0, 5, 4}, 4, CRESCENT_SPECIALS_ALL, "a a##aa aa");
+    expect_text(t, (const int32_t[]){4, 0}, 2, CRESCENT_SPECIALS_ALL, "aa a");
+    expect_text(t, NULL, 0, CRESCENT_SPECIALS_ALL, "");
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
 START_TEST(finds_whole_tokens_without_merges)
 {
     crescent_tokenizer *t = open_text("{" MODEL("\"ignore_merges\":true,", ABC, "\"b c\"") "}");
@@ -644,8 +665,12 @@ static const struct refused {
     {"{" MODEL("", ABC, "7") "}",
      ": found an integer for merge 0, expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"]"},
     {"{" MODEL("\"dropout\":0.1,", ABC, "") "}", ": model: found a dropout of 0.1, expected none"},
-    {"{" MODEL("\"end_of_word_suffix\":\"</w>\",", ABC, "") "}",
-     ": model: found the end_of_word_suffix </w>, expected none"},
+    {"{" MODEL("\"end_of_word_suffix\":\"</w>\",\"byte_fallback\":true,", ABC, "") "}",
+     ": model: found byte_fallback and the end_of_word_suffix </w>, expected one of them"},
+    {"{" MODEL("\"continuing_subword_prefix\":\"##\",", ABC, "\"a b\"") "}",
+     ": found 'b' in merge 0, expected the continuing_subword_prefix ## in front"},
+    {"{" MODEL("\"continuing_subword_prefix\":7,", ABC, "") "}",
+     ": model: found an integer for \"continuing_subword_prefix\", expected a string"},
     {"{" MODEL("\"unk_token\":\"?\",", ABC, "") "}",
      ": found the unk_token '?', expected a token of the vocabulary"},
     {"{" MODEL("\"ignore_merges\":1,", ABC, "") "}",
@@ -672,7 +697,9 @@ static const struct refused {
      ": Metaspace: found the prepend_scheme x, expected always, first or never"},
     {PART("decoder", "{\"type\":\"CTC\"}"),
      ": found the decoder CTC, expected one of ByteLevel, Metaspace, Replace, ByteFallback, "
-     "Fuse, Strip, WordPiece, Sequence"},
+     "Fuse, Strip, WordPiece, BPEDecoder, Sequence"},
+    {PART("decoder", "{\"type\":\"BPEDecoder\",\"suffix\":\"\"}"),
+     ": BPEDecoder: found an empty suffix, expected some text"},
     {PART("post_processor", "{\"type\":\"X\"}"),
      ": found the post_processor X, expected one of TemplateProcessing, ByteLevel, "
      "BertProcessing, RobertaProcessing, Sequence"},
@@ -1244,6 +1271,7 @@ int main(void)
     tcase_add_test(t, bounds_added_tokens);
     tcase_add_test(t, adds_the_tokens_of_a_configuration);
     tcase_add_test(t, merges_by_rank);
+    tcase_add_test(t, takes_letters_by_their_places);
     tcase_add_test(t, finds_whole_tokens_without_merges);
     tcase_add_test(t, finds_each_of_many);
     tcase_add_test(t, stands_in_for_the_unknown);

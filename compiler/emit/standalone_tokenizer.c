@@ -202,10 +202,11 @@ static void put_merges(struct cr_text *out, const struct cr_bpe *bpe, const char
 /* Prints the hash table of the tokens of one character. */
 static void put_letters(struct cr_text *out, const struct cr_bpe *bpe, const char *name)
 {
+    const struct cr_letter_table *letters = &bpe->letters[0];
     cr_put(out, "static const struct cr_letter %s_letters[] = {\n", name);
-    for (uint32_t i = 0; i <= bpe->letter_mask; i++)
-        cr_put(out, "%s{%u, %d},%s", i % 6 ? " " : "    ", bpe->letters[i].character,
-               bpe->letters[i].id, i % 6 == 5 || i == bpe->letter_mask ? "\n" : "");
+    for (uint32_t i = 0; i <= letters->mask; i++)
+        cr_put(out, "%s{%u, %d},%s", i % 6 ? " " : "    ", letters->slots[i].character,
+               letters->slots[i].id, i % 6 == 5 || i == letters->mask ? "\n" : "");
     cr_put(out, "};\n");
 }
 
@@ -545,7 +546,7 @@ static void put_bpe_member(struct cr_text *out, const struct tables *s, const ch
            "             %s%s},\n"
            "            %s%s, %uu, %s_byte_ids, %d, %d},\n",
            name, name, name, name, bpe->mask, bpe->levels ? name : "0", bpe->levels ? "_merge_levels" : "",
-           letters ? name : "0", letters ? "_letters" : "", letters ? bpe->letter_mask : 0, name,
+           letters ? name : "0", letters ? "_letters" : "", letters ? bpe->letters[0].mask : 0, name,
            bpe->unknown, bpe->fuse_unknown);
 }
 

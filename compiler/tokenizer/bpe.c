@@ -57,9 +57,14 @@ int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const
                  size_t right_length, const char *path, struct cr_error *error)
 {
     int32_t a, b, made;
+    size_t dropped = bpe->prefix_length;
     if (find_token(bpe, left, left_length, &a, path, error) ||
-        find_token(bpe, right, right_length, &b, path, error) ||
-        find_both(bpe, left, left_length, right, right_length, &made, path, error))
+        find_token(bpe, right, right_length, &b, path, error))
+        return -1;
+    if (right_length < dropped)
+        return cr_fail(error, "%s: found %s in merge %d, expected the continuing_subword_prefix %.60s in front", path,
+                       cr_show(right, right_length).text, bpe->n_merges, bpe->prefix);
+    if (find_both(bpe, left, left_length, right + dropped, right_length - dropped, &made, path, error))
         return -1;
     int n = bpe->n_merges;
     *CR_PUSH(bpe->left, n, bpe->left_cap) = a;
@@ -81,34 +86,49 @@ static uint32_t slot_of(const struct cr_bpe *bpe, int32_t left, int32_t right)
     return at;
 }
 
-/* True if a token is a single character, stored in *character. */
-static bool is_letter(const struct cr_token *token, uint32_t *character)
+/* True if a token is a single character and the affixes of a place; it is stored in *character. */
+static bool is_letter(const struct cr_bpe *bpe, int place, const struct cr_token *token,
+                      uint32_t *character)
 {
-    size_t bytes;
-    if (!token->text || token->length == 0 || token->length > 4 ||
-        cr_utf8(token->text, token->text + token->length) != token->length)
+    size_t before = place & CR_CONTINUES ? bpe->prefix_length : 0;
+    size_t after = place & CR_ENDS ? bpe->suffix_length : 0, length, bytes;
+    if (!token->text || token->length <= before + after || token->length > before + after + 4)
         return false;
-    *character = cr_character(token->text, 0, &bytes);
+    const char *text = token->text + before;
+    length = token->length - before - after;
+    if ((before > 0 && memcmp(token->text, bpe->prefix, before) != 0) ||
+        (after > 0 && memcmp(text + length, bpe->suffix, after) != 0) ||
+        cr_utf8(text, text + length) != length)
+        return false;
+    *character = cr_character(text, 0, &bytes);
     return true;
 }
 
-/* Builds the hash table of the tokens that are one character. */
-static void index_letters(struct cr_bpe *bpe)
+/* Builds the hash table of the tokens that are one character at a place. */
+static void index_letters(struct cr_bpe *bpe, int place)
 {
     const struct cr_vocabulary *v = bpe->vocabulary;
+    struct cr_letter_table *letters = &bpe->letters[place];
     uint32_t size = 4, n = 0, character;
     for (int id = 0; id < v->n; id++)
-        n += is_letter(&v->tokens[id], &character);
+        n += is_letter(bpe, place, &v->tokens[id], &character);
     while (size < 2 * n)
         size *= 2;
-    bpe->letter_mask = size - 1;
-    bpe->letters = cr_calloc(size, sizeof *bpe->letters);
+    letters->mask = size - 1;
+    letters->slots = cr_calloc(size, sizeof *letters->slots);
     for (uint32_t i = 0; i < size; i++)
-        bpe->letters[i].id = -1;
+        letters->slots[i].id = -1;
     for (int id = 0; id < v->n; id++)
-        if (is_letter(&v->tokens[id], &character))
-            bpe->letters[cr_letter_slot(bpe->letters, bpe->letter_mask, character)] =
+        if (is_letter(bpe, place, &v->tokens[id], &character))
+            letters->slots[cr_letter_slot(letters->slots, letters->mask, character)] =
                 (struct cr_letter){character, id};
+}
+
+/* Returns the place of a character for its token: a place counts if there is an affix for it. */
+static int place_of(const struct cr_bpe *bpe, bool continues, bool ends)
+{
+    return (continues && bpe->prefix_length > 0 ? CR_CONTINUES : 0) |
+           (ends && bpe->suffix_length > 0 ? CR_ENDS : 0);
 }
 
 void cr_index_bpe(struct cr_bpe *bpe)
@@ -126,7 +146,9 @@ void cr_index_bpe(struct cr_bpe *bpe)
         snprintf(name, sizeof name, "<0x%02X>", i);
         bpe->bytes[i] = bpe->byte_fallback ? cr_find_word(bpe->vocabulary, name, 6) : -1;
     }
-    index_letters(bpe);
+    for (int place = 0; place < CR_PLACES; place++)
+        if (place == place_of(bpe, place & CR_CONTINUES, place & CR_ENDS))
+            index_letters(bpe, place);
 }
 
 void cr_free_bpe(struct cr_bpe *bpe)
@@ -136,7 +158,8 @@ void cr_free_bpe(struct cr_bpe *bpe)
     free(bpe->made);
     free(bpe->levels);
     free(bpe->slots);
-    free(bpe->letters);
+    for (int place = 0; place < CR_PLACES; place++)
+        free(bpe->letters[place].slots);
     *bpe = (struct cr_bpe){0};
 }
 
@@ -168,12 +191,17 @@ void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct 
         return;
     }
     make_room(work, n);
-    const struct cr_bpe_tables tables = {
+    struct cr_bpe_tables tables = {
         {bpe->left, bpe->right, bpe->made, bpe->slots, bpe->mask, bpe->levels},
-        bpe->letters, bpe->letter_mask, bpe->bytes, bpe->unknown, bpe->fuse_unknown};
+        NULL, 0, bpe->bytes, bpe->unknown, bpe->fuse_unknown};
     struct cr_symbols symbols = {.items = work->symbols};
-    for (size_t at = 0, bytes; at < n; at += bytes)
-        cr_add_letter(&tables, &symbols, cr_character(text, at, &bytes));
+    for (size_t at = 0, bytes; at < n; at += bytes) {
+        uint32_t character = cr_character(text, at, &bytes);
+        const struct cr_letter_table *letters = &bpe->letters[place_of(bpe, at > 0, at + bytes == n)];
+        tables.letters = letters->slots;
+        tables.letter_mask = letters->mask;
+        cr_add_letter(&tables, &symbols, character);
+    }
     size_t made = cr_merge_symbols(&tables, &symbols, work->heap, work->ids);
     for (size_t i = 0; i < made; i++)
         *CR_PUSH(ids->items, ids->n, ids->cap) = work->ids[i];

@@ -9,6 +9,15 @@
 #include "lookup_tables.h"
 #include "vocabulary.h"
 
+/* The tokens of one character; see struct cr_bpe_tables. */
+struct cr_letter_table {
+    struct cr_letter *slots;
+    uint32_t mask;
+};
+
+/* Where a character stands in a piece, if that changes the text of its token. */
+enum { CR_CONTINUES = 1, CR_ENDS = 2, CR_PLACES = 4 };
+
 struct cr_bpe {
     const struct cr_vocabulary *vocabulary;
     int32_t *left, *right, *made; /* by rank, as in struct cr_merges */
@@ -16,14 +25,18 @@ struct cr_bpe {
     int32_t *levels; /* by rank; see struct cr_merges; may be null; set by the reader */
     int32_t *slots;
     uint32_t mask;
-    struct cr_letter *letters; /* tokens of one character; see struct cr_bpe_tables */
-    uint32_t letter_mask;
+    /* What the texts of tokens have in front if they continue a piece, and behind if they end it; or null.
+     * They are of the document. */
+    const char *prefix, *suffix;
+    size_t prefix_length, suffix_length;
+    struct cr_letter_table letters[CR_PLACES]; /* by place; those without affixes first */
     int32_t unknown;    /* the id of the unknown token, or -1 */
     int32_t bytes[256]; /* by byte: with byte_fallback the id of its token <0xHH>, or -1 */
     bool fuse_unknown, byte_fallback, ignore_merges;
 };
 
-/* Adds a merge of two tokens' texts; its rank is the number of merges before it. */
+/* Adds a merge of two tokens' texts; its rank is the number of merges before it.  The merged text is
+ * without the prefix of the right one. */
 int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const char *right,
                  size_t right_length, const char *path, struct cr_error *error);
 

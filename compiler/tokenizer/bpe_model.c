@@ -29,23 +29,35 @@ static int read_merge(struct cr_bpe *bpe, const struct cr_document *d, int merge
                    d->path, cr_kind_of_value(d, merge), bpe->n_merges);
 }
 
-/* Refuses options that change ids and are not supported. */
-static int refuse_options(const struct cr_document *d, int model, struct cr_error *error)
+static bool has_affixes(const struct cr_bpe *bpe)
 {
-    static const char *const affixes[] = {"continuing_subword_prefix", "end_of_word_suffix"};
+    return bpe->prefix_length > 0 || bpe->suffix_length > 0;
+}
+
+/* Reads what tokens have in front and behind.  The bytes of affixes are not taken for unknown characters. */
+static int read_affixes(struct cr_bpe *bpe, const struct cr_document *d, int model,
+                        struct cr_error *error)
+{
+    if (cr_read_string(d, model, "model", "continuing_subword_prefix", &bpe->prefix, error) ||
+        cr_read_string(d, model, "model", "end_of_word_suffix", &bpe->suffix, error))
+        return -1;
+    bpe->prefix_length = bpe->prefix ? strlen(bpe->prefix) : 0;
+    bpe->suffix_length = bpe->suffix ? strlen(bpe->suffix) : 0;
+    return bpe->byte_fallback && has_affixes(bpe)
+               ? cr_fail(error, "%s: model: found byte_fallback and the %s %.60s, expected one of them", d->path,
+                         bpe->prefix_length > 0 ? "continuing_subword_prefix" : "end_of_word_suffix",
+                         bpe->prefix_length > 0 ? bpe->prefix : bpe->suffix)
+               : 0;
+}
+
+/* Refuses an option that makes ids random. */
+static int refuse_dropout(const struct cr_document *d, int model, struct cr_error *error)
+{
     int dropout = cr_member(d, model, "dropout");
-    if (dropout >= 0 && cr_real_of(&d->values[dropout]) != 0)
-        return cr_fail(error, "%s: model: found a dropout of %g, expected none", d->path,
-                       cr_real_of(&d->values[dropout]));
-    for (int i = 0; i < 2; i++) {
-        const char *text = "";
-        if (cr_read_string(d, model, "model", affixes[i], &text, error))
-            return -1;
-        if (*text)
-            return cr_fail(error, "%s: model: found the %s %.60s, expected none", d->path,
-                           affixes[i], text);
-    }
-    return 0;
+    return dropout >= 0 && cr_real_of(&d->values[dropout]) != 0
+               ? cr_fail(error, "%s: model: found a dropout of %g, expected none", d->path,
+                         cr_real_of(&d->values[dropout]))
+               : 0;
 }
 
 /* Reads the id of the unknown token; a model may have none. */
@@ -75,10 +87,11 @@ static int read_bpe(struct cr_tokenizer *t, const struct cr_document *d, int mod
     int merges = vocabulary < 0 ? CR_NO_VALUE
                                 : cr_need_member(d, model, where, "merges", CR_JSON_ARRAY, error);
     if (merges < 0 || cr_read_vocabulary(&t->vocabulary, d, vocabulary, error) ||
-        refuse_options(d, model, error) || read_unknown(bpe, d, model, error) ||
+        refuse_dropout(d, model, error) || read_unknown(bpe, d, model, error) ||
         cr_read_bool(d, model, where, "fuse_unk", &bpe->fuse_unknown, error) ||
         cr_read_bool(d, model, where, "byte_fallback", &bpe->byte_fallback, error) ||
-        cr_read_bool(d, model, where, "ignore_merges", &bpe->ignore_merges, error))
+        cr_read_bool(d, model, where, "ignore_merges", &bpe->ignore_merges, error) ||
+        read_affixes(bpe, d, model, error))
         return -1;
     for (int i = d->values[merges].first; i >= 0; i = d->values[i].next)
         if (read_merge(bpe, d, i, error))
@@ -116,6 +129,8 @@ static void release_bpe(struct cr_tokenizer *t)
 static int shape_bpe(const struct cr_tokenizer *t, const struct cr_shape *s,
                      struct cr_error *error)
 {
+    if (has_affixes(&t->bpe))
+        return cr_refuse_shape(s, "BPE with a continuing_subword_prefix or end_of_word_suffix", "none", error);
     if (s->byte_level && t->bpe.byte_fallback)
         return cr_refuse_shape(s, "ByteLevel with byte_fallback", "one of them", error);
     if (!s->byte_level && t->bpe.ignore_merges)

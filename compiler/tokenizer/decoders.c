@@ -95,6 +95,33 @@ static int strip(const struct cr_text_part *part, struct cr_decoding *state, con
     return 0;
 }
 
+/* ---- BPEDecoder ---- */
+
+static int read_bpe(struct cr_text_part *part, const struct cr_document *d, int object,
+                    const char *where, struct cr_error *error)
+{
+    if (cr_read_content(part, d, object, where, "suffix", error))
+        return -1;
+    return part->length > 0 ? 0
+                            : cr_fail(error, "%s: %s: found an empty suffix, expected some text", d->path, where);
+}
+
+/* Replaces each suffix by a space, in the last token by nothing. */
+static int bpe(const struct cr_text_part *part, struct cr_decoding *state, const char *text, size_t n,
+               struct cr_text *out, struct cr_error *error)
+{
+    (void)error;
+    for (size_t at = 0; at < n;) {
+        bool ends = n - at >= part->length && memcmp(text + at, part->content, part->length) == 0;
+        if (!ends)
+            cr_put_bytes(out, text + at, 1);
+        else if (!state->ended)
+            cr_put_bytes(out, " ", 1);
+        at += ends ? part->length : 1;
+    }
+    return 0;
+}
+
 /* ---- in emitted C ---- */
 
 /* Accepts a part that decodes a token to the same bytes whatever precedes it. */
@@ -127,6 +154,7 @@ static const struct cr_part_kind kinds[] = {
     {.type = "Fuse", .decode = fuse, .shape = shape_token, .fuses = true},
     {.type = "Strip", .read = read_strip, .decode = strip, .shape = shape_strip},
     {.type = "WordPiece", .read = cr_read_wordpiece_decoder, .decode = cr_decode_wordpiece},
+    {.type = "BPEDecoder", .read = read_bpe, .decode = bpe, .holds = true},
 };
 
 const struct cr_part_table cr_decoders = {"decoder", "decoders", kinds,
@@ -175,6 +203,25 @@ void cr_free_decodings(const struct cr_text_parts *decoders, struct cr_decoding 
     free(states);
 }
 
+static int decode_gathered(const struct cr_text_part *part, struct cr_decoding *state,
+                           struct cr_error *error)
+{
+    const struct cr_text *text = &state->gathered;
+    state->out.length = 0;
+    return part->kind->decode(part, state, text->data ? text->data : "", text->length, &state->out, error);
+}
+
+/* Decodes the token that was held back, if there is one, and holds back this one. */
+static int decode_held(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
+                       size_t n, struct cr_error *error)
+{
+    int status = state->held ? decode_gathered(part, state, error) : 0;
+    state->gathered.length = 0;
+    cr_put_bytes(&state->gathered, text, n);
+    state->held = true;
+    return status;
+}
+
 /* Runs a text through decoder i and those behind it, and appends the result to `out`. */
 static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding *states, int i,
                        const char *text, size_t n, struct cr_text *out, struct cr_error *error)
@@ -186,9 +233,13 @@ static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding 
             cr_put_bytes(&state->gathered, text, n);
             return 0;
         }
+        bool first = part->kind->holds && !state->held;
         state->out.length = 0;
-        if (part->kind->decode(part, state, text, n, &state->out, error))
+        if (part->kind->holds ? decode_held(part, state, text, n, error)
+                              : part->kind->decode(part, state, text, n, &state->out, error))
             return -1;
+        if (first)
+            return 0;
         state->made += state->out.length;
         if (cr_check_growth(state->made, states->taken, error))
             return -1;
@@ -213,11 +264,10 @@ int cr_decode_end(const struct cr_text_parts *decoders, struct cr_decoding *stat
     for (int i = 0; i < decoders->n; i++) {
         const struct cr_text_part *part = &decoders->items[i];
         struct cr_decoding *state = &states[i];
-        if (!part->gathers)
+        if (!part->gathers && !state->held)
             continue;
-        state->out.length = 0;
-        if (part->kind->decode(part, state, state->gathered.data ? state->gathered.data : "",
-                               state->gathered.length, &state->out, error) ||
+        state->ended = true;
+        if (decode_gathered(part, state, error) ||
             cr_check_growth(state->out.length, states->taken, error) ||
             decode_from(decoders, states, i + 1, state->out.data ? state->out.data : "",
                         state->out.length, out, error))

@@ -32,7 +32,8 @@ typedef int cr_cut_function(const struct cr_text_part *part, const char *text, s
 struct cr_decoding {
     struct cr_text_state text; /* of this part */
     struct cr_text out,
-        gathered; /* its last output; the text so far, for a part that must see all of it */
+        gathered; /* its last output; the text so far, for a part that must see all of it, or the token held back */
+    bool held, ended; /* a token is held back; it is the last one */
     size_t taken, made; /* bytes of all tokens (the first part counts them); bytes of this part's
                          * output */
 };
@@ -74,6 +75,7 @@ struct cr_part_kind {
     enum cr_stage_kind stage; /* of a normalizer that is a stage without settings */
     enum cr_cut_kind cutter; /* of a pre-tokenizer that cuts character by character */
     bool fuses; /* a decoder: those behind it see all tokens as one */
+    bool holds; /* a decoder: it decodes a token once it knows whether it is the last */
 };
 
 /* The settings of a BertNormalizer. */
