@@ -76,10 +76,10 @@ crescent_context *crescent_context_new(void);
 void crescent_context_free(crescent_context *context);
 
 /*
- * The last failure in this context, one line without control characters,
- * "FILE[:LINE]: what was found, what was expected"; "" before the first.  It stands until the
- * next failure.  For null: the last failure on this thread of a call whose handle was null, and
- * so had no context.
+ * Returns the message of the last failure in this context, one line without control characters:
+ * "FILE[:LINE]: what was found, what was expected"; "" before the first.  It is valid until the
+ * next failure.  For a null context: the last failure, on this thread, of a call whose handle
+ * was null.
  */
 const char *crescent_error(const crescent_context *context);
 
@@ -233,7 +233,7 @@ int crescent_graph_incremental(crescent_graph *graph, const crescent_incremental
 /* A graph compiled, with its weights, its arena and its threads. */
 typedef struct crescent_model crescent_model;
 
-/* How a model is run: TinyCC in memory; the system's compiler ($CC or cc); the interpreter, in
+/* The backend that runs a model: TinyCC in memory; the system's compiler ($CC or cc); the interpreter, in
  * double precision; the standalone file, built by the system's compiler. */
 typedef enum {
     CRESCENT_TCC,
@@ -253,23 +253,22 @@ typedef struct {
     const char *isa;         /* "amx", "vnni", "avx512", "avx2", "neon", "plain"; null: the best there is */
     const char *const *skip; /* passes to leave out */
     int n_skip;
-    int64_t max_arena; /* bytes that the arena may take: values are computed again rather than
-                        * kept; 0: any number */
-    const char *format; /* how weights are kept: rules with commas between, NAME of a format for all
-                         * of them or GLOB=NAME for the parameters of such names; the last rule
-                         * that matches counts.  Other formats than f32 are for weights that
-                         * nothing but products reads, or gathers of rows; the rest stays f32.
-                         * Weights that no rule is for, all of them for null, are in f32, but those
-                         * of a GGUF file in the format of their tensors unless there are gradients.
-                         * Refused are other formats than f32 where there are gradients, and in
-                         * a training */
-    const char *arithmetic; /* how products by such weights are summed: rules as those of `format`.
-                             * Null: f32.  int8 and bf16 round the rows that they multiply; int8 is
-                             * for weights in q8 and q4, bf16 for those in bf16, others stay with
-                             * f32.  Refused is a rule that no weight can follow */
-    const char *target; /* the machine that loops are cut for: a name of crescent_target_at, or a
-                         * file of sizes.  Null: "host", but for what emits or prints "generic".
-                         * No bit of a result depends on it. */
+    int64_t max_arena; /* limit of the arena in bytes: values are recomputed rather than kept;
+                        * 0: no limit */
+    const char *format; /* the formats of weights: a list of rules with commas, NAME for all
+                         * parameters or GLOB=NAME for parameters whose name matches; the last
+                         * match counts.  Only weights that products or gathers of rows read, and
+                         * nothing else, can have a format other than f32; other weights stay f32.
+                         * A weight without a rule is f32, or with a GGUF file in the format of its
+                         * tensor unless there are gradients.  Null: no rules.  A format other than
+                         * f32 is an error with gradients and in a training */
+    const char *arithmetic; /* the arithmetic of products by weights: rules as in `format`; null:
+                             * f32.  int8 and bf16 round the left operand's rows; int8 is for weights
+                             * in q8 and q4, bf16 for weights in bf16; other products use f32.
+                             * A rule that no weight can follow is an error */
+    const char *target; /* the machine that sizes of tiles are chosen for: a name of
+                         * crescent_target_at, or a file of sizes.  Null: "host", but "generic" in
+                         * functions that emit or print.  No bit of a result depends on it. */
 } crescent_config;
 
 /* A machine that loops can be cut for. */
@@ -316,9 +315,9 @@ typedef struct {
                          * format of its tensor; others: null */
 } crescent_port;
 
-/* Ports are counted and numbered in the order the script made them, outputs in that of their
- * names, and what crescent_graph_tap and crescent_graph_gradients add behind them.  A graph and
- * what is compiled from it have the same ones. */
+/* Ports are numbered in the order in which the script made them; outputs are sorted by name, and outputs
+ * that crescent_graph_tap and crescent_graph_gradients add follow.  A graph and a model compiled from it
+ * have the same ports. */
 int crescent_graph_port_count(const crescent_graph *graph, crescent_port_kind kind);
 int crescent_graph_port_at(const crescent_graph *graph, crescent_port_kind kind, int index,
                            crescent_port *port);
@@ -326,17 +325,17 @@ int crescent_port_count(const crescent_model *model, crescent_port_kind kind);
 int crescent_port_at(const crescent_model *model, crescent_port_kind kind, int index,
                      crescent_port *port);
 
-/* The number of the port of that name, or CRESCENT_NONE. */
+/* Returns the number of the port with a name, or CRESCENT_NONE. */
 int crescent_port_find(const crescent_model *model, crescent_port_kind kind, const char *name);
 
-/* The number of the input of that name; CRESCENT_NONE of one of an ONNX file whose elements were taken
- * when it was opened (crescent_script.inputs).  Refused, with the name that may have been meant, if there
- * is none, or if it is a cotangent.  `asked` is how the caller calls the wish in the error
- * ("--input"), or null. */
+/* Sets *index to the number of an input; to CRESCENT_NONE for an input of an ONNX file whose elements were
+ * given when the file was opened (crescent_script.inputs).  Fails, and suggests a similar name, if no input
+ * has the name, or if it is a cotangent.  `asked` names the caller's option in the error ("--input"), or
+ * is null. */
 int crescent_input_find(const crescent_model *model, const char *name, const char *asked,
                         int *index);
 
-/* Elements of a port's tensor. */
+/* Returns the number of elements of a port's tensor. */
 int64_t crescent_port_elements(const crescent_port *port);
 
 /* "f32" and so on; null for a number that is no type. */
@@ -357,10 +356,10 @@ typedef struct {
     const char *file; /* where that is: one of the caller's paths */
 } crescent_surplus;
 
-/* Every parameter, by its name, from safetensors files and folders of them, and from GGUF files; of
- * several with a name the last file's counts.  Numbers of F16, BF16 and F64 are converted, and of GGUF
- * files the blocks of Q8_0, Q4_0 and Q4_1.  `surplus` may be null.  A
- * failure leaves the model without weights.
+/* Reads every parameter by its name from safetensors files, folders of them, and GGUF files.  If several
+ * files have a tensor of that name, the last file counts.  F16, BF16 and F64 are converted, and in GGUF
+ * files blocks of Q8_0, Q4_0 and Q4_1.  `surplus` may be null.  A failure leaves the model without
+ * weights.
  *
  * A folder has model.safetensors, or shards that model.safetensors.index.json lists.  A model that was
  * opened from a folder also finds tensors whose names lack what stands before them in those of the
@@ -558,13 +557,14 @@ double crescent_machine_flops(const crescent_machine *machine);
  * the widest fused multiply-add.  0 for another name. */
 double crescent_machine_products(const crescent_machine *machine, const char *arithmetic);
 
-/* Bytes a nanosecond (GB/s) when so many are read again and again, each thread its share: from
- * the cache that holds them, or from memory.  0: so many that no cache does. */
+/* Returns the bandwidth in bytes per nanosecond (GB/s) of threads that read `bytes` bytes repeatedly, each
+ * thread its share: from the cache that holds them, or from memory.  0 stands for a size that no cache
+ * holds. */
 double crescent_machine_read(crescent_machine *machine, int64_t bytes);
 
-/* The same speed while the first `bytes` bytes of the model's own weights are read in place,
- * without other memory; all of them if `bytes` is 0 or more than there are.  0 if the model has
- * none. */
+/* Returns the bandwidth of reading the first `bytes` bytes of the model's weights in place, without
+ * allocating memory; of all weights if `bytes` is 0 or exceeds them.  Returns 0 for a model without
+ * weights. */
 double crescent_machine_read_weights(const crescent_machine *machine, int64_t bytes);
 
 /* ---- comparing ------------------------------------------------------------------------ */
@@ -638,21 +638,21 @@ typedef struct {
 int crescent_stage_count(const crescent_inspection *inspection);
 int crescent_stage_at(const crescent_inspection *inspection, int index, crescent_stage *stage);
 
-/* A value of a graph: what an op makes of its operands. */
+/* A node of a graph: the result of an op. */
 typedef struct {
     int op; /* crescent_op_at */
     crescent_type type;
     int rank;
     const int64_t *shape;
-    const int64_t *index; /* permute: the axes, slice: where it begins; others: zeros */
-    int axis;             /* of ops that work along one, from 0 on; others: 0 */
+    const int64_t *index; /* permute: the axes, slice: the first element; others: zeros */
+    int axis;             /* of ops along an axis, from 0 on; others: 0 */
     double value;         /* const */
     const char *name;     /* param, input, state; of a literal the name of its elements; others: null */
-    const char *tap;      /* a name by which the script lets it be asked for, or null */
+    const char *tap;      /* the name that the script gave it by tap, or null */
     const char *scope;    /* "h.3.attn", "" at the top */
     const char *file;     /* the line of the script that it comes from; line 0: none */
     int line;
-    const char *library; /* the same of the layer's text that made it, or null */
+    const char *library; /* the file of the library code that made it, or null */
     int library_line;
     int backward; /* 1: of the backward pass */
     int n_operands;
@@ -688,16 +688,16 @@ typedef struct {
 int crescent_inspection_kernel_at(const crescent_inspection *inspection, int index,
                                   crescent_kernel *kernel, crescent_kernel_detail *detail);
 
-/* A call of a kernel in a run.  It computes its nodes from those in memory that it reads. */
+/* A call of a kernel in a run.  It loads stored nodes, and computes nodes from them. */
 typedef struct {
     int kernel;
     int root, main; /* the node that it computes, and the node with most of the work */
     int buffer;     /* the node whose memory it writes: the root, or a concat or write that contains it */
-    int n_stores;   /* all that it stores: the buffer, then further nodes */
+    int n_stores;   /* the number of nodes that it stores: the buffer, then further nodes */
     const int *stores;
-    int n_reads; /* nodes in memory, and parameters */
+    int n_reads; /* the number of stored nodes and parameters that it reads */
     const int *reads;
-    int again; /* 1: it makes a value once more (crescent_config.max_arena) */
+    int again; /* 1: it recomputes a value (crescent_config.max_arena) */
 } crescent_call;
 
 int crescent_call_count(const crescent_inspection *inspection);
@@ -788,16 +788,16 @@ typedef struct {
 typedef struct {
     crescent_node node;
     int number;
-    int is_output;      /* 1: an output, or what replaces a state */
-    int again;          /* 1: the node before once more, as another call stores it, too */
+    int is_output;      /* 1: an output, or the next value of a state */
+    int again;          /* 1: the same node as before it; another call stores it, too */
     int call;           /* that completes it, in a run's order; CRESCENT_NONE: no kernel stores it */
     int result;         /* 0: the call's own one, in its buffer (crescent_call.buffer); else a further one */
     const char *kernel; /* the C function of the call, or null */
     const void *stored; /* row-major elements: int32_t of type CRESCENT_I32, else float; null if call is none */
     crescent_values exact; /* all in double precision */
-    crescent_values local; /* computed from stored operands, or from local values of those that are not
-                            * stored; beyond the range of float: infinite */
-    crescent_values bound; /* of the difference that roundings in f32 make to `local`; NaN: none is known */
+    crescent_values local; /* computed from stored operands, or from the local values of operands that are
+                            * not stored; infinite if out of the range of float */
+    crescent_values bound; /* of the error of `local` by rounding to f32; NaN: no bound is known */
 } crescent_replayed;
 
 /* The next node of the last run, in the order of the graph: operands before results.  Left out are nodes
@@ -814,11 +814,11 @@ int crescent_replay_size(const crescent_replay *replay);
 /* ---- autopsy -------------------------------------------------------------------------- */
 
 /*
- * Which node is the first to go wrong.  A run of the compiled program, whose bits are those of any other
- * run of it: each value is copied when the kernel that stores it is done.  The same graph is computed in
- * double precision, once from the inputs and once from what the kernels stored.  So the error that a
- * kernel adds stands apart from what it inherits, and is held against a bound for its roundings: for a sum
- * n units of the last place of the sum of the magnitudes.
+ * Finds the first node whose values are wrong.  The compiled program is run, with the same bits as in any
+ * other run, and each value is copied when the kernel that stores it ends.  The same graph is computed in
+ * double precision, once from the inputs and once from the values that kernels stored.  So the error that a
+ * kernel adds is separated from the error of its operands, and is compared with a bound for its roundings:
+ * for a sum of n terms, n units in the last place of the sum of magnitudes.
  *
  *     if (crescent_autopsy_open(graph, NULL, &autopsy) ||
  *         crescent_draw_weights(crescent_autopsy_model(autopsy), 0) ||
@@ -936,19 +936,19 @@ typedef struct {
 
 int crescent_generator_look(const crescent_generator *generator, crescent_generator_status *status);
 
-/* Feeds the next n tokens of each text, ids [texts, n].  `logits` may be null; else it takes those of
- * the last token, [texts, vocabulary], or with all_logits [texts, n, vocabulary].  More tokens than there is
- * room for, and ids beyond the vocabulary, are refused before any is taken. */
+/* Feeds the next n tokens of each text, ids [texts, n].  `logits` may be null; else it receives the
+ * logits of the last token, [texts, vocabulary], or with all_logits of all, [texts, n, vocabulary].  Fails,
+ * without taking any token, if there are not enough positions or an id is outside the vocabulary. */
 int crescent_generator_feed(crescent_generator *generator, const int32_t *ids, int64_t n,
                             float *logits);
 
 /* The logits of the last token, [texts, vocabulary], until the next call; null before the first. */
 const float *crescent_generator_logits(const crescent_generator *generator);
 
-/* How a token is chosen by its logits, as Hugging Face's generation does: they are divided by the
- * temperature; the top_k likeliest are left, then the smallest set of the likeliest whose mass reaches
- * top_p; one of these is drawn.  Of equal ones the lower id is the likelier.  The same tokens on every
- * machine.  All zero: the likeliest. */
+/* Options of sampling, in the order of Hugging Face's generation: logits are divided by the temperature;
+ * the top_k likeliest tokens are kept, then the smallest set of the likeliest whose mass reaches top_p; one
+ * of these is drawn.  Of equal logits the lower id is the likelier.  Every machine draws the same tokens.
+ * All zero: the likeliest token. */
 typedef struct {
     double temperature; /* 0: the likeliest token, and the rest has no meaning */
     int64_t top_k;      /* 0: any number */
@@ -957,8 +957,7 @@ typedef struct {
                          * position */
 } crescent_sampling;
 
-/* The token that follows, one for each text; null is the same as all zero.  Refused are logits that are
- * NaN. */
+/* Chooses the next token of each text; a null `how` stands for all zero.  Fails if a logit is NaN. */
 int crescent_generator_choose(crescent_generator *generator, const crescent_sampling *how,
                               int32_t *ids);
 
@@ -977,19 +976,19 @@ typedef struct {
     int64_t begin;
 } crescent_window;
 
-/* How well a model predicts a text and, beside a reference, how far it is from that.  Logarithms are
- * natural ones, and sums are in double. */
+/* The loss of a model on a text and, with a reference model, the divergence from it.  Logarithms are
+ * natural, and sums are in double. */
 typedef struct {
     int64_t tokens;   /* that were predicted */
     double loss;      /* the mean of -ln p of the token that follows; exp of it is the perplexity */
-    double reference; /* the same of the reference; NAN without one, as are the next two */
+    double reference; /* the loss of the reference; NAN without one, as are the next two */
     double divergence; /* the mean of the Kullback-Leibler divergence, sum of q (ln q - ln p), where q
-                        * is what the reference says */
+                        * is the reference's probability */
     double agreement;  /* the share of positions where both have the same likeliest token */
 } crescent_evaluation;
 
 /* Runs a text of n tokens through a generator of one text that was opened with all_logits, and through
- * a reference with the same vocabulary, which may be null.  Both have forgotten what they knew. */
+ * a reference with the same vocabulary, which may be null.  Resets both at each window. */
 int crescent_evaluate(crescent_generator *generator, crescent_generator *reference,
                       const crescent_window *how, const int32_t *ids, int64_t n,
                       crescent_evaluation *evaluation);
@@ -1157,8 +1156,9 @@ int crescent_tuner_finish(crescent_tuner *tuner, const char *path, crescent_tuni
 /* ---- tokenizers ----------------------------------------------------------------------- */
 
 /*
- * From text to the ids of tokens, and back: BPE, WordPiece, Unigram or WordLevel as a tokenizer.json
- * describes it, with the ids that Hugging Face's tokenizers give.  docs/tokenizers.md says what is read.
+ * Encodes texts to ids of tokens, and decodes ids: BPE, WordPiece, Unigram or WordLevel as a
+ * tokenizer.json describes it, with the same ids as Hugging Face's tokenizers.  docs/tokenizers.md lists
+ * the files and settings that are read.
  *
  *     crescent_tokenizer *tokenizer;
  *     int32_t *ids;
@@ -1225,13 +1225,13 @@ int64_t crescent_tokenizer_limit(const crescent_tokenizer *tokenizer);
 
 /* The special tokens that decoding shows. */
 typedef enum {
-    CRESCENT_SPECIALS_WITHIN, /* special tokens inside the text, not those that encoding adds around it */
+    CRESCENT_SPECIALS_WITHIN, /* special tokens inside the text, not around it */
     CRESCENT_SPECIALS_ALL,
     CRESCENT_SPECIALS_NONE
 } crescent_specials;
 
-/* Decodes ids to a text with a zero behind it, to be freed with crescent_free.  The bytes are
- * those that were encoded, also if they are no UTF-8.  An id without token gives nothing. */
+/* Decodes ids to a zero-terminated text, to be freed with crescent_free.  The bytes are the encoded bytes,
+ * also if they are no UTF-8.  An id without a token gives no text. */
 int crescent_decode(crescent_tokenizer *tokenizer, const int32_t *ids, size_t n,
                     crescent_specials specials, char **text, size_t *length);
 
@@ -1330,8 +1330,8 @@ typedef struct {
     size_t length, pair_length;
 } crescent_embed_text;
 
-/* Writes the vectors of n texts, one after another, and into `what`, if it is not null, n members.  The
- * threads take a text each; the bits are those of crescent_embed. */
+/* Writes the vectors of n texts, one after another, and n items of `what` if it is not null.  Each thread
+ * computes one text at a time; the bits are the same as from crescent_embed. */
 int crescent_embed_texts(crescent_embedder *embedder, const crescent_embed_text *texts, int n,
                          float *vectors, crescent_embedded *what);
 
@@ -1364,32 +1364,32 @@ typedef struct {
 } crescent_generator_source;
 
 /*
- * Writes a model that goes on with a text as standalone C: the model, sessions, the choice of a token,
- * its tokenizer, and a main that generates as crescent_generator does, with the same bits.  `path`,
- * `how` and `generation` are those of crescent_generator_open, of one text; the rest is as of
- * crescent_emit, but that a report has no name.  A tokenizer with parts that emitted C does not have
- * is refused by name.
+ * Writes a generator of text as standalone C: the model, sessions, the sampler, the tokenizer, and a main
+ * that generates the same text as crescent_generator.  `path`, `how` and `generation` are the arguments of
+ * crescent_generator_open, for one text; the others are as in crescent_emit, except that the report has no
+ * name.  Fails if the tokenizer has a part that emitted C does not support, and names the part.
  */
 int crescent_emit_generator(crescent_context *context, const char *path, const crescent_script *how,
                             const crescent_config *config, const crescent_generation *generation,
                             const crescent_generator_source *what, const char *out,
                             crescent_report *report);
 
-/* Writes an encoder of texts as standalone C: the model, its tokenizer, the vector of a text, and a main that prints
- * vectors as crescent_embed makes them, with the same bits.  `path`, `how` and `options` are those of
- * crescent_embedder_open; of `what` the options of weights count; the rest is as of crescent_emit_generator. */
+/* Writes an encoder of texts as standalone C: the model, its tokenizer, pooling, and a main that prints the
+ * same vectors as crescent_embed, bit by bit.  `path`, `how` and `options` are the arguments of
+ * crescent_embedder_open; `what` gives only the weights; the others are as in crescent_emit_generator. */
 int crescent_emit_embedder(crescent_context *context, const char *path, const crescent_script *how,
                            const crescent_config *config, const crescent_embedder_options *options,
                            const crescent_generator_source *what, const char *out,
                            crescent_report *report);
 
-/* As crescent_emit, into two texts that are freed with crescent_free.  The source includes
+/* Emits C as crescent_emit does, but returns two texts, to be freed with crescent_free.  The source includes
  * `header_name`. */
 int crescent_emit_text(const crescent_graph *graph, const crescent_config *config,
                        crescent_emit_kind kind, const char *header_name, char **source,
                        char **header);
 
-/* As crescent_emit_generator, into two texts; packed weights still go to a file. */
+/* Emits C as crescent_emit_generator does, but returns two texts; packed weights are still written to a
+ * file. */
 int crescent_emit_generator_text(crescent_context *context, const char *path,
                                  const crescent_script *how, const crescent_config *config,
                                  const crescent_generation *generation,
@@ -1407,8 +1407,8 @@ void crescent_free(void *text);
 /* ---- explaining ----------------------------------------------------------------------- */
 
 /*
- * What a compilation did: the graph after each pass, kernels, the C of each, the arena; and what was
- * measured of it.  docs/explain.md describes the document.
+ * Explains a compilation: the graph after each pass, the kernels, the C of each, the arena, and
+ * measurements.  docs/explain.md describes the document.
  *
  *     status = crescent_explain(graph, NULL, &e) ||
  *              crescent_explanation_text(e, NULL, CRESCENT_EXPLAIN_HTML, &text, &length);
@@ -1449,7 +1449,7 @@ int crescent_explanation_text(const crescent_explanation *explanation,
                               const crescent_explanation *against,
                               crescent_explanation_format format, char **text, size_t *length);
 
-/* ---- what there is -------------------------------------------------------------------- */
+/* ---- passes, ops and operators of ONNX -------------------------------------------------- */
 
 typedef struct {
     const char *name, *doc;
@@ -1494,21 +1494,21 @@ int crescent_file_open(crescent_context *context, const char *path, crescent_fil
 int crescent_file_put(crescent_file *file, const void *bytes, size_t n);
 int crescent_file_put_npy(crescent_file *file, const crescent_port *port, const void *tensor);
 
-/* Brings all of it to the disk, so that nothing but the name is left to be given: of several
- * files each is finished before the first is committed. */
+/* Writes all data of a file to the disk, under a temporary name.  Of several files each is finished before
+ * the first is committed. */
 int crescent_file_finish(crescent_file *file);
 
-/* Gives it its name, in place of an older file. */
+/* Renames the file to its final name, and so replaces an older file. */
 int crescent_file_commit(crescent_file *file);
 
-/* Closes a file; what was not committed is lost. */
+/* Closes a file; a file that was not committed is deleted. */
 void crescent_file_close(crescent_file *file);
 
 /* Reads a .npy file of the port's shape as doubles. */
 int crescent_read_npy(crescent_context *context, const char *path, const crescent_port *port,
                       double *tensor);
 
-/* ---- what is in a file ---------------------------------------------------------------- */
+/* ---- contents of a file --------------------------------------------------------------- */
 
 /* The contents of a file of tensors, or of a folder of such files. */
 typedef struct crescent_contents crescent_contents;
@@ -1524,8 +1524,8 @@ typedef struct {
 } crescent_tensor;
 
 /* Opens a .safetensors file, the index.json of its shards, a GGUF or .npy file, a folder in Hugging
- * Face's layout, or an ONNX file, whose tensors are its initializers.  Which it is is seen by what is in
- * it; an ONNX file is one whose name ends in .onnx.  No tensor is read. */
+ * Face's layout, or an ONNX file, whose tensors are its initializers.  The kind of a file is found from
+ * its contents, except that the name of an ONNX file ends in .onnx.  No tensor is read. */
 int crescent_contents_open(crescent_context *context, const char *path,
                            crescent_contents **contents);
 void crescent_contents_close(crescent_contents *contents);

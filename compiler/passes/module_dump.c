@@ -165,7 +165,7 @@ static void print_lifetime(FILE *out, const struct cr_module *m, cr_id id, int i
     fputc('\n', out);
 }
 
-/* Prints the lifetimes of all stored values; of a loop only those of its first iteration. */
+/* Prints the live ranges of all stored values; of a loop only the values of its first iteration. */
 static void print_lifetimes(FILE *out, const struct cr_module *m)
 {
     int *last_read = cr_find_last_reads(m);

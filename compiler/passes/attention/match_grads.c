@@ -31,8 +31,8 @@ static bool is_op(const struct search *s, cr_id id, enum cr_op op)
 
 /* ---- views of one matrix ---- */
 
-/* Follows moves down from *id, and maps its axes to those of the node below; CR_MAP_SPLIT if an
- * atom must be split. */
+/* Sets *id to the operand below all its movement ops, and *map to the index map of that operand;
+ * CR_MAP_SPLIT if an atom must be split. */
 static enum cr_map_status map_down(const struct cr_graph *g, const struct cr_atoms *atoms,
                                    cr_id *id, struct cr_map *map, struct cr_split *split)
 {

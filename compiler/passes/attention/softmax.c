@@ -15,7 +15,7 @@ static void part(struct cr_softmax *s, cr_id id)
         s->parts[s->n++] = id;
 }
 
-/* The x of expand(x), or the node itself. */
+/* Returns x if the node is expand(x), else the node itself. */
 static cr_id beneath_expand(const struct cr_graph *g, cr_id id)
 {
     return is_op(g, id, CR_OP_expand) ? cr_in(g, id, 0) : id;

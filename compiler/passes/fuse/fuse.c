@@ -341,8 +341,9 @@ static bool is_chosen(const struct fusion *f, cr_id right)
     return cr_find_choice(f->g, right, &choice) && !f->m->materialised[choice.gather];
 }
 
-/* What a product packs as it runs is stored for that: the right operand, unless it is made of
- * weights or is one of a stack of them, and a left one that lies transposed.  So others that need it can read it. */
+/* Stores the operands that a matrix product packs at run time, so that other kernels can read them: the
+ * right operand, unless it is a weight matrix or one of a stack of them, and a transposed left
+ * operand. */
 static void store_packed(struct fusion *f)
 {
     bool *weights = cr_find_weights(f->g);
@@ -403,7 +404,7 @@ static int own_cost(const struct fusion *f, cr_id id)
     }
 }
 
-/* True if a number is the sum of two that each depend on a reduction.  The norm of all gradients is
+/* True if a scalar is the sum of two scalars that each depend on a reduction.  The norm of all gradients is
  * a chain of such sums; stored one after another they are equal kernels, as layers are. */
 static bool is_total(const struct fusion *f, cr_id id)
 {
@@ -434,8 +435,8 @@ static int spread_cost(const struct fusion *f, cr_id id)
     return sum < f->cost[id] ? sum : f->cost[id];
 }
 
-/* Computes costs from those of operands that are not stored.  They are bounded, since a subtree
- * that several operands share counts for each. */
+/* Computes the cost of recomputing each node: its own cost and the costs of operands that are not stored.
+ * Costs are bounded, since a subtree that several operands share is counted once for each. */
 static void find_costs(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
@@ -745,8 +746,8 @@ static void order_kernels(struct cr_module *m)
     cr_sort_kernels(m);
 }
 
-/* Stores first the nodes that must be stored, then those that are too expensive to recompute, then,
- * as kernels are made, the obstacles of a kernel. */
+/* Stores first the nodes that must be stored, then the nodes that are too expensive to recompute, and
+ * then, while kernels are made, the nodes that a kernel cannot compute inside. */
 void cr_pass_fuse(struct cr_module *module)
 {
     size_t n = (size_t)module->graph->n_nodes;

@@ -154,7 +154,7 @@ static bool find_order(struct order *o)
     int *heap = cr_calloc((size_t)n_kernels, sizeof *heap);
     find_edges(o);
     find_late(o);
-    int *edges = cr_calloc((size_t)o->n, sizeof *edges); /* by kernel: those that wait for it */
+    int *edges = cr_calloc((size_t)o->n, sizeof *edges); /* by kernel: its successors */
     for (int e = 0; e < o->n; e++)
         first[o->from[e] + 2]++;
     for (int i = 2; i <= n_kernels + 1; i++)
@@ -236,7 +236,7 @@ static void add_copy(struct cr_module *m, struct cr_lowering *lowering, cr_id ro
     *CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels) = kernel;
 }
 
-/* Stores the value in memory of its own, and adds a node that copies it over the state. */
+/* Stores the next value in memory of its own, and adds a node that copies it into the state's memory. */
 static void add_copied(struct cr_module *m, struct cr_output *o)
 {
     struct cr_graph *g = m->graph;
@@ -298,10 +298,10 @@ static void place_values(struct cr_module *m)
     free(copied);
 }
 
-/* ---- the order, settled ---- */
+/* ---- the sorted kernels ---- */
 
-/* Sorts the kernels: each follows those that compute its operands, and one that writes to a state
- * follows all that read its old value.  The others keep their order. */
+/* Sorts the kernels topologically: a kernel follows the kernels that compute its operands, and a kernel that
+ * writes a state follows all readers of the old value.  Otherwise the order is kept. */
 static void order_kernels(struct cr_module *m)
 {
     struct order o;

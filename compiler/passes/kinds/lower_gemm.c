@@ -108,7 +108,8 @@ static bool is_stored_to(const struct cr_lowering *lw, cr_id id, cr_id last)
     return cr_is_stored(&lw->ev, id);
 }
 
-/* Makes the i32 that chooses a matrix operand v; its node, or the one that it is a view of, has to be stored. */
+/* Makes v, the i32 operand that chooses a matrix of a stack.  False unless its node, or the node that it
+ * is a view of, is stored. */
 static bool lower_index(struct cr_lowering *lw, cr_id id)
 {
     const struct cr_map start = {0};

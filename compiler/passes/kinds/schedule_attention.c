@@ -413,7 +413,7 @@ static void loop_over_keys(struct cr_builder *b, struct attention *s)
 
 /* ---- after them ---- */
 
-/* If one probability of a query is NaN, all are, also those of skipped keys.  Then the largest
+/* If one probability of a query is NaN, all are, also the probabilities of skipped keys.  Then the largest
  * factor of dropout is computed over all keys. */
 static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
 {

@@ -144,7 +144,7 @@ static struct cr_argument n_of(struct cr_builder *b, const struct backward *s)
     return cr_x(cr_var(b, s->v.j.count));
 }
 
-/* The results, by number: the products, then what is made of each array. */
+/* Numbers of results: gradients of queries, keys and values, then the result of each array. */
 enum { DQ, DK, DV, OF_ARRAY };
 
 /* The slot that a result is stored in. */

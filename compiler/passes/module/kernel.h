@@ -232,13 +232,13 @@ struct cr_kernel {
             struct cr_tiles dropout;  /* ATTENTION, if n > 0: over (row, key), the factor of the
                                        * probabilities before the product with V */
             struct cr_tiles program;  /* TILE, WRITE, COLUMNS: all work; ATTENTION_BACKWARD: from
-                                       * the gradient of the logits to that of the scores; else the
-                                       * epilogue */
+                                       * the gradient of the logits to the gradient of the scores;
+                                       * else the epilogue */
             struct cr_tiles array[CR_MAX_ARRAYS]; /* ATTENTION_BACKWARD: from the gradient of the
                                                    * logits to another array over (row, key) */
-            struct cr_tiles index; /* over the same: the i32 index by which an array is scattered */
+            struct cr_tiles index; /* over (row, key): the i32 index by which an array is scattered */
         };
-        struct cr_tiles programs[CR_PROGRAMS]; /* the same, by number */
+        struct cr_tiles programs[CR_PROGRAMS]; /* all tile programs above, by number */
     };
     union {
         struct {

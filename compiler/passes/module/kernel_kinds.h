@@ -54,7 +54,7 @@ struct cr_remarks {
     int n_bounds;
     double factor;                   /* that scores are multiplied by */
     bool chooses;                    /* where dropout is 0 the product is 0, even of NaN */
-    const char *array[CR_MAX_ARRAYS]; /* "summed over keys": what is made of each array; or null */
+    const char *array[CR_MAX_ARRAYS]; /* the use of each array, such as "summed over keys"; or null */
     const struct cr_operand *chosen_by; /* the i32 that says which matrix of a stack it multiplies by; or null */
     const struct cr_operand *rows_at; /* where the rows begin that it writes; or null */
 };
@@ -110,8 +110,8 @@ struct cr_kernel_parts {
      * schedule sets its shares. */
     void (*lay)(const struct cr_kernel *kernel, struct cr_step *step);
 
-    /* The verifier (kernel_check.h) calls the next two functions.  take_roles gives the atoms of
-     * the kind's own member their roles; false if an atom has two.  Null: there are none. */
+    /* The verifier (kernel_check.h) calls the next two functions.  take_roles gives roles to the
+     * atoms in the kind's own member; false if an atom gets two.  Null: the member has no atoms. */
     bool (*take_roles)(struct cr_kernel_check *check);
 
     /* Checks the kind's own member; 0 or -1.  Null: there is nothing to check. */

@@ -128,7 +128,7 @@ struct cr_segment {
     int loop;   /* index in loops, or -1 */
 };
 
-/* How a parameter's elements are laid out in the weights; see runtime/place.h. */
+/* The layout of a parameter's elements in the weights; see runtime/place.h. */
 struct cr_place_info {
     cr_id param;
     int64_t source, rows, cols, row_stride, col_stride;
@@ -208,7 +208,7 @@ struct cr_module {
 /* Returns the loop of a kernel, or null; `loops` are sorted by kernel. */
 const struct cr_loop *cr_loop_at(const struct cr_loop *loops, int n, int kernel);
 
-/* The same, for the module's loops. */
+/* Returns the loop of a kernel of a module, or null. */
 static inline const struct cr_loop *cr_loop_of(const struct cr_module *module, int kernel)
 {
     return cr_loop_at(module->loops, module->n_loops, kernel);

@@ -123,7 +123,7 @@ static int64_t start_of(const struct search *s, int kernel, int ref)
     return !s->starts ? 0 : s->starts[kernel].at[ref < 0 ? CR_START_RESULT : ref];
 }
 
-/* True if the offsets of kernels a and b in an operand differ as those of c and d. */
+/* True if the offset of an operand grows by as much from kernel a to b as from c to d. */
 static bool starts_step(const struct search *s, int ref, int a, int b, int c, int d)
 {
     return start_of(s, b, ref) - start_of(s, a, ref) == start_of(s, d, ref) - start_of(s, c, ref);
@@ -248,7 +248,7 @@ struct runs {
 
 /*
  * Fills in all four arrays for one period, from the last kernel to the first: each number is one
- * more than that of the next kernel (for `whole`, of the kernel a period later).  Linear in the
+ * more than the next kernel's (for `whole`, than the number of the kernel a period later).  Linear in the
  * number of kernels.
  */
 static void find_runs(const struct search *s, int period, struct runs *r)

@@ -13,7 +13,7 @@
 
 struct cr_made {
     int64_t floats; /* its size while it is live; 0: it is outputs alone, with memory of their own */
-    bool wanted;    /* an output is among what it stores: it is computed even if nothing reads it */
+    bool wanted;    /* it contains an output, so it is computed even if nothing reads it */
     double work;    /* the cost of computing it */
     int *reads;     /* the values that it reads, each once, ascending */
     int n_reads;

@@ -18,7 +18,7 @@ struct cr_factors {
     int n;                       /* ... where(c, x, 0); ~c stands for where(c, 0, x) */
 };
 
-/* The factors of a node; false if they are too many. */
+/* Finds the factors of a node; false if they are too many. */
 bool cr_find_factors(const struct cr_graph *g, cr_id id, struct cr_factors *factors);
 
 /* Removes a factor; false if it does not occur, or occurs twice. */

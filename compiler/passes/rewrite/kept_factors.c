@@ -19,8 +19,8 @@ struct kept {
     cr_id reader; /* the only node that reads the write: a move, or the sum */
 };
 
-/* True if a node is among the first n outputs.  Outputs of the entries precede those that replace
- * states. */
+/* True if a node is among the first n outputs.  Outputs of the entries precede the next
+ * values of states. */
 static bool is_among(const struct cr_graph *g, int n, cr_id id)
 {
     for (int i = 0; i < n; i++)

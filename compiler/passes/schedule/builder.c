@@ -421,7 +421,7 @@ int cr_name_value(struct cr_builder *b, int slot, const char *role)
     return f->n_names;
 }
 
-/* The slot's own name is that of the value before the first new one. */
+/* Names a further value of a slot.  The value that the slot had before gets the slot's own name. */
 struct cr_address cr_new_value(struct cr_builder *b, int slot, const char *role)
 {
     struct cr_function *f = b->f;

@@ -64,7 +64,7 @@ void cr_name_loops(struct cr_builder *b);
 
 /* ---- integer expressions ---- */
 
-/* These compute at once what is known: of two numbers, of 0 and of 1. */
+/* These fold constants: an operation on two numbers, and identities of 0 and 1. */
 cr_expr cr_number(struct cr_builder *b, int64_t number);
 cr_expr cr_var(struct cr_builder *b, int var);
 cr_expr cr_field(struct cr_builder *b, int slot);

@@ -1,11 +1,11 @@
-/* Says what the values of a tile program are: the mean of a row, its variance, or just the op that
- * computes them.  The names are for readers of the C. */
+/* Names the values of a tile program: "mean", "variance", or else the op that computes the value.  The
+ * names are for readers of the C. */
 #include <stdio.h>
 #include <string.h>
 
 #include "schedule_tiles.h"
 
-/* What is known of the values that a job computes. */
+/* The roles found so far of the values that a job computes. */
 struct terms {
     const struct cr_builder *b;
     const struct cr_tile_job *job;
@@ -28,7 +28,7 @@ static bool is_mean(const struct terms *t, const struct cr_value *v)
            by->source == CR_CONST && by->number == (double)cr_extent(t->b->k, t->job->col);
 }
 
-/* Returns the mean of what: of squares of what is centred it is the variance. */
+/* Returns the role of a mean: the mean of squares of centred values is the variance. */
 static const char *mean_of(const struct terms *t, const struct cr_value *v)
 {
     const struct cr_value *sum = &t->job->tiles->values[v->arg[0]];
@@ -37,14 +37,14 @@ static const char *mean_of(const struct terms *t, const struct cr_value *v)
                                              : "mean";
 }
 
-/* True if a value is a small number, such as a norm adds to a variance. */
+/* True if a value is a small constant, such as the epsilon that a norm adds to a variance. */
 static bool is_epsilon(const struct terms *t, int value)
 {
     const struct cr_value *v = &t->job->tiles->values[value];
     return v->source == CR_CONST && v->number > 0 && v->number < 0.01;
 }
 
-/* Returns the role of an elementwise value; null if it is known by its op. */
+/* Returns the role of an elementwise value; null if none is known: its name is then its op. */
 static const char *role_of_map(const struct terms *t, const struct cr_value *v)
 {
     if (is_mean(t, v))

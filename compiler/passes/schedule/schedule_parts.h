@@ -63,7 +63,8 @@ cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top);
  */
 void cr_begin_items(struct cr_builder *b, int64_t below);
 
-/* The same for the first n outer loops only: the caller begins the others inside an item. */
+/* As cr_begin_items, but an item covers the first n outer loops only: the caller begins the others inside
+ * an item. */
 void cr_begin_items_of_outer(struct cr_builder *b, int n, int64_t below);
 void cr_end_items(struct cr_builder *b);
 
@@ -102,13 +103,13 @@ cr_expr cr_share_size(struct cr_builder *b, const struct cr_share *share);
 struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const char *count,
                                cr_expr first, cr_expr last, int64_t step, cr_expr until);
 
-/* The same from the begin of a share to its end.  A share that one step covers has no loop, unless
- * it may be empty. */
+/* As cr_begin_steps, over one share.  A share that one step covers has no loop, unless it may be
+ * empty. */
 struct cr_steps cr_begin_share(struct cr_builder *b, const char *name, const char *count,
                                const struct cr_share *share, int64_t step, cr_expr until);
 
-/* The condition that an item is the first one of a call, or the first one of a share that begins at
- * 0: what items with the same remaining shares have in common is computed then. */
+/* Returns the condition that an item is the first one of a call, or the first one of a share that begins
+ * at 0: the item then computes the values that it shares with items of the same remaining shares. */
 cr_expr cr_begins_anew(struct cr_builder *b, const struct cr_share *share, int64_t parts);
 
 /* The address of column `var` in a slot of packed panels that begins at column `origin`; a column

@@ -9,7 +9,7 @@
 struct cr_titles {
     const struct cr_module *m;
     const struct cr_graph *g;
-    const char **name;     /* by node: its own name, or that of its first view; or null */
+    const char **name;     /* by node: its own name, or the name of its first view; or null */
     bool *replaces;         /* by node: it is the next value of a state, and has the state's name */
     bool *shared;           /* by node: kernels of other nodes have its scope as a title, too */
     struct cr_names leaves; /* names of inputs and parameters */
@@ -20,8 +20,8 @@ void cr_titles_free(struct cr_titles *titles);
 
 /*
  * Writes the title of a kernel: the name of its result or of a view of the result, else the scope
- * it was made in, and the op of the result if several kernels would have that title.  The title is "next NAME" if the result replaces a state, or if an input or a
- * parameter has the same name.
+ * it was made in, and the op of the result if several kernels would have that title.  The title is
+ * "next NAME" if the result replaces a state, or if an input or a parameter has the same name.
  */
 void cr_kernel_title(char *buffer, size_t size, const struct cr_titles *titles, cr_id root);
 

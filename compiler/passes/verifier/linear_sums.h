@@ -71,7 +71,7 @@ static inline void cr_linear_set_unknown(struct cr_linear *a, int unknown)
     a->summands[a->n++] = (struct cr_summand){unknown, 1};
 }
 
-/* Copies a sum, with only the summands that it has. */
+/* Copies a sum; array elements past its n summands are not copied. */
 static inline void cr_linear_copy(struct cr_linear *to, const struct cr_linear *from)
 {
     cr_linear_set(to, from->number);

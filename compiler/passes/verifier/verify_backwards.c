@@ -16,7 +16,7 @@ static bool is_product(const struct cr_graph *g, cr_id id, cr_id x, cr_id y)
            cr_in(g, id, 1) == y;
 }
 
-/* True if the products are those of the equations (module.h). */
+/* True if the products have the operands that the equations in module.h give them. */
 static bool are_products(const struct cr_graph *g, const struct cr_attention_backward *b)
 {
     const struct cr_node *nodes = g->nodes;

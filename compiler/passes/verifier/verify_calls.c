@@ -1,5 +1,5 @@
-/* Checks the steps of a program by a simulated run: every call in the order of execution, loops
- * iteration by iteration, with a record of what was written where. */
+/* Checks the steps of a program by a simulated run: it visits every call in the order of execution, loops
+ * unrolled, and records which buffer was the last to write each byte. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "last_writer.h"
 #include "verify_program.h"
 
-/* What is known of a buffer. */
+/* The state of a buffer in the simulated run. */
 struct state {
-    int parts, made;     /* calls that write it; those of them that ran */
-    int64_t first, last; /* elements that are written */
+    int parts, made;     /* the number of calls that write it, and how many of them have run */
+    int64_t first, last; /* the first and the last element that is written */
 };
 
 struct run {
@@ -21,8 +21,8 @@ struct run {
     const struct cr_program *p;
     const struct cr_entry *entry;
     struct state *states; /* by buffer */
-    int *held;            /* by input that is a state: the buffer whose value it holds; CR_NONE: the
-                           * one that it had when the run began */
+    int *held;            /* by input that is a state: the buffer whose value is in its memory;
+                           * CR_NONE: the value from before the run */
     struct cr_last_writer arena;
     struct cr_step_walk at;
 };
@@ -56,25 +56,25 @@ static const struct cr_binding *binding_of(const struct run *r, const struct cr_
     return &r->p->bindings[call->first_binding + slot];
 }
 
-/* What a call is given in this iteration. */
+/* Returns the buffer or number that is bound to a slot in this iteration, and the start in the buffer. */
 static struct cr_given given_to(const struct run *r, const struct cr_step *call, int slot)
 {
     return r->p->bound[binding_of(r, call, slot)->first_buffer + r->at.iteration];
 }
 
-/* The buffer, or the number, of that. */
+/* Returns the index of the bound buffer, or the bound number. */
 static int64_t bound_to(const struct run *r, const struct cr_step *call, int slot)
 {
     return given_to(r, call, slot).what;
 }
 
-/* Addresses count units of the format. */
+/* Returns the size of a buffer in units of its format, the units of addresses. */
 static int64_t units_of(const struct cr_buffer *b)
 {
     return b->bytes / cr_formats[b->format].unit;
 }
 
-/* All that a step without code is given. */
+/* Returns the reach of a step that has no code: the whole buffer. */
 static struct cr_reach whole_of(const struct run *r, const struct cr_step *step, int slot)
 {
     int64_t last = units_of(&r->p->buffers[bound_to(r, step, slot)]) - 1;
@@ -82,7 +82,7 @@ static struct cr_reach whole_of(const struct run *r, const struct cr_step *step,
         .touched = true, .lowest = 0, .highest = last, .first = 0, .last = last};
 }
 
-/* How far a step reaches in the buffer that it is given. */
+/* Returns the range of units that a step accesses in the buffer bound to a slot. */
 static struct cr_reach reach_of(const struct run *r, const struct cr_step *step, int slot)
 {
     if (cr_step_is(step, CR_STEP_WHOLE) && slot_of(r, step, slot)->kind == CR_SLOT_ARGUMENT)
@@ -96,7 +96,7 @@ static struct cr_reach reach_of(const struct run *r, const struct cr_step *step,
     return reach;
 }
 
-/* ---- what steps name ---- */
+/* ---- indices in steps and bindings ---- */
 
 static bool is_part(int first, int n, int all)
 {
@@ -222,7 +222,7 @@ static int verify_names(struct run *r)
 
 /* ---- a run ---- */
 
-/* The steps of an entry, with loops unrolled. */
+/* Applies a check to all steps of an entry, with loops unrolled. */
 static int run_steps(struct run *r, see_step *see)
 {
     r->at = cr_walk_entry(r->p, r->entry, true);
@@ -232,9 +232,9 @@ static int run_steps(struct run *r, see_step *see)
     return 0;
 }
 
-/* ---- what calls are given ---- */
+/* ---- bindings of calls ---- */
 
-/* The location that the form of a binding gives must be the one that the binding lists. */
+/* Fails unless the form of a binding gives the location of the buffer that the binding lists. */
 static int verify_location(const struct run *r, const struct cr_step *call, int slot)
 {
     struct cr_location at = cr_location_in(r->p, binding_of(r, call, slot), r->at.loop, r->at.iteration);
@@ -286,7 +286,7 @@ static int verify_reach(const struct run *r, const struct cr_step *call, int slo
     return 0;
 }
 
-/* True if a buffer is what a state is to hold, and so written; else it is what the state held. */
+/* True if a buffer is the next value of a state, which calls write; else it may be the old value. */
 static bool is_next(const struct cr_buffer *b)
 {
     return b->space == CR_SPACE_STATE && b->alias != CR_NONE;
@@ -316,7 +316,7 @@ static int verify_buffer_of(struct run *r, const struct cr_step *call, int slot,
     return verify_location(r, call, slot) || verify_reach(r, call, slot, b) ? -1 : 0;
 }
 
-/* Checks the buffers of a call, and counts the call among the writers of those that it writes. */
+/* Checks the buffers of a call, and counts the call as a writer of each buffer that it writes. */
 static int see_arguments(struct run *r, const struct cr_step *call)
 {
     int n = r->p->functions[call->function].n_bound;
@@ -335,7 +335,7 @@ static int see_arguments(struct run *r, const struct cr_step *call)
     return 0;
 }
 
-/* ---- what is where when it is read ---- */
+/* ---- reads and writes of memory ---- */
 
 static struct cr_range range_of(const struct run *r, int64_t buffer)
 {
@@ -343,7 +343,7 @@ static struct cr_range range_of(const struct run *r, int64_t buffer)
     return (struct cr_range){b->offset, b->offset + b->bytes};
 }
 
-/* Checks that what is in the arena is not overwritten by another. */
+/* Fails if another buffer overwrote a part of this one in the arena. */
 static int check_place(struct run *r, int buffer)
 {
     if (r->p->buffers[buffer].space != CR_SPACE_ARENA)
@@ -355,7 +355,8 @@ static int check_place(struct run *r, int buffer)
     return 0;
 }
 
-/* What is written in part has to be there as a whole: made by calls before, or held by a state. */
+/* Records a partial write; fails unless the whole buffer has a value: from earlier calls, or from a
+ * state. */
 static int write_partly(struct run *r, int buffer)
 {
     struct state *s = &r->states[buffer];
@@ -370,8 +371,8 @@ static int write_partly(struct run *r, int buffer)
     return check_place(r, buffer);
 }
 
-/* The first of several calls that write parts of a buffer takes its place, the others find it as it
- * was. */
+/* Records a write.  Several calls may write parts of a buffer: the first one claims its memory; fails
+ * if another buffer overwrote the memory before a later one. */
 static int write_buffer(struct run *r, int buffer, bool partly, const struct cr_reach *reach)
 {
     struct state *s = &r->states[buffer];
@@ -404,7 +405,7 @@ static bool same_address(const struct cr_function *f, const struct cr_address *a
     return same;
 }
 
-/* True if a function reads one slot only where it writes another: element by element. */
+/* True if a function reads one slot only at the addresses where it writes another. */
 static bool reads_in_place(const struct cr_function *f, int read, int written)
 {
     for (int i = 0; i < f->n_exprs; i++)
@@ -438,7 +439,7 @@ static bool touches(const struct run *r, const struct cr_function *f, const stru
 }
 
 /* Two slots of a function may lie in the same memory: a state, and the result that replaces it.  True if
- * no call of the runtime reads the first behind a call that writes the second.  A function with one
+ * no call of the runtime reads the first after a call that writes the second.  A function with one
  * result writes it last. */
 static bool reads_before(const struct run *r, const struct cr_function *f, int read, int written)
 {
@@ -457,8 +458,8 @@ static bool reads_before(const struct run *r, const struct cr_function *f, int r
     return true;
 }
 
-/* What a state held is there until it is written over; the call that does so may read just the
- * elements that it makes anew. */
+/* Fails unless a state's memory has the value that a call reads, old or next.  The call that overwrites
+ * the old value may read each element before it writes that element. */
 static int read_state(const struct run *r, const struct cr_step *call, int slot)
 {
     int buffer = (int)bound_to(r, call, slot);
@@ -477,7 +478,8 @@ static int read_state(const struct run *r, const struct cr_step *call, int slot)
     return broken(r, "it reads buffer %d, where buffer %d is written over it", buffer, held);
 }
 
-/* What a call reads is whole, and still there although the call has begun to write. */
+/* Fails unless a buffer that a call reads is complete, and not overwritten, not even by the call's own
+ * writes. */
 static int read_buffer(struct run *r, const struct cr_step *call, int slot)
 {
     int buffer = (int)bound_to(r, call, slot);
@@ -499,7 +501,7 @@ static int read_buffer(struct run *r, const struct cr_step *call, int slot)
 
 /*
  * Records the writes of a call before it checks the reads, so that a call that overwrites its own
- * input is found.  A write counts as made only after the reads: a call cannot read what it makes.
+ * input is found.  A write counts as made only after the reads: a call cannot read its own result.
  */
 static int see_memory(struct run *r, const struct cr_step *call)
 {
@@ -520,7 +522,7 @@ static int see_memory(struct run *r, const struct cr_step *call)
     return 0;
 }
 
-/* ---- what is left ---- */
+/* ---- the state after the run ---- */
 
 /* A buffer that is written must be written from its first element to its last. */
 static int verify_states(const struct run *r)

@@ -428,7 +428,7 @@ static int verify_refs(const struct cr_kernel_check *c, const struct cr_made_par
     return 0;
 }
 
-/* Checks all of a kernel, and adds the elements that it stores to those of its buffer. */
+/* Checks a kernel, and adds the number of elements that it stores to the count of its buffer. */
 static int verify_kernel(struct cr_kernel_check *c, struct cr_made_part *all)
 {
     const struct cr_kernel *k = c->k;

@@ -111,7 +111,8 @@ static int find_panels(const struct check *c, int first, struct matrix *matrix)
     return 0;
 }
 
-/* Groups the places into matrices: panels of several pieces, or a piece of plain rows. */
+/* Groups the pieces of parameters (cr_place_info) into matrices: several pieces that share panels, or one
+ * row-major piece. */
 static int find_matrices(const struct check *c, struct matrices *all)
 {
     for (int i = 0; i < c->m->n_places; i = all->items[all->n++].end) {

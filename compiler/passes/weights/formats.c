@@ -151,7 +151,7 @@ static bool reads_as_weight(const struct cr_graph *g, const bool *handed, cr_id 
 }
 
 /* Sets parameters to f32 if a node other than a product or a gather reads them, directly or through
- * moves and concats; and those that the script joins with such a parameter in one matrix. */
+ * moves and concats; also the parameters that the script joins with such a parameter in one matrix. */
 static void leave_known(struct cr_graph *g)
 {
     bool *weights = cr_find_weights(g), *handed = find_handed_in(g);
@@ -171,7 +171,7 @@ static void leave_known(struct cr_graph *g)
     free(plain);
 }
 
-/* A search for parameters in blocks among those of a weight matrix. */
+/* A search for a parameter whose format has blocks, among the parameters of a weight matrix. */
 struct summed {
     const struct cr_graph *g;
     cr_id blocks; /* the first parameter whose format has blocks, or CR_NONE */

@@ -32,17 +32,17 @@ cr_id cr_joined_param(const struct cr_graph *g, cr_id id, int i);
  * axes. */
 cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id);
 
-/* A matrix that is one of a stack of weights, chosen by an i32 that is known when it runs. */
+/* A matrix that is one of a stack of weights, chosen by an i32 that is known at run time. */
 struct cr_stacked {
     cr_id stack; /* a parameter [choices, K, N] */
     cr_id index; /* of one element */
     cr_id gather;
 };
 
-/* True if a node is such a matrix, and the columns of each matrix of the stack are whole panels. */
+/* True if a node is a matrix of a stack, and the columns of each matrix of the stack are whole panels. */
 bool cr_find_choice(const struct cr_graph *g, cr_id id, struct cr_stacked *choice);
 
-/* How many columns the panels of a packed node have; of a stack, of all its matrices together. */
+/* Returns the number of columns in the panels of a packed node; for a stack, of all its matrices. */
 int64_t cr_panel_columns(const struct cr_graph *g, cr_id id);
 
 /*
@@ -55,8 +55,8 @@ bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
                       void (*piece)(void *context, const struct cr_place_info *info),
                       void *context);
 
-/* The same for a node that a kernel reads packed, which may be a stack: its matrices follow one another along
- * the columns. */
+/* Lists the pieces of a node that a kernel reads packed, which may be a stack of matrices: these follow one
+ * another along the columns. */
 bool cr_packed_pieces(const struct cr_graph *g, cr_id id,
                       void (*piece)(void *context, const struct cr_place_info *info),
                       void *context);
