@@ -28,13 +28,13 @@ static int emit(const crescent_graph *graph, const struct cr_options *o, struct 
 
 /* ---- a model with a tokenizer ---- */
 
-/* An option that is given, and what it needs beside it. */
+/* An option that requires one of --generate and --embed-text. */
 struct given {
     const char *name;
-    bool given, generates, embeds; /* it is one of --generate, of --embed-text */
+    bool given, generates, embeds; /* it goes with --generate, with --embed-text */
 };
 
-/* Fails if an option is given that only a program with a tokenizer has. */
+/* Fails if an option is given without the option that it requires. */
 static int check_beside(const struct cr_options *o, struct cr_error *error)
 {
     const struct given options[] = {{"pack", o->pack != NULL, true, true},
@@ -82,7 +82,7 @@ static int check_plain(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* Returns the path of the packed weights: that of --pack, or for --embed next to the C. */
+/* Returns the path of the packed weights: the path of --pack, or with --embed a path next to the C. */
 static char *packed_path(const struct cr_options *o)
 {
     size_t stem = strlen(o->out) - 2;

@@ -69,7 +69,7 @@ static int open_model(struct evaluate *e, bool plain, crescent_generator **gener
     return cr_fill_params(crescent_generator_model(*generator), &options, &e->surplus, error);
 }
 
-/* Sets the name of the format: as given, or else f32 or that of a GGUF file's weights. */
+/* Sets the name of the format: the option's, or else f32 or the format of a GGUF file's weights. */
 static void name_format(struct evaluate *e)
 {
     crescent_port port;
@@ -114,7 +114,7 @@ static void print_table(const struct evaluate *e)
            100 * r->agreement);
 }
 
-/* Prints JSON; `perplexity` is that of f32 or, if no format is asked for, of the model. */
+/* Prints JSON; `perplexity` is the perplexity in f32 or, without a format option, of the model. */
 static void print_json(const struct evaluate *e)
 {
     const crescent_evaluation *r = &e->result;

@@ -13,7 +13,7 @@ int cr_tap_expected(crescent_graph *graph, const struct cr_options *options,
  * behind one more dotted part ("transformer.h.0.attn" for "h.0.attn"); else CRESCENT_NONE. */
 int cr_find_expected_tap(const crescent_contents *file, const char *name);
 
-/* Reads the tensor if its shape is that of the port, ignoring axes of size 1; sets `shape` to "".
+/* Reads the tensor if it has the shape of the port, ignoring axes of size 1; sets `shape` to "".
  * If the shapes differ, sets `shape` to the tensor's. */
 int cr_read_expected_tap(const struct cr_options *options, const crescent_contents *file,
                          int tensor, const crescent_port *port, double *values,

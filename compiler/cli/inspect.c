@@ -52,7 +52,7 @@ static bool continues(const struct row *row, const crescent_tensor *t, int numbe
                   row->tensor.name + number + strcspn(row->tensor.name + number, ".")) == 0;
 }
 
-/* Merges the statistics of one more tensor into those of n tensors of the same size. */
+/* Merges the statistics of one more tensor into the statistics of n tensors of the same size. */
 static void add_statistics(crescent_statistics *s, const crescent_statistics *more, int n)
 {
     const double square = s->deviation * s->deviation + s->mean * s->mean;
@@ -101,7 +101,7 @@ static int make_rows(const struct cr_options *o, crescent_contents *c, struct ro
 
 /* ---- printing ---- */
 
-/* Replaces control characters, which a terminal would obey, also those of two bytes. */
+/* Replaces control characters, also two-byte ones, since a terminal would interpret them. */
 static void make_printable(char *text)
 {
     for (unsigned char *at = (unsigned char *)text; *at; at++) {

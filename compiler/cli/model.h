@@ -19,8 +19,8 @@ int cr_graph_load_entries(const struct cr_options *options, crescent_graph **gra
 /* Returns the configuration of the compiler for the options. */
 crescent_config cr_config_of(const struct cr_options *options, crescent_backend backend);
 
-/* One tensor per port.  cr_arrays_inputs allocates those of the inputs and fills each from the file
- * of --input, or else at random. */
+/* One tensor per port.  cr_arrays_inputs allocates the tensors of inputs and fills each from the
+ * file of --input, or else at random. */
 struct cr_arrays {
     void **data;
     int n;

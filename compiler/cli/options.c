@@ -17,7 +17,7 @@
 
 enum kind { FLAG, TEXT, BACKEND, LIST, PAIR, COUNT, SIZE, REAL };
 
-/* What an option takes, the field that it sets, and the verbs that have it. */
+/* An option: the kind of its value, the field that it sets, and the verbs that have it. */
 struct option_row {
     const char *name;
     int letter; /* short form, or 0 */

@@ -16,7 +16,7 @@ struct run {
     crescent_model *model;
     crescent_report report;
     struct cr_arrays inputs, outputs;
-    crescent_file **files; /* one for each --output, then that of --grads */
+    crescent_file **files; /* one for each --output, then the file of --grads */
     int n_files;
     crescent_surplus surplus;
     int64_t fill_ns, run_ns;
@@ -151,7 +151,7 @@ static void print_compiled(const crescent_report *p, const char *arithmetic)
     cr_print_again(p);
 }
 
-/* Prints for each kernel what it does, and the operations and bytes of one call. */
+/* Prints for each kernel its title, and the operations and bytes of one call. */
 static void print_kernels(const crescent_model *model)
 {
     crescent_kernel k;

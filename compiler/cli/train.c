@@ -24,7 +24,7 @@ static int is_stopped(void *argument)
 
 /* ---- options ---- */
 
-/* Returns the value of an option of the script, or null if there is none of that name. */
+/* Returns the value of an option of the script by its name, or null if there is none. */
 static const char *value_of(const crescent_graph *graph, const char *name)
 {
     crescent_setting option;
@@ -52,7 +52,7 @@ static void add_pairs(struct cr_named_file *files, int *n, const char *option,
 }
 
 /* Checks that each output file can be written and differs from all others; only a checkpoint may
- * replace the one that it was resumed from. */
+ * replace the checkpoint that the run was resumed from. */
 static int check_paths(const struct cr_options *o, struct cr_error *error)
 {
     enum { NO_GROUP, CHECKPOINTS };
@@ -119,7 +119,7 @@ static int take_settings(struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* Notes on stderr the options that differ from those of the checkpoint. */
+/* Notes on stderr the options whose values differ from the checkpoint's. */
 static void note_settings(const struct cr_options *o, const crescent_graph *graph)
 {
     char before[400] = "", now[400] = "";
@@ -327,7 +327,7 @@ static bool is_used(const crescent_model *m, const char *name)
            strcmp(name, "loss") == 0 || strcmp(name, "lr") == 0 || strcmp(name, "tokens") == 0;
 }
 
-/* Notes on stderr an output whose name is similar to that of a parameter that no output replaces:
+/* Notes on stderr an output whose name is similar to the name of a parameter that no output replaces:
  * it may be a measurement, or the parameter misspelt, which then never changes. */
 static void note_names(const struct train *r)
 {

@@ -125,7 +125,8 @@ static void round_output(const struct cr_port *port, const double *from, void *t
     }
 }
 
-/* Returns the memory for output i of the graph: the caller's, or that of the state that it replaces. */
+/* Returns the memory that output i of the graph is written to: the caller's, or the state's if the output
+ * is the next value of a state. */
 static void *result_of(const struct cr_engine *e, void *const *outputs, int i)
 {
     return i < e->n_outputs ? outputs[i] : e->memory[e->to_state[i - e->n_outputs]];

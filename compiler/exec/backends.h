@@ -1,9 +1,8 @@
 /*
- * backends.h - the ways to run a graph, each a row of a table; the engine knows none of them by
- * name.
+ * backends.h - the table of backends, which run a graph; the engine knows none of them by name.
  *
- * A backend is handed an engine with its ports, threads and runtime.  It makes the rest in `open`,
- * and frees that in `close`, even if `open` failed half way.
+ * A backend gets an engine with its ports, threads and runtime.  `open` makes its other members, and
+ * `close` frees them, even if `open` failed half way.
  */
 #ifndef CR_BACKENDS_H
 #define CR_BACKENDS_H

@@ -2,10 +2,10 @@
  * engine.h - a model ready to run: compiled or interpreted, with its weights, its arena
  * and its threads.
  *
- * The ports are those of the script's graph, in its order, whatever the passes made of
- * it; so they are the same for every backend.  Of a script that returns several entries, the
- * engine has the inputs and outputs of all, and each entry those that it needs; weights, arena
- * and threads are shared.
+ * The ports are the inputs, parameters, states and outputs of the script's graph, in its order, before any
+ * pass; so they are the same for every backend.  If a script returns several entries, the engine has
+ * the inputs and outputs of all, and each entry uses some of them; weights, arena and threads are
+ * shared.
  */
 #ifndef CR_ENGINE_H
 #define CR_ENGINE_H
@@ -129,8 +129,8 @@ void cr_engine_take_tensors(struct cr_engine *engine, const bool *changed);
 int cr_engine_run(struct cr_engine *engine, const void *const *inputs, void *const *outputs,
                   struct cr_error *error);
 
-/* Runs one entry.  Inputs and outputs follow the engine's ports; those that the entry does not need
- * may be null. */
+/* Runs one entry.  Inputs and outputs follow the engine's ports; pointers that the entry does
+ * not use may be null. */
 int cr_engine_run_entry(struct cr_engine *engine, int entry, const void *const *inputs,
                         void *const *outputs, struct cr_error *error);
 

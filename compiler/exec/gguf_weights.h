@@ -38,9 +38,9 @@ struct cr_gguf_weights {
 };
 
 /*
- * Opens a file of weights, and lists its tensors in `list` as if they were those of a safetensors
- * file, sorted by name; item i of `weights` belongs to tensor i.  Their type is U8, so that nobody
- * reads them unconverted.  `path` must stay valid until the file is closed.
+ * Opens a file of weights, and lists its tensors in `list` as a safetensors file would, sorted by
+ * name; item i of `weights` belongs to tensor i.  Their type is U8, so that no caller reads them
+ * unconverted.  `path` must stay valid until the file is closed.
  */
 int cr_gguf_weights_open(struct cr_gguf_weights *weights, struct cr_safetensors *list,
                          const char *path, struct cr_error *error);
@@ -50,8 +50,8 @@ int cr_gguf_weights_parse(struct cr_gguf_weights *weights, struct cr_safetensors
                           const char *path, struct cr_mapping bytes, struct cr_error *error);
 void cr_gguf_weights_close(struct cr_gguf_weights *weights);
 
-/* Returns the blocks of a parameter's row in the file, from the one that holds column `col` up to
- * the end of the row. */
+/* Returns the blocks of a parameter's row in the file, from the block with column `col` to the end of the
+ * row. */
 const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *weight, int64_t row,
                                            int64_t col);
 

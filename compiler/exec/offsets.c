@@ -122,7 +122,7 @@ static int number_of_length(const struct finder *f, int length)
     return CR_NONE;
 }
 
-/* Adds a write op to those that are checked, if its offset is known before a run. */
+/* Adds a write op to the list of checks, if its offset is known before a run. */
 static void add_offset(struct finder *f, cr_id id)
 {
     const struct cr_node *node = &f->g->nodes[id];

@@ -18,7 +18,7 @@ void cr_detect_processor(struct cr_host_processor *host);
 void cr_detect_caches(struct cr_host_processor *host);
 
 /* Fills a target for the host: the sizes of its processor, and the caches that the system reports.
- * The target's name is "host" or that of the processor. */
+ * The target's name is the processor's name, or "host". */
 void cr_host_target(struct cr_target *target, const struct cr_host_processor *host);
 
 #endif

@@ -18,7 +18,7 @@ enum cr_quantised {
     CR_QUANTISED_COUNT
 }; /* Byte j holds number j in its low half and number j + 16 in its high half. */
 
-/* Finds the type of a name; false if it is none of these. */
+/* Finds the type with a name; false if there is none. */
 bool cr_quantised_find(const char *name, enum cr_quantised *type);
 
 /* The weight format that holds a type, and the bytes of its block in the file. */

@@ -342,7 +342,7 @@ static int do_matmul(struct cr_interpreter *in, const struct cr_node *node, stru
 
 /* ---- movement ---- */
 
-/* The same buffer where the operand is row-major, a copy of it where not. */
+/* Reshapes a view: it shares the operand's buffer if that is row-major, and else copies it. */
 static int do_reshape(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     cr_id id = cr_inputs(in->graph, node)[0];
@@ -513,7 +513,8 @@ static int do_random(struct cr_interpreter *in, const struct cr_node *node, stru
 
 /* ---- the interpreter ---- */
 
-/* What the graph holds itself is made here; all else was handed in. */
+/* Evaluates a leaf.  Elements of constants and literals come from the graph; values of other leaves were
+ * set by the caller. */
 static int do_leaf(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     switch (node->op) {

@@ -14,21 +14,21 @@ struct cr_fixed {
     int n_inputs;
 };
 
-/* Fixes the lengths.  Inputs are laid out for the bounds, as the compilers do; those that are not
+/* Fixes the lengths.  Inputs are laid out for the bounds, as for compiled code; inputs that are not
  * needed may be null.  The caller closes it even after a failure. */
 int cr_fixed_open(struct cr_fixed *fixed, const struct cr_graph *from, const void *const *inputs,
                   struct cr_error *error);
 void cr_fixed_close(struct cr_fixed *fixed);
 
-/* Packs the existing elements of a node of `from` in place: from the layout for the bounds to that
- * of the node of `graph`.  Elements have four bytes. */
+/* Packs the existing elements of a node of `from` in place: from the layout for the bounds to the
+ * layout of the node of `graph`.  Elements have four bytes. */
 void cr_fixed_pack(const struct cr_fixed *fixed, cr_id node, void *tensor);
 
 /*
- * Interprets the graph with its lengths fixed at what their inputs say, which is in bounds, and
+ * Interprets the graph with each length fixed at the value of its input, which is in bounds, and
  * writes the existing elements of the outputs: unrounded to `exact`, and rounded to `outputs`.  An
  * output whose `exact` is null is not computed; inputs that only such outputs need may be null.
- * Inputs and outputs are laid out for the bounds, as those of the compilers are.
+ * Inputs and outputs are laid out for the bounds, as for compiled code.
  */
 int cr_interpret_lengths(const struct cr_graph *graph, const float *const *params,
                          const void *const *inputs, double *const *exact, void *const *outputs,

@@ -7,7 +7,7 @@
 
 struct cr_subarray {
     int rank;
-    const int64_t *sizes, *layout; /* by axis; each size is at most that of the layout */
+    const int64_t *sizes, *layout; /* by axis; sizes[i] <= layout[i] */
     size_t width;                  /* bytes of an element */
 };
 

@@ -274,7 +274,7 @@ static int open_modules(struct cr_weight_files *files, const char *folder, struc
     return status;
 }
 
-/* True if a path ends like that of an index of shards. */
+/* True if a path has the ending of an index of shards. */
 static bool is_index(const char *path)
 {
     static const char end[] = ".index.json";

@@ -14,8 +14,8 @@
 
 enum { CR_WEIGHT_NAMES = 18 };
 
-/* Writes alternative i, from 0, of the names that a parameter may have in files of a `family`, in
- * the order of search; false if there is none of that number.  Number 0 is its own name. */
+/* Writes alternative i of the names that a parameter may have in files of a `family`, in the order of
+ * search; false if there are at most i.  Alternative 0 is the parameter's own name. */
 bool cr_weight_name(char *other, size_t size, const char *name, const char *family,
                     const struct cr_names *params, int i);
 

@@ -91,8 +91,8 @@ static struct shape common_shape(lua_State *L, enum cr_op op,
     return result;
 }
 
-/* Returns the type that a number among the operands gets: that of the first tensor, not counting
- * the condition of a select. */
+/* Returns the type that a number among the operands gets: the type of the first tensor, not counting the
+ * condition of a select. */
 static enum cr_dtype type_of_numbers(lua_State *L, enum cr_op op,
                                      const struct cr_tensor_or_number *operands)
 {
@@ -161,7 +161,7 @@ void cr_add_elementwise(lua_State *L)
     cr_add_kind(L, CR_KIND_ELEMENTWISE, elementwise);
 }
 
-/* Expands the batch axes of a matmul's operand to those of the result. */
+/* Expands the batch axes of a matmul's operand to the batch axes of the result. */
 static cr_id expand_batch(lua_State *L, cr_id id, struct shape batch)
 {
     struct cr_node node = node_of(L, id);

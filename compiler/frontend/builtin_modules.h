@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* Returns the text of a module, its path from the project's root and its size; null if there is
- * none of that name. */
+/* Returns the text of the module with a name, and sets its path from the project's root and its size; null
+ * if there is no such module. */
 const char *cr_builtin_module(const char *name, const char **path, size_t *size);
 
 /* Returns the number of a module in the list, or -1. */

@@ -76,7 +76,7 @@ static struct grid grid_of(const struct cr_node *node, int axis)
 }
 
 /* Broadcasts an index to the shape of `a`, except along the axis.  Raises unless its other sizes
- * are those of `a` or 1. */
+ * are equal to the sizes of `a`, or 1. */
 static cr_id index_along(lua_State *L, const char *name, cr_id a, cr_id index, int axis)
 {
     struct cr_node from = node_of(L, a), node = node_of(L, index);

@@ -24,8 +24,7 @@ void cr_check_new_global(lua_State *L);
 /* A `new_field`: a script may define new globals, but not change names that modules rely on. */
 int cr_new_global(lua_State *L);
 
-/* Makes the globals of library modules: they cannot define any, and do not see those of the
- * script. */
+/* Makes the globals of library modules, which cannot define globals and do not see the script's. */
 void cr_set_library_globals(lua_State *L, int language);
 
 #endif

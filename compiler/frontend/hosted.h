@@ -12,7 +12,7 @@
 #include "script_state.h"
 
 /* Pushes the function at index `function`, and the language as its argument, ready to be called.
- * Its globals become those of the language, then its own. */
+ * Its globals become the globals of the language, and behind them its own. */
 void cr_host_begin(lua_State *L, struct cr_run *run, int function);
 
 /* Restores the state.  Allocates nothing, unless the run failed for lack of memory. */

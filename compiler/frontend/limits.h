@@ -30,12 +30,12 @@ void cr_check_memory(lua_State *L);
 /* lua_call for functions of the language; their nesting is limited, since each uses C stack. */
 void cr_call(lua_State *L, int n_arguments, int n_results);
 
-/* The same limit for functions that call back without lua_call. */
+/* Count a level of nesting, as cr_call does, for functions that call back without lua_call. */
 void cr_enter(lua_State *L);
 void cr_leave(lua_State *L);
 
-/* lua_setfield on a table of the front end, whose keys are names: it may become larger than those
- * of scripts. */
+/* lua_setfield on a table of the front end, whose keys are names: it may become larger than a
+ * script's tables. */
 void cr_set_own_field(lua_State *L, int index, const char *name);
 
 #endif

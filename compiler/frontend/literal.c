@@ -117,7 +117,7 @@ static bool has_elements(const struct cr_attr *attr, int64_t n)
     return n == 1;
 }
 
-/* Determines the shape: the argument's, or that of the table if there is no argument. */
+/* Determines the shape: the argument's, or without an argument the shape of the table. */
 static void take_shape(lua_State *L, const struct reading *r, int index, struct cr_attr *attr,
                        signed char *lengths)
 {

@@ -363,8 +363,7 @@ static cr_id drop_axes(lua_State *L, cr_id id, unsigned axes)
     return cr_add(L, CR_OP_reshape, 1, &id, &attr);
 }
 
-/* Returns the axes of a reduction as bits: one axis, those of a list, or all if there is no
- * argument. */
+/* Returns the axes of a reduction as bits: one axis, a list of axes, or all if there is no argument. */
 static unsigned read_axes(lua_State *L, int index, const char *op, int rank)
 {
     int64_t list[CR_MAX_RANK];

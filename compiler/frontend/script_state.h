@@ -44,12 +44,12 @@ struct cr_config_value {
     char *key, *text; /* text: as for --set; null where JSON has null */
     size_t top;       /* bytes of the top-level key in `key` */
     bool empty;       /* an empty table; `text` is null */
-    int option;       /* number of the option that it is for; see script_options.c */
+    int option;       /* number of the option that it sets; see script_options.c */
 };
 
 /* One run of a script. */
 struct cr_run {
-    lua_State *L; /* in a hosted run the one that called last, maybe a coroutine's */
+    lua_State *L; /* in a hosted run the state of the last caller, maybe a coroutine */
     lua_Alloc allocate; /* the allocator of a state of its own */
     bool hosted;  /* the script is a function, and the state is its program's; see hosted.h */
     bool filled;  /* the state has the language: another text ran before */
@@ -132,8 +132,8 @@ void *cr_run_allocate(void *data, void *block, size_t old, size_t size);
 /* Returns the run of a state, or null. */
 struct cr_run *cr_find_run(lua_State *L);
 
-/* Pushes the table of one of Lua's libraries.  It is opened, or in a hosted run that of the host:
- * opening it would change globals and the methods of strings. */
+/* Pushes the table of one of Lua's libraries, after opening the library.  In a hosted run it pushes the
+ * host's table, since opening would change globals and the methods of strings. */
 void cr_push_library(lua_State *L, lua_CFunction open, const char *name);
 
 /* Records in run->passed that the limit of memory was exceeded. */

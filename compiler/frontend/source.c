@@ -27,8 +27,8 @@ enum {
     PIECE = 512           /* bytes that Lua parses at a time */
 };
 
-static const char library_key; /* kept: the globals of library modules */
-static const char modules_key; /* kept: name -> value, or a mark while it loads */
+static const char library_key; /* key in the registry: the globals of library modules */
+static const char modules_key; /* key in the registry: name -> value, or a mark during loading */
 
 /* A text; freed by the caller. */
 struct source_text {
@@ -69,7 +69,7 @@ static const char *read_file(const char *path, int flags, struct source_text *te
     return wrong;
 }
 
-/* The rest of a text that Lua is reading. */
+/* The unread rest of a text, for lua_load. */
 struct reading {
     const char *bytes;
     size_t left;
@@ -232,7 +232,7 @@ static bool load_bytecode(lua_State *L, int number, const char *chunk)
     return false;
 }
 
-/* Loads a built-in module; false if there is none of that name. */
+/* Loads a built-in module by its name; false if there is none. */
 static bool load_builtin(lua_State *L, const char *module)
 {
     char chunk[32];

@@ -10,7 +10,7 @@
 #include "mem.h"
 #include "unwind.h"
 
-/* The input and output of an inference rule.  The node's axes point to those of an operand, or to
+/* The input and output of an inference rule.  The node's axes point to an operand's axes, or to
  * `shape` and `index` until they are interned. */
 struct build {
     struct cr_graph *g;
@@ -119,7 +119,7 @@ static bool check_value(struct build *b)
     return true;
 }
 
-/* Infers a literal: its type is that of its elements, whose number must match the shape. */
+/* Infers a literal: its type is the type of its elements, whose number must match the shape. */
 static bool take_literal(struct build *b)
 {
     double number = b->attr->value;

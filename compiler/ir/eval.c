@@ -72,7 +72,7 @@ static const double f32_identity[CR_OP_COUNT] = {
 #undef OP
 };
 
-/* The same macros for int64_t, where no op on two i32 overflows. */
+/* Redefines the macros of ops for int64_t, where no op on two i32 overflows. */
 #undef CR_ABS
 #undef CR_FLOOR_DIVIDE
 #undef CR_REMAINDER

@@ -599,7 +599,7 @@ static void name_gradient(struct walk *w, cr_id id, const char *of)
     w->g->nodes[gradient].tap = cr_intern(w->g, name);
 }
 
-/* Names the gradients; those of parameters and inputs first, since one node may be the gradient of
+/* Names the gradients; gradients of parameters and inputs first, since one node may be the gradient of
  * several tensors.  Literals have no name of their own. */
 static void name_gradients(struct walk *w, cr_id last)
 {

@@ -464,8 +464,8 @@ static cr_id make_of_operands(struct work *w, cr_id id, int axis, int variant)
     return made;
 }
 
-/* Returns the name of a state: that of the value in the script or else its scope, with a number if
- * it is taken. */
+/* Returns the name of a state: the name of the value in the script, or else its scope; with a number if the
+ * name is taken. */
 static const char *name_state(struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -497,8 +497,8 @@ static cr_id find_state(const struct work *w, cr_id rows, int axis)
     return CR_NONE;
 }
 
-/* Returns the state of all tokens: the rows of the new tokens are written behind those of earlier
- * ones. */
+/* Returns the state of all tokens: the rows of the new tokens are written after the rows of earlier
+ * tokens. */
 static cr_id make_state(struct work *w, cr_id id)
 {
     struct cr_attr attr = cr_attr_of(&w->from->nodes[id]);
@@ -610,7 +610,7 @@ static void make_full(struct work *w, cr_id id)
     w->made[id][FULL] = stays ? make_of_operands(w, id, CR_NONE, FULL) : make_state(w, id);
 }
 
-/* Makes all needed variants of a node; those of its operands exist already. */
+/* Makes all needed variants of a node; the variants of its operands exist already. */
 static void make_node(struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];

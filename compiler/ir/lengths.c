@@ -157,7 +157,7 @@ static bool find_slice(struct finder *f)
     return true;
 }
 
-/* Infers a limit: the lengths of the operand, and those of the attributes. */
+/* Infers a limit: the lengths of the operand, and the lengths in the attributes. */
 static bool find_limit(struct finder *f)
 {
     for (int a = 0; a < f->node->rank; a++)
@@ -166,8 +166,8 @@ static bool find_limit(struct finder *f)
     return true;
 }
 
-/* Infers an expand: the lengths of the operand, whose axes are the last ones, and those of the
- * attributes. */
+/* Infers an expand: the lengths of the operand, whose axes are the last ones, and the lengths in
+ * the attributes. */
 static bool find_expand(struct finder *f)
 {
     int more = f->node->rank - f->g->nodes[f->in[0]].rank;
@@ -201,7 +201,7 @@ static bool find_move(struct finder *f)
     }
 }
 
-/* Infers a gather: the lengths of the index, then those of a row of the table. */
+/* Infers a gather: the lengths of the index, then the lengths of a row of the table. */
 static bool find_gather(struct finder *f)
 {
     const signed char *table = of_operand(f, 0), *index = of_operand(f, 1);

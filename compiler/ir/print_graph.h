@@ -11,7 +11,7 @@
 void cr_print_graph(FILE *out, const struct cr_graph *g);
 
 /* Prints a program as Lua comments, so that it can follow a graph.  Offsets of buffers and forms
- * are in bytes, those of scratch in floats, and addresses in elements. */
+ * are in bytes, offsets of scratch in floats, and addresses in elements. */
 void cr_print_program(FILE *out, const struct cr_program *program);
 
 #endif

@@ -243,7 +243,7 @@ struct cr_slot {
                         * readers; the program's string */
 };
 
-/* What a part of scratch holds for a while, for readers: several values may have one slot. */
+/* The name of a value in scratch, for readers.  Values whose live ranges do not overlap may share a slot. */
 struct cr_value_name {
     int slot;
     char text[72];

@@ -19,10 +19,10 @@ enum cr_parameter_kind {
     CR_PARAMETER_ADDRESS,
 };
 
-/* The element type of an address: that of the call's format, or always int or float. */
+/* The element type of an address: the C type of the call's format, or always int or float. */
 enum cr_element { CR_ELEMENT_OF_CALL, CR_ELEMENT_INT, CR_ELEMENT_FLOAT };
 
-/* One parameter.  An address is that of rows x cols elements, or of panels of rows x CR_PANEL. */
+/* One parameter.  An address points to rows x cols elements, or to panels of rows x CR_PANEL. */
 struct cr_parameter {
     enum cr_parameter_kind kind;
     bool read, written, nullable;

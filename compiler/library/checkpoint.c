@@ -182,7 +182,7 @@ static int take_tensors(crescent_trainer *t, const struct cr_safetensors *file,
     return 0;
 }
 
-/* Reads step and losses from the metadata; fails if the seed differs from that of this run. */
+/* Reads step and losses from the metadata; fails if the seed differs from this run's. */
 static int read_metadata(const crescent_trainer *t, const struct cr_safetensors *file,
                          int64_t *step, struct cr_history *history, struct cr_error *error)
 {

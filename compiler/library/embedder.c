@@ -12,8 +12,8 @@
 #include "installed.h"
 #include "sentence.h"
 
-/* A tokenizer, which a thread opens while the model is compiled.  Its errors are those of a context of its
- * own. */
+/* A tokenizer, which a thread opens while the model is compiled.  It has a context of its own for
+ * errors. */
 struct reading {
     crescent_context *context;
     crescent_tokenizer *tokenizer;

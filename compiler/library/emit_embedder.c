@@ -9,14 +9,14 @@
 #include "installed.h"
 #include "sentence.h"
 
-/* The state besides that of all programs. */
+/* The state of emitting an encoder: the state that all programs have, and its own. */
 struct embedder_writing {
     struct cr_writing w;
     struct cr_sentence sentence;
     struct cr_encoder_ports ports;
 };
 
-/* Reads what the files of the folder say, and the tokenizer. */
+/* Reads the settings in the files of the folder, and the tokenizer. */
 static int read_folder(struct embedder_writing *e, const char *folder, const crescent_embedder_options *o,
                        struct cr_error *error)
 {
@@ -36,7 +36,7 @@ static int read_folder(struct embedder_writing *e, const char *folder, const cre
     return cr_limit_sentence(s, o->most, limit > 0 ? limit : s->model_max_length, error);
 }
 
-/* Runs the script with the settings of the files, and those of the caller behind them. */
+/* Runs the script with the settings of the files, followed by the caller's settings. */
 static int open_graph(struct embedder_writing *e, crescent_context *context, const char *folder,
                       const crescent_script *how)
 {

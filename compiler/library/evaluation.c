@@ -41,7 +41,7 @@ static int check_generator(const crescent_generator *g, int64_t window,
     return 0;
 }
 
-/* Checks all ids, including those that are only predicted: no run checks these. */
+/* Checks all ids, including ids that are predicted but never fed, since no run checks these. */
 static int check_ids(const struct evaluation *e, const crescent_window *how, const int32_t *ids,
                      int64_t n, struct cr_error *error)
 {

@@ -10,9 +10,9 @@
 struct lua_State;
 
 /* Builds a graph as crescent_graph_open_text does, by the function on top of the stack, which is
- * popped; `name` stands for the path.  During the call the function's globals and argument are
- * those of a script.  If it raises an error that is no text, that value is on top of the stack
- * after the failure.  Calls that need to run the script again refuse such a graph. */
+ * popped; `name` stands for the path.  During the call the function has the globals and the argument
+ * of a script.  If it raises an error that is no text, the error value is on top of the stack after the
+ * failure.  Functions that need to run the script again fail for such a graph. */
 int cr_graph_of_function(crescent_context *context, struct lua_State *L, const char *name,
                          const crescent_script *how, crescent_graph **graph);
 

@@ -14,8 +14,8 @@ struct cr_generator_ports {
 };
 
 /* Finds the ports; fails if a model has inputs other than ids and their number (states are
- * allowed), or if its logits do not fit: they are those of each token or, unless all_logits is set,
- * of the last.  `path` is for the message. */
+ * allowed), or if its logits do not have a row for each token or, unless all_logits is set, one row
+ * for the last token.  `path` is for the message. */
 int cr_find_generator_ports(struct cr_generator_ports *found, const struct cr_ports *ports,
                             bool all_logits, const char *path, struct cr_error *error);
 

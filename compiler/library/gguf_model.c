@@ -246,7 +246,7 @@ static int read_factors(struct reading *r, const struct cr_gguf_tensor *t, int64
     return 0;
 }
 
-/* Reads YaRN's options; the defaults are those of llama.cpp. */
+/* Reads YaRN's options; the defaults are the same as in llama.cpp. */
 static int read_yarn(struct reading *r, double factor, int64_t positions)
 {
     const struct cr_gguf_value *original = find(r, "rope.scaling.original_context_length");

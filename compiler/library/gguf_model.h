@@ -19,7 +19,7 @@ struct cr_gguf_model {
 int cr_gguf_model_read(struct cr_gguf_model *model, const char *path, struct cr_error *error);
 void cr_gguf_model_free(struct cr_gguf_model *model);
 
-/* Reads the tokens that end a text, and the one that begins it, from the file's tokenizer. */
+/* Reads the tokens that end a text, and the token that begins it, from the file's tokenizer. */
 int cr_gguf_text_ends(struct cr_text_ends *ends, const char *path, struct cr_error *error);
 
 #endif

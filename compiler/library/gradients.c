@@ -50,7 +50,7 @@ static bool is_among(const char *const *names, int n, const char *name)
     return false;
 }
 
-/* Fails unless each name is that of an f32 output or tapped value. */
+/* Fails unless each name belongs to an f32 output or an f32 tapped value. */
 static int check_names(const crescent_graph *graph, const char *const *names, int n,
                        struct cr_error *error)
 {

@@ -75,7 +75,7 @@ struct crescent_model {
 
 /* ---- entering and leaving ---- */
 
-/* Returns the error of the context, or that of this thread if it is null. */
+/* Returns the error of the context, or for null the error of this thread. */
 struct cr_error *cr_error_of(crescent_context *context);
 
 /* Fails for a null argument of a function; returns CRESCENT_FAILED. */
@@ -154,15 +154,15 @@ int cr_buffers_new(struct cr_buffers *buffers, const struct cr_port *ports, cons
                    int n, struct cr_error *error);
 void cr_buffers_free(struct cr_buffers *buffers);
 
-/* Returns the node of an output or a tapped value.  CR_NONE, with an error that names the option
- * `asked`, if there is none of that name. */
+/* Returns the node of an output or a tapped value by its name; CR_NONE, with an error that names the option
+ * `asked`, if there is none. */
 cr_id cr_find_value(const crescent_graph *graph, const char *asked, const char *name,
                     struct cr_error *error);
 
 /* Finds the nodes of parameters and inputs, again after some were added. */
 void cr_index_ports(crescent_graph *graph);
 
-/* Keeps only the entry of that name, or for "" the only one; its outputs lose the prefix of its
+/* Removes all entries but the named one; "" stands for the only entry.  Its outputs lose the prefix of its
  * name. */
 int cr_choose_entry(struct cr_graph *g, const char *name, const char *path, struct cr_error *error);
 

@@ -115,7 +115,7 @@ static int64_t whole(double number, int64_t most)
     return good ? (int64_t)number : -1;
 }
 
-/* Parses the text of cr_history_losses_text; the number of steps determines that of the sums. */
+/* Parses the text of cr_history_losses_text; the number of steps determines the number of sums. */
 static int parse_losses(struct cr_history *h, const char *text, int64_t steps)
 {
     double first, width, sum;

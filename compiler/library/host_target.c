@@ -143,8 +143,8 @@ static int find_target(const struct cr_use *use, const char *isa, struct cr_targ
     return 0;
 }
 
-/* Returns the target of this machine.  The context caches that of the last use, so that a probe
- * runs once. */
+/* Returns the target of this machine.  The context caches the target of the last use, so that
+ * a probe runs once. */
 int cr_host_target_for(crescent_context *context, const struct cr_use *use,
                        struct cr_target *target, struct cr_error *error)
 {

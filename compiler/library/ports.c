@@ -93,7 +93,7 @@ static int no_such_port(crescent_context *context, const char *path, crescent_po
                    index, (int)kind, n);
 }
 
-/* Returns a port of a model; shapes are those of the script. */
+/* Returns a port of a model, with the shape that the script gives it. */
 int crescent_port_at(const crescent_model *model, crescent_port_kind kind, int index,
                      crescent_port *port)
 {

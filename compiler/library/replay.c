@@ -1,8 +1,8 @@
 /*
  * replay.c - computes a run again in double precision, node by node; see crescent.h.
  *
- * It iterates over the graph that kernels were made from.  It computes exact values, and at the
- * same time local values: those of a kernel, computed from the stored results of earlier ones.
+ * It iterates over the graph that kernels were made from.  For each node it computes the exact value,
+ * from the inputs on, and the local value, from the results that earlier kernels stored.
  */
 #include <float.h>
 #include <math.h>
@@ -38,7 +38,7 @@ struct crescent_replay {
     int *item;                    /* by node: its first item, or CR_NONE */
     int *also;                    /* by item: the next item of the same node, or CR_NONE */
     struct cr_interpreter exact;  /* everything in double precision */
-    struct cr_interpreter local;  /* from stored values; its last_use serves all three */
+    struct cr_interpreter local;  /* from stored values; the other two interpreters share its last_use */
     struct cr_interpreter bounds; /* of the errors of `local` */
     cr_id at;                     /* the current node, or CR_NONE */
     int at_item;                  /* the current item of that node, or CR_NONE */
@@ -389,7 +389,7 @@ static int compute(crescent_replay *r, cr_id id)
     return cr_bound_node(&r->bounds, &r->local, id);
 }
 
-/* Replaces the local value by the one that the kernel stored, whose error bound is 0. */
+/* Replaces the local value by the value that the kernel stored, whose error bound is 0. */
 static int adopt(crescent_replay *r, cr_id id, const float *kept)
 {
     const struct cr_node *node = &r->graph->nodes[id];

@@ -92,7 +92,7 @@ static bool is_plain(const char *text)
     return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")];
 }
 
-/* What the config.json of a Dense says: a linear layer of the vector, and its activation. */
+/* The config.json of a module Dense: a linear layer applied to the vector, and its activation. */
 struct dense {
     int64_t in, out;
     bool bias;

@@ -14,16 +14,16 @@
 /* Strings are allocated. */
 struct cr_sentence {
     char *pooling;      /* a kind of graphs/lib/embedding.lua; "mean" if no file says it */
-    char *modules;      /* what follows the pooling, as embedding.vector takes it, but ... */
+    char *modules;      /* the layers after the pooling, as embedding.vector takes them, but ... */
     bool normalize;     /* ... a Normalize at the end; null: nothing */
-    int64_t max_length; /* the most tokens of a text, of sentence_bert_config.json; 0: it does not say it */
-    int64_t model_max_length; /* the same, of tokenizer_config.json */
+    int64_t max_length; /* most tokens of a text in sentence_bert_config.json; 0: not given */
+    int64_t model_max_length; /* most tokens of a text in tokenizer_config.json; 0: not given */
     int64_t positions;  /* max_position_embeddings of config.json; 0: none */
     bool excludes_prompt; /* a pooling without the tokens of the prompt */
     char *prompt;       /* a text that is put in front of each text; may be null */
     char **labels;      /* of a classifier, by number */
     int n_labels;
-    bool sigmoid, plain; /* its probabilities: of each label alone; as they are, without any function */
+    bool sigmoid, plain; /* its probabilities: a sigmoid of each logit; the logits themselves */
 };
 
 /* Reads the files of a folder, which may be missing.  `role`, "query", "document" or null, chooses the
@@ -31,8 +31,8 @@ struct cr_sentence {
 int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const char *role,
                      struct cr_error *error);
 
-/* Sets the most tokens of a text: those asked for, those of the files, those of the tokenizer, or 512, each if it
- * is not 0; at most as many as there are positions. */
+/* Sets the most tokens of a text to the first of these limits that is not 0: the caller's, the files', the
+ * tokenizer's, 512; but at most to the number of positions. */
 int cr_limit_sentence(struct cr_sentence *sentence, int64_t asked, int64_t of_tokenizer,
                       struct cr_error *error);
 

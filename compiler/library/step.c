@@ -181,7 +181,7 @@ int crescent_loss_count(const crescent_trainer *trainer, crescent_loss_kind kind
     return kind == CRESCENT_VALIDATION_LOSSES ? trainer->history.n_validations : trainer->history.n;
 }
 
-/* Returns a loss: the mean over some steps, or that of a validation. */
+/* Returns a loss: the mean over some steps, or the loss of a validation. */
 int crescent_loss_at(const crescent_trainer *trainer, crescent_loss_kind kind, int index,
                      crescent_loss *loss)
 {

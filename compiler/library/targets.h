@@ -7,8 +7,8 @@
 #include "compiler/passes/module/target.h"
 #include "host_target.h"
 
-/* Finds a target by name: "generic", "host", a processor's, or that of a file.  CRESCENT_TARGET in
- * the environment replaces "host" by another name. */
+/* Finds a target: its name is "generic", "host", the name of a processor, or the path of a file.
+ * CRESCENT_TARGET in the environment replaces "host" by another name. */
 int cr_choose_target(crescent_context *context, const char *name, const struct cr_use *use,
                      struct cr_target *target, struct cr_error *error);
 

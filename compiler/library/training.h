@@ -21,7 +21,7 @@ struct crescent_trainer {
     bool fed;      /* crescent_trainer_feed was called */
     bool *is_set;  /* by input: its data came from memory */
     bool started;  /* every input has a value */
-    bool has_step; /* the outputs are those of a step */
+    bool has_step; /* the outputs hold the results of a step */
     struct cr_next_state next_state;
     int loss, rate, tokens;    /* indices of the outputs loss, lr, tokens; or CR_NONE */
     int64_t step;              /* steps made, including earlier runs */

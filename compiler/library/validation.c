@@ -1,8 +1,8 @@
 /*
- * validation.c - the loss of a training on data that it does not learn from; see crescent.h.
+ * validation.c - the loss of a training on held-out data; see crescent.h.
  *
- * The graph is that of the same script, with its option `validation` set to true if it declares
- * one, and with `loss` as its only output: a forward pass.  It uses the current parameters and
+ * The same script is run again, with its option `validation` set to true if it declares one, and `loss`
+ * is the only output of the graph: a forward pass.  It uses the current parameters and
  * state of the training, and updates nothing.
  */
 #include <inttypes.h>
@@ -20,7 +20,7 @@ struct cr_validation {
     crescent_model *model;
     struct cr_buffers inputs, outputs;
     struct cr_feeds feeds; /* files of --validation-input */
-    int *param, *state;    /* by parameter, and by input: that of the training, or CR_NONE */
+    int *param, *state;    /* by parameter, by input: the training's one of that name, or CR_NONE */
 };
 
 /* ---- the graph ---- */
