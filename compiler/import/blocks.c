@@ -83,8 +83,8 @@ static void put_line(struct cr_onnx_blocks *b, const struct cr_onnx_statement *x
 }
 
 /*
- * Orders the statements: first those that read no weights, then those that belong to no layer, then
- * those of layers.  The first two groups, such as masks and angles, belong to no block.
+ * Orders the statements: first statements that read no weights, then statements outside of layers, then
+ * the statements of layers.  The first two groups, such as masks and angles, belong to no block.
  */
 static void make_lines(struct cr_onnx_blocks *b, const struct cr_onnx_script *s)
 {

@@ -31,7 +31,7 @@ struct cr_onnx_run {
 };
 
 struct cr_onnx_blocks {
-    struct cr_onnx_line *lines; /* all statements; first those that read no weights */
+    struct cr_onnx_line *lines; /* all statements; statements that read no weights come first */
     struct cr_onnx_run *runs;
     int *uses; /* by value: how often lines and outputs of the model read it */
     int n_lines, n_runs;

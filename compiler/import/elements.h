@@ -1,6 +1,6 @@
 /*
- * elements.h - arrays of elements that are known when a model is read, such as those of folded
- * values.
+ * elements.h - arrays of elements that are known when a model is read, such as the results of constant
+ * folding.
  *
  * Large arrays that are soon unused are not in the arena but garbage-collected: the holders of
  * pointers mark the arrays that are still in use, and a sweep frees the others.  Small arrays are

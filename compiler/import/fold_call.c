@@ -91,7 +91,7 @@ static cr_t moved(const struct folding *f, const struct cr_node *node, cr_t x)
     }
 }
 
-/* Gathers rows; those of indices outside of the table are 0. */
+/* Gathers rows; an index outside of the table gives a row of zeros. */
 static cr_t gathered(const struct folding *f, cr_t table, cr_t index)
 {
     struct cr_translation *t = f->t;

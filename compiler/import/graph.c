@@ -250,7 +250,7 @@ static const struct cr_onnx_attribute *referred(const struct cr_onnx_names *name
     return NULL;
 }
 
-/* Adds the attributes of a node, without those that refer to a missing attribute. */
+/* Adds the attributes of a node, except attributes that refer to a missing attribute. */
 static void take_attributes(struct cr_onnx_graph *g, struct cr_onnx_node *node,
                             const struct cr_onnx_call *call, const struct cr_onnx_names *names)
 {
@@ -411,7 +411,7 @@ static int add_node(struct cr_onnx_graph *g, const struct cr_onnx_call *call, co
     return 0;
 }
 
-/* True if a name is an input that the call of the function leaves out. */
+/* True if a name is an input of the function that the call omits. */
 static bool is_left_out(const struct cr_onnx_names *names, const char *name)
 {
     const struct entry *e = names->cap ? slot(names, name) : NULL;

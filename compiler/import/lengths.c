@@ -148,7 +148,7 @@ static struct count count_of(const struct comparing *c, cr_t x)
     return count;
 }
 
-/* Returns the count that a and b are in the two translations, or none. */
+/* Returns the number of elements that is a in one translation and b in the other, or none. */
 static struct count count_between(const struct comparing *c, int64_t a, int64_t b)
 {
     bool counts = c->first && a - c->varied->bound == b - c->size;
@@ -445,7 +445,7 @@ static int compare_statements(struct comparing *c)
     return -1;
 }
 
-/* Compares the outputs, including those that no statement defines. */
+/* Compares the outputs, including outputs that no statement defines. */
 static int compare_outputs(struct comparing *c)
 {
     const struct cr_onnx_graph *g = c->script->graph, *h = c->other->graph;

@@ -3,8 +3,8 @@
  *
  * A file is translated for the bound of each length, and again for smaller sizes of one length at
  * a time.  The terms of both have to be equal, except for numbers that are the length's size in
- * each translation: these become the length.  Known elements of a smaller size, such as those of
- * a mask or of a table of positions, have to be the first ones of those at the bound.
+ * each translation: these become the length.  Known elements of a smaller size, such as a mask or
+ * a table of positions, have to be the first elements of the array at the bound.
  */
 #ifndef CR_ONNX_LENGTHS_H
 #define CR_ONNX_LENGTHS_H
@@ -12,7 +12,7 @@
 #include "translate.h"
 
 /*
- * Compares a script whose sizes are the bounds with that of the same file for smaller sizes,
+ * Compares a script whose sizes are the bounds with the script of the same file for smaller sizes,
  * other->lengths[i].size.  Compares the length `varied`; lengths before it are done.  If `first`,
  * marks the terms that are the length; later calls check them.  Fails, naming the node, if the
  * scripts differ otherwise, and sets *is_other if operators differ.
@@ -21,9 +21,9 @@ int cr_onnx_compare_lengths(struct cr_onnx_script *script, const struct cr_onnx_
                             int varied, bool first, bool *is_other, struct cr_error *error);
 
 /*
- * Call after all comparisons.  Sets the cuts of all terms, as the front end infers them, and refuses
- * what it refuses.  Terms that depend on the number of elements use the length; `limit` ends those
- * that would be reduced or output to the bound.
+ * Call after all comparisons.  Sets the cuts of all terms, as the front end infers them, and fails
+ * where the front end fails.  Terms that depend on the number of elements use the length; `limit` cuts
+ * terms that would be reduced, or be outputs, up to the bound.
  */
 int cr_onnx_settle_lengths(struct cr_onnx_script *script, struct cr_error *error);
 

@@ -154,8 +154,8 @@ static bool computes_with_width(cr_t x)
            strcmp(x->name, "attention.attend") == 0 || strcmp(x->name, "attention.grouped") == 0;
 }
 
-/* Sets the cuts of a new term, which the front end infers from those of its operands; false if it
- * refuses the term.  Where a reduction would run to the bound, operands are cut first. */
+/* Sets the cuts of a new term, which the front end infers from the cuts of its operands; false if
+ * it refuses the term.  Where a reduction would run to the bound, operands are cut first. */
 static bool cut(struct settling *s, struct cr_onnx_term *x)
 {
     struct cr_inferred result;

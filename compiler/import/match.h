@@ -23,7 +23,7 @@ int cr_match_other(const struct cr_onnx_node *node, int value);
  * output of the model. */
 int cr_match_user(const struct cr_onnx_graph *graph, int value);
 
-/* True if a value is a weight of floats, and no scalar or computed value. */
+/* True if a value is a weight of floats: not a scalar, and not computed. */
 bool cr_match_weight(const struct cr_onnx_graph *graph, int value);
 
 bool cr_match_same_shape(const struct cr_onnx_value *a, const struct cr_onnx_value *b);

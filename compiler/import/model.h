@@ -79,7 +79,7 @@ struct cr_onnx_attribute {
     int n; /* of floats, ints or strings */
 };
 
-/* NodeProto; an input that is left out is "". */
+/* A NodeProto.  The name of an omitted input is "". */
 struct cr_onnx_call {
     const char *op, *domain, *name;
     const char *scope; /* from metadata_props "pkg.torch.onnx.name_scopes", or "" */

@@ -13,7 +13,7 @@ enum { MOST = 1 << 23, DEPTH = 24 };
 struct search {
     struct cr_onnx_graph graph;
     int base, depth;
-    cr_t *terms; /* by value: those that are computed */
+    cr_t *terms; /* by value: its term, or null if it is not computed */
     struct cr_error error;
 };
 

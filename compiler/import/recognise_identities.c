@@ -224,7 +224,7 @@ static bool is_random(const struct cr_onnx_node *n)
            strcmp(n->op, "Multinomial") == 0 || strcmp(n->op, "Dropout") == 0;
 }
 
-/* Merges equal nodes, such as those of a mask that each layer computes again. */
+/* Merges equal nodes (common subexpressions), such as a mask that each layer computes again. */
 int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

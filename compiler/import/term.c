@@ -292,7 +292,7 @@ const char *cr_t_list(struct cr_translation *t, int n, const int64_t *numbers)
 
 /* ---- broadcasting ---- */
 
-/* Broadcasts a shape with that of x; false if they do not fit. */
+/* Broadcasts a shape with the shape of x; false if they do not fit. */
 static bool broadcast(int *rank, int64_t *shape, cr_t x)
 {
     int more = x->rank - *rank;

@@ -30,7 +30,7 @@ extern const int cr_n_passes;
 struct cr_pass_options {
     struct cr_settings settings;
     const char *dump_after; /* a pass's name, "script" for the graph as built, or null */
-    const char *stop_after; /* or null: the last pass to run */
+    const char *stop_after; /* the last pass to run, or null */
     FILE *dump_to;
     void (*after)(void *context, const struct cr_pass *pass, const struct cr_module *module);
     void *context; /* passed to `after`, which is called after each pass; both may be null */

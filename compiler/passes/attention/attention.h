@@ -56,18 +56,18 @@ void cr_find_attentions(struct cr_module *module, const struct cr_users *users);
 bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *users,
                       const bool *weights, cr_id id, struct cr_attention_backward *found);
 
-/* Returns by node: true if it is such a gradient or elementwise work on one.  The caller frees
- * it. */
+/* Returns by node: true if it is the gradient of an attention's logits, or elementwise work on one.  The
+ * caller frees it. */
 bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users,
                       const bool *weights);
 
-/* Matches the gradients of an attention by `dq`, that of its queries; false if one kernel cannot
+/* Matches the gradients of an attention by `dq`, the gradient of its queries; false if one kernel cannot
  * compute them. */
 bool cr_match_backward(const struct cr_module *module, const struct cr_users *users,
                        const bool *weights, cr_id dq, struct cr_attention_backward *found);
 
-/* Matches an attention's gradients by T = `t`, with those of the three products that exist; false
- * if `t` is no T. */
+/* Matches an attention's gradients by T = `t`; of the three products it finds the existing ones.  False if
+ * `t` is no T. */
 bool cr_match_products(const struct cr_module *module, const struct cr_users *users,
                        const bool *weights, cr_id t, struct cr_attention_backward *found);
 

@@ -1,6 +1,6 @@
 /*
- * join_grads.c - lists the gradients of an attention that one kernel computes: those of queries,
- * keys and values, and all else that is computed from the gradient of its logits.  The kernel
+ * join_grads.c - lists the gradients of an attention that one kernel computes: the gradients of queries,
+ * keys and values, and all others that depend on the gradient of its logits.  The kernel
  * recomputes the probabilities block by block (Dao et al. 2022) and stores each gradient as a result
  * of its own.
  *
@@ -58,8 +58,8 @@ static void add_product(struct cr_graph *g, cr_id a, cr_id b)
 }
 
 /*
- * Adds those of the three products that are missing although T exists, as where keys and values
- * are constant.  The kernel computes them although nothing reads them; that costs little compared
+ * Adds the missing ones of the three products if T exists: some are missing where keys and values are
+ * constant.  The kernel computes them although nothing reads them; that costs little compared
  * with storing arrays of queries by keys.  True if it added any.
  */
 static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
@@ -223,7 +223,7 @@ static cr_id copy_part(struct cr_rewrite *rw, const struct parts *p, int i)
     return cr_rewrite_add(rw, CR_OP_matmul, 2, in, NULL);
 }
 
-/* Replaces the nodes of gradients by those of the new graph. */
+/* Replaces the nodes of gradients by the nodes that they became in the new graph. */
 static void set_nodes(const struct cr_rewrite *rw, struct cr_attention_backward *b,
                       const cr_id *results)
 {

@@ -1,6 +1,6 @@
 /*
- * lift_grads.c - rewrites what is computed from the gradient of an attention's logits into the
- * form that one kernel computes: elementwise work on whole arrays of queries by keys, then sums.
+ * lift_grads.c - rewrites the nodes that depend on the gradient of an attention's logits into the form
+ * that one kernel computes: elementwise work on whole arrays of queries by keys, then sums.
  *
  * The gradient of a tensor that the script multiplies scores by, or adds to them, is a sum over
  * the axes along which the tensor was broadcast, in the order of the script: first over the batch,
@@ -88,7 +88,7 @@ static bool is_whole(const struct lift *l, cr_id id)
     return same_view(view, &whole) && cr_same_shape(&l->g->nodes[id], &l->g->nodes[view->of]);
 }
 
-/* Maps the view's axes to those of a reshape; false if the reshape splits an axis of the array. */
+/* Maps the view's axes to the axes of a reshape; false if the reshape splits an axis of the array. */
 static bool see_reshape(const struct lift *l, cr_id id, struct view *view)
 {
     const struct cr_node *node = &l->g->nodes[id], *of = &l->g->nodes[view->of];
@@ -185,7 +185,7 @@ static bool see_map(const struct lift *l, cr_id id, struct view *view)
     return viewed && (!view->summed || is_linear(l->g, id, viewed));
 }
 
-/* Returns the view that a node is, from those of its operands. */
+/* Returns the view that a node is, from the views of its operands. */
 static struct view find_view(const struct lift *l, cr_id id)
 {
     const struct view none = {.of = CR_NONE};
@@ -353,7 +353,8 @@ static void list_axes(const struct lift *l, const struct view *view, int64_t *si
     }
 }
 
-/* Moves a node with the axes of a view to those of the array, and expands it along the others. */
+/* Moves the axes of a node, which are a view's, to the axes of the array, and expands it along the
+ * others. */
 static cr_id spread(struct lift *l, cr_id id, const struct view *view)
 {
     int64_t size[CR_MAX_RANK], place[CR_MAX_RANK], index[CR_MAX_RANK], shape[CR_MAX_RANK];
@@ -372,7 +373,7 @@ static cr_id spread(struct lift *l, cr_id id, const struct view *view)
 }
 
 /* The inverse of spread: moves a node with the axes of the array to where `node` has them.  If
- * `first` is not null, one axis of that size stands before those of the view. */
+ * `first` is not null, an axis of that size precedes the axes of the view. */
 static cr_id gather_up(struct lift *l, cr_id id, const struct view *view, cr_id node,
                        const int64_t *first)
 {
@@ -541,7 +542,7 @@ static bool lifts_any(const struct lift *l)
     return false;
 }
 
-/* Models with lengths have no gradients except those that a script spells out. */
+/* Does nothing for a model with lengths, which has no gradients except those that the script spells out. */
 void cr_pass_lift_grads(struct cr_module *module)
 {
     if (module->graph->n_lengths)

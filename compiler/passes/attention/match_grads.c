@@ -1,6 +1,6 @@
 /*
- * match_grads.c - matches the gradients of an attention: those of its queries, keys and values,
- * and all else that is computed from the gradient of its logits.
+ * match_grads.c - matches the gradients of an attention: the gradients of its queries, keys and values,
+ * and all others that depend on the gradient of its logits.
  *
  * All start from dS, the gradient of the logits.  Elementwise work computes T from it, and
  * products of T are the gradients of queries and keys.  It also computes other arrays of queries
@@ -649,7 +649,7 @@ static void visit_mask(const struct cr_module *module, cr_id id, void (*visit)(v
         visit_mask(module, cr_in(g, id, i), visit, context, budget);
 }
 
-/* Visits the nodes from a product to one of its factors, and those that compute the other
+/* Visits the nodes on the path from a product to one of its factors, and the nodes that compute the other
  * operands. */
 static void visit_product(const struct cr_module *module, cr_id id, cr_id factor,
                           void (*visit)(void *, cr_id), void *context)

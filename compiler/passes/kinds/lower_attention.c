@@ -1,6 +1,6 @@
 /*
  * lower_attention.c - ATTENTION and ATTENTION_BACKWARD: tile programs from scores to logits and
- * from the gradients of logits to those of scores, and the addresses of queries, keys and values.
+ * from the gradients of logits to the gradients of scores, and the addresses of queries, keys and values.
  */
 #include <math.h>
 #include <string.h>
@@ -443,8 +443,8 @@ static bool lower_matrix(struct cr_lowering *lw, cr_id id, int i, int j, struct 
     return cr_evaluate_operand(&lw->ev, id, &map, operand);
 }
 
-/* True if `id` is a view of the product; then changes *map from the map of the product to that of
- * `id`. */
+/* True if `id` is a view of the product; then changes *map from the map of the product to the
+ * map of `id`. */
 static bool map_up(const struct cr_lowering *lw, cr_id id, cr_id product, struct cr_map *map)
 {
     struct cr_map below;

@@ -17,7 +17,7 @@ struct finder {
     int budget;         /* nodes to visit: a shared subtree is visited once for each path to it */
 };
 
-/* Walks down through movement ops; fails if an atom would have to be cut. */
+/* Walks down through movement ops; fails if an atom would have to be split. */
 static bool skip_moves(struct finder *f, cr_id *id, struct cr_map *map)
 {
     const struct cr_graph *g = f->ev->g;
@@ -46,7 +46,7 @@ struct condition {
 
 static const struct condition anything = {.exact = true}, unknown = {.exact = false};
 
-/* Returns the union of two edges: for each kind, the one that leaves more keys visible. */
+/* Returns the union of two edges: for each kind, the edge that leaves more keys visible. */
 static struct cr_edge farther(const struct cr_edge *a, const struct cr_edge *b, bool last)
 {
     struct cr_edge edge = *a;

@@ -67,9 +67,9 @@ static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr
     return s;
 }
 
-/* Decides what is packed when: columns that all items of a thread share are packed once, as a
- * whole.  A large gradient of a weight gets streaming stores, since it is read only after the
- * backward pass. */
+/* Decides where operands are packed: columns that all items of a thread share are packed once, all
+ * together.  A large gradient of a weight gets streaming stores, since it is read only after the backward
+ * pass. */
 static struct matmul cut(const struct cr_kernel *k, const struct cr_target *t)
 {
     struct matmul m = {.s = cut_loops(k, t)};
@@ -93,7 +93,7 @@ static int64_t row_distance(const struct matmul *m)
     return depth % (4 * LINE_FLOATS) ? depth : depth + LINE_FLOATS;
 }
 
-/* An operand that is packed: the right one by columns, or a transposed left one by rows. */
+/* An operand that is packed: the right operand by columns, or a transposed left operand by rows. */
 struct packed {
     const struct cr_operand *operand;
     int across;                  /* the atom of those columns or rows */

@@ -3,8 +3,8 @@
  *
  * The loop variables of a kernel are its *atoms*: each runs from 0 to its extent.  An index map
  * gives, for every axis of a node, the index along it as an affine function of the atoms.  The map
- * of a reshape, permute, expand or slice is turned into that of its operand, so no such op costs
- * anything at run time.
+ * of a reshape, permute, expand or slice is turned into the map of its operand, so these ops cost
+ * nothing at run time.
  *
  * A reshape may need an atom split in two (768 columns into 12 heads of 64); the kernel is then
  * lowered anew with the finer atoms.

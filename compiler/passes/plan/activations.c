@@ -17,8 +17,8 @@ static bool *find_backward_nodes(const struct cr_graph *g)
 }
 
 /*
- * Returns by kernel: true if it computes a gradient or depends on one, as those of the backward
- * pass and an optimiser do.  The caller frees it.
+ * Returns by kernel: true if it computes a gradient or depends on one, as kernels of the backward
+ * pass and of an optimiser do.  The caller frees it.
  */
 static bool *find_backward_kernels(const struct cr_module *m)
 {

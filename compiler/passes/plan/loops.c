@@ -130,7 +130,7 @@ static bool starts_step(const struct search *s, int ref, int a, int b, int c, in
 }
 
 /* True if node b can follow node a: their origins have one kind and, unless that is PARAM, the same
- * distance as those of c and d. */
+ * distance as the origins of c and d. */
 static bool is_step(const struct search *s, cr_id a, cr_id b, cr_id c, cr_id d)
 {
     const struct origin *x = &s->origin[a], *y = &s->origin[b];
@@ -404,8 +404,8 @@ static void choose_loop(struct search *s, struct queue *q, int kernel, int wante
     }
 }
 
-/* Chooses loops that do not overlap, greedily: the one that saves the most calls next, the first of
- * equal ones. */
+/* Chooses loops that do not overlap, greedily: next is the loop that saves the most calls, or the
+ * first of several. */
 static void choose_loops(struct search *s)
 {
     int n = s->m->n_kernels, *kernels = cr_calloc((size_t)n, sizeof *kernels);

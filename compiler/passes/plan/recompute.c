@@ -90,7 +90,7 @@ static void find_reads(struct recompute *r, struct cr_made *value, int first, in
 
 /*
  * Describes each value for the search.  Its size is rounded up as in plan, without outputs, which are
- * outside the arena; its cost is that of all its kernels in operations, with per_byte for each byte of
+ * outside the arena; its cost is the number of operations of its kernels, plus per_byte for each byte of
  * memory traffic.
  */
 static void find_values(struct recompute *r)
@@ -300,7 +300,7 @@ static void set_materialised(struct cr_module *m)
     cr_number_kernels(m);
 }
 
-/* Moves the kernels out of the module, which then gets those of an order. */
+/* Moves the kernels out of the module, which then gets the kernels in the order of the search. */
 static void begin(struct recompute *r, struct cr_module *m)
 {
     *r = (struct recompute){.m = m,

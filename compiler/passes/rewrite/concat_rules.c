@@ -1,10 +1,10 @@
 /*
- * concat_rules.c - elementwise work on a concat, of which a slice reads some parts, becomes work
- * on those parts.
+ * concat_rules.c - moves elementwise work on a concat, from which a slice reads some parts, to these
+ * parts.
  *
  * Attention with a sink is often spelled as concat({scores, sink}), softmax, and a slice without
- * the sink.  These rules replace it: maximum and sum combine those of the scores with the sink
- * (softmax.h), and nothing is concatenated.
+ * the sink.  These rules replace it: the maximum and sum of the scores are combined with the
+ * sink (softmax.h), and nothing is concatenated.
  */
 #include "concat_rules.h"
 

@@ -12,7 +12,7 @@
 #include "compiler/passes/module/module.h"
 
 /*
- * Sets cr_node.arithmetic of each parameter to the one that rules request; formats must be set
+ * Sets cr_node.arithmetic of each parameter to the arithmetic that rules request; formats must be set
  * before.  Null: no rules.  Fails, with a message about the script at `path`, if a NAME is no
  * arithmetic, a GLOB matches no parameter, or no weight of a rule has a format with such products.
  */
@@ -23,8 +23,8 @@ int cr_want_arithmetics(struct cr_graph *graph, const char *rules, const char *p
  * settled. */
 void cr_settle_arithmetics(struct cr_module *module);
 
-/* Returns the arithmetic of products by a weight matrix: that of its parameters, if their format
- * has such a product; else f32. */
+/* Returns the arithmetic of products by a weight matrix: the arithmetic of its parameters, if
+ * their format has such a product; else f32. */
 enum cr_arithmetic cr_panel_arithmetic(const struct cr_graph *graph, cr_id matrix);
 
 #endif

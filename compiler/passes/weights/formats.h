@@ -13,8 +13,8 @@
 #include "compiler/passes/module/module.h"
 
 /*
- * Sets cr_node.format of each parameter to the one that rules request.  Rules are a list with
- * commas: "NAME" for all parameters, "GLOB=NAME" for those whose name matches; the last match
+ * Sets cr_node.format of each parameter to the format that rules request.  Rules are a list with
+ * commas: "NAME" for all parameters, "GLOB=NAME" for parameters whose name matches; the last match
  * counts.  Without a match, or if rules is null, a parameter keeps the graph's format, or f32 if
  * there are gradients.  Fails, with a message about the script at `path`, if a NAME is no format
  * of weights, a GLOB matches no parameter, or a rounded parameter has gradients.
