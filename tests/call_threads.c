@@ -22,7 +22,7 @@ static const char script[] =
     "local h = scope('h', function(v) return nn.gelu(nn.linear(v, 96)) end, x)\n"
     "return {y = x + scope('out', nn.linear, h, 48)}\n";
 
-/* One thread, and what it found. */
+/* One thread and its result. */
 struct worker {
     pthread_t thread;
     int number, rounds, failed;

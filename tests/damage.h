@@ -1,5 +1,5 @@
-/* damage.h - how the verifier is shown to find what is wrong: a pass of the test's own damages a
- * module that was fine, and the driver has to say which pass it was, where and what. */
+/* damage.h - tests of the verifier by damage: a pass of the test damages a valid module, and the driver
+ * must name the pass, the place and the fault. */
 #ifndef DAMAGE_H
 #define DAMAGE_H
 
@@ -26,7 +26,7 @@ static inline struct cr_module *module_of(const char *path, const struct cr_sett
     return m;
 }
 
-/* Runs the passes up to one, each of which has to be fine; a null name is none of them. */
+/* Runs the passes up to the named one; each must succeed.  A null name stands for no pass. */
 static inline void run_until(struct cr_module *m, const char *last)
 {
     struct cr_error error;
@@ -37,7 +37,7 @@ static inline void run_until(struct cr_module *m, const char *last)
     }
 }
 
-/* Whether a text begins with a pattern, in which %d stands for a number and %s for a word. */
+/* Returns true if a text begins with a pattern, in which %d stands for a number and %s for a word. */
 static inline bool begins_with(const char *text, const char *pattern)
 {
     for (; *pattern; pattern++) {

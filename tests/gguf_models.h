@@ -433,7 +433,7 @@ static inline int64_t run(const char *path, const char *weights, float *out)
     return run_as(path, weights, NULL, out);
 }
 
-/* What a command prints, both streams of it, and its exit status. */
+/* Returns both output streams of a command, and its exit status. */
 static inline int command(char *out, size_t size, const char *arguments, const char *path)
 {
     char line[400];

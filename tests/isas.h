@@ -1,4 +1,4 @@
-/* isas.h - the instruction sets that tests go through; those that a machine lacks are named. */
+/* isas.h - the instruction sets that tests iterate over; it reports the ones that the machine lacks. */
 #ifndef CR_ISAS_H
 #define CR_ISAS_H
 

@@ -25,7 +25,7 @@ enum { FLOATS = 1 << 15, MAX_LINES = 1024 };
 /* A hash for each function of an instruction set. */
 struct lines {
     const struct cr_runtime *k;
-    const char *now; /* what is put next belongs to this group */
+    const char *now; /* the next values belong to this group */
     const char *group[MAX_LINES], *name[MAX_LINES];
     uint64_t hash[MAX_LINES];
     int n;
@@ -461,7 +461,7 @@ static void try_all(const struct cr_runtime *k, struct lines *lines)
     try_i32(k->i32, lines);
 }
 
-/* Says which functions have other bits than those of plain C; returns how many. */
+/* Prints the functions whose bits differ from plain C's; returns their number. */
 static int compare(const struct lines *got, const struct lines *want)
 {
     int wrong = 0;

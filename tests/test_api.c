@@ -384,7 +384,7 @@ START_TEST(inspected_graphs)
 }
 END_TEST
 
-/* Calls and what they store, loops, the arena: as the model has them. */
+/* An inspection has the same calls, stored nodes, loops and arena as the compiled model. */
 START_TEST(inspected_calls)
 {
     crescent_graph *graph = open_stack();
@@ -443,7 +443,7 @@ static int lines_in(const char *text, size_t length)
     return n;
 }
 
-/* The C is that of a dump, and each kernel has its lines in it. */
+/* The C of an inspection is equal to a dump's, and each kernel has a range of lines in it. */
 START_TEST(inspected_c)
 {
     const crescent_config ref = {.backend = CRESCENT_REF}, config = {.target = "generic"};
@@ -740,7 +740,7 @@ START_TEST(runs_of_an_entry)
 }
 END_TEST
 
-/* An offset is looked at by what is in the states when its entry's turn comes. */
+/* The offset of a write is checked with the values that states have when its entry runs. */
 START_TEST(offsets_of_entries)
 {
     static const char text[] =
@@ -792,7 +792,7 @@ static const struct {
     {"local n = state('n', {2, 3}, 'i32') replace(n, n + iota({2, 3}, 1))\n"
      "local w = write(c, x, n:transpose(1, 2):reshape{6}:slice({1}, {5}):slice({4}, {1}))\n",
      0, 0, "offsets.lua:4: write: the offset of 2 rows is 3, expected 0 to 2"},
-    /* computed of what is no single number: such rows are left out */
+    /* an offset computed from more than one number is not checked: rows outside are dropped */
     {"local w = write(c, x, sum(expand(at, {2}), 1))\n", 1, 3, NULL},
 };
 
@@ -813,7 +813,8 @@ static int run_at(crescent_model *model, int32_t at)
     return crescent_run(model, in, out);
 }
 
-/* What a run would write outside is refused before it begins: the states stay as they were. */
+/* A run that would write rows outside of a tensor fails before it starts, and the states keep their
+ * values. */
 START_TEST(offsets_outside)
 {
     char text[512];
@@ -881,7 +882,7 @@ static float first_of(crescent_model *model, const char *name)
     return value;
 }
 
-/* All entries in one model, one of them, and what is of one entry only. */
+/* A model of all entries, a model of one entry, and functions that need a single entry. */
 START_TEST(entries_of_a_script)
 {
     static const char text[] = "local x = tap('t', input('x', {2}) * 3)\n"
@@ -1080,7 +1081,7 @@ START_TEST(weights_one_by_one)
 }
 END_TEST
 
-/* What is kept comes back, goes to a file, and makes the same model of another. */
+/* Kept weights can be read back and saved, and another model that loads the file gives the same results. */
 START_TEST(weights_there_and_back)
 {
     const char *paths[] = {in_folder("w.safetensors"), in_folder("more.safetensors")};
@@ -1168,7 +1169,7 @@ END_TEST
 
 /* ---- gradients ---- */
 
-/* What the program's --grads writes, with one cotangent from a file. */
+/* Gradients are equal to the file of the program's --grads, with one cotangent from a file. */
 START_TEST(gradients_are_the_programs)
 {
     const char *ours = in_folder("ours.safetensors"), *cotangent = "y";
@@ -1845,7 +1846,7 @@ START_TEST(null_handles)
 }
 END_TEST
 
-/* What is asked of null: nothing. */
+/* Queries of a null handle return null, 0 or CRESCENT_NONE. */
 START_TEST(questions_to_null)
 {
     ck_assert_ptr_null(crescent_graph_name(NULL));
@@ -1949,7 +1950,7 @@ START_TEST(null_arguments)
 }
 END_TEST
 
-/* Handles keep what they need, whatever is closed first. */
+/* A handle keeps the handles that it depends on alive, in whatever order they are closed. */
 START_TEST(lives)
 {
     crescent_context *own = crescent_context_new();
@@ -2021,7 +2022,7 @@ START_TEST(little_memory)
     const char *forks = getenv("CK_FORK");
     int failed = 0, status = CRESCENT_FAILED;
     if (forks && strcmp(forks, "no") == 0)
-        return; /* what is lost would be reported */
+        return; /* leak checkers report memory that is lost */
     for (size_t more = 0; status && more < 64 << 20; more += 256 << 10) {
         status = run_within(more);
         if (status) {

@@ -1,6 +1,6 @@
 /*
- * test_attention.c - the gradients of attention: what the interpreter says they are, the same
- * bits however they are computed, and memory that grows as the sequence does.
+ * test_attention.c - the gradients of attention: compared with the interpreter and with finite
+ * differences, with the same bits on every backend, and with memory linear in the length of the sequence.
  */
 #include <check.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 enum { MAX_PORTS = 5, MAX_SETTINGS = 9 };
 
-/* Sizes around a step of 32 queries and a block of 128 keys, and what masks make of them. */
+/* Sizes around a step of 32 queries and a block of 128 keys, with several masks. */
 static const struct shape {
     const char *T, *keys, *width, *value_width, *mask, *drop, *softmax;
 } shapes[] = {
@@ -63,7 +63,7 @@ static const struct shape {
     {"500", "0", "5", "7", "documents", "none", "after"},
 };
 
-/* How dropout and softmax may be written, and what may be asked for; see the script. */
+/* Ways to write dropout and softmax, and subsets of gradients; see the script. */
 static const char *const spellings[] = {"drop=none",     "drop=some",       "drop=half",
                                         "drop=product",  "softmax=maximum", "softmax=reciprocal",
                                         "softmax=after", "wanted=queries",  "wanted=keys"};
@@ -88,7 +88,7 @@ static struct model model_of(const struct shape *shape)
                           7};
 }
 
-/* What is done to scores, and how heads share keys and values; see the script. */
+/* Functions of the scores, and ways in which heads share keys and values; see the script. */
 static const struct variant {
     const char *kind, *T, *keys, *width, *groups, *share, *causal, *drop;
 } variants[] = {
@@ -160,7 +160,7 @@ static struct model model_of_variant(const struct variant *v)
                           8};
 }
 
-/* All of the first table, then all of the second. */
+/* Models are numbered through both tables, the first table first. */
 enum { N_MODELS = COUNT(shapes) + COUNT(variants) };
 
 static struct model model_at(int i)
@@ -183,7 +183,7 @@ static int64_t elements(const crescent_port *port)
     return n;
 }
 
-/* Numbers between -2 and 2 that differ from input to input. */
+/* Returns n numbers between -2 and 2 that depend on the seed. */
 static float *numbers(int64_t n, uint32_t seed)
 {
     float *x = malloc((size_t)n * sizeof *x);
@@ -195,7 +195,7 @@ static float *numbers(int64_t n, uint32_t seed)
     return x;
 }
 
-/* A step of some inputs, a bit each, along a direction. */
+/* A step of some inputs, one bit for each, along a direction. */
 struct step {
     unsigned inputs;
     float length;
@@ -214,7 +214,7 @@ static void take_step(float *x, int64_t n, float length)
     free(d);
 }
 
-/* How a model is run. */
+/* A configuration of a run. */
 struct way {
     crescent_backend backend;
     int threads;
@@ -267,7 +267,7 @@ static void release(struct run *r)
         free(r->out[i]);
 }
 
-/* The output of a name, or -1. */
+/* Returns the index of the output with a name, or -1. */
 static int output(const struct run *r, const char *name)
 {
     for (int i = 0; i < r->n; i++)
@@ -284,9 +284,9 @@ static double dot(int64_t n, const float *a, const float *b)
     return sum;
 }
 
-/* Sums of many terms are as exact as those are large: an error counts in the output's root mean
- * square where that is more than 1.  An assertion that holds writes a line to a file, so of elements
- * it is made only where it fails. */
+/* The compiled gradients are equal to the interpreter's within a tolerance, which is relative to the
+ * output's root mean square where that exceeds 1.  An assertion that holds writes a line to a file, so
+ * elements are asserted only where they fail. */
 START_TEST(what_the_interpreter_says)
 {
     const struct model m = model_at(_i);
@@ -311,7 +311,7 @@ static int number_of_g(const struct model *m)
     return m->script[0] && strcmp(m->script, VARIANTS) == 0 ? 1 : G;
 }
 
-/* What the interpreter says sum(y g) is a step away. */
+/* Returns sum(y g) after a step of the inputs, by the interpreter. */
 static double loss_after(const struct model *m, struct step step)
 {
     struct run r = run_from(m, &interpreted, step);
@@ -360,7 +360,7 @@ START_TEST(what_differences_say)
 }
 END_TEST
 
-/* A file of sizes in which a step has other queries than in any that has a name. */
+/* Writes a target file in which a step has another number of queries than in any named target. */
 static void write_target(char path[64])
 {
     strcpy(path, "/tmp/crescent-attention-XXXXXX");
@@ -377,7 +377,8 @@ static void write_target(char path[64])
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* A C compiler takes half a second for a model, so some have it; the text is that of TinyCC. */
+/* All configurations give the same bits.  A C compiler takes half a second for each model, so only some
+ * models are compiled by it; the C text is the same as for TinyCC. */
 START_TEST(the_same_bits)
 {
     char path[64];
@@ -400,7 +401,7 @@ START_TEST(the_same_bits)
 }
 END_TEST
 
-/* What one batch of several gets is what it gets alone; w is of all of them. */
+/* Each batch gets the same bits as when it runs alone; w is shared by all batches. */
 START_TEST(the_bits_of_one_batch)
 {
     struct model m = model_of_variant(&variants[_i]);
@@ -417,7 +418,7 @@ START_TEST(the_bits_of_one_batch)
 }
 END_TEST
 
-/* The number behind `label` in the dump after a pass, of a sequence of T. */
+/* Returns the number after `label` in the dump after a pass, for a sequence of T tokens. */
 static double number_in_dump(const char *script, int T, const char *spelling, const char *pass,
                              const char *label)
 {
@@ -442,7 +443,7 @@ static const struct {
     const char *pass, *label;
 } sizes[] = {{"plan", "-- arena: "}, {"emit", "scratch_floats = "}};
 
-/* No array of queries by keys, neither between kernels nor inside one. */
+/* Memory is linear in T: no array of queries by keys exists, neither between kernels nor inside one. */
 START_TEST(memory_grows_as_the_sequence)
 {
     char spelling[64];
@@ -455,8 +456,8 @@ START_TEST(memory_grows_as_the_sequence)
 }
 END_TEST
 
-/* The same of the variants.  A gradient that is itself of queries by keys lies in the output alone;
- * so many of those are there for what the script goes on to do with them. */
+/* The number of [T, T] arrays in the arena for each variant.  A gradient of shape [T, T] is stored only
+ * in the output; the counted arrays exist because the script goes on to compute with them. */
 static const struct {
     const char *settings;
     int arrays; /* of [T, T], in the arena */

@@ -16,7 +16,7 @@
 
 #include "runtime/bf16_product.h"
 
-/* The tiles' functions, which lie upon those of plain C. */
+/* The functions with tiles, which replace functions of plain C. */
 #define CR_NAME(name) name##_below
 #undef CR_LEVEL
 #define CR_LEVEL(name) name##_tiles
@@ -162,7 +162,7 @@ static int is_same(float x, float y)
     return memcmp(&x, &y, sizeof x) == 0 || (isnan(x) && isnan(y));
 }
 
-/* What lies beside the product stays as it was. */
+/* Memory beside the product is not written. */
 static void check_product(int way, long M, long N, long K)
 {
     for (long m = 0; m < MOST_ROWS; m++)
@@ -271,7 +271,7 @@ START_TEST(rows_do_not_see_each_other)
 }
 END_TEST
 
-/* A binary32, and what it is rounded to: that of packed weights. */
+/* Rows are rounded to the nearest bf16, as weights are when they are packed. */
 START_TEST(rounds_rows)
 {
     static const uint32_t rounded[][2] = {

@@ -1,9 +1,9 @@
 /*
- * test_bodies.c - what the verifier says of bodies, held against what they do.
+ * test_bodies.c - compares the verifier's results on bodies of functions with a simulated run.
  *
- * A body is run for all its items by an interpreter that computes no floats, but every address.
- * What the program has is to be as the verifier found; and of bodies that were changed at random,
- * none that the verifier lets pass may reach where it should not.
+ * An interpreter runs a body for all its items; it computes all addresses and no floats.  Accesses of
+ * generated programs must lie in the ranges that the verifier finds.  A randomly changed body that the
+ * verifier accepts must not access elements out of range.
  */
 #include "damage.h"
 
@@ -53,15 +53,15 @@ struct run {
     const struct cr_function *f;
     int64_t *vars, *lowest, *highest; /* by variable; by slot */
     bool *touched;                    /* by slot */
-    int **writers;                  /* by slot that is made, by element: the item + 1 that wrote it
-                                       * last, or 0; null: not looked at */
+    int **writers;                  /* by written slot, by element: 1 + the item that wrote it last, or 0;
+                                     * null: not checked */
     const struct cr_reach *reaches; /* by slot */
-    int64_t found;                  /* what calls return */
-    int steps;                      /* that are left */
-    char flaw[160];                 /* the first, or "" */
+    int64_t found;                  /* the result of each call that is used as a number */
+    int steps;                      /* the number of statements that may still run */
+    char flaw[160];                 /* the first error found, or "" */
 };
 
-/* Elements of a slot: rows x cols of them. */
+/* A strided area of a slot: rows x cols elements. */
 struct area {
     int64_t at, rows, cols, row_stride, col_stride;
 };
@@ -81,7 +81,7 @@ static void flaw(struct run *r, const char *what, const char *where)
         snprintf(r->flaw, sizeof r->flaw, "%s: %s", where, what);
 }
 
-/* Of panels each is a row, and they lie one after another. */
+/* Returns the area that a call accesses through a parameter.  Each panel counts as one row. */
 static struct area area_of(struct run *r, const struct cr_call *call, const struct cr_parameter *p,
                            const struct cr_address *a)
 {
@@ -104,7 +104,8 @@ static struct area area_of(struct run *r, const struct cr_call *call, const stru
     return area;
 }
 
-/* Reads or writes an element that the body makes; of an argument, by one item alone. */
+/* Records a read or write of an element that the body computes.  Only one item may write an element of an
+ * argument. */
 static void note(struct run *r, const struct cr_parameter *p, const struct cr_slot *s, int *writer)
 {
     int item = 1 + (int)r->vars[CR_VAR_ITEM];
@@ -116,7 +117,7 @@ static void note(struct run *r, const struct cr_parameter *p, const struct cr_sl
         *writer = item;
 }
 
-/* Reads or writes an area, element by element. */
+/* Records a read or write of an area, element by element. */
 static void touch(struct run *r, const struct cr_parameter *p, int slot, const struct area *a)
 {
     const struct cr_slot *s = &r->f->slots[slot];
@@ -142,7 +143,7 @@ static void run_call(struct run *r, const struct cr_call *call)
 {
     struct cr_signature s;
     cr_parse_signature(&s, call);
-    for (int pass = 0; pass < 2; pass++) /* what is read, then what is written */
+    for (int pass = 0; pass < 2; pass++) /* first reads, then writes */
         for (int i = 0; i < s.n && !*r->flaw; i++) {
             const struct cr_parameter *p = &s.parameters[i];
             const struct cr_argument *a = cr_argument_of(r->f, call, i);
@@ -153,7 +154,7 @@ static void run_call(struct run *r, const struct cr_call *call)
                 continue;
             struct area area = area_of(r, call, p, &a->address);
             if (area.rows > 1 << 20 || area.cols > 1 << 20 || area.rows * area.cols > 1 << 20)
-                r->steps = 0; /* it can be only of an argument, and takes too long */
+                r->steps = 0; /* it can only be an area of an argument, and takes too long */
             else
                 touch(r, p, a->address.slot, &area);
         }
@@ -213,7 +214,7 @@ static int64_t value_of(struct run *r, cr_expr expr)
     }
 }
 
-/* Behind the end of the block that a statement begins. */
+/* Returns the index of the statement after the block that a statement begins. */
 static int behind(const struct cr_function *f, int begin)
 {
     int depth = 0;
@@ -240,7 +241,7 @@ static void run_loop(struct run *r, int at)
     }
 }
 
-/* One statement; the next. */
+/* Runs one statement; returns the index of the next one. */
 static int run_statement(struct run *r, int at)
 {
     const struct cr_statement *s = &r->f->body[at];
@@ -269,7 +270,7 @@ static void run_block(struct run *r, int begin, int end)
         begin = run_statement(r, begin);
 }
 
-/* How many elements of a slot the body makes, if it is one that it makes. */
+/* Returns the number of elements of a slot that the body writes; 0 if it only reads the slot. */
 static size_t made(const struct run *r, int slot)
 {
     const struct cr_slot *s = &r->f->slots[slot];
@@ -278,7 +279,7 @@ static size_t made(const struct run *r, int slot)
     return s->written ? (size_t)r->reaches[slot].highest + 1 : 0;
 }
 
-/* A share of the items, with nothing written yet. */
+/* Runs a share of the items; at its start no element is written. */
 static void run_share(struct run *r, int64_t begin, int64_t end)
 {
     for (int i = 0; r->writers && i < r->f->n_slots; i++) {
@@ -290,7 +291,7 @@ static void run_share(struct run *r, int64_t begin, int64_t end)
     run_block(r, 0, r->f->n_body);
 }
 
-/* All items: in one share, then in two, with either outcome of what calls find. */
+/* Runs all items: in one share, then in two, with both possible results of calls. */
 static void run_function(struct run *r, const struct cr_function *f, const struct cr_reach *reaches,
                          bool made)
 {
@@ -320,7 +321,7 @@ static void free_run(struct run *r)
     free(r->touched);
 }
 
-/* Whether the verifier's reaches are wide enough; and `exact`: no wider. */
+/* Checks that the verifier's ranges contain all accesses; with `exact`, that they are no wider. */
 static void compare_reaches(struct run *r, const struct cr_reach *reaches, bool exact)
 {
     for (int i = 0; i < r->f->n_bound; i++) {
@@ -334,11 +335,10 @@ static void compare_reaches(struct run *r, const struct cr_reach *reaches, bool 
     }
 }
 
-/* ---- what is scheduled ---- */
+/* ---- scheduled bodies ---- */
 
-/* Every address of every body lies where the verifier says; what a body makes it reads where it was
- * written, and no two items write one element; each argument is reached as far as is said and no
- * less. */
+/* Every address of every body is in the range that the verifier finds, and this range is exact.  A body
+ * reads only elements of its results that it wrote before, and no two items write the same element. */
 START_TEST(bodies_do_as_is_said)
 {
     struct cr_error error = {""};
@@ -359,7 +359,8 @@ START_TEST(bodies_do_as_is_said)
 }
 END_TEST
 
-/* What the run of a function of GPT-2's block finds, its reaches as they were; "" is nothing. */
+/* Runs a function of GPT-2's block with the original ranges and compares the error found; "" stands for
+ * none. */
 static void expect_flaw(struct cr_module *m, const struct cr_reach *reaches, int function,
                         const char *expected)
 {
@@ -369,8 +370,8 @@ static void expect_flaw(struct cr_module *m, const struct cr_reach *reaches, int
     free_run(&r);
 }
 
-/* The run itself finds what is wrong: columns of an item that begin too early, rows that are not
- * made, a part of scratch that is too small. */
+/* The simulated run finds planted errors: columns of an item that begin too early, rows that are not
+ * written, a scratch slot that is too small. */
 START_TEST(flaws_are_found)
 {
     struct cr_error error = {""};
@@ -397,7 +398,7 @@ START_TEST(flaws_are_found)
 }
 END_TEST
 
-/* ---- what is changed at random ---- */
+/* ---- random changes ---- */
 
 static uint32_t draw(uint32_t *state, uint32_t below)
 {
@@ -405,7 +406,7 @@ static uint32_t draw(uint32_t *state, uint32_t below)
     return (uint32_t)(((uint64_t)(*state >> 8) * below) >> 24);
 }
 
-/* A change of a number: a little, or by a factor, or to one that some size may be. */
+/* Returns a changed number: off by one, multiplied, or a typical size. */
 static int64_t another(uint32_t *state, int64_t number)
 {
     static const int64_t numbers[] = {0, 1, 2, 31, 32, 33, 64, 128, -1, -32};
@@ -421,7 +422,7 @@ static int64_t another(uint32_t *state, int64_t number)
     }
 }
 
-/* What was changed, to be put back. */
+/* The bytes that a change replaced, to undo it. */
 struct change {
     void *at;
     size_t size;
@@ -535,8 +536,8 @@ static struct change change_something(struct cr_function *f, uint32_t *state)
     }
 }
 
-/* A body that is not as it was is refused, or does no harm all the same: much of what is changed is
- * a number that is not used, or that nothing depends on.  What takes too long is run in part. */
+/* The verifier refuses a changed body, or its run is correct: many changes are of numbers that are not
+ * used or that nothing depends on.  A body that takes too long is run in part. */
 START_TEST(no_harm_is_let_pass)
 {
     struct cr_error error = {""};

@@ -18,7 +18,7 @@ enum { MAX_OUTPUT = 1 << 16 };
 /* A folder for files of the test; commands call it $T. */
 static char folder[] = "/tmp/crescent-test-XXXXXX";
 
-/* What a command left behind. */
+/* The outcome of a command. */
 struct outcome {
     int status;
     char out[MAX_OUTPUT], err[MAX_OUTPUT];
@@ -111,7 +111,7 @@ static void remove_folder(void)
         abort();
 }
 
-/* ---- what is the user's fault: status 2, one line, nothing on stdout ---- */
+/* ---- errors of the user: status 2, one line, nothing on stdout ---- */
 
 #define SIZES " --set T=3 --set n_embd=8 --set n_head=2 "
 #define SMALL SIZES "--backend ref "
@@ -132,7 +132,7 @@ static const struct {
     {"run $T", "a folder without config.json"},
     {"run a.lua b.lua", "one model only"},
 
-    /* what is no model, or stands where an option does */
+    /* arguments that are no model, or that begin like an option */
     {"run graphs/fables/model.safetensors",
      "weights (safetensors), expected the folder of the model: graphs/fables\n"},
     {"generate graphs/fables/config.json", "the configuration of a model, expected the folder of"},
@@ -354,7 +354,8 @@ static const char *const unread[] = {
     "bench " COMPILED "--compile-only", "evaluate graphs/fables --text 'a frog'",
 };
 
-/* What was read was enough: the end is the one of a reader that reads on, without a word. */
+/* If the reader of stdout closes it early, the program ends without a message, with the same status as
+ * otherwise. */
 START_TEST(nobody_reads)
 {
     char command[512];
@@ -416,7 +417,7 @@ START_TEST(help_has_examples)
 }
 END_TEST
 
-/* What a training writes to a terminal of 60 columns: lines that are written over are not broken by it. */
+/* A training on a terminal of 60 columns: lines of progress, which overwrite each other, do not wrap. */
 START_TEST(progress_fits_the_terminal)
 {
     static const struct winsize size = {.ws_row = 24, .ws_col = 60};
@@ -669,7 +670,7 @@ START_TEST(all_outputs_or_none)
 }
 END_TEST
 
-/* The words of --weights: what is surplus is counted, once, and an error under --strict. */
+/* Messages of --weights: surplus tensors are counted once, and are an error under --strict. */
 START_TEST(surplus_tensors)
 {
 #define WEIGHTS "--weights tests/fixtures/decoder/model.safetensors "
@@ -693,8 +694,8 @@ START_TEST(surplus_tensors)
 }
 END_TEST
 
-/* The outputs count together, i32 ones not at all; what they do not depend on gets zeros.  In
- * the files b, c and a follow each other. */
+/* --grads differentiates the sum of all outputs except i32 ones; parameters that no output depends on get
+ * zeros.  The files have b, c and a in this order. */
 START_TEST(gradients)
 {
     const float ones[] = {4, 4, 0, 0, 3, 3}, given[] = {-7, -6, 0, 0, 0.5f, 7};
@@ -783,7 +784,7 @@ START_TEST(same_training)
 }
 END_TEST
 
-/* What is dropped is told by the seed alone, forward and backward. */
+/* The seed alone determines which elements dropout drops, in the forward and the backward pass. */
 START_TEST(same_dropout)
 {
 #define DROPPING                                                                                   \
@@ -828,7 +829,7 @@ START_TEST(dropout_keeps_the_mean)
 }
 END_TEST
 
-/* What is drawn depends on the seed and the tensor, on nothing else. */
+/* Drawn numbers depend on the seed and the tensor, and on nothing else. */
 START_TEST(seeds)
 {
     ck_assert_int_eq(run("run " BLOCK "--output y=$T/1.npy --threads 1")->status, 0);

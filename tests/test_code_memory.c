@@ -112,7 +112,7 @@ START_TEST(pages_are_executable_or_writable)
 }
 END_TEST
 
-/* What it holds when it is given up before it can be executed. */
+/* Code memory can be freed before it becomes executable. */
 START_TEST(given_up_while_writable)
 {
     struct cr_code_memory memory;

@@ -22,7 +22,7 @@ static crescent_difference of_one(double got, double want, crescent_tolerance to
     return compare(&got, &want, 1, &tolerance);
 }
 
-/* What no tolerance may change. */
+/* Results that do not depend on the tolerance. */
 START_TEST(values_that_are_no_numbers)
 {
     const struct {

@@ -30,7 +30,7 @@ static const char model[] =
     "    {whole = 2, none = 1, number = {-30, 40, null = false}})\n"
     "return {y = input('x', {1})}\n";
 
-/* The same that is asked about other names. */
+/* A script with a function that is asked about keys that are no options. */
 static const char asked[] =
     "local o = options({n = 3}, {old = 'n', older = 'n', who = false, ['*'] = function(key, value, all)\n"
     "    assert(all[key] == value)\n"

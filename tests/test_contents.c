@@ -179,7 +179,7 @@ START_TEST(numpy)
 }
 END_TEST
 
-/* Names are those of the file; a type that no weight is read from is listed, and not measured. */
+/* Names are the file's; a tensor of a type that weights cannot have is listed without statistics. */
 START_TEST(gguf)
 {
     static unsigned char blocks[2][34] = {{0, 0x3c, 1, 0xff}, {0, 0x40, 2}}, other[144];
@@ -249,7 +249,7 @@ START_TEST(onnx)
 }
 END_TEST
 
-/* What the program prints of a path, and its status. */
+/* Returns the output of the program for a path, and its status. */
 static int inspect(const char *path, const char *options, char *out, size_t size)
 {
     const char *program = getenv("CRESCENT");

@@ -17,7 +17,7 @@
 
 enum { MOST_ENTRIES = 4, SEED = 7 };
 
-/* A script's body, and what its entries return: names and tables, in the order of the names. */
+/* A script's body, and the names and tables of outputs of its entries, sorted by name. */
 struct model {
     const char *name, *body;
     struct {
@@ -105,7 +105,7 @@ static int count_entries(const struct model *m)
 
 /* ---- scripts ---- */
 
-/* Runs a script of that text. */
+/* Runs a script from a text. */
 static int run_text(const char *text, struct cr_graph **graph, struct cr_error *error)
 {
     char path[] = "/tmp/crescent-entries-XXXXXX.lua";
@@ -131,7 +131,7 @@ static struct cr_graph *graph_of(const char *text)
     return graph;
 }
 
-/* The script with all its entries, or with the outputs of one only. */
+/* Builds the graph of the script with all its entries, or with the outputs of only one entry. */
 static struct cr_graph *graph_with(const struct model *m, int entry)
 {
     char text[8192];
@@ -158,13 +158,13 @@ static void open_engine(struct cr_engine *e, struct cr_graph *graph, enum cr_bac
     ck_assert_msg(cr_draw_params(e, SEED, &error) == 0, "%s", error.text);
 }
 
-/* The elements of all tensors of some ports, one after the other; every one is 4 bytes. */
+/* The tensors of some ports; each element has 4 bytes. */
 struct tensors {
     void *data[16];
     int n;
 };
 
-/* Numbers that depend on the port's name alone; of a length, 5. */
+/* Fills a tensor with numbers that depend on the port's name alone; a length gets 5. */
 static void fill(const struct cr_port *port, float *data)
 {
     if (port->dtype == CR_I32) {
@@ -197,7 +197,7 @@ static void free_tensors(struct tensors *t)
         free(t->data[i]);
 }
 
-/* The outputs of a run of one entry. */
+/* Runs one entry and returns its outputs. */
 static struct tensors run_entry(struct cr_engine *e, int number)
 {
     const struct cr_engine_entry *entry = &e->entries[number];
@@ -216,7 +216,7 @@ static struct tensors run_entry(struct cr_engine *e, int number)
     return outputs;
 }
 
-/* The same names, shapes and bits. */
+/* Asserts that two entries have outputs of the same names, shapes and bits. */
 static void assert_same(const struct cr_engine_entry *a, const struct tensors *x,
                         const struct cr_engine_entry *b, const struct tensors *y, const char *what)
 {
@@ -236,8 +236,8 @@ static const enum cr_backend backends[] = {CR_BACKEND_TCC, CR_BACKEND_REF, CR_BA
                                            CR_BACKEND_STANDALONE};
 enum { N_BACKENDS = sizeof backends / sizeof *backends, N_QUICK = 2 };
 
-/* Entries run in this order and then in the other: none leaves anything to another.  All compilers
- * are held against TinyCC. */
+/* Entries run in ascending and then in descending order: no run changes the results of another.  All
+ * backends are compared with TinyCC. */
 START_TEST(an_entry_has_the_bits_of_its_script)
 {
     const struct model *m = &models[_i / N_BACKENDS];
@@ -268,7 +268,7 @@ START_TEST(an_entry_has_the_bits_of_its_script)
 }
 END_TEST
 
-/* A run of all entries gives what runs of each give; outputs have the names of their entries. */
+/* A run of all entries gives the same bits as a run of each; outputs have their entry's name as a prefix. */
 START_TEST(a_run_of_all_is_one_of_each)
 {
     const struct model *m = &models[_i / N_QUICK];
@@ -298,7 +298,7 @@ START_TEST(a_run_of_all_is_one_of_each)
 }
 END_TEST
 
-/* ---- what is shared ---- */
+/* ---- shared weights, arena and functions ---- */
 
 static struct cr_program *program_of(struct cr_graph *graph)
 {
@@ -310,7 +310,7 @@ static struct cr_program *program_of(struct cr_graph *graph)
     return program;
 }
 
-/* Whether two places put the same elements somewhere. */
+/* Returns true if two places lay out the same elements of a parameter. */
 static bool same_elements(const struct cr_place *a, const struct cr_place *b)
 {
     return a->param == b->param && a->source == b->source && a->rows == b->rows &&
@@ -318,8 +318,8 @@ static bool same_elements(const struct cr_place *a, const struct cr_place *b)
            (a->panel_stride != 0) == (b->panel_stride != 0) && a->col_stride == b->col_stride;
 }
 
-/* Weights are no more than those of the largest entry, if it needs all that the others do; no
- * entry has a larger arena than alone; no place is there twice. */
+/* The weights are no larger than the largest entry's, if it uses all weights of the others; no entry
+ * needs a larger arena than it does alone; no place is listed twice. */
 START_TEST(weights_and_arena_are_shared)
 {
     static const int largest[] = {0, 1, 1};
@@ -346,7 +346,7 @@ START_TEST(weights_and_arena_are_shared)
 }
 END_TEST
 
-/* A loop of each entry, with the functions of one. */
+/* Each entry has a loop of its own, and both loops call the same functions. */
 START_TEST(entries_share_functions_and_no_loop)
 {
     struct cr_program *all = program_of(graph_with(&models[1], -1));
@@ -388,7 +388,7 @@ END_TEST
 
 /* ---- printed graphs ---- */
 
-/* One entry of a printed graph, chosen by itself, gives the bits that it has among the others. */
+/* An entry of a printed graph gives the same bits alone as together with the other entries. */
 static void assert_chosen(const char *path, int entry, struct cr_engine *all)
 {
     struct cr_script script;
@@ -487,7 +487,7 @@ static const struct {
 
 enum { N_HARMS = sizeof harms / sizeof *harms };
 
-/* What each entry has to itself is looked at after every pass. */
+/* The driver checks after every pass that entries share no nodes. */
 START_TEST(a_graph_that_mixes_entries_is_refused)
 {
     struct cr_module *module = cr_module_new(graph_with(&models[0], -1));
@@ -500,7 +500,7 @@ START_TEST(a_graph_that_mixes_entries_is_refused)
 }
 END_TEST
 
-/* The same for kernels, what they read, and loops. */
+/* The driver refuses kernels, operands and loops that belong to two entries. */
 START_TEST(kernels_and_loops_of_two_entries_are_refused)
 {
     const struct cr_pass_options options = {.stop_after = "outline"};
@@ -568,7 +568,7 @@ START_TEST(a_mistake_gets_a_line)
 }
 END_TEST
 
-/* As many as there may be, and one with a name. */
+/* The largest number of entries works, and one named entry. */
 START_TEST(there_may_be_one_or_many)
 {
     struct cr_graph *g = graph_of("local x, r = input('x', {2}), {}\n"

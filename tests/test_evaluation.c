@@ -49,7 +49,7 @@ static crescent_generator *open_model(int64_t seed, int all_logits, const char *
 
 /* ---- the definition, a position at a time ---- */
 
-/* p of every token that follows those of a window. */
+/* Computes the probability of every next token in a window. */
 static void probabilities(crescent_generator *g, const int32_t *window, int n,
                           double p[CONTEXT][VOCABULARY])
 {

@@ -216,7 +216,7 @@ START_TEST(nodes_have_their_lines)
 }
 END_TEST
 
-/* What a pass took away and added is the difference of the graphs. */
+/* The nodes that a pass removed and added are the difference of the graphs. */
 START_TEST(passes_add_up)
 {
     crescent_explanation *e = explain(_i, NULL);
@@ -308,7 +308,7 @@ START_TEST(lines_of_c_are_for_nodes_of_their_kernel)
 }
 END_TEST
 
-/* Marks the nodes that a call stores, which are among those that it computes. */
+/* Marks the nodes that a call stores, which must be among the nodes that it computes. */
 static void mark_stored(const json_t *call, bool *stored)
 {
     const json_t *several = json_object_get(call, "stores"), *buffer = json_object_get(call, "buffer");
@@ -328,7 +328,7 @@ static void mark_call(const json_t *call, bool *computed)
         computed[integer(nodes, i)] = true;
 }
 
-/* What computes something is in some call, and calls are counted by their kernels. */
+/* Each node that computes a value belongs to a call, and calls are counted by their kernels. */
 START_TEST(every_op_is_in_a_kernel)
 {
     crescent_explanation *e = explain(_i, NULL);
@@ -430,7 +430,7 @@ START_TEST(layers_are_a_loop)
 }
 END_TEST
 
-/* ---- what is measured ---- */
+/* ---- measurements ---- */
 
 /* Tensors of a run of an explanation's model, whose weights are drawn. */
 struct run {

@@ -144,7 +144,7 @@ static void remove_folder(void)
     fclose(messages);
 }
 
-/* What the sample program has printed since the last call. */
+/* Returns the output of the sample program since the last call. */
 static const char *last_message(void)
 {
     static char text[4096];
@@ -197,7 +197,7 @@ static const char *put_safetensors(const char *header, size_t data_size)
     return put_file("made.safetensors", bytes, 8 + length + data_size);
 }
 
-/* The same for .npy version 1.0; the header may hold NULs. */
+/* Writes a file of .npy version 1.0; the header may contain NULs. */
 static const char *put_npy(const char *header, size_t length, size_t data_size)
 {
     unsigned char bytes[4096] = "\223NUMPY\001\000";
@@ -841,8 +841,8 @@ static void write_and_die(const char *path)
     _exit(1);
 }
 
-/* A file without a name leaves nothing.  Of mode 0666 it has a name (the umask may have been
- * forgotten), and what is left is removed by the next that writes. */
+/* A killed writer leaves nothing, since its draft has no name.  With mode 0666 the draft has a name, and
+ * the next writer removes it. */
 START_TEST(killed_writer_leaves_nothing)
 {
     static const mode_t masks[] = {022, 0};
@@ -864,8 +864,8 @@ START_TEST(killed_writer_leaves_nothing)
 }
 END_TEST
 
-/* What is being written, by whatever program, stays; what nobody writes goes, but for what only
- * looks like it. */
+/* A writer keeps the drafts that other programs are writing, and removes abandoned drafts, but no files
+ * whose names are only similar. */
 START_TEST(sweeps)
 {
     struct cr_writer writer;
@@ -916,7 +916,7 @@ START_TEST(follows_umask)
 }
 END_TEST
 
-/* What cannot stand in a header is refused before a file is touched. */
+/* A name that a header cannot contain is refused before the file is opened. */
 START_TEST(refuses_names_to_write)
 {
     static const int64_t one = 1, huge[] = {INT64_MAX, 2};
@@ -1134,7 +1134,7 @@ static const struct {
     /* clang-format on */
 };
 
-/* The bytes are those of numpy.save: the dict, spaces, a newline, the elements. */
+/* The bytes are the same as numpy.save's: the dict, spaces, a newline, the elements. */
 START_TEST(writes_npy)
 {
     static const int32_t numbers[6] = {1, -2, 3, INT32_MIN, INT32_MAX, 0x3f800000};
@@ -1158,7 +1158,7 @@ START_TEST(writes_npy)
 }
 END_TEST
 
-/* What the library writes it reads, and the standalone main writes the same bytes. */
+/* The library reads the files that it writes, and the standalone main writes the same bytes. */
 START_TEST(npy_round_trip)
 {
     static const float numbers[6] = {1.5f, -0.0f, 1e-45f, INFINITY, 3e38f, 7};
@@ -1558,7 +1558,7 @@ START_TEST(survives_noise_in_safetensors)
         memcpy(bytes, &length, 8);
         memcpy(bytes + 8, header, length);
         size = mutate(bytes, size);
-        if (i % 2 && size > 20) { /* a true length, so that the header is what is wrong */
+        if (i % 2 && size > 20) { /* a correct length, so that only the header is wrong */
             uint64_t n = size - 20;
             memcpy(bytes, &n, 8);
         }

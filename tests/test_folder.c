@@ -144,7 +144,7 @@ static int64_t run(crescent_model *model, float *first)
 #define CLIP "{\"model_type\": \"clip_text_model\"," LLAMA_SIZES ", \"max_position_embeddings\": 32}"
 #define BERT "{\"model_type\": \"bert\"," LLAMA_SIZES ", \"max_position_embeddings\": 32}"
 
-/* What becomes of the names of a model's parameters in a file, and what else the file has. */
+/* The change of the names of a model's parameters in a file, and further tensors of the file. */
 struct naming {
     const char *script, *config;
     const char *less;                   /* that is left out at the start of names, or "" */
@@ -363,9 +363,9 @@ START_TEST(refuses_a_script)
 }
 END_TEST
 
-/* ---- what is wrong with a folder ---- */
+/* ---- errors in a folder ---- */
 
-/* Files of text, and what is said; "" as a text removes a file. */
+/* Text files and the expected error; "" as a text removes a file. */
 static const struct {
     const char *file, *text, *expected;
 } wrong_folders[] = {

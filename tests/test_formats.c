@@ -228,7 +228,7 @@ START_TEST(rows_do_not_depend_on_others)
 }
 END_TEST
 
-/* Formats and arithmetics, and what is said of them; null: nothing. */
+/* Formats and arithmetics, and the expected error; null: none. */
 static const struct {
     const char *format, *arithmetic, *error;
 } choices[] = {
@@ -368,7 +368,7 @@ static float weight(int param, int64_t i)
     return (float)(i % 97 == 5 ? x * 1e-6 : i % 89 == 7 ? x * 1e-40 : x / 8);
 }
 
-/* Sets all parameters, those that are kept in the format rounded if `nearest` is given. */
+/* Sets all parameters; parameters in the format are rounded to it if `nearest` is given. */
 static void set_weights(crescent_model *model, const crescent_model *like, const char *name,
                         float (*nearest)(float))
 {
@@ -515,7 +515,7 @@ START_TEST(only_f32_is_learned)
 }
 END_TEST
 
-/* A step without gradients: what is replaced may not be rounded, either. */
+/* In a step without gradients, parameters that the step replaces cannot have a rounded format, either. */
 START_TEST(what_is_replaced_stays_f32)
 {
     static const char text[] =
@@ -579,7 +579,7 @@ END_TEST
 
 /* ---- rules ---- */
 
-/* Rules, and what is said of them; null: nothing. */
+/* Rules, and the expected error; null: none. */
 static const struct {
     const char *rules, *error;
 } rules[] = {

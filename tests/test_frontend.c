@@ -325,7 +325,7 @@ static const struct name_case {
      "local y = scope('h.0', g, input('x', {2}))\nreturn {y = y}",
      "h.0.ln.w", "h.0.ln h.0"},
     {"return {y = scope('a', function(x, n) return x * n end, input('x', {2}), 3)}", "", "a"},
-    /* a further name of a value goes to a view of it, and the value stays what it was */
+    /* a further name of a value is given to a view of it, and the value keeps its own name */
     {"local x = input('x', {2})\n"
      "local y = scope('a', function() return (scope('b', exp, x)) end)\n"
      "return {y = y + 1}",
@@ -685,7 +685,7 @@ END_TEST
 
 /* ---- Options of layers ---------------------------------------------------------------- */
 
-/* What stands before the calls below, in the first line. */
+/* The first line of each script, before the calls below. */
 #define LAYERS                                                                                     \
     "local nn, t, a = require 'nn', require 'transformer', require 'attention' "                   \
     "local optim, r, llama = require 'optim', require 'recurrent', require 'llama' "               \
@@ -695,7 +695,7 @@ END_TEST
     "local sizes = {T = 4, vocab_size = 8, hidden_size = 8, intermediate_size = 8, "               \
     "num_hidden_layers = 1, num_attention_heads = 2}\n"
 
-/* Calls with an option that no layer has; what is refused. */
+/* Calls with an option that no layer has, and the expected errors. */
 static const char *const unknown_option_cases[][2] = {
     {"nn.layer_norm(x, {zzz = 1})", "nn.layer_norm"},
     {"nn.rms_norm(x, {eps = 1, zzz = 1})", "nn.rms_norm"},
@@ -1197,7 +1197,7 @@ START_TEST(reads_printed_graphs_back)
 }
 END_TEST
 
-/* What people look at inside a block: name and shape. */
+/* The taps inside a block: name and shape. */
 START_TEST(has_the_models_taps)
 {
     static const char *const expected[] = {

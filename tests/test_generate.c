@@ -65,7 +65,7 @@ static const struct outcome *run(const char *format, ...)
     return &outcome;
 }
 
-/* The same, of what has to go well; its standard output. */
+/* Runs a line that must succeed; returns its standard output. */
 static const char *out_of(const char *line)
 {
     const struct outcome *o = run("%s", line);
@@ -364,7 +364,7 @@ START_TEST(makes_room_in_a_script)
 }
 END_TEST
 
-/* A signal ends it after a token: what there is of the text is printed, and its last line ends. */
+/* A signal ends generation after a token: the text so far is printed, and its last line is terminated. */
 START_TEST(ends_by_a_signal)
 {
     int ends[2], status;
@@ -567,7 +567,7 @@ START_TEST(a_context_of_one_token)
 }
 END_TEST
 
-/* Where nobody asks for a context, that of LongRoPE is the one of the short factors. */
+/* Without an option for the context, LongRoPE has the context of the short factors. */
 START_TEST(takes_the_factors_of_short_texts)
 {
     out_of("crescent generate " LONGROPE "&& mv $T/l.npy $T/default.npy");

@@ -32,7 +32,7 @@ static char folder[64];
 
 /* ---- allocations ---- */
 
-/* How many blocks were asked for, in all: the library's calls go through here. */
+/* The number of allocations so far: the library's calls of malloc go through here. */
 static long blocks;
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
@@ -142,7 +142,7 @@ static const struct {
 } machines[] = {{CRESCENT_TCC, NULL, 1}, {CRESCENT_TCC, "plain", 2}, {CRESCENT_TCC, "avx2", 3},
                 {CRESCENT_CC, NULL, 2},  {CRESCENT_REF, NULL, 1}};
 
-/* How a text of CONTEXT tokens is cut: calls of so many, 0 for all at once. */
+/* The number of tokens of each call that feeds a text of CONTEXT tokens; 0 for all at once. */
 static const int cuts[] = {0, 1, 3, 7, 16, 39};
 static const int chunks[] = {0, 1, 5, 64};
 
@@ -330,7 +330,8 @@ START_TEST(allocates_nothing_between_tokens)
 }
 END_TEST
 
-/* Large states are zeros at first and after a reset, to the last byte: whole pages, and what is beside. */
+/* Large states are zeros at first and after a reset, to the last byte: whole pages, and the bytes around
+ * them. */
 START_TEST(large_states_are_zeros_again)
 {
     enum { N = (1 << 20) / 4 + 4099 };

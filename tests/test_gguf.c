@@ -200,7 +200,7 @@ START_TEST(puts_rows_in_order)
 }
 END_TEST
 
-/* ---- what is wrong with a file ---- */
+/* ---- errors in a file ---- */
 
 /* The message is one line about the file. */
 static void check_message(const char *expected)
@@ -279,7 +279,7 @@ START_TEST(refuses_wrong_headers)
 }
 END_TEST
 
-/* A tensor, and what is said of it. */
+/* A tensor, and the expected error. */
 static const struct wrong_tensor {
     const char *name;
     uint32_t type, rank;

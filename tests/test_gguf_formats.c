@@ -113,7 +113,7 @@ START_TEST(gives_the_same_bits_everywhere)
 }
 END_TEST
 
-/* Runs a line of the shell in which $T is the folder and $M the file; what it prints, both streams. */
+/* Runs a line of the shell in which $T is the folder and $M the file; returns both output streams. */
 static const char *shell(int status, const char *line)
 {
     static char out[MAX_TEXT];
@@ -203,7 +203,7 @@ END_TEST
 
 /* ---- the command line ---- */
 
-/* What each verb says of formats, of a file in Q8_0 with a part in Q4_0. */
+/* The formats that each verb prints, for a file in Q8_0 with a part in Q4_0. */
 START_TEST(is_said_by_every_verb)
 {
     static const char *const cases[][2] = {
@@ -237,7 +237,7 @@ START_TEST(is_said_by_every_verb)
 }
 END_TEST
 
-/* Perplexities: of the file's own formats those of f32, to the last digit. */
+/* The perplexity with the file's own formats is equal to the one in f32, to the last digit. */
 START_TEST(is_evaluated_beside_floats)
 {
     double own, plain, changed;
@@ -257,7 +257,7 @@ START_TEST(is_evaluated_beside_floats)
 }
 END_TEST
 
-/* ---- what is wrong with a file ---- */
+/* ---- errors in a file ---- */
 
 static struct bytes read_bytes(const char *path)
 {
@@ -359,7 +359,7 @@ START_TEST(refuses_files_that_are_corrupt)
 }
 END_TEST
 
-/* A table of integers, whose type is called as a format that is none of weights. */
+/* A table of integers: the name of its type is a format, but not a format of weights. */
 START_TEST(refuses_integers_for_weights)
 {
     static const uint32_t i32 = 26;

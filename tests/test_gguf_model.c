@@ -48,7 +48,8 @@ START_TEST(keeps_blocks_as_they_are)
 }
 END_TEST
 
-/* As weights of a folder's model, whose layout is the file's, and not of one whose is not. */
+/* The file gives weights to a folder's model with the same layout, and not to a model with another
+ * layout. */
 START_TEST(is_a_place_of_weights)
 {
     static float expected[MAX_OUTPUT], found[MAX_OUTPUT];
@@ -67,7 +68,7 @@ START_TEST(is_a_place_of_weights)
 }
 END_TEST
 
-/* The same of the bytes of the file, which are the caller's again after the call. */
+/* Weights can be read from a GGUF file in memory, whose bytes the caller may change after the call. */
 START_TEST(is_a_place_of_weights_in_memory)
 {
     static float expected[MAX_OUTPUT], found[MAX_OUTPUT];
@@ -295,9 +296,9 @@ START_TEST(cuts_as_the_file_says)
 }
 END_TEST
 
-/* ---- what is wrong with a file ---- */
+/* ---- errors in a file ---- */
 
-/* A value beside those of a Llama, and what is said of it. */
+/* A value in addition to a Llama's, and the expected error. */
 static const struct wrong {
     const char *key, *text;
     double number;

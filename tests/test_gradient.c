@@ -257,7 +257,7 @@ static void check_shapes(const struct shape_case *c, int wanted)
     cr_graph_free(t.g);
 }
 
-/* Of every row of the table, over each axis of some shapes. */
+/* Tests the gradient of every reduction of the table, over each axis of some shapes. */
 START_TEST(the_gradient_of_a_reduction_is_its_derivative)
 {
     static const int64_t shapes[][5] = {{3, 4}, {2, 3, 4}, {2, 1}, {5}};
@@ -525,7 +525,7 @@ START_TEST(a_gradient_has_a_gradient)
 }
 END_TEST
 
-/* What the reader of a dump sees: the backward pass of a line belongs to that line. */
+/* In a dump, the nodes of the backward pass have the line of the node whose gradient they compute. */
 START_TEST(a_backward_node_has_its_origin)
 {
     struct trial t = {.g = cr_graph_new("t")};

@@ -36,7 +36,7 @@ static const struct cr_runtime *take(int i, struct half *half)
 
 /* ---- rounding ---- */
 
-/* A binary32, and what it becomes in bf16 and in f16. */
+/* A binary32, and the same number rounded to bf16 and to f16. */
 static const uint32_t rounded[][3] = {
     {0x3f800000, 0x3f80, 0x3c00},                               /* 1 */
     {0x3f808000, 0x3f80, 0x3c04},                               /* bf16: half-way, to the even below */

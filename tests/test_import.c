@@ -332,7 +332,7 @@ START_TEST(scatters_into_a_corner)
 }
 END_TEST
 
-/* What is scattered past an axis is left out when it is known, as when the model runs: it does not go to the
+/* Constant folding drops elements scattered past the end of an axis, as a run does: they do not go to the
  * next row. */
 START_TEST(scatters_past_an_axis)
 {
@@ -432,7 +432,7 @@ START_TEST(adds_what_is_no_bias)
 }
 END_TEST
 
-/* Of two zeros that are known the maximum is +0, as when the model runs. */
+/* Constant folding gives +0 as the maximum of two zeros, as a run does. */
 START_TEST(takes_the_larger_zero)
 {
     static const float x[] = {1}, zeros[] = {-0.0f, 0.0f};
@@ -539,8 +539,8 @@ START_TEST(texts_of_attributes)
 }
 END_TEST
 
-/* A row is resized by its neighbours alone: what is infinite does not reach those that are far away, and
- * stays infinite, and no NaN, where it counts. */
+/* Resizing computes an element from its neighbours alone: an infinite element does not change distant
+ * ones, and near ones become infinite, not NaN. */
 START_TEST(resizes_by_neighbours)
 {
     static const float x[] = {INFINITY, 1, 2, 3, 4, 5, 6, 7};
@@ -578,7 +578,7 @@ START_TEST(asks_for_sizes)
 }
 END_TEST
 
-/* What is computed of an input without elements has a shape, and no elements. */
+/* The results of an input without elements have a shape and no elements. */
 START_TEST(outputs_without_elements)
 {
     static const float four[] = {4, 4, 4, 4};
@@ -888,7 +888,7 @@ START_TEST(casts_bits)
 }
 END_TEST
 
-/* What would not fit into 8 bits is brought back. */
+/* Results outside of 8 bits wrap around. */
 START_TEST(narrow_integers_wrap)
 {
     struct message graph = {.n = 0};
@@ -1020,7 +1020,7 @@ START_TEST(checks_files_without_elements)
 }
 END_TEST
 
-/* What reductions of no elements are. */
+/* Reductions over no elements give their identities. */
 START_TEST(reduces_nothing)
 {
     static const struct {
@@ -1512,7 +1512,7 @@ START_TEST(table_is_in_order)
 }
 END_TEST
 
-/* Whether a module of graphs/lib has a function, as a word of a row names it: "onnx.det". */
+/* Returns true if a module of graphs/lib has the function that a row names, such as "onnx.det". */
 static void expect_function(const char *word, int length)
 {
     int module = (int)strcspn(word, ".");
@@ -1528,7 +1528,7 @@ static void expect_function(const char *word, int length)
     cr_script_session_free(session);
 }
 
-/* A row that names functions of Lua names those that there are. */
+/* All Lua functions that rows name exist. */
 START_TEST(functions_are_there)
 {
     int found = 0;

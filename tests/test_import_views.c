@@ -14,7 +14,7 @@
 
 enum { FLOAT = 1, INT64 = 7, RANK = 6, MOST = 400, VALUES = 48, CHAINS = 400 };
 
-/* A value of the chain and what it has to be. */
+/* A value of the chain and its expected translation. */
 struct value {
     char name[8];
     int rank;

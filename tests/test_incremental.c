@@ -224,7 +224,7 @@ static void expect(crescent_context *context, int status)
     ck_assert_msg(status == CRESCENT_OK, "%s", crescent_error(context));
 }
 
-/* How weights are kept, or null. */
+/* The formats of weights, or null. */
 static const char *format;
 
 static void compile(crescent_context *context, struct side *side, crescent_backend backend,
@@ -242,7 +242,7 @@ static void close_side(struct side *side)
     crescent_graph_close(side->graph);
 }
 
-/* How many tokens come at step number `step`, of at most `chunk` and `left`. */
+/* Returns the number of tokens of a step, at most `chunk` and `left`. */
 static int tokens_at(int plan, int step, int chunk, int left)
 {
     int n = plan == 0   ? chunk
@@ -469,7 +469,7 @@ START_TEST(lengths_go_on)
 }
 END_TEST
 
-/* How many tokens there will be is not known before the last one. */
+/* A script that reads the number of tokens as a number is refused: an incremental model does not know it. */
 START_TEST(lengths_as_numbers_are_refused)
 {
     crescent_context *context = crescent_context_new();
@@ -540,7 +540,7 @@ static void run_step(crescent_context *context, const int32_t *ids, float *logit
     close_side(&side);
 }
 
-/* What a training step says of a token is what generation says of it, bit for bit. */
+/* The logits of a training step and of generation have the same bits. */
 START_TEST(training_says_the_same)
 {
     crescent_context *context = crescent_context_new();
@@ -631,7 +631,7 @@ static const struct {
      "    return attend(where(le(a, b), scores(), -math.huge))\n"
      "end",
      "found tokens that look at later ones"},
-    /* what was hidden comes back */
+    /* hidden scores become finite again */
     {"mix = function()\n"
      "    return attend(scores() + where(le(key(), query()), 0, -1e9) + 1e9)\n"
      "end",

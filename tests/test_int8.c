@@ -16,7 +16,7 @@
 
 enum { M = 29, K = 199, N = 75, COLUMNS = 96, BLOCKS = (K + 31) / 32, ROW = 11 * BLOCKS };
 
-/* Those of isas.h, and behind them AMX with emulated tiles. */
+/* The instruction sets of isas.h, followed by AMX with emulated tiles. */
 enum { RUNTIMES = ISAS + 1 };
 
 static const struct cr_runtime *runtime(int i)
@@ -84,7 +84,7 @@ static void make_rows(void)
     rows[9 * K] = -INFINITY;
 }
 
-/* The same bits, or both NaN. */
+/* Returns true if two numbers have the same bits, or both are NaN. */
 static bool alike(float a, float b)
 {
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));

@@ -49,7 +49,7 @@ static bool admits_i32(enum cr_op op)
            rule != CR_RULE_LOGIC && rule != CR_RULE_TRUNCATE;
 }
 
-/* What an elementwise op makes of i32 (and, first, of the condition of a where). */
+/* Computes an elementwise op on i32 operands; the first operand of a where is its condition. */
 static double define(enum cr_op op, int64_t a, int64_t b, int64_t c)
 {
     switch (op) {
@@ -594,7 +594,7 @@ static struct tensor polynomial(struct model *m, struct tensor a, int64_t c, int
     return map2(m, CR_OP_mul, constant(m, c), map2(m, CR_OP_add, sum, a));
 }
 
-/* What moves, gathers, and adds up. */
+/* Movement, gather and scatter of i32. */
 static void add_others(struct model *m, struct tensor a, struct tensor b)
 {
     struct tensor made = map2(m, CR_OP_add, a, b), kept = out(m, map2(m, CR_OP_mul, made, a));

@@ -269,7 +269,7 @@ END_TEST
 
 /* ---- how much there is ---- */
 
-/* A bound that holds one file of f32: the one that was used longest ago goes first. */
+/* With a bound for one f32 file, the least recently used file is removed first. */
 START_TEST(removes_the_oldest)
 {
     float y[N];
@@ -327,7 +327,7 @@ START_TEST(does_without_a_folder)
 }
 END_TEST
 
-/* Of processes that would write the same weights at once, one does. */
+/* If several processes would write the same weights at the same time, only one writes them. */
 START_TEST(writes_alone)
 {
     char inner[128], path[400];
@@ -374,7 +374,7 @@ static struct contents some_contents(void)
     return c;
 }
 
-/* Writes a file in the folder anew; its times are those of now. */
+/* Rewrites a file in the folder, with the current time. */
 static void write_file(const char *name, const void *bytes, size_t n)
 {
     char path[128];

@@ -133,7 +133,7 @@ static struct cr_graph *graph_of(int script, int T, int S)
     return graph;
 }
 
-/* A model, and memory for what it reads and writes. */
+/* A model, with memory for its inputs and outputs. */
 struct model {
     struct cr_engine engine;
     void **inputs, **outputs;
@@ -167,7 +167,7 @@ static void close_model(struct model *m)
     cr_engine_close(&m->engine);
 }
 
-/* Whether an input holds a length. */
+/* Returns true if an input holds a length. */
 static bool is_length(const char *name)
 {
     return strcmp(name, "T") == 0 || strcmp(name, "S") == 0 || strcmp(name, "R") == 0;
@@ -301,7 +301,7 @@ START_TEST(standalone)
 }
 END_TEST
 
-/* What lies past the length is not written. */
+/* Elements past the length are not written. */
 START_TEST(rows_past_the_length_stay)
 {
     struct model m, fixed;

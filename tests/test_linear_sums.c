@@ -162,7 +162,7 @@ START_TEST(sums_are_kept)
 }
 END_TEST
 
-/* What is made of a lost sum is lost: a sum with it, what is kept of it, a bound and a case. */
+/* Results computed from a lost sum are lost: a sum with it, its kept copy, a bound and a case. */
 START_TEST(lost_sums_stay_lost)
 {
     struct cr_linear lost = plus(number(INT64_MAX), number(1)), a = plus(number(3), lost), found;
@@ -219,7 +219,7 @@ START_TEST(one_side_is_unbounded)
 }
 END_TEST
 
-/* Of two bounds of an unknown the tighter holds, whichever comes first; and either, if nothing follows
+/* The tighter of two bounds of an unknown counts, whichever comes first; or either, if nothing follows
  * from the other. */
 START_TEST(tighter_bound_holds)
 {
@@ -256,7 +256,7 @@ START_TEST(third_bound_is_left_out)
 }
 END_TEST
 
-/* Of two sums that an unknown may be, the looser bound holds, and none if one of them has none. */
+/* If an unknown is one of two sums, the looser of their bounds holds; none if one sum has no bound. */
 START_TEST(looser_case_holds)
 {
     int free = cr_new_unknown(&unknowns, 0);

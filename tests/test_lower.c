@@ -128,7 +128,7 @@ static struct cr_module *make_module(int i, cr_id *root)
     return m;
 }
 
-/* What is in the way is named, twice the same, and asking changes nothing. */
+/* Lowering names the obstacle, names the same one when repeated, and changes nothing. */
 START_TEST(an_obstacle_is_named)
 {
     cr_id root;
@@ -155,7 +155,7 @@ START_TEST(an_obstacle_is_named)
 }
 END_TEST
 
-/* Stores what is in the way of a node, and of what is stored then; returns how many nodes are. */
+/* Stores the obstacles of a node, and recursively their obstacles; returns the number of stored nodes. */
 static int store_obstacles(struct cr_module *m, struct cr_lowering *lowering)
 {
     int stored = 0;

@@ -191,7 +191,7 @@ END_TEST
 
 /* ---- attention ---- */
 
-/* How attention is written; sizes around a step of 32 queries and a block of 128 keys. */
+/* Ways to write attention, with sizes around a step of 32 queries and a block of 128 keys. */
 static const struct attention {
     const char *T, *keys, *mask, *drop, *softmax;
 } attentions[] = {
@@ -235,8 +235,8 @@ static void fill_poisoned(const char *name, int64_t n, float *data, const void *
         data[(int64_t)(poison->at * (double)n)] = poison->value;
 }
 
-/* What is NaN or infinite is so in the formula, in the result and in the gradients, and what the
- * mask skips does not matter. */
+/* NaN and infinities are the same in the formula, in the result and in the gradients, and skipped keys do
+ * not matter. */
 START_TEST(test_attention)
 {
     const struct attention *a = &attentions[_i];

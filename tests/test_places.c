@@ -60,7 +60,7 @@ static void check_piece(const struct cr_place *whole, const struct cr_place_piec
     ck_assert_int_eq(piece->lines * piece->run, piece->place.rows * piece->place.cols);
 }
 
-/* Piece by piece, the last one first, panels become what they do at once. */
+/* Panels that are written piece by piece, the last piece first, are equal to panels written at once. */
 START_TEST(pieces_make_up_a_place)
 {
     const struct cr_runtime *rt = cr_runtime_select(NULL);
@@ -146,7 +146,7 @@ static void write_file(const struct cr_st_tensor *tensors, int n)
 
 enum { ODD = 40003 };
 
-/* Any part of a tensor, which stands at an odd address, is what was written. */
+/* Reading any part of a tensor at an odd address gives the elements that were written. */
 START_TEST(parts_of_a_tensor)
 {
     static const int64_t one = 1, many = ODD;

@@ -111,7 +111,7 @@ static int code_q4(float w, float d, float m)
     return (int)nearbyintf(fmaxf(0, fminf(15, q)));
 }
 
-/* Takes d and m if they fit better; sums of what they gave. */
+/* Takes d and m if their error is smaller; writes the sums of a least-squares fit to `sums`. */
 static void try_q4(struct block *b, const float *w, int n, float low, float d, float m,
                    float *error, float sums[3])
 {
@@ -213,7 +213,7 @@ static void check_column(const struct format *f, const unsigned char *panel, int
 
 /* ---- single blocks ---- */
 
-/* Number k of block i: what is rounded, clamped, denormal, constant, or no number. */
+/* Returns number k of block i; the blocks test rounding, clamping, denormals, constants and NaN. */
 static float example(int i, int k)
 {
     float x = sinf((float)(k * k + i));
@@ -225,7 +225,7 @@ static float example(int i, int k)
     case 2:
         return k == 3 ? 127 : (float)k + 0.5f;
     case 3:
-        return x * 0x1p-20f; /* d is denormal, and what is rounded is clamped */
+        return x * 0x1p-20f; /* d is denormal, and rounded numbers are clamped */
     case 4:
         return x * 0x1p-30f; /* d is 0 */
     case 5:

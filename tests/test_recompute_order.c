@@ -66,8 +66,8 @@ static int64_t live_at(const struct program *p, const struct cr_order *s, int ca
     return live;
 }
 
-/* Follows the order: what is read was made; outputs are made, and once if nothing else is made with
- * them; the peak is what it says. */
+/* Simulates the order: values are computed before they are read; outputs are computed, and only once if
+ * they are alone in their kernel; the peak is the reported one. */
 static void check_order(const struct program *p, const struct cr_order *s, int64_t budget)
 {
     int made[MOST] = {0};
@@ -130,7 +130,7 @@ START_TEST(a_chain_and_back)
 }
 END_TEST
 
-/* Of two values of a size the one goes that is cheaper to make again. */
+/* Of two values of equal size, the search drops the value that is cheaper to recompute. */
 START_TEST(the_cheaper_value_goes)
 {
     struct program p = {.n = 0};

@@ -129,7 +129,7 @@ static const struct ref_case cases[] = {
      {{0}},
      {.dtype = CR_F32, .rank = 2, .shape = {2, 2}, .value = 7},
      {CR_F32, {2, 2}, {7, 7, 7, 7}}},
-    {CR_OP_literal, /* the elements are those that are expected */
+    {CR_OP_literal, /* the elements are equal to the expected ones */
      0,
      {{0}},
      {.dtype = CR_F32, .rank = 2, .shape = {2, 2}},

@@ -811,7 +811,7 @@ END_TEST
 
 /* ---- steps together ---- */
 
-/* The same bits as one after the other, and nothing beyond the tile. */
+/* The bits are the same as one after the other, and nothing is written outside of the tile. */
 START_TEST(test_combined)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -1133,7 +1133,8 @@ START_TEST(test_scatter_tile)
     for (int r = 2; r < ROWS; r++) /* one number for the second 16 columns: the first, or one outside */
         for (int c = 16; c < 32; c++)
             index[r * LDI + c] = (const int[]){0, 2, -1, COUNT_OF_Y}[r - 2];
-    for (int i = 32; i < 48; i++) /* one for the last columns and more, that are none of this row */
+    for (int i = 32; i < 48; i++) /* one for the last columns, with more columns that do not belong to
+                                   * this row */
         index[i] = 1;
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < COLS; c++)
@@ -1176,7 +1177,7 @@ END_TEST
 
 /* ---- matrix products ---- */
 
-/* By definition: each block of k is one chain of fma from zero, and is added to what there is. */
+/* The reference: each block of k is one chain of fma from zero, which is added to the sum so far. */
 static float dot(const float *a, long cs, const float *b, long ldb, long K, float start)
 {
     for (long k = 0; k < K || K == 0; k += CR_SUM_BLOCK) {
@@ -1367,7 +1368,7 @@ START_TEST(test_bands)
 }
 END_TEST
 
-/* What underflows to -0 is stored as +0, whatever is skipped behind it. */
+/* A result that underflows to -0 is stored as +0, also if later summands are skipped. */
 START_TEST(test_band_of_zeros)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -1477,7 +1478,7 @@ END_TEST
 
 enum { MAX_ITEMS = 1000, MAX_POOL = 9 };
 
-/* What the body saw: how often each item came, and in whose scratch it was done. */
+/* A record of the body's calls: how often each item was visited, and the scratch that it got. */
 struct visits {
     int times[MAX_ITEMS];
     float *place[MAX_ITEMS];
@@ -1705,7 +1706,7 @@ START_TEST(test_random_uniform)
 }
 END_TEST
 
-/* So many numbers of a sequence; the caller frees them. */
+/* Returns n numbers of a sequence; the caller frees them. */
 static float *drawn(int normal, size_t n)
 {
     float *y = malloc(n * sizeof *y);

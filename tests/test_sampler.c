@@ -28,7 +28,7 @@ static int by_logit(const void *a, const void *b)
     return i - j;
 }
 
-/* The probability of each token, 0 for those that are not left. */
+/* Computes the probability of each token, 0 for tokens that top-k or top-p removes. */
 static void probabilities(const struct cr_sampling *how, const float *logits, int n, double *p)
 {
     static int order[MOST];
@@ -177,7 +177,7 @@ START_TEST(knows_what_has_no_answer)
 }
 END_TEST
 
-/* Of equal logits at the edge the lower ids are left. */
+/* Among equal logits at the limit, the lower ids are kept. */
 START_TEST(leaves_the_lower_ids)
 {
     const float logits[] = {1, 2, 1, 2, 1, 1};
@@ -192,7 +192,8 @@ START_TEST(leaves_the_lower_ids)
 }
 END_TEST
 
-/* What is drawn stays what it is: these were computed once. */
+/* Draws are equal on every machine and do not change between versions: the expected ids were computed
+ * once. */
 START_TEST(is_the_same_everywhere)
 {
     static const long expected[] = {2341, 4092, 3172, 2834, 1245, 1233, 1004, 1395};

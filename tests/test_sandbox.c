@@ -287,7 +287,7 @@ START_TEST(holds_limits_while_parsing)
 }
 END_TEST
 
-/* What is within the limits by little runs. */
+/* A script that is just within a limit runs. */
 START_TEST(leaves_room)
 {
     must_run("local x, o = input('x', {1}), {} for i = 1, 60000 do o['y' .. i] = x end return o");
@@ -492,7 +492,7 @@ static const struct {
     {"\t\n\r\x01\x1f\x7f", "\\t\\n\\r\\x01\\x1f\\x7f"},
     {"ä €😀", "ä €😀"},
     {"\xc2\x80\xc2\x9f\xc2\xa0", "\\xc2\\x80\\xc2\\x9f\xc2\xa0"},
-    {"\xc0\x80\xe0\x80\x80\xf0\x80\x80\x80", /* too long for what they say */
+    {"\xc0\x80\xe0\x80\x80\xf0\x80\x80\x80", /* overlong encodings */
      "\\xc0\\x80\\xe0\\x80\\x80\\xf0\\x80\\x80\\x80"},
     {"\xed\xa0\x80\xf4\x90\x80\x80", "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80"},
     {"\xe2\x82", "\\xe2\\x82"},

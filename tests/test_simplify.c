@@ -44,7 +44,7 @@ static struct cr_module *load(const char *path)
     return m;
 }
 
-/* Of nodes in their order, and outputs. */
+/* A hash of the nodes in their order, and of the outputs. */
 static uint64_t hash_after(struct cr_module *m, const char *pass)
 {
     struct cr_error error = {""};

@@ -112,7 +112,7 @@ static const void *const *in(void)
     return (const void *const *)inputs;
 }
 
-/* One run; what there is of the outputs comes to their beginning. */
+/* Runs the model once; the existing elements of outputs are packed to their beginning. */
 static void run(crescent_port sized[N_OUTPUTS])
 {
     void *out[N_OUTPUTS];

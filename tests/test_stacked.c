@@ -30,7 +30,7 @@ static void tear_down(void)
 
 /* ---- scripts ---- */
 
-/* What is computed from x, the number `id`, the stack w and the vector b; `c` is the matrix. */
+/* Expressions of x, the number `id`, the stack w and the vector b; `c` is the chosen matrix. */
 static const struct script {
     const char *inputs, *product;
     int choices; /* kernels that read the stack in place */

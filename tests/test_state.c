@@ -159,8 +159,7 @@ static void assert_same_runs(struct model *m, struct model *ref, int runs, const
     }
 }
 
-/* A script, and what it costs: functions that are called, bytes that values take beside the
- * states; -1: not said. */
+/* A script, its number of kernels, and the bytes of its arena; -1: not checked. */
 static const struct {
     const char *text;
     int kernels;
@@ -184,7 +183,7 @@ static const struct {
      "return {y = a - b}", 3, 128},
     {"local a, b, c = state('a', {20}), state('b', {20}), state('c', {20})\n"
      "replace(a, b) replace(b, c) replace(c, a) return {y = a - b + c * 3}", 5, 128},
-    /* the one that is kept aside is the other, repeated */
+    /* the value that is copied is an expand of the other state */
     {"local a, b = state('a', {6, 1}), state('b', {6, 4}) replace(a, sum(b, 2))\n"
      "replace(b, a:expand{6, 4}) return {y = a + 1}", 4, 128},
     /* a chain needs an order, and nothing aside */
@@ -227,7 +226,8 @@ static const struct {
 START_TEST(test_all_backends)
 {
     const char *text = scripts[_i].text;
-    /* A C compiler takes half a second, of a standalone file seconds; the text is that of TinyCC. */
+    /* A C compiler takes half a second, and seconds for a standalone file; the C text is the same as for
+     * TinyCC. */
     int n = _i % 16 == 0 ? CR_BACKEND_COUNT : _i % 3 == 0 ? CR_BACKEND_STANDALONE : CR_BACKEND_CC;
     for (enum cr_backend backend = 0; (int)backend < n; backend++) {
         struct model *m = open_model(text, backend, 1), *ref = open_model(text, CR_BACKEND_REF, 1);
@@ -342,7 +342,7 @@ enum { N = 8, T = 3 }; /* rows there are; rows that are written */
 
 static const int32_t offsets[] = {0, 5, 1, 6, 7, 8, 100, -1, -2, -3, -100, INT32_MAX, INT32_MIN};
 
-/* What stands around the axis that rows are written along, and how the rows are made. */
+/* Axes before and after the axis that rows are written along, and ways to compute the rows. */
 static const struct {
     const char *text; /* of the tensor written to, `a`, rows `r` at `at`: %s */
     int before, width;
@@ -361,7 +361,7 @@ static const struct {
 
 static const char *const types[] = {"", ", 'i32'"};
 
-/* Element i of what is written to after a write of rows. */
+/* Returns element i of the tensor after a write of rows. */
 static float written(const float *a, const float *rows, int64_t i, int width, int64_t at)
 {
     int64_t outer = i / (N * width), row = i / width % N, inner = i % width;
@@ -414,7 +414,7 @@ START_TEST(test_write)
 }
 END_TEST
 
-/* How rows and offsets may be made: compared with the interpreter. */
+/* Scripts that compute rows and offsets in several ways: compared with the interpreter. */
 static const char *const rows_made[] = {
     "local c = state('c', {8, 6}) local w = write(c, input('x', {2, 6}) * 2, 5)\n"
     "replace(c, w) return {y = w}",
@@ -436,7 +436,8 @@ static const char *const rows_made[] = {
     "local c = state('c', {6, 8}) local x = input('x', {6, 3})\n"
     "local w = write(c, x - sum(x, 2):expand{6, 3}, input('at', {}, 'i32'), 2) replace(c, w)\n"
     "return {y = w}",
-    /* rows made of what is written to; the old value read beside the new one */
+    /* rows computed from the tensor that they are written to; the old value is read together with the new
+     * one */
     "local c = state('c', {8, 6})\n"
     "local w = write(c, slice(c, {3, 0}, {2, 6}) + 1, input('at', {}, 'i32')) replace(c, w)\n"
     "return {y = w - c}",
@@ -486,7 +487,7 @@ START_TEST(test_rows_made)
 }
 END_TEST
 
-/* The gradient of what is written over is 0, that of rows what became of them. */
+/* Overwritten elements have the gradient 0; rows have the gradient of the elements that they replace. */
 START_TEST(test_write_gradient)
 {
     struct model *m = open_model(
@@ -753,8 +754,8 @@ static struct cr_graph *graph_of_entry(const char *text, int entry)
     return g;
 }
 
-/* Runs an entry of a model of both, and the model of that entry alone, whose states are those that
- * the model of the other one left. */
+/* Runs an entry in a model of both entries, and in a model of that entry alone, which starts with the
+ * states that the other entry's model left. */
 static void run_both(struct model *m, struct model *const alone[2], int entry, const char *text)
 {
     static float found[MAX_ELEMENTS], expected[MAX_ELEMENTS];

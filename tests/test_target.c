@@ -209,7 +209,7 @@ static const struct {
     int floats;
 } isas[] = {{"avx512", 16}, {"avx2", 8}, {"neon", 4}, {"plain", 1}};
 
-/* A probe changes nothing but what it measures, and has measured the width of tiles where there are
+/* A probe changes only the sizes that it measures, and measures the width of tiles if the processor has
  * vectors. */
 START_TEST(what_a_probe_finds)
 {
@@ -423,7 +423,7 @@ static float *run(const crescent_graph *graph, const crescent_config *config, in
     return y;
 }
 
-/* Compiles for a target and holds the bits against those that are wanted. */
+/* Compiles for a target and compares the bits with the expected ones. */
 static void check_target(crescent_context *context, const crescent_graph *graph,
                          const crescent_config *config, const float *want)
 {

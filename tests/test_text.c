@@ -83,9 +83,10 @@ END_TEST
 
 /* ---- what nothing uses ---- */
 
-/* A text, and what is left of it. */
+/* A text, and the text without its unused definitions. */
 static const char *const unused[][2] = {
-    /* with a comment, and what it alone uses; a declaration is no use, nor is a comment or a string */
+    /* a function with its comment and a macro that only it uses; names in declarations, comments and
+     * strings are no uses */
     {"/* A limit. */\n#define LIMIT 4\n\n/* Unused. */\nstatic int f(int x)\n{\n    return x + LIMIT;\n}\n\n"
      "static int f(int x);\n\n/* f and LIMIT */\nint main(void)\n{\n    return puts(\"f LIMIT\");\n}\n",
      "/* f and LIMIT */\nint main(void)\n{\n    return puts(\"f LIMIT\");\n}\n"},
@@ -96,7 +97,7 @@ static const char *const unused[][2] = {
     /* a function of the template that is called by its name for one instruction set */
     {"#define v_f(p) f_avx2(p)\nCR_INLINE VF CR_NAME(f)(VF x)\n{\n    return x;\n}\nint i = v_f(1);\n",
      "#define v_f(p) f_avx2(p)\nCR_INLINE VF CR_NAME(f)(VF x)\n{\n    return x;\n}\nint i = v_f(1);\n"},
-    /* what is used in any branch, or by name that is pasted together, stays */
+    /* definitions stay that any branch uses, also by a name that ## makes */
     {"#define A 1\n#define F_f 2\n#define F_g 3\n#define F(T) F_##T\n#ifdef NEVER\nint a = A;\n#endif\n"
      "int b = F(f);\n",
      "#define A 1\n#define F_f 2\n#define F(T) F_##T\n#ifdef NEVER\nint a = A;\n#endif\nint b = F(f);\n"},
@@ -104,7 +105,7 @@ static const char *const unused[][2] = {
     {"/* Both. */\nstatic int f(void);\nstatic int g(void);\n\n#ifdef X\n#define H 1\n#else\n#define H 2\n#endif\n"
      "#undef H\nint i = g();\n",
      "/* Both. */\nstatic int g(void);\n\nint i = g();\n"},
-    /* headers once, but for those of another branch */
+    /* a header is included once, but in each branch of a condition */
     {"#include <a.h>\n#if X\n#include <a.h>\n#include <b.h>\n#else\n#include <b.h>\n#endif\n#include <b.h>\nint i;\n",
      "#include <a.h>\n#if X\n#include <b.h>\n#else\n#include <b.h>\n#endif\n#include <b.h>\nint i;\n"},
     /* a declaration without use before the definition, to which its comment moves; one with a use */

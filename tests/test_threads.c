@@ -47,8 +47,7 @@ static const struct {
 
 enum { JOBS = sizeof jobs / sizeof *jobs, ALL_JOBS };
 
-/* What a job gives: the first output, and the text of the emitted .c file; of a training its
- * checkpoint. */
+/* The outcome of a job: the first output and the emitted C text; for a training, its checkpoint. */
 struct outcome {
     float values[MAX_VALUES];
     size_t n;
@@ -151,7 +150,7 @@ static void do_job(int j, int who, struct outcome *out)
         crescent_context_free(context);
 }
 
-/* What two outcomes of a job differ in, or null. */
+/* Returns the name of the first difference between two outcomes of a job, or null. */
 static const char *difference(const struct outcome *a, const struct outcome *b)
 {
     if (*a->failure || *b->failure)
@@ -209,7 +208,7 @@ static void free_outcomes(struct worker *w)
         free(w->first[j].text);
 }
 
-/* Each worker's outcomes are those of the one who worked alone. */
+/* Each worker's outcomes are equal to the outcomes of a worker that ran alone. */
 static void compare_workers(void)
 {
     for (int i = 0; i < THREADS; i++) {

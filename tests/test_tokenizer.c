@@ -65,7 +65,7 @@ static crescent_tokenizer *open_text(const char *json)
     return tokenizer;
 }
 
-/* What a tokenizer of `json` is refused with. */
+/* Returns the error of a tokenizer of `json`. */
 static const char *refusal(const char *json, size_t length)
 {
     crescent_tokenizer *tokenizer;
@@ -228,7 +228,7 @@ START_TEST(lays_pairs_as_the_library)
 }
 END_TEST
 
-/* What cannot be encoded is refused with a line, and a cut is told. */
+/* Text that cannot be encoded is refused with one line, and truncation is reported. */
 START_TEST(tells_what_it_cuts)
 {
     crescent_tokenizer *tokenizer = open_at("tests/tokenizers/bert_uncased.json");
@@ -352,7 +352,7 @@ static void check_ends(const struct cr_pattern *pattern, const char *name, const
     cr_free_pieces(&pieces);
 }
 
-/* What the library refuses is refused with one line; by all else texts are cut alike. */
+/* Patterns that the library refuses are refused with one line; all others split texts in the same way. */
 static void check_pattern(const json_t *item)
 {
     const char *name = json_string_value(json_array_get(item, 0));
@@ -382,7 +382,7 @@ START_TEST(cuts_by_patterns_of_oniguruma)
 }
 END_TEST
 
-/* What Oniguruma has and PCRE2 has nothing like. */
+/* Syntax of Oniguruma that PCRE2 lacks. */
 START_TEST(refuses_patterns_by_what_is_in_them)
 {
     static const char *const cases[][2] = {
@@ -467,7 +467,7 @@ START_TEST(merges_by_rank)
     expect_ids(t, "ab", "3");
     expect_ids(t, "cabab", "2 3 3");
     expect_ids(t, "", "");
-    expect_ids(t, "axb", "3"); /* without a token for what is unknown it is left out */
+    expect_ids(t, "axb", "3"); /* without an unknown token, unknown words are dropped */
     ck_assert_int_eq(crescent_tokenizer_size(t), 6);
     ck_assert_int_eq(crescent_token_id(t, "bc"), 5);
     ck_assert_int_eq(crescent_token_id(t, "x"), CRESCENT_NONE);

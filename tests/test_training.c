@@ -171,7 +171,7 @@ START_TEST(ten_steps_are_the_same)
 }
 END_TEST
 
-/* ---- outputs in the memory of what they replace ---- */
+/* ---- outputs in the memory of the inputs and parameters that they replace ---- */
 
 /* A script without data, ready for its first step. */
 static crescent_trainer *start(crescent_context *context, const char *script, crescent_backend backend,
@@ -198,7 +198,7 @@ static bool has_own_memory(const crescent_trainer *t, const char *output)
     ck_abort_msg("no output %s", output);
 }
 
-/* What is read again behind the step that replaces it keeps its memory. */
+/* A value that is read after the kernel that computes its replacement keeps its own memory. */
 START_TEST(outputs_lie_over_inputs)
 {
     static const struct {
@@ -326,8 +326,8 @@ START_TEST(points_are_means)
 }
 END_TEST
 
-/* What no training wrote is refused; without losses, as older checkpoints are, they begin where
- * the steps do. */
+/* A file that no training wrote is refused.  For a checkpoint without losses, as older ones are, the
+ * history of losses begins at the resumed step. */
 START_TEST(texts_are_checked)
 {
     static const struct {

@@ -49,8 +49,8 @@ static int all(int q, int k)
     return q >= 0 && k >= 0;
 }
 
-/* A variant: kernels, the keys that the work is counted for, and whether memory grows faster than the
- * sequence does, as what is not fused is stored. */
+/* A variant: its number of kernels, the keys that a query sees, and whether memory grows faster than
+ * linearly, since it stores arrays that are not fused. */
 static const struct variant {
     const char *name;
     int kernels;
@@ -192,7 +192,7 @@ START_TEST(the_same_bits)
 }
 END_TEST
 
-/* What a mask that depends on data hides is hidden as if it had been known. */
+/* A mask that depends on data hides the same keys as a constant mask. */
 START_TEST(the_bits_of_what_is_known)
 {
     int64_t n;
@@ -256,8 +256,8 @@ START_TEST(memory_grows_as_the_sequence)
 }
 END_TEST
 
-/* The work of the attention is that of the keys that are seen: nothing else is computed but what the
- * edges of blocks take with them. */
+/* The work of the attention is proportional to the visible keys; only blocks at the edges compute hidden
+ * keys, too. */
 START_TEST(work_of_what_is_seen)
 {
     const struct variant *v = &variants[_i];

@@ -71,7 +71,7 @@ static struct cr_kernel *kernel_of(struct cr_module *m, enum cr_kernel_kind kind
     return NULL;
 }
 
-/* A kernel that has rows and columns and loads what it works on. */
+/* Returns a kernel that has rows and columns and loads its operands. */
 static struct cr_kernel *tile_of(struct cr_module *m)
 {
     for (int i = 0; i < m->n_kernels; i++) {
@@ -513,7 +513,7 @@ DAMAGE(live_values_overlap)
     int i = long_lived(m);
     m->storage[m->kernels[i + 1].buffer] = m->storage[m->kernels[i].buffer];
 }
-/* As if one buffer were enough for all layers. */
+/* Binds the same buffer in all layers. */
 DAMAGE(layers_share_a_buffer)
 {
     const struct cr_loop *loop = first_loop(m);
@@ -863,7 +863,7 @@ START_TEST(damage_is_caught)
 }
 END_TEST
 
-/* What is not damaged passes, whatever the pass claims that is true. */
+/* An undamaged module passes the checks of every property that a pass claims. */
 START_TEST(nothing_is_fine)
 {
     struct cr_error error;
@@ -882,7 +882,8 @@ START_TEST(nothing_is_fine)
 }
 END_TEST
 
-/* A pass without what it needs does not run; what a pass breaks is gone, and what is made of it. */
+/* A pass does not run without the properties that it needs.  A pass removes the properties that it
+ * breaks, and all that depend on them. */
 START_TEST(needs_are_checked)
 {
     struct cr_error error;

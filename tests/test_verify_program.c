@@ -18,11 +18,12 @@ static const struct cr_setting step_settings[] = {
 /* A block of GPT-2, whose rows are cut into several blocks and columns into several groups. */
 static const struct cr_setting block_settings[] = {{"T", "256", false}};
 
-/* The same with few heads, whose queries are cut into several chunks. */
+/* A block with few heads, whose queries are divided into several chunks. */
 static const struct cr_setting chunk_settings[] = {{"T", "256", false}, {"n_head", "2", false}};
 
-/* Layers that hand on what they make through two buffers, used in turns. */
-/* And a function with three results, each in place of a state; and weights that a number chooses. */
+/* LAYERS: layers pass their results on through two buffers, used alternately. */
+/* JOINED: a kernel has three results, each the next value of a state.  CHOSEN: an i32 chooses a matrix of
+ * a stack of weights. */
 enum subject { STEP, BLOCK, CHUNKS, LAYERS, RECURRENCE, JOINED, CHOSEN, N_SUBJECTS };
 
 static const struct {
@@ -136,7 +137,7 @@ static struct cr_expr_node *node_of_op(struct cr_function *f, enum cr_expr_op op
     return NULL;
 }
 
-/* The first loop whose condition keeps what it makes from item to item. */
+/* Returns the first loop whose condition caches its result from item to item. */
 static struct cr_statement *keeping_loop(struct cr_module *m, struct cr_function **f)
 {
     for (int i = 0; i < m->program->n_functions; i++) {
@@ -438,7 +439,7 @@ static int buffer_in(const struct cr_module *m, enum cr_space space)
     return 0;
 }
 
-/* Moves a buffer, and what is bound to it outside loops. */
+/* Moves a buffer, and the bindings to it outside of loops. */
 static void move_buffer(struct cr_module *m, int buffer, int64_t offset)
 {
     struct cr_program *p = m->program;
@@ -573,7 +574,7 @@ DAMAGE(read_before_written)
     m->program->steps[0] = m->program->steps[1];
     m->program->steps[1] = first;
 }
-/* What attention makes lies where the residual stream will be read from. */
+/* The result of attention overwrites the residual stream, which is read later. */
 DAMAGE(written_over)
 {
     const struct cr_program *p = m->program;
@@ -584,7 +585,7 @@ DAMAGE(written_over)
     }
     move_buffer(m, residual, p->buffers[act].offset);
 }
-/* The root of the new second moment becomes that of the old one, over which the new one lies by then. */
+/* The square root reads the old second moment instead of the new one, which has overwritten it. */
 DAMAGE(state_read_late)
 {
     struct site s = site_of(m, CR_CALLEE_MAP, CR_OP_sqrt);

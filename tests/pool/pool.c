@@ -21,7 +21,7 @@
 
 enum { ROUNDS = 12 };
 
-/* What one caller needs: the weights are shared. */
+/* The memory of one caller; the weights are shared. */
 struct caller {
     struct model_pool *pool;
     void *arena, *room; /* of the pool */
