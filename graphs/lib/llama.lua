@@ -139,6 +139,8 @@ end
 
 -- The whole model: ids [B, T] to logits [B, T, vocab_size].
 function llama.model(ids, o, parts)
+    parts = layer_options("llama.model", parts or {}, of_parts)
+    o = layer_options("llama.model", o, of_model, huggingface.of_rope, of_layers, of_feed_forward, of_head)
     return (llama.head(llama.vectors(ids, o, parts), o))
 end
 
