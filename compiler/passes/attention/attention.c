@@ -215,14 +215,15 @@ cr_id cr_find_direct_scores(const struct cr_module *module, const bool *weights,
 /*
  * Matches elementwise work on scores, times values: attention without softmax, so no row is
  * divided by a sum, as in sigmoid attention (Ramapuram et al. 2024).  Two layers of a network do
- * not match, since they multiply by weights.
+ * not match, since they multiply by weights; nor does the product after an attention, whose output
+ * would be its scores.
  */
 static bool match_direct(const struct matcher *m, const bool *weights, cr_id output,
                          struct cr_attention *found)
 {
     const struct cr_softmax none = {.logits = cr_in(m->g, output, 0)};
     cr_id scores = cr_find_direct_scores(m->module, weights, output);
-    if (scores == CR_NONE || !is_closed(m, &none, output) ||
+    if (scores == CR_NONE || cr_attention_at(m->module, scores) || !is_closed(m, &none, output) ||
         !leads_to_logits(m, scores, none.logits))
         return false;
     *found = (struct cr_attention){.output = output,
