@@ -96,7 +96,8 @@ static const struct family {
      true, false, true, true, 2, 16, NULL},
 };
 
-/* The names of both, up to .weight or .bias; of a layer what is behind its number. */
+/* Names of tensors in Hugging Face's layout and in GGUF files, without .weight or .bias; for tensors of
+ * layers, the part after the layer's number. */
 static const char *const names[][2] = {
     {"model.embed_tokens", "token_embd"},
     {"model.norm", "output_norm"},
@@ -204,8 +205,8 @@ static inline uint16_t half_of(float value)
     return (uint16_t)(low | (value < 0 ? 0x8000 : 0));
 }
 
-/* A block of 32 of these is put into the file, and becomes what the file says.  Its scale is larger than the
- * one that rounding these numbers again would find. */
+/* Puts a block of 32 numbers into the file, and replaces them by the block's decoded values.  The block's
+ * scale is larger than the scale that quantising these values again would find. */
 static inline void put_block(struct bytes *b, int type, float *x)
 {
     unsigned char q[32], nibbles[16];
@@ -406,7 +407,7 @@ static inline void make_both(const struct family *f, int type, struct gguf *g)
     write_gguf(in_folder("model.gguf"), g);
 }
 
-/* What a model computes of ids that are drawn, with its own weights or those at `weights`. */
+/* Runs a model on random ids, with its own weights or the weights in the file `weights`. */
 static inline int64_t run_as(const char *path, const char *weights, const crescent_config *config,
                              float *out)
 {

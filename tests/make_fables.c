@@ -38,7 +38,7 @@ static struct line {
 } lines[LINES];
 static int n_lines;
 
-/* What the story at hand keeps by {a,b = rule}. */
+/* The values that {a,b = rule} assigned to names in the current story. */
 static struct kept {
     char name[32], text[128];
 } kept[NAMES];
@@ -128,7 +128,7 @@ static void keep(char *names, const char *rule)
     }
 }
 
-/* What {name} stands for: what is kept under that name, or a line of that rule. */
+/* Returns the expansion of {name}: the value assigned to the name, or else a random line of the rule. */
 static const char *meaning(const char *name)
 {
     for (int i = 0; i < n_kept; i++)
@@ -168,8 +168,7 @@ static void expand_braces(char *story, char *inside, int depth)
         story[before] = (char)toupper((unsigned char)story[before]);
 }
 
-/* Appends a text of the grammar to a story, with all that is in braces replaced.  A depth of 0 is that
- * of the story itself. */
+/* Appends a text of the grammar to a story, with its braces expanded.  The story itself has depth 0. */
 static void expand(char *story, const char *text, int depth)
 {
     char inside[64];
@@ -199,8 +198,8 @@ static void make_story(char *story)
         die("found other characters than letters, spaces and .,!?\"", story);
 }
 
-/* The number of bytes of the first word of a text, by the pattern of GPT-2: letters, or what is
- * neither a letter nor a space, after at most one space. */
+/* Returns the number of bytes of the first word of a text by GPT-2's pattern: at most one space, then
+ * letters, or characters that are neither letters nor spaces. */
 static int word_length(const char *text)
 {
     int n = *text == ' ', letters = isalpha((unsigned char)text[n]) != 0;

@@ -168,7 +168,7 @@ static int combining_class(int c)
     return utf8proc_get_property(c)->combining_class;
 }
 
-/* Rows in order of their characters, the numbers of those that compose in order of their parts, and
+/* Writes the decompositions sorted by character, the indices of compositions sorted by their parts, and
  * runs of combining classes. */
 static void write_compositions(void)
 {

@@ -1,6 +1,6 @@
 /*
- * test_cli.c - the program as a person meets it: command lines, what they print, and how
- * they end.  $CRESCENT is the program.
+ * test_cli.c - the command line: options and verbs, their output and their exit status.  $CRESCENT is the
+ * program.
  */
 #include <check.h>
 #include <fcntl.h>

@@ -21,7 +21,7 @@ static const char *write_file(const char *name, const char *text)
     return path;
 }
 
-/* Of each kind of option one, and two meanings of names that are none. */
+/* A script with an option of each kind, two keys that map to an option, and keys that are ignored. */
 static const char model[] =
     "local o = options({\n"
     "    whole = 3, eps = 1e-5, number = {number = 1}, yes = true, text = 'x',\n"
@@ -115,7 +115,7 @@ START_TEST(gives_values)
 }
 END_TEST
 
-/* The message begins with the file, but for what is the script's. */
+/* The message begins with the file of the configuration, or with the script if the script is wrong. */
 static const struct {
     const char *file, *config, *expected;
 } bad[] = {

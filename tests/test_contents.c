@@ -1,7 +1,7 @@
 /*
- * test_contents.c - what is in a file of tensors, of each kind that is known; statistics, which leave out
- * what is not finite; the table of `crescent inspect`, whose rows are layers; and an index of shards in
- * place of weights.
+ * test_contents.c - the contents of files of tensors, of each known kind; statistics, which ignore
+ * elements that are not finite; the table of `crescent inspect`, whose rows are layers; and an index of
+ * shards as a file of weights.
  */
 #include <check.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
- * test_embed.c - vectors of texts: by the mean of the last hidden states, as a run of the encoder gives
- * them; the same bits alone and after other texts; what the files of sentence-transformers say, and what
- * is wrong with them in one line.
+ * test_embed.c - vectors of texts: the mean of the last hidden states, compared with a run of the
+ * encoder; the same bits alone and after other texts; settings in the files of sentence-transformers, and
+ * errors in these files in one line.
  */
 #include <check.h>
 #include <math.h>
@@ -87,7 +87,7 @@ static void write_all_modules(const char *pooling, const char *more)
 
 #define NORMALIZE ",{\"idx\":2,\"path\":\"2\",\"type\":\"sentence_transformers.models.Normalize\"}"
 
-/* The same with, if `normalizes`, a Normalize. */
+/* Writes the modules with a pooling and, if `normalizes`, a Normalize. */
 static void write_modules(const char *pooling, int normalizes)
 {
     write_all_modules(pooling, normalizes ? NORMALIZE : "");
@@ -228,8 +228,8 @@ START_TEST(maps_kept_weights)
 }
 END_TEST
 
-/* Texts of a batch, on threads beside each other, have the bits that each has alone; so have those of other
- * arithmetic, and what is said of each. */
+/* A text has the same vector and the same report in a batch on several threads as alone, in each
+ * arithmetic. */
 START_TEST(bits_do_not_depend_on_the_batch)
 {
     static const char *const formats[] = {NULL, "q8"};
@@ -821,7 +821,7 @@ START_TEST(has_a_vector_and_classes_in_each_family)
 }
 END_TEST
 
-/* As many tokens as there are positions, and no more. */
+/* A text has at most as many tokens as the model has positions. */
 START_TEST(knows_the_positions_of_each_family)
 {
     char text[300] = "", refused[100];

@@ -1,7 +1,7 @@
 /*
- * test_emit_embed.c - encoders as one C file: the vectors of crescent embed, from safetensors files, packed
- * weights and weights in the program, under every compiler at hand; and what is refused.  $CRESCENT is the
- * program.
+ * test_emit_embed.c - encoders as one C file: the same vectors as crescent embed, from safetensors files,
+ * packed weights and embedded weights, with every installed compiler; and refused options.  $CRESCENT is
+ * the program.
  */
 #include <check.h>
 #include <stdarg.h>
@@ -93,7 +93,7 @@ static bool has(const char *compiler)
     return run(said, "command -v %s", compiler) == 0;
 }
 
-/* Emits the encoder FOLDER with options, compiles its main, and compares what it prints, notes included but that on
+/* Emits an encoder with options, compiles its main, and compares its output and notes, except the note on
  * tensors, with crescent embed. */
 static void check_alike(const char *compiler, const char *encoder, const char *options,
                         const char *of_embed, const char *weights)

@@ -41,8 +41,8 @@ static void read_file(const char *name, char *text)
     fclose(file);
 }
 
-/* Runs a line of the shell in which crescent is the program, $T the folder of the test, and $M that of
- * the model. */
+/* Runs a line of the shell in which crescent is the program, $T the test's folder, and $M the model's
+ * folder. */
 static const struct outcome *run(const char *format, ...)
 {
     static struct outcome outcome;
@@ -64,7 +64,7 @@ static const struct outcome *run(const char *format, ...)
     return &outcome;
 }
 
-/* The same, of what has to go well without a word of warning; its standard output. */
+/* Runs a line that must succeed without a warning; returns its standard output. */
 static const char *out_of(const char *format, ...)
 {
     char line[1600];
@@ -77,7 +77,7 @@ static const char *out_of(const char *format, ...)
     return o->out;
 }
 
-/* What has to be refused with status 2 and one line. */
+/* Runs a line that must fail with status 2 and one line of error. */
 static void must_refuse(const char *line, const char *expected)
 {
     const struct outcome *o = run("%s", line);
@@ -257,8 +257,8 @@ static void tear_down(void)
 
 #define WARN " -std=c11 -Wall -Wextra -Wpedantic -Werror"
 
-/* How a file is compiled: as it is with plain C, $T/plain, or the functions of the runtime apart, with the
- * vectors that run here, see `runtime_apart`. */
+/* A way to compile the emitted C: one file with plain C, $T/plain; or the runtime's functions in a file
+ * of their own, with the instruction sets of this machine, see `runtime_apart`. */
 struct build {
     const char *compiler, *files;
 };
@@ -283,7 +283,7 @@ static void runtime_apart(const char *name)
            name, name, name);
 }
 
-/* What is asked of crescent generate and of the program. */
+/* Arguments for crescent generate and for the emitted program. */
 static const char *const requests[] = {
     "--prompt 'the end of the text' --tokens 30 --ids",
     "--prompt 'the end of it, and  more' --tokens 40",
@@ -295,7 +295,7 @@ static const char *const requests[] = {
     "--tokens 0",
 };
 
-/* What crescent generate prints, one request after another. */
+/* Runs crescent generate with each of the requests and stores its output. */
 static void ask_crescent(char expected[][MAX_TEXT])
 {
     for (int i = 0; i < COUNT(requests); i++)
@@ -460,7 +460,8 @@ static void add_ids(char *ids, const char *line)
     ids[strcspn(ids, "\n")] = '\0';
 }
 
-/* What a chat says to a line is what crescent generate says, to all that was said before. */
+/* The answer of a chat to a line is equal to the output of crescent generate for the whole conversation
+ * so far. */
 START_TEST(chats)
 {
     static char said[MAX_TEXT], ids[MAX_TEXT], line[MAX_TEXT];

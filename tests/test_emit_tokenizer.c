@@ -309,7 +309,7 @@ static void check_graphemes(const struct cr_text *text)
     }
 }
 
-/* Every character between others, then strings of those that join. */
+/* Tests every character between others, then strings of characters that join in graphemes. */
 START_TEST(ends_graphemes_as_utf8proc)
 {
     struct cr_text text = {0};
@@ -410,7 +410,7 @@ static const char texts_program[] =
     "    return 0;\n"
     "}\n";
 
-/* What that has to print for text `number`. */
+/* Appends the expected output of the program for texts and pairs, for text `number`. */
 static void put_expected_texts(struct cr_text *out, struct cr_tokenizer *t, const char *text, size_t n,
                                int number)
 {
@@ -433,7 +433,7 @@ static void put_expected_texts(struct cr_text *out, struct cr_tokenizer *t, cons
     free(e.types.items);
 }
 
-/* What the other has to print for a text. */
+/* Appends the expected output of the program for prompts, for one text. */
 static void put_expected(struct cr_text *out, struct cr_tokenizer *t, const char *text, size_t n, int number)
 {
     (void)number;
@@ -480,7 +480,7 @@ static void add_text(struct cr_text *texts, const char *text, size_t length)
     cr_put_bytes(texts, text, length);
 }
 
-/* Those of the fixtures and random ones, and what is expected of each. */
+/* Writes the texts of the fixtures and random texts to a file, and their expected outputs to `expected`. */
 static void make_texts(const char *folder, struct cr_tokenizer *t, struct cr_text *expected,
                        put_function *put)
 {
@@ -585,7 +585,7 @@ START_TEST(emits_what_encodes_alike)
 }
 END_TEST
 
-/* Those of encoders: texts and pairs. */
+/* Tokenizers of encoders, which encode texts and pairs. */
 static const char *const of_texts[] = {
     "tests/tokenizers/gpt2.json",          "tests/tokenizers/llama3.json",
     "tests/tokenizers/spm_first.json",     "tests/tokenizers/bert_uncased.json",

@@ -306,7 +306,7 @@ END_TEST
     "local o = options({model_type = {'own'}, T = 4, width = 2})\n"                               \
     "return {y = input('x', {o.T, o.width}) * param('w', {o.width}) * n.two}\n"
 
-/* Opens the folder, and its graph is that of the script with the width of config.json. */
+/* Opens the folder and asserts that its graph is the script's graph with the width of config.json. */
 static void takes_own_script(const crescent_script *how)
 {
     crescent_graph *graph;

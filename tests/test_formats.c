@@ -170,10 +170,10 @@ START_TEST(bits_are_the_same_in_arithmetics)
 END_TEST
 
 /*
- * The interpreter rounds the same rows to the same numbers, so that it is as close as in f32, unless a
- * number of a row lies so near to half-way between two integers that its float and its double are
- * rounded to different ones.  Then what it is multiplied by counts once more or less: by a step of the
- * row, 1/127 of the largest of 32 numbers.  In f32 the result is far away.
+ * The interpreter rounds rows to the same integers as the compiled code, so the results are as close as
+ * in f32.  The exception is an element so near to half-way between two integers that its float and its
+ * double are rounded differently: then a product differs by one step of the row, 1/127 of the largest of
+ * 32 numbers.  The result in f32 arithmetic differs by more.
  */
 START_TEST(interpreter_rounds_rows_alike)
 {
@@ -289,7 +289,7 @@ END_TEST
 
 /* ---- rounded beforehand ---- */
 
-/* The value of the nearest f16, of two the even one, in doubles. */
+/* Returns the value of the nearest f16, ties to even, computed in doubles. */
 static float nearest_f16(float x)
 {
     int exponent;
@@ -301,7 +301,7 @@ static float nearest_f16(float x)
     return fabs(rounded) > 65504 ? copysignf(INFINITY, x) : (float)rounded;
 }
 
-/* The same of bf16: 8 bits, none below 2^-133. */
+/* Returns the value of the nearest bf16, which has 8 bits and none below 2^-133. */
 static float nearest_bf16(float x)
 {
     int exponent;
@@ -544,8 +544,8 @@ START_TEST(what_is_replaced_stays_f32)
 }
 END_TEST
 
-/* A length may end in a block of what is summed, and its scale would be that of elements that do not
- * exist.  Columns are no blocks. */
+/* A length can end inside a block of k, whose scale would depend on elements that do not exist, so such a
+ * weight stays f32.  Blocks do not extend along columns. */
 START_TEST(blocks_are_not_cut)
 {
     static const char text[] =

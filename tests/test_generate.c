@@ -1,6 +1,6 @@
 /*
- * test_generate.c - crescent generate, as a person calls it: ids and text, however they are asked for; the
- * logits; where a text ends; Ctrl-C; what is refused, in one line.  $CRESCENT is the program.
+ * test_generate.c - the verb crescent generate: output as ids and as text; the logits; the end of a text;
+ * Ctrl-C; and errors, in one line.  $CRESCENT is the program.
  */
 #include <check.h>
 #include <fcntl.h>
@@ -44,8 +44,8 @@ static void read_file(const char *name, char *text)
     fclose(file);
 }
 
-/* Runs a line of the shell in which crescent is the program, $M the model's folder and $T that of the
- * test. */
+/* Runs a line of the shell in which crescent is the program, $M the model's folder and $T the test's
+ * folder. */
 static const struct outcome *run(const char *format, ...)
 {
     static struct outcome outcome;

@@ -1,7 +1,7 @@
 /*
- * test_generator.c - models that go on with texts, through crescent.h: the logits of a prompt are those of
- * the whole sequence, bit for bit, however it is cut, alone or beside others, on every backend and instruction
- * set, with any number of threads; what is chosen; what is refused; and nothing is allocated between tokens.
+ * test_generator.c - generators of text, through crescent.h: the logits of a prompt have the same bits as
+ * in a run of the whole sequence, however the prompt is cut, alone or in a batch, on every backend and
+ * instruction set, with any number of threads; sampling; errors; and no allocation between tokens.
  */
 #include <check.h>
 #include <math.h>
@@ -155,8 +155,8 @@ static void feed_in_pieces(crescent_generator *g, const int32_t *ids, int cut, f
     }
 }
 
-/* Logits have the bits of the expected ones; those of the interpreter, which keeps numbers as doubles but for
- * states, are next to its own. */
+/* Returns true if logits have the expected bits.  Logits of the interpreter, which computes in doubles
+ * but keeps states as floats, must only be close. */
 static bool agree(const float *found, const float *expected, int64_t n, crescent_backend backend)
 {
     if (backend != CRESCENT_REF)

@@ -1,6 +1,6 @@
 /*
- * test_gguf.c - the reader of GGUF files: what is in a file comes out of it, blocks are the numbers that
- * the format says, and of each byte that is missing or wrong a line says so.
+ * test_gguf.c - the reader of GGUF files: it returns the values and tensors of a file, decodes blocks as
+ * the format defines them, and reports each missing or wrong byte in one line.
  */
 #include <check.h>
 #include <math.h>
@@ -161,7 +161,8 @@ START_TEST(converts_blocks)
 }
 END_TEST
 
-/* Rows of Q that lie as pairs, as blocks and as floats; the head's own order is that of halves. */
+/* The reader reorders rows of Q, in blocks and in floats, from adjacent pairs to the halves of a head
+ * that models use. */
 START_TEST(puts_rows_in_order)
 {
     enum { HEADS = 2, HALF = 3, ROWS = 2 * HALF * HEADS, COLS = 64 };

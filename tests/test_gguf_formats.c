@@ -1,8 +1,8 @@
 /*
- * test_gguf_formats.c - weights of GGUF files in the formats of their tensors: blocks as they are, which
- * rounding again would change; the bits of the same numbers in float32, near those in double precision, for
- * every instruction set, thread, backend and emitted program; other formats by rules; and what is wrong
- * with such a file, in one line.
+ * test_gguf_formats.c - weights of GGUF files in the formats of their tensors: blocks are copied, since
+ * quantising them again would change them; the results have the bits of a run with the decoded float32
+ * weights, and are near to double precision, for every instruction set, number of threads, backend and
+ * emitted program; rules select other formats; and errors in such a file are reported in one line.
  */
 #include "gguf_models.h"
 
@@ -21,7 +21,8 @@ static const struct kind {
 
 /* ---- formats ---- */
 
-/* The format of a parameter: of matrices but for the table of positions that of its tensor. */
+/* Returns the format of a parameter: its tensor's for a matrix other than the table of positions, else
+ * f32. */
 static const char *format_of(const crescent_port *port, int type)
 {
     type = type == MIXED ? type_of(port->name) : type;

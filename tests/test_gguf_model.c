@@ -216,7 +216,8 @@ static void put_pieces(struct gguf *g, const float *scores)
     put_integer(g, "tokenizer.ggml.unknown_token_id", 0);
 }
 
-/* The highest score first: "ab" before a space's "a", and of what is alike the leftmost. */
+/* The pair with the highest score is merged first, "ab" before a space and "a"; of equal scores the
+ * leftmost pair. */
 START_TEST(merges_by_scores)
 {
     static const float scores[] = {0, 0, 0, 0, 0, 0, -9, -9, -9, -3, -1, -2, -4, -5, 0};
@@ -275,7 +276,8 @@ static void put_words(struct gguf *g, const char *cut)
     put_integer(g, "tokenizer.ggml.eot_token_id", 9);
 }
 
-/* How text is cut, whether a text gets a beginning, and whether a word that is a token is one. */
+/* The file's pre-tokenizer determines how text is split, whether a token begins the text, and whether
+ * merges are skipped for words that are tokens. */
 START_TEST(cuts_as_the_file_says)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /*
- * test_gradient.c - the gradient of every op of the table against finite differences of the
- * interpreter, which computes in double precision; and what differences cannot tell: ties,
- * infinities, what is not on the way.
+ * test_gradient.c - the gradient of every op of the table, compared with finite differences of the
+ * interpreter, which computes in double precision; and cases that differences cannot test: ties,
+ * infinities, and nodes that the loss does not depend on.
  */
 #include <check.h>
 #include <math.h>

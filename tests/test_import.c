@@ -1,6 +1,6 @@
 /*
- * test_import.c - ONNX files: what is in one comes out as a script, what is known folds away, and of what
- * is cut short, hostile or not understood a line says so.
+ * test_import.c - ONNX files: a file is translated to a script, constants are folded, and truncated,
+ * hostile or unsupported files are refused with one line.
  */
 #include <check.h>
 #include <math.h>
@@ -375,7 +375,7 @@ START_TEST(multiplies_by_one_batch)
 }
 END_TEST
 
-/* Indices that say fewer axes than there are give what is beneath them. */
+/* GatherND with indices of fewer axes than the array gathers whole rows. */
 START_TEST(gathers_rows_by_index)
 {
     static const float x[] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -694,8 +694,8 @@ START_TEST(frees_known_elements)
 }
 END_TEST
 
-/* Of few elements everything is known, so that shapes are; of many nothing is once too much is kept, or was
- * made in all. */
+/* Small arrays are always folded, since shapes may depend on them; large arrays are not folded after a
+ * limit on elements in memory, or on all elements ever computed, is reached. */
 START_TEST(keeps_a_bounded_number_of_elements)
 {
     for (int64_t n = CR_ELEMENTS_FEW; n <= CR_ELEMENTS_FEW + 1; n++) {
@@ -823,7 +823,7 @@ START_TEST(unrolls_loops)
 }
 END_TEST
 
-/* As many rounds as relu(n) says, which is known, of z = z + x. */
+/* A Loop of z = z + x is unrolled relu(n) times, where n is known. */
 START_TEST(counts_rounds)
 {
     static const float two[] = {2};
@@ -874,7 +874,7 @@ START_TEST(pins_what_ends_a_loop)
 }
 END_TEST
 
-/* y is known if x is: integers whose bits are those of the floats. */
+/* A BitCast of known floats gives known integers of the same bits. */
 START_TEST(casts_bits)
 {
     struct message graph = {.n = 0}, to = {.n = 0};
@@ -1417,7 +1417,7 @@ static int parse(const unsigned char *bytes, size_t n)
     return status;
 }
 
-/* Of each prefix: refused with a line, but where it ends between the parts of the model. */
+/* Each prefix of a file is refused with a line, unless it ends between parts of the model. */
 START_TEST(files_that_are_cut)
 {
     struct message graph = linear_graph(), model = model_of(&graph, 18);

@@ -653,8 +653,8 @@ static const struct {
     {"mix = function() return merged(matmul(sigmoid(where(le(key(), query()), scores(), 0.0)), "
      "heads 'v')) end",
      "found tokens that look at later ones"},
-    /* a choice that scores make, of 0 or: what is not known, another number, one that grows with the query,
-     * one that grows with the key */
+    /* a choice by scores between 0 and: an unknown value, another number, a number that grows with the
+     * query, one that grows with the key */
     {"mix = function()\n"
      "    local p = where(gt(scores(), 0), 0.0, scores())\n"
      "    return merged(matmul(p, heads 'v'))\n"

@@ -175,7 +175,8 @@ static void make_panels(bool nibbles, unsigned char *panels)
                 panels[s] = panels[s] == 77 ? 0x7e : panels[s] & 0xbf;
 }
 
-/* So many rows, with a bias or without; what is beside the result stays as it was. */
+/* Checks a product of m rows and n columns, with a bias or without; memory beside the result must not
+ * change. */
 static void check_product(const struct cr_runtime *rt, bool nibbles, const struct row *a, int m,
                           int n, bool biased)
 {

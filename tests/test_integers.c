@@ -216,7 +216,7 @@ END_TEST
 #define CR_LOWEST INT32_MIN
 #define CR_HIGHEST INT32_MAX
 
-/* A row of the table of reductions, for those of a rule that admits i32. */
+/* A reduction whose rule admits i32, from the table of reductions. */
 struct reduction {
     enum cr_op op;
     int32_t identity;
@@ -417,7 +417,7 @@ static struct tensor map2(struct model *m, enum cr_op op, struct tensor a, struc
     return map(m, op, a, b, b);
 }
 
-/* Of an [R, C] tensor, over one of its axes. */
+/* Adds a reduction of an [R, C] tensor over one of its axes, and computes the expected values. */
 static struct tensor reduce(struct model *m, enum cr_op op, struct tensor a, int axis)
 {
     struct cr_attr attr = {.axis = axis};

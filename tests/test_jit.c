@@ -174,8 +174,8 @@ START_TEST(objects_are_told_apart)
 }
 END_TEST
 
-/* A compiler that makes a file beside its output, as some linkers do, gets a folder; those that
- * interrupted programs left are removed, those in use are not. */
+/* A compiler that writes files beside its output, as some linkers do, gets a folder.  Folders that
+ * interrupted programs left are removed; folders in use are kept. */
 START_TEST(folder_for_compilers_that_need_one)
 {
     static const char wrapper[] = "#!/bin/sh\ncase \"$*\" in *' /proc/'*) exit 1;; esac\n"

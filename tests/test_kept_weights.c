@@ -475,8 +475,8 @@ static bool onnx_was_kept(const char *set, int64_t bytes, bool is_length, float 
     return was_kept;
 }
 
-/* Whether a run gives other numbers than `y`, and the same whether weights are kept or not.  Here
- * the weights of the run are new. */
+/* Returns true if the results of a run differ from `y`.  Asserts that a run without cache, a run that
+ * writes the cache and a run that reads it give the same bits. */
 static bool onnx_differs(const char *set, const float *y)
 {
     float off[TABLE] = {0}, first[TABLE] = {0}, second[TABLE] = {0};
@@ -509,9 +509,8 @@ static void replace_bytes(const char *name, const void *old, const void *new, si
     close(fd);
 }
 
-/* Elements that import reads from the file, transposes, reads twice, finds beside the model or
- * computes with: each that changes makes weights that are not kept yet, and the numbers are those
- * of the file. */
+/* A change of any initializer makes the cached weights invalid, and results use the new elements.  Import
+ * reads it from the file, transposes it, reads it twice, finds it in another file, or folds it. */
 START_TEST(sees_other_initializers)
 {
     struct contents c = some_contents(), new = c;
@@ -564,7 +563,8 @@ START_TEST(sees_other_external_data)
 }
 END_TEST
 
-/* Sizes that change what import computes have files of their own; a length has that of its bound. */
+/* Sizes that change the result of constant folding have cache files of their own; a length has the file
+ * of its bound. */
 START_TEST(sees_other_sizes)
 {
     struct contents c = some_contents();

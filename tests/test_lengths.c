@@ -88,7 +88,7 @@ static const struct {
     {"channels", "local x = input('x', {2, T, 8})\n"
               "local p = nn.softmax(matmul(x:transpose(2, 3), x))\n"
               "return {y = matmul(p, x:transpose(2, 3))}"},
-    /* what is made in a shape with a length has it; `slice` says it of the beginning of a
+    /* leaves with a length in their shape have the length; a slice to a length takes the beginning of a
      * longer table */
     {"leaves", "local x = input('x', {T, 3})\n"
                "local u = exp(const(0, {2, T}))\n"

@@ -1,5 +1,5 @@
-/* test_linear_sums.c - sums of unknown integers and what is known of them, of which the verifier of programs
- * makes its proofs: a bound that is too tight would let it accept a wrong program. */
+/* test_linear_sums.c - linear sums of unknown integers and their bounds, which the verifier of programs
+ * uses in proofs: with a bound that is too tight it would accept a wrong program. */
 #include <check.h>
 #include <stdint.h>
 

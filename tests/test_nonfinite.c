@@ -99,7 +99,7 @@ static const struct cr_engine_options interpreted = {.settings.path = "test", .b
 
 /* ---- formulas ---- */
 
-/* Of x, and of z, which goes through the same values in each combination. */
+/* Formulas of x and z, which take all pairs of the special values. */
 static const char *const formulas[] = {
     "0.5 * x * (1 + erf(x * 0.7071067811865476))",
     "0.5 * x * (1 + tanh(0.7978845608 * (x + 0.044715 * x ^ 3)))",

@@ -42,7 +42,7 @@ struct format {
     gather_function *gather;
 };
 
-/* Of both formats; false if the machine lacks the instruction set. */
+/* Finds format and instruction set number i; false if the machine lacks the instruction set. */
 static bool find_format(int i, struct format *f, const struct cr_runtime **rt)
 {
     *rt = cr_runtime_select(isas[i / 2]);
@@ -56,7 +56,7 @@ static bool find_format(int i, struct format *f, const struct cr_runtime **rt)
 
 /* ---- the definitions ---- */
 
-/* The value nearest to x among those of f16, of two the even one; infinite if it overflows. */
+/* Returns the f16 value nearest to x, ties to even; infinite if it overflows. */
 static float round_f16(float x)
 {
     int exponent;

@@ -1742,7 +1742,8 @@ START_TEST(test_random_moments)
 }
 END_TEST
 
-/* How many normal numbers lie beyond a bound, on either side, within 6 standard errors. */
+/* The number of normal samples beyond a bound, on either side, is within 6 standard errors of the
+ * expected number. */
 START_TEST(test_random_tails)
 {
     enum { N = 1 << 21 };

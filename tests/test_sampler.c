@@ -67,7 +67,8 @@ static double number(uint64_t seed, uint64_t stream, uint64_t position)
     return ((double)(w[0] >> 5) * 0x1p26 + (double)(w[1] >> 6)) * 0x1p-53;
 }
 
-/* Whether a token is the one that a number falls on, in order of ids, but for rounding. */
+/* Returns true if the cumulative probability reaches u at this token, in the order of ids, up to
+ * rounding. */
 static bool is_the_one(const double *p, int n, double u, long token)
 {
     double before = 0;

@@ -43,7 +43,7 @@ static double processor_time(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Runs t.lua; what it prints goes to the file "printed".  Returns the status. */
+/* Runs t.lua with its output in the file "printed".  Returns the status. */
 static int run(const struct cr_limits *limits, struct cr_error *error)
 {
     struct cr_script script;
@@ -348,7 +348,7 @@ START_TEST(keeps_libraries_as_they_are)
 }
 END_TEST
 
-/* A library module sees neither globals of a script, nor what it puts in place of others. */
+/* A library module sees neither a script's new globals, nor its replacements of the language's globals. */
 START_TEST(shows_libraries_a_clean_world)
 {
     mkdir(path_of("lib"), 0700);

@@ -1,6 +1,6 @@
 /*
- * test_stacked.c - products by one of a stack of weights, which an i32 chooses: read in place or copied
- * first, the bits are the same; what is not chosen does not matter.
+ * test_stacked.c - products by a matrix of a stack of weights, chosen by an i32: reading it in place or
+ * copying it first gives the same bits, and the other matrices do not matter.
  */
 #include <check.h>
 #include <math.h>

@@ -259,8 +259,8 @@ static void write_kept(const char *name, const char *first_line)
     fclose(file);
 }
 
-/* What a probe found is kept, is taken by the next process as long as its first line is right, and made
- * anew if that is not.  Beside much other work nothing is kept, so it may take some probes. */
+/* The result of a probe is cached.  The next process uses the cache if its first line is valid, and else
+ * probes again.  On a busy machine no result is cached, so it may take some probes. */
 START_TEST(a_probe_is_kept)
 {
     char name[512], line[256];

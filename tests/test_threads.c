@@ -112,7 +112,7 @@ static int run_job(crescent_context *context, int j, const char *path, struct ou
     return status;
 }
 
-/* The job after those of the table: some steps of a training, whose state goes to `path`. */
+/* The job after the jobs of the table: some steps of a training, which writes its checkpoint to `path`. */
 static int train_job(crescent_context *context, const char *path)
 {
     const crescent_script how = {.seed = 11};

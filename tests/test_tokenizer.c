@@ -1153,8 +1153,8 @@ END_TEST
 #define LISTED(id, content, more)                                                                  \
     "\"" id "\":{\"content\":\"" content "\"" more "}"
 
-/* What transformers makes of tokenizer.json and tokenizer_config.json: tokens that the latter has alone are
- * added in the order of their ids, its flags count, then come special tokens by their names. */
+/* Tokens of tokenizer.json and tokenizer_config.json are combined as in transformers: tokens only in the
+ * latter are added in the order of their ids, its flags count, and special tokens by name follow. */
 START_TEST(adds_the_tokens_of_a_configuration)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * test_verify_program.c - the verifier of programs, shown by damage: what is found of a body's
- * names and scopes, its addresses, its scratch, and of what its calls are given.
+ * test_verify_program.c - tests of the verifier of programs by damage: to names and scopes in a body, its
+ * addresses, its scratch, and the bindings of calls.
  */
 #include "compiler/ir/steps.h"
 #include "damage.h"

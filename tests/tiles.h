@@ -89,7 +89,7 @@ static inline void tile_stored(int t, void *p, long stride)
         memcpy((char *)p + r * stride, tile->at[r], (size_t)tile->bytes);
 }
 
-/* What is not normal becomes a zero of its sign. */
+/* Flushes a denormal to a zero of its sign. */
 static inline float tile_flush(float x)
 {
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;

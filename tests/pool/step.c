@@ -1,5 +1,5 @@
-/* step.c - a training with threads that are kept goes as one without: generated/train_add.c.  Says
- * what is not so, and returns 1. */
+/* step.c - a training with a pool of threads gives the same results as one without:
+ * generated/train_add.c.  Prints a difference and returns 1 if there is one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
