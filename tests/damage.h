@@ -57,7 +57,7 @@ static inline bool begins_with(const char *text, const char *pattern)
     return true;
 }
 
-/* Runs the pass, which has to be blamed with a message that begins so; frees the module. */
+/* Runs the pass, asserts that the error names it and begins with a message, and frees the module. */
 static inline void expect_caught(struct cr_module *m, const struct cr_pass *pass, const char *name,
                                  const char *message)
 {

@@ -347,7 +347,7 @@ static void print_tokenizer(void)
     }
 }
 
-/* The tokens of a story between BEGIN and END; how many. */
+/* Encodes a story, between BEGIN and END; returns the number of tokens. */
 static int story_ids(int32_t *ids)
 {
     char story[STORY];

@@ -28,7 +28,7 @@ static char folder[64];
 /* Fails with the library's line unless a call went well. */
 #define GOOD(call) ck_assert_msg((call) == CRESCENT_OK, "%s: %s", #call, crescent_error(context))
 
-/* A call is refused with a line that has a word in it. */
+/* Asserts that a call fails with an error of one line that contains a word. */
 #define REFUSED(call, word)                                                                        \
     do {                                                                                           \
         ck_assert_int_eq((call), CRESCENT_FAILED);                                                 \
@@ -180,7 +180,7 @@ static void read_fixture(void)
     fclose(file);
 }
 
-/* A .npy file of floats, or of doubles rounded. */
+/* Reads a .npy file of floats, or of doubles, which it rounds. */
 static float *read_npy(const char *path, int64_t *n)
 {
     struct cr_npy file;
@@ -666,7 +666,7 @@ START_TEST(an_autopsy)
 }
 END_TEST
 
-/* The only entry is chosen or is not: the state is the same. */
+/* States work in the same way whether the only entry is chosen by name or not. */
 START_TEST(states_of_an_entry)
 {
     static const char text[] = "local sum = state('sum', {2})\n"
@@ -1686,7 +1686,8 @@ START_TEST(configurations_that_are_wrong)
 }
 END_TEST
 
-/* Ids that are moved before they are rows of a table have its limit, and of two tables the smaller one's. */
+/* Ids that pass through movement ops before a gather are limited by the table's rows; with two tables, by
+ * the smaller one's. */
 START_TEST(ids_that_are_moved)
 {
     static const char *const texts[] = {
@@ -1873,7 +1874,7 @@ START_TEST(questions_to_null)
 }
 END_TEST
 
-/* Null where a handle is there: the line is the context's. */
+/* A null argument next to a valid handle: the error is stored in the context. */
 START_TEST(null_arguments)
 {
     const char *word = "is null or negative", *none = NULL;
@@ -1990,7 +1991,7 @@ static size_t used_addresses(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A model opened and run with so many bytes more than there are. */
+/* Opens and runs a model with a limit of `more` additional bytes of memory. */
 static int run_within(size_t more)
 {
     struct rlimit before, limit;

@@ -18,7 +18,7 @@
 
 enum { MOST_LAYERS = 7, MOST_PORTS = 256 };
 
-/* A model of so many layers; taps[i] is what layer i makes. */
+/* Makes a model with a number of layers; taps[i] is the result of layer i. */
 struct model {
     struct cr_graph *graph;
     cr_id taps[MOST_LAYERS];

@@ -813,7 +813,7 @@ START_TEST(same_dropout)
 }
 END_TEST
 
-/* A share p becomes zero, the rest is made larger; the sums say so. */
+/* Dropout sets a share p of elements to zero and scales the others by 1 / (1 - p); the sums prove it. */
 START_TEST(dropout_keeps_the_mean)
 {
     float sums[3];

@@ -312,7 +312,7 @@ START_TEST(does_what_the_files_say)
     crescent_embedder_look(e, &facts);
     ck_assert_str_eq(facts.pooling, "cls");
     ck_assert_int_eq(facts.normalized, 1);
-    ck_assert_int_eq(facts.most, 40); /* as many as there are positions */
+    ck_assert_int_eq(facts.most, 40); /* as many tokens as the model has positions */
     ck_assert_str_eq(facts.prompt, "read: ");
     float with[C], without[C];
     GOOD(crescent_embed(e, "the text", 8, with, NULL));
@@ -585,7 +585,7 @@ END_TEST
 
 enum { MOST_TEXTS = 8, MOST_BYTES = 200 };
 
-/* Lines of a file without their ends; returns how many. */
+/* Reads the lines of a file without their ends; returns their number. */
 static int read_lines(const char *path, char lines[MOST_TEXTS][MOST_BYTES])
 {
     int n = 0;

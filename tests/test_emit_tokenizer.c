@@ -602,7 +602,7 @@ START_TEST(emits_what_lays_texts_alike)
 }
 END_TEST
 
-/* ---- what emitted C does not have ---- */
+/* ---- parts that emitted C does not support ---- */
 
 static const struct refused {
     const char *path, *expected;

@@ -99,7 +99,7 @@ static char folder[64], error[512];
 
 /* ---- files to read ---- */
 
-/* A path in the test's folder, good until the eighth call after this one. */
+/* Returns a path in the test's folder, which is valid until the eighth call after this one. */
 static const char *in_folder(const char *name)
 {
     static char paths[8][400];
@@ -1389,7 +1389,7 @@ static int split_line(const char *line, char *text, size_t size, char **argv)
     return argc;
 }
 
-/* The exit status of the sample called with that line. */
+/* Runs the sample with a command line; returns its exit status. */
 static int run_sample(const char *line)
 {
     char text[1024], *argv[32];

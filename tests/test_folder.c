@@ -437,7 +437,7 @@ static const struct {
      "config.json: option sliding_window: found '-1', expected at least 0"},
     {"config.json", "{\"model_type\": \"llama\", \"vocab_size\": -3}",
      "config.json: option vocab_size: found '-3', expected at least 1"},
-    {"model.safetensors", "", NULL}, /* the folder as it is made is good */
+    {"model.safetensors", "", NULL}, /* the unchanged folder is valid */
     {"config.json", "{\"architectures\": [\"GPT2LMHeadModel\", \"GPT2DoubleHeadsModel\"],"
                     " \"model_type\": null, \"n_embd\": 16, \"n_layer\": 2, \"n_head\": 2,"
                     " \"vocab_size\": 24, \"n_positions\": 32.0, \"layer_norm_epsilon\": 1e-3}", NULL},

@@ -228,7 +228,7 @@ START_TEST(prints_the_text_of_the_ids)
 }
 END_TEST
 
-/* One prompt in all its forms, and none: config.json says what a text begins with. */
+/* A prompt as text, ids and file, and no prompt: then the text begins with the token of config.json. */
 START_TEST(takes_prompts)
 {
     char expected[MAX_TEXT];
@@ -556,7 +556,8 @@ END_TEST
     "--set num_key_value_heads=1 --set num_hidden_layers=1 --set intermediate_size=16 "            \
     "--set vocab_size=50 --prompt-ids 3 --ids --tokens 1 --seed 1 "
 
-/* A context of one token, whoever asks for it: what a longer one says of the first token. */
+/* A context of one token, however it is set, gives the same logits for the first token as a longer
+ * context. */
 START_TEST(a_context_of_one_token)
 {
     out_of(SHARED_KEYS "--context 4 --logits $T/four.npy");

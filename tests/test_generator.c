@@ -167,7 +167,8 @@ static bool agree(const float *found, const float *expected, int64_t n, crescent
     return true;
 }
 
-/* The script as it is counts as the plain configuration computes it, but for the interpreter. */
+/* The logits are equal to a run of the original script with the plain instruction set; the interpreter's
+ * are compared with its own. */
 START_TEST(is_the_whole_sequence)
 {
     static float expected[CONTEXT * VOCABULARY], found[CONTEXT * VOCABULARY];

@@ -156,7 +156,7 @@ START_TEST(an_elementwise_gradient_is_the_derivative)
 }
 END_TEST
 
-/* A comparison is a constant wherever it has a derivative. */
+/* The gradient of a comparison is 0. */
 START_TEST(nothing_flows_through_a_comparison)
 {
     if (cr_ops[_i].kind != CR_KIND_ELEMENTWISE || cr_ops[_i].rule != CR_RULE_COMPARE)

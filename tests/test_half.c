@@ -23,7 +23,8 @@ struct half {
     void (*gather)(long, long, float *, long, const unsigned short *, long, long, const int *);
 };
 
-/* Test i is of an instruction set and a format; null if the machine lacks the former. */
+/* Returns the runtime of the instruction set of test i, and sets its format; null if the machine lacks
+ * it. */
 static const struct cr_runtime *take(int i, struct half *half)
 {
     const struct cr_runtime *rt = cr_runtime_select(isas[i / 2]);

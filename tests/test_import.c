@@ -315,7 +315,7 @@ START_TEST(refuses_files_that_changed)
 }
 END_TEST
 
-/* An index that is shorter than x along another axis leaves the rest as it is. */
+/* If the index is shorter than x along another axis, the remaining elements keep their values. */
 START_TEST(scatters_into_a_corner)
 {
     static const float x[] = {1, 2, 3, 4}, update[] = {9};
@@ -899,7 +899,7 @@ START_TEST(narrow_integers_wrap)
 }
 END_TEST
 
-/* Rows that are looked up one after another are a slice. */
+/* A gather of consecutive rows becomes a slice. */
 START_TEST(slices_by_known_indices)
 {
     static const int64_t index[] = {1, 2, 3, 4};
@@ -1102,7 +1102,7 @@ START_TEST(refuses_operators)
 }
 END_TEST
 
-/* Graphs of one node over x [2, 8], with a number as its second input. */
+/* Refused graphs of one node, over x [2, 8] and a number as its second input. */
 START_TEST(refuses_what_cannot_be)
 {
     static const struct {
@@ -1500,7 +1500,7 @@ START_TEST(arena_blocks_do_not_overlap)
 }
 END_TEST
 
-/* The table is in order, so that it can be read, and no operator is in it twice. */
+/* The table is sorted, and no operator is in it twice. */
 START_TEST(table_is_in_order)
 {
     for (int i = 1; i < cr_onnx_n_ops; i++) {

@@ -294,7 +294,7 @@ static bool broadcast_strides(const struct value *a, int rank, const int64_t *sh
     return true;
 }
 
-/* The sum with another value, if they fit. */
+/* Adds the sum of two values to the graph, if their shapes broadcast. */
 static void add_sum(const struct value *a, const struct value *b)
 {
     static struct value left, right;

@@ -155,13 +155,13 @@ static const char *const spellings[] = {
     "    x = x * reshape(const(t), {T, 1})\n"
     "    return attend(where(le(key(), query()), scores(), -math.huge))\n"
     "end",
-    /* tokens of the same parity alone: what ids say of a pair */
+    /* a mask by ids: tokens see only tokens of the same parity */
     "mix = function()\n"
     "    local a, b = reshape(ids % 2, {B, 1, T, 1}), reshape(ids % 2, {B, 1, 1, T})\n"
     "    local same = eq(a + 0 * query({B, 1, T, T}), b)\n"
     "    return attend(where(logical_and(le(key(), query()), same), scores(), -math.huge))\n"
     "end",
-    /* heads that talk */
+    /* heads that are mixed (talking heads) */
     "mix = function()\n"
     "    local p = nn.softmax(where(le(key(), query()), scores(), -math.huge))\n"
     "    local mixed = matmul(permute(p, {1, 3, 4, 2}), param('talk', {H, H}, {normal = 1}))\n"
@@ -609,7 +609,7 @@ static const struct {
      "found tokens that look at later ones"},
     {"mix = function() return attend(where(le(key(), query()), scores(), -1e4)) end",
      "found tokens that look at later ones"},
-    /* a larger table, cut otherwise */
+    /* a slice at another offset of a larger mask */
     {"mix = function()\n"
      "    local all = le(key {64, 64}, query {64, 64})\n"
      "    return attend(where(slice(all, {6, 5}, {T, T}), scores(), -math.huge))\n"
@@ -684,7 +684,7 @@ static const struct {
      "    return merged(matmul(where(le(float(key()), scores()), scores(), 0.0), heads 'v'))\n"
      "end",
      "found tokens that look at later ones"},
-    /* keys that stay no axis of their own: joined, cut, merged */
+    /* the axis of keys does not remain an axis: concatenated, sliced, merged */
     {"mix = function()\n"
      "    local all = sum(concat({exp(scores()), const(1, {B, H, T, 1})}, 4), 4)\n"
      "    return merged(expand(all, {B, H, T, d}))\n"

@@ -24,7 +24,7 @@ static const struct cr_runtime *runtime(int i)
     return i < ISAS ? cr_runtime_select(isas[i]) : emulated_amx();
 }
 
-/* From -3 to 3, of very different sizes. */
+/* Returns a number from -3 to 3; magnitudes vary. */
 static float number(int i)
 {
     return sinf((float)i) * (i % 7 ? 3.0f : 0.01f);

@@ -150,7 +150,7 @@ START_TEST(nothing_is_left_behind)
 }
 END_TEST
 
-/* Two objects at a time are two, though the same descriptor was free for both. */
+/* Two objects that are loaded at the same time are distinct, even if they got the same file descriptor. */
 START_TEST(objects_are_told_apart)
 {
     static char other[] =

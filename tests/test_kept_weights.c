@@ -54,7 +54,7 @@ static void run(crescent_model *model, float *y)
     ck_assert_int_eq(crescent_run(model, (const void *[]){x}, (void *[]){y}), CRESCENT_OK);
 }
 
-/* Opens, loads and runs a model; whether its weights were kept.  Then they are. */
+/* Opens, loads and runs a model, which caches its weights; returns true if they were cached before. */
 static bool was_kept(const char *format, float *y)
 {
     crescent_model *model = open_model(PLENTY, format, CRESCENT_TCC);
@@ -229,7 +229,8 @@ START_TEST(passes_over_damaged_files)
 }
 END_TEST
 
-/* Nothing is kept of weights that are drawn, of the interpreter's, or where it is not allowed. */
+/* Random weights and weights of the interpreter are not cached, and nothing is cached where it is not
+ * allowed. */
 START_TEST(keeps_nothing_unasked)
 {
     char path[400];

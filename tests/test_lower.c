@@ -50,7 +50,7 @@ static cr_id two_products(struct cr_graph *g)
     return binary(g, CR_OP_matmul, first, leaf(g, CR_OP_param, "w2", 6, 5));
 }
 
-/* The product is needed as it is and transposed. */
+/* A graph that reads a product directly and transposed. */
 static cr_id product_in_two_places(struct cr_graph *g)
 {
     cr_id product =
@@ -242,7 +242,7 @@ static int64_t start_of(const struct cr_module *m, int kernel)
     return start;
 }
 
-/* No kernel has an obstacle when all that is stored is known, and lowering it again gives it. */
+/* After fuse no kernel has an obstacle, and lowering a kernel again gives the same kernel. */
 START_TEST(fuse_leaves_no_obstacle)
 {
     struct cr_module *m = fused(models[_i]);

@@ -267,7 +267,7 @@ START_TEST(test_attention)
 }
 END_TEST
 
-/* Queries that see no key, or whose keys are all dropped; y is asked for, fused as attention is. */
+/* Queries that see no key, or whose keys are all dropped; y is an output, computed by a fused attention. */
 static const char *const unseeing[] = {
     /* the answer is NaN */
     "s = where(lt(key, query), s, -math.huge)\n"

@@ -118,7 +118,7 @@ static float *run(const struct script *script, const char *path, const struct wa
     return y;
 }
 
-/* Where n floats differ in their bits; n if nowhere. */
+/* Returns the index of the first of n floats whose bits differ; n if all are equal. */
 static int64_t first_difference(const float *a, const float *b, int64_t n)
 {
     int64_t i = 0;

@@ -30,9 +30,10 @@ static void add_read(struct program *p, int read)
     value->reads[value->n_reads++] = read;
 }
 
-/* ---- what must hold of an order ---- */
+/* ---- checks of an order ---- */
 
-/* The call, after number `call`, that reads or replaces the value; the number of calls if none. */
+/* Returns the next call after `call` that reads or recomputes the value; the number of calls if there is
+ * none. */
 static int next_of(const struct program *p, const struct cr_order *s, int call, int value,
                    bool *reads)
 {

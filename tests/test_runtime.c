@@ -484,7 +484,7 @@ static float lanes_and_tree(const struct reduction *of, const float *a, long n)
     }
     for (long i = 0; i < n; i++) {
         block[i % 16] = of->combine(block[i % 16], a[i]);
-        if (i + 16 >= n || i % 4096 >= 4080) { /* the last of its lane in the block */
+        if (i + 16 >= n || i % 4096 >= 4080) { /* the last number of its lane in the block */
             lane[i % 16] = of->combine(lane[i % 16], block[i % 16]);
             block[i % 16] = of->identity;
         }
@@ -945,7 +945,7 @@ START_TEST(test_extremes)
 }
 END_TEST
 
-/* Wherever the one number stands that is not finite, and only if it is asked about. */
+/* A single number that is not finite is found at every position inside the array, and ignored outside. */
 START_TEST(test_finite)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);

@@ -55,7 +55,7 @@ static const struct script {
      "local w, b = param('w', {2, 600, 320}, {normal = 1}), param('b', {320}, {normal = 1}) "
      "local c = gather(w, id + 1)",
      "x:matmul(c) + b", 1, 1},
-    /* columns that are no whole panels, several numbers, a stack that is computed */
+    /* columns that do not fill whole panels, several chosen matrices, a computed stack */
     {"local x, id = input('x', {3, 24}), input('id', {}, 'i32') "
      "local w = param('w', {4, 24, 33}, {normal = 1}) local c = gather(w, id)",
      "x:matmul(c)", 0, 0},

@@ -717,7 +717,7 @@ END_TEST
 
 /* ---- several entries ---- */
 
-/* Two entries, a and b, that share states. */
+/* A model of two entries, a and b, which share states. */
 static const char *const shared[] = {
     /* both count */
     "local n = state('n', {}, 'i32') replace(n, n + 1, 'a') replace(n, n * 2, 'b')\n"

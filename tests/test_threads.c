@@ -132,7 +132,7 @@ static int train_job(crescent_context *context, const char *path)
     return status;
 }
 
-/* Job j in a context of its own; `who` names the folder of its files. */
+/* Runs job j in a context of its own; `who` names the folder of its files. */
 static void do_job(int j, int who, struct outcome *out)
 {
     char path[128];

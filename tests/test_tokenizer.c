@@ -273,7 +273,7 @@ START_TEST(refuses_texts_without_tokens)
 }
 END_TEST
 
-/* Token after token the same text, and no part of a character but at the end. */
+/* Decoding token by token gives the same text; only the last piece may have an incomplete character. */
 static void check_stream(crescent_tokenizer *tokenizer, const int32_t *ids, size_t n)
 {
     crescent_text_stream *stream;
@@ -734,7 +734,7 @@ START_TEST(refuses_by_name)
 }
 END_TEST
 
-/* A file that ends anywhere is refused, and so is one that is nested without end. */
+/* A file that is cut at any byte is refused, and so is one that is nested too deeply. */
 START_TEST(refuses_any_prefix)
 {
     FILE *file = fopen("tests/tokenizers/llama3.json", "rb");

@@ -288,7 +288,8 @@ static struct cr_history interrupted(int64_t at, int64_t steps)
     return after;
 }
 
-/* Where a training is interrupted leaves no trace, whatever the width of its sums. */
+/* The history of a training does not depend on where it was interrupted and resumed, whatever the width
+ * of its sums. */
 START_TEST(a_history_goes_on)
 {
     static const int64_t stops[] = {0, 1, 2, 1023, 1024, 1025, 2047, 2048, 3072, 4095, 4097, 9000};

@@ -205,7 +205,7 @@ DAMAGE(no_such_output) { m->graph->outputs[1].id = m->graph->n_nodes; }
 DAMAGE(two_outputs_of_a_name) { m->graph->outputs[1].name = m->graph->outputs[0].name; }
 DAMAGE(output_from_elsewhere) { m->graph->outputs[1].name = "elsewhere"; }
 
-/* A node that is there already, in use or not. */
+/* Adds a node that is equal to an existing one, used or unused. */
 static cr_id add_again(struct cr_module *m)
 {
     const struct cr_node *node = node_of(m, CR_OP_mul);

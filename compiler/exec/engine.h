@@ -140,8 +140,8 @@ struct cr_tensors {
     void *const *outputs;
 };
 
-/* Makes n runs of an engine with one entry.  Of compiled ones without states, as many are beside each
- * other as there are threads, each on one thread: the bits are the same. */
+/* Makes n runs of an engine with one entry.  If it is compiled and has no states, runs are concurrent,
+ * one on each thread; the bits are the same. */
 int cr_engine_run_many(struct cr_engine *engine, const struct cr_tensors *runs, int n,
                        struct cr_error *error);
 

@@ -60,7 +60,8 @@ const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *weight, 
  * read. */
 int cr_gguf_weight_floats(const struct cr_gguf_weight *weight, int64_t first, int64_t n, float *out);
 
-/* Reads the same unconverted, as contiguous blocks: first and n are multiples of a block. */
+/* Reads n elements from `first` on without conversion, as contiguous blocks: first and n are multiples of
+ * the block size. */
 int cr_gguf_weight_read(const struct cr_gguf_weight *weight, int64_t first, int64_t n,
                         unsigned char *out);
 

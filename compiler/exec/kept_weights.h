@@ -30,7 +30,7 @@ struct cr_kept_file {
 
 /* The tensor that a parameter is read from. */
 struct cr_kept_tensor {
-    int file;         /* index of its file, or CR_NONE: in memory */
+    int file;         /* the index of its file, or CR_NONE if it is in memory */
     const void *data; /* in the file's mapping, or in memory */
     size_t bytes;     /* size, if it is in memory */
     const char *name;

@@ -275,7 +275,7 @@ static void trace(crescent_autopsy *a, const crescent_replayed *value)
 
 /* ---- stored values ---- */
 
-/* Returns the distance of two numbers; that of NaN and a number is infinite. */
+/* Returns the distance of two numbers; infinite if one of them is NaN. */
 static double distance(double a, double b)
 {
     if (a == b || (isnan(a) && isnan(b)))

@@ -145,7 +145,7 @@ static int layer_of(const crescent_inspection *in, int call)
     return -1;
 }
 
-/* Writes a call of a kernel, such as that of one layer. */
+/* Writes one call of a kernel; a kernel may have a call for each layer. */
 static void write_call(struct cr_doc *d, const crescent_explanation *e, struct walk *w, int number)
 {
     crescent_call call;
@@ -200,7 +200,7 @@ static void write_loops(struct cr_doc *d, const crescent_inspection *in)
     cr_doc_end(d, ']');
 }
 
-/* Writes a kernel; flops and bytes are those of one call. */
+/* Writes a kernel, with the flops and bytes of one call. */
 static void write_kernel(struct cr_doc *d, const crescent_explanation *e, int i)
 {
     crescent_kernel k;

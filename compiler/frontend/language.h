@@ -19,7 +19,7 @@ void cr_add_dump_statements(lua_State *L); /* printed_graph.c */
  * (primitives.c). */
 void cr_forget_declared(lua_State *L);
 
-/* Resolves the entries named in calls of replace among those that the script returned
+/* Resolves the names of entries in calls of replace to the entries that the script returned
  * (state_update.c). */
 void cr_settle_replacements(lua_State *L, struct cr_run *run);
 

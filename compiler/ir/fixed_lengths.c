@@ -19,8 +19,8 @@ static int64_t fixed_size(const struct fixing *f, cr_id id, int axis)
     return length ? f->values[length - 1] : f->from->nodes[id].shape[axis];
 }
 
-/* Slices a node of `to` to smaller or equal sizes.  An expand is repeated less often instead, so
- * that passes find the same pattern as in a model of those sizes. */
+/* Slices a node of `to` to smaller or equal sizes.  For an expand it makes a smaller expand instead of a
+ * slice, so that passes find the same pattern as in a model of these sizes. */
 static cr_id cut_to(struct fixing *f, cr_id id, const int64_t *sizes)
 {
     struct cr_attr attr = {.rank = f->to->nodes[id].rank};

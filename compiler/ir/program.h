@@ -45,7 +45,7 @@ struct cr_buffer {
     int length[CR_MAX_RANK];      /* by axis: index in cr_program.lengths, or CR_NONE */
     enum cr_space space;
     int64_t offset, bytes;
-    int alias;        /* the buffer whose memory it shares, wholly or in part; or CR_NONE */
+    int alias;        /* the buffer whose memory it shares, wholly or in part, or CR_NONE */
     unsigned entries; /* a bit for each entry that uses it */
 };
 

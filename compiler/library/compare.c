@@ -20,7 +20,7 @@ static int64_t ulp_between(double a, double b)
     return distance < 0 ? -distance : distance;
 }
 
-/* Returns the unit in the last place of floats of that magnitude. */
+/* Returns the unit in the last place of a float of a given magnitude. */
 static double ulp_of(double magnitude)
 {
     int exponent = magnitude > 0 ? ilogb(magnitude) : -126;

@@ -146,7 +146,7 @@ int crescent_run(crescent_model *model, const void *const *inputs, void *const *
     return cr_done(&guard, run(model, all_entries(model), inputs, outputs, guard.error));
 }
 
-/* Finds the entry of a name. */
+/* Finds an entry by its name. */
 static int find_entry(const crescent_model *m, const char *name, struct entries *entries,
                       struct cr_error *error)
 {

@@ -21,8 +21,8 @@ static int close_explanation(lua_State *L)
     return 0;
 }
 
-/* Fills the model that is to be measured or checked: with the weights that the other model kept,
- * else with those of its folder, else with drawn ones. */
+/* Fills the model that is measured or checked with the weights that the other model kept, else with its
+ * folder's weights, else with random ones. */
 static void fill(lua_State *L, crescent_model *to, const crescent_model *from, int64_t seed)
 {
     int n = crescent_port_count(from, CRESCENT_PARAM);
@@ -84,7 +84,7 @@ static void measure(lua_State *L, crescent_explanation *e, const crescent_model 
         cr_lua_pass(L, crescent_explanation_measure(e, inputs, outputs, seconds));
 }
 
-/* Returns the format: that of the option `as`, else JSON if the path ends in .json, else a page. */
+/* Returns the format: the option `as`, else JSON if the path ends in .json, else an HTML page. */
 static crescent_explanation_format read_format(lua_State *L, const char *path)
 {
     static const char *const names[] = {"json", "html", "trace"};

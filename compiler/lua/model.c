@@ -202,7 +202,7 @@ static int weight(lua_State *L)
 
 /* ---- runs ---- */
 
-/* Fails unless every name in the table at `index` is that of an input; with `cotangents`, that of a
+/* Fails unless every name in the table at `index` is the name of an input, or with `cotangents` of a
  * value that has a cotangent. */
 static void check_names(lua_State *L, const struct cr_lua_model *m, int index, int cotangents)
 {

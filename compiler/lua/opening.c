@@ -217,7 +217,7 @@ static crescent_backend read_backend(lua_State *L, int index)
     return CRESCENT_TCC;
 }
 
-/* Reads the configuration; options have the names of those of the command line. */
+/* Reads the configuration; options have the same names as on the command line. */
 static void read_config(lua_State *L, int index, crescent_config *config)
 {
     int64_t threads = cr_lua_integer_option(L, index, "threads", cores());

@@ -48,7 +48,7 @@ static void read_array(lua_State *L, const crescent_model *model, const crescent
     }
 }
 
-/* Takes given lengths first, then those of arrays. */
+/* Takes the given lengths first, then the sizes of arrays. */
 void cr_lua_take_lengths(lua_State *L, const crescent_model *model, int index, void *const *inputs)
 {
     int n = crescent_port_count(model, CRESCENT_INPUT);

@@ -10,7 +10,7 @@ static const char class_name[] = "crescent.trainer";
 
 struct cr_lua_trainer {
     crescent_graph *graph;
-    crescent_checkpoint *checkpoint; /* that of the option `resume` */
+    crescent_checkpoint *checkpoint; /* the checkpoint of the option `resume` */
     crescent_trainer *trainer;
     int started;
 };

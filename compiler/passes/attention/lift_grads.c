@@ -26,9 +26,8 @@
 #include "compiler/passes/weights/weights.h"
 
 /*
- * How a node is computed from the array `of`, whose axes are batch axes, queries and keys:
- * elementwise work on the array, sums over some of its axes, and moves.  Axes of size 1 are
- * ignored.
+ * A node as a view of the array `of`, whose axes are batch axes, queries and keys: the node is computed
+ * from it by elementwise ops, sums over some of its axes, and movement ops.  Axes of size 1 are ignored.
  */
 struct view {
     cr_id of;                     /* or CR_NONE: the node is no view of an array */

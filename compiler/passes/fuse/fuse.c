@@ -28,7 +28,7 @@ enum {
     CHEAP = 12,   /* the highest cost at which a value is recomputed rather than stored */
     FUNCTION = 3, /* the cost of exp and similar functions; + and similar ops cost 1 */
     DEEPEST = 64, /* the longest path of ops in one kernel */
-    LONG_SUM = 8, /* the most products or reductions that are kept and added at the end */
+    LONG_SUM = 8, /* the most products or reductions that a sum stores and adds at the end */
 };
 
 /* A kernel that computes a stored node, or a part of it. */
@@ -412,7 +412,7 @@ static bool is_total(const struct fusion *f, cr_id id)
     for (int i = 0; i < node->n_in; i++)
         if (cr_kind_of(f->g, cr_in(f->g, id, i)) == CR_KIND_ELEMENTWISE &&
             f->g->nodes[cr_in(f->g, id, i)].op != CR_OP_add)
-            return false; /* for instance a row's denominator */
+            return false; /* such as the denominator of a softmax */
     return node->op == CR_OP_add && cr_elements(node->rank, node->shape) == 1 &&
            f->cost[cr_in(f->g, id, 0)] >= 2 * CHEAP && f->cost[cr_in(f->g, id, 1)] >= 2 * CHEAP;
 }

@@ -38,7 +38,7 @@ enum cr_map_status {
     CR_MAP_FAIL,  /* not affine */
 };
 
-/* How to split: `atom` becomes (extent / low) x low. */
+/* A split of an atom: `atom` becomes (extent / low) x low. */
 struct cr_split {
     int atom;
     int64_t low;

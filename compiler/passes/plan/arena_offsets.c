@@ -157,7 +157,7 @@ static bool are_sorted(const struct packer *p)
     return true;
 }
 
-/* Returns the lowest offset that is in no gap. */
+/* Returns the lowest offset that the part may have: it lies in no gap. */
 static int64_t lowest(struct packer *p)
 {
     int64_t offset = 0;

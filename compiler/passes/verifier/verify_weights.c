@@ -55,7 +55,7 @@ static int verify_place(const struct check *c, int i)
     return 0;
 }
 
-/* The format that the parameter of a place is kept in. */
+/* Returns the format of the parameter of a piece (cr_place_info). */
 static enum cr_format format_of(const struct check *c, const struct cr_place_info *p)
 {
     return c->g->nodes[p->param].format;
