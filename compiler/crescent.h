@@ -279,8 +279,8 @@ typedef struct {
 /* The targets that have a name, from index 0 on; CRESCENT_FAILED behind the last. */
 int crescent_target_at(int index, crescent_target *target);
 
-/* The sizes of a target, as a file that crescent_config.target may name: `name = value` lines.  To
- * be freed with crescent_free. */
+/* Returns the sizes of a target as the text of a file for crescent_config.target: `name = value` lines.
+ * To be freed with crescent_free. */
 int crescent_target_text(crescent_context *context, const char *name, char **text);
 
 /* Compiles a graph, which stays as it is: it may be compiled again. */
@@ -353,7 +353,7 @@ typedef enum { CRESCENT_ANY_TENSORS, CRESCENT_MODEL_TENSORS_ONLY } crescent_surp
 typedef struct {
     int count;
     char name[160];   /* of the first, without control characters */
-    const char *file; /* where that is: one of the caller's paths */
+    const char *file; /* the file that contains it: one of the caller's paths */
 } crescent_surplus;
 
 /* Reads every parameter by its name from safetensors files, folders of them, and GGUF files.  If several
@@ -841,7 +841,7 @@ typedef enum {
 typedef struct {
     const char *name;  /* its tap, or the name of a parameter or input; else its scope, or its op */
     const char *op, *scope;
-    const char *where; /* the line of the script, "FILE:LINE"; or "" */
+    const char *where; /* the line of the script, "FILE:LINE", or "" */
     const char *kernel; /* the C function that stores it; null: none does */
     int backward;      /* 1: of the backward pass */
     crescent_type type;
@@ -1032,7 +1032,7 @@ typedef struct {
     int64_t step;            /* steps made, also before it was resumed */
     double loss, lr, tokens; /* outputs of the last step; NAN before the first */
     int has_lr, has_tokens;  /* whether there are such outputs */
-    int64_t validated;       /* after how many steps the loss was last validated; -1: never */
+    int64_t validated;       /* the number of steps at the last validation; -1: none yet */
     double validation;       /* and what it was; NAN */
 } crescent_training;
 
@@ -1045,8 +1045,8 @@ int crescent_trainer_get(const crescent_trainer *trainer, crescent_port_kind kin
 
 /* ---- losses --------------------------------------------------------------------------- */
 
-/* A training's losses from its first step on, in bounded memory: where there would be more than
- * 1024 points, neighbours become their mean. */
+/* A training's losses from its first step on, in bounded memory: if there would be more than 1024 points,
+ * neighbouring points are replaced by their mean. */
 typedef enum { CRESCENT_STEP_LOSSES, CRESCENT_VALIDATION_LOSSES } crescent_loss_kind;
 
 typedef struct {
@@ -1291,7 +1291,8 @@ int crescent_embedder_open(crescent_context *context, const char *path, const cr
                            const crescent_config *config, const crescent_embedder_options *options,
                            crescent_embedder **embedder);
 
-/* The model that it runs, whose weights crescent_write_cache keeps.  The embedder owns it. */
+/* Returns the embedder's model, whose weights crescent_write_cache can cache.  The embedder owns the
+ * model. */
 crescent_model *crescent_embedder_model(crescent_embedder *embedder);
 void crescent_embedder_close(crescent_embedder *embedder);
 
@@ -1337,7 +1338,7 @@ int crescent_embed_texts(crescent_embedder *embedder, const crescent_embed_text 
 
 /* ---- C source ------------------------------------------------------------------------- */
 
-/* A function from inputs to outputs, or a step of a training, from state to state. */
+/* The kind of program: a function from inputs to outputs, or a step of a training, from state to state. */
 typedef enum { CRESCENT_EMIT_RUN, CRESCENT_EMIT_STEP } crescent_emit_kind;
 
 /* Writes standalone C: `path`, which ends in ".c", and its header; both or neither.  Of the

@@ -133,7 +133,7 @@ static inline void put_tensor(struct gguf *g, const char *name, uint32_t type, i
 
 /* ---- files ---- */
 
-/* The whole file; g has no memory any more. */
+/* Returns the bytes of the file, and frees the memory of g. */
 static inline struct bytes gguf_bytes(struct gguf *g)
 {
     struct bytes all = {NULL, 0, 0};

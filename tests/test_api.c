@@ -1107,7 +1107,7 @@ START_TEST(weights_there_and_back)
     }
     void **y = run_drawn(two, 5);
     ck_assert_mem_eq(x[0], y[0], 3 * 16 * sizeof(float));
-    /* a file of another model's, beside one that has them all */
+    /* a file of another model, together with a file that has all weights */
     crescent_model *other;
     GOOD(crescent_open(context, STEP, NULL, NULL, &other));
     GOOD(crescent_keep_weights(other));

@@ -43,7 +43,7 @@ static void cr_copy_strided(long rows, long cols, float *y, long ry, long cy, co
 
 #include "runtime/amx_bf16.inc"
 
-/* The instruction sets, and behind them the tiles. */
+/* The instruction sets, followed by the tiles. */
 enum { WAYS = ISAS + 1, MOST_ROWS = 70, MOST_COLS = 100, MOST_K = 1100, LDC = MOST_COLS + 3 };
 
 static const struct cr_runtime *plain;
@@ -144,7 +144,7 @@ static void define(long M, long N, long K, const float *start, long lds)
         }
 }
 
-/* Computes it one way; false if that is not on this machine. */
+/* Computes the product with one set of functions; false if the machine lacks them. */
 static int multiply(int way, long M, long N, long K, const float *start, long lds)
 {
     const struct cr_runtime *rt = way < ISAS ? cr_runtime_select(isas[way]) : plain;
@@ -243,7 +243,8 @@ START_TEST(flushes_after_rounding)
 }
 END_TEST
 
-/* In place, cut along k at a whole block: the second part goes on from the first. */
+/* A product in place, split along k at a multiple of a block: the second part continues the sums of the
+ * first. */
 START_TEST(goes_on_from_a_part)
 {
     enum { M = 21, N = 70, K = 150, FIRST = 64 };

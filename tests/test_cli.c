@@ -345,7 +345,7 @@ START_TEST(a_fault_gets_one_line)
 }
 END_TEST
 
-/* Lines of each verb that prints, whose reader is gone before the first one comes. */
+/* Command lines of each verb that prints, run with a closed pipe as stdout. */
 static const char *const unread[] = {
     "help", "run --help", "--version", "help --man run", "help --completion bash", "ops", "targets",
     "params graphs/gpt2_block.lua", "params graphs/gpt2_block.lua --json", "run " BLOCK,

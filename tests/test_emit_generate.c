@@ -177,7 +177,7 @@ static void write_tensors(const char *name, const struct cr_st_tensor *tensors, 
                   "%s", error);
 }
 
-/* Drawn weights, the table of the embedding larger than is usual, so that a text is no repetition. */
+/* Random weights with a larger embedding than usual, so that generated text does not repeat one token. */
 static int draw_tensors(const struct folder *f, struct cr_st_tensor *tensors)
 {
     char path[128];

@@ -151,7 +151,7 @@ static bool holds(const json_t *list, json_int_t number)
 
 /* ---- the document ---- */
 
-/* Each column has a number for each node, which is a row of its table, or -1 where there may be none. */
+/* Each column has a number for each node: a row of the column's table, or -1 for an optional one. */
 static void check_column(const json_t *graph, const json_t *tables, const char *name,
                          const char *table, json_int_t least)
 {

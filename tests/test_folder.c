@@ -147,10 +147,10 @@ static int64_t run(crescent_model *model, float *first)
 /* The change of the names of a model's parameters in a file, and further tensors of the file. */
 struct naming {
     const char *script, *config;
-    const char *less;                   /* that is left out at the start of names, or "" */
-    const char *more;                   /* that stands before names, or "" */
-    const char *from, *to, *from2, *to2; /* in names, or null */
-    const char *extra[3];               /* other tensors, of one element */
+    const char *less;                   /* a prefix that is removed from names, or "" */
+    const char *more;                   /* a prefix that is added to names, or "" */
+    const char *from, *to, *from2, *to2; /* replacements within names, or null */
+    const char *extra[3];               /* further tensors of the file, of one element */
     int shards;                         /* 0: one file */
 };
 
@@ -280,7 +280,7 @@ START_TEST(is_a_place_of_weights)
 }
 END_TEST
 
-/* A script that is built in does not look for modules where the program happens to run. */
+/* A built-in script does not search for modules in the working directory. */
 START_TEST(needs_no_files_beside)
 {
     char back[4096];

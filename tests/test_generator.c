@@ -231,7 +231,7 @@ START_TEST(is_the_same_beside_others)
 }
 END_TEST
 
-/* A script that says itself how to go on is taken as it is. */
+/* A script that is already incremental is not converted. */
 START_TEST(takes_a_script_of_states)
 {
     static float expected[CONTEXT * VOCABULARY], found[CONTEXT * VOCABULARY];

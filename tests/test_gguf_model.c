@@ -23,7 +23,7 @@ START_TEST(gives_the_bits_of_a_folder)
 }
 END_TEST
 
-/* Blocks are placed as they are: rounding them again would give other numbers, of q4 above all. */
+/* Blocks are copied: quantising them again would give other numbers, above all in q4. */
 START_TEST(keeps_blocks_as_they_are)
 {
     static const struct {

@@ -738,7 +738,7 @@ START_TEST(takes_the_branch)
 }
 END_TEST
 
-/* y = If(c, If(c, If(c, x + x)): what a branch gives may be what a branch in it gives. */
+/* y = If(c, If(c, If(c, x + x)): the result of a branch may be the result of a nested branch. */
 START_TEST(takes_branches_in_branches)
 {
     static const float x[] = {1, -2}, twice[] = {2, -4};

@@ -113,7 +113,7 @@ static void make_count(struct message *g)
     put_node(g, "Mul", "x factor", "y", NULL);
 }
 
-/* Divided by n - 1, as a sample's variance is. */
+/* A variance divided by n - 1, as of a sample. */
 static void make_fewer(struct message *g)
 {
     put_count(g);

@@ -44,7 +44,8 @@ static const struct family long_ones[] = {
 };
 static const char *const formats[] = {"bf16", "f16"};
 
-/* A layer in the script's own words: what `mix` of ids [B, T, C], H heads of d, gives. */
+/* A model whose layer is spelled out by the script: the function `mix` returns [B, T, C], from H heads of
+ * size d. */
 static const char frame[] =
     "local nn = require 'nn'\n"
     "local o = options {T = 40, B = 1}\n"
@@ -75,7 +76,7 @@ static const char *const spellings[] = {
     "query())),\n"
     "    scores(), -math.huge)) end",
     "mix = function() return attend(scores() + where(gt(key(), query()), -math.huge, 0.0)) end",
-    /* a larger table, cut to size */
+    /* a slice of a larger mask */
     "mix = function()\n"
     "    local t = {}\n"
     "    for i = 1, 64 do t[i] = {}; for j = 1, 64 do t[i][j] = j <= i end end\n"

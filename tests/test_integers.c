@@ -35,7 +35,7 @@ static int32_t value_at(int turn, int64_t i)
 
 /* ---- the definition ---- */
 
-/* Modulo 2^32, in two's complement. */
+/* Returns x modulo 2^32, as a two's complement number. */
 static int64_t wrap(int64_t x)
 {
     x &= 0xffffffff;
@@ -96,7 +96,7 @@ static double define(enum cr_op op, int64_t a, int64_t b, int64_t c)
 
 enum { ROWS = 3, COLS = 37, LD = COLS + 3 };
 
-/* A function of the table, its operands' letters and how it is called. */
+/* A function of the table, the letters of its operands and how to call it. */
 struct strip {
     enum cr_op op;
     const char *letters;
@@ -582,7 +582,7 @@ static void add_maps(struct model *m, struct tensor a, struct tensor b)
     }
 }
 
-/* c (a + k a + l a a a), in the orders that floats are brought into. */
+/* c (a + k a + l a a a), in orders that the simplifier changes for floats. */
 static struct tensor polynomial(struct model *m, struct tensor a, int64_t c, int64_t k, int64_t l)
 {
     struct tensor square = map2(m, CR_OP_mul, a, a);

@@ -95,7 +95,7 @@ static const struct {
     {"CC", "true", "true: made no shared object"},
 };
 
-/* A compiler that is missing is the user's affair. */
+/* A missing compiler is an error of the user. */
 START_TEST(trouble_is_reported)
 {
     struct cr_program p = program();

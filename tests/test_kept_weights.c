@@ -586,7 +586,7 @@ START_TEST(sees_other_sizes)
 }
 END_TEST
 
-/* Numbers that import computes are part of the key: here rows of a table from k on. */
+/* Results of constant folding are part of the cache's key: here rows of a table from k on. */
 START_TEST(sees_other_numbers)
 {
     struct contents c = some_contents();

@@ -173,7 +173,7 @@ static bool is_length(const char *name)
     return strcmp(name, "T") == 0 || strcmp(name, "S") == 0 || strcmp(name, "R") == 0;
 }
 
-/* An input's element at an index: the same whatever the tensor's sizes. */
+/* Returns an input's element at an index, which does not depend on the tensor's sizes. */
 static void set_element(const struct cr_port *port, void *data, int64_t place, const int64_t *at)
 {
     uint32_t h = 17;

@@ -68,7 +68,7 @@ static float round_f16(float x)
     return fabs(rounded) > 65504 ? copysignf(INFINITY, x) : (float)rounded;
 }
 
-/* One block of numbers w, n of them, as it is read back; codes are q of q8 or of q4. */
+/* A block of n numbers w, as it is decoded; codes are the integers q of q8 or q4. */
 struct block {
     float d, m;
     int q[BLOCK];

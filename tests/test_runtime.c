@@ -464,7 +464,7 @@ struct reduction {
 
 enum { MAX_REDUCTIONS = 32 };
 
-/* All reductions of an instruction set; returns how many. */
+/* Lists all reductions of an instruction set; returns their number. */
 static int list_reductions(const struct cr_runtime *k, struct reduction *list)
 {
 #define REDUCTION(name, rule, identity, combine, description)                                      \
@@ -1053,7 +1053,7 @@ START_TEST(test_lookup_of_words)
 END_TEST
 
 /* Row by row in the order of the indices, which is told by sums that round. */
-/* Down the columns, in order, down or up, in blocks of rows. */
+/* The reference of sums along columns: in order, downwards or upwards, in blocks of rows. */
 START_TEST(test_cumsum)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -1667,7 +1667,7 @@ START_TEST(test_random_normal)
 }
 END_TEST
 
-/* Whatever part of a sequence is asked for, and of whichever instruction set. */
+/* Each part of a sequence has the same numbers as the whole, with each instruction set. */
 START_TEST(test_random_fill)
 {
     enum { N = 300 };

@@ -198,7 +198,7 @@ START_TEST(ports_say_which_axes_are_lengths)
 }
 END_TEST
 
-/* A file of its own says what a length is; arrays may then be laid out for the bound. */
+/* A file gives the value of a length; arrays may then be laid out for the bound. */
 START_TEST(a_length_may_have_a_file)
 {
     crescent_input_file files[4];

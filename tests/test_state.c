@@ -98,7 +98,7 @@ static void run(struct model *m)
     ck_assert_msg(cr_engine_run(&m->engine, in, out, &error) == 0, "%s", error.text);
 }
 
-/* Whole numbers from -4 to 4, others in each run. */
+/* Fills inputs with whole numbers from -4 to 4, different in each run. */
 static void fill_inputs(struct model *m, int turn)
 {
     for (int i = 0; i < m->engine.n_inputs; i++)
@@ -171,7 +171,7 @@ static const struct {
     {"local b = state('b', {2, 3}, 'bool') replace(b, logical_not(b)) return {y = b}", 1, 0},
     {"local b = state('b', {}, 'bool') local n = state('n', {}, 'i32')\n"
      "replace(b, gt(n, 2)) replace(n, n + 1) return {y = where(b, 5, n:float())}", 1, 0},
-    /* the new value is an output, too, or made of nothing that was there */
+    /* the new value is also an output, or does not depend on the old one */
     {"local n = state('n', {4}) local m = n + 1 replace(n, m) return {y = m}", 1, 0},
     {"local n = state('n', {4}) replace(n, input('x', {4})) return {y = n}", 2, 0},
     {"local n = state('n', {4}) replace(n, const(2, {4})) return {y = n}", 2, 0},
@@ -443,7 +443,7 @@ static const char *const rows_made[] = {
     "return {y = w - c}",
     "local c = state('c', {8, 6}) local w = write(c, input('x', {1, 6}), input('at', {}, 'i32'))\n"
     "replace(c, w) return {y = sum(c, 1), z = sum(w, 1)}",
-    /* the write is not the last that happens to the state */
+    /* the write is followed by further ops on the state */
     "local c = state('c', {8, 6}) local at = input('at', {}, 'i32')\n"
     "local w = write(write(c, input('x', {2, 6}), at), input('z', {1, 6}), at + 1) replace(c, w)\n"
     "return {y = w}",
@@ -736,7 +736,7 @@ static const char *const shared[] = {
     "local s, at = state('s', {8, 3}), input('at', {}, 'i32')\n"
     "local w = write(s, input('x', {2, 3}), at) replace(s, w, 'a') replace(s, w * 0 + at:float(), 'b')\n"
     "return {a = {y = sum(w, 2), s = s}, b = {z = s, w = w}}",
-    /* rows that are of the state itself, so that all is copied, behind another state that is */
+    /* rows computed from the state itself, so that the whole state is copied, after another copied state */
     "local p, s = state('p', {8}), state('s', {8}, 'i32') local w = write(s, slice(s, {5}, {3}), 1)\n"
     "replace(s, w, 'b') replace(p, concat({slice(p, {5}, {3}), input('x', {5})}, 1), 'b')\n"
     "return {a = {p = p}, b = {s = s, w = w, p = p}}",

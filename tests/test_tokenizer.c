@@ -408,7 +408,7 @@ START_TEST(refuses_patterns_by_what_is_in_them)
 }
 END_TEST
 
-/* Groups and classes inside each other without end, and one pattern that is too long. */
+/* Groups and classes that are nested too deeply, and a pattern that is too long. */
 START_TEST(refuses_patterns_without_end)
 {
     static const char *const units[] = {"(", "[", "a|(?:", "(?i)", "(?=", "(?#", "a{1}", "[a&&", "\\"};
@@ -836,7 +836,7 @@ static const struct bomb {
 };
 enum { N_BOMBS = sizeof bombs / sizeof *bombs };
 
-/* The time to find added tokens grows with the longest of them. */
+/* The time to find added tokens is proportional to the longest of them. */
 START_TEST(bounds_added_tokens)
 {
     char json[4000], letters[1026] = "";

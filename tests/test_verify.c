@@ -1,6 +1,6 @@
 /*
- * test_verify.c - the verifier, shown by damage: a valid module is damaged by a pass of the test's
- * own, in one way a row, and the driver has to say which pass it was, where and what.
+ * test_verify.c - tests of the verifier by damage: each row damages a valid module in one way, by a pass
+ * of the test, and the driver must name the pass, the place and the fault.
  */
 #include "damage.h"
 
@@ -633,7 +633,7 @@ DAMAGE(part_of_a_loop)
     k->attention.query_parts.items[1].atom = k->key;
 }
 
-/* Two biases in each other's place. */
+/* Exchanges two biases. */
 DAMAGE(biases_exchanged)
 {
     struct cr_place_info *first = NULL;

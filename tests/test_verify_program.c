@@ -113,7 +113,7 @@ static struct cr_statement *statement_of(struct cr_function *f, enum cr_statemen
     return NULL;
 }
 
-/* The statement that does a call. */
+/* Returns the statement that contains a call. */
 static struct cr_statement *doing(struct site s)
 {
     for (int i = 0; i < s.f->n_body; i++)
@@ -429,7 +429,7 @@ static struct cr_step *step_of(struct cr_module *m, enum cr_step_kind kind)
     return NULL;
 }
 
-/* The first buffer of a space. */
+/* Returns the first buffer in a space. */
 static int buffer_in(const struct cr_module *m, enum cr_space space)
 {
     for (int i = 0; i < m->program->n_buffers; i++)

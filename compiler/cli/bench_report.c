@@ -134,7 +134,7 @@ static void print_ratios(struct cr_bench *b)
     }
 }
 
-/* Formats the modelled bytes into a cache, and the rate at which they came: "9.3 MiB, 12.1". */
+/* Formats the modelled traffic into a cache, and its bandwidth: "9.3 MiB, 12.1". */
 struct traffic {
     char text[256];
 };

@@ -11,7 +11,7 @@
 /* The state of a run. */
 struct embedding {
     struct cr_encoder encoder;
-    FILE *rows; /* of a .npy file, until all are there; or null */
+    FILE *rows; /* the vectors of a .npy file, until all are computed; or null */
 };
 
 /* Prints a vector as a line of JSON, which has no NaN and no infinity: they are null. */

@@ -138,7 +138,7 @@ static void count(struct cr_encoder *e, const crescent_embedded *what)
     e->n_tokens += (int64_t)what->tokens;
 }
 
-/* Computes the vectors of the texts that wait, and hands them over. */
+/* Computes the vectors of the queued texts, and passes them to the caller. */
 static int run_batch(struct stream *s, struct cr_error *error)
 {
     struct cr_encoder *e = s->encoder;

@@ -14,7 +14,7 @@
 /* The model with the options' format and arithmetic, and the same model in f32. */
 struct evaluate {
     const struct cr_options *options;
-    crescent_generator *generator, *plain; /* the second is null if no format and no arithmetic is named */
+    crescent_generator *generator, *plain; /* the second is null without a format and an arithmetic */
     const char *format;                    /* name of the first model's format */
     crescent_surplus surplus;
     int32_t *ids; /* of the text */

@@ -85,7 +85,7 @@ struct cr_run {
     int64_t scope_call, n_scope_calls; /* the running call of scope; count of all calls */
     char *tied; /* see struct cr_script */
     char prefix[CR_NAME_MAX + 1]; /* prefix of every parameter's name */
-    bool in_dump;                 /* nodes come from `at`, not from the running line */
+    bool in_dump;                 /* nodes get the origin `at`, not the running line */
     struct cr_where at;
     int kernel, last_kernel; /* in a dump: kernel of the next nodes; the largest so far */
     struct cr_line last_kernel_line;

@@ -130,7 +130,7 @@ static void check_threads(int threads)
     close_caller(&c);
 }
 
-/* Without a pool: the function that starts threads of its own. */
+/* Runs without a pool: the function starts threads of its own. */
 static void check_own(void)
 {
     struct caller c = open_caller(0);

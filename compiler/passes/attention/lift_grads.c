@@ -340,7 +340,7 @@ static cr_id transpose(struct lift *l, cr_id id)
     return make(l, CR_OP_permute, id, rank, index);
 }
 
-/* Lists the sizes of a view's axes in its order, and in `place` the rank of each among them in the
+/* Lists the sizes of a view's axes in the view's order, and in `place` the position of each axis in the
  * array's order. */
 static void list_axes(const struct lift *l, const struct view *view, int64_t *size, int64_t *place)
 {

@@ -1,4 +1,4 @@
-/* batch_views.c - views of batch axes go through the ops that work on matrices; see batch_views.h. */
+/* batch_views.c - moves views of batch axes through ops on matrices; see batch_views.h. */
 #include "batch_views.h"
 
 #include <string.h>

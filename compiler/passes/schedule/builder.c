@@ -33,7 +33,7 @@ bool cr_number_of(const struct cr_builder *b, cr_expr x, int64_t *number)
     return e->op == CR_EXPR_NUMBER;
 }
 
-/* A variable below CR_NONE is a number, and no variable of the function. */
+/* A variable below CR_NONE stands for a number, not for a variable of the function. */
 static int64_t *known_value(struct cr_builder *b, int var)
 {
     return var < CR_NONE ? &b->known[CR_NONE - 1 - var] : NULL;
