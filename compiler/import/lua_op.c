@@ -178,12 +178,15 @@ static bool next_word(const char **list, char *word)
     return true;
 }
 
-/* Adds all inputs as a list. */
+/* Adds all inputs as a list, in which none may be missing. */
 static void add_list(struct call *c)
 {
     add(c, (struct cr_onnx_argument){NULL, CR_TERM_TABLE});
     for (int i = 0; i < c->t->node->n_inputs; i++)
-        add(c, (struct cr_onnx_argument){c->t->in[i], NULL});
+        if (c->t->in[i])
+            add(c, (struct cr_onnx_argument){c->t->in[i], NULL});
+        else
+            cr_onnx_refuse(c->t, "input %d is missing, expected a tensor", i + 1);
     add(c, (struct cr_onnx_argument){NULL, CR_TERM_TABLE_END});
 }
 
