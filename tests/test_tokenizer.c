@@ -1015,6 +1015,51 @@ START_TEST(reads_two_files)
 }
 END_TEST
 
+/* "LEFT RIGHT", a line each. */
+static char *lines_of(const json_t *merges)
+{
+    char *text = calloc(json_array_size(merges) + 1, 64), *at = text;
+    for (size_t i = 0; i < json_array_size(merges); i++) {
+        const json_t *merge = json_array_get(merges, i);
+        at += sprintf(at, "%s %s\n", json_string_value(json_array_get(merge, 0)),
+                      json_string_value(json_array_get(merge, 1)));
+    }
+    return text;
+}
+
+/* The class of CLIP has the parts of its tokenizer.json. */
+START_TEST(reads_two_files_of_clip)
+{
+    json_error_t why;
+    json_t *file = json_load_file("tests/tokenizers/clip.json", 0, &why);
+    json_t *cases = json_load_file("tests/tokenizers/clip.cases.json", JSON_ALLOW_NUL, &why);
+    const json_t *model = json_object_get(file, "model");
+    char *vocabulary = json_dumps(json_object_get(model, "vocab"), 0);
+    char *merges = lines_of(json_object_get(model, "merges"));
+    const char *files[][2] = {{"vocab.json", vocabulary},
+                              {"merges.txt", merges},
+                              {"tokenizer_config.json", "{\"tokenizer_class\":\"CLIPTokenizer\"}"}};
+    crescent_tokenizer *t = open_folder(files, 3);
+    ck_assert_msg(t, "%s", crescent_error(context));
+    ck_assert_uint_gt(json_array_size(cases), 100);
+    for (size_t i = 0; i < json_array_size(cases); i++)
+        check_case(t, "clip", json_array_get(cases, i), 0);
+    crescent_tokenizer_close(t);
+    files[2][1] = "{\"tokenizer_class\":\"CLIPTokenizerFast\",\"pad_token\":\"!\"}";
+    t = open_folder(files, 3);
+    expect_ids(t, "a!", "0 279 2 1");
+    crescent_tokenizer_close(t);
+    files[2][1] = "{\"tokenizer_class\":\"CLIPTokenizer\",\"unk_token\":\"<u>\"}";
+    ck_assert_ptr_null(open_folder(files, 3));
+    ck_assert_ptr_nonnull(strstr(crescent_error(context),
+                                 "/tokenizer_config.json: found the unk_token '<u>', expected a token of the vocabulary"));
+    json_decref(file);
+    json_decref(cases);
+    free(vocabulary);
+    free(merges);
+}
+END_TEST
+
 /* vocab.txt, by what tokenizer_config.json says of it. */
 static void expect_words(const char *config, const char *text, const char *expected)
 {
@@ -1285,6 +1330,7 @@ int main(void)
     tcase_add_loop_test(t, knows_gpt2, 0, 2);
     tcase_add_test(t, reads_what_ends_a_text);
     tcase_add_test(t, reads_two_files);
+    tcase_add_test(t, reads_two_files_of_clip);
     tcase_add_test(t, reads_vocab_txt);
     tcase_add_loop_test(t, agrees_with_sentencepiece, 0, 2);
     tcase_add_test(t, gives_sentencepiece_a_class);

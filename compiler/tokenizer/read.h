@@ -36,6 +36,15 @@ int cr_read_listed(struct cr_listed **listed, const struct cr_document *document
 int cr_read_config_tokens(struct cr_tokenizer *tokenizer, const char *config, const char *map,
                           struct cr_error *error);
 
+/* Returns the text of a special token.  The configuration may have it as a string or as an object with
+ * the member `content`; otherwise it is `otherwise`. */
+const char *cr_special_of(const struct cr_document *document, const char *name, const char *otherwise);
+
+/* Adds the parts and tokens of CLIP's class to a vocabulary and merges, as tokenizer_config.json, which is
+ * read already, names the tokens. */
+int cr_add_clip_parts(struct cr_tokenizer *tokenizer, const struct cr_document *config,
+                      struct cr_error *error);
+
 /* Reads GPT-2's layout: a JSON object of tokens and ids, and a text of merges.  `config`, a
  * tokenizer_config.json or null, says how text is cut, and which tokens were added. */
 int cr_read_gpt2_files(struct cr_tokenizer *tokenizer, const char *vocabulary, const char *merges,

@@ -208,3 +208,13 @@ int cr_read_config_tokens(struct cr_tokenizer *t, const char *config, const char
     close_document(&second, &documents[1]);
     return status;
 }
+
+/* ---- special tokens that a class knows ---- */
+
+const char *cr_special_of(const struct cr_document *d, const char *name, const char *otherwise)
+{
+    int value = d ? cr_member(d, 0, name) : CR_NO_VALUE;
+    int content = value >= 0 ? cr_member(d, value, "content") : CR_NO_VALUE;
+    value = content >= 0 ? content : value;
+    return value >= 0 && d->values[value].kind == CR_JSON_STRING ? d->values[value].text : otherwise;
+}

@@ -62,16 +62,18 @@ static int add_end(struct cr_tokenizer *t, const char *path, struct cr_error *er
 /* ---- how text is cut ---- */
 
 /* Classes of tokenizer_config.json with such files; the pattern that cuts before ByteLevel, or null
- * for GPT-2's; true if text is normalized to NFC. */
+ * for GPT-2's; true if text is normalized to NFC; or what adds the parts and tokens of the class. */
 static const struct class
 {
     const char *name;
     struct cr_pattern *(*pattern)(void);
     bool nfc;
+    int (*add)(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error);
 } classes[] = {
-    {"GPT2Tokenizer", NULL, false},
-    {"GPTNeoXTokenizer", NULL, true},
-    {"Qwen2Tokenizer", cr_pattern_qwen2, true},
+    {"GPT2Tokenizer", NULL, false, NULL},
+    {"GPTNeoXTokenizer", NULL, true, NULL},
+    {"Qwen2Tokenizer", cr_pattern_qwen2, true, NULL},
+    {"CLIPTokenizer", NULL, true, cr_add_clip_parts},
 };
 enum { N_CLASSES = sizeof classes / sizeof *classes };
 
@@ -118,12 +120,24 @@ static int read_added(struct cr_tokenizer *t, const struct cr_document *d, struc
     return status;
 }
 
+/* Adds what the configuration says of a class of byte-level BPE. */
+static int add_class(struct cr_tokenizer *t, const struct class *class, const struct cr_document *d,
+                     struct cr_error *error)
+{
+    bool prefix_space = false;
+    if (class->add)
+        return class->add(t, d, error);
+    if (cr_read_bool(d, 0, "tokenizer", "add_prefix_space", &prefix_space, error) || read_added(t, d, error))
+        return -1;
+    add_parts(t, class, prefix_space);
+    return 0;
+}
+
 /* Reads tokenizer_config.json, or uses the defaults of GPT-2 if there is none. */
 static int read_config(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_document d;
     const char *name = classes[0].name;
-    bool prefix_space = false;
     if (!path) {
         add_parts(t, &classes[0], false);
         return 0;
@@ -135,15 +149,10 @@ static int read_config(struct cr_tokenizer *t, const char *path, struct cr_error
     if (status == 0 && !class)
         status = cr_fail(error,
                          "%s: found the tokenizer_class %.60s without tokenizer.json, "
-                         "expected GPT2Tokenizer, GPTNeoXTokenizer or Qwen2Tokenizer",
+                         "expected GPT2Tokenizer, GPTNeoXTokenizer, Qwen2Tokenizer or CLIPTokenizer",
                          path, name);
     if (status == 0)
-        status = cr_read_bool(&d, 0, "tokenizer", "add_prefix_space", &prefix_space, error) ||
-                         read_added(t, &d, error)
-                     ? -1
-                     : 0;
-    if (status == 0)
-        add_parts(t, class, prefix_space);
+        status = add_class(t, class, &d, error);
     *CR_PUSH(t->strings, t->n_strings, t->strings_cap) = cr_document_keep_strings(&d);
     cr_document_free(&d);
     return status;

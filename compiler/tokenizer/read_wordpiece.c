@@ -98,16 +98,6 @@ static int add_parts(struct cr_tokenizer *t, const struct cr_document *d, struct
     return 0;
 }
 
-/* Returns the text of a special token.  The configuration may have it as a string or as an object with
- * the member `content`; otherwise it is `otherwise`. */
-static const char *special_of(const struct cr_document *d, const char *name, const char *otherwise)
-{
-    int value = d ? cr_member(d, 0, name) : CR_NO_VALUE;
-    int content = value >= 0 ? cr_member(d, value, "content") : CR_NO_VALUE;
-    value = content >= 0 ? content : value;
-    return value >= 0 && d->values[value].kind == CR_JSON_STRING ? d->values[value].text : otherwise;
-}
-
 /* Adds a special token of the vocabulary, which may be missing; its id is stored if `id` is not
  * null, and then it must be there. */
 static int add_special(struct cr_tokenizer *t, const char *text, bool lstrip, int32_t *id,
@@ -131,11 +121,11 @@ static int add_specials(struct cr_tokenizer *t, const struct class *class,
 {
     struct cr_pair_template pair = {.separators = class->separators, .first_type = class->first_type, .second_type = 1};
     bool lstrip = class->separators == 2; /* MPNet's <mask> takes the space in front of it */
-    if (add_special(t, special_of(d, "cls_token", class->cls), false, &pair.cls, path, error) ||
-        add_special(t, special_of(d, "sep_token", class->sep), false, &pair.sep, path, error) ||
+    if (add_special(t, cr_special_of(d, "cls_token", class->cls), false, &pair.cls, path, error) ||
+        add_special(t, cr_special_of(d, "sep_token", class->sep), false, &pair.sep, path, error) ||
         add_special(t, t->wordpiece.unknown, false, NULL, path, error) ||
-        add_special(t, special_of(d, "pad_token", class->pad), false, NULL, path, error) ||
-        add_special(t, special_of(d, "mask_token", class->mask), lstrip, NULL, path, error))
+        add_special(t, cr_special_of(d, "pad_token", class->pad), false, NULL, path, error) ||
+        add_special(t, cr_special_of(d, "mask_token", class->mask), lstrip, NULL, path, error))
         return -1;
     cr_add_pair_template(&t->post_processors, &pair);
     return 0;
@@ -158,7 +148,7 @@ int cr_read_wordpiece_files(struct cr_tokenizer *t, const char *vocabulary, cons
                          "%s: found the tokenizer_class %.60s beside vocab.txt, expected BertTokenizer, "
                          "MPNetTokenizer or one like BERT's",
                          config, name);
-    t->wordpiece = (struct cr_wordpiece){special_of(d, "unk_token", "[UNK]"), "##", 100, 0};
+    t->wordpiece = (struct cr_wordpiece){cr_special_of(d, "unk_token", "[UNK]"), "##", 100, 0};
     if (status == 0)
         status = add_parts(t, d, error) || add_specials(t, class, d, vocabulary, error) ||
                          (config && cr_read_config_tokens(t, config, NULL, error))
