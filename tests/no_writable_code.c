@@ -4,7 +4,7 @@
  *
  *     no_writable_code PROGRAM ARGUMENTS...
  *
- * Its status is that of the program, or 77 where the kernel has no PR_SET_MDWE (Linux 6.3).
+ * Its status is the program's, or 77 where the kernel has no PR_SET_MDWE (Linux 6.3).
  */
 #include <stdio.h>
 #include <sys/prctl.h>

@@ -1052,7 +1052,6 @@ START_TEST(test_lookup_of_words)
 }
 END_TEST
 
-/* Row by row in the order of the indices, which is told by sums that round. */
 /* The reference of sums along columns: in order, downwards or upwards, in blocks of rows. */
 START_TEST(test_cumsum)
 {
@@ -1081,6 +1080,7 @@ START_TEST(test_cumsum)
 }
 END_TEST
 
+/* Rows are added in the order of the indices: rounded sums would show another order. */
 START_TEST(test_scatter_add)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);

@@ -1,5 +1,5 @@
 /*
- * test_state.c - tensors that stay from run to run: what they hold after a few runs, on every
+ * test_state.c - tensors that persist from run to run: their values after a few runs, on every
  * backend, in all orders of reading and replacing, and where rows are written at an offset.
  *
  * Values are small whole numbers, so all backends give the same ones exactly.

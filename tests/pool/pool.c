@@ -1,5 +1,5 @@
 /*
- * pool.c - what the C of model.lua promises of threads that are kept; pool.sh compiles it.
+ * pool.c - tests of the emitted C of model.lua with a pool of threads; pool.sh compiles it.
  *
  * Every number of threads up to MODEL_THREADS gives the bits of the calling thread alone, run after
  * run, with two pools at the same time, and after a rest; a pool at rest takes no processor time,

@@ -2,7 +2,7 @@
  * count.c - counts the work of a program: a number that is the same on every machine and under any
  * load.
  *
- * The compiler puts a call of __sanitizer_cov_trace_pc into every branch of what is counted
+ * The compiler puts a call of __sanitizer_cov_trace_pc into every branch of the counted code
  * (-fsanitize-coverage=trace-pc), and the linker sends its calls of memset, memcpy, ... here
  * (--wrap), where a cache line counts as one.  At its end the program writes the count into the file
  * that $WORK names.  Only one thread may count.

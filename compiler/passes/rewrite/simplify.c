@@ -1,7 +1,7 @@
 /*
  * simplify.c - constant folding, common subexpressions, dead code, movement ops merged.
  *
- * The rules are those of rules.c.  Some of them look at other nodes than the one being made, so one
+ * The rules are in rules.c.  Some of them look at other nodes than the one being made, so one
  * rule may enable another for a node that was copied before.  Therefore the graph is copied again
  * until no rule applies.  Simplifying a graph twice changes nothing; a debug build checks that.
  */
