@@ -231,12 +231,13 @@ static int64_t smaller_arena(struct cr_module *m, int64_t limit, int64_t *live)
 /*
  * Gives the module the kernels of the order for a budget, and returns its arena, with loops if
  * that is at most `enough`.  INT64_MAX if there is no such order, or it uses less than least_used
- * of the budget.
+ * of the budget.  The arena may be smaller than the order's peak, which counts all that a kernel stores until
+ * the last of it is read.
  */
-static int64_t try_rung(struct recompute *r, int64_t budget, int64_t limit, int64_t enough)
+static int64_t try_rung(struct recompute *r, int64_t budget, int64_t enough)
 {
     int64_t floats = INT64_MAX, live;
-    if (cr_order_find(r->values, r->n, budget, &r->order) && r->order.peak <= limit) {
+    if (cr_order_find(r->values, r->n, budget, &r->order)) {
         set_kernels(r);
         floats = smaller_arena(r->m, enough, &live);
     }
@@ -272,7 +273,7 @@ static bool fit(struct recompute *r, int64_t limit)
 {
     for (int i = 0; i < r->n_rungs; i++)
         if (least_used * (double)r->rungs[i] <= (double)limit &&
-            try_rung(r, r->rungs[i], limit, limit) <= limit)
+            try_rung(r, r->rungs[i], limit) <= limit)
             return true;
     return false;
 }
@@ -282,7 +283,7 @@ static int64_t find_least(struct recompute *r, int64_t plain)
 {
     int64_t least = plain;
     for (int i = r->n_rungs - 1; i >= 0 && least_used * (double)r->rungs[i] < (double)least; i--) {
-        int64_t floats = try_rung(r, r->rungs[i], least - 1, 0);
+        int64_t floats = try_rung(r, r->rungs[i], 0);
         if (floats < least)
             least = floats;
     }
