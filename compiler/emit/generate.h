@@ -21,7 +21,7 @@ enum cr_embedding {
 struct cr_encoder_ports {
     int ids, types, n;
     int64_t most;       /* tokens of a text */
-    const char *prompt; /* what is put in front of each text */
+    const char *prompt; /* put in front of each text */
 };
 
 /* The data for generation that a program does not have.  It generates one text; the ids are an
@@ -53,7 +53,8 @@ int cr_generation_check(const struct cr_generation *generation, const struct cr_
 /* Appends the public part, which comes after the header of the model. */
 void cr_put_generation_header(struct cr_text *t, const struct cr_standalone *w);
 
-/* Append the functions that generate, behind those of the model; the main, behind the runtime. */
+/* Append the functions that generate, which stand behind those of the model, and the main, which stands behind the
+ * runtime. */
 void cr_put_generation_source(struct cr_text *t, const struct cr_standalone *w);
 void cr_put_generation_main(struct cr_text *t, const struct cr_standalone *w);
 

@@ -84,7 +84,7 @@ static char *add_called(struct cr_names *names, const char *expression, char *at
     return at;
 }
 
-/* Adds the functions that lay out weights: callees of cr_place, and those of the formats in use. */
+/* Adds the functions that lay out weights: callees of cr_place, and functions of the formats in use. */
 static char *add_loading(struct cr_needs *needs, char *at)
 {
     for (size_t i = 0; i < sizeof of_place / sizeof *of_place; i++)

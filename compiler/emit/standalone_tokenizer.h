@@ -30,7 +30,8 @@
 #include "compiler/ir/text.h"
 #include "compiler/tokenizer/tokenizer.h"
 
-/* What the tokenizer is for: prompts, whose continuation is decoded; or texts and pairs of an encoder. */
+/* The use of an emitted tokenizer: it encodes prompts and decodes their continuation, or encodes the texts and
+ * pairs of an encoder. */
 enum cr_tokenizer_use { CR_FOR_PROMPTS, CR_FOR_TEXTS };
 
 /* Appends the public part: macros, structures, prototypes.  cr_emit_tokenizer does not fail for the tokenizer. */

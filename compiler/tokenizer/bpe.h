@@ -25,8 +25,8 @@ struct cr_bpe {
     int32_t *levels; /* by rank; see struct cr_merges; may be null; set by the reader */
     int32_t *slots;
     uint32_t mask;
-    /* What the texts of tokens have in front if they continue a piece, and behind if they end it; or null.
-     * They are of the document. */
+    /* continuing_subword_prefix, in front of tokens that continue a piece, and end_of_word_suffix, behind tokens
+     * that end one; or null.  The document owns both. */
     const char *prefix, *suffix;
     size_t prefix_length, suffix_length;
     struct cr_letter_table letters[CR_PLACES]; /* by place; those without affixes first */

@@ -7,7 +7,7 @@
 #define BEGIN "<|startoftext|>"
 #define END "<|endoftext|>"
 
-/* Words, single digits and runs of other characters; what is between them is left out. */
+/* CLIP's pieces: words, single digits and runs of other characters.  The text between them has no ids. */
 static const char words[] = "<\\|startoftext\\|>|<\\|endoftext\\|>|'s|'t|'re|'ve|'m|'ll|'d"
                             "|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+";
 

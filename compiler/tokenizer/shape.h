@@ -73,7 +73,7 @@ int cr_shape_decoding(struct cr_shape *shape, const struct cr_tokenizer *tokeniz
 int cr_list_encoding(struct cr_shape *shape, const struct cr_tokenizer *tokenizer,
                      struct cr_error *error);
 
-/* Appends a stage, whose growth is that of its row where it is 0; and a cut. */
+/* Append a stage or a cut.  A stage whose growth is 0 gets the growth of its row. */
 int cr_list_stage(struct cr_shape *shape, const struct cr_listed_stage *stage, struct cr_error *error);
 int cr_list_cut(struct cr_shape *shape, const struct cr_listed_cut *cut, struct cr_error *error);
 

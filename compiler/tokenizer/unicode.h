@@ -1,4 +1,4 @@
-/* unicode.h - what is known of characters and of UTF-8. */
+/* unicode.h - case folding to several characters, and the check of UTF-8. */
 #ifndef CR_UNICODE_H
 #define CR_UNICODE_H
 
