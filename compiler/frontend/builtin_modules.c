@@ -2,7 +2,6 @@
  * paths are relative to the project's root. */
 #include "builtin_modules.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +39,11 @@ static const struct builtin models[] = {CR_BUILTIN_MODELS(ROW) CR_MODEL_ALIASES(
 enum { N_MODULES = sizeof modules / sizeof *modules, N_MODELS = sizeof models / sizeof *models };
 
 _Static_assert((int)N_MODELS <= (int)CR_MOST_MODELS, "room for the names of all models");
+
+#define NAME_BYTES(folder, kind, name) +sizeof #name + 1
+#define ALIAS_BYTES(alias, name, prefix) +sizeof alias + 1
+_Static_assert(0 CR_BUILTIN_MODELS(NAME_BYTES) CR_MODEL_ALIASES(ALIAS_BYTES) < CR_MODELS_TEXT,
+               "room for the names of all models with commas between");
 
 static const char *find(const struct builtin *files, int n, const char *name, const char **path,
                         size_t *size)
@@ -185,6 +189,5 @@ char *cr_builtin_models(char *buf, size_t size)
     size_t at = 0;
     for (int i = 0; i < N_MODELS && at < size; i++)
         at += (size_t)snprintf(buf + at, size - at, "%s%s", i ? ", " : "", models[i].name);
-    assert(at < size);
     return buf;
 }
