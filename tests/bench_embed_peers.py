@@ -30,6 +30,8 @@ MIXED = [5 + 17 * i % 60 for i in range(32)]  # 5 to 64 tokens
 TEXTS = (("texts=1 tokens=8", [8]), ("texts=1 tokens=32", [32]), ("texts=1 tokens=128", [128]),
          ("texts=32 tokens=5..64", MIXED))
 TOLERANCE = 1e-4
+TURN = 0.1  # seconds of Crescent's turns; others do as many runs
+PAUSE = 0.05  # seconds before a turn, in which the threads of the last one stop to spin
 
 
 # ---- The models ------------------------------------------------------------------------
@@ -156,6 +158,9 @@ def measure(ours, variants, texts, tolerance, label):
     """Returns the milliseconds of ours, and of the variants that count (name, ms, ratio)."""
     times = {name: [] for name in ["crescent", *variants]}
     expected = ours(texts)
+    start = time.perf_counter()
+    ours(texts)
+    runs = max(1, round(TURN / (time.perf_counter() - start)))
     for name, variant in list(variants.items()):
         error = differ(expected, variant(texts))
         if error > tolerance:
@@ -164,9 +169,11 @@ def measure(ours, variants, texts, tolerance, label):
             del variants[name]
     for _ in range(ROUNDS):
         for name, run in {"crescent": ours, **variants}.items():
+            time.sleep(PAUSE)
             start = time.perf_counter()
-            run(texts)
-            times[name].append(1e3 * (time.perf_counter() - start))
+            for _ in range(runs):
+                run(texts)
+            times[name].append(1e3 * (time.perf_counter() - start) / runs)
     mine = times["crescent"]
     return median(mine), [(name, median(times[name]), median([a / b for a, b in zip(times[name], mine)]))
                           for name in variants]
