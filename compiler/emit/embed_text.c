@@ -41,7 +41,7 @@ void cr_put_encoder_header(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t,
            "\n/* ---- vectors of texts ---- */\n\n"
            "#define %s_DIMENSIONS %lldL\n#define %s_MOST_TOKENS %lldL /* of a text; a longer one is cut */\n"
-           "#define %s_PROMPT_BYTES %zu /* of what is put in front of each text */\n"
+           "#define %s_PROMPT_BYTES %zu /* of the prompt, which is put in front of each text */\n"
            "#define %s_EMBEDDING_BYTES (%lldL + %s_ARENA_BYTES)\n"
            "#define %s_PACKED_BYTES (%dL + %s_PARAM_BYTES) /* of a file of packed weights */\n\n",
            upper, (long long)w->p->outputs[0].shape[0], upper, (long long)g->encoder->most, upper,
@@ -69,7 +69,7 @@ void cr_put_encoder_source(struct cr_text *t, const struct cr_standalone *w)
            upper, (long long)l.arena, w->p->name);
     for (int i = 0; i < w->p->n_inputs; i++)
         cr_put(t, "%lldL, ", (long long)(i == e->ids ? l.ids : i == e->types ? l.types : l.n));
-    cr_put(t, "};\n\n/* What is put in front of each text. */\nstatic const char %s_prompt[] = ", w->p->name);
+    cr_put(t, "};\n\n/* The prompt, which is put in front of each text. */\nstatic const char %s_prompt[] = ", w->p->name);
     cr_put_string(t, e->prompt);
     cr_put(t, ";\n");
 }

@@ -425,7 +425,7 @@ static bool has_integers(const struct cr_program *p)
     return false;
 }
 
-/* True if a main needs what is marked "only for NAME": `integers` in files. */
+/* True if a main needs the functions that are marked "only for NAME": `integers` reads integers of files. */
 static bool is_needed_by_main(void *context, const char *name)
 {
     return strcmp(name, "integers") == 0 && has_integers(context);

@@ -102,22 +102,14 @@ static int open_model(crescent_embedder *e, const char *path, const crescent_scr
                       const crescent_config *config)
 {
     struct cr_sentence_settings of_files;
-    int own = how ? how->n_settings : 0, status;
-    cr_sentence_settings_of(&of_files, &e->sentence);
-    crescent_setting *settings = cr_calloc((size_t)(of_files.n + own), sizeof *settings);
-    crescent_script script = how ? *how : (crescent_script){0};
-    memcpy(settings, of_files.items, (size_t)of_files.n * sizeof *settings);
-    if (own)
-        memcpy(settings + of_files.n, how->settings, (size_t)own * sizeof *settings);
-    script.settings = settings;
-    script.n_settings = of_files.n + own;
-    status = crescent_open(e->context, path, &script, config, &e->model);
+    const crescent_script script = cr_sentence_script(&of_files, &e->sentence, how);
+    int status = crescent_open(e->context, path, &script, config, &e->model);
     if (status == CRESCENT_OK) {
         e->model->is_part = true;
         const char *weights = crescent_weights_path(e->model);
         status = crescent_load_weights(e->model, &weights, 1, CRESCENT_ANY_TENSORS, NULL);
     }
-    free(settings);
+    free((void *)script.settings);
     return status;
 }
 

@@ -41,17 +41,9 @@ static int open_graph(struct embedder_writing *e, crescent_context *context, con
                       const crescent_script *how)
 {
     struct cr_sentence_settings of_files;
-    int own = how ? how->n_settings : 0;
-    crescent_script script = how ? *how : (crescent_script){0};
-    cr_sentence_settings_of(&of_files, &e->sentence);
-    crescent_setting *settings = cr_calloc((size_t)(of_files.n + own), sizeof *settings);
-    memcpy(settings, of_files.items, (size_t)of_files.n * sizeof *settings);
-    if (own)
-        memcpy(settings + of_files.n, how->settings, (size_t)own * sizeof *settings);
-    script.settings = settings;
-    script.n_settings = of_files.n + own;
+    const crescent_script script = cr_sentence_script(&of_files, &e->sentence, how);
     int status = crescent_graph_open(context, folder, &script, &e->w.made.graph);
-    free(settings);
+    free((void *)script.settings);
     return status;
 }
 

@@ -293,7 +293,7 @@ int cr_lower_sentence_limit(struct cr_sentence *s, int64_t asked, int64_t positi
 }
 
 /* A classifier has classes in place of a pooling. */
-void cr_sentence_settings_of(struct cr_sentence_settings *out, const struct cr_sentence *s)
+static void settings_of(struct cr_sentence_settings *out, const struct cr_sentence *s)
 {
     int n = 0;
     snprintf(out->most, sizeof out->most, "%" PRId64, s->max_length);
@@ -308,6 +308,21 @@ void cr_sentence_settings_of(struct cr_sentence_settings *out, const struct cr_s
             out->items[n++] = (crescent_setting){"modules", s->modules};
     }
     out->n = n;
+}
+
+crescent_script cr_sentence_script(struct cr_sentence_settings *of_files, const struct cr_sentence *s,
+                                   const crescent_script *how)
+{
+    crescent_script script = how ? *how : (crescent_script){0};
+    const size_t own = (size_t)script.n_settings;
+    settings_of(of_files, s);
+    crescent_setting *settings = cr_calloc((size_t)of_files->n + own, sizeof *settings);
+    memcpy(settings, of_files->items, (size_t)of_files->n * sizeof *settings);
+    if (own)
+        memcpy(settings + of_files->n, script.settings, own * sizeof *settings);
+    script.settings = settings;
+    script.n_settings += of_files->n;
+    return script;
 }
 
 /* ---- classifiers ---- */

@@ -48,7 +48,10 @@ struct cr_sentence_settings {
     int n;
 };
 
-void cr_sentence_settings_of(struct cr_sentence_settings *settings, const struct cr_sentence *sentence);
+/* Returns the caller's script, which may be null, with these settings in front of its own.  The caller frees
+ * script.settings, whose texts are in `of_files`. */
+crescent_script cr_sentence_script(struct cr_sentence_settings *of_files, const struct cr_sentence *sentence,
+                                   const crescent_script *how);
 
 /* Reads the labels of a classifier, and what makes probabilities of its logits, from config.json. */
 int cr_read_labels(struct cr_sentence *sentence, const char *folder, struct cr_error *error);

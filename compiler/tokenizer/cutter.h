@@ -4,7 +4,7 @@
 
 #include "lookup_tables.h"
 
-/* Which neighbours stay together, by their classes, 1 or 2. */
+/* Flags: neighbours of these classes, 1 or 2, stay in one piece. */
 enum { CR_JOINS_11 = 1, CR_JOINS_12 = 2, CR_JOINS_21 = 4, CR_JOINS_22 = 8 };
 
 struct cr_cutter {

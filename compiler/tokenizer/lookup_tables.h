@@ -91,7 +91,7 @@ struct cr_unigram_tables {
     const uint32_t *longest; /* by the hash of the first bytes: bytes of the longest such token */
 };
 
-/* Which text is cut if a pair is too long. */
+/* The text of a pair that is cut if the pair is too long. */
 enum cr_truncation_strategy { CR_LONGEST_FIRST, CR_ONLY_FIRST, CR_ONLY_SECOND };
 
 /* Where the ids of one text or of two stand among special ids.  An id below 0 is a text. */
