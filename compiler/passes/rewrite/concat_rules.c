@@ -30,11 +30,13 @@ static cr_id whole_part(const struct cr_graph *g, cr_id id, const struct range *
     return CR_NONE;
 }
 
-/* True if a node is a constant or an expand along the axis: all elements along it are equal. */
+/* True if a node is a constant, an iota along another axis, or an expand along this one: all elements
+ * along the axis are equal.  The iota counts, since the rules have to hold for a whole text where they
+ * hold for some tokens of it, whose positions are an expand. */
 static bool repeats(const struct cr_graph *g, cr_id id, int axis)
 {
     const struct cr_node *node = &g->nodes[id];
-    if (node->op == CR_OP_const)
+    if (node->op == CR_OP_const || (node->op == CR_OP_iota && node->axis != axis))
         return true;
     if (node->op != CR_OP_expand)
         return false;
