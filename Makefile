@@ -245,12 +245,16 @@ $(BUILD)/$(LUA)/crescent-work: $(counted) $(call object,tests/work/count.c) $(cl
 setup:
 	@sh tests/setup.sh
 
-ifneq ($(filter setup test demo train-demo train-fables accuracy experiments,$(MAKECMDGOALS)),)
 everything_compiled := $(cli_objects) $(compiler_objects) $(runtime_objects) \
     $(call object,$(fuzz_sources)) $(counted) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
     $(call suites,$(lua)) $(call fuzzers,$(lua))) $(call object,$(FUZZ_DRIVER))
-$(everything_compiled): | setup
-endif
+sets_up := $(filter setup test demo train-demo train-fables accuracy experiments,$(MAKECMDGOALS))
+$(everything_compiled): | $(if $(sets_up),setup,libraries-found)
+
+libraries-found:
+	@[ -n '$(LUA_INCDIR)' ] || pkg-config --exists $(LUA) libpcre2-8 libutf8proc 2>/dev/null || \
+	    { echo 'make: $(LUA), PCRE2 or utf8proc: found no headers, expected `make setup` first' >&2; \
+	    exit 1; }
 
 # ---- Testing -------------------------------------------------------------------------
 
@@ -654,5 +658,5 @@ help:
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
     demo dist docs experiments format fuzz fuzz-readers generated help install install-lua layers ldoc \
-    lua-module lua-versions run-fuzzers setup \
+    lua-module lua-versions libraries-found run-fuzzers setup \
     install-built uninstall test train-demo train-fables accuracy tsan unicode valgrind variants
