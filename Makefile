@@ -73,7 +73,8 @@ compiler_sources := $(foreach d,files ir json tokenizer import passes passes/* e
 cli_sources      := $(wildcard compiler/cli/*.c)
 frontend_sources := $(wildcard compiler/frontend/*.c)
 module_sources   := $(wildcard compiler/lua/*.c)
-runtime_sources  := $(wildcard runtime/*.c)
+# What needs MPI is an object of its own.
+runtime_sources  := $(filter-out runtime/ranks_mpi.c,$(wildcard runtime/*.c))
 test_sources     := $(wildcard tests/test_*.c)
 fuzz_sources     := $(wildcard tests/fuzz/*.c)
 # Whose work tests/scale.sh counts: what a script passes through on its way to C.
@@ -108,7 +109,8 @@ embedded_runtime := $(wildcard runtime/*.[ch] runtime/*.inc compiler/files/*.[ch
 
 # ---- Building ------------------------------------------------------------------------
 
-all: $(BUILD)/crescent $(BUILD)/libcrescent.a $(BUILD)/libcrescent.so $(runtime_library) lua-module
+all: $(BUILD)/crescent $(BUILD)/libcrescent.a $(BUILD)/libcrescent.so $(runtime_library) lua-module \
+    $(if $(MPI),mpi)
 
 # A row without its function, and a function without its row, are errors.
 complete = $(if $(filter compiler/% runtime/%,$<),-Werror=implicit-function-declaration \
@@ -238,17 +240,32 @@ $(BUILD)/$(LUA)/crescent-work: $(counted) $(call object,tests/work/count.c) $(cl
     $(BUILD)/$(LUA)/libcrescent.a $(runtime_library)
 	$(link) $^ -o $@ $(wrapped:%=-Wl,--wrap=%) $(call libraries,$(LUA))
 
+# With MPI=1: a shared object for each MPI that there is, which the program loads under its mpirun.  Debian
+# has an mpicc.FAMILY for each; elsewhere a macro of mpi.h says whose mpicc it is.
+mpi: runtime/ranks_mpi.c runtime/ranks.h $(if $(MPI),setup)
+	@mkdir -p $(BUILD); for family in openmpi mpich; do \
+	    mpicc=$$(command -v mpicc.$$family || command -v mpicc) || { \
+	        echo 'found no mpicc, expected one (make MPI=1 installs Open MPI)' >&2; exit 1; }; \
+	    here=$$(echo '#include <mpi.h>' | $$mpicc -E -dM -x c - | grep 'define OPEN_MPI ' >/dev/null && \
+	        echo openmpi || echo mpich); \
+	    [ $$here = $$family ] || continue; \
+	    object=$(BUILD)/crescent_$$family.so; \
+	    [ ! $$object -nt $< ] || [ ! $$object -nt runtime/ranks.h ] || continue; \
+	    echo "  MPICC $$object"; \
+	    $$mpicc $(filter-out -MMD -MP -Wpedantic,$(FLAGS)) $(CFLAGS) -shared $< -o $$object || exit; \
+	done
+
 # ---- Set-up --------------------------------------------------------------------------
 # `make test`, the demos and `make experiments` install what is missing, before anything is
 # compiled; other targets leave the machine as it is.
 
 setup:
-	@sh tests/setup.sh
+	@sh tests/setup.sh $(if $(MPI),mpi)
 
 everything_compiled := $(cli_objects) $(compiler_objects) $(runtime_objects) \
     $(call object,$(fuzz_sources)) $(counted) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
     $(call suites,$(lua)) $(call fuzzers,$(lua))) $(call object,$(FUZZ_DRIVER))
-sets_up := $(filter setup test demo train-demo train-fables accuracy experiments,$(MAKECMDGOALS))
+sets_up := $(MPI)$(filter setup test demo train-demo train-fables accuracy experiments,$(MAKECMDGOALS))
 $(everything_compiled): | $(if $(sets_up),setup,libraries-found)
 
 libraries-found:
@@ -299,13 +316,14 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 numbers := arena attention bf16_product bodies emit_embed emit_generate entries formats gguf_formats half import_views \
     incremental int8 kept_weights lengths nonfinite places properties quantised state target variants verify verify_program
 without_script := compare tokenizer
-without_lua := code_memory emit_tokenizer files gradient integers jit linear_sums recompute_order ref runtime \
+without_lua := code_memory emit_tokenizer files gradient integers jit linear_sums ranks recompute_order ref runtime \
     sampler text
 of_one_lua := $(numbers) $(without_script) $(without_lua)
 with_lua    := $(filter-out $(of_one_lua:%=test_%),$(test_sources:tests/%.c=%))
 scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/scale.sh'
 standalone = $(foreach s,standalone extend entries machines train_c pool,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(numbers:%=test_%)) $(call programs_of,$(LUA),$(without_script:%=test_%)) \
+    'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/ranks.sh $(BUILD)/$(LUA)/tests/test_ranks' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_corpus)' \
     $(scale) $(foreach s,recompute names listing train files fables families explain taps import,$(call script,$(LUA),$(s).sh)) \
@@ -620,6 +638,7 @@ clean:
 help:
 	@echo 'make                   build/crescent, build/libcrescent.a, build/libcrescent_rt.a'
 	@echo 'make LUA=luajit        the same with LuaJIT in place of Lua 5.4'
+	@echo 'make MPI=1             also what runs on several machines, over MPI; installs Open MPI'
 	@echo 'make lua-module        build/LUA/crescent.so, the module for Lua; install-lua LIBDIR='
 	@echo 'make demo              set up, build, run a GPT-2 block against PyTorch, tell a story'
 	@echo 'make train-demo        train a small GPT that sorts digits, and ask it; MODEL=llama: a Llama'
@@ -658,5 +677,5 @@ help:
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
     demo dist docs experiments format fuzz fuzz-readers generated help install install-lua layers ldoc \
-    lua-module lua-versions libraries-found run-fuzzers setup \
+    lua-module lua-versions libraries-found mpi run-fuzzers setup \
     install-built uninstall test train-demo train-fables accuracy tsan unicode valgrind variants

@@ -28,6 +28,7 @@
 #     lua, the module for Lua, sees crescent.h and library/function.h, a graph of a running Lua
 #     lua.h only in frontend/ and lua/, libtcc.h only in exec/jit_tcc.c, jansson.h only in cli/,
 #     pcre2.h only in tokenizer/pattern.c, utf8proc.h only in tokenizer/unicode.c,
+#     mpi.h only in runtime/ranks_mpi.c,
 #     machine instructions only in runtime/, and in exec/peak.c and exec/processor.c, which ask the machine
 #     a kind of kernels is known by its name in compiler/passes/kinds/ only
 #     no two folders have sources of one name, but for cli/, lua/ and import/; import/ and passes/ have none
@@ -105,6 +106,8 @@ violations() {
             } else if (name == "utf8proc.h") {
                 if (FILENAME != "compiler/tokenizer/unicode.c")
                     complain("utf8proc belongs to compiler/tokenizer/unicode.c")
+            } else if (name == "mpi.h") {
+                if (FILENAME != "runtime/ranks_mpi.c") complain("MPI belongs to runtime/ranks_mpi.c")
             } else if (name in machine) {
                 if (layer != "runtime" && FILENAME !~ /^compiler\/exec\/(peak|processor)\.c$/)
                     complain("machine instructions belong to runtime/")
@@ -223,6 +226,8 @@ expect caught runtime/pool.c '#include "compiler/files/writer.h"'
 expect caught runtime/pool.c '#include <check.h>'
 expect caught compiler/tokenizer/bpe.c '#include "compiler/passes/passes.h"'
 expect caught compiler/tokenizer/bpe.c '#include <pcre2.h>'
+expect caught compiler/exec/join_ranks.c '#include <mpi.h>'
+expect allowed runtime/ranks_mpi.c '#include <mpi.h>'
 expect caught compiler/library/tokenize.c '#include <utf8proc.h>'
 expect caught compiler/cli/tokenize.c '#include "compiler/tokenizer/tokenizer.h"'
 expect caught compiler/passes/fuse/fuse.c '#include "compiler/tokenizer/tokenizer.h"'

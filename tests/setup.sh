@@ -1,6 +1,6 @@
 #!/bin/sh
-# setup.sh [pictures] - installs what building and testing need, where it is missing;
-# with `pictures` also what draws those of docs/.
+# setup.sh [pictures | mpi] - installs what building and testing need, where it is missing;
+# with `pictures` also what draws those of docs/, with `mpi` also Open MPI, unless there is an MPI.
 #
 # Prints each package and why it is wanted before the package manager is called.
 # When nothing is missing it says nothing and touches neither network nor disk.
@@ -30,6 +30,10 @@ libutf8proc-dev|pkg-config --exists libutf8proc|utf8proc, the normal forms of Un
 check|pkg-config --exists check|the framework of the unit tests
 TABLE
     [ "$for_what" != pictures ] || echo 'gnuplot-nox|have gnuplot|draws the pictures of docs/'
+    [ "$for_what" != mpi ] || cat <<TABLE
+libopenmpi-dev|have mpicc|Open MPI, by which several machines work together (MPI=1)
+openmpi-bin|have mpirun|starts them
+TABLE
 }
 
 have() {

@@ -1,0 +1,167 @@
+/* join_ranks.c - finds out what launched this process, and loads its MPI; see join_ranks.h. */
+#include "join_ranks.h"
+
+#include <dlfcn.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "compiler/ir/mem.h"
+
+/* ---- one rank ---- */
+
+static void one_gathers(struct cr_ranks *ranks, void *data, const size_t *first)
+{
+    (void)ranks, (void)data, (void)first;
+}
+
+static void one_broadcasts(struct cr_ranks *ranks, void *data, size_t bytes, int from)
+{
+    (void)ranks, (void)data, (void)bytes, (void)from;
+}
+
+/* There is no other rank to send to. */
+static void one_sends(struct cr_ranks *ranks, const void *data, size_t bytes, int to)
+{
+    (void)ranks, (void)data, (void)bytes, (void)to;
+    abort();
+}
+
+static void one_receives(struct cr_ranks *ranks, void *data, size_t bytes, int from)
+{
+    (void)ranks, (void)data, (void)bytes, (void)from;
+    abort();
+}
+
+static void one_waits(struct cr_ranks *ranks)
+{
+    (void)ranks;
+}
+
+static void one_aborts(struct cr_ranks *ranks, int status)
+{
+    (void)ranks;
+    exit(status);
+}
+
+static void one_closes(struct cr_ranks *ranks)
+{
+    free(ranks);
+}
+
+/* The group of a process that runs alone: there is nobody to exchange with. */
+static struct cr_ranks *one_rank(void)
+{
+    struct cr_ranks *ranks = cr_calloc(1, sizeof *ranks);
+    *ranks = (struct cr_ranks){.count = 1,
+                               .all_gather = one_gathers,
+                               .broadcast = one_broadcasts,
+                               .send = one_sends,
+                               .receive = one_receives,
+                               .barrier = one_waits,
+                               .abort = one_aborts,
+                               .close = one_closes};
+    return ranks;
+}
+
+/* ---- several ---- */
+
+/* The variables by which launchers tell a process how many they have started: Open MPI's mpirun; MPICH's,
+ * and srun with PMI; MVAPICH's. */
+int cr_launched_ranks(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !text; i++)
+        text = getenv(names[i]);
+    if (!text && getenv("PMIX_RANK")) /* srun --mpi=pmix */
+        text = getenv("SLURM_STEP_NUM_TASKS");
+    long count = text ? strtol(text, NULL, 10) : 1;
+    return count < 1 || count > INT_MAX ? 1 : (int)count;
+}
+
+/* The MPI whose library can talk to the launcher. */
+static const char *family(void)
+{
+    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") ? "openmpi" : "mpich";
+}
+
+/* Looks for the shared object beside the program and where `make install` puts it. */
+static int find_object(char *path, size_t size)
+{
+    static const char *const folders[] = {"", "/../lib/crescent", "/.."};
+    const char *given = getenv("CRESCENT_MPI");
+    char program[PATH_MAX] = "";
+    if (given)
+        return snprintf(path, size, "%s", given) < (int)size && access(path, R_OK) == 0;
+    if (readlink("/proc/self/exe", program, sizeof program - 1) < 0)
+        return 0;
+    const char *folder = dirname(program);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (snprintf(path, size, "%s%s/crescent_%s.so", folder, folders[i], family()) < (int)size &&
+            access(path, R_OK) == 0)
+            return 1;
+    return 0;
+}
+
+/* The object's libraries load parts of their own, which need their names: hence RTLD_GLOBAL.  The address is
+ * copied, as dlsym(3) advises. */
+static cr_ranks_join *load_object(int count, struct cr_error *error)
+{
+    char path[PATH_MAX] = "";
+    if (!find_object(path, sizeof path)) {
+        cr_fail(error,
+                "started as %d ranks, but found no crescent_%s.so, expected it beside the program or in "
+                "$CRESCENT_MPI (make MPI=1 builds it)",
+                count, family());
+        return NULL;
+    }
+    void *object = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!object) {
+        cr_fail(error, "%s: cannot be loaded: %s", path, dlerror());
+        return NULL;
+    }
+    cr_ranks_join *join = NULL;
+    void *address = dlsym(object, CR_RANKS_JOIN);
+    if (!address)
+        cr_fail(error, "%s: has no function " CR_RANKS_JOIN ", expected an object of make MPI=1", path);
+    memcpy(&join, &address, sizeof join);
+    return join;
+}
+
+int cr_ranks_open(struct cr_ranks **ranks, struct cr_error *error)
+{
+    int count = cr_launched_ranks();
+    if (count == 1) {
+        *ranks = one_rank();
+        return 0;
+    }
+    cr_ranks_join *join = load_object(count, error);
+    *ranks = join ? join() : NULL;
+    if (join && !*ranks)
+        return cr_fail(error, "cannot join the %d ranks: this process has joined before", count);
+    if (*ranks && (*ranks)->count != count)
+        return cr_fail(error,
+                       "MPI counts %d ranks, but the launcher has started %d, expected a program of the "
+                       "same MPI as mpirun's",
+                       (*ranks)->count, count);
+    return *ranks ? 0 : -1;
+}
+
+void cr_ranks_close(struct cr_ranks *ranks)
+{
+    if (ranks)
+        ranks->close(ranks);
+}
+
+/* A tenth of a second for each rank before this one, and at most two seconds. */
+void cr_ranks_wait_to_fail(const struct cr_ranks *ranks)
+{
+    int tenths = ranks->rank < 20 ? ranks->rank : 20;
+    struct timespec time = {.tv_sec = tenths / 10, .tv_nsec = tenths % 10 * 100000000L};
+    nanosleep(&time, NULL);
+}

@@ -1,0 +1,25 @@
+/* join_ranks.h - joins the ranks that mpirun has started this process with; see runtime/ranks.h. */
+#ifndef CR_JOIN_RANKS_H
+#define CR_JOIN_RANKS_H
+
+#include "compiler/ir/error.h"
+#include "runtime/ranks.h"
+
+/* Returns the number of ranks that a launcher (mpirun, srun) says it has started; 1 if there is none. */
+int cr_launched_ranks(void);
+
+/*
+ * Joins the ranks that were launched.  For one rank, nothing is loaded.  For more, loads the shared object
+ * of the MPI that launched them, which `make MPI=1` builds beside the program; $CRESCENT_MPI names another.
+ * Fails if there is none.  A process joins once.
+ */
+int cr_ranks_open(struct cr_ranks **ranks, struct cr_error *error);
+
+/* Takes leave of the others, and frees; `ranks` may be null. */
+void cr_ranks_close(struct cr_ranks *ranks);
+
+/* Called by a rank that fails, before it prints its error: waits so long that of several ranks that fail
+ * alike the first one has printed the error and ended the others. */
+void cr_ranks_wait_to_fail(const struct cr_ranks *ranks);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * ranks.h - processes that work together, the *ranks*, and what they exchange.
+ *
+ * All ranks of a group call its collective functions (all_gather, broadcast, barrier) in the same order
+ * with the same sizes.  A call returns when the rank may use its memory again.  No function fails: where
+ * an exchange is impossible, because a rank has ended, say, all ranks end.
+ */
+#ifndef CR_RANKS_H
+#define CR_RANKS_H
+
+#include <stddef.h>
+
+struct cr_ranks {
+    int rank, count; /* 0 <= rank < count */
+    long long sent;  /* bytes that this rank has given to each function, once for each rank that gets them */
+
+    /* Completes `data` in place: rank r has filled the bytes first[r] .. first[r + 1] - 1, which may be none,
+     * and gets those of all others.  `first` has count + 1 members, the same on all ranks. */
+    void (*all_gather)(struct cr_ranks *ranks, void *data, const size_t *first);
+
+    /* Copies data from rank `from` to all others. */
+    void (*broadcast)(struct cr_ranks *ranks, void *data, size_t bytes, int from);
+
+    /* Copy data from this rank to another, which receives as many bytes. */
+    void (*send)(struct cr_ranks *ranks, const void *data, size_t bytes, int to);
+    void (*receive)(struct cr_ranks *ranks, void *data, size_t bytes, int from);
+
+    /* Returns when all ranks have called it. */
+    void (*barrier)(struct cr_ranks *ranks);
+
+    /* Ends all ranks, with that exit status; does not return. */
+    void (*abort)(struct cr_ranks *ranks, int status);
+
+    /* Takes leave of the others; each rank does so before it ends with status 0.  The pointer is invalid
+     * from then on. */
+    void (*close)(struct cr_ranks *ranks);
+};
+
+/* The name of the function of a shared object that joins the group, and its type; null if it cannot. */
+#define CR_RANKS_JOIN "cr_ranks_join_mpi"
+typedef struct cr_ranks *cr_ranks_join(void);
+
+/* The first of `n` equal things that belongs to a rank: it has those from this to the next rank's first. */
+static inline long cr_first_of_rank(long n, int rank, int count)
+{
+    return (long)((long long)n * rank / count);
+}
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * ranks_mpi.c - the ranks of ranks.h over MPI.
+ *
+ * Built by mpicc as a shared object, which the program loads when it is started by mpirun.  An error of
+ * MPI ends all ranks: that is how MPI handles errors unless it is told otherwise.
+ */
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "ranks.h"
+
+/* MPI counts in int: longer data are exchanged in pieces. */
+enum { PIECE = 1 << 30 };
+
+static int piece_of(size_t bytes)
+{
+    return bytes < PIECE ? (int)bytes : PIECE;
+}
+
+static void broadcast(struct cr_ranks *ranks, void *data, size_t bytes, int from)
+{
+    if (ranks->rank == from)
+        ranks->sent += (long long)bytes * (ranks->count - 1);
+    for (size_t at = 0; at < bytes; at += PIECE)
+        MPI_Bcast((char *)data + at, piece_of(bytes - at), MPI_BYTE, from, MPI_COMM_WORLD);
+}
+
+/* Gathers at most PIECE bytes, in the memory of `places`: counts, then displacements. */
+static void gather_small(struct cr_ranks *ranks, void *data, const size_t *first, int *places)
+{
+    for (int r = 0; r < ranks->count; r++) {
+        places[r] = (int)(first[r + 1] - first[r]);
+        places[ranks->count + r] = (int)first[r];
+    }
+    ranks->sent += (long long)places[ranks->rank] * (ranks->count - 1);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, places, places + ranks->count, MPI_BYTE,
+                   MPI_COMM_WORLD);
+}
+
+/* The memory for gather_small lies behind the struct; see cr_ranks_join_mpi. */
+static void all_gather(struct cr_ranks *ranks, void *data, const size_t *first)
+{
+    if (first[ranks->count] <= PIECE) {
+        gather_small(ranks, data, first, (int *)(void *)(ranks + 1));
+        return;
+    }
+    for (int r = 0; r < ranks->count; r++)
+        broadcast(ranks, (char *)data + first[r], first[r + 1] - first[r], r);
+}
+
+static void send_to(struct cr_ranks *ranks, const void *data, size_t bytes, int to)
+{
+    ranks->sent += (long long)bytes;
+    for (size_t at = 0; at < bytes; at += PIECE)
+        MPI_Send((const char *)data + at, piece_of(bytes - at), MPI_BYTE, to, 0, MPI_COMM_WORLD);
+}
+
+static void receive(struct cr_ranks *ranks, void *data, size_t bytes, int from)
+{
+    (void)ranks;
+    for (size_t at = 0; at < bytes; at += PIECE)
+        MPI_Recv((char *)data + at, piece_of(bytes - at), MPI_BYTE, from, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+}
+
+static void barrier(struct cr_ranks *ranks)
+{
+    (void)ranks;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void abort_all(struct cr_ranks *ranks, int status)
+{
+    (void)ranks;
+    MPI_Abort(MPI_COMM_WORLD, status);
+    abort();
+}
+
+static void close_ranks(struct cr_ranks *ranks)
+{
+    MPI_Finalize();
+    free(ranks);
+}
+
+__attribute__((visibility("default"))) struct cr_ranks *cr_ranks_join_mpi(void);
+
+/* Only one thread calls MPI.  A process can join once. */
+struct cr_ranks *cr_ranks_join_mpi(void)
+{
+    int known = 0, given = 0, rank, count;
+    MPI_Initialized(&known);
+    if (known || MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS)
+        return NULL;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &count);
+    struct cr_ranks *ranks = malloc(sizeof *ranks + 2 * sizeof(int) * (size_t)count);
+    if (!ranks)
+        return NULL;
+    *ranks = (struct cr_ranks){.rank = rank,
+                               .count = count,
+                               .all_gather = all_gather,
+                               .broadcast = broadcast,
+                               .send = send_to,
+                               .receive = receive,
+                               .barrier = barrier,
+                               .abort = abort_all,
+                               .close = close_ranks};
+    return ranks;
+}

@@ -1,0 +1,192 @@
+/*
+ * test_ranks.c - join_ranks.h: one rank without MPI, and what is said where MPI is missing.
+ *
+ * `test_ranks exchange`, which tests/ranks.sh starts by mpirun, exchanges by every function, and fails if a
+ * byte is not what it should be; `test_ranks fail RANK` lets a rank fail while the others wait for it.
+ */
+#include <check.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/exec/join_ranks.h"
+
+/* ---- under mpirun ---- */
+
+/* The byte at a place of what rank r has to say. */
+static unsigned char said(int r, size_t i)
+{
+    return (unsigned char)(r * 31 + (int)(i % 251));
+}
+
+static bool says(const unsigned char *data, size_t n, int r)
+{
+    for (size_t i = 0; i < n; i++)
+        if (data[i] != said(r, i))
+            return false;
+    return true;
+}
+
+static void say(unsigned char *data, size_t n, int r)
+{
+    for (size_t i = 0; i < n; i++)
+        data[i] = said(r, i);
+}
+
+/* Rank r has r * `each` bytes, so rank 0 none. */
+static bool gathers(struct cr_ranks *ranks, size_t each)
+{
+    size_t *first = calloc((size_t)ranks->count + 1, sizeof *first);
+    for (int r = 0; r < ranks->count; r++)
+        first[r + 1] = first[r] + (size_t)r * each;
+    unsigned char *data = calloc(first[ranks->count] + 1, 1);
+    say(data + first[ranks->rank], (size_t)ranks->rank * each, ranks->rank);
+    ranks->all_gather(ranks, data, first);
+    bool right = data[first[ranks->count]] == 0;
+    for (int r = 0; r < ranks->count; r++)
+        right &= says(data + first[r], (size_t)r * each, r);
+    free(data);
+    free(first);
+    return right;
+}
+
+static bool broadcasts(struct cr_ranks *ranks, size_t n, int from)
+{
+    unsigned char *data = calloc(n, 1);
+    if (ranks->rank == from)
+        say(data, n, from);
+    ranks->broadcast(ranks, data, n, from);
+    bool right = says(data, n, from);
+    free(data);
+    return right;
+}
+
+/* From each rank to the next one: the even ones send first. */
+static bool passes_on(struct cr_ranks *ranks, size_t n)
+{
+    int to = (ranks->rank + 1) % ranks->count, from = (ranks->rank + ranks->count - 1) % ranks->count;
+    unsigned char *mine = calloc(n, 1), *other = calloc(n, 1);
+    say(mine, n, ranks->rank);
+    if (ranks->rank % 2 == 0)
+        ranks->send(ranks, mine, n, to);
+    ranks->receive(ranks, other, n, from);
+    if (ranks->rank % 2)
+        ranks->send(ranks, mine, n, to);
+    bool right = says(other, n, from);
+    free(mine);
+    free(other);
+    return right;
+}
+
+/* The bytes that all calls of `exchange` have sent, by rank. */
+static long long sent_in_all(const struct cr_ranks *ranks)
+{
+    long long others = ranks->count - 1, sent = ranks->rank * (1 + 1000000LL) * others;
+    sent += (ranks->rank == 0 ? 12345 : 0) * others + (ranks->rank == ranks->count - 1 ? 7 : 0) * others;
+    return sent + (ranks->count > 1 ? 100001 : 0);
+}
+
+static int exchange(struct cr_ranks *ranks)
+{
+    bool right = gathers(ranks, 1) && gathers(ranks, 1000000) && broadcasts(ranks, 12345, 0) &&
+                 broadcasts(ranks, 7, ranks->count - 1) && (ranks->count == 1 || passes_on(ranks, 100001)) &&
+                 ranks->sent == sent_in_all(ranks);
+    ranks->barrier(ranks);
+    if (!right) {
+        fprintf(stderr, "rank %d of %d: wrong bytes\n", ranks->rank, ranks->count);
+        ranks->abort(ranks, 1);
+    }
+    if (ranks->rank == 0)
+        printf("%d ranks\n", ranks->count);
+    cr_ranks_close(ranks);
+    return 0;
+}
+
+/* Rank `failing` fails, or all of them, if it is -1; the others wait at a barrier. */
+static int let_fail(struct cr_ranks *ranks, int failing)
+{
+    if (failing < 0 || ranks->rank == failing) {
+        cr_ranks_wait_to_fail(ranks);
+        fprintf(stderr, "rank %d fails\n", ranks->rank);
+        ranks->abort(ranks, 2);
+    }
+    ranks->barrier(ranks);
+    return 0;
+}
+
+/* ---- without ---- */
+
+START_TEST(one_rank_needs_no_mpi)
+{
+    struct cr_error error = {""};
+    struct cr_ranks *ranks = NULL;
+    const size_t first[] = {0, 3};
+    char data[] = "abc";
+    ck_assert_int_eq(cr_ranks_open(&ranks, &error), 0);
+    ck_assert_int_eq(ranks->rank, 0);
+    ck_assert_int_eq(ranks->count, 1);
+    ranks->all_gather(ranks, data, first);
+    ranks->broadcast(ranks, data, 3, 0);
+    ranks->barrier(ranks);
+    ck_assert_str_eq(data, "abc");
+    ck_assert_int_eq(ranks->sent, 0);
+    cr_ranks_close(ranks);
+}
+END_TEST
+
+START_TEST(launchers_say_how_many)
+{
+    ck_assert_int_eq(cr_launched_ranks(), 1);
+    setenv("PMI_SIZE", "3", 1);
+    ck_assert_int_eq(cr_launched_ranks(), 3);
+    setenv("OMPI_COMM_WORLD_SIZE", "5", 1);
+    ck_assert_int_eq(cr_launched_ranks(), 5);
+    setenv("OMPI_COMM_WORLD_SIZE", "many", 1);
+    ck_assert_int_eq(cr_launched_ranks(), 1);
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    unsetenv("PMI_SIZE");
+    setenv("PMIX_RANK", "0", 1);
+    setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+    ck_assert_int_eq(cr_launched_ranks(), 4);
+}
+END_TEST
+
+START_TEST(several_ranks_need_an_object)
+{
+    struct cr_error error = {""};
+    struct cr_ranks *ranks = NULL;
+    setenv("PMI_SIZE", "3", 1);
+    setenv("CRESCENT_MPI", "/nowhere/crescent_mpich.so", 1);
+    ck_assert_int_eq(cr_ranks_open(&ranks, &error), -1);
+    ck_assert_ptr_null(ranks);
+    ck_assert_ptr_nonnull(strstr(error.text, "started as 3 ranks, but found no crescent_mpich.so"));
+    setenv("CRESCENT_MPI", "/dev/null", 1);
+    ck_assert_int_eq(cr_ranks_open(&ranks, &error), -1);
+    ck_assert_ptr_nonnull(strstr(error.text, "/dev/null: cannot be loaded"));
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        struct cr_error error = {""};
+        struct cr_ranks *ranks = NULL;
+        if (cr_ranks_open(&ranks, &error)) {
+            fprintf(stderr, "%s\n", error.text);
+            return 2;
+        }
+        return argc > 2 ? let_fail(ranks, atoi(argv[2])) : exchange(ranks);
+    }
+    Suite *suite = suite_create("ranks");
+    TCase *tcase = tcase_create("ranks");
+    tcase_add_test(tcase, one_rank_needs_no_mpi);
+    tcase_add_test(tcase, launchers_say_how_many);
+    tcase_add_test(tcase, several_ranks_need_an_object);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
